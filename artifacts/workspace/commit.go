@@ -227,7 +227,11 @@ func (e *entry) modeOf(here string) string {
 func (t *treeWriter) writeContent(e entry, to string) error {
 	f, info, err := files.OpenIn(t.root, e.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
-		t.src.note("%s: %q is not saved: %s", t.wt.Dir, e.path, reason(err))
+		var at *fs.PathError
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		t.src.note("%s: %q is not saved: %s", t.wt.Dir, e.path, err)
 		return nil
 	}
 	if err != nil {
@@ -259,12 +263,4 @@ func errMovedOr(err error) error {
 		return fmt.Errorf("%w: %w", errMovedNow, err)
 	}
 	return err
-}
-
-func reason(err error) string {
-	var path *fs.PathError
-	if errors.As(err, &path) {
-		return path.Err.Error()
-	}
-	return err.Error()
 }

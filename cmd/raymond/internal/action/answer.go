@@ -74,7 +74,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 		case c.found == nil || s.stored.runtime == nil:
 			return nil
 		default:
-			if err := c.claimKey(ctx, s); err != nil || c.claim != nil {
+			if err := c.claimNow(ctx, s); err != nil || c.claim != nil {
 				return err
 			}
 			if isLate {
@@ -91,14 +91,6 @@ func (c *call) hold(ctx context.Context, s *step) error {
 			return s.log.end("nothing is started: another job has taken the answer")
 		}
 	}
-}
-
-// claimKey claims the key of the run; there is no claim where another job has it.
-func (c *call) claimKey(ctx context.Context, s *step) (err error) {
-	if err = c.noteKey(s.note); err == nil {
-		c.claim, err = claimNow(ctx, s)
-	}
-	return err
 }
 
 // isAtWork reports whether an agent works, or could.

@@ -26,10 +26,8 @@ type asking struct {
 // startAsking prepares it; nil where nobody can be asked: there is no token, or nobody
 // could resume the run.
 func startAsking(s *step, b *readyRun) *asking {
-	if s.part() != nil { // the step that joins it asks, under numbers that no other part has
-		return nil
-	}
-	if s.in.GitHubToken == "" || s.event.IsForks() || b.to == nil && !s.in.IsLocal() {
+	isPart := s.part() != nil // the step that joins it asks, under numbers that no other part has
+	if isPart || s.in.GitHubToken == "" || s.event.IsForks() || b.to == nil && !s.in.IsLocal() {
 		return nil
 	}
 	return &asking{People: ask.New(askOptions(s, b.flow.Workflow, b.lookup, b.run), b.run)}

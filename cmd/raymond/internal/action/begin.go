@@ -161,7 +161,12 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 	if err := openBook(ctx, s, b); err != nil {
 		return err
 	}
-	err := checkSandbox(s.in, b.options().SkipPermissions)
+	var err error
+	if b.options().SkipPermissions && isRoot() && !s.in.Sandboxed {
+		err = &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",
+			What: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
+			Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
+	}
 	if s.in.NoPrompts {
 		err = errors.Join(err, checkNoPrompts(s.options.Jobs, b))
 	} else {

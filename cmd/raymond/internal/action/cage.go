@@ -30,8 +30,10 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	return confine.New(s.options.Cage, confine.Site{
 		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.env.Getenv("RUNNER_TEMP"),
 		Hidden: private(s.env, s.dirs, s.in.IsLocal()), Read: needed(s.dirs.state, s.options.CLIs), Guarded: guarded(s.env), Needs: needs,
-		IsFree: s.in.AllowSudo, IsClean: isClean(s, b),
-		Label: s.options.Label, Tell: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
+		IsFree: s.in.AllowSudo,
+		// No agent, and nothing of what one has done, comes into the workspace: there trusted scripts may read the checkout.
+		IsClean: s.in.NoPrompts && !b.hasWork && afterAgents(s.dirs) == nil && !b.flow.HasCaged(s.options.Jobs),
+		Label:   s.options.Label, Tell: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
 	})
 }
 
@@ -50,12 +52,6 @@ func (s *step) cliFolder() string {
 		return session.CLIFolder(s.dirs.run(cmp.Or(s.note.get().WorkflowID, s.options.WorkflowID)))
 	}
 	return session.CLIFolder(s.dirs.own)
-}
-
-// isClean reports whether no agent, and nothing of what one has done, comes into the workspace: there trusted
-// scripts may read the checkout.
-func isClean(s *step, b *readyRun) bool {
-	return s.in.NoPrompts && !b.hasWork && afterAgents(s.dirs) == nil && !b.flow.HasCaged(s.options.Jobs)
 }
 
 // private are the files of the run, of the runner, and of other steps that use the

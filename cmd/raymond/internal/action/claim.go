@@ -48,16 +48,19 @@ func startClaim(s *step) (*checkpoints.Claim, error) {
 	return checkpoints.StartClaim(newClaimer(s), s.log.warn, lose), nil
 }
 
-// claimNow claims the key before a run that was found under it is put back; nil
+// claimNow claims the key before a run that was found under it is put back; there is no claim
 // when another job has it.
-func claimNow(ctx context.Context, s *step) (*checkpoints.Claim, error) {
-	c, err := startClaim(s)
+func (c *call) claimNow(ctx context.Context, s *step) error {
+	if err := c.noteKey(s.note); err != nil {
+		return err
+	}
+	claim, err := startClaim(s)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	c.Wait(ctx, claimWait)
-	if c.Conflict() == nil {
-		return c, nil
+	if claim.Wait(ctx, claimWait); claim.Conflict() != nil {
+		return claim.Release(ctx)
 	}
-	return nil, c.Release(ctx)
+	c.claim = claim
+	return nil
 }

@@ -38,17 +38,13 @@ func keyAdvice(run *state.Run, given job.Settings, f *flow) string {
 		case given.ModelKey(backend).Text != "":
 			return "the API refused the credentials: check the secret that is given as " + strings.Join(inputs, " or ")
 		}
-		return "agents had no credentials: the " + areEmpty(inputs) + "; set the secret that the workflow file names (events from forks get none)"
+		empty := "input " + inputs[0] + " is empty"
+		if len(inputs) > 1 {
+			empty = "inputs " + strings.Join(inputs, " and ") + " are empty"
+		}
+		return "agents had no credentials: the " + empty + "; set the secret that the workflow file names (events from forks get none)"
 	}
 	return ""
-}
-
-// areEmpty says so of inputs.
-func areEmpty(inputs []string) string {
-	if len(inputs) == 1 {
-		return "input " + inputs[0] + " is empty"
-	}
-	return "inputs " + strings.Join(inputs, " and ") + " are empty"
 }
 
 // checkCredentials refuses to start a workflow whose agents are sure to have no credentials.

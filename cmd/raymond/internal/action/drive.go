@@ -52,10 +52,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 		return e, err
 	}
 	e.atEnd(e.told.Close)
-	e.tell = func(context.Context) error {
-		e.tellNext(s.log)
-		return nil
-	}
+	e.tell = func(context.Context) { e.tellNext(s.log) }
 	o := &e.told.Config
 	o.Began, o.Continuations = p.jobBegan(), s.in.Continuations
 	if s.env.Clock.Now != nil {

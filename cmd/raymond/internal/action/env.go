@@ -4,10 +4,10 @@ import (
 	"io"
 	"net/http"
 	"os"
-	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/runner"
@@ -29,15 +29,7 @@ type Env struct {
 }
 
 // Getenv returns a variable of the environment; "" for none.
-func (e Env) Getenv(name string) string {
-	value := ""
-	for _, kv := range e.Environ {
-		if v, ok := strings.CutPrefix(kv, name+"="); ok {
-			value = v
-		}
-	}
-	return value
-}
+func (e Env) Getenv(name string) string { return workspace.Getenv(e.Environ, name) }
 
 // Tool is a command of the program that starts no agent, such as lint.
 type Tool struct {

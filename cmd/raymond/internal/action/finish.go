@@ -28,10 +28,10 @@ type ending struct {
 	to       *storage    // nil: nothing is stored of it
 	unstored error       // why its end can't be stored; nil where it can
 	take     taker
-	stops    *session.Stops              // nil before the run is driven, and in the post part
-	told     *session.Session            // that tells its events; nil in the post part
-	asks     *asking                     // nil: nobody is asked
-	tell     func(context.Context) error // tells what can be done next
+	stops    *session.Stops        // nil before the run is driven, and in the post part
+	told     *session.Session      // that tells its events; nil in the post part
+	asks     *asking               // nil: nobody is asked
+	tell     func(context.Context) // tells what can be done next
 	opens    []func()
 
 	kept      kept
@@ -126,7 +126,7 @@ func finish(ctx context.Context, s *step, e *ending) error {
 		continueRun(ctx, s, e)
 	}
 	e.next = e.outlook(s, e.run)
-	err = errors.Join(err, e.tell(ctx))
+	e.tell(ctx)
 	isSuspended := e.run.Progress.Status == state.Suspended
 	limit, _ := e.within(lastComment)
 	return errors.Join(err, e.asks.finish(ctx, limit, isSuspended, s.in.IsLocal() || e.kept.isWhole))

@@ -46,11 +46,6 @@ func (j *merged) remove() {
 	}
 }
 
-// isRunning reports whether a job may still be running a part.
-func (j *merged) isRunning() bool {
-	return slices.ContainsFunc(j.parts, func(p part) bool { return p.Running })
-}
-
 // joinParts moves a run that was found to this machine, and merges what the jobs of a matrix have done into it, however
 // they ended. Nothing of it is stored before the next step of the run is: until then, another job
 // would join the same parts to the same run.

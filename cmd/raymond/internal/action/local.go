@@ -44,13 +44,7 @@ func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) e
 	if kept.Folder == "" {
 		return nil
 	}
-	from := filepath.Join(dir, filepath.Base(kept.Folder))
-	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
-		return err
-	}
-	notes, err := s.git.Restore(ctx, workspace.Restoring{From: from})
-	b.hasWork = workspace.Held(from)
-	if err := restored(s.log, notes, err); err != nil {
+	if err := restoreWork(ctx, s, b, workspace.Restoring{From: filepath.Join(dir, filepath.Base(kept.Folder))}); err != nil {
 		return err
 	}
 	return makeDirs(run)

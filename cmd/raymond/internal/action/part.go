@@ -29,8 +29,11 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 	if err := s.note.change(func(d *noteData) { d.Part = &own }); err != nil {
 		return l, err
 	}
-	if newest := newestOf(s.in.ResumeWithoutTranscript, found[0]); newest != nil {
-		return continuePart(s.log, &own, l, newest)
+	if all := found[0].All; len(all) > 0 && (len(all[0].Manifest.Lacks()) == 0 || s.in.ResumeWithoutTranscript) {
+		for _, older := range all[1:] {
+			older.Remove()
+		}
+		return continuePart(s.log, &own, l, all[0])
 	}
 	found[0].Remove()
 	l.was = own.Begin(l.was)
@@ -40,18 +43,6 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 // partsQuery says which parts of a run are looked for.
 func partsQuery(s *step, base *slots.Found, parts []state.Part) slots.PartsQuery {
 	return slots.PartsQuery{Query: s.query(), Base: base, Parts: parts, Deadline: s.options.Deadline, Now: time.Now()}
-}
-
-// newestOf returns what an earlier job of the part has left; nil where that can't be
-// continued.
-func newestOf(goesWithout bool, p slots.PartFound) *slots.Found {
-	if len(p.All) == 0 || len(p.All[0].Manifest.Lacks()) > 0 && !goesWithout {
-		return nil
-	}
-	for _, older := range p.All[1:] {
-		older.Remove()
-	}
-	return p.All[0]
 }
 
 // hasParts reports whether jobs of a matrix may have brought something for the run. Where

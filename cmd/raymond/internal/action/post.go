@@ -51,7 +51,10 @@ func post(ctx context.Context, s *step) error {
 		return err
 	}
 	if err = readNote(s); err == nil {
-		err = finishNoted(ctx, s, isLate)
+		e := &ending{}
+		if err = finishLeft(ctx, s, e, isLate); !isDenied(err) {
+			err = errors.Join(err, releaseLeft(ctx, s), clearConversations(s, e))
+		}
 	}
 	if isDenied(err) {
 		err = errors.Join(err, abandon(ctx, s))
@@ -96,17 +99,6 @@ func readNote(s *step) error {
 		s.event.Subject = note.Subject
 	}
 	return nil
-}
-
-// finishNoted ends what the main part left running, and stores what is left to store, of
-// the run that it has noted. A main part that has ended late, after its step, has written a page that nobody sees.
-func finishNoted(ctx context.Context, s *step, isLate bool) error {
-	e := &ending{}
-	err := finishLeft(ctx, s, e, isLate)
-	if isDenied(err) {
-		return err
-	}
-	return errors.Join(err, releaseLeft(ctx, s), clearConversations(s, e))
 }
 
 // abandon gives up a run of which something was altered. Nothing of it is stored; what
@@ -169,11 +161,10 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 	e.run, e.take = run, func(run *state.Run) (*checkpoints.Snapshot, error) {
 		return checkpoints.Take(run, s.dirs.run(run.WorkflowID), conversationsOf(s), nil)
 	}
-	e.tell = func(ctx context.Context) error {
+	e.tell = func(ctx context.Context) {
 		if err := finishLeftPage(ctx, s, e, isLate); err != nil {
 			s.log.warn("the page can't be completed: " + err.Error())
 		}
-		return nil
 	}
 	if e.to, e.unstored = openLeft(ctx, s, e); e.to != nil && lost != nil && !errors.Is(lost, syscall.ENOSPC) { // else the next job completes it
 		e.to, e.unstored = nil, lost

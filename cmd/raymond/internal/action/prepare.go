@@ -170,8 +170,12 @@ func locate(s *step) error {
 		return problem.OfMachine("working directory", err)
 	}
 	s.dirs.top = cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), wd)
-	if s.dirs.work, err = enter(s.env, s.dirs.top, s.in.WorkingDirectory); err != nil {
-		return err
+	if info, err := os.Stat(s.dirs.top); err != nil || !info.IsDir() {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", s.dirs.top),
+			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
+	}
+	if s.dirs.work, err = s.env.Process.Enter(within(s.dirs.top, s.in.WorkingDirectory)); err != nil {
+		return problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
 	}
 	if !s.isPost {
 		if s.dirs.own, err = makeOwn(s); err != nil {
@@ -188,18 +192,6 @@ func locate(s *step) error {
 	s.options.StateDir = s.dirs.state
 	s.git = newGit(s.env, s.in, s.dirs, s.options.Cage)
 	return err
-}
-
-// enter changes to where agents work, below top or elsewhere, and returns what the system calls that.
-func enter(env Env, top, dir string) (work string, err error) {
-	if info, err := os.Stat(top); err != nil || !info.IsDir() {
-		return "", &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", top),
-			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
-	}
-	if work, err = env.Process.Enter(within(top, dir)); err != nil {
-		err = problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
-	}
-	return work, err
 }
 
 // conceal learns what is shown and stored nowhere: secrets, and the values of all

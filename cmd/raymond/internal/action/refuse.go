@@ -47,8 +47,10 @@ func checkHeld(s *step, f *scope.Scope) error {
 	if s.options.Cage.IsOff() {
 		return err
 	}
-	if hasPrompts {
-		err = errors.Join(err, checkSelf(s.env, s.in, s.dirs.top))
+	// Agents could write the JavaScript of the step's post part.
+	if own := cage.Resolve(actionFolder(s.env)); hasPrompts && own != "" && !s.in.TrustSelf && cage.IsWithin(own, cage.Resolve(s.dirs.top)) {
+		err = errors.Join(err, problem.Usage("uses", "the action lies in the workspace ("+actionFolder(s.env)+"), where agents can change what its post part runs",
+			"use a version of it, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true"))
 	}
 	if hasPrompts || f.HasCaged(s.options.Jobs) {
 		err = errors.Join(err, checkLogins(s.dirs, s.env.Environ))
@@ -62,16 +64,6 @@ func unheld(allowSudo bool) string {
 		return "allow-sudo: true means no cage"
 	}
 	return session.Unheld()
-}
-
-// checkSelf refuses agents that could write the JavaScript of the step's post part.
-func checkSelf(env Env, in job.Settings, top string) error {
-	own := cage.Resolve(actionFolder(env))
-	if own == "" || in.TrustSelf || !cage.IsWithin(own, cage.Resolve(top)) {
-		return nil
-	}
-	return problem.Usage("uses", "the action lies in the workspace ("+actionFolder(env)+"), where agents can change what its post part runs",
-		"use a version of it, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true")
 }
 
 // maxConfig is how much is read of a repository's settings, in bytes.
@@ -126,17 +118,6 @@ func lateProblem() error {
 	return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow",
 		What: "agents have run in this job, and may have written what this step would run: it is taken in a cage only, without script-env and trusted scripts",
 		Hint: "give the step a job of its own, with a checkout of its own"}
-}
-
-// checkSandbox lets agents that may do everything run as root only where the job
-// says that it is a sandbox.
-func checkSandbox(in job.Settings, skipPermissions bool) error {
-	if !skipPermissions || !isRoot() || in.Sandboxed {
-		return nil
-	}
-	return &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",
-		What: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
-		Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
 }
 
 // refusal says why a prompt state is refused.

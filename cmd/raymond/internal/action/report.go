@@ -63,8 +63,13 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	from := sourceOf(s, run)
-	from.Next = next
+	logins := secrets.NewRedactor(nil).Text // passwords in URLs are no secrets that the mask knows
+	from := runs.Source{
+		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return s.log.shown(logins(text)) }, Next: next,
+	}
+	if s.in.Workspace == job.WorkspaceGit {
+		from.Snapshots = s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(run.WorkflowID)))
+	}
 	if err := writeReport(f, from); err != nil {
 		return report.Link{}, err
 	}
@@ -79,19 +84,11 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	if err != nil {
 		return report.Link{}, err
 	}
-	return report.Link{Name: name, URL: artifactPage(s.event, stored.ID)}, nil
-}
-
-// sourceOf is where the report of a run comes from.
-func sourceOf(s *step, run *state.Run) runs.Source {
-	logins := secrets.NewRedactor(nil).Text // passwords in URLs are no secrets that the mask knows
-	from := runs.Source{
-		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return s.log.shown(logins(text)) },
+	link := report.Link{Name: name}
+	if at := s.event.Page(s.event.RunID); at != "" && stored.ID != 0 && !s.event.Gitea && !s.event.UnderAct() {
+		link.URL = fmt.Sprintf("%s/artifacts/%d", at, stored.ID)
 	}
-	if s.in.Workspace == job.WorkspaceGit {
-		from.Snapshots = s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(run.WorkflowID)))
-	}
-	return from
+	return link, nil
 }
 
 // writeReport writes the archive of a report. It is made from what was written by strangers: if no page can be made of
@@ -125,13 +122,4 @@ func replaceArtifact(ctx context.Context, to *artifacts.Runtime, n artifacts.New
 		return artifacts.Artifact{}, err
 	}
 	return to.Upload(ctx, n)
-}
-
-// artifactPage is where people fetch an artifact of this workflow run; "" where that is not
-// known.
-func artifactPage(e job.Event, id int64) string {
-	if at := e.Page(e.RunID); at != "" && id != 0 && !e.Gitea && !e.UnderAct() {
-		return fmt.Sprintf("%s/artifacts/%d", at, id)
-	}
-	return ""
 }

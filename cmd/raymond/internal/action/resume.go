@@ -33,7 +33,8 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 		}
 		defer joined.remove()
 		now := b.lookup
-		if now.was = joined.run; joined.isRunning() && b.was.WorkflowID != s.in.Resume && !isDue(ctx, s, b.flow, now) {
+		isRunning := slices.ContainsFunc(joined.parts, func(p part) bool { return p.Running })
+		if now.was = joined.run; isRunning && b.was.WorkflowID != s.in.Resume && !isDue(ctx, s, b.flow, now) {
 			b.run = joined.run
 			return notDue(s.log, b.run)
 		}
@@ -115,25 +116,29 @@ func unpackSnapshots(ctx context.Context, to *workspace.Snapshots, from workspac
 	return to.Unpack(ctx, from, dirs)
 }
 
+// restoreWork puts saved work into the workspace.
+func restoreWork(ctx context.Context, s *step, b *readyRun, from workspace.Restoring) error {
+	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
+		return err
+	}
+	notes, err := s.git.Restore(ctx, from)
+	b.hasWork = workspace.Held(from.From)
+	return restored(s.log, notes, err)
+}
+
 // bringBack brings what a run that is resumed or followed needs from its checkpoint to this
 // machine, but for the run's own files, and returns the run as it is there.
 func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*state.Run, error) {
-	work := filepath.Join(b.found.Dir, "workspace")
-	switch trees, err := savedTrees(work); {
+	switch trees, err := savedTrees(filepath.Join(b.found.Dir, "workspace")); {
 	case err != nil:
 		return nil, err
 	case len(trees) == 0:
 	case s.in.Workspace == job.WorkspaceNone:
 		s.log.note("The work in the workspace was not put back: `workspace: none`.")
 	default:
-		if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
+		if err := restoreWork(ctx, s, b, restoring(b.found, joined.where)); err != nil {
 			return nil, err
 		}
-		notes, err := s.git.Restore(ctx, restoring(b.found, joined.where))
-		if err := restored(s.log, notes, err); err != nil {
-			return nil, err
-		}
-		b.hasWork = workspace.Held(work)
 	}
 	run := joined.run
 	if err := joined.bringWork(ctx, s); err != nil {

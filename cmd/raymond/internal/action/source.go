@@ -118,7 +118,9 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 	if p.isTrusted {
 		return from, nil
 	}
-	if file := job.Value(s.env.Getenv, "prices"); file != "" && isCheckedOut(s.dirs.top, file) {
+	file := job.Value(s.env.Getenv, "prices")
+	at := within(s.dirs.top, file) // may lie in the workspace, or be reached through it
+	if file != "" && (cage.IsWithin(filepath.Clean(at), s.dirs.top) || cage.IsWithin(cage.Resolve(at), cage.Resolve(s.dirs.top))) {
 		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
 			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}
 	}
@@ -126,12 +128,6 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 		return from, nil
 	}
 	return committedSource(ctx, s, from)
-}
-
-// isCheckedOut reports whether a file that an input names lies in the workspace, or is reached through it.
-func isCheckedOut(top, file string) bool {
-	file = within(top, file)
-	return cage.IsWithin(filepath.Clean(file), top) || cage.IsWithin(cage.Resolve(file), cage.Resolve(top))
 }
 
 // committedSource is the source as the workflow's own commit has it: from a checkout
