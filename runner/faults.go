@@ -24,34 +24,35 @@ type Fault struct {
 	Kind Kind
 	// Class says what the run does: a Transient fault is retried, a Service fault waited out, a UsageLimit suspends the
 	// run, and a Fatal one, which would repeat itself, fails the agent.
-	Class   Class
-	Words   string // a regular expression for the words of CLIs and APIs; "" for none
-	Do      string // what must be done before a resume; "" for nothing
-	InFiles bool   // Do asks for a change of files
+	Class    Class
+	Words    string // a regular expression for the words of CLIs and APIs; "" for none
+	Statuses []int  // of answers of APIs
+	Do       string // what must be done before a resume; "" for nothing
+	InFiles  bool   // Do asks for a change of files
 }
 
 // Faults are the faults of all agent CLIs. Of several whose words fit, the first one counts.
 var Faults = []Fault{
 	{Name: "session gone", Kind: OfConversation, Class: Fatal, Words: `No conversation found`},
 	{
-		Name: "authentication", Kind: OfService, Class: Fatal,
+		Name: "authentication", Kind: OfService, Class: Fatal, Statuses: []int{http.StatusUnauthorized, http.StatusForbidden},
 		Words: `authentication_failed|oauth_org_not_allowed|Not logged in|Invalid API key|Failed to authenticate|API key not valid|` +
 			`organization has been disabled|access token could not be refreshed|Please log out and sign in again|Missing environment variable`,
 		Do: "set a valid ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (OPENAI_API_KEY for Codex, GEMINI_API_KEY for Gemini CLI), or log in with the agent CLI",
 	},
 	{
-		Name: "billing", Kind: OfService, Class: Fatal,
+		Name: "billing", Kind: OfService, Class: Fatal, Statuses: []int{http.StatusPaymentRequired},
 		// "You're out of usage credits · resets 10:28am" is a usage limit, which ends by itself.
 		Words: `billing_error|[Cc]redit balance is too low|[Ee]xtra usage is required|[Uu]sage credits required|out of (extra usage|usage credits)[^·]*$|specified API usage limits|insufficient_quota|Quota exceeded\. Check your plan|credits are depleted`,
 		Do:    "add credit or extra usage to the account of the API, or raise its limit",
 	},
 	{
-		Name: "unknown model", Class: Fatal,
+		Name: "unknown model", Class: Fatal, Statuses: []int{http.StatusNotFound},
 		Words: `model_not_found|issue with the selected model|not supported when using Codex with|[Mm]odel .{0,100}does not exist|ModelNotFoundError`,
 		Do:    "name another model, in {state} where that names one, else by --model", InFiles: true,
 	},
 	{
-		Name: "prompt too long", Kind: OfConversation, Class: Fatal,
+		Name: "prompt too long", Kind: OfConversation, Class: Fatal, Statuses: []int{http.StatusRequestEntityTooLarge},
 		Words: `prompt_too_long|[Pp]rompt is too long|[Rr]equest(_| )too(_| )large|context_(window|length)_exceeded|model's context window|exceeds the context window|input token count .{0,40}exceeds`,
 		Do:    "shorten {state} and its input, or split it into states that lead on by <reset>", InFiles: true,
 	},
@@ -76,11 +77,12 @@ var Faults = []Fault{
 	},
 	{
 		Name: "service failed", Kind: OfService, Class: Service,
+		Statuses: []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests},
 		Words: `rate_limit|rate limit exceeded|Rate limit reached|[Oo]verloaded|server_error|experiencing high demand|Selected model is at capacity|[Tt]imed out|idle timeout|request timeout|` +
 			`[Cc]onnection refused|Connection failed: error sending request|ECONNREFUSED|ConnectionRefused|ECONNRESET|EPIPE|ECONNABORTED|ConnectionClosed|ERR_SOCKET_CLOSED|UND_ERR_|ETIMEDOUT|` +
 			`ERR_STREAM_PREMATURE_CLOSE|fetch failed|^terminated`,
 	},
-	{Name: "other", Kind: OfExit, Class: Transient},
+	{Name: "other", Kind: OfExit, Class: Transient, Statuses: []int{http.StatusConflict}},
 }
 
 // FaultNamed returns the fault of that name, and false when there is none.
@@ -96,41 +98,30 @@ func FaultNamed(name string) (Fault, bool) {
 // count before the status, and the status before other words: an account without credit is answered with 429 too.
 func FaultOf(words string, status int) Fault {
 	fits := func(f Fault) bool { return f.Words != "" && regexp.MustCompile(f.Words).MatchString(words) }
-	isFatal := func(f Fault) bool { return f.Class == Fatal && fits(f) }
-	name := "other"
-	if i := slices.IndexFunc(Faults, isFatal); i >= 0 {
-		name = Faults[i].Name
-	} else if of := faultOfStatus(status); of != "" && of != "service failed" {
-		name = of
-	} else if i := slices.IndexFunc(Faults, fits); i >= 0 {
-		name = Faults[i].Name
-	} else if of != "" {
-		name = of
+	ofStatus := nameOfStatus(status)
+	tells := []func(Fault) bool{
+		func(f Fault) bool { return f.Class == Fatal && fits(f) },
+		func(f Fault) bool { return f.Name == ofStatus && ofStatus != "service failed" },
+		fits,
+		func(f Fault) bool { return f.Name == ofStatus },
 	}
-	f, _ := FaultNamed(name)
-	return f
+	for _, is := range tells {
+		if i := slices.IndexFunc(Faults, is); i >= 0 {
+			return Faults[i]
+		}
+	}
+	return Faults[len(Faults)-1]
 }
 
-// faultOfStatus returns the name of the fault for a status of an API, "" for none.
-func faultOfStatus(status int) string {
-	switch status {
-	case http.StatusUnauthorized, http.StatusForbidden:
-		return "authentication"
-	case http.StatusPaymentRequired:
-		return "billing"
-	case http.StatusNotFound:
-		return "unknown model"
-	case http.StatusRequestEntityTooLarge:
-		return "prompt too long"
-	case http.StatusConflict:
-		return "other"
-	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
-		return "service failed"
-	}
+// nameOfStatus returns the name of the fault for a status of an API, "" for none.
+func nameOfStatus(status int) string {
+	i := slices.IndexFunc(Faults, func(f Fault) bool { return slices.Contains(f.Statuses, status) })
 	switch {
-	case status >= 500:
+	case i >= 0:
+		return Faults[i].Name
+	case status >= http.StatusInternalServerError:
 		return "service failed"
-	case status >= 400:
+	case status >= http.StatusBadRequest:
 		return "bad request"
 	}
 	return ""

@@ -4,12 +4,11 @@ import (
 	"fmt"
 	"path/filepath"
 	"reflect"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
@@ -51,7 +50,7 @@ var forms = map[string]form{
 // matches returns a check against a pattern, which is compiled when it is first needed, because that takes
 // long.
 func matches(pattern string) func(string) bool {
-	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+	compiled := text.Regexp(pattern)
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 

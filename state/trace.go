@@ -3,10 +3,10 @@ package state
 import (
 	"crypto/sha256"
 	"encoding/hex"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // Trace is the OpenTelemetry trace that a run is exported as. It is kept so that later jobs
@@ -29,9 +29,7 @@ type SpanRef struct {
 	Sampled     bool
 }
 
-var traceparent = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
-})
+var traceparent = text.Regexp(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
 // ParseTraceparent reads a value of the variable or the header of that name. The second
 // value is false for one that the W3C's recommendation tells to ignore.

@@ -1,18 +1,18 @@
 package cage
 
 import (
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // maxLook is how much of an output is looked through, in bytes.
 const maxLook = 16 << 10
 
 var (
-	saysDenied = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)permission denied|EACCES|read-only file system`) })
+	saysDenied = text.Regexp(`(?i)permission denied|EACCES|read-only file system`)
 	// Blanks in names are rare, and quotes end names.
-	absolute = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("/[^\\s'\"`‘’“”:,;()<>|]+") })
+	absolute = text.Regexp("/[^\\s'\"`‘’“”:,;()<>|]+")
 )
 
 // Denied returns the absolute path of the file that an output says was refused: the last

@@ -3,9 +3,8 @@ package claude
 import (
 	"io"
 	"net/http"
-	"regexp"
-	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -26,7 +25,7 @@ func (API) Upstream() string { return "https://api.anthropic.com" }
 const messagesPath = "/v1/messages"
 
 // modelPath is the path of one model: no dots alone, nothing escaped.
-var modelPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`) })
+var modelPath = text.Regexp(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
 // Service implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like the files and batches of others, is not for them.

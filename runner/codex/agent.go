@@ -6,13 +6,12 @@ import (
 	"errors"
 	"io/fs"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/google/uuid"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -95,7 +94,7 @@ func withoutKeys(config []byte) []byte {
 }
 
 // keys are the names of what servers are given.
-var keys = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`\.(env|http_headers)[.\]]`) })
+var keys = text.Regexp(`\.(env|http_headers)[.\]]`)
 
 // What the CLI writes in its own folder: a file with a random id, which tells installations
 // apart, and folders.

@@ -4,9 +4,8 @@ import (
 	"errors"
 	"io"
 	"net/http"
-	"regexp"
-	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -27,7 +26,7 @@ func (API) Upstream() string { return upstream }
 const upstream = "https://api.openai.com/v1"
 
 // modelPath is the path of one model: no dots alone, nothing escaped.
-var modelPath = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`) })
+var modelPath = text.Regexp(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
 // Service implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like files, batches and stored answers of others, is not for them.

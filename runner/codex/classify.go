@@ -2,12 +2,11 @@ package codex
 
 import (
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -16,7 +15,7 @@ import (
 // The CLI tells its errors in words alone. Those below were seen with the pinned version,
 // whose tests hold them.
 
-var statusForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?:unexpected status|last status:) (\d{3})\b`) })
+var statusForm = text.Regexp(`(?:unexpected status|last status:) (\d{3})\b`)
 
 // statusOf is the API's status that an error tells, 0 when it tells none.
 func statusOf(words string) int {
@@ -40,9 +39,7 @@ func classify(words string, hide func(string) string) *runner.Failure {
 	return program.Reported(words, status, text)
 }
 
-var resetForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
-})
+var resetForm = text.Regexp(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
 
 // resetOf reads when a usage limit ends, which the CLI tells in the time of this machine and
 // without a day when it is the same one; zero when it tells none.

@@ -2,14 +2,13 @@ package codex
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
@@ -99,9 +98,7 @@ func refusal(output jsontext.Value) string {
 }
 
 // patched finds the files of a patch, also of one that is a string of a script.
-var patched = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`\*\*\* (?:Add|Update|Delete) File: ([^\\\n"]+)`)
-})
+var patched = text.Regexp(`\*\*\* (?:Add|Update|Delete) File: ([^\\\n"]+)`)
 
 // because returns the use with the reason. The tool of a script is the one that was refused.
 func (r refusedUse) because(why string) refusedUse {

@@ -2,10 +2,9 @@ package codex
 
 import (
 	"bytes"
-	"regexp"
 	"strings"
-	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -37,9 +36,7 @@ func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
 
 // message finds out whether a line is one with a message of the model, of which perhaps only
 // the beginning is there.
-var message = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","type":"agent_message"`)
-})
+var message = text.Regexp(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","type":"agent_message"`)
 
 func (s *stream) line(line []byte) bool {
 	var r record

@@ -67,9 +67,7 @@ func (c *costs) use(used state.Usage, usd state.USD, hasUSD bool) bool {
 		i, c.models = len(c.models), append(c.models, state.ModelCost{Usage: state.Usage{Model: used.Model}})
 	}
 	m := &c.models[i]
-	m.Input, m.Output = min(m.Input+used.Input, mostTokens), min(m.Output+used.Output, mostTokens)
-	m.CacheRead = min(m.CacheRead+used.CacheRead, mostTokens)
-	m.CostUSD = m.CostUSD.Plus(usd)
+	m.Usage, m.CostUSD = m.Usage.Plus(used), m.CostUSD.Plus(usd)
 	return true
 }
 

@@ -4,11 +4,10 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -26,9 +25,7 @@ func (API) Backend() string { return protocol.BackendGemini }
 func (API) Upstream() string { return "https://generativelanguage.googleapis.com" }
 
 // call is the path of a call of a model: no dots alone, nothing escaped.
-var call = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
-})
+var call = text.Regexp(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
 
 // Service implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like files, caches and batches of others, is not for them.

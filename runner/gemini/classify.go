@@ -2,12 +2,11 @@ package gemini
 
 import (
 	"encoding/json"
-	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -110,7 +109,7 @@ func statusOf(message string, code int) int {
 }
 
 // refusals are what the CLI says when the model does not want to answer.
-var refusals = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)safety|blocked|recitation|prohibited`) })
+var refusals = text.Regexp(`(?i)safety|blocked|recitation|prohibited`)
 
 // classify says what an answer that is no good one means: by the words of the CLI, the status of
 // the API, and the end of the CLI's standard error, which names the kind of the error.
@@ -132,7 +131,7 @@ func isUsageLimit(words string, status int, last string) bool {
 	return strings.Contains(last, "TerminalQuotaError") && !strings.Contains(strings.ToLower(words), "capacity") && (status == 429 || status == 0)
 }
 
-var pause = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`) })
+var pause = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)
 
 // reset is when a quota can be used again; the zero time when nobody says so. Those of a day begin
 // anew at midnight in California, by winter time at the latest.

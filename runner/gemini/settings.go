@@ -3,10 +3,9 @@ package gemini
 import (
 	"encoding/json"
 	"maps"
-	"regexp"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // maxSettings is how long a file of settings may be, in bytes.
@@ -105,9 +104,7 @@ func merge(first, second map[string]any) map[string]any {
 }
 
 // comment finds the comments that the CLI allows in its settings, and the strings, in which there are none.
-var comment = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/`)
-})
+var comment = text.Regexp(`(?s)("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/`)
 
 // withoutComments returns JSON without comments.
 func withoutComments(data []byte) []byte { return comment().ReplaceAll(data, []byte("$1")) }

@@ -7,8 +7,9 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"unicode"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // The CLI's approval modes, as its command line and its rules name them.
@@ -131,8 +132,8 @@ func (p permissions) ofMode() []rule {
 }
 
 var (
-	entryForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_-]*)(?:\((.*)\))?$`) })
-	nativeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9_]*$`) })
+	entryForm  = text.Regexp(`^([A-Za-z][A-Za-z0-9_-]*)(?:\((.*)\))?$`)
+	nativeName = text.Regexp(`^[a-z][a-z0-9_]*$`)
 )
 
 // parseRule reads an entry of a list of tools. A rule without tools means none that the CLI has.

@@ -18,17 +18,6 @@ type Cure struct {
 	flags   string // of the resume
 }
 
-// fromBefore stands in From for the state that led to the agent's.
-const fromBefore = "{before}"
-
-// cures lists remedies for failures at limits of the run, by the start of their messages, before a colon. A resume alone
-// would fail again, as after the faults of runner.Faults.
-var cures = map[string]Cure{
-	"max-agents": {flags: " --max-agents {agents}"},
-	"max-depth":  {flags: " --max-depth {depth}"},
-	"budget":     {flags: " --budget 0"},
-}
-
 // fixTheCause is what comes first where nothing is known that says more.
 const fixTheCause = "fix the cause"
 
@@ -40,12 +29,21 @@ func cureOf(run *state.Run) Cure {
 	}
 	a, fault := run.Agents[i], run.Agents[i].Failure.Message
 	kind, _, _ := strings.Cut(fault, ": ")
-	c, isKnown := cures[kind]
 	f, isFault := runner.FaultNamed(kind)
+	var c Cure
 	switch {
-	case isKnown:
+	// The first three are failures at limits of the run. A resume alone would fail again, as after the faults of runner.Faults.
+	case kind == "max-agents":
+		c.flags = fmt.Sprint(" --max-agents ", 2*run.Options.MaxAgents)
+	case kind == "max-depth":
+		c.flags = fmt.Sprint(" --max-depth ", 2*run.Options.MaxDepth)
+	case kind == "budget":
+		c.flags = " --budget 0"
 	case isFault && f.Kind == runner.OfConversation && a.Session != nil: // a resume would continue the same conversation and fail again
-		c = Cure{Do: "have a state before {state} reset", InFiles: true, From: fromBefore}
+		c = Cure{Do: "have a state before {state} reset", InFiles: true}
+		if by, from, _ := strings.Cut(a.By, " "); by == "agent" || by == "script" {
+			c.From = from
+		}
 	case isFault:
 		c = Cure{Do: f.Do, InFiles: f.InFiles}
 	case state.IsExhausted(fault), slices.Contains([]state.Class{state.Transient, state.TimedOut, state.Service}, state.Class(a.Failure.Class)):
@@ -55,14 +53,7 @@ func cureOf(run *state.Run) Cure {
 	if rules := refusedRules(a); len(rules) > 0 && (c.Do == fixTheCause || state.IsExhausted(fault)) {
 		c = Cure{Do: "allow what was refused, if the task needs it (this rule was not tried)", flags: " --allowed-tools " + quoted(strings.Join(slices.Concat(run.Options.AllowedTools, rules), ","))}
 	}
-	values := strings.NewReplacer("{state}", name(a.State), "{agents}", fmt.Sprint(2*run.Options.MaxAgents), "{depth}", fmt.Sprint(2*run.Options.MaxDepth))
-	c.Do, c.flags = values.Replace(c.Do), values.Replace(c.flags)
-	if c.From != "" {
-		c.From = "" // of none that is known
-		if by, from, _ := strings.Cut(a.By, " "); by == "agent" || by == "script" {
-			c.From = from
-		}
-	}
+	c.Do = strings.ReplaceAll(c.Do, "{state}", name(a.State))
 	return c
 }
 

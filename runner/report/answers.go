@@ -3,11 +3,10 @@ package report
 import (
 	"cmp"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -98,7 +97,7 @@ func answerFlags(open []Wait) string {
 }
 
 // unquoted matches what a shell takes as it is.
-var unquoted = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._=/-]+$`) })
+var unquoted = text.Regexp(`^[A-Za-z0-9._=/-]+$`)
 
 // quoted returns a word as a shell reads it.
 func quoted(word string) string {

@@ -2,17 +2,15 @@ package report
 
 import (
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // address is what may become a link. Between < and > neither Markdown nor HTML reads it
 // as anything else, and it has no user name, which could look like a host.
-var address = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-z0-9._~%/?#=&+,;:-]*)?`)
-})
+var address = text.Regexp(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-z0-9._~%/?#=&+,;:-]*)?`)
 
 const (
 	maxLinks     = 5

@@ -1,9 +1,7 @@
 package report
 
 import (
-	"regexp"
 	"slices"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/state"
@@ -49,9 +47,7 @@ func (t *talk) say(s string) {
 // toolUse matches the use of a tool, as a backend reports it: the name of the tool, and
 // in parentheses the input that says most. Ordinary words of an agent come in the same
 // events, and they may look like name(text) too.
-var toolUse = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^([A-Z][A-Za-z0-9_-]*|mcp__[A-Za-z0-9_-]*)\(.*\)$`)
-})
+var toolUse = text.Regexp(`(?s)^([A-Z][A-Za-z0-9_-]*|mcp__[A-Za-z0-9_-]*)\(.*\)$`)
 
 // refuse keeps the uses of tools that an agent was refused.
 func (t *talk) refuse(all []state.Refusal) {

@@ -15,11 +15,10 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"regexp"
-	"sync"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
@@ -187,9 +186,7 @@ func Resolve(dir string) string {
 	return filepath.Join(Resolve(parent), filepath.Base(dir))
 }
 
-var uuidForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
-})
+var uuidForm = text.Regexp(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
 // IsUUID reports whether an id is a UUID in lower case, which is safe as a part of a file's name.
 func IsUUID(id string) bool { return uuidForm().MatchString(id) }

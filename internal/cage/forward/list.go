@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 	"unicode"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // List says which hosts may be reached. The zero List is none.
@@ -102,10 +102,8 @@ func Parse(text string) (List, error) {
 // A name has labels of letters, digits, "-" and "_", and the last is no number: then it
 // would be an address in one of the ways that only some programs understand.
 var (
-	namePattern = sync.OnceValue(func() *regexp.Regexp {
-		return regexp.MustCompile(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
-	})
-	numberPattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`) })
+	namePattern   = text.Regexp(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
+	numberPattern = text.Regexp(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
 )
 
 const longestName = 253

@@ -3,9 +3,9 @@ package secrets
 import (
 	"fmt"
 	"net/url"
-	"regexp"
 	"strings"
-	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // Of returns those variables of an environment that hold secrets, as their names say,
@@ -31,7 +31,7 @@ func Of(env []string) map[string]string {
 }
 
 // password is the password in a URL.
-var password = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s"'@:]*:([^/\s"'@]+)@`) })
+var password = text.Regexp(`://[^/\s"'@:]*:([^/\s"'@]+)@`)
 
 // Without returns an environment less the variables that hold secrets or are withheld.
 func Without(env []string) []string {
@@ -57,7 +57,7 @@ func NewRedactor(env []string) Redactor {
 }
 
 // login is the part of a URL that may have a password.
-var login = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`://[^/\s"'@]+@`) })
+var login = text.Regexp(`://[^/\s"'@]+@`)
 
 // Text hides the secrets in a text.
 func (r Redactor) Text(s string) string {
@@ -93,4 +93,4 @@ func (r Redactor) Environ(env []string) map[string]string {
 const maxLogin = 4096
 
 // loginRest is what a text begins with that was cut inside of a login.
-var loginRest = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^:?/{0,2}[^/\s"'@]*@`) })
+var loginRest = text.Regexp(`^:?/{0,2}[^/\s"'@]*@`)

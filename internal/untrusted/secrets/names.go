@@ -1,19 +1,17 @@
 package secrets
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // secretForm is what is in the names of variables that hold secrets. Rather a name too many is hidden than one too few.
-var secretForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`KEY|TOKEN|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS|CREDENTIAL|AUTH|COOKIE|WEBHOOK|CONNECTION_?STRING|CONNSTR` +
-		`|OTLP_(?:TRACES_|METRICS_|LOGS_)?HEADERS` +
-		// Within other words these letters are common (PATH, OLDPWD).
-		`|(?:^|_)(?:PAT|CREDS|PRIVATE|JWT|BEARER)(?:_|$)|(?:DSN|PWD|PASS)(?:_|$)`)
-})
+var secretForm = text.Regexp(`KEY|TOKEN|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS|CREDENTIAL|AUTH|COOKIE|WEBHOOK|CONNECTION_?STRING|CONNSTR` +
+	`|OTLP_(?:TRACES_|METRICS_|LOGS_)?HEADERS` +
+	// Within other words these letters are common (PATH, OLDPWD).
+	`|(?:^|_)(?:PAT|CREDS|PRIVATE|JWT|BEARER)(?:_|$)|(?:DSN|PWD|PASS)(?:_|$)`)
 
 // harmless are names, and words of names, that look like those of secrets. What they
 // hold is needed in logs and by commands.
@@ -29,13 +27,11 @@ var (
 // withheldForm is how the variables look by which the job's own services, its outputs and its later steps could be
 // turned against it. The model's key is added on the way to the model by a proxy, and the values of an outer run are
 // none of an inner one's.
-var withheldForm = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^(?:ACTIONS_.*|INPUT_.*|RAYMOND_VAR_.*|RAYMOND_STATE_KEY|ANTHROPIC_API_KEY|CLAUDE_CODE_OAUTH_TOKEN` +
-		// The files by which a step speaks to its runner; each kind of runner has them under a name of its own, too.
-		`|(?:GITHUB|GITEA|FORGEJO)_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY|ARTIFACTS)` +
-		// The keys of the collector of traces: who has them could write there what he likes.
-		`|OTEL_EXPORTER_OTLP_(?:TRACES_|METRICS_|LOGS_)?(?:HEADERS|CLIENT_KEY))$`)
-})
+var withheldForm = text.Regexp(`(?s)^(?:ACTIONS_.*|INPUT_.*|RAYMOND_VAR_.*|RAYMOND_STATE_KEY|ANTHROPIC_API_KEY|CLAUDE_CODE_OAUTH_TOKEN` +
+	// The files by which a step speaks to its runner; each kind of runner has them under a name of its own, too.
+	`|(?:GITHUB|GITEA|FORGEJO)_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY|ARTIFACTS)` +
+	// The keys of the collector of traces: who has them could write there what he likes.
+	`|OTEL_EXPORTER_OTLP_(?:TRACES_|METRICS_|LOGS_)?(?:HEADERS|CLIENT_KEY))$`)
 
 // IsSecret reports whether the value of a variable of this name, in any case of
 // letters, is taken for a secret: it is shown nowhere.

@@ -31,13 +31,16 @@ func IsShown(r rune) bool {
 	return unicode.IsGraphic(r) && !Invisible(r)
 }
 
+// Regexp is a regular expression that is compiled when it is used first.
+func Regexp(pattern string) func() *regexp.Regexp {
+	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
+}
+
 // sequences are what a terminal obeys: CSI, then OSC and its kin up to their end, which
 // is on the same line, then the short ones.
-var sequences = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
-		"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n\r\u0085\u2028\u2029]*(?:\x07|\x1b\\\\|\u009c)" +
-		"|\x1b[ -/]*[0-~]")
-})
+var sequences = Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
+	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n\r\u0085\u2028\u2029]*(?:\x07|\x1b\\\\|\u009c)" +
+	"|\x1b[ -/]*[0-~]")
 
 // breaks makes one line break of the several that there are.
 var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n")

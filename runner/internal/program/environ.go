@@ -3,7 +3,6 @@ package program
 import (
 	"os/user"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 )
@@ -29,10 +28,7 @@ func Without(environ []string, names ...string) []string {
 
 // HomeVar is the variable with the home folder.
 func HomeVar() string {
-	if runtime.GOOS == "windows" {
-		return "USERPROFILE"
-	}
-	return "HOME"
+	return OnSystem("USERPROFILE", "HOME")
 }
 
 // Home returns the home folder of an environment, else that of the user of this process; "" when nobody knows it.

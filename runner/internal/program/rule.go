@@ -1,19 +1,19 @@
 package program
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // editors are the tools that change files. A rule for Edit holds for all of them.
 var editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
 
 var (
-	toolForm   = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,100}$`) })
-	firstForm  = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9._/+@=-]{1,100}$`) })
-	secondForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[a-z][a-z0-9-]{0,50}$`) })
+	toolForm   = text.Regexp(`^[A-Za-z][A-Za-z0-9_-]{0,100}$`)
+	firstForm  = text.Regexp(`^[A-Za-z0-9._/+@=-]{1,100}$`)
+	secondForm = text.Regexp(`^[a-z][a-z0-9-]{0,50}$`)
 )
 
 // PlainRule returns the entry of allowed_tools that is for a use of a tool: of a command its

@@ -2,10 +2,10 @@ package program
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
-	"sync"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 // Version is a version of an agent CLI, of three numbers.
@@ -17,9 +17,7 @@ func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[
 // Before reports whether v is older than w.
 func (v Version) Before(w Version) bool { return slices.Compare(v[:], w[:]) < 0 }
 
-var versionPattern = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(?:[A-Za-z][A-Za-z0-9-]{0,40} v?)?(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
-})
+var versionPattern = text.Regexp(`^(?:[A-Za-z][A-Za-z0-9-]{0,40} v?)?(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
 
 // ParseVersion reads the version with which a text begins, perhaps after a name, as in
 // "name-cli 1.2.3".
