@@ -133,7 +133,9 @@ func (s *Step) charge(a *Agent, o Outcome) bool {
 	e, spent := a.Exec, entry.spent()
 	e.Spent, e.AttemptSpent, e.Models = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent), withShares(e.Models, entry.Models)
 	e.count(o)
-	if limits := s.limits(); limits.nearBudget() && !delta.Progress.Warned {
+	limits := s.limits()
+	budget := limits.options.BudgetUSD
+	if isNear := float64(delta.Progress.TotalUSD)*10 > float64(budget)*8; budget != 0 && isNear && !delta.Progress.Warned {
 		delta.Progress.Warned = true
 		warning := about(nil, limits.event(limits.options.own()))
 		warning.Exec = e.Iteration

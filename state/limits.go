@@ -58,12 +58,6 @@ func (l limits) blocked() bool {
 	return l.progress.Hold != "" || l.reached() != nil
 }
 
-// nearBudget reports whether more than 80 % of the budget is spent.
-func (l limits) nearBudget() bool {
-	budget := l.options.BudgetUSD
-	return budget != 0 && float64(l.progress.TotalUSD)*10 > float64(budget)*8
-}
-
 // event tells how much is spent of a limit on money.
 func (l limits) event(c *Cap) *Limit {
 	spent := l.ledger.spent()

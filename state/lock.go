@@ -80,7 +80,8 @@ func isFree(path string) (bool, error) {
 	return free, errors.Join(err, lock.Close())
 }
 
-// holderExt is the extension of the file that names who has the lock of a run, after its id.
+// holderExt is the extension of the file that names who has the lock of a run, after its id. It is a file of its own:
+// Windows lets nobody, the holder included, write or read what is locked through another handle.
 const holderExt = ".holder"
 
 // maxHolder is more than a line that names a holder has, in bytes.
@@ -97,13 +98,6 @@ func checkLock(path string) error {
 		return &FileError{Path: path, What: "is not a regular file"}
 	}
 	return nil
-}
-
-// holderIn returns the line that names who has the lock of a run, "" when it can't be read. It is in a file
-// of its own: Windows lets nobody, the holder included, write or read what is locked through another handle.
-func holderIn(dir, id string) string {
-	line, _, _ := files.Read(filepath.Join(dir, id+holderExt), maxHolder)
-	return string(line)
 }
 
 // These are the times for which a lock is waited for.
@@ -124,7 +118,8 @@ func awaitLock(dir, id string, living time.Duration, try func() (bool, error)) (
 			return ok, "", err
 		}
 		most := patience
-		if holder = holderIn(dir, id); driverOf(holder).mayLive() {
+		line, _, _ := files.Read(filepath.Join(dir, id+holderExt), maxHolder) // it is "" when it can't be read
+		if holder = string(line); driverOf(holder).mayLive() {
 			most = living
 		}
 		if time.Since(began) >= most {
