@@ -20,14 +20,10 @@ const (
 type reasons map[string]string
 
 // add keeps the reason for a use that failed.
-func (r *reasons) add(use, why string) {
-	if use == "" || why == "" || len(*r) >= maxReasons {
-		return
+func (r reasons) add(use, why string) {
+	if use != "" && why != "" && len(r) < maxReasons {
+		r[use] = why[:min(len(why), longestReason)]
 	}
-	if *r == nil {
-		*r = reasons{}
-	}
-	(*r)[use] = why[:min(len(why), longestReason)]
 }
 
 // refusals says of refused uses of tools why they were, and by which rule they are allowed.

@@ -30,7 +30,7 @@ type stream struct {
 }
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{}
+	s := &stream{reasons: reasons{}}
 	s.Stream = program.NewStream(o, tell, s.line, s.long)
 	return s
 }
