@@ -23,6 +23,8 @@ type candidate struct {
 	name, closingName             string
 	hasSlash                      bool // the closing has a slash
 	verb                          Verb // the verb that was probably meant
+	opens, closes                 bool // the opening, the closing is written as a tag has it
+	isPair                        bool // the closing is meant for the same verb as the opening
 	end                           int  // offset of the text after the candidate
 }
 
@@ -30,6 +32,7 @@ func candidateAt(text string, m []int) candidate {
 	part := func(s string, m []int, n int) string { return s[max(0, m[2*n]):max(0, m[2*n+1])] }
 	c := candidate{opening: text[m[0]:m[1]], name: part(text, m, 2), attrs: part(text, m, 3), end: m[1]}
 	c.verb = nearVerb(c.name)
+	c.opens = c.name == string(c.verb) && strings.HasPrefix(c.opening, "<"+c.name)
 	rest := text[m[1]:min(len(text), m[1]+maxCandidate)]
 	at := strings.IndexByte(rest, '<')
 	if at < 0 {
@@ -40,6 +43,8 @@ func candidateAt(text string, m []int) candidate {
 	if m := closingLike().FindStringSubmatchIndex(rest[at:]); m != nil {
 		c.closing, c.closingName, c.hasSlash = part(rest[at:], m, 0), part(rest[at:], m, 2), m[2] < m[3]
 		c.end += at + m[1]
+		c.closes = strings.HasPrefix(c.closing, "</"+string(c.verb)) && strings.Join(strings.Fields(c.closing), "") == "</"+string(c.verb)+">"
+		c.isPair = c.closingName == c.name || distance(strings.ToLower(c.closingName), string(c.verb)) <= 2
 	}
 	return c
 }
@@ -82,31 +87,36 @@ func (w *Workflow) malformed(p *Transitions, text string, tags []Written, isMess
 	return problems
 }
 
+// isMeant reports whether a candidate names a state or, where its verb has none, is recognisable by its other half.
+func (w *Workflow) isMeant(c candidate) bool {
+	if c.verb.HasTarget() {
+		target, _, _ := strings.Cut(strings.TrimSpace(c.body), "\n")
+		target = strings.Trim(target, " \t\r'\"`.,;)")
+		return w.catalog.find(target) != "" || target != "" && strings.Contains("${%", target[:1])
+	}
+	isTouching := c.body == strings.TrimSpace(c.body) && strings.Trim(c.body, ".…/|,") != ""
+	return c.isPair && (c.opens || c.closes) && (c.hasSlash || isTouching)
+}
+
 // problemOf returns the mistake in a candidate; nil if it may not be meant as a tag.
 func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
-	target, _, _ := strings.Cut(strings.TrimSpace(c.body), "\n")
-	target = strings.Trim(target, " \t\r'\"`.,;)")
-	isTarget := c.verb.HasTarget() && (w.catalog.find(target) != "" || target != "" && strings.Contains("${%", target[:1]))
-	isTouching := c.body == strings.TrimSpace(c.body) && strings.Trim(c.body, ".…/|,") != ""
-	opens, closes := c.name == string(c.verb) && strings.HasPrefix(c.opening, "<"+c.name), strings.Join(strings.Fields(c.closing), "") == "</"+string(c.verb)+">" && strings.HasPrefix(c.closing, "</"+string(c.verb))
-	isPair := c.closing != "" && (c.closingName == c.name || nearVerb(c.closingName) == c.verb)
-	isMeant := isTarget || isPair && !c.verb.HasTarget() && (opens || closes) && (c.hasSlash || isTouching)
+	isMeant := w.isMeant(c)
 	isElement := strings.HasPrefix(c.opening, "<")
 	switch lower := strings.ToLower(c.name); {
-	case opens && closes:
+	case c.opens && c.closes:
 	case isElement && lower == string(c.verb) && c.name != lower:
 		return &Problem{Code: "tag-case", Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", c.name), Hint: fmt.Sprintf("write <%s>", lower)}
-	case opens && strings.HasSuffix(c.attrs, "/"):
+	case c.opens && strings.HasSuffix(c.attrs, "/"):
 		if attrs, _ := attributesIn(c.attrs); slices.ContainsFunc(slices.Collect(maps.Values(attrs)), func(v string) bool { return w.catalog.find(v) != "" }) {
 			return &Problem{Code: "not-closed", Message: fmt.Sprintf("<%s> is not closed: its state stands between an opening and a closing", c.verb), Hint: "write " + form(c.verb)}
 		}
-	case opens && isMeant:
+	case c.opens && isMeant:
 		p := &Problem{Code: "not-closed", Message: fmt.Sprintf("<%s> is not closed", c.verb), Hint: fmt.Sprintf("close it with </%s>", c.verb)}
-		if isPair {
+		if c.isPair {
 			p.Message += ": " + c.closing + " does not close it"
 		}
 		return p
-	case isPair && (isMeant || isLast && isElement && c.name == c.closingName):
+	case c.isPair && (isMeant || isLast && isElement && c.name == c.closingName):
 		return &Problem{Code: "near-tag", Message: strings.Replace(c.opening, c.attrs, "", 1) + " is not a tag", Hint: fmt.Sprintf("did you mean <%s>", c.verb)}
 	}
 	return nil
