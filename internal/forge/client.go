@@ -48,12 +48,7 @@ func New(o Options) (*Client, error) {
 		return nil, errors.New("the address of the API is no URL")
 	}
 	c := &Client{owner: url.PathEscape(owner), name: url.PathEscape(name), act: o.Act, calls: o.Calls, transport: o.Transport}
-	c.gh = github.NewClient(&http.Client{Transport: o.Transport, CheckRedirect: func(req *http.Request, via []*http.Request) error {
-		if req.URL.Host != base.Host || len(via) > 3 { // the library would send the token to another host
-			return errors.New("redirected to another place")
-		}
-		return nil
-	}})
+	c.gh = github.NewClient(&http.Client{Transport: o.Transport, CheckRedirect: stayOn(base.Host)})
 	if o.Token != "" {
 		c.gh = c.gh.WithAuthToken(o.Token)
 	}
@@ -69,6 +64,16 @@ func (c *Client) Calls() Calls { return c.calls }
 
 // Transport returns what the client's requests go through; nil for that of the machine.
 func (c *Client) Transport() http.RoundTripper { return c.transport }
+
+// stayOn refuses redirects to other hosts, to which the library would send the token.
+func stayOn(host string) func(*http.Request, []*http.Request) error {
+	return func(req *http.Request, via []*http.Request) error {
+		if req.URL.Host != host || len(via) > 3 {
+			return errors.New("redirected to another place")
+		}
+		return nil
+	}
+}
 
 // sameHost reports whether an address is at the host of the API, so that it may be
 // told the token.
