@@ -19,7 +19,14 @@ func (b *Backend) args(o runner.Order) []string {
 		// The pieces of answers tell what was paid for one that is cut off.
 		"--include-partial-messages",
 	}
-	args = append(args, sessionArgs(o)...)
+	switch o.Prompt.Session {
+	case state.Resume:
+		args = append(args, "--resume", o.Prompt.SessionID)
+	case state.Branch:
+		args = append(args, "--resume", o.Prompt.From, "--fork-session", "--session-id", o.Prompt.SessionID)
+	default:
+		args = append(args, "--session-id", o.Prompt.SessionID)
+	}
 	for _, f := range [...]struct{ flag, value string }{
 		// A resumed session brings back its model, but neither the context window
 		// of a model like opus[1m] nor the permission mode.
@@ -69,16 +76,6 @@ func valued(flag, value string) []string {
 		return []string{flag + "=" + value}
 	}
 	return []string{flag, value}
-}
-
-func sessionArgs(o runner.Order) []string {
-	switch o.Prompt.Session {
-	case state.Resume:
-		return []string{"--resume", o.Prompt.SessionID}
-	case state.Branch:
-		return []string{"--resume", o.Prompt.From, "--fork-session", "--session-id", o.Prompt.SessionID}
-	}
-	return []string{"--session-id", o.Prompt.SessionID}
 }
 
 // switches are set in the CLI's environment unless the base environment sets

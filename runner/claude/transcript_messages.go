@@ -57,9 +57,13 @@ func (l *line) tell(feed *transcripts.Feed, m runner.Message) error {
 		}
 		return feed.Say(m)
 	}
-	m.From = l.speaker()
-	if m.From == runner.FromAgent {
-		m.Model = l.Message.Model
+	switch {
+	case l.IsMeta, l.IsSummary, l.Message.Model == synthetic:
+		m.From = runner.FromCLI
+	case l.Type == "user":
+		m.From = runner.FromUser
+	default:
+		m.From, m.Model = runner.FromAgent, l.Message.Model
 	}
 	for _, b := range blocksOf(l.Message.Content) {
 		if err := l.tellBlock(feed, m, b); err != nil {
@@ -67,17 +71,6 @@ func (l *line) tell(feed *transcripts.Feed, m runner.Message) error {
 		}
 	}
 	return nil
-}
-
-// speaker says whose the texts of a line are.
-func (l *line) speaker() runner.Speaker {
-	switch {
-	case l.IsMeta, l.IsSummary, l.Message.Model == synthetic:
-		return runner.FromCLI
-	case l.Type == "user":
-		return runner.FromUser
-	}
-	return runner.FromAgent
 }
 
 func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) error {

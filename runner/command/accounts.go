@@ -4,7 +4,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -12,16 +11,6 @@ import (
 // accounts are those of one invocation with the key proxy, one for each API that the proxy has
 // a key for: which of them the program asks is its own matter.
 type accounts []*keyproxy.Account
-
-// open opens the accounts of an invocation; there are none without a proxy.
-func open(p *keyproxy.Proxy, mark string) (all accounts) {
-	for _, backend := range protocol.Backends() {
-		if a := p.Open(backend, mark); a != nil {
-			all = append(all, a)
-		}
-	}
-	return all
-}
 
 func (all accounts) close() {
 	for _, a := range all {

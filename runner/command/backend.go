@@ -62,12 +62,23 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	if fail != nil {
 		return program.Nothing, fail
 	}
-	o.Cage = opened(o, file)
+	if o.Cage != nil {
+		p := o.Cage.Policy()
+		p.Writable = append(slices.Clone(p.Writable), file)
+		o.Cage = cage.New(p)
+	}
 	s := newStream(o, tell)
 	a, fail := b.ask(ctx, s, file)
-	b.files().removeUnused(o.Prompt.SessionID)
+	kept, c := b.files(), runner.Conversation{ID: o.Prompt.SessionID}
+	if n, ok := kept.Length(c); ok && n == 0 {
+		_ = kept.Clear(c, nil) // one that stays does no harm
+	}
 	a.CLI = Abilities().Title + " " + program.OneLine(s.Display.Hide(b.Command), 200)
-	a.Notes = append(b.notes(o.Prompt), a.Notes...)
+	if len(o.Prompt.Permissions.AllowedTools)+len(o.Prompt.Permissions.DisallowedTools) > 0 {
+		b.settings.Do(func() {
+			a.Notes = slices.Concat([]string{"the agent command is told which tools are allowed and disallowed; whether it keeps to that is not known"}, a.Notes)
+		})
+	}
 	if fail != nil {
 		return a, fail
 	}
@@ -80,7 +91,11 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	if err != nil {
 		return program.Nothing, program.Machine("the agent command is run by bash: %v", err)
 	}
-	s.costs.proxied = open(b.Proxy, s.Order.Mark)
+	for _, backend := range protocol.Backends() {
+		if account := b.Proxy.Open(backend, s.Order.Mark); account != nil {
+			s.costs.proxied = append(s.costs.proxied, account)
+		}
+	}
 	defer s.costs.proxied.close()
 	defer s.costs.proxied.follow(s.Display.Usage)()
 	exit, fail := s.Run(ctx, proc.Options{
@@ -95,16 +110,6 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	s.costs.proxied.close() // whatever the process left behind uses nothing from here on
 	a, fail := s.answer(exit)
 	return a, program.Explain(fail, s.costs.proxied...)
-}
-
-// opened returns the order's cage, in which the file of the conversation may be written, too.
-func opened(o runner.Order, file string) *cage.Cage {
-	if o.Cage == nil {
-		return nil
-	}
-	p := o.Cage.Policy()
-	p.Writable = append(slices.Clone(p.Writable), file)
-	return cage.New(p)
 }
 
 // env returns the program's environment: the base environment, what the order adds to it, how
@@ -128,15 +133,4 @@ func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 		"RAYMOND_ALLOWED_TOOLS=" + strings.Join(p.Permissions.AllowedTools, "\n"), "RAYMOND_DISALLOWED_TOOLS=" + strings.Join(p.Permissions.DisallowedTools, "\n"),
 		"RAYMOND_BUDGET_USD=" + budget,
 	})
-}
-
-// notes says, once, that it is up to the program to keep to what is only told to it.
-func (b *Backend) notes(o runner.PromptOrder) (list []string) {
-	if len(o.Permissions.AllowedTools)+len(o.Permissions.DisallowedTools) == 0 {
-		return nil
-	}
-	b.settings.Do(func() {
-		list = []string{"the agent command is told which tools are allowed and disallowed; whether it keeps to that is not known"}
-	})
-	return list
 }

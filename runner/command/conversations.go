@@ -79,11 +79,3 @@ func (k conversations) prepare(o runner.PromptOrder) (path string, _ *runner.Fai
 	path, _, _ = k.Path(o.SessionID)
 	return path, nil
 }
-
-// removeUnused removes the file of a conversation that the program has written nothing to.
-func (k conversations) removeUnused(id string) {
-	c := runner.Conversation{ID: id}
-	if n, ok := k.Length(c); ok && n == 0 {
-		_ = k.Clear(c, nil) // one that stays does no harm
-	}
-}

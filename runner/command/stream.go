@@ -101,20 +101,15 @@ func (s *stream) take(r record) bool {
 		if !s.costs.add(r) {
 			return false
 		}
-		s.tellUsage()
+		if len(s.costs.proxied.used()) == 0 {
+			s.Display.Usage(s.costs.tokens())
+		}
 	case typeError:
 		said := program.OneLine(s.Display.Hide(r.Message), 500)
 		s.Display.Line("error: "+said, "")
 		s.told = failure(r.Class, said, r.until())
 	}
 	return true
-}
-
-// tellUsage tells the tokens so far, unless the proxy counts, which is told when it does.
-func (s *stream) tellUsage() {
-	if len(s.costs.proxied.used()) == 0 {
-		s.Display.Usage(s.costs.tokens())
-	}
 }
 
 // theTool is the id of the one tool that is known to be in use.

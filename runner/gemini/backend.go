@@ -170,19 +170,14 @@ func (h home) open(o *runner.Order) (notes []string, _ *runner.Failure) {
 	if fail != nil || path == "" {
 		return nil, fail
 	}
-	return h.resumable(id, path, o.Dir)
-}
-
-// resumable makes the transcript of a conversation one that can be resumed in a directory.
-func (h home) resumable(id, path, dir string) ([]string, *runner.Failure) {
 	if err := complete(path); err != nil {
 		return nil, program.Fatal("resume session %s: %v", id, err)
 	}
-	if filepath.Dir(path) == h.ours(chats(dir)) {
+	if filepath.Dir(path) == h.ours(chats(o.Dir)) {
 		return nil, nil
 	}
 	// It was held elsewhere: in another working copy, for one.
-	if err := h.kept().Move(id, dir, path); err != nil {
+	if err := kept.Move(id, o.Dir, path); err != nil {
 		return nil, program.Fatal("resume session %s: %v", id, err)
 	}
 	return []string{fmt.Sprintf("session %s was held in another directory: a copy is resumed here", id)}, nil

@@ -34,7 +34,14 @@ func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
 // words are what the CLI says of an answer that is no good one.
 func (s *stream) words() string {
 	if message := s.answer.result.Error.Message; message != "" {
-		return plainError(message)
+		if e := embedded(message); e.Error.Message != "" {
+			return e.Error.Message
+		}
+		message, _, _ = strings.Cut(message, "\nPlease wait and try again later.")
+		if message, ok := strings.CutPrefix(message, "[API Error: "); ok {
+			return strings.TrimSuffix(message, "]")
+		}
+		return message
 	}
 	if s.answer.warning != "" {
 		return s.answer.warning
@@ -81,19 +88,6 @@ func embedded(message string) (e apiError) {
 		_ = json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) // there is none then
 	}
 	return e
-}
-
-// plainError is what an error says without what the CLI adds.
-func plainError(message string) string {
-	if e := embedded(message); e.Error.Message != "" {
-		return e.Error.Message
-	}
-	message, _, _ = strings.Cut(message, "\nPlease wait and try again later.")
-	message, ok := strings.CutPrefix(message, "[API Error: ")
-	if ok {
-		message = strings.TrimSuffix(message, "]")
-	}
-	return message
 }
 
 // statusOf returns the status of the API's answer; 0 when it gave none. The CLI exits with it, of

@@ -15,7 +15,9 @@ func (s *stream) cost() (cost state.Cost, model string) {
 	if s.answer.result != nil {
 		most, models := int64(0), s.answer.result.models()
 		for _, name := range slices.Sorted(maps.Keys(models)) {
-			u := models[name].usage(name)
+			counts := models[name].Counts
+			u := ofResult.Usage(counts, name)
+			u.Output = max(u.Output, keyproxy.In(counts, "total_tokens")-keyproxy.In(counts, "input_tokens"))
 			if u.All() > 0 {
 				cost.Kind, cost.Usage = state.InTokens, append(cost.Usage, state.ModelCost{Usage: u})
 			}

@@ -151,7 +151,11 @@ func (h home) list(dir, name string) error {
 			return err
 		}
 	}
-	h.linkList()
+	link, target := h.ours(listName), filepath.Join("tmp", listName)
+	if now, err := os.Readlink(link); err != nil || now != target {
+		_ = os.RemoveAll(link)
+		_ = os.Symlink(target, link)
+	}
 	var p projects
 	if data, _, err := files.Read(filepath.Join(tmp.Name(), listName), maxSettings); err == nil {
 		_ = json.Unmarshal(data, &p) // what can't be read is written anew
@@ -177,16 +181,6 @@ const listName = "projects.json"
 
 // lockStale is the age at which a lock counts as left behind for the CLI, which renews its own.
 const lockStale = 10 * time.Second
-
-// linkList makes the list a link to where the CLI can lock it in a cage, too, whatever is there.
-// Where there are no links, as on Windows without the right to make them, there is no cage either.
-func (h home) linkList() {
-	link, target := h.ours(listName), filepath.Join("tmp", listName)
-	if now, err := os.Readlink(link); err != nil || now != target {
-		_ = os.RemoveAll(link)
-		_ = os.Symlink(target, link)
-	}
-}
 
 // rules puts rules for tools into the home, and returns the path of their file.
 func (h home) rules(toml string) (string, error) {

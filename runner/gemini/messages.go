@@ -110,7 +110,9 @@ func (t *teller) call(c called, m runner.Message) error {
 	t.told["result "+c.ID] = true
 	m.Text, m.Cut = transcripts.Bounded(text)
 	m.Failed = c.Status == "error"
-	m.Refused = m.Failed && isRefusal(c.Name, text)
+	// The transcript has the words alone.
+	isHidden := strings.HasPrefix(text, `Tool "`+c.Name+`" not found`) && slices.Contains(builtIn, c.Name)
+	m.Refused = m.Failed && (isHidden || isOutside(text) || strings.Contains(text[:min(len(text), 200)], "denied by policy"))
 	return t.feed.Brought(c.ID, m)
 }
 
@@ -153,11 +155,4 @@ func brought(result jsontext.Value) string {
 		}
 	}
 	return strings.Join(texts, "\n")
-}
-
-// isRefusal reports whether the error of a tool says that it was not allowed. The transcript
-// has the words alone.
-func isRefusal(tool, why string) bool {
-	isHidden := strings.HasPrefix(why, `Tool "`+tool+`" not found`) && slices.Contains(builtIn, tool)
-	return isHidden || isOutside(why) || strings.Contains(why[:min(len(why), 200)], "denied by policy")
 }

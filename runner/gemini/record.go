@@ -7,7 +7,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // record is one line of the CLI's output, of any type.
@@ -55,14 +54,6 @@ func (r *record) models() map[string]modelStats {
 
 // ofResult is how a result counts for one model.
 var ofResult = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", IsWithin: true}
-
-// usage are the tokens of a model. What it thought is output, which the CLI counts in the total
-// alone.
-func (m modelStats) usage(model string) state.Usage {
-	u := ofResult.Usage(m.Counts, model)
-	u.Output = max(u.Output, keyproxy.In(m.Counts, "total_tokens")-keyproxy.In(m.Counts, "input_tokens"))
-	return u
-}
 
 // lenient is how records are read: what a model or a tool wrote may hold names twice and bytes that are no UTF-8, and a field
 // of a type that nobody expected costs itself alone.

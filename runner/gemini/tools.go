@@ -76,7 +76,18 @@ type permissions struct {
 // rules returns the CLI's rules, in TOML, and notes about what they can't express. The stricter
 // reading holds then: a rule that allows is left out, and one that denies is for the whole tool.
 func (p permissions) rules() (toml string, notes []string) {
-	all := p.ofMode()
+	all := []rule{
+		// A model that enters the plan mode and leaves it again may do everything from then on.
+		{tools: []string{"enter_plan_mode", "exit_plan_mode", "ask_user"}, isDenied: true, priority: first},
+		{tools: []string{"web_fetch", "google_web_search"}, isDenied: true, priority: last, modes: []string{"plan", "default", "autoEdit"}},
+	}
+	switch {
+	case p.isUntrusted && p.mode == editMode:
+		all = append(all, rule{tools: writers, priority: third})
+	case p.isUntrusted && p.mode == yoloMode:
+		// With a pattern the CLI looks no closer at a command.
+		all = append(all, rule{tools: []string{shell}, pattern: ".", priority: third, redirect: true}, rule{tools: []string{"*"}, priority: third - 1})
+	}
 	for _, entry := range p.disallowed {
 		r, isExact := parseRule(entry)
 		switch {
@@ -111,26 +122,6 @@ func (p permissions) rules() (toml string, notes []string) {
 	return b.String(), notes
 }
 
-// ofMode are the rules that do not come from lists.
-func (p permissions) ofMode() []rule {
-	all := []rule{
-		// A model that enters the plan mode and leaves it again may do everything from then on.
-		{tools: []string{"enter_plan_mode", "exit_plan_mode", "ask_user"}, isDenied: true, priority: first},
-		{tools: []string{"web_fetch", "google_web_search"}, isDenied: true, priority: last, modes: []string{"plan", "default", "autoEdit"}},
-	}
-	if !p.isUntrusted {
-		return all
-	}
-	switch p.mode {
-	case editMode:
-		all = append(all, rule{tools: writers, priority: third})
-	case yoloMode:
-		// With a pattern the CLI looks no closer at a command.
-		all = append(all, rule{tools: []string{shell}, pattern: ".", priority: third, redirect: true}, rule{tools: []string{"*"}, priority: third - 1})
-	}
-	return all
-}
-
 var (
 	entryForm  = text.Regexp(`^([A-Za-z][A-Za-z0-9_-]*)(?:\((.*)\))?$`)
 	nativeName = text.Regexp(`^[a-z][a-z0-9_]*$`)
@@ -161,12 +152,7 @@ func parseRule(entry string) (r rule, isExact bool) {
 	case !slices.Contains(r.tools, shell):
 		return r, false
 	}
-	return r.withCommand(m[2])
-}
-
-// withCommand makes a rule about some commands: those that begin with a text, which is followed
-// by ":*" or " *", or one alone.
-func (r rule) withCommand(part string) (_ rule, isExact bool) {
+	part := m[2]
 	begin, isPrefix := strings.CutSuffix(part, ":*")
 	if !isPrefix {
 		begin, isPrefix = strings.CutSuffix(part, " *")

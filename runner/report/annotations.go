@@ -90,7 +90,9 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.Limit:
 		a.limit(b)
 	case *state.Checkpoint:
-		a.checkpoint(b)
+		if b.Error != "" && a.model.Ending == nil { // the end of the step tells that the last one was not stored
+			a.Annotate(Annotation{Level: LevelWarning, Title: "a checkpoint could not be stored" + inStore(b), Text: b.Error})
+		}
 	case *state.RunFinished:
 		a.end(b)
 	}
@@ -249,16 +251,6 @@ func (a *Annotations) limit(b *state.Limit) {
 	}
 	title := fmt.Sprintf("%d %% of the budget is spent", int(b.Value/b.Max*100))
 	a.Annotate(Annotation{Level: LevelWarning, Title: title, Text: fmt.Sprintf("%s of $%.2f", b.Spent(), b.Max)})
-}
-
-func (a *Annotations) checkpoint(b *state.Checkpoint) {
-	if b.Error == "" {
-		return
-	}
-	if a.model.Ending != nil {
-		return // the end of the step tells that the last one was not stored
-	}
-	a.Annotate(Annotation{Level: LevelWarning, Title: "a checkpoint could not be stored" + inStore(b), Text: b.Error})
 }
 
 // lineForms are how programs name a line of a file: a.sh:3, a.sh: line 3.

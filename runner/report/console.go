@@ -2,6 +2,7 @@ package report
 
 import (
 	"cmp"
+	"fmt"
 	"io"
 	"slices"
 	"strings"
@@ -132,7 +133,12 @@ func (c *Console) Tick(now time.Time) error {
 	c.now = now
 	c.printPending()
 	if !c.o.Terminal && !c.o.Quiet {
-		c.printProgress()
+		for _, v := range c.active {
+			if c.now.Sub(v.said) >= progressEvery {
+				v.said = c.now
+				c.out = append(append(c.out, c.progress(v)...), '\n')
+			}
+		}
 	}
 	return c.flush()
 }
@@ -238,7 +244,14 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 			c.print(output)
 		}
 	}
-	l := endLine(e, b)
+	l := line{agent: e.Agent, state: e.State, mark: fine}
+	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), b.Spent)
+	if !b.OK {
+		l.mark, l.rank = failed, vital
+	}
+	if state.IsExhausted(b.Error) {
+		l.mark, l.isOurs = gaveUp, true // what follows says whether the agent failed
+	}
 	l.text = state.InWords(b.Error, c.model.Last(e.Agent).verdict())
 	if b.OK || l.mark == gaveUp {
 		c.pending = &l
@@ -275,7 +288,15 @@ func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 	if isTold {
 		return
 	}
-	end := finishLine(e, b)
+	end := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
+	switch {
+	case b.Error != "":
+		end.mark, end.text, end.rank = failed, b.Error, vital
+	case b.Result != nil && *b.Result == "":
+		end.text = "empty result"
+	case b.Result != nil:
+		end.text = "result: " + string(*b.Result)
+	}
 	if c.isJob && e.Agent == firstAgent && b.Result != nil && *b.Result != "" {
 		end.text, end.isOurs = "with the result of the run", true
 	}
@@ -287,8 +308,9 @@ func (c *Console) print(l line) {
 	if l.mark == "" || l.rank < c.minRank() {
 		return
 	}
-	c.layout.fitColumns(l)
-	if own, ok := c.w.(sayer); ok && l.isOwn() {
+	c.layout.agentColumn = max(c.layout.agentColumn, min(columns(l.agent), widestColumn))
+	c.layout.stateColumn = max(c.layout.stateColumn, min(columns(l.state), widestColumn))
+	if own, ok := c.w.(sayer); ok && (l.isOurs || slices.Contains([]mark{began, fine, judged, opened, resumed, stored}, l.mark)) {
 		_ = c.flush() // the writer of a job log never fails
 		own.Say(c.layout.render(l))
 	} else {

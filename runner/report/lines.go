@@ -59,12 +59,6 @@ const (
 	running  mark = "running" // live lines only
 )
 
-// isOwn reports whether a line is our own sentence, in which others chose names, and the
-// workflow its commands.
-func (l line) isOwn() bool {
-	return l.isOurs || slices.Contains([]mark{began, fine, judged, opened, resumed, stored}, l.mark)
-}
-
 // runAgent is in the agent's column of lines about the run. No agent has this name:
 // they begin with main.
 const runAgent = "run"
@@ -83,7 +77,11 @@ func (o ConsoleOptions) describe(e state.Event) line {
 	case *state.Reminder:
 		l.mark, l.text = reminded, fmt.Sprintf("%d: %s", b.N, b.Reason)
 	case *state.Retry:
-		l.mark, l.text = retried, retryText(b)
+		l.mark, l.text = retried, fmt.Sprintf("%d in %s: ", b.N, millis(b.BackoffMS))
+		if b.Service {
+			l.text += "the service failed: "
+		}
+		l.text += b.Error
 	case *state.AgentStarted:
 		return agentLine(l, b)
 	case *state.NodeAttempt:
@@ -96,15 +94,6 @@ func (o ConsoleOptions) describe(e state.Event) line {
 		return limitLine(l, b)
 	}
 	return l
-}
-
-// retryText says the number of a retry, when it comes, and why.
-func retryText(b *state.Retry) string {
-	text := fmt.Sprintf("%d in %s: ", b.N, millis(b.BackoffMS))
-	if b.Service {
-		text += "the service failed: "
-	}
-	return text + b.Error
 }
 
 func openLine(b *state.RunStarted, workflowID string) line {
@@ -153,18 +142,6 @@ func folder(b *state.StateStarted) string {
 	return "in " + b.Cwd
 }
 
-func endLine(e state.Event, b *state.StateFinished) line {
-	l := line{agent: e.Agent, state: e.State, mark: fine}
-	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), b.Spent)
-	if !b.OK {
-		l.mark, l.rank = failed, vital
-	}
-	if state.IsExhausted(b.Error) {
-		l.mark, l.isOurs = gaveUp, true // what follows says whether the agent failed
-	}
-	return l
-}
-
 // moveLine is for a transition that does not follow the end of a state. Forks are only
 // for verbose readers: every new agent has a line of its own.
 func moveLine(e state.Event, b *state.Transition) line {
@@ -202,20 +179,6 @@ func agentLine(l line, b *state.AgentStarted) line {
 			l.text += ", "
 		}
 		l.text += name + "=" + b.Vars[name]
-	}
-	return l
-}
-
-// finishLine is for an agent that ended.
-func finishLine(e state.Event, b *state.AgentFinished) line {
-	l := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
-	switch {
-	case b.Error != "":
-		l.mark, l.text, l.rank = failed, b.Error, vital
-	case b.Result != nil && *b.Result == "":
-		l.text = "empty result"
-	case b.Result != nil:
-		l.text = "result: " + string(*b.Result)
 	}
 	return l
 }

@@ -69,16 +69,6 @@ func (c *Console) liveLines() []string {
 	return lines
 }
 
-// printProgress prints a line for each agent that had none for progressEvery.
-func (c *Console) printProgress() {
-	for _, v := range c.active {
-		if c.now.Sub(v.said) >= progressEvery {
-			v.said = c.now
-			c.out = append(append(c.out, c.progress(v)...), '\n')
-		}
-	}
-}
-
 // progress says what an agent is doing, for how long, and what the run has cost.
 func (c *Console) progress(v *agentView) string {
 	text := name(v.id) + " at " + name(v.state) + ": working for " + clock(c.now.Sub(v.began))

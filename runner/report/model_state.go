@@ -31,7 +31,14 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 		m.addState(a, hide)
 	}
 	for _, e := range run.Ended {
-		m.addEnding(e, hide)
+		if m.agents[e.Agent] != nil {
+			continue // events tell of it
+		}
+		a := m.agent(state.Event{Agent: e.Agent})
+		a.Parent, a.Status, a.Result, a.Error = e.Parent, agentEnded, hide(string(e.Result)), hide(e.Error)
+		if a.Error != "" {
+			a.Status = Failed
+		}
 	}
 	return m, nil
 }
@@ -68,7 +75,10 @@ func (m *Model) addExec(s *state.Agent, a *Agent, e *state.Exec) {
 		x.N = e.Iteration // parts of a matrix were joined since its last event
 	case x == nil || x.N != e.Iteration:
 		x = m.begin(state.Event{Agent: s.ID, State: s.State, Exec: e.Iteration, Time: e.Started}, a)
-		x.Kind, x.attempt = kindOf(e), e.Attempt
+		x.Kind, x.attempt = "script", e.Attempt
+		if e.Session != nil || e.Running != nil && e.Running.SessionID != "" { // it has a conversation
+			x.Kind = "prompt"
+		}
 	}
 	if !x.isOpen() {
 		return
@@ -84,26 +94,6 @@ func (m *Model) addExec(s *state.Agent, a *Agent, e *state.Exec) {
 	if e.Session != nil {
 		x.SessionID = cmp.Or(e.Session.ID, x.SessionID)
 	}
-}
-
-// addEnding takes an agent that has ended and of which no event tells.
-func (m *Model) addEnding(e state.Ending, hide func(string) string) {
-	if m.agents[e.Agent] != nil {
-		return
-	}
-	a := m.agent(state.Event{Agent: e.Agent})
-	a.Parent, a.Status, a.Result, a.Error = e.Parent, agentEnded, hide(string(e.Result)), hide(e.Error)
-	if a.Error != "" {
-		a.Status = Failed
-	}
-}
-
-// kindOf tells a prompt, which has a conversation, from a script.
-func kindOf(e *state.Exec) string {
-	if e.Session != nil || e.Running != nil && e.Running.SessionID != "" {
-		return "prompt"
-	}
-	return "script"
 }
 
 // Rows returns the executions in the order of their numbers. What has not ended was cut off

@@ -254,25 +254,19 @@ func (s *Summary) notes() []string {
 	if s.model.CLI != "" {
 		lines = append(lines, "Agent CLI: "+code(s.model.CLI, widestNote))
 	}
-	lines = append(lines, s.model.checkpointNotes()...)
-	for _, note := range FirstOf(s.o.Notes, maxNotes) {
-		lines = append(lines, prose(note, widestNote))
-	}
-	return lines
-}
-
-func (m *Model) checkpointNotes() []string {
-	var lines []string
-	if b := m.Stored; b != nil {
+	if b := s.model.Stored; b != nil {
 		lines = append(lines, fmt.Sprintf("Last checkpoint: step %d, %d KiB, stored %s in %s",
-			b.SeqStored, (b.Bytes+1023)/1024, clockTime(m.StoredAt), code(b.Store, widestName)))
+			b.SeqStored, (b.Bytes+1023)/1024, clockTime(s.model.StoredAt), code(b.Store, widestName)))
 	}
-	if m.NotStored != nil {
+	if s.model.NotStored != nil {
 		which := "A checkpoint"
-		if m.Stored != nil {
+		if s.model.Stored != nil {
 			which = "A later checkpoint"
 		}
-		lines = append(lines, which+" could not be stored: "+code(cutMiddle(m.NotStored.Error, widestNote), widestNote))
+		lines = append(lines, which+" could not be stored: "+code(cutMiddle(s.model.NotStored.Error, widestNote), widestNote))
+	}
+	for _, note := range FirstOf(s.o.Notes, maxNotes) {
+		lines = append(lines, prose(note, widestNote))
 	}
 	return lines
 }

@@ -53,8 +53,12 @@ func (s *Summary) writeWaits(w *writer) {
 	if more := len(open) - shown; more > 0 {
 		w.printf("Also open: %s.\n\n", count(more, "more question"))
 	}
+	var joins []string
+	for _, join := range ofKind(all, state.ForAgents) {
+		joins = append(joins, fmt.Sprintf("for the agents that it forked: %s.", join.next()))
+	}
 	var lines []string // of each kind the first: many agents that wait for a time hide no job
-	for _, kind := range [][]string{s.timeLines(timed(all)), s.jobLines(jobs(all)), joinLines(ofKind(all, state.ForAgents))} {
+	for _, kind := range [][]string{s.timeLines(timed(all)), s.jobLines(jobs(all)), joins} {
 		lines = append(lines, FirstOf(kind, named)...)
 	}
 	if len(lines) > 0 {
@@ -188,13 +192,4 @@ func (s *Summary) howJob(job string) string {
 	condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, s.o.Place.Job, job)
 	return fmt.Sprintf(" It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run.",
 		code("needs: "+s.o.Place.Job, widestLine), code("if: "+condition, 2*widestLine), code("job: "+job, widestLine))
-}
-
-// joinLines say who waits for other agents.
-func joinLines(all []Wait) []string {
-	var lines []string
-	for i := range all {
-		lines = append(lines, fmt.Sprintf("for the agents that it forked: %s.", all[i].next()))
-	}
-	return lines
 }

@@ -32,12 +32,6 @@ type layout struct {
 	agentColumn, stateColumn int // widths so far
 }
 
-// fitColumns makes the columns wide enough for a line.
-func (y *layout) fitColumns(l line) {
-	y.agentColumn = max(y.agentColumn, min(columns(l.agent), widestColumn))
-	y.stateColumn = max(y.stateColumn, min(columns(l.state), widestColumn))
-}
-
 // paint colours a mark, for readers who have colours.
 func (y *layout) paint(m mark, text string) string {
 	code, ok := paints[m]

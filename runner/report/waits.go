@@ -31,7 +31,15 @@ type Wait struct {
 // events, their questions are whole. In a part of a matrix they are the part's own.
 func WaitsOf(run *state.Run) []Wait {
 	var all []Wait
-	part := partOf(run)
+	var part []string // the agents of the part of a matrix that a run is; nil for the run itself
+	for _, p := range run.Parts {
+		if p.Began == nil {
+			continue
+		}
+		for _, a := range p.Agents {
+			part = append(part, a.Agent)
+		}
+	}
 	for _, a := range run.Agents {
 		if a.Status != state.Waiting || a.Waits == nil || !isMember(a.ID, part) {
 			continue
@@ -48,20 +56,6 @@ func WaitsOf(run *state.Run) []Wait {
 		all = append(all, w)
 	}
 	return all
-}
-
-// partOf names the agents of the part of a matrix that a run is; nil for the run itself.
-func partOf(run *state.Run) []string {
-	var names []string
-	for _, p := range run.Parts {
-		if p.Began == nil {
-			continue
-		}
-		for _, a := range p.Agents {
-			names = append(names, a.Agent)
-		}
-	}
-	return names
 }
 
 // isMember reports whether an agent is one of a part, or was forked by one. Of no part it is
