@@ -32,13 +32,6 @@ func Draw(w *protocol.Workflow, p *Path) string {
 		d.node(name)
 	}
 	d.lines()
-	d.leftOut(states, lines)
-	d.styles()
-	return d.b.String()
-}
-
-// leftOut adds a node that says how much is not shown.
-func (d *drawing) leftOut(states, lines int) {
 	var parts []string
 	if states > 0 {
 		parts = append(parts, state.Count(states, "state"))
@@ -50,6 +43,16 @@ func (d *drawing) leftOut(states, lines int) {
 		fmt.Fprintf(&d.b, "    more[\"not shown: %s\"]\n", strings.Join(parts, ", "))
 		d.classes["idle"] = append(d.classes["idle"], "more")
 	}
+	for _, style := range slices.Sorted(maps.Keys(d.strokes)) {
+		fmt.Fprintf(&d.b, "    linkStyle %s %s\n", strings.Join(d.strokes[style], ","), style)
+	}
+	for _, def := range classDefs {
+		if ids := d.classes[def[0]]; len(ids) > 0 {
+			fmt.Fprintf(&d.b, "    classDef %s %s\n", def[0], def[1])
+			fmt.Fprintf(&d.b, "    class %s %s\n", strings.Join(ids, ","), def[0])
+		}
+	}
+	return d.b.String()
 }
 
 // drawing is a diagram being written.
@@ -257,17 +260,4 @@ var classDefs = [][2]string{
 	{"here", "fill:#fff8c5,stroke:#9a6700,color:#4d2d00,stroke-width:4px"},
 	{"waits", "fill:#fff8c5,stroke:#9a6700,color:#4d2d00,stroke-width:2px,stroke-dasharray:4 3"},
 	{"failed", "fill:#cf222e,stroke:#82071e,color:#ffffff,stroke-width:4px"},
-}
-
-// styles writes how nodes and lines look.
-func (d *drawing) styles() {
-	for _, style := range slices.Sorted(maps.Keys(d.strokes)) {
-		fmt.Fprintf(&d.b, "    linkStyle %s %s\n", strings.Join(d.strokes[style], ","), style)
-	}
-	for _, def := range classDefs {
-		if ids := d.classes[def[0]]; len(ids) > 0 {
-			fmt.Fprintf(&d.b, "    classDef %s %s\n", def[0], def[1])
-			fmt.Fprintf(&d.b, "    class %s %s\n", strings.Join(ids, ","), def[0])
-		}
-	}
 }

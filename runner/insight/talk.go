@@ -116,7 +116,19 @@ func gatherMessages(r *Report, s Source, p *past, pot int) {
 	for i, x := range byInterest(r.Executions) {
 		l.execs[x.N], rank[x.N] = x, i
 	}
-	p.complete(r, s, l.execs)
+	for i := range r.Executions {
+		x := &r.Executions[i]
+		p.begin(x.SessionID, begin{x.N, x.Started, unknown})
+	}
+	for _, c := range p.all {
+		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // where there is no history
+		for _, b := range c.begins {
+			if x := l.execs[b.exec]; x != nil && c.Dir == "" {
+				c.Dir = x.Cwd
+			}
+		}
+	}
+	p.all = slices.DeleteFunc(p.all, func(c *conversation) bool { return len(c.begins) == 0 })
 	best := func(c *conversation) int {
 		first := len(rank)
 		for _, b := range c.begins {
@@ -134,23 +146,6 @@ func gatherMessages(r *Report, s Source, p *past, pot int) {
 		l.read(c)
 	}
 	l.leaveOut(r)
-}
-
-// complete adds to the conversations that the history knows what events tell.
-func (p *past) complete(r *Report, s Source, execs map[int]*report.Exec) {
-	for i := range r.Executions {
-		x := &r.Executions[i]
-		p.begin(x.SessionID, begin{x.N, x.Started, unknown})
-	}
-	for _, c := range p.all {
-		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // where there is no history
-		for _, b := range c.begins {
-			if x := execs[b.exec]; x != nil && c.Dir == "" {
-				c.Dir = x.Cwd
-			}
-		}
-	}
-	p.all = slices.DeleteFunc(p.all, func(c *conversation) bool { return len(c.begins) == 0 })
 }
 
 // byInterest returns the executions, which are in the order of their numbers: those that failed

@@ -42,7 +42,15 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 		}
 		out.States[key] = append(out.States[key], list...)
 	}
-	out.Answers = answered(r.Waits, isAlone)
+	answered := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || w.By == "" || w.Answer == "" })
+	slices.SortStableFunc(answered, func(a, b report.Wait) int { return a.Number - b.Number })
+	for _, w := range answered {
+		a := Answer{Agent: w.Agent, Text: Text(w.Answer)}
+		if isAlone {
+			a.Agent = ""
+		}
+		out.Answers = append(out.Answers, a)
+	}
 	if r.Status == string(state.Completed) || r.Status == string(state.Failed) {
 		out.Expect.Status = r.Status
 	}
@@ -66,21 +74,6 @@ func withoutRepeated(all []report.Exec) []report.Exec {
 	}
 	slices.Reverse(kept)
 	return kept
-}
-
-// answered are the answers to questions, in the order of the questions; isAlone says that one agent asks them all.
-func answered(waits []report.Wait, isAlone bool) []Answer {
-	waits = slices.DeleteFunc(slices.Clone(waits), func(w report.Wait) bool { return w.For != state.ForAnswer || w.By == "" || w.Answer == "" })
-	slices.SortStableFunc(waits, func(a, b report.Wait) int { return a.Number - b.Number })
-	var out []Answer
-	for _, w := range waits {
-		a := Answer{Agent: w.Agent, Text: Text(w.Answer)}
-		if isAlone {
-			a.Agent = ""
-		}
-		out = append(out, a)
-	}
-	return out
 }
 
 // spoken returns what an execution brought: a reply for each attempt, or one. The second value is false where

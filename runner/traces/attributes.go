@@ -20,20 +20,7 @@ func shown(s string) string { return text.Shortened(strings.ToValidUTF8(s, "\uFF
 // attributes go first.
 func about(e environ, version string) resource {
 	all := map[string]string{"service.name": "raymond", "service.version": version}
-	maps.Copy(all, jobOf(e))
-	maps.Copy(all, e.resourceAttributes())
-	var r resource
-	for _, name := range slices.Sorted(maps.Keys(all)) {
-		if all[name] != "" {
-			r.Attributes = append(r.Attributes, ofText(name, shown(all[name])))
-		}
-	}
-	return r
-}
-
-// jobOf describes the job, as the conventions for CI/CD and repositories do.
-func jobOf(e environ) map[string]string {
-	return map[string]string{
+	maps.Copy(all, map[string]string{ // the job, as the conventions for CI/CD and repositories describe it
 		"cicd.pipeline.name":         e.get("GITHUB_WORKFLOW"),
 		"cicd.pipeline.run.id":       e.get("GITHUB_RUN_ID"),
 		"cicd.pipeline.run.url.full": jobURL(e),
@@ -42,7 +29,19 @@ func jobOf(e environ) map[string]string {
 		"vcs.repository.url.full":    repositoryURL(e),
 		"vcs.ref.head.name":          e.get("GITHUB_REF_NAME"),
 		"vcs.ref.head.revision":      e.get("GITHUB_SHA"),
+	})
+	own, _ := pairs(e.get("OTEL_RESOURCE_ATTRIBUTES")) // without what is spelled wrongly
+	if name := e.get("OTEL_SERVICE_NAME"); name != "" {
+		own["service.name"] = name
 	}
+	maps.Copy(all, own)
+	var r resource
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		if all[name] != "" {
+			r.Attributes = append(r.Attributes, ofText(name, shown(all[name])))
+		}
+	}
+	return r
 }
 
 func repositoryURL(e environ) string {

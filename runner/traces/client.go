@@ -68,7 +68,20 @@ func (c *client) upload(body []byte) (refused int64, err error) {
 	if err != nil && answer.StatusCode == http.StatusOK {
 		return 0, c.unanswered(ctx, err)
 	}
-	return judge(answer, said)
+	code := answer.StatusCode
+	isPage := strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
+	switch {
+	case code >= 200 && code <= 299 && isPage:
+		return 0, errors.New("it is no collector: it answered with a web page")
+	case code >= 200 && code <= 299:
+		return partly(said)
+	}
+	err = fmt.Errorf("it answered with the status %d", code)
+	switch code {
+	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+		return 0, busy{err}
+	}
+	return 0, err
 }
 
 // unanswered says why there is no answer, without the URL, which may have a secret in it.
@@ -84,24 +97,6 @@ func (c *client) unanswered(ctx context.Context, err error) error {
 		err = fmt.Errorf("it did not answer within %s", c.settings.timeout)
 	}
 	return busy{err}
-}
-
-// judge returns why spans have not arrived, and nil when they have.
-func judge(answer *http.Response, said []byte) (refused int64, why error) {
-	code := answer.StatusCode
-	isPage := strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
-	switch {
-	case code >= 200 && code <= 299 && isPage:
-		return 0, errors.New("it is no collector: it answered with a web page")
-	case code >= 200 && code <= 299:
-		return partly(said)
-	}
-	err := fmt.Errorf("it answered with the status %d", code)
-	switch code {
-	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return 0, busy{err}
-	}
-	return 0, err
 }
 
 // partly reads an ExportTraceServiceResponse, which may say that spans were refused. What is

@@ -90,15 +90,6 @@ func (e environ) settings() (*settings, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// resourceAttributes are those that the user gives the resource, without what is spelled wrongly.
-func (e environ) resourceAttributes() map[string]string {
-	all, _ := pairs(e.get("OTEL_RESOURCE_ATTRIBUTES"))
-	if name := e.get("OTEL_SERVICE_NAME"); name != "" {
-		all["service.name"] = name
-	}
-	return all
-}
-
 // pairs reads "name=value" pairs, separated by commas, with percent-encoded values. It leaves
 // out what is something else, and then isWhole is false.
 func pairs(list string) (all map[string]string, isWhole bool) {

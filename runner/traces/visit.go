@@ -74,32 +74,6 @@ func (r *Reporter) attempt(x *report.Exec, number int, ended time.Time) *span {
 	return s
 }
 
-// finish ends the span of an execution of which nothing more will be told, and that of its last attempt,
-// if there is no verdict on it.
-func (r *Reporter) finish(x *report.Exec) {
-	s := newSpan(r.trace.OfExec(x.Agent, x.N), r.trace.OfRun(), "script "+shown(x.State), x.Started)
-	s.set(ofText("raymond.agent", x.Agent), ofText("raymond.state", shown(x.State)), ofNumber("raymond.exec", x.N))
-	if x.Kind == "prompt" {
-		s.Name = "invoke_agent " + shown(x.State)
-		s.set(ofText("gen_ai.operation.name", "invoke_agent"), ofText("gen_ai.agent.name", shown(x.State)), ofText("gen_ai.agent.id", x.Agent))
-		s.set(r.used(x)...)
-	}
-	if of := r.original; of != nil && of.Exec == x.N {
-		r.linkToOriginal(s, func(t state.Trace) state.SpanRef { return t.OfExec(x.Agent, x.N) })
-	}
-	s.set(spent(x.Spent.Spent)...)
-	r.fail(s, x)
-	if n := len(x.Attempts); n == 0 || x.Attempts[n-1].Attempt < x.Attempt() {
-		last := r.attempt(x, x.Attempt(), x.Ended)
-		r.fail(last, x)
-		r.end(last, x.Ended)
-	}
-	if to := x.Transition; to != nil {
-		s.set(ofText("raymond.transition.tag", to.Tag), ofText("raymond.transition.target", shown(to.Target)))
-	}
-	r.end(s, x.Ended)
-}
-
 // fail says how an execution has failed, if it has.
 func (r *Reporter) fail(s *span, x *report.Exec) {
 	if x.ExitCode != nil {
@@ -114,7 +88,27 @@ func (r *Reporter) fail(s *span, x *report.Exec) {
 // leave ends the spans of the state executions that have ended: nothing more will be told of them.
 func (r *Reporter) leave() {
 	for _, x := range r.left {
-		r.finish(x)
+		s := newSpan(r.trace.OfExec(x.Agent, x.N), r.trace.OfRun(), "script "+shown(x.State), x.Started)
+		s.set(ofText("raymond.agent", x.Agent), ofText("raymond.state", shown(x.State)), ofNumber("raymond.exec", x.N))
+		if x.Kind == "prompt" {
+			s.Name = "invoke_agent " + shown(x.State)
+			s.set(ofText("gen_ai.operation.name", "invoke_agent"), ofText("gen_ai.agent.name", shown(x.State)), ofText("gen_ai.agent.id", x.Agent))
+			s.set(r.used(x)...)
+		}
+		if of := r.original; of != nil && of.Exec == x.N {
+			r.linkToOriginal(s, func(t state.Trace) state.SpanRef { return t.OfExec(x.Agent, x.N) })
+		}
+		s.set(spent(x.Spent.Spent)...)
+		r.fail(s, x)
+		if n := len(x.Attempts); n == 0 || x.Attempts[n-1].Attempt < x.Attempt() {
+			last := r.attempt(x, x.Attempt(), x.Ended)
+			r.fail(last, x)
+			r.end(last, x.Ended)
+		}
+		if to := x.Transition; to != nil {
+			s.set(ofText("raymond.transition.tag", to.Tag), ofText("raymond.transition.target", shown(to.Target)))
+		}
+		r.end(s, x.Ended)
 	}
 	r.left = nil
 }

@@ -37,7 +37,14 @@ func executions(r *insight.Report) iter.Seq[execution] {
 	return func(yield func(execution) bool) {
 		left := failed
 		for i := range r.Executions {
-			x := newExecution(&r.Executions[i])
+			e := &r.Executions[i]
+			x := execution{
+				Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), Lasted: duration(*e),
+				About: aboutExecution(e), Stages: stagesOf(e), HasFiles: e.Files != nil,
+			}
+			for _, f := range e.Files {
+				x.Hunks = append(x.Hunks, newFile(f))
+			}
 			if hasFailed(*x.Exec) {
 				x.IsOpen = left <= unfolded
 				left--
@@ -47,17 +54,6 @@ func executions(r *insight.Report) iter.Seq[execution] {
 			}
 		}
 	}
-}
-
-func newExecution(e *report.Exec) execution {
-	x := execution{
-		Exec: e, Class: classOf(e.Kind) + " " + classOf(e.Status), Lasted: duration(*e),
-		About: aboutExecution(e), Stages: stagesOf(e), HasFiles: e.Files != nil,
-	}
-	for _, f := range e.Files {
-		x.Hunks = append(x.Hunks, newFile(f))
-	}
-	return x
 }
 
 // aboutExecution lists what else is known about an execution.

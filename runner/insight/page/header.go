@@ -54,8 +54,13 @@ var verdicts = map[string]verdict{
 func newHeader(r *insight.Report) header {
 	v := verdicts[r.Status]
 	asked := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
+	headline := v.words
+	if !r.Finished.IsZero() {
+		headline += " after " + report.Span(r.Finished.Sub(r.Created))
+	}
+	headline += ", " + state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String()
 	h := header{
-		ID: r.WorkflowID, Tone: v.tone, Headline: headline(r, v.words), Reason: r.Reason,
+		ID: r.WorkflowID, Tone: v.tone, Headline: headline, Reason: r.Reason,
 		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: asked[:min(len(asked), 3)], Next: withCommands(r.Next), LeftOut: r.LeftOut,
 	}
 	if r.Result != "" {
@@ -84,15 +89,6 @@ func newHeader(r *insight.Report) header {
 }
 
 func hasFailed(e report.Exec) bool { return e.Status == report.Failed }
-
-// headline says the verdict, the cost and the time in a few words.
-func headline(r *insight.Report, words string) string {
-	out := words
-	if !r.Finished.IsZero() {
-		out += " after " + report.Span(r.Finished.Sub(r.Created))
-	}
-	return out + ", " + state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String()
-}
 
 func costFact(r *insight.Report) fact {
 	f := fact{"Cost", state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String(), "no budget"}

@@ -70,11 +70,17 @@ func newTimeline(r *insight.Report) timeline {
 			depth = min(6, t.Rows[up].Depth+1)
 		}
 		index[a.ID] = len(t.Rows)
-		t.Rows = append(t.Rows, row{Agent: a.ID, Title: titleOfAgent(a), Depth: depth, Class: classOf(a.Status)})
+		title := a.ID
+		for _, name := range sortedKeys(a.Vars) {
+			title += fmt.Sprintf(", %s=%s", shown(name), shortText(a.Vars[name]))
+		}
+		title += ", " + a.Spent.Spent.String()
+		t.Rows = append(t.Rows, row{Agent: a.ID, Title: title, Depth: depth, Class: classOf(a.Status)})
 	}
 	for _, w := range r.Waits {
 		if i, ok := index[w.Agent]; ok && len(s.stretches) > 0 {
-			t.Rows[i].Waits = append(t.Rows[i].Waits, bandOfWait(r, s, w))
+			left, lasted := s.at(w.Since), lengthOf(r, w)
+			t.Rows[i].Waits = append(t.Rows[i].Waits, band{left, max(1, s.at(w.Since.Add(lasted))-left), "waited " + report.Span(lasted) + " " + waitedFor(w)})
 		}
 	}
 	for _, e := range r.Executions {
@@ -126,19 +132,6 @@ func inOrder(r *insight.Report) []report.Agent {
 		}
 	}
 	return out
-}
-
-func titleOfAgent(a report.Agent) string {
-	out := a.ID
-	for _, name := range sortedKeys(a.Vars) {
-		out += fmt.Sprintf(", %s=%s", shown(name), shortText(a.Vars[name]))
-	}
-	return out + ", " + a.Spent.Spent.String()
-}
-
-func bandOfWait(r *insight.Report, s scale, w report.Wait) band {
-	left, lasted := s.at(w.Since), lengthOf(r, w)
-	return band{left, max(1, s.at(w.Since.Add(lasted))-left), "waited " + report.Span(lasted) + " " + waitedFor(w)}
 }
 
 // newBar places an execution, and what happened in it.

@@ -44,7 +44,14 @@ func begin(s Options) (*child, error) {
 		closeAll(ours)
 		return nil, s.explain(err)
 	}
-	c.attach(ours)
+	c.out = newStream(ours[1], c.options.Stdout, nil, c.touch)
+	c.err = newStream(ours[2], c.options.Stderr, &c.tail, c.touch)
+	c.in, c.fed = ours[0], make(chan struct{})
+	go func() {
+		defer close(c.fed)
+		defer c.in.Close()
+		_, _ = c.in.Write(c.options.Stdin) // a child that stops reading has read what it wanted
+	}()
 	return c, nil
 }
 

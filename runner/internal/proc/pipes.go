@@ -46,27 +46,6 @@ func closeAll(files [3]*os.File) {
 	}
 }
 
-// attach starts the goroutines that serve our ends of the pipes.
-func (c *child) attach(ours [3]*os.File) {
-	c.out = newStream(ours[1], c.options.Stdout, nil, c.touch)
-	c.err = newStream(ours[2], c.options.Stderr, &c.tail, c.touch)
-	c.in, c.fed = ours[0], make(chan struct{})
-	go func() {
-		defer close(c.fed)
-		defer c.in.Close()
-		_, _ = c.in.Write(c.options.Stdin) // a child that stops reading has read what it wanted
-	}()
-}
-
-// drain waits for the ends of the pipes of a child that has exited.
-func (c *child) drain() {
-	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil { // whoever still holds the other end
-		<-c.fed
-	}
-	c.drainOne(c.out)
-	c.drainOne(c.err)
-}
-
 // stream carries what a child writes into one pipe to a writer.
 type stream struct {
 	r      *os.File

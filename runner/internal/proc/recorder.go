@@ -53,18 +53,6 @@ func startRecording(s *Options) (end func()) {
 	if len(s.Stdin) > 0 {
 		r.write("prompt", ".md", s.Stdin)
 	}
-	r.command(*s)
-	s.Stdout = r.tee(s.Stdout, "stdout", s.DebugStdout)
-	s.Stderr = r.tee(s.Stderr, "stderr", ".txt")
-	return func() {
-		for _, f := range r.out {
-			f.Close()
-		}
-	}
-}
-
-// command writes command.json, without the values of secrets.
-func (r *recorder) command(s Options) {
 	hide := secrets.NewRedactor(s.Env)
 	argv := append([]string{s.Path}, s.Args...)
 	for i := range argv {
@@ -76,6 +64,13 @@ func (r *recorder) command(s Options) {
 		Env  map[string]string `json:"environment"`
 	}{argv, s.Dir, hide.Environ(s.environment())}, json.Deterministic(true), jsontext.AllowInvalidUTF8(true), jsontext.WithIndent("  "))
 	r.write("command", ".json", append(text, '\n'))
+	s.Stdout = r.tee(s.Stdout, "stdout", s.DebugStdout)
+	s.Stderr = r.tee(s.Stderr, "stderr", ".txt")
+	return func() {
+		for _, f := range r.out {
+			f.Close()
+		}
+	}
 }
 
 // tee returns a writer that also writes to a file.

@@ -37,17 +37,9 @@ var family = struct {
 func Adopt() error { return adopted() }
 
 var adopted = sync.OnceValue(func() error {
-	spareThreads()
-	return os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
-})
-
-// spare is how many threads there are to be, which wait for work: each child takes one that is in poll.
-const spare = 16
-
-// spareThreads makes threads while there can be some. Where agents have filled the process table and
-// it has none left, the runtime of Go ends this process with a dump; with some, the next start fails,
-// which is told as any other failure.
-func spareThreads() {
+	// Threads are made while there can be some. Where agents have filled the process table and it has none
+	// left, the runtime of Go ends this process with a dump; with some, the next start fails, which is told
+	// as any other failure.
 	var made, all sync.WaitGroup
 	made.Add(spare)
 	for range spare {
@@ -59,7 +51,11 @@ func spareThreads() {
 		})
 	}
 	all.Wait()
-}
+	return os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0))
+})
+
+// spare is how many threads there are to be, which wait for work: each child takes one that is in poll.
+const spare = 16
 
 func (s Options) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{Setpgid: true, Pdeathsig: s.DeathSignal}

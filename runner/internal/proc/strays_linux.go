@@ -61,7 +61,9 @@ func (k *kin) around() (found []int, settled, hasOthers bool) {
 // orphans with all their descendants and, if everywhere, whatever carries its mark. A process
 // that is dying stands for those that another look may find.
 func (k *kin) leftovers(everywhere bool, each func(processes.Process)) {
-	k.inmates(each)
+	if k.caged != 0 {
+		caged(func(mark uint64) bool { return mark == k.caged }, each)
+	}
 	pids, settled, hasOthers := k.around()
 	if !settled {
 		each(processes.Process{PID: k.pid, Dying: true})
@@ -95,13 +97,6 @@ func (k *kin) orphans(strays []int, hasOthers bool, each func(processes.Process)
 			}
 		}
 		next = found
-	}
-}
-
-// inmates finds the live processes in the cage of k, wherever they have gone.
-func (k *kin) inmates(each func(processes.Process)) {
-	if k.caged != 0 {
-		caged(func(mark uint64) bool { return mark == k.caged }, each)
 	}
 }
 

@@ -29,7 +29,11 @@ func (c *child) supervise(ctx context.Context) Exit {
 	w.timer.Stop()
 	w.untilExit(ctx)
 	exit := c.kin.finish(w.ended != ByItself)
-	c.drain()
+	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil { // whoever still holds the other end
+		<-c.fed
+	}
+	c.drainOne(c.out)
+	c.drainOne(c.err)
 	exit.Ended, exit.StderrTail = w.ended, c.tail.Bytes()
 	return exit
 }

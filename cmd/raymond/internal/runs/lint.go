@@ -132,7 +132,14 @@ func (l *Lint) check(f flow) {
 		l.aboutState(f, one)
 	}
 	f.Load()
-	l.checkPrices(f)
+	for _, b := range agents.Unpriced(f.Workflow, &state.Options{Backend: l.Backend}, l.Prices) {
+		if b.Model != "" || b.Backend != cmp.Or(l.Backend, protocol.DefaultBackend) {
+			l.aboutState(f, lint.Finding{Severity: lint.Warning, Problem: protocol.Problem{
+				File: cmp.Or(b.From, b.State), Pos: cmp.Or(b.Pos, protocol.Pos{Line: 1, Col: 1}), Code: "price",
+				Message: runner.NoPrice(b.Backend, b.Model), Hint: runner.NoPriceHint,
+			}})
+		}
+	}
 	if len(l.jobs) == 0 || f.Workflow.Entry() == "" {
 		return
 	}
@@ -143,19 +150,6 @@ func (l *Lint) check(f flow) {
 	}
 	for _, one := range ofStates {
 		l.aboutState(f, one)
-	}
-}
-
-// checkPrices warns of states with which a run can't be held to a budget. A run may name a
-// model for its own agent, so that nothing is said of that one without a model.
-func (l *Lint) checkPrices(f flow) {
-	for _, b := range agents.Unpriced(f.Workflow, &state.Options{Backend: l.Backend}, l.Prices) {
-		if b.Model != "" || b.Backend != cmp.Or(l.Backend, protocol.DefaultBackend) {
-			l.aboutState(f, lint.Finding{Severity: lint.Warning, Problem: protocol.Problem{
-				File: cmp.Or(b.From, b.State), Pos: cmp.Or(b.Pos, protocol.Pos{Line: 1, Col: 1}), Code: "price",
-				Message: runner.NoPrice(b.Backend, b.Model), Hint: runner.NoPriceHint,
-			}})
-		}
 	}
 }
 

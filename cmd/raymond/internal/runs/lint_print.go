@@ -20,7 +20,25 @@ func (l *Lint) print(out io.Writer) error {
 	case "github":
 		return l.printCommands(out)
 	}
-	return l.printText(out)
+	var b strings.Builder
+	for _, r := range l.found {
+		place := r.File
+		if r.Line > 0 {
+			place = fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Col)
+		}
+		b.WriteString(text.Escaped(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
+		b.WriteString(l.excerpt(r))
+	}
+	if l.count(lint.Error) == 0 { // else the last line on stderr says it
+		b.WriteString(l.summary() + "\n")
+	}
+	// The files are anybody's, and a job's step may print this.
+	var inert strings.Builder
+	for line := range strings.Lines(b.String()) {
+		inert.WriteString(text.Inert(line))
+	}
+	_, err := io.WriteString(out, inert.String())
+	return err
 }
 
 // The escapes of GitHub's workflow commands.
@@ -54,30 +72,6 @@ func (r remark) text() string {
 		return r.Message
 	}
 	return r.Message + "; " + r.Hint
-}
-
-// printText writes the remarks for people: each with the line that it is about
-// and a caret below its place.
-func (l *Lint) printText(out io.Writer) error {
-	var b strings.Builder
-	for _, r := range l.found {
-		place := r.File
-		if r.Line > 0 {
-			place = fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Col)
-		}
-		b.WriteString(text.Escaped(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
-		b.WriteString(l.excerpt(r))
-	}
-	if l.count(lint.Error) == 0 { // else the last line on stderr says it
-		b.WriteString(l.summary() + "\n")
-	}
-	// The files are anybody's, and a job's step may print this.
-	var inert strings.Builder
-	for line := range strings.Lines(b.String()) {
-		inert.WriteString(text.Inert(line))
-	}
-	_, err := io.WriteString(out, inert.String())
-	return err
 }
 
 // What an excerpt shows of a line, in characters.

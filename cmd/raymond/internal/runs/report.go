@@ -54,26 +54,20 @@ func BuildReport(s Source) (*insight.Report, error) {
 	if s.Snapshots != nil {
 		var changes map[int]workspace.Changes
 		changes, fileErr = s.Snapshots.Changes(context.Background(), most)
-		from.Files = changedIn(changes)
+		from.Files = map[int]insight.Changed{}
+		for exec, one := range changes {
+			files := make([]report.File, len(one.Files))
+			for i, f := range one.Files {
+				files[i] = report.File{Path: f.Path, Change: f.What, Diff: f.Diff, Cut: f.IsCut}
+			}
+			from.Files[exec] = insight.Changed{Files: files, IsShared: one.IsShared}
+		}
 	}
 	r, err := insight.Build(from)
 	if err == nil && fileErr != nil {
 		r.LeftOut = append(r.LeftOut, "The snapshots of the files can't be read: "+problem.Shorten(fileErr.Error()))
 	}
 	return r, err
-}
-
-// changedIn are changed files as a report has them.
-func changedIn(changes map[int]workspace.Changes) map[int]insight.Changed {
-	all := map[int]insight.Changed{}
-	for exec, one := range changes {
-		files := make([]report.File, len(one.Files))
-		for i, f := range one.Files {
-			files[i] = report.File{Path: f.Path, Change: f.What, Diff: f.Diff, Cut: f.IsCut}
-		}
-		all[exec] = insight.Changed{Files: files, IsShared: one.IsShared}
-	}
-	return all
 }
 
 // WriteReport writes a report to a file, which only its owner can read; "-" is stdout, "" the default. As JSON it goes to
