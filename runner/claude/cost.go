@@ -112,7 +112,9 @@ func (c *costs) reported() state.Cost {
 	default:
 		return state.Cost{}
 	}
-	if !c.last.lacksCost() {
+	// The CLI learns what a reply cost at its end: of one that broke off the sum is without it, or with an estimate.
+	brokeOff := c.last.Subtype == "success" && c.last.IsError && c.last.hasText && !c.last.isRefusal()
+	if !brokeOff && !c.last.isCut() && c.last.TerminalReason != "aborted_streaming" {
 		return cost
 	}
 	if cost.USD == 0 {
@@ -121,13 +123,6 @@ func (c *costs) reported() state.Cost {
 	}
 	cost.Kind = state.Estimated
 	return cost
-}
-
-// lacksCost says that the last reply broke off: the CLI learns what a reply cost
-// at its end, so the sum is without it, or with an estimate.
-func (r *result) lacksCost() bool {
-	brokeOff := r.Subtype == "success" && r.IsError && r.hasText && !r.isRefusal()
-	return brokeOff || r.isCut() || r.TerminalReason == "aborted_streaming"
 }
 
 // since returns what models have reached less what they had reached before.

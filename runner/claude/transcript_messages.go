@@ -90,7 +90,7 @@ func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) erro
 		return feed.Use(b.ID, m)
 	case "tool_result":
 		m.Text, m.Cut = transcripts.Bounded(textOf(b.Said))
-		m.Failed, m.Refused = b.Failed, l.isRefused()
+		m.Failed, m.Refused = b.Failed, l.Denied == "user-rejected" || l.Denied == "permission-rule"
 		return feed.Brought(b.Use, m)
 	case "image", "document":
 		m.Text = "[" + b.Type + "]"
@@ -98,9 +98,6 @@ func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) erro
 	}
 	return nil
 }
-
-// isRefused reports whether a use of a tool was refused, as the line with its result says.
-func (l *line) isRefused() bool { return l.Denied == "user-rejected" || l.Denied == "permission-rule" }
 
 // blocksOf are the parts of a message, of which a text is one.
 func blocksOf(content jsontext.Value) []block {

@@ -53,7 +53,17 @@ func grantOf(o runner.PromptOrder, isCaged bool) (grant, *runner.Failure) {
 		g.note("Codex has no permission mode auto: it runs as in acceptEdits")
 	}
 	for _, tool := range o.Permissions.AllowedTools {
-		g.allow(tool)
+		switch name, isNarrow := split(tool); {
+		case slices.Contains(reads, name), g.files == none:
+		case isNarrow:
+			g.note("allowed_tools: Codex can't allow %s alone: it stays within its sandbox (%s)", program.OneLine(tool, 80), g.files)
+		case slices.Contains(edits, name):
+			g.files = max(g.files, workspace)
+		case name == "Bash":
+			g.files = none
+		case name == "WebSearch":
+			g.web = true
+		}
 	}
 	for _, tool := range o.Permissions.DisallowedTools {
 		if !g.forbid(tool) {
@@ -78,21 +88,6 @@ var (
 func split(rule string) (name string, isNarrow bool) {
 	name, use, narrow := strings.Cut(rule, "(")
 	return name, narrow && use != "*)" && use != ":*)" && use != ")"
-}
-
-// allow widens the grant by a rule.
-func (g *grant) allow(rule string) {
-	switch name, isNarrow := split(rule); {
-	case slices.Contains(reads, name), g.files == none:
-	case isNarrow:
-		g.note("allowed_tools: Codex can't allow %s alone: it stays within its sandbox (%s)", program.OneLine(rule, 80), g.files)
-	case slices.Contains(edits, name):
-		g.files = max(g.files, workspace)
-	case name == "Bash":
-		g.files = none
-	case name == "WebSearch":
-		g.web = true
-	}
 }
 
 // forbid narrows the grant by a rule, and reports false where that can't be done.

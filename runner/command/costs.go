@@ -76,15 +76,6 @@ func isName(text string) bool {
 	return len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
-// tokens are those that were told so far.
-func (c *costs) tokens() []state.Usage {
-	var list []state.Usage
-	for _, m := range c.models {
-		list = append(list, m.Usage)
-	}
-	return list
-}
-
 // total is the cost of the process. said tells whether it has said anything at all.
 func (c *costs) total(said bool) state.Cost {
 	cost := state.Cost{Metered: each(c.proxied, (*keyproxy.Account).Metered)} // nothing that the program prints changes it

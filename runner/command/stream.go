@@ -102,7 +102,11 @@ func (s *stream) take(r record) bool {
 			return false
 		}
 		if len(s.costs.proxied.used()) == 0 {
-			s.Display.Usage(s.costs.tokens())
+			var tokens []state.Usage
+			for _, m := range s.costs.models {
+				tokens = append(tokens, m.Usage)
+			}
+			s.Display.Usage(tokens)
 		}
 	case typeError:
 		said := program.OneLine(s.Display.Hide(r.Message), 500)

@@ -90,7 +90,7 @@ func (b *Backend) Source() program.Source {
 		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: Pin.HowTo() + "; it needs Node.js 20 or later",
 		Oldest: program.Version{0, 61, 0},
 		// This home has no settings, so nothing else would keep the CLI from a .env file of the checkout.
-		Env: b.env([]string{homeVar + "=" + b.home().forVersion(), trustVar + "=false"}),
+		Env: b.env([]string{homeVar + "=" + filepath.Join(b.home().path(), "version"), trustVar + "=false"}),
 	}
 }
 

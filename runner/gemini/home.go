@@ -63,9 +63,6 @@ func (h home) ours(names ...string) string {
 	return filepath.Join(append([]string{h.path(), folder}, names...)...)
 }
 
-// forVersion is the home of a CLI that tells its version.
-func (h home) forVersion() string { return filepath.Join(h.path(), "version") }
-
 // slug is the name of the folder of a directory's conversations.
 func slug(dir string) string {
 	if runtime.GOOS == "windows" {

@@ -75,7 +75,7 @@ func (h home) userSettings() (map[string]any, error) {
 		return nil, err
 	}
 	var theirs map[string]any
-	return theirs, json.Unmarshal(withoutComments(data), &theirs)
+	return theirs, json.Unmarshal(comment().ReplaceAll(data, []byte("$1")), &theirs)
 }
 
 // userAuth is how the user's settings say that the CLI shows who it is; "" for nothing.
@@ -105,6 +105,3 @@ func merge(first, second map[string]any) map[string]any {
 
 // comment finds the comments that the CLI allows in its settings, and the strings, in which there are none.
 var comment = text.Regexp(`(?s)("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/`)
-
-// withoutComments returns JSON without comments.
-func withoutComments(data []byte) []byte { return comment().ReplaceAll(data, []byte("$1")) }

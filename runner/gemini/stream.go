@@ -152,18 +152,15 @@ func (s *stream) brought(r *record) {
 		return
 	}
 	s.TellRefused(r.Output + "\n" + r.Error.Message)
-	if use.isRefused(r.Error) && len(s.answer.refused) < maxRefused {
+	isHidden := r.Error.Type == "tool_not_registered" && slices.Contains(builtIn, use.tool)
+	isRefused := isHidden || r.Error.Type == "policy_violation" || isOutside(r.Error.Message)
+	if isRefused && len(s.answer.refused) < maxRefused {
 		s.answer.refused = append(s.answer.refused, s.refusal(use, r.Error.Message))
 	}
 }
 
 // builtIn are the tools that the CLI has, and hides from the model where they are denied.
 var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_search", "activate_skill", "read_file", "read_many_files", "glob", "grep_search", "list_directory", "invoke_agent", "write_todos"}
-
-// isRefused reports whether a use of a tool failed because it was not allowed.
-func (u use) isRefused(why problem) bool {
-	return why.Type == "policy_violation" || isOutside(why.Message) || why.Type == "tool_not_registered" && slices.Contains(builtIn, u.tool)
-}
 
 // isOutside reports whether an error says that a path is outside of what may be written.
 func isOutside(why string) bool {

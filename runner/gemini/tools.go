@@ -152,7 +152,12 @@ func parseRule(entry string) (r rule, isExact bool) {
 	case !slices.Contains(r.tools, shell):
 		return r, false
 	}
-	part := m[2]
+	return r.withCommand(m[2])
+}
+
+// withCommand makes a rule about some commands: those that begin with a text, which is followed
+// by ":*" or " *", or one alone.
+func (r rule) withCommand(part string) (_ rule, isExact bool) {
 	begin, isPrefix := strings.CutSuffix(part, ":*")
 	if !isPrefix {
 		begin, isPrefix = strings.CutSuffix(part, " *")

@@ -111,15 +111,10 @@ func (m *Model) Add(e state.Event) {
 			m.atLimit = b.Spent()
 		}
 	}
-	if e.Agent == "" {
-		m.addRun(e, last)
-	} else {
+	if e.Agent != "" {
 		m.addAgent(e, m.agent(e))
+		return
 	}
-}
-
-// addRun takes an event about the run; last is the time of the event before it.
-func (m *Model) addRun(e state.Event, last time.Time) {
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
 		m.CutOff(last)

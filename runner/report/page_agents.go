@@ -73,7 +73,17 @@ func (s *Summary) section(a *Agent, w *writer, isTold bool) string {
 		w.fit(fmt.Sprintf("Forked by %s.\n\n", code(a.Parent, widestName)))
 	}
 	if a.Status != Failed || !isTold {
-		a.writeEnd(w)
+		switch {
+		case a.Status == Failed:
+			writeText(w, "Why it failed", a.why())
+		case a.hasResult && a.ID == firstAgent:
+		case a.hasResult && a.Result == "":
+			w.fit("Its result is empty.\n\n")
+		case a.hasResult:
+			writeText(w, "Its result", a.Result)
+		case a.move != nil:
+			w.fit(fmt.Sprintf("Its last transition: %s\n\n", code(moveText(a.move), widestMove)))
+		}
 	}
 	if said := strings.Join(a.talk.said, "\n"); said != "" {
 		writeText(w, "What it said last", said)
@@ -97,22 +107,6 @@ func (a *Agent) statusWords() string {
 		return "waits before " + htmlCode(a.State)
 	}
 	return "is at " + htmlCode(a.State)
-}
-
-// writeEnd writes what an agent ended with, or its last transition. The result of the first agent
-// stands at the top of the page.
-func (a *Agent) writeEnd(w *writer) {
-	switch {
-	case a.Status == Failed:
-		writeText(w, "Why it failed", a.why())
-	case a.hasResult && a.ID == firstAgent:
-	case a.hasResult && a.Result == "":
-		w.fit("Its result is empty.\n\n")
-	case a.hasResult:
-		writeText(w, "Its result", a.Result)
-	case a.move != nil:
-		w.fit(fmt.Sprintf("Its last transition: %s\n\n", code(moveText(a.move), widestMove)))
-	}
 }
 
 // writeText writes as much of a text as there is room for.

@@ -34,9 +34,13 @@ const maxCopied = 64 << 20
 // its size and its time instead.
 func (v Verifier) Keep(dir string, patterns []string, copies string) map[string]string {
 	kept := digests(dir, patterns)
-	root, err := freshRoot(copies)
+	// The copies go into a new folder that nobody else writes. Without copies nothing is put back, which is told then.
+	if os.RemoveAll(copies) != nil || os.MkdirAll(copies, 0o700) != nil {
+		return kept
+	}
+	root, err := os.OpenRoot(copies)
 	if err != nil {
-		return kept // without copies nothing is put back, which is told then
+		return kept
 	}
 	defer root.Close()
 	room := int64(maxCopied)
@@ -49,17 +53,6 @@ func (v Verifier) Keep(dir string, patterns []string, copies string) map[string]
 		}
 	}
 	return kept
-}
-
-// freshRoot is an empty folder that nobody else writes.
-func freshRoot(dir string) (*os.Root, error) {
-	if err := os.RemoveAll(dir); err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, err
-	}
-	return os.OpenRoot(dir)
 }
 
 // copyOf is the name of the copy of a file.

@@ -50,7 +50,13 @@ func (o *Options) AddAll() {
 		return err
 	})
 	o.AddPrices()
-	o.addProcess()
+	// The next four are of this process: a resume takes nothing of them from the run.
+	o.Hold, o.History, o.Workspace = Endless, state.DefaultHistory, WorkspaceNone
+	o.Add("hold", "DUR", "how long to stay for a time that agents wait for, when nothing else is left to do (default: until it comes, but 5m for the end of a usage limit; 0: suspend at once)", Into(&o.Hold, duration))
+	o.Add("job", "LIST", "run only the states of these jobs, separated by commas; others wait for their job (default: the states of all jobs)", Into(&o.Jobs, each(jobs)))
+	o.Add("history", "SIZE", "how much is kept of the steps of the run, for history and rerun; 0: none (default 64MiB)", Into(&o.History, size))
+	o.Add("workspace", "WHAT", "git: keep the files of the agents' git worktrees as they are after each prompt state, for rerun and report; none: don't (default none)",
+		Into(&o.Workspace, OneOf(WorkspaceGit, WorkspaceNone)))
 	o.addAgents()
 	o.AddCage()
 	o.Add("script-env", "NAMES", "with a cage, variables that trusted scripts get and agents don't, separated by commas or blanks", Into(&o.ScriptEnv, each(variables)))
@@ -58,26 +64,6 @@ func (o *Options) AddAll() {
 
 // AddSimulated defines the flags of a run that a simulation has too.
 func (o *Options) AddSimulated() {
-	o.addInput()
-	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", Into(&o.SkipLint, Truth))
-	o.addLimits()
-	o.addLoop()
-	o.addOutput()
-}
-
-// addProcess defines the flags of runs whose agents wait, and of what is kept of a run for later. They are of this
-// process: a resume takes nothing of them from the run.
-func (o *Options) addProcess() {
-	o.Hold, o.History, o.Workspace = Endless, state.DefaultHistory, WorkspaceNone
-	o.Add("hold", "DUR", "how long to stay for a time that agents wait for, when nothing else is left to do (default: until it comes, but 5m for the end of a usage limit; 0: suspend at once)", Into(&o.Hold, duration))
-	o.Add("job", "LIST", "run only the states of these jobs, separated by commas; others wait for their job (default: the states of all jobs)", Into(&o.Jobs, each(jobs)))
-	o.Add("history", "SIZE", "how much is kept of the steps of the run, for history and rerun; 0: none (default 64MiB)", Into(&o.History, size))
-	o.Add("workspace", "WHAT", "git: keep the files of the agents' git worktrees as they are after each prompt state, for rerun and report; none: don't (default none)",
-		Into(&o.Workspace, OneOf(WorkspaceGit, WorkspaceNone)))
-}
-
-// addInput defines the flags that say what the first state gets.
-func (o *Options) addInput() {
 	o.Add("input", "TEXT", "payload of the first state", Into(&o.Input, anything))
 	o.Add("input-file", "FILE", "the same, read from a file", Into(&o.InputFile, content(maxInput)))
 	o.Add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
@@ -88,6 +74,19 @@ func (o *Options) addInput() {
 			return errors.New("want 1 to 64 of a-z, 0-9 and -, not beginning with -, and no name that Windows reserves, such as con")
 		}
 		return nil
+	})
+	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", Into(&o.SkipLint, Truth))
+	o.addLimits()
+	o.addLoop()
+	o.Add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", Into(&o.Events, logFile))
+	o.Add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", Into(&o.DebugDir, folder))
+	o.Switch("quiet", "show only failures and the end", Into(&o.Quiet, Truth))
+	o.Switch("verbose", "show and log what agents say", func(s string) error {
+		b, err := Truth(s)
+		if o.Telling = runner.TellNothing; b {
+			o.Telling = runner.TellAll
+		}
+		return err
 	})
 }
 
@@ -228,18 +227,4 @@ func (o *Options) AddCage() {
 	})
 	o.Add("cage-write", "DIR", "with a cage, a further folder that may be written (repeatable)", Into(&o.Cage.Writable, Each(path)))
 	o.Add("cage-read", "PATH", "with a cage, a further file or folder that may be read (repeatable)", Into(&o.Cage.Readable, Each(path)))
-}
-
-// addOutput defines the flags that say what is shown and logged.
-func (o *Options) addOutput() {
-	o.Add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", Into(&o.Events, logFile))
-	o.Add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", Into(&o.DebugDir, folder))
-	o.Switch("quiet", "show only failures and the end", Into(&o.Quiet, Truth))
-	o.Switch("verbose", "show and log what agents say", func(s string) error {
-		b, err := Truth(s)
-		if o.Telling = runner.TellNothing; b {
-			o.Telling = runner.TellAll
-		}
-		return err
-	})
 }

@@ -53,9 +53,16 @@ func (s *Scope) Lint(o lint.Options) []lint.Finding {
 	if w == nil || o.LoadOptions != s.loadOptions() {
 		w, _ = protocol.Load(s.FS, o.LoadOptions)
 	}
-	var scripts []script
+	var scripts []script // that the entry leads to and, of a whole folder, the others that are meant as states
 	if o.Platform == protocol.Unix && Platform() == protocol.Unix {
-		scripts = scriptsOf(w, o.Entry == "")
+		reached := w.Chart().States()
+		for _, name := range w.Names() {
+			st, _ := w.State(name)
+			leads := slices.Contains(reached, name)
+			if strings.HasSuffix(strings.ToLower(name), ".sh") && len(st.Problems) == 0 && (leads || o.Entry == "" && st.Claims.Marked) {
+				scripts = append(scripts, script{st, leads})
+			}
+		}
 	}
 	read := make(chan []lint.Finding, 1) // bash takes as long to read a script as all the rest
 	go func() { read <- readScripts(scripts) }()
@@ -91,21 +98,6 @@ func unchecked(w *protocol.Workflow) []lint.Finding {
 type script struct {
 	*protocol.State
 	leads bool // the entry leads to it
-}
-
-// scriptsOf returns the scripts that the entry leads to and, of a whole folder, the
-// others that are meant as states.
-func scriptsOf(w *protocol.Workflow, all bool) []script {
-	reached := w.Chart().States()
-	var scripts []script
-	for _, name := range w.Names() {
-		st, _ := w.State(name)
-		leads := slices.Contains(reached, name)
-		if strings.HasSuffix(strings.ToLower(name), ".sh") && len(st.Problems) == 0 && (leads || all && st.Claims.Marked) {
-			scripts = append(scripts, script{st, leads})
-		}
-	}
-	return scripts
 }
 
 // readScripts has bash read scripts. It returns what bash does not understand.
