@@ -49,11 +49,6 @@ func (r *reader) line(text []byte, m runner.Message) error {
 		return nil
 	}
 	m.Time = transcripts.Moment(e.Time)
-	return r.tell(e, m)
-}
-
-// tell hands over what a line says; m has its place.
-func (r *reader) tell(e entry, m runner.Message) error {
 	p := e.Payload
 	switch {
 	case e.Type == "turn_context":

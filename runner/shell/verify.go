@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -63,7 +64,17 @@ func (v Verifier) Verify(ctx context.Context, c runner.Order, tell func(runner.P
 		out.Changed = changed(c.Protected, digests(c.Dir, c.Protect))
 		out.Lost = putBack(c, out.Changed)
 	}
-	logVerdict(log, c, out)
+	for _, name := range out.Changed {
+		fmt.Fprintf(log, "protected file changed: %s\n", name)
+	}
+	if c.Refused != "" {
+		fmt.Fprintf(log, "no transition: %s\n", c.Refused)
+	}
+	verdict := "passed"
+	if len(out.Changed) > 0 || c.Refused != "" || slices.ContainsFunc(out.Results, func(r state.CommandResult) bool { return r.RC != 0 }) {
+		verdict = "failed"
+	}
+	fmt.Fprintf(log, "\nverdict: %s\n", verdict)
 	return out
 }
 

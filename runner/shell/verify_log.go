@@ -6,11 +6,9 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // maxLogged is how much of one command's output goes into the log, in bytes.
@@ -42,19 +40,4 @@ func keep(path string) error {
 		}
 		return nil
 	}
-}
-
-// logVerdict ends the log of an attempt.
-func logVerdict(log *os.File, c runner.Order, v state.Verification) {
-	for _, name := range v.Changed {
-		fmt.Fprintf(log, "protected file changed: %s\n", name)
-	}
-	if c.Refused != "" {
-		fmt.Fprintf(log, "no transition: %s\n", c.Refused)
-	}
-	verdict := "passed"
-	if len(v.Changed) > 0 || c.Refused != "" || slices.ContainsFunc(v.Results, func(r state.CommandResult) bool { return r.RC != 0 }) {
-		verdict = "failed"
-	}
-	fmt.Fprintf(log, "\nverdict: %s\n", verdict)
 }

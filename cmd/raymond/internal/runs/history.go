@@ -93,8 +93,12 @@ func PrintHistory(out io.Writer, list []Execution) error {
 		if e.Status != report.Running && e.Status != report.Interrupted {
 			took = report.Span(time.Duration(e.DurationMS) * time.Millisecond)
 		}
+		files := strings.Join(e.Files, ", ")
+		if more := len(e.Files) - mostNames; more > 0 {
+			files = fmt.Sprintf("%s and %d more", strings.Join(e.Files[:mostNames], ", "), more)
+		}
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\n", e.Exec, text.Escaped(e.Agent), text.Escaped(e.State), e.Status,
-			e.of.Spent.Spent, orDash(took), e.Attempts, e.again(), orDash(e.SessionID), orDash(e.next()), orDash(fileNames(e.Files)))
+			e.of.Spent.Spent, orDash(took), e.Attempts, e.again(), orDash(e.SessionID), orDash(e.next()), orDash(files))
 	}
 	return w.Flush()
 }
@@ -140,11 +144,3 @@ func (e *Execution) next() string {
 
 // mostNames is how many files are named in a line.
 const mostNames = 3
-
-// fileNames names the first of some files.
-func fileNames(files []string) string {
-	if len(files) <= mostNames {
-		return strings.Join(files, ", ")
-	}
-	return fmt.Sprintf("%s and %d more", strings.Join(files[:mostNames], ", "), len(files)-mostNames)
-}

@@ -158,19 +158,14 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 		if r.Created != nil {
 			created = r.Created.Format("2006-01-02 15:04")
 		}
-		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent, created, kinds(r.Waiting))
+		var kinds []string // of what agents wait for
+		for _, wait := range r.Waiting {
+			kinds = append(kinds, strings.TrimSpace(string(wait.For)+" "+wait.Job))
+		}
+		slices.Sort(kinds)
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%s\t%s\t%s\n", r.WorkflowID, r.Status, len(r.Agents), r.Iterations, r.spent, created, strings.Join(slices.Compact(kinds), ", "))
 	}
 	return errors.Join(w.Flush(), errors.Join(broken...))
-}
-
-// kinds says what agents wait for, each kind once.
-func kinds(waiting []state.Wait) string {
-	var all []string
-	for _, w := range waiting {
-		all = append(all, strings.TrimSpace(string(w.For)+" "+w.Job))
-	}
-	slices.Sort(all)
-	return strings.Join(slices.Compact(all), ", ")
 }
 
 // PrintJSON prints a value for programs.
