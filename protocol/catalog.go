@@ -136,20 +136,3 @@ func (c catalog) entry(file string) (string, *Problem) {
 	return "", &Problem{Code: "entry", Message: "there is no state 1_START or START; found " + QuoteAll(c.names),
 		Hint: "rename the first state, or start from its file"}
 }
-
-// checkPolicy adds a problem for each state that the policy of s names and that can't be
-// resolved. The states of on_exhausted and on_comment are replaced by their file names,
-// because no tag will ever be checked for them.
-func (c catalog) checkPolicy(s *State) {
-	for _, r := range s.References {
-		name, p := c.resolve(r.Name)
-		switch {
-		case p != nil:
-			s.addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
-		case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
-			s.Policy.Convergence.OnExhausted = name
-		case r.Part == partOnComment:
-			s.OnComment = name
-		}
-	}
-}

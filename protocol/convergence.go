@@ -103,18 +103,13 @@ func (v value) readProtect() {
 	patterns, _ := v.texts()
 	v.state.Policy.Convergence.Protect = patterns
 	for i, pattern := range patterns {
-		checkPattern(pattern, v.entry("an entry of protect", v.node.Content[i]))
-	}
-}
-
-// checkPattern adds a problem to an entry of protect that protects nothing.
-func checkPattern(pattern string, v value) {
-	if !doublestar.ValidatePattern(pattern) {
-		v.problem("wrong-value", "%s is not a pattern of file names: %v", Quote(pattern), doublestar.ErrBadPattern)
-	}
-	if why := outside(pattern); why != "" {
-		v.problem("wrong-value", "%s protects nothing: %s", Quote(pattern), why).Hint =
-			"write patterns relative to the agent's directory, without .."
+		if !doublestar.ValidatePattern(pattern) {
+			v.entry("an entry of protect", v.node.Content[i]).problem("wrong-value", "%s is not a pattern of file names: %v", Quote(pattern), doublestar.ErrBadPattern)
+		}
+		if why := outside(pattern); why != "" {
+			v.entry("an entry of protect", v.node.Content[i]).problem("wrong-value", "%s protects nothing: %s", Quote(pattern), why).Hint =
+				"write patterns relative to the agent's directory, without .."
+		}
 	}
 }
 

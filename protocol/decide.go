@@ -169,7 +169,15 @@ func (d *Decision) add(t Tag, states map[string]string) {
 	case Call, Function:
 		d.Then = Move{Verb: t.Verb, To: target, Return: states[partReturn], Backend: t.Attrs["agent"], Model: t.Attrs["model"], Input: input}
 	case Ask:
-		q := questionOf(t)
+		q := Question{Text: strings.TrimSpace(t.Body), Untrusted: t.Attrs["untrusted"] == "true"}
+		if choices, ok := t.Attrs["choices"]; ok {
+			q.Choices = listOf(choices)
+		}
+		if from, ok := t.Attrs["from"]; ok {
+			q.From = listOf(from)
+		}
+		q.Timeout, _ = parseDuration(t.Attrs["timeout"])
+		q.Where, _ = parseNumber(t.Attrs["where"])
 		q.TimeoutNext = states[partTimeoutNext]
 		d.Then = Move{Verb: Ask, To: next, Question: &q}
 	default:

@@ -52,15 +52,21 @@ func (w *Workflow) read(s *State) *Reading {
 		return t.Verb == Result || IsOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
 	d.shown = slices.DeleteFunc(slices.Clone(d.Tags), func(t Written) bool { return !d.Permits(t.Tag) })
-	d.findExits()
-	return d
-}
-
-func (d *Reading) findExits() {
 	for _, t := range d.shown {
 		d.exits = append(d.exits, d.exitsOf(t.Tag, d.Goal)...)
 	}
-	d.exits = append(d.exits, d.policyExits()...)
+	p := &d.State.Policy.Transitions
+	var exits []Exit
+	for _, r := range p.Allowed {
+		covered := slices.ContainsFunc(d.shown, func(t Written) bool { return d.matcher().fits(r, t.Tag) })
+		if !covered {
+			exits = append(exits, d.exitsOfRule(r)...)
+		}
+	}
+	if p.Restricted && p.isShort() {
+		exits = append(exits, d.shortExits()...)
+	}
+	d.exits = append(d.exits, exits...)
 	if len(d.exits) == 0 && d.State.Kind == Prompt && !d.State.Policy.Transitions.Restricted && strings.Contains(d.State.Body, "<result>") {
 		d.exits = append(d.exits, Exit{Verb: Result}) // as in "answer in <result> tags"
 	}
@@ -69,6 +75,7 @@ func (d *Reading) findExits() {
 			d.exits = append(d.exits, Exit{Target: d.Goal(r.Name), Pos: r.Pos, OnExhausted: true})
 		}
 	}
+	return d
 }
 
 // Source returns a tag as it is written in the file, up to its closing.
@@ -113,22 +120,6 @@ func (d *Reading) exitsOf(t Tag, goal func(name string) Goal) []Exit {
 		e.After = goal(required)
 	}
 	return []Exit{e}
-}
-
-// policyExits returns what the policy allows beyond the tags of the text.
-func (d *Reading) policyExits() []Exit {
-	p := &d.State.Policy.Transitions
-	var exits []Exit
-	for _, r := range p.Allowed {
-		covered := slices.ContainsFunc(d.shown, func(t Written) bool { return d.matcher().fits(r, t.Tag) })
-		if !covered {
-			exits = append(exits, d.exitsOfRule(r)...)
-		}
-	}
-	if p.Restricted && p.isShort() {
-		exits = append(exits, d.shortExits()...)
-	}
-	return exits
 }
 
 // exitsOfRule returns what an entry of allowed_transitions allows, which is nothing when
@@ -219,7 +210,9 @@ func (d *Reading) matcher() matcher { return matcher{d.w.catalog, d} }
 func (d *Reading) Goal(name string) Goal {
 	g := Goal{Name: strings.TrimSpace(name)}
 	g.State = d.w.catalog.find(g.Name)
-	g.Open = g.State == "" && (IsOpen(g.Name) || d.isPlaceholder(g.Name))
+	described := g.Name == "" || len(strings.Fields(g.Name)) > 1 ||
+		slices.Contains(placeholders, strings.ToUpper(Stem(g.Name)))
+	g.Open = g.State == "" && (IsOpen(g.Name) || (described && d.State.Kind == Prompt && d.firm))
 	return g
 }
 
@@ -237,13 +230,4 @@ func IsOpen(name string) bool {
 // placeholders are words that are used for a state in an example.
 var placeholders = []string{
 	"STATE", "STATE_NAME", "NEXT_STATE", "TARGET", "FILE", "FILENAME", "FILE_NAME", "NAME", "X",
-}
-
-// isPlaceholder reports whether a name in a prompt describes a state instead of naming
-// one: it is empty, a word like STATE, or several words. That counts only when something
-// else shows the agent a real transition.
-func (d *Reading) isPlaceholder(name string) bool {
-	described := name == "" || len(strings.Fields(name)) > 1 ||
-		slices.Contains(placeholders, strings.ToUpper(Stem(name)))
-	return described && d.State.Kind == Prompt && d.firm
 }

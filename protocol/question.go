@@ -150,18 +150,3 @@ func parseNumber(s string) (int, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	return int(n), err == nil && n > 0 && strconv.FormatInt(n, 10) == s
 }
-
-// questionOf returns what a tag asks, but for the state of its timeout. The tag has no
-// problems.
-func questionOf(t Tag) Question {
-	q := Question{Text: strings.TrimSpace(t.Body), Untrusted: t.Attrs["untrusted"] == "true"}
-	if choices, ok := t.Attrs["choices"]; ok {
-		q.Choices = listOf(choices)
-	}
-	if from, ok := t.Attrs["from"]; ok {
-		q.From = listOf(from)
-	}
-	q.Timeout, _ = parseDuration(t.Attrs["timeout"])
-	q.Where, _ = parseNumber(t.Attrs["where"])
-	return q
-}

@@ -125,7 +125,11 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 		case seen[name].Line > 0:
 			s.addProblem(pos, "option", "option %s appears twice", Quote(name))
 		case known.name == "":
-			s.unknownOption(name, pos)
+			hint := DidYouMean(name, ScriptOptions())
+			if name == "cage" {
+				hint = "scripts are confined unless they say trusted=true"
+			}
+			s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = hint
 		default:
 			node := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: text, Line: pos.Line}
 			if isBoolean(text) {
@@ -138,14 +142,6 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 	for i := range s.Problems[before:] {
 		s.Problems[before+i].Code = "option"
 	}
-}
-
-func (s *State) unknownOption(name string, pos Pos) {
-	hint := DidYouMean(name, ScriptOptions())
-	if name == "cage" {
-		hint = "scripts are confined unless they say trusted=true"
-	}
-	s.addProblem(pos, "option", "unknown option %s", Quote(name)).Hint = hint
 }
 
 // parseDuration reads a Go duration that is longer than zero.

@@ -57,7 +57,17 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w.catalog = newCatalog(o.Platform, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !IsStateFile(name) }))
 	for _, name := range w.catalog.names {
 		w.states[name] = w.scope.readState(w.scope.files[name])
-		w.catalog.checkPolicy(w.states[name])
+		for _, r := range w.states[name].References {
+			name, p := w.catalog.resolve(r.Name)
+			switch {
+			case p != nil:
+				w.states[name].addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
+			case r.Part == "on_exhausted" && w.states[name].Policy.Convergence != nil:
+				w.states[name].Policy.Convergence.OnExhausted = name
+			case r.Part == partOnComment:
+				w.states[name].OnComment = name
+			}
+		}
 		w.hasJoin = w.hasJoin || w.states[name].mayJoin()
 	}
 	entry, problem := w.catalog.entry(o.Entry)

@@ -113,22 +113,6 @@ func (s *Step) Close(c Closing) {
 	if c.Continuing == Continues {
 		p.Continuations++
 	}
-	s.tellLimits()
-	brought := func(e Ending) bool { return e.Error == "" } // a result
-	outcome, detail := outcomeOf(p, slices.ContainsFunc(s.run.Ended, brought) || slices.ContainsFunc(s.delta.Ended, brought))
-	done := &RunFinished{
-		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
-		Spent: s.ledger().spent(), InheritedUSD: s.run.InheritedUSD, Unfinished: unfinished(s.Agents()),
-		Iterations: p.Iterations - s.run.RerunOf.before(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
-	}
-	if text, ok := s.result(); ok {
-		done.Result = &text
-	}
-	s.tell(nil, done)
-}
-
-// tellLimits tells which limit ended the run, or was passed by its last state.
-func (s *Step) tellLimits() {
 	limits := s.limits()
 	// A state that cost much told it when it was booked, which may be in this step.
 	told := slices.ContainsFunc(s.delta.Events, func(e Event) bool {
@@ -141,6 +125,17 @@ func (s *Step) tellLimits() {
 	if limits.progress.Status == OverIterations {
 		s.tell(nil, &Limit{Which: "iterations", Value: float64(limits.begun()), Max: float64(limits.options.MaxIterations)})
 	}
+	brought := func(e Ending) bool { return e.Error == "" } // a result
+	outcome, detail := outcomeOf(p, slices.ContainsFunc(s.run.Ended, brought) || slices.ContainsFunc(s.delta.Ended, brought))
+	done := &RunFinished{
+		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
+		Spent: s.ledger().spent(), InheritedUSD: s.run.InheritedUSD, Unfinished: unfinished(s.Agents()),
+		Iterations: p.Iterations - s.run.RerunOf.before(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
+	}
+	if text, ok := s.result(); ok {
+		done.Result = &text
+	}
+	s.tell(nil, done)
 }
 
 // outcomeOf names the end of a run for people. A completed run is clean, or clean with

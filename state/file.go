@@ -144,7 +144,8 @@ func (f *File) Close() error {
 	if f.journal.file != nil {
 		err = f.journal.file.Close()
 	}
-	return errors.Join(err, f.release())
+	_ = os.Remove(f.path(holderExt))
+	return errors.Join(err, f.lock.Close())
 }
 
 // Read reads a run without taking its lock: the snapshot and the journal as

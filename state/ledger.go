@@ -76,16 +76,11 @@ func (l ledger) entry(a *Agent, o Outcome) Entry {
 	default:
 		entry.Kind = Unknown
 	}
-	if o.hasFees() { // what is known is in it
+	if slices.ContainsFunc(o.Cost.Metered, func(u Usage) bool { return u.HasFees }) ||
+		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees }) { // what is known is in it
 		entry.Kind = Unknown
 	}
 	return entry
-}
-
-// hasFees reports whether an invocation has cost something that nobody knows.
-func (o Outcome) hasFees() bool {
-	return slices.ContainsFunc(o.Cost.Metered, func(u Usage) bool { return u.HasFees }) ||
-		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees })
 }
 
 // leastOfList is which part of a list price a rate must be at least. The weights of units

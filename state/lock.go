@@ -145,9 +145,3 @@ func (f *File) take(holder string) error {
 	_ = files.Write(f.path(holderExt), []byte(holder+"\n"), 0o600)
 	return nil
 }
-
-// release gives the lock up. That the name can't be removed harms nobody: the next holder writes its own.
-func (f *File) release() error {
-	_ = os.Remove(f.path(holderExt))
-	return f.lock.Close()
-}

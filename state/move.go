@@ -45,7 +45,17 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 		s.keepLast(a)
 		return
 	}
-	s.beginWait(a, d.Then)
+	switch {
+	case d.Then.Verb == protocol.Join:
+		s.delta.Progress.HasJoin = true
+		if len(s.completeJoins([]string{a.ID})) == 0 {
+			s.await(a, Waits{For: ForAgents})
+		}
+	case d.Then.Verb == protocol.Ask:
+		s.ask(a, d.Then.Question)
+	case d.Then.After > 0:
+		s.await(a, Waits{For: ForTime, Until: s.later(d.Then.After)})
+	}
 }
 
 // spawn creates the agent that a fork tag asks for.

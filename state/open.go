@@ -61,7 +61,8 @@ func (s *Step) Resume(lost map[string]Outcome) {
 		idle = max(0, s.now.Sub(s.run.Events[n-1].Time))
 	}
 	s.open(true)
-	tries := s.triesAgain() || !s.mayEnd()
+	mayComeLater := func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }
+	tries := s.triesAgain() || count(s.members(), mayComeLater) == 0
 	for a := range s.members() {
 		if a.Exec != nil && idle > 0 {
 			s.edit(a.ID).Exec.leaveOut(idle, s.now)
@@ -106,20 +107,15 @@ func (s *Step) open(resumed bool) {
 		p.Suspensions = 0
 	}
 	p.Started = stamp(s.now)
+	first := slices.IndexFunc(run.Agents, func(a *Agent) bool { return a.Status != Waiting })
 	started := &RunStarted{
-		Scope: run.Scope, Entry: run.nextState(), Resumed: resumed,
+		Scope: run.Scope, Entry: run.Agents[max(0, first)].State, Resumed: resumed,
 		BudgetUSD: s.Options().BudgetUSD, MaxParallel: s.Options().MaxParallel, InheritedUSD: run.InheritedUSD,
 	}
 	if of := run.RerunOf; of != nil {
 		started.RerunOf, started.RerunExec = of.WorkflowID, of.Exec
 	}
 	s.tell(nil, started)
-}
-
-// nextState returns the state of the first agent that does not wait, else of the first one.
-func (r *Run) nextState() string {
-	first := slices.IndexFunc(r.Agents, func(a *Agent) bool { return a.Status != Waiting })
-	return r.Agents[max(0, first)].State
 }
 
 // leaveOut leaves a time in which nobody drove the run, or an agent CLI was installed, out

@@ -62,7 +62,15 @@ func (o *partMerge) agent(from *Agent) *Agent {
 		a.Waits.Question.Number = after(q.Number, o.began.Questions, o.at.Questions)
 	}
 	if a.Status == Stuck {
-		o.waitAgain(a)
+		// It failed in the part, so it waits for the job again, which begins its state anew.
+		why := a.Failure.Message
+		if a.Exec != nil {
+			a.Cut, a.Exec = a.Exec.EntryLen, nil
+		}
+		a.Failure, a.NotBefore, a.Wait, a.Outage = nil, time.Time{}, 0, nil
+		a.Status, a.Handed = Waiting, a.Handed+1
+		a.Waits = &Waits{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
+		o.told = append(o.told, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: a.Waits.event()})
 	}
 	// Whoever runs the part too late must not be taken for one that runs it now.
 	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == a.ID }); i >= 0 {
@@ -77,19 +85,6 @@ func after(n, began, at int) int {
 		return n - began + at
 	}
 	return n
-}
-
-// waitAgain has an agent that failed in the part wait for the job again, which begins its
-// state anew.
-func (o *partMerge) waitAgain(a *Agent) {
-	why := a.Failure.Message
-	if a.Exec != nil {
-		a.Cut, a.Exec = a.Exec.EntryLen, nil
-	}
-	a.Failure, a.NotBefore, a.Wait, a.Outage = nil, time.Time{}, 0, nil
-	a.Status, a.Handed = Waiting, a.Handed+1
-	a.Waits = &Waits{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
-	o.told = append(o.told, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: a.Waits.event()})
 }
 
 // addEnded adds the agents that ended in the part. They are its last ones.

@@ -25,7 +25,11 @@ func (x *execution) endFailed(o Outcome) {
 		x.continueLater(o)
 	case prompt && x.waitForService(&f):
 	case prompt && e.Retries < x.options.MaxRetries && (f.Class == Transient || f.Class == TimedOut || f.Class == Service && x.options.overloadWait() == 0):
-		x.retry(f)
+		wait := firstBackoff << min(e.Retries, 20)
+		e.Retries++
+		e.undoInvocation()
+		x.agent.pause(x.now, wait)
+		x.tell(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
 	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
 		x.awaitVerdict(o)
 		e.noteFailure(f, o)
@@ -67,14 +71,4 @@ func (x *execution) continueLater(o Outcome) {
 	e := x.agent.Exec
 	e.Session = e.sessionAfter(x.agent.Session, o)
 	e.Continue, e.Running = true, nil
-}
-
-// retry repeats a failed invocation after a wait.
-func (x *execution) retry(f Failure) {
-	e := x.agent.Exec
-	wait := firstBackoff << min(e.Retries, 20)
-	e.Retries++
-	e.undoInvocation()
-	x.agent.pause(x.now, wait)
-	x.tell(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
 }

@@ -87,7 +87,8 @@ func (s *Step) Start(id string, l Launch) *Agent {
 		return a
 	}
 	s.delta.Progress.Launches++
-	restart := a.Exec == nil || a.Exec.Inherited || (a.Exec.Interrupted != "" && a.Exec.sendsPrompt())
+	restart := a.Exec == nil || a.Exec.Inherited || (a.Exec.Interrupted != "" &&
+		a.Exec.Phase == PhaseAgent && a.Exec.Reminder == "" && !a.Exec.Continue && a.Exec.Attempt == 1)
 	if a.Exec == nil {
 		a.Exec = s.newExec(a, l)
 	}
@@ -180,10 +181,4 @@ func (p Plan) Model(a *Agent, st *protocol.State, options *Options) string {
 		return from.Model
 	}
 	return ""
-}
-
-// sendsPrompt reports whether the next invocation sends the state's prompt, not
-// something that continues with an answer to it.
-func (e *Exec) sendsPrompt() bool {
-	return e.Phase == PhaseAgent && e.Reminder == "" && !e.Continue && e.Attempt == 1
 }

@@ -6,21 +6,6 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// beginWait makes an agent wait after a move that asks for it.
-func (s *Step) beginWait(a *Agent, m protocol.Move) {
-	switch {
-	case m.Verb == protocol.Join:
-		s.delta.Progress.HasJoin = true
-		if len(s.completeJoins([]string{a.ID})) == 0 {
-			s.await(a, Waits{For: ForAgents})
-		}
-	case m.Verb == protocol.Ask:
-		s.ask(a, m.Question)
-	case m.After > 0:
-		s.await(a, Waits{For: ForTime, Until: s.later(m.After)})
-	}
-}
-
 // ask makes an agent wait for the answer to a question, under the next number.
 func (s *Step) ask(a *Agent, q *protocol.Question) {
 	p := &s.delta.Progress
@@ -99,12 +84,6 @@ func (s *Step) bound(a *Agent) {
 		what.Since, what.Until = s.later(0), s.later(whole)
 		s.edit(a.ID).Waits = &what
 	}
-}
-
-// mayEnd reports whether an agent waits for something that a resume of the run may bring:
-// anything but other agents.
-func (s *Step) mayEnd() bool {
-	return count(s.members(), func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }) > 0
 }
 
 // question returns the question of a number that is open for an agent; nil when it isn't.

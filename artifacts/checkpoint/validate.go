@@ -53,15 +53,6 @@ func (m *Manifest) validate() error {
 		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
 		c.want(causes[l.Why] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
 	}
-	m.checkFiles(c)
-	m.checkTranscripts(c)
-	if c.err != nil {
-		return c.err
-	}
-	return nil
-}
-
-func (m *Manifest) checkFiles(c *checker) {
 	last := ""
 	for i, f := range m.Files {
 		at := fmt.Sprintf("files[%d]", i)
@@ -72,6 +63,11 @@ func (m *Manifest) checkFiles(c *checker) {
 		c.want(hashForm().MatchString(f.SHA256), at+".sha256", "is no SHA-256 in hex")
 		last = f.Name
 	}
+	m.checkTranscripts(c)
+	if c.err != nil {
+		return c.err
+	}
+	return nil
 }
 
 // checkTranscripts checks that each transcript has its directory and each directory

@@ -92,7 +92,16 @@ func (s *Slots) Store(ctx context.Context, generation int, content artifacts.New
 	if err != nil {
 		return artifacts.Artifact{}, err
 	}
-	for _, at := range s.inOrder(slots, generation) {
+	var empty, full []slot
+	for i := range slots {
+		if at := slots[(max(generation, 0)+i)%3]; len(at.entries) > 0 {
+			full = append(full, at)
+		} else {
+			empty = append(empty, at)
+		}
+	}
+	slices.SortStableFunc(full, func(a, b slot) int { return s.age(b) - s.age(a) })
+	for _, at := range append(empty, full[:max(0, len(full)-1)]...) {
 		var a artifacts.Artifact
 		if a, err = s.replace(ctx, at, content); !errors.Is(err, artifacts.ErrExists) {
 			return a, err
@@ -126,22 +135,6 @@ func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 		slots[i] = slot{name, entries}
 	}
 	return slots, nil
-}
-
-// inOrder returns the slots that may be written to, the best first: empty ones, from
-// that of the generation on; then those with the oldest checkpoints, never that with
-// the newest.
-func (s *Slots) inOrder(slots [3]slot, generation int) []slot {
-	var empty, full []slot
-	for i := range slots {
-		if at := slots[(max(generation, 0)+i)%3]; len(at.entries) > 0 {
-			full = append(full, at)
-		} else {
-			empty = append(empty, at)
-		}
-	}
-	slices.SortStableFunc(full, func(a, b slot) int { return s.age(b) - s.age(a) })
-	return append(empty, full[:max(0, len(full)-1)]...)
 }
 
 // age is how many artifacts are this run's own since that in a slot.

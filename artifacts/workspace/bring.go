@@ -33,7 +33,13 @@ func (g *Git) Bring(ctx context.Context, r Restoring, branches map[string]string
 func (w *restorer) bring(ctx context.Context, r *repository, branches map[string]string) error {
 	var p *plan
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
-		tree := w.treeAround(r, branches[name])
+		tree := -1
+		for i, t := range r.Trees {
+			top := w.Dir(t.Dir)
+			if cage.IsWithin(branches[name], top) && (tree < 0 || len(top) > len(w.Dir(r.Trees[tree].Dir))) {
+				tree = i
+			}
+		}
 		if tree < 0 || !isBranch(name) {
 			continue
 		}
@@ -64,18 +70,6 @@ func (w *restorer) arrive(ctx context.Context, r *repository) (*plan, error) {
 		return nil, err
 	}
 	return p, w.receive(ctx, p)
-}
-
-// treeAround returns the number of the worktree that a directory here lies in; -1 for none.
-func (w *restorer) treeAround(r *repository, dir string) int {
-	best := -1
-	for i, t := range r.Trees {
-		top := w.Dir(t.Dir)
-		if cage.IsWithin(dir, top) && (best < 0 || len(top) > len(w.Dir(r.Trees[best].Dir))) {
-			best = i
-		}
-	}
-	return best
 }
 
 // branch makes one branch, in place of an older one of its name.

@@ -11,22 +11,6 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// readBy are the files that a git program needs, wherever it works: those of the machine, and its own. The
-// list of name servers is often a link out of the machine's folders.
-func readBy(program string, environ []string) []string {
-	all := append(cage.System(), "/etc/resolv.conf", Getenv(environ, "GIT_EXEC_PATH"))
-	for _, path := range []string{program, resolved(program)} {
-		dir := filepath.Dir(path)
-		all = append(all, dir)
-		if filepath.Base(dir) == "bin" {
-			for _, name := range []string{"lib", "libexec", "share"} {
-				all = append(all, filepath.Join(filepath.Dir(dir), name))
-			}
-		}
-	}
-	return all
-}
-
 // authorities are the variables that name files with the certificates of those who vouch for servers.
 var authorities = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"}
 
@@ -53,23 +37,17 @@ func (t *tool) cageFor(c call) *cage.Cage {
 		write = append(write, c.bare)
 	}
 	if h := t.homes[c.bare]; h != nil && h.isOurs {
-		read = append(read, borrowed(c.bare)...)
+		data, _, _ := files.Read(filepath.Join(c.bare, "objects", "info", "alternates"), maxConfig)
+		var all []string
+		for line := range strings.Lines(string(data)) {
+			if path, err := strconv.Unquote(strings.TrimSpace(line)); err == nil {
+				all = append(all, path)
+			}
+		}
+		read = append(read, all...)
 	}
 	if p := t.places[c.dir]; p != nil {
 		write = append(write, p.top, p.gitDir, p.home.dir)
 	}
 	return cage.New(cage.Policy{Readable: read, Writable: write})
-}
-
-// borrowed are the folders of objects that a repository of ours borrows. What those of agents borrow is not
-// followed: it may be of any repository on the machine.
-func borrowed(dir string) []string {
-	data, _, _ := files.Read(filepath.Join(dir, "objects", "info", "alternates"), maxConfig)
-	var all []string
-	for line := range strings.Lines(string(data)) {
-		if path, err := strconv.Unquote(strings.TrimSpace(line)); err == nil {
-			all = append(all, path)
-		}
-	}
-	return all
 }

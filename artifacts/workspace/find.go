@@ -27,7 +27,11 @@ func Find(environ []string, avoid ...string) (string, error) {
 	second := ""
 	for _, dir := range filepath.SplitList(Getenv(environ, "PATH")) {
 		found, err := exec.LookPath(filepath.Join(dir, "git"))
-		if !filepath.IsAbs(dir) || err != nil || isWithin(found, avoid) {
+		if !filepath.IsAbs(dir) || err != nil || slices.ContainsFunc([]string{found, resolved(found)}, func(path string) bool {
+			return slices.ContainsFunc(avoid, func(folder string) bool {
+				return cage.IsWithin(path, filepath.Clean(folder)) || cage.IsWithin(path, resolved(folder))
+			})
+		}) {
 			continue
 		}
 		if !canReplace(found) {
@@ -57,15 +61,6 @@ func homeOf(environ []string) string {
 		return cmp.Or(Getenv(environ, "HOME"), Getenv(environ, "USERPROFILE"))
 	}
 	return Getenv(environ, "HOME")
-}
-
-// isWithin reports whether a file, or what it is a link to, lies in one of the folders.
-func isWithin(file string, folders []string) bool {
-	return slices.ContainsFunc([]string{file, resolved(file)}, func(path string) bool {
-		return slices.ContainsFunc(folders, func(folder string) bool {
-			return cage.IsWithin(path, filepath.Clean(folder)) || cage.IsWithin(path, resolved(folder))
-		})
-	})
 }
 
 // resolved is a path without links; one that does not exist stays as it is.

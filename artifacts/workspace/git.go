@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -102,9 +103,28 @@ func (g *Git) open() (*tool, error) {
 	if temp, err = filepath.EvalSymlinks(temp); err != nil {
 		return nil, err
 	}
-	t := &tool{of: g, path: path, temp: temp, caged: !g.IsFree && cage.Program != "", reads: readBy(path, base), settingsFiles: SettingsFiles(base),
+	all := append(cage.System(), "/etc/resolv.conf", Getenv(base, "GIT_EXEC_PATH"))
+	for _, path := range []string{path, resolved(path)} {
+		dir := filepath.Dir(path)
+		all = append(all, dir)
+		if filepath.Base(dir) == "bin" {
+			for _, name := range []string{"lib", "libexec", "share"} {
+				all = append(all, filepath.Join(filepath.Dir(dir), name))
+			}
+		}
+	}
+	t := &tool{of: g, path: path, temp: temp, caged: !g.IsFree && cage.Program != "", reads: all, settingsFiles: SettingsFiles(base),
 		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
+	folders := []string{filepath.Dir(path)}
+	for _, dir := range filepath.SplitList(Getenv(base, "PATH")) {
+		if filepath.IsAbs(dir) && !canReplace(dir) {
+			folders = append(folders, dir)
+		}
+	}
+	if runtime.GOOS != "windows" {
+		folders = append(folders, "/usr/bin", "/bin")
+	}
 	t.env = append(env, "GIT_ALLOW_PROTOCOL=none", "HOME="+os.DevNull, "XDG_CONFIG_HOME="+os.DevNull,
 		"GIT_CONFIG_NOSYSTEM=1", "GIT_ATTR_NOSYSTEM=1", "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_GRAFT_FILE="+os.DevNull,
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
@@ -112,7 +132,7 @@ func (g *Git) open() (*tool, error) {
 		"GIT_COMMITTER_NAME=raymond", "GIT_COMMITTER_EMAIL=raymond@localhost",
 		// Not the user's settings: they can name programs.
 		"GIT_SSH_COMMAND=ssh -F none -o BatchMode=yes", "GIT_SSH_VARIANT=ssh",
-		"LC_ALL=C", "LANGUAGE=", "SSH_ASKPASS=", "PATH="+safePath(path, base))
+		"LC_ALL=C", "LANGUAGE=", "SSH_ASKPASS=", "PATH="+strings.Join(folders, string(filepath.ListSeparator)))
 	return t, nil
 }
 
@@ -243,7 +263,14 @@ func (t *tool) piped(ctx context.Context, c call, read func(io.Reader) error, ar
 // environ is the environment for a call. Only repositories that were made here are
 // shown to git as they are.
 func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
-	env, settings := slices.Clone(t.env), quiet()
+	env, settings := slices.Clone(t.env), []setting{
+		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
+		{"pack.useSparse", "false"}, // sparse compares by path, and a save has other paths than the checkout
+		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
+		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
+		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},
+		{"core.pager", "cat"}, {"protocol.ext.allow", "never"}, {"core.quotePath", "false"},
+	}
 	switch {
 	case c.alone:
 		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(resolved(c.dir)))

@@ -114,7 +114,12 @@ func borrow(dir, common string) error {
 // last finds what the next snapshot builds on. When a run is resumed from a state that is
 // older than the snapshots, those of later executions are removed: they will have others.
 func (t *shotTool) last(ctx context.Context, next *Snapshot) (*last, error) {
-	t.tidy()
+	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/info/*.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
+		found, _ := filepath.Glob(filepath.Join(t.dir, filepath.FromSlash(pattern)))
+		for _, path := range found {
+			_ = os.Remove(path) // it is only in the way
+		}
+	}
 	all, err := t.list(ctx)
 	if err != nil {
 		return nil, err
@@ -136,16 +141,6 @@ func (l *last) add(s *Snapshot) {
 	l.newest[s.Dir] = *s
 	if l.heads[s.Common] == "" {
 		l.heads[s.Common] = s.Head
-	}
-}
-
-// tidy removes what a git that was killed has left.
-func (t *shotTool) tidy() {
-	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/info/*.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
-		found, _ := filepath.Glob(filepath.Join(t.dir, filepath.FromSlash(pattern)))
-		for _, path := range found {
-			_ = os.Remove(path) // it is only in the way
-		}
 	}
 }
 

@@ -20,10 +20,15 @@ type filterOptions struct {
 
 // filter returns the program for a cage.
 func filter(o filterOptions) ([]byte, error) {
+	const flags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
+	denied := refuse(uint32(unix.EPERM))
 	rules := slices.Concat(
 		refused(uint32(unix.ENOSYS), absent...), refused(uint32(unix.EPERM), forbidden...), ofArch(),
 		[]rule{on(unix.SYS_SETRLIMIT, when(refuse(uint32(unix.EPERM)), is(0, unix.RLIMIT_RTTIME)))}, // the mark of the cage stays where it is
-		namespaces(), sockets(o), others(o),
+		[]rule{
+			on(unix.SYS_CLONE, when(denied, hasAny(0, flags))),
+			on(unix.SYS_UNSHARE, when(denied, hasAny(0, flags|unix.CLONE_NEWTIME))),
+		}, sockets(o), others(o),
 	)
 	return assemble(rules)
 }
@@ -42,17 +47,6 @@ var forbidden = []uintptr{
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD, unix.SYS_REBOOT,
 	unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME,
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
-}
-
-// namespaces are refused: in one of its own a process would have all privileges, which
-// is where most of the ways out of the kernel begin.
-func namespaces() []rule {
-	const flags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
-	denied := refuse(uint32(unix.EPERM))
-	return []rule{
-		on(unix.SYS_CLONE, when(denied, hasAny(0, flags))),
-		on(unix.SYS_UNSHARE, when(denied, hasAny(0, flags|unix.CLONE_NEWTIME))),
-	}
 }
 
 // sockets are refused that could send to a target which no filter sees: a datagram of

@@ -85,7 +85,13 @@ func makeFilters(isOpen bool) (f filters, err error) {
 	}
 	o := filterOptions{isOpen: isOpen, isScoped: k.landlock >= withScopes, isTraced: k.landlock > 0}
 	if !o.isScoped {
-		o.spared = above()
+		pids := []int{os.Getpid()}
+		for pid := os.Getppid(); pid > 0 && len(pids) < 64; {
+			pids = append(pids, pid)
+			p, _ := processes.Stat(pid)
+			pid = p.Parent
+		}
+		o.spared = pids
 	}
 	// Who enters a cage inside another one has the other one's warden.
 	o.hasUnix = k.isDecided && MarkOf(os.Getpid()) != 0
@@ -131,15 +137,4 @@ func (e *Entrance) Close() {
 	if e.leave != nil {
 		e.leave()
 	}
-}
-
-// above are this process and those that it comes from.
-func above() []int {
-	pids := []int{os.Getpid()}
-	for pid := os.Getppid(); pid > 0 && len(pids) < 64; {
-		pids = append(pids, pid)
-		p, _ := processes.Stat(pid)
-		pid = p.Parent
-	}
-	return pids
 }

@@ -61,12 +61,25 @@ func Workflow(fsys fs.FS, o Options) []Finding {
 		}
 	}
 	for _, name := range w.Names() {
-		if d := (reading{chart.Reading(name)}); l.looksAt(d.State) {
+		if d := (reading{chart.Reading(name)}); l.chart.Reaches(d.State.Name) || l.o.Entry == "" && l.w.IsMeant(d.State.Name) ||
+			slices.ContainsFunc(d.State.Problems, func(p protocol.Problem) bool { return l.w.Forbids(d.State.Name, p) }) {
 			l.checkState(d)
 		}
 	}
 	l.checkLoops()
-	l.checkAgents()
+	v := l.chart.Conversations(l.o.Backend, "")
+	told := false
+	for _, name := range l.chart.States() {
+		if l.chart.Reading(name).State.Kind == protocol.Script && v.IsVague {
+			continue
+		}
+		for _, e := range l.chart.Exits(name) {
+			for _, to := range e.Continued() {
+				l.checkAgent(v, name, e, to)
+				told = told || l.noteCommand(v, name, e, to)
+			}
+		}
+	}
 	Sort(l.found)
 	return slices.Compact(l.found)
 }
@@ -105,13 +118,6 @@ func (l *linter) warn(d reading, pos protocol.Pos, p protocol.Problem) {
 	l.add(Warning, p)
 }
 
-// looksAt reports whether a file is checked. When the entry is a single file, other
-// files beside it may belong to other workflows.
-func (l *linter) looksAt(s *protocol.State) bool {
-	return l.chart.Reaches(s.Name) || l.o.Entry == "" && l.w.IsMeant(s.Name) ||
-		slices.ContainsFunc(s.Problems, func(p protocol.Problem) bool { return l.w.Forbids(s.Name, p) })
-}
-
 // isUnreached reports whether nothing leads from the entry to a state.
 func (l *linter) isUnreached(d reading) bool {
 	return l.w.Entry() != "" && !l.chart.Reaches(d.State.Name)
@@ -148,7 +154,12 @@ func (l *linter) checkState(d reading) {
 		l.warn(d, protocol.Pos{}, protocol.Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
 	}
-	l.checkOnComment(d)
+	for _, r := range d.State.References {
+		if r.Part == "on_comment" && d.State.Name != l.w.Entry() {
+			l.warn(d, r.Pos, protocol.Problem{Code: "on-comment", Message: "on_comment has no effect here: only that of the first state counts",
+				Hint: "move it to " + l.w.Entry()})
+		}
+	}
 	l.checkTags(d)
 	l.checkTagForm(d)
 	l.checkForks(d)
@@ -163,16 +174,6 @@ func (l *linter) checkState(d reading) {
 	l.checkReturns(d)
 	if l.chart.Reaches(s.Name) {
 		l.checkWayOut(d)
-	}
-}
-
-// checkOnComment checks that the state whose run a comment continues is the first one.
-func (l *linter) checkOnComment(d reading) {
-	for _, r := range d.State.References {
-		if r.Part == "on_comment" && d.State.Name != l.w.Entry() {
-			l.warn(d, r.Pos, protocol.Problem{Code: "on-comment", Message: "on_comment has no effect here: only that of the first state counts",
-				Hint: "move it to " + l.w.Entry()})
-		}
 	}
 }
 
@@ -235,23 +236,6 @@ func (l *linter) checkTemplates(d reading) {
 		told[t.Name] = true
 		t.Pos.Line += d.State.Line - 1
 		l.warn(d, t.Pos, l.unknownName(t.Name))
-	}
-}
-
-// checkAgents checks that no conversation comes to a state that another agent CLI runs.
-func (l *linter) checkAgents() {
-	v := l.chart.Conversations(l.o.Backend, "")
-	told := false
-	for _, name := range l.chart.States() {
-		if l.chart.Reading(name).State.Kind == protocol.Script && v.IsVague {
-			continue
-		}
-		for _, e := range l.chart.Exits(name) {
-			for _, to := range e.Continued() {
-				l.checkAgent(v, name, e, to)
-				told = told || l.noteCommand(v, name, e, to)
-			}
-		}
 	}
 }
 

@@ -64,7 +64,9 @@ func (l *linter) isSupplied(s *protocol.State, name string) bool {
 	case "attempt", "max_attempts":
 		return l.names[name] || hasAttempts
 	case "failure":
-		return l.names[name] || hasAttempts || l.followsGivingUp(s.Name)
+		return l.names[name] || hasAttempts || slices.ContainsFunc(l.w.Names(), func(from string) bool {
+			return slices.ContainsFunc(l.chart.Exits(from), func(e protocol.Exit) bool { return e.OnExhausted && e.Target.State == s.Name })
+		})
 	}
 	return l.names[name]
 }
@@ -72,11 +74,4 @@ func (l *linter) isSupplied(s *protocol.State, name string) bool {
 // canLoop reports whether a state can be given commands on the command line that decide when it is done.
 func (l *linter) canLoop(s *protocol.State) bool {
 	return s.Name == l.w.Entry() && !s.Claims.Marked && !s.Claims.Keyed
-}
-
-// followsGivingUp reports whether some state names this one in on_exhausted.
-func (l *linter) followsGivingUp(name string) bool {
-	return slices.ContainsFunc(l.w.Names(), func(from string) bool {
-		return slices.ContainsFunc(l.chart.Exits(from), func(e protocol.Exit) bool { return e.OnExhausted && e.Target.State == name })
-	})
 }

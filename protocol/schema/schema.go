@@ -4,8 +4,10 @@
 package schema
 
 import (
+	"cmp"
 	"fmt"
 	"regexp"
+	"slices"
 )
 
 // Schema says which JSON values are allowed. It doesn't change, and may be used by several
@@ -70,7 +72,20 @@ func (s *Schema) Check(text string) []Violation {
 }
 
 // CheckValue is Check for a value, as encoding/json reads it.
-func (s *Schema) CheckValue(value any) []Violation { return violations(s.failures(value)) }
+func (s *Schema) CheckValue(value any) []Violation {
+	var found []Violation
+	for _, f := range s.failures(value) {
+		found = append(found, Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried), About: f.about})
+	}
+	slices.SortFunc(found, func(a, b Violation) int {
+		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+	})
+	found = slices.Compact(found)
+	if more := len(found) - most; more > 0 {
+		found = append(found[:most], Violation{Message: fmt.Sprintf("%d more of these", more)})
+	}
+	return found
+}
 
 // maxSteps limits how often parts of a value are checked and failures passed on. Schemas that refer to each other can double the steps
 // with each reference, and no signal ends the program while it checks.

@@ -1,8 +1,6 @@
 package schema
 
 import (
-	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -10,22 +8,6 @@ import (
 
 // most is how many violations of a text are told.
 const most = 5
-
-// violations lists failures, sorted by place and rule.
-func violations(failures []failure) []Violation {
-	var found []Violation
-	for _, f := range failures {
-		found = append(found, Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried), About: f.about})
-	}
-	slices.SortFunc(found, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
-	})
-	found = slices.Compact(found)
-	if more := len(found) - most; more > 0 {
-		found = append(found[:most], Violation{Message: fmt.Sprintf("%d more of these", more)})
-	}
-	return found
-}
 
 // tried says why none of some alternatives is met, each reason once, of many the first ones.
 func tried(failures []failure) string {

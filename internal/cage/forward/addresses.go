@@ -108,7 +108,9 @@ func (l List) checkDial(ctx context.Context, _, address string, _ syscall.RawCon
 	}
 	kind := kindOf(at.addr)
 	meant, _ := ctx.Value(meantKey{}).(target)
-	isListed := l.allowsAddr(at.addr, at.port) || at.addr.IsPrivate() && !isOwn(at.addr) && l.isService(meant)
+	isListed := l.allowsAddr(at.addr, at.port) || at.addr.IsPrivate() && !isOwn(at.addr) && slices.ContainsFunc(l.entries, func(e entry) bool {
+		return e.hasPort && !e.isAll && e.host != "" && e.host == meant.host && slices.Contains(e.ports, meant.port)
+	})
 	if kind == "" || isListed && !IsMetadata(at.addr) {
 		return nil
 	}
@@ -126,11 +128,4 @@ var metadata = []netip.Addr{
 // opens it.
 func IsMetadata(addr netip.Addr) bool {
 	return addr.IsLinkLocalUnicast() || slices.Contains(metadata, addr)
-}
-
-// isService reports whether the list has exactly this name with this port.
-func (l List) isService(t target) bool {
-	return slices.ContainsFunc(l.entries, func(e entry) bool {
-		return e.hasPort && !e.isAll && e.host != "" && e.host == t.host && slices.Contains(e.ports, t.port)
-	})
 }

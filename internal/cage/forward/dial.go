@@ -18,14 +18,6 @@ type routes struct {
 	direct, via *http.Transport
 }
 
-func newRoutes(up upstream, dial func(context.Context, string, string) (net.Conn, error)) *routes {
-	direct := &http.Transport{DialContext: dial, IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders}
-	via := direct.Clone()
-	via.DialContext = nil // the job's own proxy may be at any address
-	via.Proxy = func(r *http.Request) (*url.URL, error) { return up(r.URL) }
-	return &routes{up, direct, via}
-}
-
 // RoundTrip passes on a request, through the job's own proxy if it has one.
 func (r *routes) RoundTrip(request *http.Request) (*http.Response, error) {
 	if proxy, err := r.upstream(request.URL); err != nil || proxy != nil {

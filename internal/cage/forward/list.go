@@ -136,17 +136,6 @@ func parseEntry(word string) (entry, error) {
 	if addr, err := netip.ParseAddr(host); err == nil {
 		return addrEntry(addr, ports)
 	}
-	return nameEntry(host, ports)
-}
-
-func addrEntry(addr netip.Addr, ports []uint16) (entry, error) {
-	if addr.Zone() != "" {
-		return entry{}, errors.New("has a zone: write the address alone")
-	}
-	return entry{addr: addr.Unmap(), ports: orWeb(ports)}, nil
-}
-
-func nameEntry(host string, ports []uint16) (entry, error) {
 	name := canonical(host)
 	rest, isAll := strings.CutPrefix(name, "*.")
 	switch {
@@ -159,6 +148,13 @@ func nameEntry(host string, ports []uint16) (entry, error) {
 			strings.Join(Presets(), ", "))
 	}
 	return entry{host: rest, isAll: isAll, ports: orWeb(ports), hasPort: len(ports) > 0}, nil
+}
+
+func addrEntry(addr netip.Addr, ports []uint16) (entry, error) {
+	if addr.Zone() != "" {
+		return entry{}, errors.New("has a zone: write the address alone")
+	}
+	return entry{addr: addr.Unmap(), ports: orWeb(ports)}, nil
 }
 
 func orWeb(ports []uint16) []uint16 {

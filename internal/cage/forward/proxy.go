@@ -66,7 +66,11 @@ func Start(o Options) (*Proxy, error) {
 	p := &Proxy{list: o.List, refused: o.Refused, upstream: upstreamOf(o.Getenv), listener: listener}
 	p.dialer = net.Dialer{Timeout: connectTime, ControlContext: o.List.checkDial}
 	quiet := log.New(io.Discard, "", 0)
-	p.routes = newRoutes(p.upstream, p.dialDirect)
+	direct := &http.Transport{DialContext: p.dialDirect, IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders}
+	via := direct.Clone()
+	via.DialContext = nil // the job's own proxy may be at any address
+	via.Proxy = func(r *http.Request) (*url.URL, error) { return p.upstream(r.URL) }
+	p.routes = &routes{p.upstream, direct, via}
 	p.requests = &httputil.ReverseProxy{
 		Rewrite:       func(*httputil.ProxyRequest) {},
 		Transport:     p.routes,

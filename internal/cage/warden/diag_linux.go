@@ -82,18 +82,14 @@ func diagReceive(fd int) (found []listener, isDone bool, err error) {
 		case m.Header.Type != unix.SOCK_DIAG_BY_FAMILY || len(m.Data) < diagAnswer:
 			return nil, false, unix.EPROTO // NLMSG_ERROR: there is nobody to ask.
 		}
-		found = append(found, diagListener(m.Data))
+		address := netip.AddrFrom16([16]byte(m.Data[8:24])).Unmap()
+		if m.Data[0] == unix.AF_INET {
+			address = netip.AddrFrom4([4]byte(m.Data[8:12]))
+		}
+		found = append(found, listener{
+			cookie: binary.NativeEndian.Uint64(m.Data[44:]), inode: binary.NativeEndian.Uint32(m.Data[68:]),
+			local: netip.AddrPortFrom(address, binary.BigEndian.Uint16(m.Data[4:])),
+		})
 	}
 	return found, false, nil
-}
-
-func diagListener(m []byte) listener {
-	address := netip.AddrFrom16([16]byte(m[8:24])).Unmap()
-	if m[0] == unix.AF_INET {
-		address = netip.AddrFrom4([4]byte(m[8:12]))
-	}
-	return listener{
-		cookie: binary.NativeEndian.Uint64(m[44:]), inode: binary.NativeEndian.Uint32(m[68:]),
-		local: netip.AddrPortFrom(address, binary.BigEndian.Uint16(m[4:])),
-	}
 }

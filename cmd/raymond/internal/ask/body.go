@@ -79,15 +79,6 @@ func again(q *question, r job.Remark, why string, words []string) string {
 	return strings.Join(append(lines, words...), "\n")
 }
 
-// whichOne replies to an answer that may be one to several questions.
-func (o *Options) whichOne(list []*question, r job.Remark) string {
-	var words []string
-	for _, q := range list {
-		words = append(words, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", o.Prefix, q.Number)), code(text.Brief(o.Shown(string(q.Text)), 80))))
-	}
-	return again(list[0], r, "Several questions were open when you wrote this. Please write again, and name the one that you answer", words)
-}
-
 // choices are a list of the words that answer a question.
 func (o *Options) choices(q *question) (list []string) {
 	for _, c := range q.Choices {

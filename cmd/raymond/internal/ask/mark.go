@@ -127,14 +127,3 @@ func Payload(r job.Remark, prefix string, toPrompt bool) string {
 
 // isQuoted reports whether a text begins with a line that quotes somebody.
 func isQuoted(s string) bool { return strings.HasPrefix(strings.TrimLeft(s, " \t"), ">") }
-
-// unquoted is a text without the lines that quote somebody.
-func unquoted(s string) string {
-	var lines []string
-	for line := range strings.Lines(s) {
-		if !isQuoted(line) {
-			lines = append(lines, line)
-		}
-	}
-	return strings.TrimSpace(strings.Join(lines, ""))
-}

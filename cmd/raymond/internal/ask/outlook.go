@@ -93,7 +93,11 @@ func OutlookOf(f Facts) Outlook {
 func (f *Facts) howText() string {
 	switch {
 	case f.Part != nil:
-		return f.partText()
+		text := "The step with " + f.keyText() + " and without `part` joins what this part of the run has done"
+		if f.Status == state.Suspended || f.Status == state.Running {
+			return text + "."
+		}
+		return text + ", and hands over again what is left to do; the re-run button runs the part once more."
 	case f.Status == state.Failed:
 		return f.failedText()
 	case f.Status == state.OverBudget && f.Cap.Which != "":
@@ -112,15 +116,6 @@ func (f *Facts) howText() string {
 		return "If the job has ended, it was cut off. " + f.resumeText()
 	}
 	return f.resumeText()
-}
-
-// partText is for a part of a matrix.
-func (f *Facts) partText() string {
-	text := "The step with " + f.keyText() + " and without `part` joins what this part of the run has done"
-	if f.Status == state.Suspended || f.Status == state.Running {
-		return text + "."
-	}
-	return text + ", and hands over again what is left to do; the re-run button runs the part once more."
 }
 
 func (f *Facts) causeText() string {

@@ -153,22 +153,17 @@ func (p *People) see(q *question, now time.Time) *question {
 	} else {
 		p.unstored = 0
 		p.looks.again()
-		p.warnOfRetention(q)
+		const day, usual = 24 * time.Hour, 14 * 24 * time.Hour
+		wait := usual
+		if !q.until.IsZero() {
+			wait = q.until.Sub(q.since)
+		}
+		if p.o.Retention > 0 && wait > p.o.Retention {
+			p.o.Tell(fmt.Sprintf("question %d may be open for longer than the %d days for which the run is stored: an answer that comes later can't be taken; "+
+				"a larger retention-days keeps it longer", q.Number, p.o.Retention/day))
+		}
 	}
 	return q
-}
-
-// warnOfRetention warns of a question that may be open for longer than the run is stored.
-func (p *People) warnOfRetention(q *question) {
-	const day, usual = 24 * time.Hour, 14 * 24 * time.Hour
-	wait := usual
-	if !q.until.IsZero() {
-		wait = q.until.Sub(q.since)
-	}
-	if p.o.Retention > 0 && wait > p.o.Retention {
-		p.o.Tell(fmt.Sprintf("question %d may be open for longer than the %d days for which the run is stored: an answer that comes later can't be taken; "+
-			"a larger retention-days keeps it longer", q.Number, p.o.Retention/day))
-	}
 }
 
 // IsAsked reports whether questions are known to be open.

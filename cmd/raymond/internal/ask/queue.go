@@ -94,7 +94,13 @@ func (q *question) choose(said string) (string, bool) {
 	if len(q.Choices) == 0 {
 		return said, true
 	}
-	said = unquoted(said)
+	var lines []string
+	for line := range strings.Lines(said) {
+		if !isQuoted(line) {
+			lines = append(lines, line)
+		}
+	}
+	said = strings.TrimSpace(strings.Join(lines, ""))
 	if choice, ok := q.Choose(said); ok {
 		return choice, true
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/internal/forge"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
@@ -53,7 +54,11 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	}
 	q, said, several := address(remark, said, r.here, openAt(r.asked, remark.Created))
 	if len(several) > 0 {
-		return r.refuse(ctx, remark, several[0], r.o.whichOne(several, remark))
+		var words []string
+		for _, q := range several {
+			words = append(words, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", r.o.Prefix, q.Number)), code(text.Brief(r.o.Shown(string(q.Text)), 80))))
+		}
+		return r.refuse(ctx, remark, several[0], again(several[0], remark, "Several questions were open when you wrote this. Please write again, and name the one that you answer", words))
 	}
 	if q == nil {
 		return nil

@@ -1,12 +1,16 @@
 package ask
 
 import (
+	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"sync"
 	"time"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -64,7 +68,19 @@ func (p *Shell) Close() { p.stop() }
 // serve asks until nothing more is typed or the run has stopped.
 func (p *Shell) serve() {
 	for q := p.next(); q != nil; q = p.next() {
-		p.at.show(q)
+		var b strings.Builder
+		fmt.Fprintf(&b, "Question %d, from %s:\n", q.Number, q.agent)
+		for line := range strings.Lines(text.Printable(p.at.hide(string(q.Text)))) {
+			b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
+		}
+		if len(q.Choices) > 0 {
+			b.WriteString("Choices: " + text.Escaped(strings.Join(q.Choices, ", ")) + "\n")
+		}
+		if !q.until.IsZero() {
+			fmt.Fprintf(&b, "Without an answer until %s, %s comes next.\n", report.Minute(q.until), q.TimeoutNext)
+		}
+		b.WriteString("Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n")
+		_, _ = io.WriteString(p.at.out, b.String()) // who can't read it doesn't answer
 		for isTaken := false; !isTaken; {
 			answer, err := p.at.read()
 			if err != nil {

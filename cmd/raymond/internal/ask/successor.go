@@ -49,7 +49,7 @@ func Successor(file []byte, e Ending) string {
 	var found []string
 	for _, s := range f.Steps {
 		shares := func(mine lint.Step) bool { return mine.Job == e.Job && share(mine, s, e.Key) }
-		isOne := mayResume(s) && slices.ContainsFunc(wanted, s.MayRun) && slices.ContainsFunc(f.Steps, shares)
+		isOne := slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume")) && slices.ContainsFunc(wanted, s.MayRun) && slices.ContainsFunc(f.Steps, shares)
 		if isOne && f.Needs(s.Job, e.Job) {
 			found = append(found, s.Job)
 		}
@@ -64,11 +64,6 @@ func Successor(file []byte, e Ending) string {
 var perJob = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{\{[^}]*(\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[)`)
 })
-
-// mayResume reports whether a step resumes a run that it finds.
-func mayResume(s lint.Step) bool {
-	return slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume"))
-}
 
 // share reports whether a step of another job has the key of one of this job: because that
 // key is written there, or because both write the same expression, which has the same value

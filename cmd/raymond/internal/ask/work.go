@@ -60,7 +60,17 @@ func (l *looks) end(now time.Time, hasRead bool, err error) {
 func (p *People) run() {
 	defer close(p.done)
 	for p.ctx.Err() == nil {
-		p.tellOwner()
+		p.mu.Lock()
+		isSettled := p.isAsked && p.isSettled()
+		hasRead := !p.awaited.IsZero() && p.hasRead(p.awaited)
+		p.isAsked = p.isAsked && !isSettled
+		if hasRead {
+			p.awaited = time.Time{}
+		}
+		p.mu.Unlock()
+		if isSettled || hasRead {
+			p.send(runner.Update{})
+		}
 		at, isEnding := p.due()
 		var due <-chan time.Time
 		if !at.IsZero() {
@@ -74,22 +84,6 @@ func (p *People) run() {
 		case <-p.wake:
 		case <-p.ctx.Done():
 		}
-	}
-}
-
-// tellOwner tells the owner what it waits to hear, once that is true. Each time that it hears something it
-// makes a step, of which it waits to hear again: so it hears nothing else.
-func (p *People) tellOwner() {
-	p.mu.Lock()
-	isSettled := p.isAsked && p.isSettled()
-	hasRead := !p.awaited.IsZero() && p.hasRead(p.awaited)
-	p.isAsked = p.isAsked && !isSettled
-	if hasRead {
-		p.awaited = time.Time{}
-	}
-	p.mu.Unlock()
-	if isSettled || hasRead {
-		p.send(runner.Update{})
 	}
 }
 

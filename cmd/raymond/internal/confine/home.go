@@ -22,7 +22,15 @@ func (at *Site) makeHome(paths []string) error {
 		return err
 	}
 	defer root.Close()
-	err = errors.Join(root.MkdirAll("home", 0o700), root.MkdirAll("tmp", 0o700), root.WriteFile("home/.gitconfig", at.gitConfig(), 0o600))
+	config := "[safe]\n\tdirectory = *\n" // agents may use repositories that other users own, as in a container
+	if at.Temp != "" {                    // a job has an identity, even if no step has set one
+		config += "[user]\n\tname = github-actions[bot]\n\temail = 41898282+github-actions[bot]@users.noreply.github.com\n"
+	}
+	for _, path := range workspace.SettingsFiles(at.Environ) {
+		data, _ := files.ReadTarget(path, maxConfig) // a file that can't be read has no settings
+		config += carried(string(data))
+	}
+	err = errors.Join(root.MkdirAll("home", 0o700), root.MkdirAll("tmp", 0o700), root.WriteFile("home/.gitconfig", []byte(config), 0o600))
 	for _, rel := range at.below(paths) {
 		to := filepath.Join("home", rel)
 		err = errors.Join(err, root.MkdirAll(filepath.Dir(to), 0o700), root.Symlink(filepath.Join(at.home(), rel), to))
@@ -48,19 +56,6 @@ func (at *Site) below(paths []string) (found []string) {
 
 // maxConfig bounds what is read of git's settings, in bytes.
 const maxConfig = 1 << 20
-
-// gitConfig reads the git settings of the user and the machine, and returns the git settings of agents.
-func (at *Site) gitConfig() []byte {
-	config := "[safe]\n\tdirectory = *\n" // agents may use repositories that other users own, as in a container
-	if at.Temp != "" {                    // a job has an identity, even if no step has set one
-		config += "[user]\n\tname = github-actions[bot]\n\temail = 41898282+github-actions[bot]@users.noreply.github.com\n"
-	}
-	for _, path := range workspace.SettingsFiles(at.Environ) {
-		data, _ := files.ReadTarget(path, maxConfig) // a file that can't be read has no settings
-		config += carried(string(data))
-	}
-	return []byte(config)
-}
 
 // lfsFilters are the settings that git lfs install writes, without and with --skip-smudge.
 var lfsFilters = [][]string{

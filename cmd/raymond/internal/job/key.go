@@ -45,7 +45,14 @@ func workflowPath(getenv func(string) string, base string) string {
 // branch or tag. The id of a job has no dot. That of one leg of a matrix also has the digest
 // of its values, matrix, so that no two legs share a run; "" for no matrix.
 func DefaultKey(getenv func(string) string, e Event, matrix string) string {
-	key := workflowStem(getenv)
+	stem := path.Base(WorkflowFile(getenv))
+	if stem == "." {
+		stem = strings.Trim(unusual().ReplaceAllString(getenv("GITHUB_WORKFLOW"), "-"), "-.")
+	}
+	for _, ending := range []string{".yml", ".yaml"} {
+		stem = strings.TrimSuffix(stem, ending)
+	}
+	key := cmp.Or(stem, "workflow")
 	if job := getenv("GITHUB_JOB"); job != "" {
 		key += "-" + job
 	}
@@ -96,23 +103,7 @@ func workflowPart(ref string) string {
 	return ref
 }
 
-// workflowStem is the workflow file without folder and ending or, where only
-// the workflow's name is known, that as a file could be called.
-func workflowStem(getenv func(string) string) string {
-	stem := path.Base(WorkflowFile(getenv))
-	if stem == "." {
-		stem = harmless(getenv("GITHUB_WORKFLOW"))
-	}
-	for _, ending := range []string{".yml", ".yaml"} {
-		stem = strings.TrimSuffix(stem, ending)
-	}
-	return cmp.Or(stem, "workflow")
-}
-
 var unusual = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^A-Za-z0-9._]+`) })
-
-// harmless replaces characters that are awkward in names of files.
-func harmless(s string) string { return strings.Trim(unusual().ReplaceAllString(s, "-"), "-.") }
 
 var unfitForID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
 

@@ -32,19 +32,6 @@ const (
 	inputGeminiKey    = "gemini-api-key"
 )
 
-// keys reads all inputs with keys.
-func (r *reader) keys() map[string]string {
-	given := map[string]string{}
-	for _, backend := range protocol.Backends() {
-		for _, input := range vendors[backend].inputs {
-			if v := r.value(input); v != "" {
-				given[input] = v
-			}
-		}
-	}
-	return given
-}
-
 // versions reads the exact versions of agent CLIs that are given, by backend.
 func (r *reader) versions() map[string]string {
 	given := map[string]string{}

@@ -39,11 +39,6 @@ func (r *reader) check() {
 	}
 }
 
-// fault notes that something is wrong with an input that has a value of the right form.
-func (r *reader) fault(name, what, hint string) {
-	r.problems = append(r.problems, InputProblem{Input: name, Value: shorten(Value(r.getenv, name)), What: what, Hint: hint})
-}
-
 // faulty reports whether something is wrong with an input already.
 func (r *reader) faulty(name string) bool {
 	return slices.ContainsFunc(r.problems, func(f InputProblem) bool { return f.Input == name })

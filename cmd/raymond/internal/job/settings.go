@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
+	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -136,9 +137,17 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	r := &reader{getenv: getenv}
 	r.check()
 	prompts, _ := truth(r.value("prompts"))
+	given := map[string]string{}
+	for _, backend := range protocol.Backends() {
+		for _, input := range vendors[backend].inputs {
+			if v := r.value(input); v != "" {
+				given[input] = v
+			}
+		}
+	}
 	s := Settings{
 		IsCalled: isCalled(getenv, r.value("job-workflow-ref")), NamesJob: r.value("job") != "", NoPrompts: !prompts,
-		Versions: r.versions(), ModelKeys: r.keys(),
+		Versions: r.versions(), ModelKeys: given,
 	}
 	r.fill(reflect.ValueOf(&s).Elem())
 	r.fill(reflect.ValueOf(&s.Rules).Elem())
@@ -175,7 +184,7 @@ func (r *reader) combinations(s Settings) {
 	)
 	for _, c := range all {
 		if c.isThere {
-			r.fault(c.input, c.what, c.hint)
+			r.problems = append(r.problems, InputProblem{Input: c.input, Value: shorten(Value(r.getenv, c.input)), What: c.what, Hint: c.hint})
 		}
 	}
 }
