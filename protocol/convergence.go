@@ -103,11 +103,12 @@ func (v value) readProtect() {
 	patterns, _ := v.texts()
 	v.state.Policy.Convergence.Protect = patterns
 	for i, pattern := range patterns {
+		entry := v.entry("an entry of protect", v.node.Content[i])
 		if !doublestar.ValidatePattern(pattern) {
-			v.entry("an entry of protect", v.node.Content[i]).problem("wrong-value", "%s is not a pattern of file names: %v", Quote(pattern), doublestar.ErrBadPattern)
+			entry.problem("wrong-value", "%s is not a pattern of file names: %v", Quote(pattern), doublestar.ErrBadPattern)
 		}
 		if why := outside(pattern); why != "" {
-			v.entry("an entry of protect", v.node.Content[i]).problem("wrong-value", "%s protects nothing: %s", Quote(pattern), why).Hint =
+			entry.problem("wrong-value", "%s protects nothing: %s", Quote(pattern), why).Hint =
 				"write patterns relative to the agent's directory, without .."
 		}
 	}

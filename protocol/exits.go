@@ -56,17 +56,15 @@ func (w *Workflow) read(s *State) *Reading {
 		d.exits = append(d.exits, d.exitsOf(t.Tag, d.Goal)...)
 	}
 	p := &d.State.Policy.Transitions
-	var exits []Exit
 	for _, r := range p.Allowed {
 		covered := slices.ContainsFunc(d.shown, func(t Written) bool { return d.matcher().fits(r, t.Tag) })
 		if !covered {
-			exits = append(exits, d.exitsOfRule(r)...)
+			d.exits = append(d.exits, d.exitsOfRule(r)...)
 		}
 	}
 	if p.Restricted && p.isShort() {
-		exits = append(exits, d.shortExits()...)
+		d.exits = append(d.exits, d.shortExits()...)
 	}
-	d.exits = append(d.exits, exits...)
 	if len(d.exits) == 0 && d.State.Kind == Prompt && !d.State.Policy.Transitions.Restricted && strings.Contains(d.State.Body, "<result>") {
 		d.exits = append(d.exits, Exit{Verb: Result}) // as in "answer in <result> tags"
 	}

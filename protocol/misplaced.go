@@ -91,3 +91,17 @@ func (f CodeFence) After(line string) CodeFence {
 
 // ticks begin and end code in a line of Markdown.
 var ticks = pattern("`+")
+
+// markCode sets IsCode of the tags of a text.
+func markCode(text string, tags []Written) {
+	fence, offset := CodeFence(""), 0
+	for line := range strings.Lines(text) {
+		fence = fence.After(line)
+		isSpan, from := false, offset
+		for offset += len(line); len(tags) > 0 && tags[0].start < offset; tags = tags[1:] {
+			isSpan = isSpan != (len(ticks().FindAllStringIndex(text[from:tags[0].start], -1))%2 == 1)
+			from = tags[0].start
+			tags[0].IsCode = isSpan || fence != ""
+		}
+	}
+}

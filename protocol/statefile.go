@@ -160,16 +160,7 @@ func looksOpen(text string) bool {
 func (s *State) findTags() {
 	lines, found := strings.Split(s.Body, "\n"), s.scanFile().tags
 	if s.Kind == Prompt {
-		fence, offset := CodeFence(""), 0
-		for line := range strings.Lines(s.Body) {
-			fence = fence.After(line)
-			isSpan, from := false, offset
-			for offset += len(line); len(found) > 0 && found[0].start < offset; found = found[1:] {
-				isSpan = isSpan != (len(ticks().FindAllStringIndex(s.Body[from:found[0].start], -1))%2 == 1)
-				from = found[0].start
-				found[0].IsCode = isSpan || fence != ""
-			}
-		}
+		markCode(s.Body, found)
 	}
 	for _, t := range found {
 		if s.isComment(lines[t.Pos.Line-1]) {

@@ -57,15 +57,16 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w.catalog = newCatalog(o.Platform, slices.DeleteFunc(slices.Clone(all), func(name string) bool { return !IsStateFile(name) }))
 	for _, name := range w.catalog.names {
 		w.states[name] = w.scope.readState(w.scope.files[name])
-		for _, r := range w.states[name].References {
-			name, p := w.catalog.resolve(r.Name)
+		s := w.states[name]
+		for _, r := range s.References {
+			target, p := w.catalog.resolve(r.Name)
 			switch {
 			case p != nil:
-				w.states[name].addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
-			case r.Part == "on_exhausted" && w.states[name].Policy.Convergence != nil:
-				w.states[name].Policy.Convergence.OnExhausted = name
+				s.addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
+			case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
+				s.Policy.Convergence.OnExhausted = target
 			case r.Part == partOnComment:
-				w.states[name].OnComment = name
+				s.OnComment = target
 			}
 		}
 		w.hasJoin = w.hasJoin || w.states[name].mayJoin()

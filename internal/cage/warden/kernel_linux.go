@@ -63,6 +63,19 @@ func receive(listener int) (call, error) {
 	return c, nil
 }
 
+// respond ends the wait of a caller.
+func respond(listener int, id uint64, v verdict) {
+	_, room := sizes()
+	data := make([]byte, room)
+	binary.NativeEndian.PutUint64(data, id)
+	if v.goesOn {
+		binary.NativeEndian.PutUint32(data[20:], unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE)
+	} else {
+		binary.NativeEndian.PutUint32(data[16:], uint32(-int32(v.errno)))
+	}
+	_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, data) // ENOENT: the caller was killed
+}
+
 // isValid reports whether the caller still waits. What was read by the number of its
 // thread before was then read of no other process.
 func (c call) isValid(listener int) bool {

@@ -2,7 +2,6 @@ package warden
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"os"
 	"sync"
@@ -44,15 +43,7 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 			return
 		}
 		deciding.Go(func() {
-			_, room := sizes()
-			data := make([]byte, room)
-			binary.NativeEndian.PutUint64(data, c.id)
-			if w.decide(ctx, c).goesOn {
-				binary.NativeEndian.PutUint32(data[20:], unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE)
-			} else {
-				binary.NativeEndian.PutUint32(data[16:], uint32(-int32(w.decide(ctx, c).errno)))
-			}
-			_ = ioctl(w.listener, unix.SECCOMP_IOCTL_NOTIF_SEND, data) // ENOENT: the caller was killed // whoever was killed needs no answer
+			respond(w.listener, c.id, w.decide(ctx, c)) // whoever was killed needs no answer
 			<-slots
 		})
 	}
