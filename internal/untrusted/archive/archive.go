@@ -174,13 +174,7 @@ type names map[string]bool
 
 // add refuses a name that is there already, and a file where a folder must be.
 func (n names) add(name string) error {
-	key := strings.Map(func(r rune) rune {
-		least := r
-		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
-			least = min(least, next)
-		}
-		return least
-	}, strings.TrimSuffix(name, "/"))
+	key := fold(strings.TrimSuffix(name, "/"))
 	if _, ok := n[key]; ok {
 		return errors.New("is there twice")
 	}
@@ -193,6 +187,18 @@ func (n names) add(name string) error {
 	}
 	n[key] = strings.HasSuffix(name, "/")
 	return nil
+}
+
+// fold makes names equal that a file system which doesn't tell letters by their
+// case may take for one.
+func fold(name string) string {
+	return strings.Map(func(r rune) rune {
+		least := r
+		for next := unicode.SimpleFold(r); next != r; next = unicode.SimpleFold(next) {
+			least = min(least, next)
+		}
+		return least
+	}, name)
 }
 
 // checkRanges refuses archives whose entries overlap, by which a few bytes can

@@ -14,22 +14,24 @@ import (
 	"unicode/utf8"
 )
 
+// linesOf returns the lines of a value that are long enough, for most logs show a
+// text line by line.
+func linesOf(value string) []string {
+	var lines []string
+	for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
+		if line = strings.TrimSpace(line); len(line) >= Shortest {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
+
 // addForms adds the forms of a text, if it is long enough, that are so too.
 func addForms(known map[string]bool, text string) {
 	if len(text) < Shortest {
 		return
 	}
-	lower := hex.EncodeToString([]byte(text))
-	var forms []string
-	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for before := range 3 {
-			forms = append(forms, inside(enc, text, before)...)
-		}
-		for _, width := range []int{64, 76} { // of PEM and of MIME
-			forms = append(forms, wrapped(enc.EncodeToString([]byte(text)), width)...)
-		}
-	}
-	for _, form := range slices.Concat([]string{text}, escaped(text), []string{lower, strings.ToUpper(lower)}, forms) {
+	for _, form := range slices.Concat([]string{text}, escaped(text), hexed(text), encoded(text)) {
 		if len(form) >= Shortest {
 			known[form] = true
 		}
@@ -91,6 +93,25 @@ func ascii(inside string) string {
 }
 
 func unquoted(s string) string { return s[1 : len(s)-1] }
+
+func hexed(text string) []string {
+	lower := hex.EncodeToString([]byte(text))
+	return []string{lower, strings.ToUpper(lower)}
+}
+
+// encoded returns the text in base64, as part of something longer and by itself.
+func encoded(text string) []string {
+	var forms []string
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for before := range 3 {
+			forms = append(forms, inside(enc, text, before)...)
+		}
+		for _, width := range []int{64, 76} { // of PEM and of MIME
+			forms = append(forms, wrapped(enc.EncodeToString([]byte(text)), width)...)
+		}
+	}
+	return forms
+}
 
 // inside returns the characters that depend on the text alone when so many other
 // bytes of a group of three come before it: with the last one that the text alone

@@ -39,12 +39,7 @@ func New(values map[string]string) (*Set, []string) {
 	var short []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		value := strings.TrimSpace(values[name])
-		var lines []string
-		for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
-			if line = strings.TrimSpace(line); len(line) >= Shortest {
-				lines = append(lines, line)
-			}
-		}
+		lines := linesOf(value)
 		if value != "" && len(lines) == 0 {
 			short = append(short, name)
 		}
@@ -63,8 +58,7 @@ func New(values map[string]string) (*Set, []string) {
 
 func (s *Set) index(form string) {
 	key := binary.LittleEndian.Uint64([]byte(form[:Shortest]))
-	h := hash(key)
-	s.likely[h>>6] |= 1 << (h & 63)
+	s.likely.add(key)
 	s.byStart[key] = append(s.byStart[key], form)
 	for n := 1; n < Shortest; n++ {
 		s.starts[form[:n]] = true
@@ -171,6 +165,11 @@ func longest(forms []string, b []byte) (n int, open bool) {
 
 // filter says quickly of nearly all keys that are not in it that they are not.
 type filter [1 << 10]uint64
+
+func (f *filter) add(key uint64) {
+	h := hash(key)
+	f[h>>6] |= 1 << (h & 63)
+}
 
 func (f *filter) has(key uint64) bool {
 	h := hash(key)
