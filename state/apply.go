@@ -38,7 +38,11 @@ func (r *Run) Apply(d *Delta) {
 		r.put(a)
 	}
 	for _, id := range d.Gone {
-		r.drop(id)
+		if a, known := r.byID[id]; known {
+			delete(r.byID, id)
+			at := r.position(a.N)
+			r.Agents = slices.Delete(r.Agents, at, at+1)
+		}
 	}
 	r.Ended = markDelivered(append(r.Ended, d.Ended...), d.Delivered)
 	r.Ledger = append(r.Ledger, d.Ledger...)
@@ -104,17 +108,6 @@ func (r *Run) put(a *Agent) {
 		return
 	}
 	r.Agents[r.position(a.N)] = a
-}
-
-// drop removes an agent that has ended.
-func (r *Run) drop(id string) {
-	a, known := r.byID[id]
-	if !known {
-		return
-	}
-	delete(r.byID, id)
-	at := r.position(a.N)
-	r.Agents = slices.Delete(r.Agents, at, at+1)
 }
 
 // position returns the index of the agent with creation number n.

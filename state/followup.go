@@ -15,14 +15,3 @@ func (r *Run) FollowUp(entry, login string, last Last) {
 	main.By, main.Dir = person(login), last.Dir
 	main.Session, main.Branch = last.Session, last.Session != nil
 }
-
-// keepLast notes where the conversation of main has ended, if that is to be kept.
-func (s *Step) keepLast(a *Agent) {
-	if a.ID != mainAgent || s.run.Last == nil {
-		return
-	}
-	s.delta.Last = &Last{Session: a.Session, Dir: a.Dir}
-	if a.Session != nil {
-		s.delta.Last.Model = a.Session.Model
-	}
-}

@@ -42,7 +42,12 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 			e.Dir = a.Dir
 		}
 		s.delta.Ended = append(s.delta.Ended, e)
-		s.keepLast(a)
+		if a.ID == mainAgent && s.run.Last != nil {
+			s.delta.Last = &Last{Session: a.Session, Dir: a.Dir}
+			if a.Session != nil {
+				s.delta.Last.Model = a.Session.Model
+			}
+		}
 		return
 	}
 	switch {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-	"unicode/utf8"
 )
 
 // WaitFor names what an agent waits for.
@@ -135,14 +134,6 @@ func (w *Waits) isOver(now time.Time) bool { return !w.Until.IsZero() && !w.Unti
 // maxShown is how much of a question is shown, in characters.
 const maxShown = 1000
 
-// firstRunes returns the first n characters of a text.
-func firstRunes(text string, n int) string {
-	if utf8.RuneCountInString(text) <= n {
-		return text
-	}
-	return string([]rune(text)[:n])
-}
-
 // event tells that the agent waits.
 func (w *Waits) event() *AgentWaits {
 	e := &AgentWaits{For: w.For, Job: w.Job}
@@ -150,7 +141,8 @@ func (w *Waits) event() *AgentWaits {
 		e.Until = w.Until.UTC().Format(time.RFC3339)
 	}
 	if q := w.Question; q != nil {
-		e.Question, e.Number, e.Where = firstRunes(strings.ToValidUTF8(string(q.Text), "\uFFFD"), maxShown), q.Number, q.Where
+		text := []rune(strings.ToValidUTF8(string(q.Text), "\uFFFD"))
+		e.Question, e.Number, e.Where = string(text[:min(len(text), maxShown)]), q.Number, q.Where
 		e.Choices, e.TimeoutNext, e.From = q.Choices, q.TimeoutNext, q.From
 	}
 	return e

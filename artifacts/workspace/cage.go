@@ -38,13 +38,11 @@ func (t *tool) cageFor(c call) *cage.Cage {
 	}
 	if h := t.homes[c.bare]; h != nil && h.isOurs {
 		data, _, _ := files.Read(filepath.Join(c.bare, "objects", "info", "alternates"), maxConfig)
-		var all []string
 		for line := range strings.Lines(string(data)) {
 			if path, err := strconv.Unquote(strings.TrimSpace(line)); err == nil {
-				all = append(all, path)
+				read = append(read, path)
 			}
 		}
-		read = append(read, all...)
 	}
 	if p := t.places[c.dir]; p != nil {
 		write = append(write, p.top, p.gitDir, p.home.dir)

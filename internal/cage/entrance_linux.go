@@ -85,13 +85,12 @@ func makeFilters(isOpen bool) (f filters, err error) {
 	}
 	o := filterOptions{isOpen: isOpen, isScoped: k.landlock >= withScopes, isTraced: k.landlock > 0}
 	if !o.isScoped {
-		pids := []int{os.Getpid()}
-		for pid := os.Getppid(); pid > 0 && len(pids) < 64; {
-			pids = append(pids, pid)
+		o.spared = []int{os.Getpid()}
+		for pid := os.Getppid(); pid > 0 && len(o.spared) < 64; {
+			o.spared = append(o.spared, pid)
 			p, _ := processes.Stat(pid)
 			pid = p.Parent
 		}
-		o.spared = pids
 	}
 	// Who enters a cage inside another one has the other one's warden.
 	o.hasUnix = k.isDecided && MarkOf(os.Getpid()) != 0
