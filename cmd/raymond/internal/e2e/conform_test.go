@@ -90,7 +90,7 @@ say: last <result>the end</result>
 func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	m := newMachine(t, v, transitions)
 	for _, name := range []string{"secret.txt", "sub/other.txt"} {
-		m.Write(m.file(name), "the contents")
+		m.Write(m.file(name), "what only the file says")
 	}
 	assert.Check(t, is.Equal(strings.TrimSpace(m.run(0).Stdout), "the end"), "result")
 	m.wantShown("First prompt.")
@@ -104,7 +104,7 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	m.wantShown("Worker prompt.")
 	m.wantShown(append(third, "Fourth prompt: from the function", "Fifth prompt.")...)
 	m.wantShown("Last prompt.")
-	if slices.ContainsFunc(m.model.all(), func(a agenttest.Asked) bool { return strings.Contains(string(a.Body), "the contents") }) {
+	if slices.ContainsFunc(m.model.all(), func(a agenttest.Asked) bool { return strings.Contains(string(a.Body), "what only the file says") }) {
 		t.Error("a file that the prompt names was attached")
 	}
 	ended := m.finished()
