@@ -58,7 +58,7 @@ func TestWhatTheKeysOpen(t *testing.T) {
 }
 
 // TestCredentialsAreReplaced: whatever a request shows, the API gets the real one alone, and
-// nothing by which its answer would lack the count of tokens.
+// no parameter that would leave the count of tokens out of its answer.
 func TestCredentialsAreReplaced(t *testing.T) {
 	for _, c := range []struct {
 		api         keyproxy.API
@@ -75,7 +75,7 @@ func TestCredentialsAreReplaced(t *testing.T) {
 		{codex.API{}, keyproxy.Credential{Text: "real"}, "/responses", http.Header{"Authorization": {"Bearer one"}},
 			http.Header{"Authorization": {"Bearer real"}}, []string{"one"}, "/responses"},
 		{gemini.API{}, keyproxy.Credential{Text: "real"}, "/v1beta/models/x:streamGenerateContent?key=two&alt=sse&fields=candidates&$fields=x&access_token=y",
-			http.Header{"X-Goog-Api-Key": {"one"}, "Authorization": {"Bearer three"}, "X-Goog-Fieldmask": {"candidates"}, "X-Goog-Api-Client": {"genai-js"}},
+			http.Header{"X-Goog-Api-Key": {"one"}, "Authorization": {"Bearer three"}, "X-Goog-Api-Client": {"genai-js"}},
 			http.Header{"X-Goog-Api-Key": {"real"}, "X-Goog-Api-Client": {"genai-js"}}, []string{"one", "two", "three"}, "/v1beta/models/x:streamGenerateContent?alt=sse"},
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.target, nil)

@@ -66,6 +66,11 @@ func (API) Shown(r *http.Request) []string {
 	return []string{r.Header.Get("X-Api-Key"), program.Bearer(r)}
 }
 
+// Headers implements keyproxy.API.
+func (API) Headers() []string {
+	return []string{"Anthropic-Version", "Anthropic-Beta", "Anthropic-Dangerous-Direct-Browser-Access", "X-App", "X-Claude-Code-", "X-Stainless-"}
+}
+
 // Sign implements keyproxy.API.
 func (API) Sign(r *http.Request, secret keyproxy.Credential) {
 	r.Header.Del("X-Api-Key")

@@ -2,7 +2,6 @@ package claude
 
 import (
 	"runtime"
-	"runtime/debug"
 	"strings"
 	"testing"
 
@@ -25,11 +24,12 @@ type hose struct {
 // pour sends a stream that repeats the body, in pieces, and returns by how many MiB a measure of memory has grown on the way.
 func (h hose) pour(t *testing.T, size int, measure func(runtime.MemStats) uint64) int64 {
 	t.Helper()
-	// How much garbage there is must not depend on what the tests before needed.
-	defer debug.SetGCPercent(debug.SetGCPercent(20))
-	runtime.GC()
 	var m runtime.MemStats
-	now := func() int64 { runtime.ReadMemStats(&m); return int64(measure(m)) / mib }
+	now := func() int64 {
+		runtime.GC() // the heap without garbage does not depend on when the collector runs
+		runtime.ReadMemStats(&m)
+		return int64(measure(m)) / mib
+	}
 	s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellAll}, nil)
 	piece := []byte(strings.Repeat(h.body, max(1, mib/len(h.body))))
 	before, peak := now(), int64(0)

@@ -70,6 +70,11 @@ func (API) Shown(r *http.Request) []string {
 	return []string{program.Bearer(r)}
 }
 
+// Headers implements keyproxy.API.
+func (API) Headers() []string {
+	return []string{"Conversation_id", "Openai-Beta", "Originator", "Session-Id", "Session_id", "Thread-Id", "Version", "X-Client-Request-Id", "X-Codex-"}
+}
+
 // Sign implements keyproxy.API.
 func (API) Sign(r *http.Request, own keyproxy.Credential) {
 	r.Header.Set("Authorization", "Bearer "+own.Text)

@@ -5,7 +5,6 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
@@ -74,18 +73,13 @@ func (API) Shown(r *http.Request) []string {
 	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), program.Bearer(r)}
 }
 
-// clientHeader says which program asks.
-const clientHeader = "X-Goog-Api-Client"
+// Headers implements keyproxy.API: the program that asks.
+func (API) Headers() []string { return []string{"X-Goog-Api-Client"} }
 
-// Sign implements keyproxy.API. It also takes off what would leave the count of tokens out of the
-// answer: all parameters and headers of Google's but those that the CLI needs.
+// Sign implements keyproxy.API. It removes all parameters that the CLI does not need: one of them would leave the count of
+// tokens out of the answer.
 func (API) Sign(r *http.Request, its keyproxy.Credential) {
-	for name := range r.Header {
-		isGoogles := strings.HasPrefix(name, "X-Goog-") && name != clientHeader
-		if isGoogles || name == "Authorization" {
-			delete(r.Header, name)
-		}
-	}
+	r.Header.Del("Authorization")
 	r.Header.Set(keyHeader, its.Text)
 	query := url.Values{}
 	if form := r.URL.Query().Get("alt"); form != "" {

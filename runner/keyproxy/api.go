@@ -22,6 +22,9 @@ type API interface {
 	// Shown returns what a request may show as its credential, from each place where the
 	// API would look for one.
 	Shown(r *http.Request) []string
+	// Headers are the names of the headers that the agent CLI needs, in canonical form, besides those that every HTTP client
+	// sends. A name that ends in a hyphen stands for all names that begin so. Other headers are not forwarded.
+	Headers() []string
 	// Sign takes everything that Shown looks at off a request, and puts the real credential
 	// in its place.
 	Sign(r *http.Request, key Credential)
@@ -96,4 +99,5 @@ type Vendor struct {
 	// gateway; "" for the vendor's own.
 	Upstream   string
 	Credential Credential // what the API gets
+	Headers    []string   // names of headers that a gateway needs besides those of the API
 }

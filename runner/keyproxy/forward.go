@@ -12,7 +12,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -161,13 +160,12 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In)
 	v := e.account.vendor
 	r.SetURL(v.upstream)
-	// What is packed can be neither counted nor masked as it passes.
+	maps.DeleteFunc(r.Out.Header, func(name string, _ []string) bool { return !v.forwards(name) })
+	// A compressed answer can be neither counted nor masked as it passes.
 	r.Out.Header.Set("Accept-Encoding", "identity")
-	if e.request.Size > 0 { // it was read as this, and nobody is to read it otherwise
+	if e.request.Size > 0 { // the API must read the body as the proxy did
 		r.Out.Header.Set("Content-Type", "application/json")
-		r.Out.Header.Del("Content-Encoding")
 	}
-	maps.DeleteFunc(r.Out.Header, func(name string, _ []string) bool { return strings.Contains(name, "Method") }) // another than was looked at
 	v.api.Sign(r.Out, v.credential)
 }
 

@@ -150,17 +150,23 @@ func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
 	}
 }
 
-// TestWhatWasReadIsRead by the API in the same way: whatever a request says of its method and of the form of its body, it is
-// sent as what the proxy has read.
-func TestWhatWasReadIsRead(t *testing.T) {
+// TestOnlyKnownHeadersAreForwarded holds that no header of an agent changes how the API reads a request, what it costs or who
+// pays for it.
+func TestOnlyKnownHeadersAreForwarded(t *testing.T) {
 	got := make(chan http.Header, 1)
 	upstream, _ := api(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })
-	p := start(t, Options{Vendors: vendors(upstream.URL)})
+	own := vendors(upstream.URL)
+	own[0].Headers = []string{"x-gateway"}
+	p := start(t, Options{Vendors: own})
 	ask(t, p, func(r *http.Request) {
-		r.Header.Set("Content-Type", "application/x-protobuf")
-		r.Header.Set("Content-Encoding", "deflate")
-		r.Header.Set("X-HTTP-Method-Override", "DELETE")
+		for _, name := range []string{"Content-Type", "Content-Encoding", "X-HTTP-Method-Override", "X-Pays", "X-Toy-Version", "X-Gateway"} {
+			r.Header.Set(name, "other")
+		}
 	})
 	h := <-got
-	assert.Check(t, h.Get("Content-Type") == "application/json" && h.Get("Content-Encoding") == "" && h.Get("X-HTTP-Method-Override") == "", "got %q, want JSON that is not packed, and no other method", h)
+	h.Del("User-Agent")
+	assert.Check(t, is.DeepEqual(h, http.Header{
+		"Accept-Encoding": {"identity"}, "Anthropic-Beta": {"a,b"}, "Content-Length": h["Content-Length"], "Content-Type": {"application/json"}, "X-Api-Key": {realKey},
+		"X-Gateway": {"other"}, "X-Toy-Version": {"other"},
+	}), "headers that the API gets")
 }

@@ -52,6 +52,8 @@ func (toyAPI) Shown(r *http.Request) []string {
 	return []string{r.Header.Get("X-Api-Key"), token}
 }
 
+func (toyAPI) Headers() []string { return []string{"Anthropic-Beta", "Model", "X-Toy-"} }
+
 func (toyAPI) Sign(r *http.Request, key Credential) {
 	r.Header.Del("Authorization")
 	r.Header.Set("X-Api-Key", key.Text)

@@ -2,8 +2,10 @@ package keyproxy
 
 import (
 	"errors"
+	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -13,6 +15,7 @@ type vendor struct {
 	upstream   *url.URL
 	isDirect   bool       // upstream is the vendor's own
 	credential Credential // the real one
+	headers    []string   // that are forwarded, as API.Headers has them
 }
 
 // newVendor checks what the proxy is told of a vendor.
@@ -22,7 +25,10 @@ func newVendor(v Vendor) (*vendor, error) {
 	if err := checkCredential(v.Credential.Text); err != nil {
 		return nil, err
 	}
-	one := &vendor{api: v.API, credential: v.Credential}
+	one := &vendor{api: v.API, credential: v.Credential, headers: slices.Concat(clientHeaders, v.API.Headers())}
+	for _, name := range v.Headers {
+		one.headers = append(one.headers, http.CanonicalHeaderKey(name))
+	}
 	if v.Upstream == "" {
 		v.Upstream = v.API.Upstream()
 	}
@@ -30,6 +36,16 @@ func newVendor(v Vendor) (*vendor, error) {
 	var err error
 	one.upstream, err = parseUpstream(v.Upstream)
 	return one, err
+}
+
+// clientHeaders are the headers that every HTTP client sends.
+var clientHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
+
+// forwards reports whether the API gets a header. An unknown header may change what a request costs or who pays for it.
+func (v *vendor) forwards(name string) bool {
+	return slices.ContainsFunc(v.headers, func(allowed string) bool {
+		return name == allowed || strings.HasSuffix(allowed, "-") && strings.HasPrefix(name, allowed)
+	})
 }
 
 // checkCredential refuses what no header can carry before anything quotes it.

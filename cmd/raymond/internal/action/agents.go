@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
@@ -71,9 +72,16 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 	for _, cli := range clis.All {
 		name := cli.Abilities.Backend
 		if key := s.in.ModelKey(name); cli.API != nil && key.Text != "" {
-			vendors = append(vendors, keyproxy.Vendor{
+			v := keyproxy.Vendor{
 				API: cli.API, Upstream: s.env.Getenv(job.BaseVariable(name)), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
-			})
+			}
+			if name == protocol.BackendClaude && v.Upstream != "" {
+				for line := range strings.Lines(s.env.Getenv("ANTHROPIC_CUSTOM_HEADERS")) {
+					header, _, _ := strings.Cut(line, ":")
+					v.Headers = append(v.Headers, strings.TrimSpace(header))
+				}
+			}
+			vendors = append(vendors, v)
 		}
 	}
 	if len(vendors) == 0 {
