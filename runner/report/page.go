@@ -143,7 +143,7 @@ func (s *Summary) result(w *writer) {
 	case result == "":
 		w.write("The result is empty.\n\n")
 	case link != "":
-		w.write("**Result**: <" + link + ">\n\n")
+		w.write("**Result**: " + shownLink(link) + "\n\n")
 	default:
 		excerpt{what: "**Result**", text: string(*end.Result), lines: linesOfResult, fromTop: true, isProse: true}.write(w)
 		if w.short == 0 || w.short > longestLink {

@@ -68,12 +68,18 @@ func (l linker) alone(result string) string {
 	return ""
 }
 
+// shownLink returns a link with its address and, since a long one may look like another site, its host.
+func shownLink(address string) string {
+	at, _ := url.Parse(address) // mayLink has parsed it
+	return "<" + address + "> (" + text.Code(at.Hostname()) + ")"
+}
+
 // list returns the addresses in a result as links in a line of their own: the result itself is
 // shown as it is, and nothing in it is a link.
 func (l linker) list(result string) string {
 	var shown []string
 	for _, at := range l.find(result) {
-		link := "<" + result[at[0]:at[1]] + ">"
+		link := shownLink(result[at[0]:at[1]])
 		if len(shown) < maxLinks && !slices.Contains(shown, link) {
 			shown = append(shown, link)
 		}

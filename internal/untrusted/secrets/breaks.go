@@ -1,5 +1,7 @@
 package secrets
 
+import "strings"
+
 // Tools break long encodings into lines, at places that depend on what comes before a
 // secret: a line break within a form hides nothing of it, be it a real one or as it stands
 // in JSON.
@@ -71,4 +73,51 @@ func joinedStart(b []byte) (joined [Shortest]byte, n int) {
 		i += length
 	}
 	return joined, n
+}
+
+// withoutPieces hides the pieces of wrapped encodings, of Shortest bytes or more, with which the lines of a text begin or end:
+// where a text is shown line by line, the other pieces are in other texts.
+func (s *Set) withoutPieces(text string) string {
+	if s.wrapped == "" {
+		return text
+	}
+	var out strings.Builder
+	for line := range strings.Lines(text) {
+		body := strings.TrimSpace(line)
+		if len(body) < Shortest {
+			out.WriteString(line)
+			continue
+		}
+		before, after, _ := strings.Cut(line, body)
+		from, to := s.piece(body, 0), len(body)-s.piece(body, len(body)-Shortest)
+		if to < len(body) {
+			body = body[:max(from, to)] + hidden
+		}
+		if from > 0 {
+			body = hidden + strings.TrimPrefix(body[from:], hidden)
+		}
+		out.WriteString(before + body + after)
+	}
+	return out.String()
+}
+
+// piece returns the length of the longest piece of an encoding of which a line has the Shortest bytes at a position.
+func (s *Set) piece(line string, at int) (longest int) {
+	key := line[at : at+Shortest]
+	for i := strings.Index(s.wrapped, key); i >= 0; {
+		from, to := 0, Shortest
+		for from < min(i, at) && s.wrapped[i-from-1] == line[at-from-1] {
+			from++
+		}
+		for at+to < len(line) && s.wrapped[i+to] == line[at+to] { // each encoding ends with a line break
+			to++
+		}
+		longest = max(longest, from+to)
+		next := strings.Index(s.wrapped[i+1:], key)
+		if next < 0 {
+			break
+		}
+		i += 1 + next
+	}
+	return longest
 }

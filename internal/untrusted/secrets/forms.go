@@ -26,12 +26,17 @@ func linesOf(value string) []string {
 	return lines
 }
 
-// addForms adds the forms of a text, if it is long enough, that are so too.
+// addForms adds the forms of a text that have Shortest bytes or more, and whether they are encodings that tools wrap into lines.
 func addForms(known map[string]bool, text string) {
 	if len(text) < Shortest {
 		return
 	}
-	for _, form := range slices.Concat([]string{text}, escaped(text), hexed(text), encoded(text)) {
+	for _, form := range append(escaped(text), text) {
+		if len(form) >= Shortest {
+			known[form] = known[form]
+		}
+	}
+	for _, form := range append(hexed(text), encoded(text)...) {
 		if len(form) >= Shortest {
 			known[form] = true
 		}
@@ -106,9 +111,6 @@ func encoded(text string) []string {
 		for before := range 3 {
 			forms = append(forms, inside(enc, text, before)...)
 		}
-		for _, width := range []int{64, 76} { // of PEM and of MIME
-			forms = append(forms, wrapped(enc.EncodeToString([]byte(text)), width)...)
-		}
 	}
 	return forms
 }
@@ -123,15 +125,17 @@ func inside(enc *base64.Encoding, text string, before int) []string {
 	return []string{all[from:to], all[from:]}
 }
 
-// wrapped returns the lines that tools print of a long encoding: a log that masks by the
-// line sees no others.
-func wrapped(encoding string, width int) []string {
-	if len(encoding) <= width {
-		return nil
-	}
-	var lines []string
-	for line := range slices.Chunk([]byte(encoding), width) {
-		lines = append(lines, string(line))
+// wrapped returns the lines that tools print of the base64 of a long text: a log that masks by the line sees no others.
+func wrapped(text string) (lines []string) {
+	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
+		for _, width := range []int{64, 76} { // of PEM and of MIME
+			encoding := []byte(enc.EncodeToString([]byte(text)))
+			for line := range slices.Chunk(encoding, width) {
+				if len(line) >= Shortest && len(line) < len(encoding) {
+					lines = append(lines, string(line))
+				}
+			}
+		}
 	}
 	return lines
 }

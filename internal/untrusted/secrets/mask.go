@@ -27,6 +27,8 @@ type Set struct {
 	byStart map[uint64][]string // by the first Shortest bytes, the longest first
 	starts  map[string]bool     // all beginnings that are shorter than that
 	likely  filter              // which keys byStart may have
+	wrapped string              // the encodings that tools wrap into lines, one per line
+	lines   []string            // of base64, as most tools wrap it
 }
 
 // New returns the set of the values, which are given by name, and the sorted
@@ -45,18 +47,22 @@ func New(values map[string]string) (*Set, []string) {
 		}
 		for _, text := range append(lines, value) {
 			addForms(known, text)
+			s.lines = append(s.lines, wrapped(text)...)
 		}
 	}
 	s.forms = slices.SortedFunc(maps.Keys(known), func(a, b string) int {
 		return cmp.Or(len(b)-len(a), strings.Compare(a, b))
 	})
 	for _, form := range s.forms {
-		s.index(form)
+		s.index(form, known[form])
 	}
 	return s, short
 }
 
-func (s *Set) index(form string) {
+func (s *Set) index(form string, isEncoding bool) {
+	if isEncoding && !strings.Contains(s.wrapped, form) {
+		s.wrapped += form + "\n"
+	}
 	key := binary.LittleEndian.Uint64([]byte(form[:Shortest]))
 	s.likely.add(key)
 	s.byStart[key] = append(s.byStart[key], form)
@@ -65,14 +71,13 @@ func (s *Set) index(form string) {
 	}
 }
 
-// Values returns every form that fits on a line, the longest first, for a log
-// that does masking of its own. The lines of other forms are among them as far as
-// they are long enough.
+// Values returns every form that fits on a line, for a log that does masking of its own. The lines of other forms, and those of
+// wrapped base64, are among them as far as they are long enough.
 func (s *Set) Values() []string {
 	if s == nil {
 		return nil
 	}
-	return slices.DeleteFunc(slices.Clone(s.forms), func(form string) bool {
+	return slices.DeleteFunc(slices.Concat(s.forms, s.lines), func(form string) bool {
 		return strings.ContainsAny(form, "\r\n")
 	})
 }
@@ -85,11 +90,11 @@ func (s *Set) Text(text string) string {
 	}
 	c := scan{set: s, buf: []byte(text)}
 	if at, _ := s.find(c.buf, 0, true, new(int)); at == len(text) {
-		return text
+		return s.withoutPieces(text)
 	}
 	var out strings.Builder
 	c.advance(true, starred{&out})
-	return out.String()
+	return s.withoutPieces(out.String())
 }
 
 // Rest returns how many bytes at the beginning of a text, which was cut off from
@@ -188,10 +193,11 @@ func (s *Set) Sparing(words []string) *Set {
 		return nil
 	}
 	out := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}}
+	out.lines = slices.DeleteFunc(slices.Clone(s.lines), func(line string) bool { return isPart(line, words) })
 	for _, form := range s.forms {
 		if !isPart(form, words) {
 			out.forms = append(out.forms, form)
-			out.index(form)
+			out.index(form, strings.Contains(s.wrapped, form))
 		}
 	}
 	return out

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"slices"
 	"strings"
 	"testing"
 
@@ -111,12 +110,29 @@ func TestLineBreaksHideNothing(t *testing.T) {
 	}
 }
 
-// TestWrappedBase64 is what the command base64 makes of a key by itself, line by line.
-func TestWrappedBase64(t *testing.T) {
-	secret := strings.Repeat("sk-ant-0123456789", 12)
-	for _, width := range []int{64, 76} {
-		for line := range slices.Chunk([]byte(base64.StdEncoding.EncodeToString([]byte(secret))), width) {
-			assert.Check(t, len(line) < Shortest || set(t, secret).Text(string(line)) == hidden, "%s", line)
+// TestEachLineOfAnEncodingIsHidden where the lines are shown one by one, wherever a tool breaks them.
+func TestEachLineOfAnEncodingIsHidden(t *testing.T) {
+	r, secret := rand.New(rand.NewPCG(1, 2)), "sk-"
+	for range 200 {
+		secret += string(rune('a' + r.IntN(26)))
+	}
+	s := set(t, secret)
+	for before := range 80 {
+		plain := []byte(strings.Repeat("<", before) + secret)
+		for width, text := range map[int]string{64: base64.StdEncoding.EncodeToString(plain), 76: base64.URLEncoding.EncodeToString(plain), 60: hex.EncodeToString(plain)} {
+			begins, ends := (before*8+5)/6, len(strings.TrimRight(text, "="))
+			if width == 60 {
+				begins = 2 * before
+			}
+			for i := 0; i < len(text); i += width {
+				line := text[i:min(i+width, len(text))]
+				from, to := min(max(begins-i, 0), len(line)), min(ends-i, len(line))
+				want := line
+				if to-from >= Shortest {
+					want = line[:from] + hidden + line[to:]
+				}
+				assert.Check(t, is.Equal(s.Text(" "+line+"\r\n"), " "+want+"\r\n"), "%d bytes before, lines of %d", before, width)
+			}
 		}
 	}
 }

@@ -4,7 +4,6 @@
 package text
 
 import (
-	"bytes"
 	"regexp"
 	"strconv"
 	"strings"
@@ -97,39 +96,4 @@ func Inert(line string) string {
 		line = line[:len(line)-len(start)] + ": :" + rest
 	}
 	return Unmarked(line)
-}
-
-// WithoutHidden removes from a text what its readers on a page of the forge don't see:
-// HTML comments (one without an end hides all that follows), invisible characters and
-// control characters, but for tabs. Line breaks become LF. Doing it twice changes
-// nothing. What readers do see stays, also the parameters of a terminal's sequences.
-func WithoutHidden(s string) string {
-	s = breaks.Replace(strings.ToValidUTF8(s, string(utf8.RuneError)))
-	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || Invisible(r) {
-			return -1
-		}
-		return r
-	}, s)
-	return strings.TrimSpace(withoutComments(s))
-}
-
-const commentStart, commentEnd = "<!--", "-->"
-
-// withoutComments removes comments, also those that show up once another one is gone.
-func withoutComments(s string) string {
-	kept := make([]byte, 0, len(s))
-	for i := 0; i < len(s); i++ {
-		kept = append(kept, s[i])
-		if !bytes.HasSuffix(kept, []byte(commentStart)) {
-			continue
-		}
-		kept = kept[:len(kept)-len(commentStart)]
-		end := strings.Index(s[i:], commentEnd)
-		if end < 0 {
-			break
-		}
-		i += end + len(commentEnd) - 1
-	}
-	return string(kept)
 }

@@ -66,7 +66,25 @@ func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
 		"bad \xff":                         "bad \uFFFD",
 		"\n\n keep\tinside \n":             "keep\tinside",
 		"\u0601 is to be seen, é too":      "\u0601 is to be seen, é too",
+
+		"a <?hidden?>b <!X hidden>c <template>hidden\n</template>d":                      "a b c d",
+		"seen\n<?hidden\n\n```\nfor ever":                                                "seen",
+		"a <<?x?>?hidden?>b":                                                             "a b",
+		"[//]: # (hidden)\nseen\n\n[hidden\n2]: <x> 'hidden'\n> [a]: b \"hidden\nmore\"": "seen",
+		"see [1]\n\n[1]: https://x/y\n- [x]: no link":                                    "see [1]\n\n[1]: https://x/y\n- [x]: no link",
+		"code:\n```php\n<?php echo 1;\n```\n<template>":                                  "code:\n```php\n<?php echo 1;\n```",
+		"<div>\n```\n<?hidden?>\n```\n</div>":                                            "<div>\n```\n\n```\n</div>",
+		"<pre>\n\n```\n<?hidden?>\n```":                                                  "<pre>\n\n```\n\n```",
+		"``` `\n<?hidden?>\n```":                                                         "``` `\n\n```",
+		"if a <? b or List<!X":                                                           "if a <? b or List<!X",
 	})
+}
+
+// TestManyBeginningsCostLittle holds that no text takes quadratic time, in which 100 KB would take minutes.
+func TestManyBeginningsCostLittle(t *testing.T) {
+	for _, part := range []string{"<?<!a>", "[a]: b\n\"\n", "<template>", "\n<![<?x?>", "```\n```\n", "```\n<?", "<!-"} {
+		WithoutHidden(strings.Repeat(part, 100_000/len(part)))
+	}
 }
 
 func TestEscaped(t *testing.T) {

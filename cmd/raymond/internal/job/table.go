@@ -14,7 +14,7 @@ var inputs = slices.Concat(workflowInputs, limitInputs, agentInputs, keepingInpu
 
 var workflowInputs = []InputSpec{
 	{Name: "workflow", check: isLine, Required: true, Text: "The workflow: a folder of states, a zip archive or one state file, relative to the workspace, or else to working-directory; or builtin:NAME, one of the examples that come with the action."},
-	{Name: "input", Text: "Payload of the first state. On events of people (issues, comments, reviews, pull requests) it is treated as their text: invisible characters and HTML comments are removed, and it is fenced as data."},
+	{Name: "input", Text: "Payload of the first state. On events of people (issues, comments, reviews, pull requests) it is treated as their text: what a page of the forge does not show (invisible characters, HTML comments, hidden markup) is removed, and it is fenced as data."},
 	{Name: "input-from", check: each(isPayloadPath, "path into an event's payload", "name fields as issue.body does, without github.event"), Text: "In place of input: where the event's payload has the text, such as issue.title issue.body. The values that exist are joined with a blank line between them and treated as input is. Unlike an expression in input, this has no limit of 128 KiB."},
 	{Name: "meta", Flag: "--meta", Lines: true, Text: "Template variables of every state, one key=value per line."},
 	{Name: "mode", check: oneOf(ModeRun, ModeLint, ModeDiagram, ModeSimulate), Default: ModeRun, Text: "What to do with the workflow: run, lint, diagram or simulate (which needs replies)."},

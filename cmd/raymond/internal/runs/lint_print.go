@@ -57,11 +57,11 @@ var commandNames = map[lint.Severity]string{
 func (l *Lint) printCommands(out io.Writer) error {
 	var b strings.Builder
 	for _, r := range l.found {
-		fmt.Fprintf(&b, "::%s file=%s", commandNames[r.Severity], commandValue.Replace(filepath.ToSlash(r.File)))
+		fmt.Fprintf(&b, "::%s file=%s", commandNames[r.Severity], commandValue.Replace(text.Printable(filepath.ToSlash(r.File))))
 		if r.Line > 0 {
 			fmt.Fprintf(&b, ",line=%d,col=%d", r.Line, r.Col)
 		}
-		fmt.Fprintf(&b, ",title=%s::%s\n", commandValue.Replace("raymond lint: "+r.Code), commandText.Replace(r.text()))
+		fmt.Fprintf(&b, ",title=%s::%s\n", commandValue.Replace("raymond lint: "+r.Code), commandText.Replace(text.Printable(r.text())))
 	}
 	_, err := io.WriteString(out, b.String())
 	return err

@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -93,17 +94,20 @@ func copyLog(u Setup, events *report.Fanout) error {
 	return log.CopyFrom(filepath.Join(u.Dir, EventsFile))
 }
 
-// PrintResult writes the result of a run to stdout, which carries nothing else:
-// nor is it written where events go there.
+// PrintResult writes the result of a run to stdout, unless events go there. On a terminal it leaves out escape sequences: an
+// agent could clear the screen with them, or write to the clipboard.
 func PrintResult(stdout io.Writer, events string, run *state.Run) error {
-	text, _ := run.Result()
-	if events == "-" || text == "" {
+	payload, _ := run.Result()
+	result := string(payload)
+	if events == "-" || result == "" {
 		return nil
 	}
-	if text[len(text)-1] != '\n' {
-		text += "\n"
+	if f, isFile := stdout.(*os.File); isFile {
+		if _, isTerminal := report.Terminal(f); isTerminal {
+			result = text.Printable(result)
+		}
 	}
-	_, err := io.WriteString(stdout, string(text))
+	_, err := io.WriteString(stdout, strings.TrimSuffix(result, "\n")+"\n")
 	return err
 }
 
