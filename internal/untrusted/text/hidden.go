@@ -2,62 +2,15 @@ package text
 
 import (
 	"bytes"
-	"fmt"
 	"regexp"
-	"slices"
-	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
 )
 
-// markup is what a forge does not show of Markdown outside of code: processing instructions, declarations and templates.
-var markup = []struct{ start, end func() *regexp.Regexp }{
-	{Regexp(`^<\?`), Regexp(`\?>`)},
-	{Regexp(`^<!\[`), Regexp(`\]\]>`)},
-	{Regexp(`^<![A-Za-z]`), Regexp(`>`)},
-	{Regexp(`(?i)^<template\b`), Regexp(`(?i)</template\s*>`)},
-}
-
-// withoutMarkup replaces it. What has no end is shown, unless it begins a line: there it hides the rest of the text.
-func withoutMarkup(s, replacement string) string {
-	var out strings.Builder
-	isEndless := make([]bool, len(markup))
-	kept := 0
-	for i := 0; i < len(s); i++ {
-		if s[i] != '<' {
-			continue
-		}
-		kind := slices.IndexFunc(markup, func(m struct{ start, end func() *regexp.Regexp }) bool {
-			return m.start().MatchString(s[i:min(len(s), i+16)])
-		})
-		if kind < 0 {
-			continue
-		}
-		var end []int
-		if !isEndless[kind] {
-			end = markup[kind].end().FindStringIndex(s[i:])
-		}
-		if isEndless[kind] = end == nil; !isEndless[kind] {
-			out.WriteString(s[kept:i] + replacement)
-			kept = i + end[1]
-			i = kept - 1
-		} else if before := strings.TrimRight(s[kept:i], " \t>"); before == "" || strings.HasSuffix(before, "\n") {
-			return out.String() + before
-		}
-	}
-	return out.String() + s[kept:]
-}
-
-// definition is a definition of a link, which a forge does not show either.
-var definition = Regexp(`(?m)^[ >*+-]*\[[^\]^][^\]]*\]:[ \t]*\n?[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)(?:[ \t]*\n?[ \t]*(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*$`)
-
-// plainDefinition is a definition of a link that says nothing besides the address, as many people write it.
-var plainDefinition = Regexp(`^\[\S{1,20}\]:[ \t]+https?://\S+$`)
-
 // WithoutHidden removes from a text most of what its readers on a page of the forge don't see: invisible characters, control
-// characters except tabs, HTML comments, and outside of code other markup and definitions of links. Line breaks become LF. Calling it
-// again on the result changes nothing. The parameters of terminal sequences are visible, so they stay.
+// characters except tabs, HTML comments, and outside of fenced code other markup and definitions of links. Line breaks become LF.
+// The parameters of terminal sequences are visible, so they stay. Calling it again on the result changes nothing.
 func WithoutHidden(s string) string {
 	s = breaks.Replace(strings.ToValidUTF8(s, string(utf8.RuneError)))
 	s = strings.Map(func(r rune) rune {
@@ -66,59 +19,100 @@ func WithoutHidden(s string) string {
 		}
 		return r
 	}, s)
-	for range 4 { // what was removed may have separated the parts of something else
-		cleaned, code := withoutCode(withoutComments(s))
-		cleaned = definition().ReplaceAllStringFunc(withoutMarkup(cleaned, ""), func(found string) string {
-			if plainDefinition().MatchString(found) {
-				return found
-			}
-			return ""
-		})
-		cleaned = placeholder().ReplaceAllStringFunc(cleaned, func(found string) string {
-			i, _ := strconv.Atoi(strings.Trim(found, "\x00"))
-			return code[i]
-		})
-		if cleaned = strings.TrimSpace(cleaned); cleaned == s {
-			return s
+	for range 9 { // without markup, a line may become a fence
+		cleaned := strings.TrimSpace(withoutMarkup(withoutComments(s)))
+		if cleaned == s {
+			break
 		}
 		s = cleaned
 	}
-	return strings.TrimSpace(definition().ReplaceAllString(withoutMarkup(withoutComments(s), " "), " "))
+	return s
 }
 
-// placeholder stands for a block of code. A text that WithoutHidden cleans has no such character.
-var placeholder = Regexp(`\x00\d+\x00`)
+// markup is what a forge does not show of Markdown: processing instructions, declarations and templates.
+var markup = []struct{ start, end func() *regexp.Regexp }{
+	{Regexp(`^<\?`), Regexp(`\?>`)},
+	{Regexp(`^<!\[`), Regexp(`\]\]>`)},
+	{Regexp(`^<![A-Za-z]`), Regexp(`>`)},
+	{Regexp(`(?i)^<template\b`), Regexp(`(?i)</template\s*>`)},
+}
 
-// withoutCode replaces fenced blocks of code by placeholders. A fence within HTML is none: the forge shows no code there.
-func withoutCode(s string) (prose string, code []string) {
-	var out strings.Builder
-	fence, inHTML, isRaw := "", false, false
-	from, to := 0, 0 // the open block so far
+// definition is a definition of a link, which a forge does not show either. A plain one says nothing besides the address.
+var (
+	definition      = Regexp(`(?m)^[ >*+-]*\[[^\]^][^\]]*\]:[ \t]*\n?[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)(?:[ \t]*\n?[ \t]*(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*$`)
+	plainDefinition = Regexp(`^\[\S{1,20}\]:[ \t]+https?://\S+$`)
+)
+
+// fence begins a block of code, html a block of HTML, which a blank line ends, and raw one in which a blank line has no meaning.
+// Within HTML there is no code.
+var (
+	fence = Regexp("^(```+)[^`\n]*(?:\n|$)")
+	html  = Regexp(`^[ \t>]*</?[A-Za-z]`)
+	raw   = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
+)
+
+// withoutMarkup puts a blank, which joins nothing, in place of markup and of definitions outside of fenced code. Markup without
+// an end is shown, unless it begins a line: there it hides the rest of the text.
+func withoutMarkup(s string) string {
+	var out, prose strings.Builder
+	flush := func() {
+		out.WriteString(definition().ReplaceAllStringFunc(prose.String(), func(found string) string {
+			if plainDefinition().MatchString(found) {
+				return found
+			}
+			return " "
+		}))
+		prose.Reset()
+	}
+	isEndless := make([]bool, len(markup))
+	inHTML, isRaw := false, false
+next:
+	for i := 0; i < len(s); {
+		if i == 0 || s[i-1] == '\n' {
+			line, _, _ := strings.Cut(s[i:], "\n")
+			isRaw = isRaw || raw().MatchString(line)
+			inHTML = isRaw || strings.TrimSpace(line) != "" && (inHTML || html().MatchString(line))
+			if open := fence().FindStringSubmatch(line); open != nil && !inHTML {
+				flush()
+				size := codeSize(s[i:], open[1])
+				out.WriteString(s[i : i+size])
+				i += size
+				continue
+			}
+		}
+		for kind, m := range markup {
+			if s[i] != '<' || !m.start().MatchString(s[i:min(len(s), i+16)]) {
+				continue
+			}
+			if end := m.end().FindStringIndex(s[i:]); !isEndless[kind] && end != nil {
+				prose.WriteByte(' ')
+				i += end[1]
+				continue next
+			}
+			isEndless[kind] = true
+			if before := strings.TrimRight(s[:i], " \t>"); before == "" || strings.HasSuffix(before, "\n") {
+				i = len(s)
+				continue next
+			}
+		}
+		prose.WriteByte(s[i])
+		i++
+	}
+	flush()
+	return out.String()
+}
+
+// codeSize returns how long the block of code is that a text begins with.
+func codeSize(s, fence string) (size int) {
 	for line := range strings.Lines(s) {
-		bare := strings.TrimRight(line, " \t\n")
-		ticks := bare[:len(bare)-len(strings.TrimLeft(bare, "`"))]
-		to += len(line)
-		switch {
-		case fence != "" && bare == ticks && len(ticks) >= len(fence):
-			fmt.Fprintf(&out, "\x00%d\x00\n", len(code))
-			code, fence = append(code, strings.TrimSuffix(s[from:to], "\n")), ""
-		case fence != "":
-		case len(ticks) >= 3 && !strings.Contains(bare[len(ticks):], "`") && !inHTML && !isRaw:
-			fence, from = ticks, to-len(line)
-		default:
-			out.WriteString(line)
-			inHTML = bare != "" && (inHTML || strings.HasPrefix(strings.TrimLeft(bare, " \t>"), "<"))
-			isRaw = isRaw || raw().MatchString(bare)
+		first := size == 0
+		size += len(line)
+		if ticks := strings.TrimRight(line, " \t\n"); !first && len(ticks) >= len(fence) && strings.Trim(ticks, "`") == "" {
+			break
 		}
 	}
-	if fence != "" {
-		out.WriteString(s[from:])
-	}
-	return out.String(), code
+	return size
 }
-
-// raw begins HTML in which blank lines have no meaning.
-var raw = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
 
 const commentStart, commentEnd = "<!--", "-->"
 

@@ -67,15 +67,15 @@ func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
 		"\n\n keep\tinside \n":             "keep\tinside",
 		"\u0601 is to be seen, é too":      "\u0601 is to be seen, é too",
 
-		"a <?hidden?>b <!X hidden>c <template>hidden\n</template>d":                      "a b c d",
+		"a <?hidden?>b <!X hidden>c <template>hidden\n</template>d":                      "a  b  c  d",
 		"seen\n<?hidden\n\n```\nfor ever":                                                "seen",
-		"a <<?x?>?hidden?>b":                                                             "a b",
+		"<?\n```\n?>\n```\nfoo\n```\n<?hidden?>z":                                        "```\nfoo\n```\n z",
 		"[//]: # (hidden)\nseen\n\n[hidden\n2]: <x> 'hidden'\n> [a]: b \"hidden\nmore\"": "seen",
 		"see [1]\n\n[1]: https://x/y\n- [x]: no link":                                    "see [1]\n\n[1]: https://x/y\n- [x]: no link",
 		"code:\n```php\n<?php echo 1;\n```\n<template>":                                  "code:\n```php\n<?php echo 1;\n```",
-		"<div>\n```\n<?hidden?>\n```\n</div>":                                            "<div>\n```\n\n```\n</div>",
-		"<pre>\n\n```\n<?hidden?>\n```":                                                  "<pre>\n\n```\n\n```",
-		"``` `\n<?hidden?>\n```":                                                         "``` `\n\n```",
+		"<div>\n```\n<?hidden?>\n```\n</div>":                                            "<div>\n```\n \n```\n</div>",
+		"<pre>\n\n```\n<?hidden?>\n```":                                                  "<pre>\n\n```\n \n```",
+		"``` `\n<?hidden?>\n```":                                                         "``` `\n \n```",
 		"if a <? b or List<!X":                                                           "if a <? b or List<!X",
 	})
 }
