@@ -75,41 +75,56 @@ func joinedStart(b []byte) (joined [Shortest]byte, n int) {
 	return joined, n
 }
 
-// withoutPieces hides the pieces of wrapped encodings, of Shortest bytes or more, with which the lines of a text begin or end:
-// where a text is shown line by line, the other pieces are in other texts.
+// withoutPieces hides the pieces of wrapped encodings, of Shortest bytes or more, with which words of a text begin or end: where
+// a text is shown line by line, the other pieces are in other texts.
 func (s *Set) withoutPieces(text string) string {
 	if s.wrapped == "" {
 		return text
 	}
 	var out strings.Builder
-	for line := range strings.Lines(text) {
-		body := strings.TrimSpace(line)
-		if len(body) < Shortest {
-			out.WriteString(line)
+	shown := 0
+	for i := 0; i < len(text); i++ {
+		begin := i
+		for i < len(text) && isEncoding(text[i]) {
+			i++
+		}
+		if i-begin < Shortest {
 			continue
 		}
-		before, after, _ := strings.Cut(line, body)
-		from, to := s.piece(body, 0), len(body)-s.piece(body, len(body)-Shortest)
-		if to < len(body) {
-			body = body[:max(from, to)] + hidden
+		word := text[begin:i]
+		from, to := s.piece(word, 0), len(word)-s.piece(word, len(word)-Shortest)
+		if from == 0 && to == len(word) {
+			continue
 		}
+		out.WriteString(text[shown:begin])
 		if from > 0 {
-			body = hidden + strings.TrimPrefix(body[from:], hidden)
+			out.WriteString(hidden)
 		}
-		out.WriteString(before + body + after)
+		if from < to {
+			out.WriteString(word[from:to])
+		}
+		if to < len(word) && (from == 0 || from < to) {
+			out.WriteString(hidden)
+		}
+		shown = i
 	}
-	return out.String()
+	return out.String() + text[shown:]
 }
 
-// piece returns the length of the longest piece of an encoding of which a line has the Shortest bytes at a position.
-func (s *Set) piece(line string, at int) (longest int) {
-	key := line[at : at+Shortest]
+// isEncoding reports whether base64, in one of its alphabets, or hex may have a byte.
+func isEncoding(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_'
+}
+
+// piece returns the length of the longest piece of an encoding of which a word has the Shortest bytes at a position.
+func (s *Set) piece(word string, at int) (longest int) {
+	key := word[at : at+Shortest]
 	for i := strings.Index(s.wrapped, key); i >= 0; {
 		from, to := 0, Shortest
-		for from < min(i, at) && s.wrapped[i-from-1] == line[at-from-1] {
+		for from < min(i, at) && s.wrapped[i-from-1] == word[at-from-1] {
 			from++
 		}
-		for at+to < len(line) && s.wrapped[i+to] == line[at+to] { // each encoding ends with a line break
+		for at+to < len(word) && s.wrapped[i+to] == word[at+to] { // each encoding ends with a line break
 			to++
 		}
 		longest = max(longest, from+to)

@@ -131,7 +131,7 @@ func TestEachLineOfAnEncodingIsHidden(t *testing.T) {
 				if to-from >= Shortest {
 					want = line[:from] + hidden + line[to:]
 				}
-				assert.Check(t, is.Equal(s.Text(" "+line+"\r\n"), " "+want+"\r\n"), "%d bytes before, lines of %d", before, width)
+				assert.Check(t, is.Equal(s.Text("1: \""+line+"\",\r\n"), "1: \""+want+"\",\r\n"), "%d bytes before, lines of %d", before, width)
 			}
 		}
 	}
@@ -150,11 +150,11 @@ func TestLinesAreSecretsToo(t *testing.T) {
 
 func TestShortValuesAreNamed(t *testing.T) {
 	s, short := New(map[string]string{
-		"PIN": "1234567", "PADDED": " \t1234567\n", "LINES": "1234567\nabcdefg", "EMPTY": "", "BLANK": " \n ", "GOOD": "12345678",
+		"PIN": "7654321", "PADDED": " \t7654321\n", "LINES": "1234567\nabcdefg", "EMPTY": "", "BLANK": " \n ", "GOOD": "abcdeabc",
 	})
 	assert.Check(t, is.DeepEqual(short, []string{"LINES", "PADDED", "PIN"}))
-	text := "1234567 MTIzNDU2Nw 31323334353637 1234567\nabcdefg 12345678"
-	assert.Check(t, is.Equal(s.Text(text), "1234567 MTIzNDU2Nw 31323334353637 *** ***"), text)
+	text := "7654321 NzY1NDMyMQ 37363534333231 1234567\nabcdefg abcdeabc"
+	assert.Check(t, is.Equal(s.Text(text), "7654321 NzY1NDMyMQ 37363534333231 *** ***"), text)
 }
 
 // asterisks is, the simple way, the text with each byte of a secret replaced.
