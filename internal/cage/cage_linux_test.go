@@ -210,6 +210,8 @@ var calls = map[string]struct {
 	"another limit":      {"ok", func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }},
 	"limit of others":    {"EPERM", func() error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, &unix.Rlimit{}, nil) }},
 	"priority of others": {"EPERM", func() error { return unix.Setpriority(unix.PRIO_PROCESS, os.Getppid(), 19) }},
+	"priority of group":  {"EPERM", func() error { return unix.Setpriority(unix.PRIO_PGRP, 0, 19) }},
+	"disk of group":      {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 2, 0, 7<<13) }},
 	"priority of all":    {"EPERM", func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) }},
 	"disk of all":        {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) }}, // which the kernel would call EINVAL
 	"another route":      {"ok EPERM", func() error { return option(unix.AF_INET, unix.SOL_IP, unix.IP_OPTIONS) }},
@@ -324,11 +326,12 @@ func supervising(t *testing.T, script string) (dir string, cmd *exec.Cmd) {
 	return dir, cmd
 }
 
-// TestOneCommandIsSupervised: its exit code is passed on, it is held, has no files that its starter left open, dies first when
-// memory ends, and nothing of it is left.
+// TestOneCommandIsSupervised: its exit code is passed on, it is held, reaches no thread of its starter, has no files that this
+// left open, dies first when memory ends, and nothing of it is left.
 func TestOneCommandIsSupervised(t *testing.T) {
 	dir, cmd := supervising(t, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
-		until [ -e pid ]; do :; done; cat <&3; echo x > ../outside; cat /proc/self/oom_score_adj; exit 41`)
+		until [ -e pid ]; do :; done; cat <&3; echo x > ../outside; cd /proc/$PPID/task
+		for t in *; do if kill -0 $t || prlimit --pid $t --core=0:0; then echo canary of thread $t; fi; done 2> /dev/null; cat /proc/self/oom_score_adj; exit 41`)
 	left, err := os.Open(write(t, filepath.Join(t.TempDir(), "key"), "canary\n"))
 	assert.NilError(t, err)
 	defer left.Close()

@@ -119,8 +119,8 @@ func detours() rule {
 	return on(unix.SYS_SETSOCKOPT, arms...)
 }
 
-// ioprioUser is IOPRIO_WHO_USER.
-const ioprioUser = 3
+// ioprioProcess is IOPRIO_WHO_PROCESS.
+const ioprioProcess = 1
 
 // others are calls that act on other processes, or connect to them.
 func others(o filterOptions) []rule {
@@ -129,15 +129,13 @@ func others(o filterOptions) []rule {
 	if o.isDecided {
 		foreign, connect = decide, decide
 	}
-	const setsMark = unix.RLIMIT_RTTIME
 	rules := []rule{
 		on(unix.SYS_CONNECT, when(connect)),
-		on(unix.SYS_PRLIMIT64,
-			when(denied, is(1, setsMark), isSet(2)), when(denied, is(1, setsMark), isSet(2).upper()), when(foreign, isSet(0))),
-		// Nobody's number is that of all processes of the user, if it is asked so.
-		on(unix.SYS_SETPRIORITY,
-			when(denied, is(0, unix.PRIO_USER)), when(allow, is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
-		on(unix.SYS_IOPRIO_SET, when(denied, is(0, ioprioUser)), when(denied, isSet(1))),
+		on(unix.SYS_PRLIMIT64, // RLIMIT_RTTIME is the mark
+			when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2)), when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2).upper()), when(foreign, isSet(0))),
+		// A process group may contain processes outside, such as the shell that runs "raymond cage".
+		on(unix.SYS_SETPRIORITY, when(allow, is(0, unix.PRIO_PROCESS), is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
+		on(unix.SYS_IOPRIO_SET, when(allow, is(0, ioprioProcess), is(1, 0)), when(denied)),
 		// What is typed into a terminal is run by whoever reads it.
 		on(unix.SYS_IOCTL, when(denied, is(1, unix.TIOCSTI))),
 	}

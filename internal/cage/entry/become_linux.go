@@ -35,7 +35,7 @@ func become(argv []string) {
 	err := json.NewDecoder(os.NewFile(planFD, "plan")).Decode(plan)
 	if err == nil {
 		if !plan.IsTrusted {
-			Ready()
+			ready()
 		}
 		err = enter(plan)
 	}
@@ -49,10 +49,10 @@ func become(argv []string) {
 	os.Exit(126)
 }
 
-// Ready makes this process one for a cage: nothing that it was left open, beside its streams, goes to the programs that it
+// ready makes this process one for a cage: nothing that it was left open, beside its streams, goes to the programs that it
 // becomes or starts, and when memory is used up the kernel ends it, and not the job. Where that can't be said, the kernel
 // chooses.
-func Ready() {
+func ready() {
 	_ = unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
