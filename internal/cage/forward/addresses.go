@@ -22,12 +22,6 @@ var kept = []struct{ prefix, is string }{
 	{"198.51.100.0/24", "an address of no host"},
 	{"203.0.113.0/24", "an address of no host"},
 	{"240.0.0.0/4", "an address of no host"},
-	{"::/96", "an IPv4 address in another form"},
-	{"::ffff:0:0:0/96", "an IPv4 address in another form"},
-	{"64:ff9b::/96", "an IPv4 address in another form"}, // NAT64
-	{"64:ff9b:1::/48", "an IPv4 address in another form"},
-	{"2001::/32", "an IPv4 address in another form"}, // Teredo
-	{"2002::/16", "an IPv4 address in another form"}, // 6to4
 	{"100::/64", "an address of no host"},
 	{"2001:db8::/32", "an address of no host"},
 	{"5f00::/16", "a private address"},
@@ -42,23 +36,52 @@ var keptPrefixes = func() (prefixes []netip.Prefix) {
 	return prefixes
 }()
 
+// embeddings are the IPv6 addresses that lead to an IPv4 address, and where its bytes are in them.
+var embeddings = []struct {
+	prefix netip.Prefix
+	at     [4]int
+	mask   byte // inverts the bytes
+}{
+	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, 0},
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, 0},  // translated
+	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, 0},     // NAT64
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}, 0},   // NAT64 of a network, whose own prefix has 96 bits,
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}, 0},    // 64,
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}, 0},     // 56,
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}, 0},      // or 48
+	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}, 0},            // 6to4
+	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, ^byte(0)}, // Teredo
+}
+
+// meanings returns an address, and each IPv4 address to which it may lead.
+func meanings(addr netip.Addr) []netip.Addr {
+	addr = addr.Unmap()
+	all, bytes := []netip.Addr{addr}, addr.As16()
+	for _, e := range embeddings {
+		if e.prefix.Contains(addr) {
+			all = append(all, netip.AddrFrom4([4]byte{bytes[e.at[0]] ^ e.mask, bytes[e.at[1]] ^ e.mask, bytes[e.at[2]] ^ e.mask, bytes[e.at[3]] ^ e.mask}))
+		}
+	}
+	return all
+}
+
 // kindOf says what is special about an address, nothing if it is one of the internet.
 func kindOf(addr netip.Addr) string {
-	switch {
-	case addr.IsLoopback() || addr.IsUnspecified():
-		return "an address of this machine"
-	case addr.IsLinkLocalUnicast():
-		return "a link-local or metadata address"
-	case addr.IsPrivate():
-		return "a private address"
-	case addr.IsMulticast():
-		return "a multicast address"
-	}
-	if i := slices.IndexFunc(keptPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) }); i >= 0 {
-		return kept[i].is
-	}
-	if isOwn(addr) {
-		return "an address of this machine"
+	for _, addr := range meanings(addr) {
+		switch i := slices.IndexFunc(keptPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) }); {
+		case addr.IsLoopback() || addr.IsUnspecified():
+			return "an address of this machine"
+		case addr.IsLinkLocalUnicast():
+			return "a link-local or metadata address"
+		case addr.IsPrivate():
+			return "a private address"
+		case addr.IsMulticast():
+			return "a multicast address"
+		case i >= 0:
+			return kept[i].is
+		case isOwn(addr):
+			return "an address of this machine"
+		}
 	}
 	return ""
 }
@@ -124,8 +147,10 @@ var metadata = []netip.Addr{
 	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
 }
 
-// IsMetadata reports whether a cloud has its metadata at an address, or may have it, as at any link-local one. No list
+// IsMetadata reports whether an address leads to the metadata of a cloud, or may lead there, as any link-local one. No list
 // opens it.
 func IsMetadata(addr netip.Addr) bool {
-	return addr.IsLinkLocalUnicast() || slices.Contains(metadata, addr)
+	return slices.ContainsFunc(meanings(addr), func(meant netip.Addr) bool {
+		return meant.IsLinkLocalUnicast() || slices.Contains(metadata, meant)
+	})
 }

@@ -90,8 +90,13 @@ func TestAddressesOfInsideAreKnown(t *testing.T) {
 			assert.Check(t, (List{}).checkDial(t.Context(), "tcp", address, nil) != nil, "%s: it may be dialled", address)
 		}
 	}
-	for _, outside := range []string{"8.8.8.8", "140.82.121.3", "172.32.0.1", "100.128.0.1", "2606:50c0:8000::153", "2a00:1450::1"} {
+	for _, metadata := range strings.Fields(`::ffff:169.254.169.254 ::169.254.169.254 ::ffff:0:169.254.169.254 64:ff9b::a9fe:a9fe 64:ff9b:1::a83f:8110
+		64:ff9b:1:1:a9:fea9:fe00:0 64:ff9b:1:a9:fe:a9fe:: 64:ff9b:1:a9fe:a9:fe00:: 2002:a9fe:a9fe::1 2001:0:1::5601:5601`) {
+		assert.Check(t, IsMetadata(netip.MustParseAddr(metadata)), metadata)
+	}
+	for _, outside := range []string{"8.8.8.8", "140.82.121.3", "172.32.0.1", "100.128.0.1", "2606:50c0:8000::153", "2a00:1450::1", "64:ff9b::8.8.8.8"} {
 		assert.Check(t, is.Equal(kindOf(netip.MustParseAddr(outside)), ""), outside)
+		assert.Check(t, !IsMetadata(netip.MustParseAddr(outside)), outside)
 	}
 }
 
