@@ -3,6 +3,7 @@
 package cage_test
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -214,6 +215,7 @@ var calls = map[string]struct {
 	"disk of group":      {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 2, 0, 7<<13) }},
 	"priority of all":    {"EPERM", func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) }},
 	"disk of all":        {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) }}, // which the kernel would call EINVAL
+	"shared udp port":    {"EADDRINUSE EACCES", sharePort},
 	"another route":      {"ok EPERM", func() error { return option(unix.AF_INET, unix.SOL_IP, unix.IP_OPTIONS) }},
 	"another route, 6":   {"ok EPERM", func() error { return option(unix.AF_INET6, unix.SOL_IPV6, unix.IPV6_RTHDR) }},
 	"another device":     {"ok EPERM", func() error { return option(unix.AF_INET, unix.SOL_SOCKET, unix.SO_BINDTODEVICE) }},
@@ -255,6 +257,20 @@ func option(domain, level, name int) error {
 	}
 	defer unix.Close(fd)
 	return unix.SetsockoptString(fd, level, name, "")
+}
+
+// sharePort binds two sockets to one port of UDP, with both options that allow it.
+func sharePort() error {
+	var at unix.Sockaddr = &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
+	for range 2 {
+		fd, err := unix.Socket(unix.AF_INET, unix.SOCK_DGRAM, 0)
+		err = cmp.Or(err, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1), unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEPORT, 1), unix.Bind(fd, at))
+		if err != nil {
+			return err
+		}
+		at, _ = unix.Getsockname(fd)
+	}
+	return nil
 }
 
 func raw(call, a, b, c uintptr) error {

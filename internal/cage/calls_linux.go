@@ -87,13 +87,14 @@ func sockets(o filterOptions) []rule {
 		on(unix.SYS_SENDTO, when(noFast, hasAny(3, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMSG, when(noFast, hasAny(2, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMMSG, when(noFast, hasAny(3, unix.MSG_FASTOPEN))))
-	if isOpen {
-		return rules
+	if !isOpen {
+		return append(rules, detours())
 	}
 	if o.isDecided {
-		rules = append(rules, on(unix.SYS_LISTEN, when(decide)))
+		rules = append(rules, on(unix.SYS_SETSOCKOPT,
+			when(decide, is(1, unix.SOL_SOCKET), is(2, unix.SO_REUSEADDR)), when(decide, is(1, unix.SOL_SOCKET), is(2, unix.SO_REUSEPORT))))
 	}
-	return append(rules, detours())
+	return rules
 }
 
 // detours are options of a socket by which packets go to another host than the one that
@@ -131,6 +132,7 @@ func others(o filterOptions) []rule {
 	}
 	rules := []rule{
 		on(unix.SYS_CONNECT, when(connect)),
+		on(unix.SYS_LISTEN, when(connect)),
 		on(unix.SYS_PRLIMIT64, // RLIMIT_RTTIME is the mark
 			when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2)), when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2).upper()), when(foreign, isSet(0))),
 		// A process group may contain processes outside, such as the shell that runs "raymond cage".

@@ -21,7 +21,7 @@ type work struct {
 	needs  []string // programs beside those that every test needs
 }
 
-// everyday needs bash and git.
+// everyday needs bash, perl and git.
 var everyday = []work{
 	{name: "files", script: `
 mkdir a; echo x > a/f; chmod 755 a/f; mv a/f a/g; ln -s g a/link; ln a/g b; mkdir c; mv a/g c/; ln c/g c/h; mkfifo pipe; cp -a c d; touch -d yesterday b
@@ -35,6 +35,12 @@ set -m; sleep 0.05 & sleep 60 & kill %2; wait %1; bash -c 'sleep 60 & sleep 60 &
 exec 6< <(echo started; exec sleep 60 > /dev/null); child=$!; read -r -u 6; until [ "$(cat /proc/$child/comm)" = sleep ]; do :; done
 cat /proc/$child/environ /proc/$child/maps > /dev/null; ls /proc/$child/fd > /dev/null; readlink /proc/$child/fd/0 /proc/self/fd/0 > /dev/null; kill -STOP $child; kill -9 $child
 timeout 0.05 sleep 60 || [ $? = 124 ]`},
+	{name: "servers", script: `
+perl -MSocket -e 'for my $at ("s", "/dev/shm/raymond-$$") { socket(my $s, AF_UNIX, SOCK_STREAM, 0); bind($s, sockaddr_un($at)) && listen($s, 1) or die "$at: $!";
+  socket(my $c, AF_UNIX, SOCK_STREAM, 0); connect($c, sockaddr_un($at)) or die "$at: $!"; unlink $at }
+  socketpair(my $a, my $b, AF_UNIX, SOCK_STREAM, 0) or die; my ($port, @all) = 0; for (1, 2) { socket(my $s, AF_INET, SOCK_STREAM, 0);
+  setsockopt($s, SOL_SOCKET, $_, 1) or die $! for SO_REUSEADDR, SO_REUSEPORT; bind($s, sockaddr_in($port, INADDR_LOOPBACK)) && listen($s, 1) or die "tcp: $!";
+  ($port) = sockaddr_in(getsockname $s); push @all, $s } socket(my $c, AF_INET, SOCK_STREAM, 0); connect($c, sockaddr_in($port, INADDR_LOOPBACK)) or die "tcp: $!"'`},
 	{name: "git", script: `
 export GIT_CONFIG_GLOBAL=/dev/null GIT_AUTHOR_NAME=a GIT_AUTHOR_EMAIL=a@b GIT_COMMITTER_NAME=a GIT_COMMITTER_EMAIL=a@b
 git init -q repo; cd repo; echo x > f; git add f; git commit -qm first; git worktree add -q ../tree -b topic; cd ../tree; echo y > f; git commit -qam second

@@ -106,5 +106,5 @@ func (c *Cage) Start(start func() error) error {
 // rules say what is decided for what carries a mark.
 func (c *Cage) rules(mark uint64) warden.Rules {
 	n := c.policy.Network
-	return warden.Rules{Mark: mark, Sockets: c.policy.writable(), IsOpen: n.IsOpen, Ports: n.Ports, Refused: n.Refused}
+	return warden.Rules{Mark: mark, IsOpen: n.IsOpen, Ports: n.Ports, Refused: n.Refused}
 }

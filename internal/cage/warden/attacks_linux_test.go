@@ -35,12 +35,29 @@ var attacks = map[string]func(args []string) string{
 	"idle":       func([]string) string { time.Sleep(time.Hour); return "" },
 }
 
+func init() { attacks["serve"] = attackServe } // which looks others up
+
 func newSocket(domain, kind int) int {
 	fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		fail("socket", err)
 	}
 	return fd
+}
+
+// attackServe takes connections at a path, and goes on with the attack that follows.
+func attackServe(args []string) string {
+	listener, err := net.Listen("unix", args[0])
+	if err != nil {
+		return err.Error()
+	}
+	defer listener.Close()
+	go func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			conn.Close()
+		}
+	}()
+	return attacks[args[1]](args[2:])
 }
 
 // attackUnix connects to a path; with a second argument, from another folder.
@@ -118,19 +135,17 @@ func attackListen(args []string) string {
 	return strings.Join(said, " ")
 }
 
-// attackBeside listens at a port at which somebody else listens, too, over IPv6 alone,
-// and connects to it over IPv4.
+// attackBeside listens at ports at which somebody else listens, too: over IPv6 alone at the
+// first, and with SO_REUSEPORT at the second.
 func attackBeside(args []string) string {
-	target := netip.MustParseAddrPort(args[0])
-	fd := newSocket(unix.AF_INET6, unix.SOCK_STREAM)
-	unix.SetsockoptInt(fd, unix.IPPROTO_IPV6, unix.IPV6_V6ONLY, 1)
-	if err := unix.Bind(fd, &unix.SockaddrInet6{Port: int(target.Port())}); err != nil {
-		return "bind " + errnoName(err)
+	var said []string
+	for i, option := range [][2]int{{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY}, {unix.SOL_SOCKET, unix.SO_REUSEPORT}} {
+		family, address := sockaddr(netip.MustParseAddrPort(args[i]))
+		fd := newSocket(family, unix.SOCK_STREAM)
+		unix.SetsockoptInt(fd, option[0], option[1], 1)
+		said = append(said, "bind", errnoName(unix.Bind(fd, address)), "listen", errnoName(unix.Listen(fd, 1)))
 	}
-	if err := unix.Listen(fd, 1); err != nil {
-		return "listen " + errnoName(err)
-	}
-	return connectIP(unix.SOCK_STREAM, args[0])
+	return strings.Join(said, " ")
 }
 
 // attackBound listens at the first address, if it has a port, and connects to the third
@@ -255,11 +270,14 @@ func attackMany([]string) string {
 }
 
 // attackHang connects to what never answers, as often as the first argument says. It says so first.
+// A path is one at which it listens itself.
 func attackHang(args []string) string {
 	var address unix.Sockaddr = &unix.SockaddrUnix{Name: args[1]}
 	family := unix.AF_UNIX
 	if target, err := netip.ParseAddrPort(args[1]); err == nil {
 		family, address = sockaddr(target)
+	} else if fd := newSocket(family, unix.SOCK_STREAM); unix.Bind(fd, address) != nil || unix.Listen(fd, 0) != nil {
+		return "can't listen"
 	}
 	for range number(args[0]) {
 		go unix.Connect(newSocket(family, unix.SOCK_STREAM), address)

@@ -15,7 +15,7 @@ import (
 // connect decides about a connect, carries it out if it is allowed, and returns its
 // errno.
 func (w *warden) connect(ctx context.Context, c call) unix.Errno {
-	address, err := c.address()
+	address, err := c.read(c.args[1], int(int32(c.args[2])))
 	if err != nil {
 		return errnoOf(err)
 	}

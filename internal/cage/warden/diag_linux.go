@@ -1,17 +1,24 @@
 package warden
 
 import (
+	"cmp"
 	"encoding/binary"
+	"fmt"
 	"net/netip"
+	"os"
+	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
 )
 
 const (
-	stateListen = 10 // TCP_LISTEN
-	diagRequest = 56 // size of struct inet_diag_req_v2
-	diagAnswer  = 72 // size of struct inet_diag_msg
+	stateListen = 10 // TCP_LISTEN, for unix sockets too
+	diagRequest = 56 // size of struct inet_diag_req_v2; struct unix_diag_req is shorter
+	inetAnswer  = 72 // size of struct inet_diag_msg
+	unixAnswer  = 16 // size of struct unix_diag_msg
+	showFile    = 2  // UDIAG_SHOW_VFS
+	fileKnown   = 1  // UNIX_DIAG_VFS
 )
 
 // listener is a socket that listens.
@@ -19,21 +26,28 @@ type listener struct {
 	cookie uint64 // the number that the kernel gives to no other socket
 	inode  uint32 // of its file, as long as that is open
 	local  netip.AddrPort
+	bound  fileID // of a unix socket; zero if its name is abstract
 }
+
+// fileID is a file as the kernel describes it together with a unix socket.
+type fileID struct{ inode, device uint32 }
 
 const anyPort = 0
 
-// listeningAt asks the kernel which TCP sockets listen at a port, or at any. It collects them in
-// one go, so a process that opens and closes sockets can't hide that of another one, as
+// The families of sockets that listen.
+var ipFamilies, unixFamilies = []byte{unix.AF_INET, unix.AF_INET6}, []byte{unix.AF_UNIX}
+
+// listening asks the kernel which TCP sockets listen at a port, or which sockets at any. It collects those of a
+// family in one go, so a process that opens and closes sockets can't hide that of another one, as
 // between two reads of /proc/net/tcp.
-func listeningAt(port uint16) ([]listener, error) {
+func listening(families []byte, port uint16) ([]listener, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, err
 	}
 	defer unix.Close(fd)
 	var found []listener
-	for _, family := range []byte{unix.AF_INET, unix.AF_INET6} {
+	for _, family := range families {
 		if err := unix.Sendto(fd, diagQuestion(family, port), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 			return nil, err
 		}
@@ -58,6 +72,9 @@ func diagQuestion(family byte, port uint16) []byte {
 	request[0], request[1] = family, unix.IPPROTO_TCP
 	binary.NativeEndian.PutUint32(request[4:], 1<<stateListen)
 	binary.BigEndian.PutUint16(request[8:], port)
+	if family == unix.AF_UNIX {
+		binary.NativeEndian.PutUint32(request[12:], showFile)
+	}
 	return data
 }
 
@@ -76,20 +93,55 @@ func diagReceive(fd int) (found []listener, isDone bool, err error) {
 		return nil, false, err
 	}
 	for _, m := range messages {
+		l, isKnown := parseListener(m.Data)
 		switch {
 		case m.Header.Type == unix.NLMSG_DONE:
 			return found, true, nil
-		case m.Header.Type != unix.SOCK_DIAG_BY_FAMILY || len(m.Data) < diagAnswer:
+		case m.Header.Type != unix.SOCK_DIAG_BY_FAMILY || !isKnown:
 			return nil, false, unix.EPROTO // NLMSG_ERROR: there is nobody to ask.
 		}
-		address := netip.AddrFrom16([16]byte(m.Data[8:24])).Unmap()
-		if m.Data[0] == unix.AF_INET {
-			address = netip.AddrFrom4([4]byte(m.Data[8:12]))
-		}
-		found = append(found, listener{
-			cookie: binary.NativeEndian.Uint64(m.Data[44:]), inode: binary.NativeEndian.Uint32(m.Data[68:]),
-			local: netip.AddrPortFrom(address, binary.BigEndian.Uint16(m.Data[4:])),
-		})
+		found = append(found, l)
 	}
 	return found, false, nil
+}
+
+// parseListener reads what the kernel says of one socket.
+func parseListener(data []byte) (l listener, ok bool) {
+	number := binary.NativeEndian
+	switch {
+	case len(data) >= unixAnswer && data[0] == unix.AF_UNIX:
+		l.inode, l.cookie = number.Uint32(data[4:]), number.Uint64(data[8:])
+		if file := data[unixAnswer:]; len(file) >= 12 && number.Uint16(file[2:]) == fileKnown {
+			l.bound = fileID{number.Uint32(file[4:]), number.Uint32(file[8:])}
+		}
+		return l, true
+	case len(data) < inetAnswer:
+		return l, false
+	}
+	address := netip.AddrFrom16([16]byte(data[8:24])).Unmap()
+	if data[0] == unix.AF_INET {
+		address = netip.AddrFrom4([4]byte(data[8:12]))
+	}
+	return listener{
+		cookie: number.Uint64(data[44:]), inode: number.Uint32(data[68:]),
+		local: netip.AddrPortFrom(address, binary.BigEndian.Uint16(data[4:])),
+	}, true
+}
+
+// identify returns the fileID of an open file. Its device is that of the mount: some file systems
+// report others for their files.
+func identify(fd int) (id fileID, err error) {
+	var file unix.Statx_t
+	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &file); err != nil {
+		return id, err
+	}
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	for line := range strings.Lines(string(mounts)) {
+		var mount, parent uint64
+		var major, minor uint32
+		if _, err := fmt.Sscanf(line, "%d %d %d:%d", &mount, &parent, &major, &minor); err == nil && mount == file.Mnt_id {
+			return fileID{uint32(file.Ino), major<<20 | minor}, nil
+		}
+	}
+	return id, cmp.Or(err, error(unix.ENOENT))
 }

@@ -37,13 +37,16 @@ func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	if target.Addr() == loopback4 && slices.Contains(w.rules.Ports, target.Port()) {
 		return address, 0
 	}
-	switch w.whoListens(target) {
-	case caged:
-		return address, 0
-	case nobody:
+	w.lock.Lock()
+	who, _ := w.whoListens(ipFamilies, target.Port(), func(l listener) bool { return reaches(target, l.local) })
+	w.lock.Unlock()
+	switch {
+	case target.Addr() != loopback4 && target.Addr() != loopback6 || who == others:
+		return nil, w.refuse(target.String(), unix.EACCES)
+	case who == nobody:
 		return nil, unix.ECONNREFUSED
 	}
-	return nil, w.refuse(target.String(), unix.EACCES)
+	return address, 0
 }
 
 // ofLoopback has "any address" mean loopback's, in the address too.
@@ -64,7 +67,7 @@ var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loo
 // isMetadata reports whether a cloud's metadata may be there. Some clouds have their name server at the same address.
 func isMetadata(at netip.AddrPort) bool {
 	const nameServer = 53
-	return at.Addr().IsLinkLocalUnicast() || at.Port() != nameServer && forward.IsMetadata(at.Addr())
+	return forward.IsMetadata(at.Addr()) && (at.Port() != nameServer || at.Addr().IsLinkLocalUnicast())
 }
 
 // parseIP reads an address as the kernel does. An IPv4 address within an IPv6 one is

@@ -86,24 +86,23 @@ func (c call) isValid(listener int) bool {
 // mostAddress is the size of the kernel's struct sockaddr_storage.
 const mostAddress = 128
 
-// address copies the address that a connect was given.
-func (c call) address() ([]byte, error) {
-	size := int(int32(c.args[2]))
+// read copies memory of the caller, as much as an address may have.
+func (c call) read(from uint64, size int) ([]byte, error) {
 	if size < 0 || size > mostAddress {
 		return nil, unix.EINVAL
 	}
-	address := make([]byte, size)
+	data := make([]byte, size)
 	if size == 0 {
-		return address, nil
+		return data, nil
 	}
-	local := []unix.Iovec{{Base: &address[0]}}
+	local := []unix.Iovec{{Base: &data[0]}}
 	local[0].SetLen(size)
-	remote := []unix.RemoteIovec{{Base: uintptr(c.args[1]), Len: size}}
+	remote := []unix.RemoteIovec{{Base: uintptr(from), Len: size}}
 	n, err := unix.ProcessVMReadv(c.thread, local, remote, 0)
 	if err == nil && n < size {
 		err = unix.EFAULT
 	}
-	return address, err
+	return data, err
 }
 
 // socket is a socket of the caller, as a descriptor of ours.
@@ -112,7 +111,7 @@ type socket struct {
 	domain, kind, protocol int
 }
 
-// socket fetches the socket that a connect was given. The caller closes it.
+// socket fetches the socket that a call was given. The caller closes it.
 func (c call) socket() (socket, error) {
 	process, err := c.openThread()
 	if err != nil {

@@ -1,26 +1,46 @@
 package warden
 
-import "golang.org/x/sys/unix"
+import (
+	"encoding/binary"
 
-// listen lets a caged process listen, at addresses of the network for loopback alone: the
-// socket takes what comes in by that device, whatever its address. So servers that listen
-// everywhere go on, for the cage and the machine that it is on.
+	"golang.org/x/sys/unix"
+)
+
+// listen lets a caged process listen. Unless the network is open, the socket takes what comes in
+// by loopback's device alone, whatever its address. So servers that listen everywhere go on, for
+// the cage and the machine that it is on. A port at which a process outside of the cage listens is
+// taken, at any address: with SO_REUSEPORT, or at the other address of localhost, the two would
+// share clients.
 func (w *warden) listen(c call) unix.Errno {
 	s, err := c.socket()
 	if err != nil {
 		return errnoOf(err)
 	}
 	defer unix.Close(s.fd)
+	families, port := ipFamilies, 0
+	switch at, _ := unix.Getsockname(s.fd); at := at.(type) {
+	case *unix.SockaddrUnix:
+		families = unixFamilies
+	case *unix.SockaddrInet4:
+		port = at.Port
+	case *unix.SockaddrInet6:
+		port = at.Port
+	}
+	w.lock.Lock() // until the socket is known, no connect looks for it
+	defer w.lock.Unlock()
+	who, unknown := w.whoListens(families, uint16(port), func(listener) bool { return port != 0 })
 	switch {
 	case !c.isValid(w.listener):
 		return unix.EINTR // Nobody hears it.
-	case s.domain != unix.AF_UNIX && !isOnLoopback(s.fd):
+	case s.domain != unix.AF_UNIX && !w.rules.IsOpen && !isOnLoopback(s.fd):
 		return unix.EACCES
+	case who == others && unknown == nil:
+		return unix.EADDRINUSE
 	}
 	if err := unix.Listen(s.fd, int(int32(c.args[1]))); err != nil {
 		return errnoOf(err)
 	}
-	w.knows(s.fd)
+	w.knows(s.fd, families)
 	return 0
 }
 
@@ -33,4 +53,42 @@ func isOnLoopback(fd int) bool {
 	}
 	bound, err := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE)
 	return err == nil && bound == loopback // since an earlier call
+}
+
+// isTaken reports whether a process outside of the cage listens at the port of a socket, at any
+// address: with SO_REUSEPORT, or at the other address of localhost, the two would share clients.
+func (w *warden) isTaken(fd int) bool {
+	var port int
+	switch at, _ := unix.Getsockname(fd); at := at.(type) {
+	case *unix.SockaddrInet4:
+		port = at.Port
+	case *unix.SockaddrInet6:
+		port = at.Port
+	}
+	if port == 0 { // The kernel chooses one that is free, or it is a unix socket.
+		return false
+	}
+	who, err := w.whoListens(ipFamilies, uint16(port), func(listener) bool { return true })
+	return err == nil && who == others
+}
+
+// share sets SO_REUSEADDR or SO_REUSEPORT. On a datagram socket both do nothing: there they would
+// let it take the packets of another one at its port.
+func (w *warden) share(c call) unix.Errno {
+	s, err := c.socket()
+	if err != nil {
+		return errnoOf(err)
+	}
+	defer unix.Close(s.fd)
+	value, err := c.read(c.args[3], 4)
+	switch {
+	case !c.isValid(w.listener):
+		return unix.EINTR // Nobody hears it.
+	case err == nil && s.kind != unix.SOCK_DGRAM:
+		err = unix.SetsockoptInt(s.fd, unix.SOL_SOCKET, int(int32(c.args[2])), int(int32(binary.NativeEndian.Uint32(value))))
+	}
+	if err != nil {
+		return errnoOf(err)
+	}
+	return 0
 }

@@ -10,49 +10,42 @@ import (
 type listeners int
 
 const (
-	nobody listeners = iota
-	caged            // sockets that processes of the cage have made listen, and no others
-	others           // another one, or it can't be told
+	others listeners = iota // a socket that the cage has not made listen, or it can't be told
+	caged                   // sockets that processes of the cage have made listen, and no others
+	nobody
 )
 
-// whoListens looks who listens at a port of 127.0.0.1 or ::1 right now. All other
-// addresses are others'.
-func (w *warden) whoListens(target netip.AddrPort) listeners {
-	if target.Addr() != loopback4 && target.Addr() != loopback6 {
-		return others
-	}
-	all, err := listeningAt(target.Port())
-	if err != nil { // a kernel that doesn't tell: such a port has to be listed
-		return others
+// whoListens looks to whom the listening sockets belong that isMeant selects. The caller holds the lock. The kernel
+// may be one that doesn't tell.
+func (w *warden) whoListens(families []byte, port uint16, isMeant func(listener) bool) (listeners, error) {
+	all, err := listening(families, port)
+	if err != nil {
+		return others, err
 	}
 	who := nobody
-	w.lock.Lock()
-	defer w.lock.Unlock()
 	for _, l := range all {
 		switch {
-		case !reaches(target, l.local):
+		case !isMeant(l):
 		case !w.listens[l.cookie]:
-			return others
+			return others, nil
 		default:
 			who = caged
 		}
 	}
-	return who
+	return who, nil
 }
 
 // mostListening is how many sockets are known to listen. A cage that makes more listen can't reach the earlier ones.
 const mostListening = 1 << 16
 
 // knows notes a socket that the cage has made listen. It is looked for among those of its file, since a socket of MPTCP has
-// another one listen.
-func (w *warden) knows(fd int) {
+// another one listen. The caller holds the lock.
+func (w *warden) knows(fd int, families []byte) {
 	var file unix.Stat_t
 	if unix.Fstat(fd, &file) != nil {
 		return
 	}
-	all, _ := listeningAt(anyPort)
-	w.lock.Lock()
-	defer w.lock.Unlock()
+	all, _ := listening(families, anyPort)
 	for _, l := range all {
 		if uint64(l.inode) != file.Ino {
 			continue

@@ -53,8 +53,6 @@ func attackChange(args []string) string {
 	say(unix.Prlimit(process, unix.RLIMIT_NOFILE, nil, &old))
 	say(unix.Prlimit(process, unix.RLIMIT_NOFILE, &old, nil))
 	say(unix.Setpriority(unix.PRIO_PROCESS, process, 19))
-	say(unix.Setpriority(unix.PRIO_USER, 0, 19))
-	say(unix.Setpriority(unix.PRIO_PGRP, process, 19))
 	var cpus unix.CPUSet
 	cpus.Set(0)
 	say(unix.SchedSetaffinity(process, &cpus))
@@ -62,7 +60,7 @@ func attackChange(args []string) string {
 	return strings.Join(said, " ")
 }
 
-// attackChangeOwn does the same to a child, and then tries to take the mark off it.
+// attackChangeOwn does the same to a child.
 func attackChangeOwn([]string) string {
 	child := exec.Command("/proc/self/exe", "idle")
 	child.Stderr = os.Stderr
@@ -71,7 +69,5 @@ func attackChangeOwn([]string) string {
 	}
 	defer child.Wait()
 	defer child.Process.Kill()
-	none := &unix.Rlimit{Cur: mark - 1, Max: mark - 1}
-	return attackChange([]string{fmt.Sprint(child.Process.Pid)}) + " " +
-		errnoName(unix.Prlimit(child.Process.Pid, unix.RLIMIT_RTTIME, none, nil))
+	return attackChange([]string{fmt.Sprint(child.Process.Pid)})
 }

@@ -90,6 +90,8 @@ func (w *warden) decide(ctx context.Context, c call) verdict {
 		return verdict{errno: w.connect(ctx, c)}
 	case unix.SYS_LISTEN:
 		return verdict{errno: w.listen(c)}
+	case unix.SYS_SETSOCKOPT:
+		return verdict{errno: w.share(c)}
 	case unix.SYS_PRLIMIT64, unix.SYS_SETPRIORITY, unix.SYS_SCHED_SETAFFINITY,
 		unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR:
 		if mayChange(c, w.rules.Mark) {

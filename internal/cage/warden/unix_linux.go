@@ -5,15 +5,14 @@ import (
 	"encoding/binary"
 	"fmt"
 	"os"
-	"slices"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
 
-// unixTarget opens the unix socket that an address names, if it may be reached. The
-// descriptor stands for the socket itself, whatever its name leads to from now on. The
-// caller closes it.
+// unixTarget opens the unix socket that an address names, if the cage has made it listen. The
+// descriptor stands for the socket itself, whatever its name leads to from now on: no other
+// socket can be bound to that file. The caller closes it.
 func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) {
 	switch {
 	case len(address) <= 2 || binary.NativeEndian.Uint16(address) != unix.AF_UNIX:
@@ -28,30 +27,22 @@ func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) 
 	if err != nil {
 		return -1, errnoOf(err)
 	}
-	if errno := w.checkSocket(fd); errno != 0 {
-		unix.Close(fd)
-		return -1, errno
-	}
-	return fd, 0
-}
-
-// checkSocket looks at a file that a caged process wants to connect to.
-func (w *warden) checkSocket(fd int) unix.Errno {
-	var file unix.Stat_t
-	if err := unix.Fstat(fd, &file); err != nil {
-		return errnoOf(err)
-	}
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
-	holds := func(folder string) bool { return strings.HasPrefix(path, strings.TrimSuffix(folder, "/")+"/") }
+	file, unknown := identify(fd)
+	w.lock.Lock()
+	who, _ := w.whoListens(unixFamilies, anyPort, func(l listener) bool { return l.bound == file })
+	w.lock.Unlock()
+	var errno unix.Errno
 	switch {
-	case err != nil:
-		return errnoOf(err)
-	case file.Mode&unix.S_IFMT != unix.S_IFSOCK:
-		return unix.ECONNREFUSED
-	case file.Nlink == 1 && slices.ContainsFunc(w.rules.Sockets, holds):
-		return 0
+	case err != nil || unknown != nil || who == others:
+		errno = w.refuse(path, unix.EACCES)
+	case who == nobody:
+		errno = unix.ECONNREFUSED
+	default:
+		return fd, 0
 	}
-	return w.refuse(path, unix.EACCES)
+	unix.Close(fd)
+	return -1, errno
 }
 
 // open opens what a path names for the caller, without any effect on it.

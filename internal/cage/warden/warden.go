@@ -1,6 +1,6 @@
 // Package warden decides what seccomp can't decide by numbers: which address a caged
-// process connects to, and whether a process whose scheduling or limits are to be
-// changed belongs to the cage. The kernel stops the caller and asks through a
+// process connects to, at which port it listens, and whether a process whose scheduling or limits are to be
+// changed belongs to the cage. Unix sockets lead to those alone that the cage has made listen. The kernel stops the caller and asks through a
 // listener; Serve answers, in a process that is outside of the cage.
 //
 // A connect is never let through to the caller: the warden copies the address, fetches
@@ -15,9 +15,6 @@ type Rules struct {
 	// Mark is the limit RLIMIT_RTTIME, hard and soft, of every process of this cage.
 	// None of them can change it.
 	Mark uint64
-	// Sockets are the folders below which unix sockets may be reached: absolute, and
-	// free of links. Sockets with more than one name are not reached anywhere.
-	Sockets []string
 	// IsOpen allows every IP address, TCP or UDP, but TCP to those of clouds' metadata. Otherwise only
 	// TCP is allowed: to Ports of 127.0.0.1, and to ports of 127.0.0.1 and ::1 at which
 	// processes of the cage listen, and nobody else; who listens does so for loopback.

@@ -396,7 +396,7 @@ func TestPortsOfThisMachineAreReached(t *testing.T) {
 	assert.Check(t, is.DeepEqual(hosts, []string{"gate.example:8443"}), "hosts for the proxy")
 }
 
-// TestRefusalsAreToldOnce, with the input to add, and not without end.
+// TestRefusalsAreToldOnce, with the input to add if there is one, and not without end.
 func TestRefusalsAreToldOnce(t *testing.T) {
 	m := newMachine(t)
 	c := m.cages(on)
@@ -414,7 +414,7 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 	all.Wait()
 	got := strings.Join(c.Notes(), "\n")
 	for part, want := range map[string]int{
-		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "169.254.169.254:80: addresses": 1, "add 127.0.0.1:5432 to input network": 1, "input cage-write": 1,
+		"evil.example:443 to input network": 1, "docker.sock": 1, "nscd": 0, "10.0.0.1:80": 1, "169.254.169.254:80: addresses": 1, "add 127.0.0.1:5432 to input network": 1, "same cage": 1,
 	} {
 		assert.Check(t, is.Equal(strings.Count(got, part), want), "%q: times in %q", part, got)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/raymond-action/raymond-action/internal/cage/forward"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
@@ -68,7 +69,7 @@ func (t *told) refusedAddress(target string) {
 		t.refusedHost(target)
 		return
 	}
-	if at, err := netip.ParseAddrPort(target); err == nil && at.Addr().IsLinkLocalUnicast() {
+	if at, err := netip.ParseAddrPort(target); err == nil && forward.IsMetadata(at.Addr()) {
 		t.note(fmt.Sprintf("cage: refused a connection to %s: addresses such as those of a cloud's metadata are never reached", target))
 		return
 	}
@@ -79,5 +80,5 @@ func (t *told) refusedAddress(target string) {
 	if isIn(target, byLibraries) {
 		return
 	}
-	t.note(fmt.Sprintf("cage: refused the socket %s; only sockets in folders that may be written are reached, see %s", target, t.label("cage-write")))
+	t.note(fmt.Sprintf("cage: refused the socket %s; unix sockets lead only to processes of the same cage", target))
 }
