@@ -3,9 +3,11 @@
 package cage_test
 
 import (
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 
 	"golang.org/x/sys/unix"
@@ -35,4 +37,25 @@ func TestPrivilegesAreHeld(t *testing.T) {
 			assert.Check(t, is.Equal(has&(1<<c), uint64(0)), "%s: got the privilege of %s, want none", name, what)
 		}
 	}
+}
+
+// TestTheFirstThreadStaysOutside, however many threads start processes in a cage at once: a caged process could
+// trace it for as long as the program runs.
+func TestTheFirstThreadStaysOutside(t *testing.T) {
+	const many = 40
+	var started, all sync.WaitGroup
+	started.Add(many)
+	for range many {
+		all.Go(func() {
+			assert.Check(t, cage.New(cage.Policy{Network: open}).Start(func() error {
+				started.Done()
+				started.Wait()
+				return nil
+			}))
+		})
+	}
+	all.Wait()
+	status, err := os.ReadFile(fmt.Sprintf("/proc/self/task/%d/status", os.Getpid()))
+	assert.Check(t, err)
+	assert.Check(t, strings.Contains(string(status), "NoNewPrivs:\t0\n"), "the first thread is in a cage")
 }

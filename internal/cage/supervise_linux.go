@@ -91,6 +91,12 @@ func (c *Cage) Start(start func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
+		// The first thread would never end, and a caged process could trace it.
+		if unix.Gettid() == os.Getpid() {
+			defer runtime.UnlockOSThread()
+			done <- c.Start(start)
+			return
+		}
 		listener, err := plan.PutOn()
 		if listener >= 0 {
 			go warden.Serve(context.Background(), os.NewFile(uintptr(listener), "listener"), c.rules(0))
