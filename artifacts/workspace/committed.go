@@ -8,6 +8,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -26,8 +27,8 @@ const (
 
 // Extract writes a part of a commit below to, whatever the working tree holds: the
 // part named a/b becomes to/a/b. Links are left out: where they lead is not the
-// commit's. It is taken by a repository of our own: neither a filter nor an attribute of
-// a checkout changes what comes out.
+// commit's. It is taken from a repository of our own, into which the objects come by a pack: neither a filter nor an
+// attribute of a checkout changes what comes out, nor does an object that agents have stored under the name of another one.
 func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 	if !isID(c.Commit) {
 		return errors.New("the commit is not named in full")
@@ -62,7 +63,7 @@ func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
 	})
 }
 
-// committedFile is a file of a commit.
+// committedFile is a file or a folder of a commit.
 type committedFile struct {
 	item
 	path string
@@ -75,7 +76,8 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 	if err != nil {
 		return "", nil, err
 	}
-	if bare, err = t.shadow(ctx, filepath.Join(t.temp, "committed"), p.common); err != nil {
+	lent, err := t.shadow(ctx, filepath.Join(t.temp, "lent"), p.common)
+	if err != nil {
 		return "", nil, err
 	}
 	rel, err := filepath.Rel(resolved(p.top), resolved(c.Dir))
@@ -83,21 +85,26 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 		return "", nil, err
 	}
 	c.Name = path.Join(filepath.ToSlash(rel), filepath.ToSlash(c.Name))
-	args := []string{"ls-tree", "-r", "-z", c.Commit}
-	if c.Name != "." {
-		args = append(args, "--", c.Name)
-	}
-	out, err := t.output(ctx, call{dir: bare, bare: bare}, args...)
+	claimed, err := t.listCommitted(ctx, lent, *c)
 	if err != nil {
 		return "", nil, err
 	}
-	for line := range strings.SplitSeq(string(out), "\x00") {
-		about, path, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(about) // mode, type and id
-		if len(fields) == 3 && (fields[0] == modeFile || fields[0] == modeExec) {
-			list = append(list, committedFile{item{fields[0], fields[2]}, path})
-		}
+	tree, err := t.id(ctx, call{dir: lent, bare: lent}, c.Commit+"^{tree}")
+	if err != nil {
+		return "", nil, err
 	}
+	names := lines(c.Commit, tree)
+	for _, f := range claimed {
+		names += lines(f.id)
+	}
+	bare = filepath.Join(t.temp, "committed")
+	if err := t.copyObjects(ctx, copying{from: lent, to: bare, names: names, most: maxBytes}); err != nil {
+		return "", nil, fmt.Errorf("the files of %q in commit %s: %w", c.Name, c.Commit, err)
+	}
+	if list, err = t.listCommitted(ctx, bare, *c); err != nil {
+		return "", nil, err
+	}
+	list = slices.DeleteFunc(list, func(f committedFile) bool { return f.mode == modeTree })
 	switch {
 	case len(list) == 0:
 		return "", nil, fmt.Errorf("commit %s has no %q", c.Commit, c.Name)
@@ -105,6 +112,23 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 		return "", nil, fmt.Errorf("%q of commit %s has %d files, more than %d", c.Name, c.Commit, len(list), maxEntries)
 	}
 	return bare, list, nil
+}
+
+// listCommitted lists the regular files of a part, and the folders on the way, as a repository has them.
+func (t *tool) listCommitted(ctx context.Context, bare string, c Committed) (list []committedFile, err error) {
+	args := []string{"ls-tree", "-r", "-t", "-z", c.Commit}
+	if c.Name != "." {
+		args = append(args, "--", c.Name)
+	}
+	out, err := t.output(ctx, call{dir: bare, bare: bare}, args...)
+	for line := range strings.SplitSeq(string(out), "\x00") {
+		about, path, _ := strings.Cut(line, "\t")
+		fields := strings.Fields(about) // mode, type and id
+		if len(fields) == 3 && slices.Contains([]string{modeFile, modeExec, modeTree}, fields[0]) {
+			list = append(list, committedFile{item{fields[0], fields[2]}, path})
+		}
+	}
+	return list, err
 }
 
 // Base returns the commit that a worktree was checked out at: started, which the

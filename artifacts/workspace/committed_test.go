@@ -45,6 +45,31 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	}
 }
 
+// TestForgedObjectsAreNotTheCommit: a blob, a folder or a commit that agents have stored under the name of one that the
+// commit leads to.
+func TestForgedObjectsAreNotTheCommit(t *testing.T) {
+	for _, name := range []string{"HEAD:d/wf/START.sh", "HEAD:d/wf", "HEAD:d", "HEAD^{tree}", "HEAD", ""} {
+		dir := clone(t, sharedRemote(t)).checkout()
+		sh(t, dir, "mkdir -p d/wf; echo committed > d/wf/START.sh; git add -A; git commit -qm states")
+		states := head(t, dir)
+		sh(t, dir, "echo evil > d/wf/START.sh; git add -A; git commit -qm states")
+		if name != "" {
+			theirs := strings.Replace(name, "HEAD", states, 1)
+			id, kind := strings.TrimSpace(git(t, dir, "rev-parse", theirs)), strings.TrimSpace(git(t, dir, "cat-file", "-t", theirs))
+			forge(t, dir, id, kind, git(t, dir, "cat-file", kind, name))
+			assert.Check(t, is.Equal(git(t, dir, "show", states+":d/wf/START.sh"), "evil\n"), "%s: git itself isn't deceived", name)
+		}
+		to := t.TempDir()
+		err := new(workspace.Git).Extract(t.Context(), workspace.Committed{Dir: filepath.Join(dir, "d"), Commit: states, Name: "wf"}, to)
+		if name == "" {
+			assert.Check(t, err, "nothing is forged: %v", err)
+			assert.Check(t, is.Equal(read(t, to, "d/wf/START.sh"), "committed\n"))
+		} else {
+			assert.Check(t, err != nil, "%s: got no error", name)
+		}
+	}
+}
+
 // TestBaseIsWhatTheRemoteHas: commits on top of what the job started with are not
 // part of it, as far as that can be told.
 func TestBaseIsWhatTheRemoteHas(t *testing.T) {

@@ -47,22 +47,43 @@ func (x *giver) findEnds(ctx context.Context) error {
 	return writeShallow(x.lent, x.ends)
 }
 
-// copy makes the repository, with all objects that the branches reach. The agents' may lie about each of them: what
-// leaves the cage is weighed before it is unpacked, and what is unpacked there is whole, or there is nothing.
+// copy makes the repository, with all objects that the branches reach.
 func (x *giver) copy(ctx context.Context, to string) error {
-	f, _, err := files.OpenFile(filepath.Join(x.git.temp, "work.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
 	tips := lines(x.ends...)
 	for _, b := range x.branches {
 		tips += b.ID + "\n"
 	}
-	out := &bounded{w: f, left: x.most}
-	err = x.git.run(ctx, call{dir: x.lent, bare: x.lent, in: strings.NewReader(tips), out: out}, "pack-objects", "--quiet", "--stdout", "--revs", "--delta-base-offset")
+	if err := x.git.copyObjects(ctx, copying{from: x.lent, to: to, names: tips, ends: x.ends, most: x.most}); err != nil {
+		return fmt.Errorf("the checkout and the work: %w", err)
+	}
+	return x.git.areWhole(ctx, call{dir: to, bare: to}, tips)
+}
+
+// copying says which objects copyObjects copies.
+type copying struct {
+	from, to string   // repositories of ours; the second one is made
+	names    string   // of commits, one a line; without ends, of all objects that are copied
+	ends     []string // the commits at which the history of the commits is cut off
+	most     int64    // how many bytes the pack may have
+}
+
+// copyObjects makes a repository of objects that agents may have written. git index-pack computes the name of each object
+// from its content there, so an object that was stored under the name of another one is not found by that name. The pack
+// is weighed before it is unpacked.
+func (t *tool) copyObjects(ctx context.Context, o copying) error {
+	f, _, err := files.OpenFile(filepath.Join(t.temp, "copied.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	args, check := []string{"pack-objects", "--quiet", "--stdout", "--delta-base-offset"}, []string(nil)
+	if o.ends != nil {
+		args, check = append(args, "--revs"), []string{fsck}
+	}
+	out := &bounded{w: f, left: o.most}
+	err = t.run(ctx, call{dir: o.from, bare: o.from, in: strings.NewReader(o.names), out: out}, args...)
 	if out.full {
-		return fmt.Errorf("the checkout and the work are over %s; let another job take them", sizes(x.most))
+		return fmt.Errorf("they are over %s; let another job take them", sizes(o.most))
 	}
 	if err != nil {
 		return err
@@ -70,20 +91,19 @@ func (x *giver) copy(ctx context.Context, to string) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := weighPack(f, x.most, x.most*inflatedFactor); err != nil {
-		return fmt.Errorf("the work: %w", err)
+	if _, err := weighPack(f, o.most, o.most*inflatedFactor); err != nil {
+		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := x.git.shadow(ctx, to, ""); err != nil {
+	if _, err := t.shadow(ctx, o.to, ""); err != nil {
 		return err
 	}
-	if err := writeShallow(to, x.ends); err != nil {
-		return err
+	if o.ends != nil {
+		if err := writeShallow(o.to, o.ends); err != nil {
+			return err
+		}
 	}
-	if err := x.git.takePack(ctx, to, f, fsck); err != nil {
-		return err
-	}
-	return x.git.areWhole(ctx, call{dir: to, bare: to}, tips)
+	return t.takePack(ctx, o.to, f, check...)
 }

@@ -251,16 +251,21 @@ func TestObjectsThatLie(t *testing.T) {
 	_, dir, base = checkout(t)
 	write(t, dir, "a", "changed\n")
 	git(t, dir, "commit", "-q", "-a", "-m", "x")
-	var loose bytes.Buffer
-	w := zlib.NewWriter(&loose)
-	lie := "tree " + git(t, dir, "rev-parse", "HEAD^{tree}") + "author a <a@b> 0 +0000\ncommitter a <a@b> 0 +0000\n\nlie\n"
-	fmt.Fprintf(w, "commit %d\x00%s", len(lie), lie)
-	w.Close()
-	path := filepath.Join(".git/objects", head(t, dir)[:2], head(t, dir)[2:])
-	os.Remove(filepath.Join(dir, path))
-	write(t, dir, path, loose.String())
+	forge(t, dir, head(t, dir), "commit", "tree "+git(t, dir, "rev-parse", "HEAD^{tree}")+"author a <a@b> 0 +0000\ncommitter a <a@b> 0 +0000\n\nlie\n")
 	_, err = new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
 	assert.Check(t, err != nil, "a commit by the name of another: got no error")
+}
+
+// forge stores an object under the name of another one.
+func forge(t *testing.T, dir, id, kind, content string) {
+	t.Helper()
+	var loose bytes.Buffer
+	w := zlib.NewWriter(&loose)
+	fmt.Fprintf(w, "%s %d\x00%s", kind, len(content), content)
+	assert.NilError(t, w.Close())
+	path := filepath.Join(".git/objects", id[:2], id[2:])
+	os.Remove(filepath.Join(dir, path))
+	write(t, dir, path, loose.String())
 }
 
 // TestTooMuchIsNotHandedOver: neither what is committed nor what is not.

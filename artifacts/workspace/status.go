@@ -14,6 +14,7 @@ const (
 	modeFile = "100644"
 	modeExec = "100755"
 	modeSub  = "160000"
+	modeTree = "040000"
 )
 
 // item is an entry of a tree or an index; the zero value is none.
