@@ -1,17 +1,13 @@
 package action
 
 import (
-	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
 	"slices"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
-	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/internal/cage"
-	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/state"
 )
 
 // markOfAgents is the note that agents have run in this job, beside the folders of its steps, where they can't
@@ -40,25 +36,14 @@ func isOfAgents(dirs folders, paths ...string) bool {
 	})
 }
 
-// markAgents notes that agents have run. Where the cage is off nothing is held that later steps could rely on.
-func markAgents(dirs folders, c options.Cage) error {
-	if c.IsOff() {
+// taint records that agents begin in this job, or what they wrote, and where they can write besides the workspace. It is
+// recorded whatever the cage is.
+func taint(dirs folders, writable []string) error {
+	known := afterAgents(dirs)
+	all := slices.Concat(known, []string{dirs.top, dirs.work}, writable)
+	slices.Sort(all)
+	if all = slices.Compact(all); slices.Equal(all, known) {
 		return nil
 	}
-	all := slices.Concat(afterAgents(dirs), []string{dirs.top, dirs.work}, c.Writable)
-	return checkpoints.WriteNote(dirs.markOfAgents(), slices.Compact(slices.Sorted(slices.Values(all))))
-}
-
-// marking is a backend before whose first invocation it is noted that agents have run.
-type marking struct {
-	runner.Backend
-	mark func() error
-}
-
-// Run implements runner.Backend.
-func (m marking) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	if err := m.mark(); err != nil {
-		return runner.Answer{Process: state.Process{ExitCode: -1}, Cost: state.Cost{Silent: true}}, &runner.Failure{Class: state.Fatal, Message: "RUNNER_TEMP: " + err.Error()}
-	}
-	return m.Backend.Run(ctx, o, tell)
+	return checkpoints.WriteNote(dirs.markOfAgents(), all)
 }

@@ -16,7 +16,7 @@ import (
 // newCages makes the cages of a run. The caller closes them.
 func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	if b.hasWork {
-		if err := markAgents(s.dirs, s.options.Cage); err != nil {
+		if err := taint(s.dirs, nil); err != nil {
 			return nil, problem.OfMachine("RUNNER_TEMP", err)
 		}
 	}
@@ -31,6 +31,7 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.env.Getenv("RUNNER_TEMP"),
 		Hidden: private(s.env, s.dirs, s.in.IsLocal()), Read: needed(s.dirs.state, s.options.CLIs), Guarded: guarded(s.env), Needs: needs,
 		IsFree: s.in.AllowSudo,
+		Begin:  func(writable []string) error { return taint(s.dirs, writable) },
 		// No agent, and nothing of what one has done, comes into the workspace: there trusted scripts may read the checkout.
 		IsClean: s.in.NoPrompts && !b.hasWork && afterAgents(s.dirs) == nil && !b.flow.HasCaged(s.options.Jobs),
 		Label:   s.options.Label, Tell: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,

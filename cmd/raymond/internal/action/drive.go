@@ -3,7 +3,6 @@ package action
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
@@ -90,11 +89,10 @@ func setup(s *step, b *readyRun, a *agents) session.Setup {
 // wrapAgents has prompts run as the step wants it: refused where it has none, noted for the
 // post part, and held until the key is known to be the run's.
 func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
-	mark := sync.OnceValue(func() error { return markAgents(s.dirs, s.options.Cage) })
 	for name, a := range agents {
 		run := runner.Backend(noPrompts{})
 		if !s.in.NoPrompts {
-			run = marking{b.talks.Wrap(a), mark}
+			run = b.talks.Wrap(a)
 		}
 		if b.to != nil {
 			run = b.to.claim.Guard(run)

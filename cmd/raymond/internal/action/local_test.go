@@ -26,7 +26,7 @@ echo "<result>$(cat work.txt)</result>"
 // localJobs are a job whose run is kept on the machine, and one later that has checked the repository out afresh
 // in its place.
 func (s *scene) localJobs(inputs ...string) (first, second *bareJob) {
-	first = s.job(1, append(inputs, "key", "k", "store", "local", "state-dir", s.t.TempDir())...)
+	first = s.job(1, append(inputs, "key", "k", "store", "local", "state-dir", s.t.TempDir(), "workflow", filepath.Join(s.repo, "wf"))...)
 	second = first.step("later")
 	return first, second
 }

@@ -113,10 +113,10 @@ func checkAfterAgents(s *step, f *scope.Scope) error {
 	return nil
 }
 
-// lateProblem is of a step that comes after agents.
+// lateProblem reports that agents or scripts of an earlier step may have written what a step would run.
 func lateProblem() error {
 	return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow",
-		What: "agents have run in this job, and may have written what this step would run: it is taken in a cage only, without script-env and trusted scripts",
+		What: "agents or scripts have run in this job, and may have changed files that this step uses: it may use them in a cage only, without script-env and trusted scripts",
 		Hint: "give the step a job of its own, with a checkout of its own"}
 }
 

@@ -120,3 +120,24 @@ func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 	other := newJob(t, sitetest.NewForge(t), repo, 2).with("cage", "on", "prompts", "false")
 	other.do(0)
 }
+
+// TestAScriptTaintsTheJob: once a script that is not trusted has begun, whatever its cage is, it may have rewritten the states of
+// a later step, which then don't run with secrets.
+func TestAScriptTaintsTheJob(t *testing.T) {
+	t.Parallel()
+	repo := folder(t, "-- make/START.sh --\nsed -i s/published/stolen/ later/START.sh; exit 1\n-- trusted/START.sh --\n# raymond: trusted=true\necho '<result>done</result>'\n"+
+		"-- later/START.sh --\n# raymond: trusted=true\necho '<result>published</result>'\n")
+	for _, tt := range []struct{ inputs, want string }{
+		{"workflow make cage on", "denied"}, {"workflow make cage off", "denied"}, {"workflow make cage on allow-sudo true", "denied"},
+		{"workflow make mode simulate replies r.yaml", "denied"}, {"workflow make mode lint", ""}, {"workflow trusted cage on", ""},
+	} {
+		j := newJob(t, sitetest.NewForge(t), repo, 1).with("key", "first")
+		j.with(strings.Fields(tt.inputs)...).end(j.start())
+		later := j.step("later").with("key", "later", "workflow", "later", "cage", "on", "allow-sudo", "false", "mode", "run", "replies", "")
+		e := later.end(later.start())
+		result := map[string]string{"denied": "", "": "published"}[tt.want]
+		if e.Outputs["error-class"] != tt.want || e.Outputs["result"] != result {
+			t.Errorf("after %s: got class %q and result %q, want %q and %q", tt.inputs, e.Outputs["error-class"], e.Outputs["result"], tt.want, result)
+		}
+	}
+}

@@ -64,7 +64,7 @@ func TestAReportIsStored(t *testing.T) {
 func TestALaterStepReplacesTheReport(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
-	first := s.job(1, "key", "k", "max-iterations", "1")
+	first := s.job(1, "key", "k", "max-iterations", "1", "workflow", s.repo+"/wf")
 	first.do(problem.ExitCodes[problem.ClassOverLimit])
 	_, _, before := s.report()
 	first.step("second").with("max-iterations", "9").do(0)

@@ -22,7 +22,7 @@ import (
 func TestASecondUseInAJobNamesAKey(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
-	first := s.job(1)
+	first := s.job(1, "workflow", filepath.Join(s.repo, "wf")) // agents don't write there
 	first.on("issue_comment", "{"+inPrivate+`,"sender":{"login":"eve","type":"User"},"issue":{"number":7}}`).with("on-denied", "skip").do(0)
 	first = first.on("workflow_dispatch", "{"+inPrivate+"}")
 	first.step("lint").with("mode", "lint").do(0)
@@ -53,7 +53,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, heldFlow)
 	secrets := map[string]string{"one": sitetest.NewStateKey(t), "two": sitetest.NewStateKey(t)}
-	outer := s.job(1)
+	outer := s.job(1, "workflow", filepath.Join(s.repo, "wf"))
 	uses := map[string]*bareJob{}
 	for _, name := range []string{"one", "two"} {
 		uses[name] = outer.step(name).set("WHO", name).with("key", name, "state-key", secrets[name], "env", "EFFECTS WHO")

@@ -34,8 +34,13 @@ func runTool(s *step, from source) error {
 		args = append(args, "--replies="+s.in.Replies)
 		args = append(args, simulated(s.env.Getenv, s.in.Input)...)
 	}
-	if s.in.Mode == job.ModeSimulate && isOfAgents(s.dirs, from.path, s.in.Replies) {
-		return lateProblem()
+	if s.in.Mode == job.ModeSimulate {
+		if isOfAgents(s.dirs, from.path, s.in.Replies) {
+			return lateProblem()
+		}
+		if err := taint(s.dirs, nil); err != nil {
+			return problem.OfMachine("RUNNER_TEMP", err)
+		}
 	}
 	var out bytes.Buffer
 	// A simulation runs the scripts, in no cage: with what agents may see, and no more.

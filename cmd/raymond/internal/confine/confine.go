@@ -39,6 +39,9 @@ type Site struct {
 	IsClean bool
 	// IsFree says that agents may gain privileges, which nobody in a cage can.
 	IsFree bool
+	// Begin is told where agents can write before each agent, check or caged script starts, also without a cage. Nothing
+	// starts if it fails. nil is told nothing.
+	Begin func(writable []string) error
 	// Label is what the user calls a flag of the cage.
 	Label func(flag string) string
 	// Tell is told of refusals and of what is not held, a line each, from any goroutine.
@@ -63,6 +66,7 @@ type Cages struct {
 	isClean bool
 	never   []string // paths that agents never write, whatever a user names
 	private string   // the result of Private
+	begin   func(writable []string) error
 
 	mu        sync.Mutex // guards worktrees
 	worktrees []string   // beside the working directories, that agents were given
@@ -72,7 +76,7 @@ var _ runner.Cages = (*Cages)(nil)
 
 // New makes the cages of a run, before anything of it is started. The caller closes them.
 func New(wish options.Cage, at Site) (*Cages, error) {
-	c := &Cages{told: &told{label: at.Label, tell: at.Tell, loud: at.Warn}, isClean: at.IsClean}
+	c := &Cages{told: &told{label: at.Label, tell: at.Tell, loud: at.Warn}, isClean: at.IsClean, begin: at.Begin}
 	switch {
 	case wish.IsOff():
 		c.isOff = true
@@ -229,12 +233,19 @@ func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
 
 // at is the cage of what works in a directory, and reads some files besides; nil where there is none.
 func (c *Cages) at(dir string, readable ...string) *cage.Cage {
-	if c.isOff || c.none != "" {
-		return nil
+	isCaged := !c.isOff && c.none == ""
+	p, err := c.policy, error(nil)
+	if isCaged {
+		p, err = c.in(dir)
 	}
-	p, err := c.in(dir)
-	if err != nil {
+	if err == nil && c.begin != nil {
+		err = c.begin(c.agents())
+	}
+	switch {
+	case err != nil:
 		return cage.Refuse(err)
+	case !isCaged:
+		return nil
 	}
 	p.Readable = append(slices.Clone(p.Readable), readable...)
 	return cage.New(p)
