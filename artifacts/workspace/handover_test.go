@@ -4,7 +4,6 @@ package workspace_test
 
 import (
 	"bytes"
-	"compress/zlib"
 	"crypto/sha1"
 	"encoding/binary"
 	"fmt"
@@ -219,9 +218,8 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 	}
 }
 
-// TestObjectsThatLie: a pack whose index gives a commit another one's name, and a few kilobytes of deltas that unpack
-// to half a gigabyte.
-func TestObjectsThatLie(t *testing.T) {
+// TestObjectsThatBurst: a few kilobytes of deltas that unpack to half a gigabyte.
+func TestObjectsThatBurst(t *testing.T) {
 	t.Parallel()
 	_, dir, base := checkout(t)
 	const bomb = 513 << 20 // more than one object may have
@@ -247,25 +245,6 @@ func TestObjectsThatLie(t *testing.T) {
 	assert.Assert(t, len(pack) <= 64<<10, "the pack has %d bytes", len(pack))
 	_, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "deltas that burst")
-
-	_, dir, base = checkout(t)
-	write(t, dir, "a", "changed\n")
-	git(t, dir, "commit", "-q", "-a", "-m", "x")
-	forge(t, dir, head(t, dir), "commit", "tree "+git(t, dir, "rev-parse", "HEAD^{tree}")+"author a <a@b> 0 +0000\ncommitter a <a@b> 0 +0000\n\nlie\n")
-	_, err = new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
-	assert.Check(t, err != nil, "a commit by the name of another: got no error")
-}
-
-// forge stores an object under the name of another one.
-func forge(t *testing.T, dir, id, kind, content string) {
-	t.Helper()
-	var loose bytes.Buffer
-	w := zlib.NewWriter(&loose)
-	fmt.Fprintf(w, "%s %d\x00%s", kind, len(content), content)
-	assert.NilError(t, w.Close())
-	path := filepath.Join(".git/objects", id[:2], id[2:])
-	os.Remove(filepath.Join(dir, path))
-	write(t, dir, path, loose.String())
 }
 
 // TestTooMuchIsNotHandedOver: neither what is committed nor what is not.
