@@ -27,12 +27,15 @@ func afterAgents(dirs folders) []string {
 }
 
 // isOfAgents reports whether agents of this job could write one of some files, which are named relative to the
-// workspace.
+// workspace or to the working directory.
 func isOfAgents(dirs folders, paths ...string) bool {
-	folders := afterAgents(dirs)
+	folders := cage.Resolved(afterAgents(dirs))
 	return slices.ContainsFunc(paths, func(path string) bool {
-		at := cage.Resolve(within(dirs.top, path))
-		return path != "" && at != "" && slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(at, cage.Resolve(dir)) })
+		at := cage.Resolved([]string{within(dirs.top, path), within(dirs.work, path)})
+		isTheirs := func(at string) bool {
+			return slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(at, dir) })
+		}
+		return path != "" && slices.ContainsFunc(at, isTheirs)
 	})
 }
 

@@ -3,7 +3,6 @@
 package action_test
 
 import (
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -89,55 +88,34 @@ func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatAgentsLeaveGetsNoMoreThanACage: a later step of the job takes what they may have written in a cage alone, and
-// without secrets. A job of its own is another one.
+// TestWhatAgentsLeaveGetsNoMoreThanACage: once an agent or a script has begun, which may have rewritten the states of a later
+// step of the job, whatever its cage is, that step takes them in a cage alone, and without secrets.
 func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 	t.Parallel()
-	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/START.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nprices: {x: {input: 1, output: 1}}\n")
-	first := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "workflow", "talk", "anthropic-api-key", "sk-ant-test-key-0123", "key", "first")
-	first.do(0)
-	assert.NilError(t, os.MkdirAll(filepath.Join(first.Root, "elsewhere"), 0o755))
-	assert.NilError(t, os.CopyFS(filepath.Join(first.Root, "elsewhere"), os.DirFS(filepath.Join(repo, "wf"))))
-	for name, tt := range map[string]struct {
-		inputs []string
-		want   problem.Class
+	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/START.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nprices: {x: {input: 1, output: 1}}\n"+
+		"-- make/START.sh --\nsed -i s/pushed/stolen/ push/START.sh; exit 1\n-- push/START.sh --\n# raymond: trusted=true\necho '<result>pushed</result>'\n")
+	elsewhere := folder(t, agentsAndScripts)
+	const push = "workflow push"
+	for _, tt := range []struct {
+		first, later string
+		want         problem.Class
 	}{
-		"a script, caged":              {[]string{"workflow", "plain"}, ""},
-		"a script without a cage":      {[]string{"workflow", "plain", "cage", "off"}, problem.ClassDenied},
-		"with sudo":                    {[]string{"workflow", "plain", "allow-sudo", "true"}, problem.ClassDenied},
-		"a trusted script":             {[]string{"workflow", "wf"}, problem.ClassDenied},
-		"a trusted script of others":   {[]string{"workflow", filepath.Join(first.Root, "elsewhere")}, ""},
-		"prices, and a script of ours": {[]string{"workflow", filepath.Join(first.Root, "elsewhere"), "prices", filepath.Join(first.Work, "prices.yaml")}, problem.ClassDenied},
-		"a simulation":                 {[]string{"workflow", "plain", "mode", "simulate", "replies", "r.yaml"}, problem.ClassDenied},
-		"lint":                         {[]string{"workflow", "plain", "mode", "lint"}, ""},
+		{"workflow talk", "workflow plain", ""}, {"workflow talk", "workflow plain cage off", problem.ClassDenied},
+		{"workflow talk", "workflow plain allow-sudo true", problem.ClassDenied},
+		{"workflow talk", push, problem.ClassDenied}, {"workflow talk", "workflow " + elsewhere + "/wf", ""},
+		{"workflow talk", "workflow " + elsewhere + "/wf prices WORK/prices.yaml", problem.ClassDenied},
+		{"workflow talk", "workflow plain mode simulate replies r.yaml", problem.ClassDenied}, {"workflow talk", "workflow plain mode lint", ""},
+		{"workflow make", push, problem.ClassDenied}, {"workflow make cage off", push, problem.ClassDenied},
+		{"workflow make allow-sudo true", push, problem.ClassDenied}, {"workflow make mode simulate replies r.yaml", push, problem.ClassDenied},
+		{"workflow make mode lint", push, ""}, {push, push, ""},
 	} {
-		j := first.step(strings.ReplaceAll(name, " ", "-")).with("key", name).with(tt.inputs...)
-		e := j.end(j.start())
-		if got := e.Outputs["error-class"]; got != string(tt.want) || tt.want != "" && !e.Says("error", "a job of its own") {
-			t.Errorf("%s: got class %q, %q, want %q", name, got, e.Texts("error"), tt.want)
-		}
-	}
-	other := newJob(t, sitetest.NewForge(t), repo, 2).with("cage", "on", "prompts", "false")
-	other.do(0)
-}
-
-// TestAScriptTaintsTheJob: once a script that is not trusted has begun, whatever its cage is, it may have rewritten the states of
-// a later step, which then don't run with secrets.
-func TestAScriptTaintsTheJob(t *testing.T) {
-	t.Parallel()
-	repo := folder(t, "-- make/START.sh --\nsed -i s/published/stolen/ later/START.sh; exit 1\n-- trusted/START.sh --\n# raymond: trusted=true\necho '<result>done</result>'\n"+
-		"-- later/START.sh --\n# raymond: trusted=true\necho '<result>published</result>'\n")
-	for _, tt := range []struct{ inputs, want string }{
-		{"workflow make cage on", "denied"}, {"workflow make cage off", "denied"}, {"workflow make cage on allow-sudo true", "denied"},
-		{"workflow make mode simulate replies r.yaml", "denied"}, {"workflow make mode lint", ""}, {"workflow trusted cage on", ""},
-	} {
-		j := newJob(t, sitetest.NewForge(t), repo, 1).with("key", "first")
-		j.with(strings.Fields(tt.inputs)...).end(j.start())
-		later := j.step("later").with("key", "later", "workflow", "later", "cage", "on", "allow-sudo", "false", "mode", "run", "replies", "")
+		first := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "anthropic-api-key", "sk-ant-test-key-0123", "key", "first")
+		later := first.step("later").with("key", "later").with(strings.Fields(strings.ReplaceAll(tt.later, "WORK", first.Work))...)
+		first.with(strings.Fields(tt.first)...).end(first.start())
 		e := later.end(later.start())
-		result := map[string]string{"denied": "", "": "published"}[tt.want]
-		if e.Outputs["error-class"] != tt.want || e.Outputs["result"] != result {
-			t.Errorf("after %s: got class %q and result %q, want %q and %q", tt.inputs, e.Outputs["error-class"], e.Outputs["result"], tt.want, result)
+		if got := e.Outputs["error-class"]; got != string(tt.want) || tt.want != "" && !e.Says("error", "a job of its own") {
+			t.Errorf("%s after %s: got class %q, %q, want %q", tt.later, tt.first, got, e.Texts("error"), tt.want)
 		}
+		assert.Check(t, e.Outputs["result"] != "stolen", "%s after %s", tt.later, tt.first)
 	}
 }

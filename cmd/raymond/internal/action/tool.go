@@ -31,16 +31,14 @@ func runTool(s *step, from source) error {
 			}
 		}
 	case job.ModeSimulate:
-		args = append(args, "--replies="+s.in.Replies)
-		args = append(args, simulated(s.env.Getenv, s.in.Input)...)
-	}
-	if s.in.Mode == job.ModeSimulate {
 		if isOfAgents(s.dirs, from.path, s.in.Replies) {
 			return lateProblem()
 		}
 		if err := taint(s.dirs, nil); err != nil {
 			return problem.OfMachine("RUNNER_TEMP", err)
 		}
+		args = append(args, "--replies="+s.in.Replies)
+		args = append(args, simulated(s.env.Getenv, s.in.Input)...)
 	}
 	var out bytes.Buffer
 	// A simulation runs the scripts, in no cage: with what agents may see, and no more.
