@@ -101,6 +101,8 @@ type Config struct {
 	Meter Meter
 	// Cages confines agents and what runs what they wrote; nil confines nothing.
 	Cages Cages
+	// IsApart has trusted scripts run while no agent, check or other script does.
+	IsApart bool
 	// Snapshots keeps the files of the workspace after prompts; nil keeps none.
 	Snapshots Snapshots
 

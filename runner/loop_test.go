@@ -231,7 +231,7 @@ type loop struct {
 	disk  *disk          // of vendors
 }
 
-// flow is the text of each state, by its name without extension. Agents say the
+// flow is the text of each state, by its name without .md. Agents say the
 // last line of it.
 type flow map[string]string
 
@@ -245,8 +245,11 @@ func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) 
 	t.Helper()
 	files, says := fstest.MapFS{}, map[string][]string{}
 	for name, text := range f {
-		files[name+".md"] = &fstest.MapFile{Data: []byte(text)}
-		says[name+".md"] = []string{text[strings.LastIndex(text, "\n")+1:]}
+		if filepath.Ext(name) == "" {
+			name += ".md"
+		}
+		files[name] = &fstest.MapFile{Data: []byte(text)}
+		says[name] = []string{text[strings.LastIndex(text, "\n")+1:]}
 	}
 	w, problems := protocol.Load(files, protocol.LoadOptions{Entry: entry, Platform: protocol.Unix})
 	assert.Assert(t, is.Len(problems, 0))

@@ -10,6 +10,8 @@ package runner
 import (
 	"cmp"
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/raymond-action/raymond-action/protocol"
@@ -38,8 +40,9 @@ type Runner struct {
 	alarms  alarms
 	teller  teller
 	filing  filing
-	dirty   bool // the store has nothing of this part of the run yet
-	due     bool // Config.Checkpoints has not taken the last step yet
+	others  map[string]underway // by agent
+	dirty   bool                // the store has nothing of this part of the run yet
+	due     bool                // Config.Checkpoints has not taken the last step yet
 }
 
 // New returns a Runner for a run that was made by state.New or read from a store.
@@ -50,7 +53,7 @@ func New(cfg Config, run *state.Run) *Runner {
 	cfg.Clock.Tick = cmp.Or(cfg.Clock.Tick, time.Second)
 	r := &Runner{
 		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), dirty: true,
-		filing: filing{at: map[string]*work{}},
+		filing: filing{at: map[string]*work{}}, others: map[string]underway{},
 	}
 	r.teller = teller{cfg: &r.cfg, excerpts: map[string]*Excerpt{}}
 	if cfg.People != nil {
@@ -136,6 +139,10 @@ func (r *Runner) progress(m message) error {
 func (r *Runner) ended(m message) func(*state.Step) {
 	a, _ := r.run.Agent(m.agent)
 	r.busy--
+	if other, ok := r.others[a.ID]; ok {
+		close(other.ended)
+		delete(r.others, a.ID)
+	}
 	r.teller.end(r.run, a)
 	for _, note := range m.answer.Notes {
 		r.teller.note(r.run, a, note)
@@ -229,6 +236,12 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	}
 	r.filing.note(&r.cfg, r.run)
 	w := worker{cfg: &r.cfg, mail: r.mail, kept: r.filing.kept}
+	for _, o := range starts {
+		if r.cfg.IsApart && !o.Script.IsTrusted {
+			r.others[o.Agent] = underway{o.Agent + " (" + o.State + ")", make(chan struct{})}
+		}
+	}
+	w.others = slices.Collect(maps.Values(r.others))
 	for _, o := range starts {
 		r.busy++
 		go w.work(ctx, o)

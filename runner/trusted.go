@@ -1,15 +1,65 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
+	"time"
 )
 
 // HandedOver is what agents have done, as a trusted script gets it; zero where they work in no repository.
 type HandedOver struct {
 	Repository string // a bare one
 	Lacks      string // a file that names what is not in it, one a line
+}
+
+// underway is an invocation that is not trusted.
+type underway struct {
+	name  string
+	ended chan struct{} // closed at its end
+}
+
+// patience is how long a trusted script without a timeout waits for others to end.
+const patience = 30 * time.Minute
+
+// awaitOthers waits until no agent, check or other script is under way, because each of those could receive what a trusted
+// script sends, for instance by a server on its port. None of them starts meanwhile: see state.Step.Separate.
+func (w worker) awaitOthers(ctx context.Context, o Order, tell func(Progress)) *Failure {
+	names := running(w.others)
+	if names == "" {
+		return nil
+	}
+	tell(Progress{Note: fmt.Sprintf("%s (%s) waits to run without agents; still running: %s", o.Agent, o.State, names)})
+	longest := cmp.Or(o.Timeout, patience)
+	expired := time.After(longest)
+	for _, other := range w.others {
+		select {
+		case <-other.ended:
+		case <-expired:
+			return &Failure{Class: TimedOut, Message: fmt.Sprintf("timeout: waited %v to run without agents; still running: %s", longest, running(w.others))}
+		case <-ctx.Done():
+			return &Failure{Class: Stopped, Message: context.Cause(ctx).Error()}
+		}
+	}
+	return nil
+}
+
+// running names the invocations that have not ended.
+func running(others []underway) string {
+	var names []string
+	for _, other := range others {
+		select {
+		case <-other.ended:
+		default:
+			names = append(names, other.name)
+		}
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
 }
 
 // alone gives a trusted script folders that nobody has written to: an empty one to start in and, where it is in a

@@ -34,6 +34,12 @@ const endlessLimitHold = 5 * time.Minute
 func (r *Runner) newStep(now time.Time) *state.Step {
 	step := r.run.Step(now)
 	step.Restrict(r.cfg.Part)
+	if r.cfg.IsApart {
+		step.Separate(func(a *state.Agent) bool {
+			st, ok := r.cfg.Workflow.State(a.State)
+			return ok && st.Trusted
+		})
+	}
 	return step
 }
 

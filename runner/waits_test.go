@@ -1,6 +1,8 @@
 package runner_test
 
 import (
+	"fmt"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -185,4 +187,35 @@ func TestPeopleCanEndAQuestion(t *testing.T) {
 		l.drive(false, state.Completed)
 		same(t, "result", []string{"main=late"}, ended(l.run))
 	})
+}
+
+// TestTrustedScriptsRunWithoutAgents: once one is ready, it waits for the agent that runs, and neither another state nor a
+// reminder starts. Trusted scripts run at once. One that has waited for its timeout fails.
+func TestTrustedScriptsRunWithoutAgents(t *testing.T) {
+	for timeout, want := range map[string]string{
+		"9s":    "0s A.md|1s B.md|1s V.md|2.5s W.md|2s C.md|3.5s PUSH.sh|4.5s SIGN.sh|4.5s TAG.sh|5.5s D.md|5.5s W.md",
+		"200ms": "0s A.md|1s B.md|1s V.md|2.5s W.md|2s C.md|3.5s W.md|timeout: waited 200ms to run without agents; still running: main_v1 (W.md)",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			l := newLoop(t, flow{
+				"A": `<fork next="B">V</fork>`, "B": `<goto>C</goto>`, "V": `<goto after="500ms">W</goto>`, "W": `<result>w</result>`, "D": `<result>d</result>`,
+				"C":       "---\nallowed_transitions: [{tag: fork, target: PUSH.sh, next: D.md}]\n---\nx\n<fork next=\"D\">PUSH.sh</fork>",
+				"PUSH.sh": "# raymond: trusted=true targets=SIGN.sh,TAG.sh timeout=" + timeout + "\n<fork next=\"TAG.sh\">SIGN.sh</fork>",
+				"SIGN.sh": "# raymond: trusted=true\n<result>s</result>", "TAG.sh": "# raymond: trusted=true\n<result>t</result>",
+			}, func(o *state.Options) { o.MaxParallel = 4 })
+			l.says["W.md"] = []string{"nothing", "<result>w</result>"}
+			l.cfg.Scripts, l.cfg.IsApart = l.cast, true
+			l.cfg.ScriptDir, l.cfg.OwnDir, l.cfg.PayloadDir = t.TempDir(), t.TempDir(), t.TempDir()
+			begin, got := time.Now(), []string{}
+			same(t, "error", nil, runner.New(l.cfg, l.run).Run(t.Context(), false, nil))
+			for i, o := range l.orders {
+				got = append(got, fmt.Sprint(l.began[i].Sub(begin), " ", o.State))
+			}
+			slices.Sort(got)
+			for _, f := range told[*state.AgentFinished](l) {
+				got = append(got, f.Error)
+			}
+			same(t, "began, and failures", want, strings.TrimRight(strings.Join(got, "|"), "|"))
+		})
+	}
 }

@@ -15,9 +15,10 @@ import (
 // worker runs invocations. Its work is the only code of this package outside the
 // owner; the owner always receives what it sends.
 type worker struct {
-	cfg  *Config
-	mail chan<- message
-	kept <-chan struct{} // closed when the files of the workspace are kept as the prompt before has left them; nil: nobody keeps them
+	cfg    *Config
+	mail   chan<- message
+	kept   <-chan struct{} // closed when the files of the workspace are kept as the prompt before has left them; nil: nobody keeps them
+	others []underway      // when the invocation was started
 }
 
 // work runs one invocation.
@@ -81,6 +82,9 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 		_ = os.MkdirAll(o.DebugDir, 0o700) // recording never fails a run
 	}
 	if o.Script.IsTrusted {
+		if failure := w.awaitOthers(ctx, o, tell); failure != nil {
+			return Answer{Cost: state.Cost{Silent: true}}, failure
+		}
 		end, err := w.alone(ctx, &o)
 		defer end()
 		if err != nil {

@@ -5,24 +5,42 @@ import (
 	"time"
 )
 
+// Separate has some agents run at once with each other alone: while one of them is ready or running, Next returns no other agent.
+func (s *Step) Separate(isAlone func(*Agent) bool) { s.alone = isAlone }
+
 // Next returns the agent that takes the next free slot at the time of the step, and
 // false when there is none. First come executions under way, then those that waited for
 // a retry, then new ones, round-robin in order of creation. When nothing may start,
 // done_when commands are still run. busy is the number of slots that are taken.
 func (s *Step) Next(busy int) (*Agent, bool) {
-	switch {
-	case busy >= s.Options().MaxParallel:
+	if busy >= s.Options().MaxParallel {
 		return nil, false
-	case s.limits().blocked():
+	}
+	isBlocked := s.limits().blocked()
+	if s.alone != nil {
+		if a := s.nextOf(s.alone); a != nil && !isBlocked {
+			return a, true
+		}
+		if count(s.members(), func(a *Agent) bool { return a.Status == Busy && s.alone(a) }) > 0 {
+			return nil, false
+		}
+	}
+	if isBlocked {
 		return s.nextToVerify()
 	}
+	a := s.nextOf(func(*Agent) bool { return true })
+	return a, a != nil
+}
+
+// nextOf is Next for some of the agents, but for done_when commands.
+func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
 	mayBegin := s.begins()
 	var going, waited, later, first *Agent // in order of precedence
 	for a := range s.members() {
 		switch {
-		case a.Status != Ready || a.NotBefore.After(s.now):
+		case a.Status != Ready || a.NotBefore.After(s.now) || !counts(a):
 		case a.Exec != nil && a.NotBefore.IsZero():
-			going = a
+			going = cmp.Or(going, a)
 		case a.Exec != nil:
 			waited = cmp.Or(waited, a)
 		case !mayBegin:
@@ -31,12 +49,8 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 		default:
 			first = cmp.Or(first, a)
 		}
-		if going != nil {
-			break
-		}
 	}
-	a := cmp.Or(going, waited, later, first)
-	return a, a != nil
+	return cmp.Or(going, waited, later, first)
 }
 
 // begins reports whether a new execution may begin.

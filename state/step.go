@@ -16,6 +16,7 @@ type Step struct {
 	delta Delta
 	mine  map[string]*Agent // copies of the agents that the step changes, and new agents
 	added []*Agent          // the new agents, in order of creation
+	alone func(*Agent) bool // set by Separate
 	part  []string          // the agents that were handed over to the part that the step is about; nil for the whole run
 }
 

@@ -85,6 +85,7 @@ func Open(u Setup) (*Session, error) {
 	c := &s.Config
 	c.Workflow, c.Cages, c.Clock = u.Scope.Workflow, u.Env.Cages, runner.RealClock()
 	c.Telling, c.Deadline, c.Jobs, c.Hold = u.Options.Telling, u.Options.Deadline, u.Options.Jobs, u.Options.Hold
+	c.IsApart = c.Cages != nil && !u.Options.Cage.IsOff()
 	c.NewID, c.NewToken, c.Cancel, c.ListPrice = uuid.NewString, newToken, u.Stops.Reasons(), Prices(u.Now()).Of
 	if c.DebugDir != "" {
 		s.Events.Add("debug folder", report.NewDebug(c.DebugDir, s.Events.Model))
