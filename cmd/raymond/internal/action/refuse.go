@@ -1,22 +1,23 @@
 package action
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"regexp"
 	"slices"
-	"sync"
+	"strings"
+	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/confine"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/cage"
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/state"
@@ -53,7 +54,7 @@ func checkHeld(s *step, f *scope.Scope) error {
 			"use a version of it, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true"))
 	}
 	if hasPrompts || f.HasCaged(s.options.Jobs) {
-		err = errors.Join(err, checkLogins(s.dirs, s.env.Environ))
+		err = errors.Join(err, checkLogins(s.git, s.dirs, s.env.Environ))
 	}
 	return err
 }
@@ -66,40 +67,23 @@ func unheld(allowSudo bool) string {
 	return session.Unheld()
 }
 
-// maxConfig is how much is read of a repository's settings, in bytes.
-const maxConfig = 1 << 20
+// loginFile matches the names of files in which package managers and others keep logins.
+var loginFile = text.Regexp(`^(?:\.npmrc|\.yarnrc\.yml|\.netrc|\.pypirc|\.git-credentials|gha-creds-.*\.json)$`)
 
-// keptLogin is how actions/checkout keeps its token in a repository's settings.
-var keptLogin = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?im)^[^#;\n]*\bextraheader[ \t]*=[ \t]*[^ \t\r\n]|^[ \t]*path[ \t]*=[^\n]*\bgit-credentials-[^/\n]*\.config`)
-})
-
-// checkLogins refuses agents and caged scripts where the workspace holds a login, which they could read.
-func checkLogins(dirs folders, environ []string) error {
-	repositories, _ := workspace.Folders(dirs.work)
-	for _, pattern := range []string{".git", "*/.git", "*/*/.git"} {
-		found, _ := filepath.Glob(filepath.Join(dirs.top, pattern)) // of which none is wrong
-		repositories = append(repositories, found...)
-	}
-	for _, dir := range repositories {
-		config := filepath.Join(dir, "config")
-		if data, _, err := files.Read(config, maxConfig); err == nil && keptLogin().Match(data) {
-			return heldLogin(config, "the checkout keeps its token there", "set persist-credentials: false at actions/checkout")
-		}
-	}
-	if job.UsesVertex(environ) {
+// checkLogins refuses agents and caged scripts where the workspace contains a login, which they could read.
+func checkLogins(git *workspace.Git, dirs folders, environ []string) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	needed, _ := workspace.Folders(cage.Resolve(dirs.work))
+	isForAgents := job.UsesVertex(environ)
+	file, err := git.FindLogin(ctx, confine.Outermost(append(needed, dirs.top, dirs.work)), func(name string) bool {
+		return loginFile().MatchString(name) && !(isForAgents && strings.HasPrefix(name, "gha-"))
+	})
+	if err == nil {
 		return nil
 	}
-	for _, dir := range []string{dirs.top, dirs.work} {
-		if found, _ := filepath.Glob(filepath.Join(dir, "gha-creds-*.json")); len(found) > 0 {
-			return heldLogin(found[0], "is a login of Google's cloud", "log in in a job of its own, or set create_credentials_file: false at google-github-actions/auth (and persist-credentials: false at actions/checkout)")
-		}
-	}
-	return nil
-}
-
-func heldLogin(file, what, hint string) error {
-	return &problem.Problem{Class: problem.ClassDenied, Where: file, What: what + ", and every agent and script of the workflow could read it", Hint: hint}
+	return &problem.Problem{Class: problem.ClassDenied, Where: cmp.Or(file, "search for logins in the workspace"), What: err.Error() + ", and every agent and script of the workflow could read it",
+		Hint: "set persist-credentials: false at actions/checkout (and create_credentials_file: false at google-github-actions/auth), or remove what another step wrote"}
 }
 
 // checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:

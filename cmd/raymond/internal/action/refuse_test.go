@@ -34,7 +34,6 @@ echo '<result>published</result>'
 func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 	t.Parallel()
 	login := "[core]\n\tbare = false\n[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic x\n"
-	included := "[includeIf \"gitdir:/w/.git\"]\n\tpath = /home/runner/work/_temp/git-credentials-1.config\n"
 	for name, tt := range map[string]struct {
 		inputs []string
 		files  map[string]string
@@ -43,9 +42,7 @@ func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 		says   []string
 	}{
 		"nothing of it":                       {},
-		"a token in the checkout":             {files: map[string]string{".git/config": login}, class: problem.ClassDenied, says: []string{"persist-credentials: false", ".git/config"}},
-		"a token beside a checkout below":     {files: map[string]string{"sub/.git/config": included}, class: problem.ClassDenied, says: []string{"persist-credentials: false", "sub/.git/config"}},
-		"a header that is empty":              {files: map[string]string{".git/config": "[http]\n\textraheader =\n[x]\n"}},
+		"a token beside a checkout below":     {files: map[string]string{"a/b/c/sub/.git/config": "[includeIf \"gitdir:/w/.git\"]\n\tpath = /home/runner/work/_temp/git-credentials-1.config\n"}, class: problem.ClassDenied, says: []string{"persist-credentials: false", "a/b/c/sub/.git/config"}},
 		"a login of Google's cloud":           {files: map[string]string{"gha-creds-1.json": "{}"}, class: problem.ClassDenied, says: []string{"persist-credentials: false", "gha-creds-1.json"}},
 		"such a login for the agents":         {files: map[string]string{"gha-creds-1.json": "{}"}, env: []string{"CLAUDE_CODE_USE_VERTEX", "1"}},
 		"a token, and trusted scripts alone":  {inputs: []string{"job", "publish", "prompts", "false", "key", "k"}, files: map[string]string{".git/config": login}},

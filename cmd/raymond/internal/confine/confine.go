@@ -148,7 +148,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 			c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")
 		}
 	}
-	for _, top := range outermost(append(slices.Clone(commons), at.Dir)) {
+	for _, top := range Outermost(append(slices.Clone(commons), at.Dir)) {
 		if err := unlink(top); err != nil {
 			c.told.note("cage: files of " + top + " may be files of other folders as well, which agents can write then: " + err.Error())
 		}

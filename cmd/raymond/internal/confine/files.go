@@ -15,7 +15,7 @@ import (
 // files says which files agents at a site read and write. git's folders are those that they work with; shown is what
 // they are shown of the home folder and beside it.
 func (at *Site) files(git, shown []string, k keep) cage.Policy {
-	writable := outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
+	writable := Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
 	readable := slices.Concat(cage.System(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
 	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.kept}
 }
@@ -47,9 +47,9 @@ func isIn(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(path, dir) })
 }
 
-// outermost are the paths that exist, without links and without those below others: who
+// Outermost are the paths that exist, without links and without those below others: who
 // may write a folder may replace what is in it, and it must not be looked up again.
-func outermost(paths []string) []string { return withoutInner(cage.Resolved(paths)) }
+func Outermost(paths []string) []string { return withoutInner(cage.Resolved(paths)) }
 
 // withoutInner leaves out the paths below others.
 func withoutInner(all []string) []string {

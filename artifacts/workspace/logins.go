@@ -1,0 +1,75 @@
+package workspace
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+)
+
+var (
+	// loginText matches a login: in a file of a package manager, in a URL that is more than ssh://USER@HOST, and a file of
+	// JSON. A reference to a variable is not a login.
+	loginText = text.Regexp(`(?im)^[^#;\n]*(?:_auth(?:token)?|npmauth(?:token|ident)|password)"?[ \t]*[:= \t][ \t]*["']?[^\s"'$]` +
+		`|(?:https?|ftps?)://[^/?#\s{]*@|://[^/?#\s{:@]*:[^/?#\s{]*@|\A\s*\{`)
+	// settingsText matches whatever text of git's settings contains a login or includes another file.
+	settingsText = text.Regexp(`(?i)@|header|helper|path`)
+)
+
+// FindLogin returns a file below some folders that contains a login, with an error that says what it is; "" for a search that
+// failed. Git reads the settings of every repository, from its standard input, and of every file that they include.
+func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(name string) bool) (file string, err error) {
+	var found []string
+	for _, folder := range folders {
+		err = errors.Join(err, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			dir, name := filepath.Split(path)
+			isSettings := name == "config" || name == "config.worktree"
+			if err != nil || d.IsDir() || !isSettings && !isLoginFile(name) {
+				return context.Cause(ctx)
+			}
+			data, _, _ := files.Read(resolved(path), maxConfig) // what this user can't read, agents can't read either
+			isRepository := isGitDir(dir) || strings.Contains(filepath.ToSlash(dir), "/.git/")
+			if isSettings && isRepository && settingsText().Match(data) || !isSettings && loginText().Match(data) {
+				found = append(found, path)
+			}
+			return nil
+		}))
+	}
+	if err != nil || len(found) == 0 {
+		return "", err
+	}
+	t, err := g.open()
+	if err != nil {
+		return "", err
+	}
+	defer t.close()
+	for i := 0; i < len(found); i++ { // what they include is added
+		if isLoginFile(filepath.Base(found[i])) {
+			return found[i], errors.New("it contains a login")
+		}
+		list, err := t.config(ctx, found[i])
+		if err != nil {
+			return "", err
+		}
+		for _, s := range list {
+			section, _, _ := strings.Cut(s.key, ".")
+			name := s.key[strings.LastIndexByte(s.key, '.')+1:]
+			// A helper gives a login to every program that asks. In a file of that name actions/checkout keeps its token.
+			isNamed := name == "extraheader" || section == "credential" && name == "helper" || name == "path" && strings.Contains(s.value, "git-credentials-")
+			if isNamed && s.value != "" || loginText().MatchString(strings.ReplaceAll(s.key+"\n"+s.value, "://git@", "://")) {
+				return found[i], fmt.Errorf("the checkout keeps a login there, in the setting %s.*.%s", section, name)
+			}
+			path := under(filepath.Dir(found[i]), s.value)
+			if strings.HasPrefix(section, "include") && name == "path" && !slices.Contains(found, path) {
+				found = append(found, path)
+			}
+		}
+	}
+	return "", nil
+}
