@@ -79,7 +79,7 @@ type State struct {
 	Claims   Claims
 	// Trusted says that a script has the option trusted=true: it is the workflow's own word, may
 	// have its secrets, and sees nothing that agents can write. Work says that it gets the agents'
-	// work as a repository (work=true), Workflows that this has what they changed below .github.
+	// work as a repository (work=true), Workflows that this has their changes of what forges run.
 	Trusted, Work, Workflows bool
 	// Job is the job that runs the state, "" for MainJob.
 	Job string

@@ -196,7 +196,7 @@ type Work struct {
 	Dir       string            // absolute; where the agent works
 	Others    map[string]string // where the other agents of the run work, if not there, by their ids
 	At        time.Time         // when the script's state began
-	Workflows bool              // changes below .github are part of it
+	Workflows bool              // changes of what forges run, such as .github, are part of it
 }
 
 // Telling says how much is told of what agents print and of what they do.

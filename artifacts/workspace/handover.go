@@ -23,7 +23,7 @@ type Handing struct {
 	Others    map[string]string // directories of other agents, by name: those in other worktrees of the repository become branches
 	Base      string            // the commit of the checkout; without one, or where the agent works elsewhere, nothing is handed over
 	At        time.Time         // the date of the commits that are made: with the same work, they have the same hash
-	Workflows bool              // what changed below .github is part of it
+	Workflows bool              // changes of what forges run (.github and the like) are part of it
 	Known     []string          // what Untracked returned before the first agent
 	To        string            // an existing, empty folder, which agents can neither read nor write
 }
@@ -43,7 +43,7 @@ const handLimit = 1 << 30
 // top that has what isn't committed; raymond/NAME is that of another agent. Files are added as git does it, but without filters.
 //
 // Not in it are files that git LFS keeps, the work in submodules, untracked files that were there before
-// the first agent, and without Workflows what changed below .github: where commits have changed that, one commit on top of
+// the first agent, and without Workflows changes of what forges run: where commits have changed that, one commit on top of
 // the checkout's takes the place of all. Whatever is over a limit is an error.
 func (g *Git) HandOver(ctx context.Context, h Handing) (HandedOver, error) {
 	t, err := g.open()
@@ -274,7 +274,7 @@ func unlikeFiles(info os.FileInfo, filter string) string {
 const (
 	keptByLFS   = "git LFS keeps its content"
 	inSubmodule = "the work in the submodule"
-	ofForge     = "what changed below .github is handed over with workflows=true alone"
+	ofForge     = "what forges run is handed over with workflows=true alone"
 )
 
 // removal is, for git update-index, an entry that goes.
@@ -294,8 +294,14 @@ func (x *giver) leftOut(b *given, e entry) string {
 	return ""
 }
 
-// isOfForge reports whether the forge may run what lies there.
-func isOfForge(path string) bool { return path == ".github" || strings.HasPrefix(path, ".github/") }
+// ofForges are the folders and files of a repository's top folder that forges run, in any letter case.
+var ofForges = []string{".github", ".gitea", ".forgejo", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", ".circleci"}
+
+// isOfForge reports whether a forge may run what is at a path.
+func isOfForge(path string) bool {
+	top, _, _ := strings.Cut(strings.ToLower(path), "/")
+	return slices.Contains(ofForges, top)
+}
 
 // isKnown reports whether a file, or a folder that it is in, was there before.
 func (x *giver) isKnown(path string) bool {
@@ -307,7 +313,7 @@ func (x *giver) isKnown(path string) bool {
 	return true
 }
 
-// clean names what a branch lacks, and puts back what is below .github: by one commit in the place of all where commits have changed that,
+// clean names what a branch lacks, and puts back what forges run: by one commit in the place of all where commits have changed that,
 // since a forge refuses each of them.
 func (x *giver) clean(ctx context.Context, c call, b *given) error {
 	all, err := x.git.differences(ctx, c, b.ID, x.Base)
@@ -369,17 +375,17 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 	return all, nil
 }
 
-// putBack is clean for what is below .github: entries are those that change back.
+// putBack is clean for what forges run: entries are those that change back.
 func (x *giver) putBack(ctx context.Context, c call, b *given, entries string) error {
 	if x.Workflows {
 		return nil
 	}
-	c.in = strings.NewReader(b.ID + "\n" + without(x.ends))
-	touched, err := x.git.output(ctx, c, "rev-list", "--max-count=1", "--full-history", "--stdin", "--", ".github")
+	c.in, c.env = strings.NewReader(b.ID+"\n"+without(x.ends)), []string{"GIT_LITERAL_PATHSPECS=0", "GIT_ICASE_PATHSPECS=1"}
+	touched, err := x.git.output(ctx, c, append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, ofForges...)...)
 	if err != nil || entries == "" && len(touched) == 0 {
 		return err
 	}
-	x.lacks[b.label("its commits")] = "they are one, since some change .github"
+	x.lacks[b.label("its commits")] = "they are one, since some change what forges run"
 	c.in, c.env = nil, []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index")}
 	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
 		return err
@@ -388,6 +394,6 @@ func (x *giver) putBack(ctx context.Context, c call, b *given, entries string) e
 	if err != nil {
 		return err
 	}
-	b.ID, err = x.commit(ctx, c.bare, tree, made{"raymond: work without .github", x.Base})
+	b.ID, err = x.commit(ctx, c.bare, tree, made{"raymond: work without what forges run", x.Base})
 	return err
 }

@@ -66,7 +66,7 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		log := git(t, repository, "log", "--format=%an %ae %ad %cn %s", "--date=iso-strict", "HEAD..work")
 		const last = "github-actions[bot] 41898282+github-actions[bot]@users.noreply.github.com 2023-11-14T22:13:20+00:00 github-actions[bot] raymond: uncommitted work\n"
 		assert.Check(t, strings.HasPrefix(log, last) && strings.Count(log, "\n") == 2, "log: got %s, want first %s and one commit of the agent", log, last)
-		assert.Check(t, is.Equal(lacks, ".github/x: what changed below .github is handed over with workflows=true alone\nmine: it was there before the first agent, and in no commit\nraymond/gone:/nowhere: it is in no worktree of the repository\n"))
+		assert.Check(t, is.Equal(lacks, ".github/x: what forges run is handed over with workflows=true alone\nmine: it was there before the first agent, and in no commit\nraymond/gone:/nowhere: it is in no worktree of the repository\n"))
 		assert.Check(t, is.Equal(head(t, repository), base), "HEAD")
 		again, _ := handed(t, new(workspace.Git), h)
 		assert.Check(t, is.DeepEqual(branches(t, again), branches(t, repository)), "branches the second time")
@@ -156,15 +156,16 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 		"staged":          "git add -A; rm -r .github",
 		"a link":          "rm -r .github; ln -s dir .github",
 		"committed":       "git add -A; git commit -q -m x",
-		"taken back":      "git add -A; git commit -q -m x; git rm -qr .github; git commit -q -m y",
+		"taken back":      "mv .github .circleCI; git add -A; git commit -q -m x; git rm -qr .circleCI; git commit -q -m y",
 		"without history": "git checkout -q --orphan x; git add -A; git commit -q -m x",
+		"other forges":    "mv .github .GitHub; mkdir -p .gitea/x .Forgejo .woodpecker .circleCI; for f in .gitea/x/y .Forgejo/y .woodpecker/y .circleCI/y .gitlab-ci.YML .woodpecker.yml; do echo x > $f; done; git add -A; git commit -q -m x",
 	} {
 		_, dir, base := checkout(t)
 		sh(t, dir, "mkdir -p .github/workflows; echo evil > .github/workflows/evil.yml; "+script+"\necho x > plain")
 		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
 		shows(t, repository, "work", "A 100644 plain")
-		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%h", "--full-history", "HEAD..work", "--", ".github"), ""), "%s: commits change .github", name)
-		assert.Check(t, is.Contains(lacks, ".github"), "%s: lacks", name)
+		assert.Check(t, is.Equal(strings.TrimSpace(git(t, repository, "log", "--format=", "--name-only", "HEAD..work")), "plain"), "%s: commits change", name)
+		assert.Check(t, is.Contains(lacks, "forges run"), "%s: lacks", name)
 		repository, lacks = handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base, Workflows: true})
 		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%P", "-1", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: with workflows: on top of", name)
 	}
