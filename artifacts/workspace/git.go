@@ -14,6 +14,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
@@ -44,10 +45,15 @@ type Git struct {
 	// in a repository of our own does.
 	IsFree bool
 
-	handed     int64         // 0 for handLimit; tests can't write as much
-	unreliable time.Duration // 0 for the constant of that name; tests can't wait for it
-	within     time.Duration // 0 for commandWithin; tests can't wait for it
+	clock      atomic.Pointer[context.Context] // as SetClock set it; nil for none
+	handed     int64                           // 0 for handLimit; tests can't write as much
+	unreliable time.Duration                   // 0 for the constant of that name; tests can't wait for it
+	within     time.Duration                   // 0 for commandWithin; tests can't wait for it
 }
+
+// SetClock gives all runs of git together the time of a context: each is killed when the context ends, and none starts
+// afterwards.
+func (g *Git) SetClock(ctx context.Context) { g.clock.Store(&ctx) }
 
 const defaultLimit = 256 << 20
 
@@ -211,6 +217,14 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	within := cmp.Or(t.of.within, commandWithin)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("git %s %w %v", args[0], ErrSlow, within))
 	defer cancel()
+	ctx, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	if clock := t.of.clock.Load(); clock != nil {
+		if (*clock).Err() != nil {
+			return context.Cause(*clock)
+		}
+		defer context.AfterFunc(*clock, func() { stop(context.Cause(*clock)) })()
+	}
 	env, err := t.environ(ctx, c)
 	if err != nil {
 		return err

@@ -3,8 +3,10 @@
 package action_test
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"gotest.tools/v3/assert"
@@ -28,4 +30,18 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 		t.Errorf("post: got %v, want the fault of the input", e)
 	}
 	assert.Check(t, sitetest.Exists(j.Own()), "after a post part that has stored nothing: got the run removed")
+}
+
+// TestASlowGitDoesNotKeepTheStep: git matches an agent's pattern for hours, and the step ends soon after a signal.
+func TestASlowGitDoesNotKeepTheStep(t *testing.T) {
+	t.Parallel()
+	f := sitetest.NewForge(t)
+	j := newJob(t, f, sitetest.Repository(t, "-- wf/START.sh --\nmkdir -p d/e; touch d/e/$(printf 'a%.0s' {1..250})c; echo \"$PATTERN\" > d/e/.gitignore; mkfifo d/.gitignore; echo '<result>x</result>'\n"), 542).
+		set("PATTERN", strings.Repeat("*a", 24)+"*b").with("env", "PATTERN")
+	c, pipe := j.start(), filepath.Join(j.Work, "d/.gitignore")
+	c.Until("the script", func() bool { return sitetest.Exists(pipe) })
+	assert.NilError(t, os.WriteFile(pipe, nil, 0)) // when git reads it
+	c.Signal(syscall.SIGINT)
+	j.end(c)
+	assert.Check(t, len(f.Checkpoints(t, nil)) == 0, "got a checkpoint, want that git was killed before it had one")
 }

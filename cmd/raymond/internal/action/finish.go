@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/slots"
+	"github.com/raymond-action/raymond-action/artifacts/workspace"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/ask"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/checkpoints"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
@@ -83,6 +84,8 @@ func (e *ending) within(most time.Duration) (limit time.Duration, ok bool) {
 const (
 	// orphanSave is how long the last save may take when the runner is gone.
 	orphanSave = 30 * time.Second
+	// gitAtEnd is how long the end of a run may take that depends on git; all runs of git together have three fifths of it.
+	gitAtEnd = 75 * time.Second
 	// On cancel the runner kills the step ten seconds after its first signal. What can't be
 	// stored by then, the post part of the step stores.
 	cancelBegin = 4 * time.Second
@@ -110,6 +113,18 @@ func (k *kept) from(l lookup) {
 // finish stores the end of a run, what it has spent and its report, gives its key up, starts its workflow again where
 // that is to be, and tells what can be done next. What the main part has no time for is left to the post part.
 func finish(ctx context.Context, s *step, e *ending) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	if e.stops != nil {
+		defer context.AfterFunc(e.stops.Asked, func() {
+			limit, _ := e.within(orphanSave)
+			time.AfterFunc(limit, cancel)
+		})()
+	}
+	limit, _ := e.within(gitAtEnd)
+	clock, stop := context.WithTimeoutCause(ctx, limit*3/5, fmt.Errorf("all runs of git %w %v", workspace.ErrSlow, limit*3/5))
+	defer stop()
+	s.git.SetClock(clock)
 	err := storeEnd(ctx, s, e)
 	if taken := e.conflict(); taken != nil { // also one that was learned at the save
 		e.kept, err = kept{lost: anothers}, taken
@@ -128,7 +143,7 @@ func finish(ctx context.Context, s *step, e *ending) error {
 	e.next = e.outlook(s, e.run)
 	e.tell(ctx)
 	isSuspended := e.run.Progress.Status == state.Suspended
-	limit, _ := e.within(lastComment)
+	limit, _ = e.within(lastComment)
 	return errors.Join(err, e.asks.finish(ctx, limit, isSuspended, s.in.IsLocal() || e.kept.isWhole))
 }
 

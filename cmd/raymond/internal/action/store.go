@@ -186,7 +186,9 @@ func (b *periodic) CheckResumable(left []*state.Agent) error {
 	if !b.step.in.ResumeWithoutTranscript && slices.ContainsFunc(left, hasConversation) {
 		lacks = append(lacks, "conversations")
 	}
-	if store.HasWork(b.ctx, checkpoints.Dirs(&state.Run{Dir: b.step.dirs.work, Agents: left})) {
+	ctx, cancel := context.WithTimeout(b.ctx, orphanSave)
+	defer cancel()
+	if store.HasWork(ctx, checkpoints.Dirs(&state.Run{Dir: b.step.dirs.work, Agents: left})) {
 		lacks = append(lacks, "work in the workspace")
 	}
 	if len(lacks) == 0 {

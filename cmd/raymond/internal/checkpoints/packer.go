@@ -9,15 +9,10 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
-
-// packShare is the share of the time for the last checkpoint that the workspace may
-// take.
-const packShare = 0.6
 
 // packer packs the work in the workspace. It keeps the files of the last time, which
 // the next one goes by.
@@ -43,13 +38,7 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 	if p.git == nil {
 		return work{}, nil
 	}
-	inTime := ctx
-	if at, ok := ctx.Deadline(); ok && s.Last {
-		var cancel context.CancelFunc
-		inTime, cancel = context.WithTimeout(ctx, time.Duration(float64(time.Until(at))*packShare))
-		defer cancel()
-	}
-	w, err := p.save(inTime, s.dirs)
+	w, err := p.save(ctx, s.dirs)
 	if err == nil && w.lost == "" && len(w.Files) == 0 && s.hasPrompted {
 		w.Notes = append(w.Notes, s.dirs[0]+" is in no git repository: files that agents changed there are not stored.")
 	}
@@ -117,17 +106,12 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	return w, nil
 }
 
-// snapshotsWithin is how long it may take to pack snapshots.
-const snapshotsWithin = 10 * time.Second
-
 // addSnapshots packs the snapshots of the run's files beside its work, and reports whether
 // there are any. That they can't be packed is no reason to store less of the rest.
 func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 	if p.shots == nil {
 		return false
 	}
-	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
-	defer cancel()
 	c, err := p.shots.Pack(ctx, filepath.Join(to, workspace.BundleName), p.base)
 	switch {
 	case err != nil:

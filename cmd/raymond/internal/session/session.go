@@ -93,7 +93,7 @@ func Open(u Setup) (*Session, error) {
 	c.Reporter = s.Events
 	// Snapshots are of what prompts have done.
 	if u.Snapshots != nil && u.Scope.HasPrompts() {
-		s.files = newSnapshots(u.Snapshots.Take, c.Reporter)
+		s.files = newSnapshots(u.Stops.Asked, u.Snapshots.Take, c.Reporter)
 		c.Snapshots = s.files
 	}
 	s.setBackends()
@@ -123,7 +123,7 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	r := runner.New(s.Config, s.setup.Run)
 	err := r.Run(ctx, s.setup.Resumed, s.setup.Changed)
 	if s.files != nil {
-		s.files.close(r.State().Progress.Status == state.Cancelled)
+		s.files.close()
 	}
 	if c := s.setup.Agents; c != nil && c.Folder != "" {
 		err = errors.Join(err, agents.Empty(*c))

@@ -22,11 +22,9 @@ const (
 	// takeWithin is how long one snapshot may take. After one that took longer no more are
 	// taken: each keeps the next prompt waiting.
 	takeWithin = 20 * time.Second
-	// endWithin is how long the last one may take when the run has stopped, and
-	// cancelledWithin when the job wants to end.
-	endWithin       = 3 * time.Second
-	cancelledWithin = 300 * time.Millisecond
-	maxNotes        = 5
+	// endWithin is how long the last one may take when the run has stopped.
+	endWithin = 3 * time.Second
+	maxNotes  = 5
 )
 
 // snapshots keeps the files of a run's git worktrees as they are after prompts, beside the run.
@@ -45,10 +43,10 @@ type snapshots struct {
 	told  int        // of the notes
 }
 
-// newSnapshots returns snapshots, which have to be closed.
-func newSnapshots(takeOne func(context.Context, workspace.Snapshot) error, reporter runner.Reporter) *snapshots {
+// newSnapshots returns snapshots, which have to be closed. After the end of ctx none are taken.
+func newSnapshots(ctx context.Context, takeOne func(context.Context, workspace.Snapshot) error, reporter runner.Reporter) *snapshots {
 	k := &snapshots{takeOne: takeOne, reporter: reporter}
-	k.ctx, k.cancel = context.WithCancel(context.Background())
+	k.ctx, k.cancel = context.WithCancel(ctx)
 	return k
 }
 
@@ -76,14 +74,9 @@ func (k *snapshots) Take(s runner.Shot) <-chan struct{} {
 	return done
 }
 
-// close waits a little for the last snapshot, less when the run was cancelled, and ends what
-// is under way then.
-func (k *snapshots) close(isCancelled bool) {
-	within := endWithin
-	if isCancelled {
-		within = cancelledWithin
-	}
-	end := time.AfterFunc(within, k.cancel)
+// close waits a little for the last snapshot, and ends it then.
+func (k *snapshots) close() {
+	end := time.AfterFunc(endWithin, k.cancel)
 	defer end.Stop()
 	if k.last != nil {
 		<-k.last

@@ -51,7 +51,7 @@ func (n *notes) Note(_, _, text string) { n.list = append(n.list, text) }
 func TestOneAtATime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := new(taker), new(notes)
-		k := newSnapshots(f.take, n)
+		k := newSnapshots(t.Context(), f.take, n)
 		k.start(&state.Run{
 			Dir: "/w", Progress: state.Progress{Iterations: 7},
 			Agents: []*state.Agent{{Dir: "/w/tree", Stack: []state.Frame{{Dir: "/w"}, {}}}},
@@ -65,7 +65,7 @@ func TestOneAtATime(t *testing.T) {
 			<-d
 			assert.Check(t, is.Equal(time.Since(began), time.Duration(i+1)*time.Second), "what snapshot %d is taken after", i)
 		}
-		k.close(false)
+		k.close()
 		want := []workspace.Snapshot{
 			{Exec: 7, IsStart: true, Dir: "/w"}, {Exec: 7, IsStart: true, Dir: "/w/tree"},
 			{Exec: 8, Agent: "main", State: "A.md", Dir: "/w"}, {Exec: 9, Agent: "main", State: "A.md", Dir: "/w"},
@@ -82,11 +82,11 @@ func TestOneAtATime(t *testing.T) {
 func TestFailuresAreNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{err: errors.New("the disk is full")}, new(notes)
-		k := newSnapshots(f.take, n)
+		k := newSnapshots(t.Context(), f.take, n)
 		for i := range 3 {
 			<-k.Take(runner.Shot{Exec: i + 1})
 		}
-		k.close(false)
+		k.close()
 		if want := []string{"no snapshot of the files: the disk is full"}; !slices.Equal(n.list, want) || len(f.shots) != 3 {
 			t.Errorf("notes: got %q, want %q; %d snapshots were tried, want 3", n.list, want, len(f.shots))
 		}
@@ -97,30 +97,27 @@ func TestFailuresAreNotes(t *testing.T) {
 func TestSlowOnesEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{lasts: time.Hour}, new(notes)
-		k := newSnapshots(f.take, n)
+		k := newSnapshots(t.Context(), f.take, n)
 		began := time.Now()
 		for i := range 4 {
 			<-k.Take(runner.Shot{Exec: i + 1})
 		}
-		k.close(false)
+		k.close()
 		assert.Check(t, is.Equal(time.Since(began), takeWithin), "time that it took")
 		assert.Check(t, is.DeepEqual(n.list, []string{"no snapshot of the files: it took more than 20s; no more are taken"}))
 	})
 }
 
-// TestTheEndWaitsALittle for the last one, and then ends it; a job that is cancelled has
-// hardly any time.
+// TestTheEndWaitsALittle for the last one, and then ends it.
 func TestTheEndWaitsALittle(t *testing.T) {
-	for isCancelled, want := range map[bool]time.Duration{false: 3 * time.Second, true: 300 * time.Millisecond} {
-		synctest.Test(t, func(t *testing.T) {
-			f := &taker{lasts: 10 * time.Second}
-			k := newSnapshots(f.take, new(notes))
-			k.Take(runner.Shot{Exec: 1})
-			began := time.Now()
-			k.close(isCancelled)
-			if took := time.Since(began); took != want || len(f.shots) != 0 || f.busy {
-				t.Errorf("cancelled %t: the end waited %v, want %v; snapshots %v, under way %v", isCancelled, took, want, f.shots, f.busy)
-			}
-		})
-	}
+	synctest.Test(t, func(t *testing.T) {
+		f := &taker{lasts: 10 * time.Second}
+		k := newSnapshots(t.Context(), f.take, new(notes))
+		k.Take(runner.Shot{Exec: 1})
+		began := time.Now()
+		k.close()
+		if took := time.Since(began); took != 3*time.Second || len(f.shots) != 0 || f.busy {
+			t.Errorf("the end waited %v, want 3s; snapshots %v, under way %v", took, f.shots, f.busy)
+		}
+	})
 }

@@ -1,6 +1,7 @@
 package session
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/signal"
@@ -12,6 +13,8 @@ import (
 // Stops are the reasons to end a run from outside: signals, and what a job has
 // besides them. They are safe for use by several goroutines.
 type Stops struct {
+	Asked    context.Context // ends when the run is first asked to end
+	ask      context.CancelFunc
 	reasons  chan string
 	code     atomic.Int32 // exit code of the signal that cancelled the run
 	at       atomic.Int64 // when it came, in nanoseconds of the epoch
@@ -30,6 +33,7 @@ type StopOptions struct {
 // Listen begins to wait for reasons to end a run. It does so until the process ends.
 func Listen(o StopOptions) *Stops {
 	s := &Stops{reasons: make(chan string, 4)}
+	s.Asked, s.ask = context.WithCancel(context.Background())
 	if o.Signals == nil {
 		raw := make(chan os.Signal, 4)
 		signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -76,6 +80,7 @@ func (s *Stops) signalled(sig os.Signal, inJob bool) {
 func (s *Stops) end(reason string, code int32) {
 	s.code.CompareAndSwap(0, code)
 	s.at.CompareAndSwap(0, time.Now().UnixNano())
+	s.ask()
 	s.reasons <- reason
 }
 
