@@ -164,21 +164,31 @@ func (at *Site) fromVariables(k keep) (paths []string) {
 // runners are the folders of CI runners, with their keys, settings and logs: those that the job's folders lie in,
 // and, whoever's, those among the files of the machine that agents read.
 func (at *Site) runners() (found []string) {
-	add := func(dir string) {
-		if _, err := os.Lstat(filepath.Join(dir, ".runner")); err == nil {
-			found = append(found, dir)
-		}
-	}
 	for _, dir := range []string{at.Temp, at.Workspace} {
 		// What lies in the workspace may be an agent's.
 		for up := filepath.Dir(cage.Resolve(dir)); filepath.Dir(up) != up; up = filepath.Dir(up) {
-			add(up)
+			if _, err := os.Lstat(filepath.Join(up, ".runner")); err == nil {
+				found = append(found, up)
+			}
 		}
 	}
-	for _, pattern := range []string{"/opt/*/.runner", "/opt/*/*/.runner", "/opt/*/*/*/.runner", "/var/lib/*/.runner", "/var/lib/*runner*/*/.runner", "/usr/local/*/.runner"} {
-		files, _ := filepath.Glob(pattern) // of which none is wrong
-		for _, file := range files {
-			found = append(found, filepath.Dir(file))
+	return append(found, runnersBelow("/opt", "/usr/local", "/var/lib", "/var/cache")...)
+}
+
+// maxFolders is how many folders are searched for those of runners, the outer ones first.
+const maxFolders = 3_000
+
+// runnersBelow are the folders of CI runners below others.
+func runnersBelow(folders ...string) (found []string) {
+	for i := 0; i < min(len(folders), maxFolders); i++ {
+		entries, _ := os.ReadDir(folders[i]) // agents can't read a folder that this user can't read
+		for _, e := range entries {
+			switch {
+			case e.Name() == ".runner":
+				found = append(found, folders[i])
+			case e.IsDir():
+				folders = append(folders, filepath.Join(folders[i], e.Name()))
+			}
 		}
 	}
 	return found

@@ -52,3 +52,11 @@ func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 		assert.Check(t, is.Equal(files.CanRead(in(path)), want), "%s: readable; %q", path, files.Readable)
 	}
 }
+
+// TestFoldersOfRunnersAreFound however deep they are, among the first folders that are searched.
+func TestFoldersOfRunnersAreFound(t *testing.T) {
+	dir := t.TempDir()
+	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "a/b/c/d/e/_work"), 0o700))
+	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a/b/c/d/e/.runner"), nil, 0o600))
+	assert.Check(t, is.DeepEqual(runnersBelow(dir), []string{filepath.Join(dir, "a/b/c/d/e")}))
+}
