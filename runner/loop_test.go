@@ -198,10 +198,10 @@ func (c *cast) Verify(ctx context.Context, k runner.Order, tell func(runner.Prog
 func (c *cast) Ready() error { return c.noShell }
 
 // Keep implements runner.Verifier.
-func (c *cast) Keep(dir string, patterns []string, _ string) map[string]string {
+func (c *cast) Keep(o runner.Order) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.digests = append(c.digests, dir+" "+strings.Join(patterns, " "))
+	c.digests = append(c.digests, o.Dir+" "+strings.Join(o.Protect, " "))
 	return map[string]string{"a_test.go": fmt.Sprint("digest ", len(c.digests))}
 }
 

@@ -44,7 +44,11 @@ func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launc
 		}
 	}
 	if v := st.Policy.Convergence; v != nil && a.Exec == nil && len(v.Protect) > 0 {
-		l.Protected = c.Verifier.Keep(dir, v.Protect, c.copies(a))
+		o := Order{Dir: dir, Checks: &Checks{Protect: v.Protect, Copies: c.copies(a)}}
+		if c.Cages != nil {
+			o.Cage = c.Cages.Agent(dir)
+		}
+		l.Protected = c.Verifier.Keep(o)
 	}
 	return l
 }

@@ -15,9 +15,9 @@ type Verifier interface {
 	// them and says so in the Verification. It calls tell before each command, from
 	// its own goroutine.
 	Verify(ctx context.Context, o Order, tell func(Progress)) state.Verification
-	// Keep returns a digest of each file below dir that matches a pattern, and keeps copies of them in a
-	// folder of its own, as far as there is room, from which Verify puts back what an attempt has changed.
-	Keep(dir string, patterns []string, copies string) map[string]string
+	// Keep returns a digest of each protected file below the directory of an order, and keeps copies of them, as
+	// far as there is room, from which Verify puts back what an attempt has changed.
+	Keep(o Order) map[string]string
 }
 
 // Checks is what only the verification of an attempt has.
@@ -25,7 +25,7 @@ type Checks struct {
 	Commands  []string
 	Protect   []string
 	Protected map[string]string // digests when the state was entered
-	Copies    string            // the folder of Keep
+	Copies    string            // the folder that Keep fills
 	LogFile   string            // absolute; replaced
 	Attempt   int
 	AgentCode int    // exit code of the agent CLI: logged, not consulted

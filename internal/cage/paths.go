@@ -1,6 +1,8 @@
 package cage
 
 import (
+	"cmp"
+	"errors"
 	"os"
 	"path/filepath"
 	"slices"
@@ -89,6 +91,40 @@ func (w *walk) add(path string) {
 			w.add(filepath.Join(path, e.Name()))
 		}
 	}
+}
+
+// Open opens a folder in which caged processes work. It is below a folder that they may write: no link that they make in the
+// place of another one leads out of that. Without a cage every folder is opened.
+func (c *Cage) Open(dir string) (*os.Root, error) {
+	if c == nil {
+		return os.OpenRoot(dir)
+	}
+	at := Resolve(dir)
+	for _, top := range c.policy.writable() {
+		if rel, err := filepath.Rel(top, at); err == nil && IsWithin(at, top) {
+			root, err := os.OpenRoot(top)
+			if err != nil {
+				return nil, err
+			}
+			defer root.Close()
+			return root.OpenRoot(rel)
+		}
+	}
+	return nil, &os.PathError{Op: "open", Path: dir, Err: os.ErrPermission}
+}
+
+// Follow returns where a clean absolute path leads, without links; of what is missing, where the folder around it is. A path that
+// leads into a workspace and, by a link there, out of it again is an error: pull requests and agents make links. A path that
+// leads elsewhere by its own words is what its author wants.
+func Follow(path, workspace string) (target string, err error) {
+	top := Resolve(workspace)
+	for last := ""; path != last; last, path = path, filepath.Dir(path) {
+		here := Resolve(path)
+		if target = cmp.Or(target, here); IsWithin(here, top) && !IsWithin(target, top) {
+			return "", errors.New("a link leads out of the workspace; give the whole path if that is meant")
+		}
+	}
+	return target, nil
 }
 
 // IsWithin reports whether a clean path is dir or below it.

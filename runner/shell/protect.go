@@ -28,29 +28,34 @@ const maxDigested = 2 << 30
 const maxCopied = 64 << 20
 
 // Keep implements runner.Verifier. Patterns match slash-separated paths
-// relative to dir; ** stands for any number of folders. Links are not followed:
+// relative to the directory; ** stands for any number of folders. Links are not followed:
 // where they lead is their content. A file that can't be read has a digest that
 // says so; so has one that comes after maxDigested bytes of others, which is known by
 // its size and its time instead.
-func (v Verifier) Keep(dir string, patterns []string, copies string) map[string]string {
-	kept := digests(dir, patterns)
+func (v Verifier) Keep(o runner.Order) map[string]string {
+	root, err := o.Cage.Open(o.Dir)
+	if err != nil {
+		return nil
+	}
+	defer root.Close()
+	kept := digests(root, o.Protect)
 	// The copies go into a new folder that nobody else writes. Without copies nothing is put back, which is told then.
-	if os.RemoveAll(copies) != nil || os.MkdirAll(copies, 0o700) != nil {
+	if os.RemoveAll(o.Copies) != nil || os.MkdirAll(o.Copies, 0o700) != nil {
 		return kept
 	}
-	root, err := os.OpenRoot(copies)
+	copies, err := os.OpenRoot(o.Copies)
 	if err != nil {
 		return kept
 	}
-	defer root.Close()
+	defer copies.Close()
 	room := int64(maxCopied)
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
-		path := filepath.Join(dir, pathOf(name))
-		info, err := os.Lstat(path)
-		if err == nil && info.Mode().IsRegular() && info.Size() <= room {
+		in, info, err := files.OpenIn(root, pathOf(name))
+		if err == nil && info.Size() <= room {
 			room -= info.Size()
-			_ = copyInto(root, copyOf(name), path, info.Mode().Perm()) // a copy that fails is not there
+			err = copyInto(copies, copyOf(name), in, info.Mode().Perm())
 		}
+		_ = errors.Join(err, in.Close()) // a copy that fails is not there
 	}
 	return kept
 }
@@ -62,12 +67,7 @@ func copyOf(name string) string {
 }
 
 // copyInto copies a file to one that is not there.
-func copyInto(root *os.Root, name, from string, perm fs.FileMode) error {
-	in, _, err := files.Open(from)
-	if err != nil {
-		return err
-	}
-	defer in.Close()
+func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error {
 	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -80,31 +80,30 @@ func copyInto(root *os.Root, name, from string, perm fs.FileMode) error {
 	return err
 }
 
-// putBack gives changed files back what they were, and removes those that were not there. It returns those
-// with which that can't be done. No link leads it out of the working directory.
-func putBack(c runner.Order, changed []string) (lost []string) {
-	if len(changed) == 0 {
-		return nil
-	}
-	root, err := os.OpenRoot(c.Dir)
-	if err != nil {
-		return changed
+// restore gives protected files that have changed their content back, and removes those that were not there. lost are
+// the files with which that can't be done.
+func restore(c runner.Order) (differ, lost []string) {
+	root, err := c.Cage.Open(c.Dir)
+	if err != nil { // something else is in its place
+		differ = changed(c.Protected, map[string]string{})
+		return differ, differ
 	}
 	defer root.Close()
-	for _, name := range changed {
+	differ = changed(c.Protected, digests(root, c.Protect))
+	for _, name := range differ {
 		if err := putOneBack(root, c, name); err != nil {
 			lost = append(lost, name)
 		}
 	}
-	return lost
+	return differ, lost
 }
 
 func putOneBack(root *os.Root, c runner.Order, name string) error {
 	path := pathOf(name)
 	was, isThere := c.Protected[name]
 	target, isLink := strings.CutPrefix(was, "link ")
-	copied := filepath.Join(c.Copies, copyOf(name))
-	info, err := os.Lstat(copied)
+	in, info, err := files.Open(filepath.Join(c.Copies, copyOf(name)))
+	defer in.Close() // also of none
 	if isThere && !isLink && err != nil {
 		return err
 	}
@@ -118,7 +117,7 @@ func putOneBack(root *os.Root, c runner.Order, name string) error {
 	if isLink {
 		return root.Symlink(target, path)
 	}
-	return copyInto(root, path, copied, info.Mode().Perm())
+	return copyInto(root, path, in, info.Mode().Perm())
 }
 
 // makeFolders makes folders of what was one: a link or a file may have taken the place of each.
@@ -139,15 +138,12 @@ func makeFolders(root *os.Root, dir string) error {
 	return err
 }
 
-// digests walks through the files below dir that match a pattern.
-func digests(dir string, patterns []string) map[string]string {
+// digests walks through the files of a folder that match a pattern.
+func digests(root *os.Root, patterns []string) map[string]string {
 	out := map[string]string{}
 	room := int64(maxDigested)
-	if target, err := filepath.EvalSymlinks(dir); err == nil {
-		dir = target // a link as the root would not be walked
-	}
-	// An error means a folder that can't be read; what is in it is then not there.
-	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
+	// An error means a folder that can't be read, or has a name that is no UTF-8; what is in it is then not there.
+	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
 		}
@@ -157,9 +153,8 @@ func digests(dir string, patterns []string) map[string]string {
 			}
 			return nil
 		}
-		rel, err := filepath.Rel(dir, path)
-		if err == nil && matches(filepath.ToSlash(rel), patterns) {
-			out[printable(filepath.ToSlash(rel))] = digest(path, d, &room)
+		if matches(path, patterns) {
+			out[printable(path)] = digest(root, path, d, &room)
 		}
 		return nil
 	})
@@ -192,9 +187,10 @@ func matches(name string, patterns []string) bool {
 
 // digest is short: it tells an honest file from a changed one, and a state file
 // holds many of them.
-func digest(path string, d fs.DirEntry, room *int64) string {
+func digest(root *os.Root, path string, d fs.DirEntry, room *int64) string {
+	path = filepath.FromSlash(path)
 	if d.Type()&fs.ModeSymlink != 0 {
-		target, err := os.Readlink(path)
+		target, err := root.Readlink(path)
 		if err != nil {
 			return "unreadable"
 		}
@@ -203,7 +199,7 @@ func digest(path string, d fs.DirEntry, room *int64) string {
 	if !d.Type().IsRegular() {
 		return "no file"
 	}
-	f, info, err := files.Open(path)
+	f, info, err := files.OpenIn(root, path)
 	if err != nil {
 		return "unreadable"
 	}

@@ -61,8 +61,7 @@ func (v Verifier) Verify(ctx context.Context, c runner.Order, tell func(runner.P
 		out.Results = append(out.Results, r)
 	}
 	if len(c.Protect) > 0 {
-		out.Changed = changed(c.Protected, digests(c.Dir, c.Protect))
-		out.Lost = putBack(c, out.Changed)
+		out.Changed, out.Lost = restore(c)
 	}
 	for _, name := range out.Changed {
 		fmt.Fprintf(log, "protected file changed: %s\n", name)

@@ -96,7 +96,7 @@ type commands struct{}
 
 func (commands) Ready() error { return nil }
 
-func (commands) Keep(string, []string, string) map[string]string { return nil }
+func (commands) Keep(runner.Order) map[string]string { return nil }
 
 func (commands) Verify(_ context.Context, c runner.Order, _ func(runner.Progress)) state.Verification {
 	var v state.Verification
