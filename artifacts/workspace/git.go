@@ -37,7 +37,8 @@ type Git struct {
 	Token, ServerURL string
 	// Found is a folder that agents can't write to, in which Base notes the tags that a checkout has before agents
 	// make others; with "" all tags count as made by agents.
-	Found string
+	Found     string
+	Workspace string // out of which no link leads; "" for none
 	// Beside are folders outside of the worktrees that agents may write. Save notes work in repositories there.
 	Beside []string
 	// IsFree says that git runs in no cage. In one, which only Linux has, it can read and

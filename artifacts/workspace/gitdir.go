@@ -46,12 +46,9 @@ func (t *tool) worktree(ctx context.Context, dir string) (*place, error) {
 }
 
 func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
-	inside, err := filepath.EvalSymlinks(dir)
+	inside, err := cage.Follow(dir, t.of.Workspace)
 	if err != nil {
-		return nil, err
-	}
-	if inside, err = filepath.Abs(inside); err != nil {
-		return nil, err
+		return nil, nil //nolint:nilerr // an agent may have put a link to another repository there
 	}
 	p, err := named(inside)
 	if err != nil || p == nil || !isGitDir(p.gitDir) {

@@ -189,6 +189,7 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 		"linked objects":     {isDenied: true, script: "rm -r .git/objects; ln -s $SECRET/.git/objects .git/objects; git -C $SECRET rev-parse HEAD > .git/HEAD"},
 		"a file":             {isDenied: true, script: "rm -r .git; echo gitdir: $SECRET/.git > .git"},
 		"a link":             {isDenied: true, script: "rm -r .git; ln -s $SECRET/.git .git"},
+		"a linked directory": {isDenied: true, script: "rm -r $PWD; ln -s $SECRET $PWD"},
 		"a common folder":    {isDenied: true, script: "echo $SECRET/.git > .git/commondir"},
 		"a submodule above": {script: `git config user.name a; ln -s $SECRET sub
 			printf '160000 %s\tsub\n' $(git -C $SECRET rev-parse HEAD) | git update-index --index-info`},
@@ -205,7 +206,7 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 			}
 			sh(t, s.checkout(), "SECRET="+secret+"\n"+test.script)
 			to := t.TempDir()
-			got, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: s.checkout(), Base: base, At: handedAt, To: to})
+			got, err := (&workspace.Git{Workspace: s.root}).HandOver(t.Context(), workspace.Handing{Dir: s.checkout(), Base: base, At: handedAt, To: to})
 			_, ran := os.Lstat(filepath.Join(s.root, "mark"))
 			assert.Check(t, ran != nil, "something of the repository was run")
 			assert.Equal(t, err != nil, test.isDenied, "got error %v, want one: %t", err, test.isDenied)

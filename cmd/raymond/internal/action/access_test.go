@@ -173,6 +173,22 @@ func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 	}
 }
 
+// TestNoInputFollowsALinkOutOfTheWorkspace: a pull request may have it, or an earlier agent. Nothing there is shown.
+func TestNoInputFollowsALinkOutOfTheWorkspace(t *testing.T) {
+	t.Parallel()
+	f, repo := sitetest.NewForge(t), folder(t, base)
+	for name, inputs := range map[string][]string{
+		"working-directory": {"link"}, "prices": {"WORK/link/passwd"}, "workflow": {"WORK/link/../link"},
+		"state-dir": {"link", "store", "local"}, "replies": {"link/passwd", "mode", "simulate"},
+	} {
+		j := newJob(t, f, repo, 500).with(inputs[1:]...)
+		assert.NilError(t, os.Symlink("/etc", filepath.Join(j.Work, "link")))
+		e := j.with(name, strings.ReplaceAll(inputs[0], "WORK", j.Work)).do(problem.ExitCodes[problem.ClassDenied])
+		e.WantSays(t, "error", "input "+name, "out of the workspace")
+		assert.Check(t, !strings.Contains(fmt.Sprint(e.Texts("error")), "root:"), name)
+	}
+}
+
 // TestStatesOfNoKnownCommitAreDenied: where the workflow's own commit can't be
 // had, a stranger's states are not run instead.
 func TestStatesOfNoKnownCommitAreDenied(t *testing.T) {

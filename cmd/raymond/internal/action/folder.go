@@ -135,5 +135,5 @@ func localDir(dirs folders, in job.Settings, repository string) (string, error) 
 		return "", problem.Usage("GITHUB_REPOSITORY", fmt.Sprintf("%q is no repository of the form owner/name", repository),
 			"store: local keeps the runs of each repository apart")
 	}
-	return filepath.Join(within(dirs.top, in.StateDir), owner, name), nil
+	return dirs.named("state-dir", dirs.top, filepath.Join(in.StateDir, owner, name))
 }

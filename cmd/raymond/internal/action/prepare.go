@@ -147,8 +147,15 @@ func readStored(in job.Settings) (keys *checkpoint.Keys, follows slots.Named, er
 
 // readFlags reads the inputs that are flags of raymond run.
 func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) {
-	o, err := options.ReadJob(job.Arguments(env.Getenv), job.LabelOf)
-	if err != nil {
+	args, top, prices := job.Arguments(env.Getenv), env.Getenv("GITHUB_WORKSPACE"), job.Value(env.Getenv, "prices")
+	file, denied := folders{top: top}.named("prices", top, prices)
+	if denied != nil { // the file is read with the flags
+		args = nil
+	} else if i := slices.Index(args, "--prices="+prices); i >= 0 {
+		args[i] = "--prices=" + file
+	}
+	o, err := options.ReadJob(args, job.LabelOf)
+	if err = errors.Join(denied, err); err != nil {
 		return o, err
 	}
 	o.Telling, o.ScriptEnv, o.Workspace = runner.TellBounded, in.ScriptEnv, in.Workspace
@@ -174,7 +181,11 @@ func locate(s *step) error {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", s.dirs.top),
 			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
 	}
-	if s.dirs.work, err = s.env.Process.Enter(within(s.dirs.top, s.in.WorkingDirectory)); err != nil {
+	work, err := s.dirs.named("working-directory", s.dirs.top, s.in.WorkingDirectory)
+	if err != nil {
+		return err
+	}
+	if s.dirs.work, err = s.env.Process.Enter(work); err != nil {
 		return problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
 	}
 	if !s.isPost {

@@ -85,9 +85,9 @@ func findSource(dirs folders, name string, log *jobLog) (source, error) {
 		return unpackBuiltin(dirs, name, log)
 	}
 	for _, dir := range []string{dirs.top, dirs.work} {
-		path := within(dir, name)
-		if _, err := os.Stat(path); err == nil {
-			return source{path: path}, nil
+		if _, err := os.Stat(within(dir, name)); err == nil {
+			path, err := dirs.named("workflow", dir, name)
+			return source{path: path}, err
 		}
 	}
 	return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
@@ -119,8 +119,7 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 		return from, nil
 	}
 	file := job.Value(s.env.Getenv, "prices")
-	at := within(s.dirs.top, file) // may lie in the workspace, or be reached through it
-	if file != "" && (cage.IsWithin(filepath.Clean(at), s.dirs.top) || cage.IsWithin(cage.Resolve(at), cage.Resolve(s.dirs.top))) {
+	if file != "" && cage.IsWithin(cage.Resolve(within(s.dirs.top, file)), cage.Resolve(s.dirs.top)) {
 		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
 			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}
 	}

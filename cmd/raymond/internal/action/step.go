@@ -17,6 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
+	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/forge"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
@@ -54,12 +55,22 @@ type folders struct {
 	all   string // of all steps of the job: own is one of its
 }
 
-// within is a path that is relative to a folder, unless it is absolute.
+// within is a path that is relative to a folder, unless it is absolute. It is clean: what follows a link in it is not where
+// the link leads.
 func within(dir, path string) string {
 	if filepath.IsAbs(path) {
-		return path
+		return filepath.Clean(path)
 	}
 	return filepath.Join(dir, path)
+}
+
+// named is the path that an input names, relative to a folder unless it is absolute. No link leads it out of the workspace.
+func (d folders) named(input, dir, path string) (string, error) {
+	path = within(dir, path)
+	if _, err := cage.Follow(path, d.top); err != nil {
+		return "", &problem.Problem{Class: problem.ClassDenied, Where: "input " + input, What: path + ": " + err.Error()}
+	}
+	return path, nil
 }
 
 // run is the own folder of a run.
@@ -96,7 +107,7 @@ func newGit(env Env, in job.Settings, dirs folders, c options.Cage) *workspace.G
 		besides = append(besides, dir)
 	}
 	return &workspace.Git{
-		Path: path, Temp: dirs.own, Found: filepath.Join(dirs.all, tagsFolder), Beside: besides, Env: job.ScriptEnviron(env.Environ, nil), IsFree: in.AllowSudo || c.IsOff(),
+		Path: path, Temp: dirs.own, Found: filepath.Join(dirs.all, tagsFolder), Workspace: dirs.top, Beside: besides, Env: job.ScriptEnviron(env.Environ, nil), IsFree: in.AllowSudo || c.IsOff(),
 		Token: in.GitHubToken, ServerURL: env.Getenv("GITHUB_SERVER_URL"),
 	}
 }

@@ -26,18 +26,22 @@ func runTool(s *step, from source) error {
 			args = append(args, "--agent="+backend)
 		}
 		for _, arg := range job.Arguments(s.env.Getenv) {
-			if name, _, _ := cutFlag(arg); name == "prices" {
-				args = append(args, arg)
+			if name, file, _ := cutFlag(arg); name == "prices" {
+				args = append(args, "--prices="+within(s.dirs.top, file))
 			}
 		}
 	case job.ModeSimulate:
+		replies, err := s.dirs.named("replies", s.dirs.work, s.in.Replies)
+		if err != nil {
+			return err
+		}
 		if isOfAgents(s.dirs, from.path, s.in.Replies) {
 			return lateProblem()
 		}
 		if err := taint(s.dirs, nil); err != nil {
 			return problem.OfMachine("RUNNER_TEMP", err)
 		}
-		args = append(args, "--replies="+s.in.Replies)
+		args = append(args, "--replies="+inWorkspace(s.dirs, replies))
 		args = append(args, simulated(s.env.Getenv, s.in.Input)...)
 	}
 	var out bytes.Buffer

@@ -60,6 +60,7 @@ type Cages struct {
 	policy  cage.Policy
 	env     []string
 	own     string         // the run's own temporary folder
+	top     string         // of the worktree that the run works in; "" for none
 	commons []string       // git's folders that the run may write
 	proxy   *forward.Proxy // nil where the network is open
 	told    *told
@@ -120,6 +121,10 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 
 // setFiles says what can be read and written.
 func (c *Cages) setFiles(wish options.Cage, at Site) error {
+	// Work that was put back may have a link in the place of the working directory.
+	if _, err := cage.Follow(at.Dir, at.Workspace); err != nil {
+		return &problem.Problem{Class: problem.ClassDenied, Where: "working directory", What: at.Dir + ": " + err.Error()}
+	}
 	writable, err := named(wish.Writable, "cage-write", at)
 	readable, more := named(wish.Readable, "cage-read", at)
 	if err = errors.Join(err, more); err != nil {
@@ -131,7 +136,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	git, commons := workspace.Folders(cage.Resolve(at.Dir))
 	k := keep{at.kept(), cage.Resolved(at.Hidden)}
 	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Read)
-	c.policy, c.commons = at.files(git, shown, k), commons
+	c.policy, c.commons, c.top = at.files(git, shown, k), commons, at.top()
 	if err := at.makeHome(append(shown, at.write...)); err != nil {
 		return problem.OfMachine("home folder of the agents", err)
 	}
@@ -252,7 +257,7 @@ func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 }
 
 // in is the policy for what works in a directory: it may be a linked worktree of a
-// repository that the run may write. Elsewhere nobody works who can't read there.
+// repository that the run may write. Other folders of the worktree can be read, and the rest is refused.
 func (c *Cages) in(dir string) (cage.Policy, error) {
 	p := c.policy
 	at := cage.Resolve(dir)
@@ -269,7 +274,7 @@ func (c *Cages) in(dir string) (cage.Policy, error) {
 		return p, nil
 	}
 	hint := "add it to " + c.told.label("cage-write") + " to have it written"
-	if !p.CanRead(at) {
+	if !cage.IsWithin(at, c.top) {
 		return p, fmt.Errorf("%w: the working directory %s is out of the workspace; %s", fs.ErrPermission, at, hint)
 	}
 	c.told.note("cage: the working directory " + at + " can only be read; " + hint)
@@ -350,32 +355,19 @@ func named(names []string, flag string, at Site) ([]string, error) {
 	return out, errors.Join(errs...)
 }
 
-// locate is a path that a user names, without links; a folder is made first where it is wanted and missing. One that is
-// relative is a folder of the workspace, and nothing is made where a link leads out of it.
-func (at Site) locate(name string, isMade bool) (path string, err error) {
-	path = at.InHome(name)
-	if filepath.IsAbs(path) {
-		if isMade {
-			err = os.MkdirAll(path, 0o755)
-		}
-		if err != nil {
-			return "", err
-		}
-		return filepath.EvalSymlinks(path)
+// locate returns a path that a user names, without links. A path that is not absolute is one of the workspace. A folder is
+// made first where it is wanted and missing.
+func (at Site) locate(name string, isMade bool) (string, error) {
+	path := filepath.Clean(at.InHome(name))
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(at.Workspace, path)
 	}
-	if isMade {
-		root, err := os.OpenRoot(at.Workspace)
-		if err != nil {
-			return "", err
-		}
-		defer root.Close()
-		if err := root.MkdirAll(path, 0o755); err != nil {
-			return "", fmt.Errorf("%w; if a link leads out of the workspace and that is meant, give the whole path", err)
-		}
+	_, err := cage.Follow(path, at.Workspace)
+	if err == nil && isMade {
+		err = os.MkdirAll(path, 0o755)
 	}
-	path, err = filepath.EvalSymlinks(filepath.Join(at.Workspace, path))
-	if err == nil && !cage.IsWithin(path, cage.Resolve(at.Workspace)) {
-		err = errors.New("a link leads out of the workspace; give the whole path if that is meant")
+	if err != nil {
+		return "", err
 	}
-	return path, err
+	return filepath.EvalSymlinks(path)
 }

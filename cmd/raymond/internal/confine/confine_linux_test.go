@@ -305,8 +305,8 @@ func TestGitFolders(t *testing.T) {
 	}
 }
 
-// TestAgentsElsewhere: an agent may work in a linked worktree of the repository; any
-// other directory outside of what is writable it can only read, which is told once.
+// TestAgentsElsewhere: an agent may work in a linked worktree of the repository. It can only read other folders of its
+// worktree, which is told once, and the rest is refused, also what it may read.
 func TestAgentsElsewhere(t *testing.T) {
 	m := newMachine(t)
 	m.folder("work/.git")
@@ -317,22 +317,22 @@ func TestAgentsElsewhere(t *testing.T) {
 	m.file("other-tree/.git", "gitdir: "+m.path("other/.git/worktrees/tree")+"\n")
 	m.file("other/.git/worktrees/tree/commondir", "../..\n")
 	m.file("other/.git/worktrees/tree/gitdir", m.path("other-tree/.git")+"\n")
-	m.folder("readable")
-	c := m.cages(options.Cage{Mode: options.CageOn, Readable: []string{m.path("readable")}})
-	for dir, want := range map[string]bool{"work": true, "work/deep": true, "tree": true, "tree/deep": true, "readable": false} {
+	m.at.Dir = m.folder("work/sub")
+	c := m.cages(options.Cage{Mode: options.CageOn, Readable: []string{m.folder("readable")}})
+	for dir, want := range map[string]bool{"work/sub": true, "work/sub/deep": true, "tree": true, "tree/deep": true, "work/other": false} {
 		w := c.Agent(m.folder(dir)).Policy().Writable
 		assert.Check(t, is.Equal(slices.ContainsFunc(w, func(p string) bool { return cage.IsWithin(m.path(dir), p) }), want), "writable for an agent in %s; %q", dir, w)
 	}
-	c.Agent(m.path("readable"))
-	if n := strings.Count(fmt.Sprint(m.lines), m.path("readable")); n != 1 || !strings.Contains(fmt.Sprint(c.Notes()), "input cage-write") {
+	c.Agent(m.path("work/other"))
+	if n := strings.Count(fmt.Sprint(m.lines), m.path("work/other")); n != 1 || !strings.Contains(fmt.Sprint(c.Notes()), "input cage-write") {
 		t.Errorf("told: got %q, want each directory once, with the input", m.lines)
 	}
 	// A worktree that the agents made up, and a folder behind a link of theirs.
 	m.file("work/made/.git", "gitdir: "+m.path("work/.git/worktrees/made")+"\n")
 	m.file("work/.git/worktrees/made/commondir", "../..\n")
 	m.file("work/.git/worktrees/made/gitdir", m.path("home/.git")+"\n")
-	m.link("work/out", m.path("home"))
-	for _, dir := range []string{"other-tree", "home", "work/out"} {
+	m.link("work/sub/out", m.path("home"))
+	for _, dir := range []string{"other-tree", "home", "work/sub/out", "readable", "work/sub/../../readable"} {
 		for what, box := range map[string]*cage.Cage{"an agent": c.Agent(m.path(dir)), "a script": c.Script(m.path(dir), runner.ScriptOrder{})} {
 			_, err := box.Enter("/bin/true", 1)
 			if !errors.Is(err, fs.ErrPermission) || !strings.Contains(err.Error(), "is out of the workspace") || slices.Contains(box.Policy().Writable, m.path("home")) {
@@ -346,14 +346,17 @@ func TestAgentsElsewhere(t *testing.T) {
 func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	m := newMachine(t)
 	m.link("work/out", m.path("home"))
-	for _, name := range []string{"out", "out/new"} {
-		_, err := New(options.Cage{Mode: options.CageOn, Writable: []string{name, "fine"}}, m.at)
-		if err == nil || !strings.Contains(err.Error(), "input cage-write") || !strings.Contains(err.Error(), "out of the workspace") {
+	for _, name := range []string{"out", "out/new", m.path("work/out"), m.path("elsewhere/../work/out")} {
+		_, err := New(options.Cage{Mode: options.CageOn, Writable: []string{name, "fine"}, Readable: []string{name}}, m.at)
+		if said := fmt.Sprint(err); strings.Count(said, "out of the workspace") != 2 || !strings.Contains(said, "input cage-write") {
 			t.Errorf("%s behind a link: got %v, want it refused", name, err)
 		}
 	}
 	_, err := os.Lstat(m.path("home/new"))
 	assert.Check(t, err != nil, "a folder was made outside of the workspace")
+	m.at.Dir = m.path("work/out")
+	_, err = New(on, m.at)
+	assert.ErrorContains(t, err, "out of the workspace", "a working directory")
 }
 
 // TestWhatIsNotHeldIsTold: a folder that agents may write protects nothing in it.
