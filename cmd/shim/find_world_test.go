@@ -114,6 +114,8 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
 		withGo(t, a)
+		a.env["RUNNER_TEMP"] = filepath.Join(a.env["RUNNER_TEMP"], "work", "temp")
+		assert.NilError(t, os.MkdirAll(a.env["RUNNER_TEMP"], 0o700))
 		write(t, filepath.Join(a.dir, "..", "go.work"), "go 1.24\n")
 		write(t, filepath.Join(a.env["RUNNER_TEMP"], "raymond-build", "planted"), "x")
 		maps.Copy(a.env, map[string]string{"GOOS": "plan9", "GOARCH": "386", "GOFLAGS": "-mod=vendor -tags=x", "INPUT_KEY": "k"})
@@ -126,7 +128,7 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 			}
 			assert.Check(t, is.Equal(strings.Contains(s.stdout, "building it, once a job, about a minute\n"), (want == "")), script)
 			want = fields[0]
-			for _, dir := range []string{filepath.Dir(want), filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")} {
+			for _, dir := range []string{filepath.Dir(want), filepath.Join(a.env["RUNNER_TEMP"], "raymond-build"), a.env["RUNNER_TEMP"], filepath.Dir(a.env["RUNNER_TEMP"])} {
 				if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 					t.Errorf("%s: built below %s (%v, %v), want a folder of mode 0700", script, dir, info, err)
 				}

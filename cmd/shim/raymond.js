@@ -70,10 +70,15 @@ try {
 }
 const build = path.join(builds, sha256([action, GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB].join('\n')).slice(0, 16));
 
-// Makes our folders ours again, and nobody else's.
+// Makes our folders ours again, and nobody else's. Agents may have closed the folders around them too.
 function reopen() {
   if (!RUNNER_TEMP) return;
-  fs.chmodSync(RUNNER_TEMP, fs.statSync(RUNNER_TEMP).mode | 0o700);
+  const around = [];
+  for (let dir = path.resolve(RUNNER_TEMP); !around.includes(dir); dir = path.dirname(dir)) around.unshift(dir);
+  for (const dir of around) {
+    const { mode, uid } = fs.statSync(dir);
+    if (uid === process.getuid?.()) fs.chmodSync(dir, mode | 0o700);
+  }
   for (const dir of [builds, build]) if (fs.existsSync(dir)) fs.chmodSync(dir, 0o700);
 }
 

@@ -24,6 +24,7 @@ type Entrance struct {
 	rules        warden.Rules
 	ours, theirs *os.File
 	leave        context.CancelFunc // ends who decides; nil before Follow
+	ended        func()
 }
 
 // Program is what is started in place of a child's own program: this one.
@@ -44,7 +45,7 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 	}
 	return &Entrance{
 		plan: plan, ours: os.NewFile(uintptr(pair[0]), "cage"), theirs: os.NewFile(uintptr(pair[1]), "cage"),
-		rules: c.rules(mark),
+		rules: c.rules(mark), ended: c.policy.Ended,
 	}, nil
 }
 
@@ -135,5 +136,8 @@ func (e *Entrance) Close() {
 	e.theirs.Close()
 	if e.leave != nil {
 		e.leave()
+	}
+	if e.ended != nil {
+		e.ended()
 	}
 }

@@ -25,6 +25,8 @@ type Policy struct {
 	// Those that don't exist are left out. Nothing below a writable folder is hidden.
 	Writable []string
 	Network  Network
+	// Ended is called when a child and all that it left have ended; nil for nobody.
+	Ended func()
 }
 
 // Network says which addresses caged processes may connect to.

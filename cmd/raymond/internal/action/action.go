@@ -41,7 +41,11 @@ func Run(e Env) error {
 	if end.isSkipped = errors.Is(err, errSkipped); isGreen(err) {
 		err = nil
 	}
-	return tell(s, p, end, errors.Join(err, checkAlone(e.Process.EndAll())))
+	err = errors.Join(err, checkAlone(e.Process.EndAll()))
+	for _, dir := range guarded(e) { // for the post parts of actions
+		reopen(dir)
+	}
+	return tell(s, p, end, err)
 }
 
 // perform does what the inputs ask for, one phase after the other.

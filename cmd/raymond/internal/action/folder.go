@@ -102,8 +102,8 @@ func clearAway(dirs folders, failed bool) error {
 	return err
 }
 
-// reopen makes a folder of ours, and what is in it, ours to read and write again: agents can't write there, but no
-// cage keeps them from changing modes. What can't be changed is found out when it is used.
+// reopen makes a folder of ours or of an action, and what is in it, ours to read and write again: agents can't write there,
+// but no cage keeps them from changing modes. What can't be changed is found out when it is used.
 func reopen(dir string) {
 	_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, _ error) error {
 		if d == nil {

@@ -109,6 +109,8 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 	if err := c.setFiles(wish, at); err != nil {
 		return err
 	}
+	p := &c.policy
+	p.Ended = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}), p.Writable)
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}

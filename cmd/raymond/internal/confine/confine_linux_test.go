@@ -359,6 +359,18 @@ func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	assert.ErrorContains(t, err, "out of the workspace", "a working directory")
 }
 
+// TestModesAreGivenBack: a caged process may change the modes of files and folders of its user, also around what it reaches.
+func TestModesAreGivenBack(t *testing.T) {
+	m := newMachine(t)
+	m.at.Guarded = []string{m.folder("actions")}
+	closed := []string{m.file("temp/_runner_file_commands/set_env", ""), m.path("temp/_runner_file_commands"), m.path("temp/raymond"), m.at.Temp, m.at.Dir, m.path("home"), m.path("actions"), m.path("bin"), m.root}
+	out := caged(t, m.cages(on), m.at.Dir, "chmod 4000 "+strings.Join(closed, " ")+" && echo done")
+	assert.Check(t, is.Equal(out, "done\n"), "the attack")
+	modes, err := exec.Command("stat", append(closed, "--format=%a")...).Output()
+	assert.NilError(t, err)
+	assert.Check(t, is.Equal(string(modes), strings.Repeat("755\n", len(closed))))
+}
+
 // TestWhatIsNotHeldIsTold: a folder that agents may write protects nothing in it.
 func TestWhatIsNotHeldIsTold(t *testing.T) {
 	m := newMachine(t)
