@@ -71,6 +71,20 @@ func TestOddResults(t *testing.T) {
 	}
 }
 
+// TestAnInputEndsTheTextBefore, except an input of a subagent, and the one that asks for the rest of a cut answer.
+func TestAnInputEndsTheTextBefore(t *testing.T) {
+	const cut, input = `{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}}`, `{"type":"user","message":{"content":"go on"}}`
+	ofSubagent := strings.NewReplacer(`{"type":"stream`, `{"parent_tool_use_id":"x","type":"stream`, `{"type":"user`, `{"parent_tool_use_id":"x","type":"user`)
+	for records, isFinal := range map[string]bool{
+		cut + "\n" + input: true, strings.Replace(cut, "max_tokens", "model_context_window_exceeded", 1) + "\n" + input: true,
+		strings.Replace(input, "go on", "Output token limit hit.", 1): true, ofSubagent.Replace(input): true, ofSubagent.Replace(cut) + "\n" + input: false,
+		cut + "\n" + strings.Replace(input, `"go on"`, `[{"type":"tool_result","tool_use_id":"x"}]`, 1): false,
+	} {
+		a, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, hello, records, hello, goodbye)
+		assert.Check(t, f == nil && a.Text == map[bool]string{true: "hello"}[isFinal]+"hello", "%s: got %q, %v", records, a.Text, f)
+	}
+}
+
 // TestSessionIsTheOneAskedFor holds that an answer from another conversation is
 // never taken for the one that was wanted, and ends the CLI at once.
 func TestSessionIsTheOneAskedFor(t *testing.T) {
