@@ -37,6 +37,7 @@ func TestWhatRepeatsItselfIsFatal(t *testing.T) {
 		status := 0
 		if f, _ := runner.FaultNamed(want); f.Class == runner.Fatal {
 			status = 429
+			assert.Check(t, is.Equal(runner.FaultOf(words, 400).Name, want), words)
 		}
 		assert.Check(t, is.Equal(runner.FaultOf(words, status).Name, want), words)
 	}
