@@ -115,6 +115,8 @@ var outlooks = []struct {
 		"With a `state-key` (`raymond keygen` makes one) they are stored encrypted. Another run with `resume-without-transcript: true` finds the checkout as it is."},
 	{"too large", lacking(checkpoint.TooLarge, "workspace"), "As it is, nobody can resume this run: its workspace could not be stored, because it is over 256 MiB. " +
 		"Have git ignore large files, or set `workspace: none` if no work has to be kept. With `resume-without-transcript: true` a later run continues without them."},
+	{"a partial clone", lacking(checkpoint.NoObjects, "workspace"), "As it is, nobody can resume this run: its workspace could not be stored, because the clone is partial, and origin did not give the " +
+		"objects that it lacks. Let `github-token` read the repository, or check out without `filter`. With `resume-without-transcript: true` a later run continues without them."},
 	{"too large, and without it", func(f *ask.Facts) {
 		lacking(checkpoint.TooLarge, "workspace")(f)
 		f.WithoutTranscript = true
