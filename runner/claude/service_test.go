@@ -26,8 +26,9 @@ func TestClassesOfErrors(t *testing.T) {
 		{"null", "unknown", "something else", runner.Transient},
 		{"409", "", "API Error: 409 conflict", runner.Transient},
 		{"400", "invalid_request", "API Error: 400 bad", runner.Fatal},
+		{"429", "rate_limit", "API Error: Extra usage is required for long context requests.", runner.Fatal},
 	} {
-		_, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start,
+		_, f := answerOf(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}}, start, `{"type":"rate_limit_event","rate_limit_info":{"status":"rejected"}}`,
 			fmt.Sprintf(`{"type":"assistant","error":%q,"message":{"model":"<synthetic>","content":[]}}`, c.kind),
 			fmt.Sprintf(`{"type":"result","subtype":"success","is_error":true,"api_error_status":%s,"result":%q,"total_cost_usd":0}`, c.status, c.text))
 		assert.Check(t, f != nil && f.Class == c.want, "status %s, %q, %q: got %v, want class %s", c.status, c.kind, c.text, f, c.want)

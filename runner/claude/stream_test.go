@@ -12,6 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
+	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -152,17 +153,18 @@ func TestInferenceProfiles(t *testing.T) {
 // TestAToolThatTheCageBreaksFailsTheAgent: where the CLI can't make what a tool needs in its own folder, the agent can't
 // work, and must not end well. A command that is refused something there is the agent's matter.
 func TestAToolThatTheCageBreaksFailsTheAgent(t *testing.T) {
+	b := &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=/own"}}}
+	assert.Check(t, is.DeepEqual(b.Needs().Write, []string{"/own/projects", "/own/session-env", "/own/tasks", "/own/plans"}))
 	for said, want := range map[string]string{
 		"EACCES: permission denied, mkdir '/own/session-env'":     "can't use its tools in the cage: EACCES: permission denied, mkdir '/own/session-env'; install it",
 		"Exit code 1\ntouch: '/own/settings': Permission denied":  "",
 		"EACCES: permission denied, open '/elsewhere/that/it/is'": "",
 	} {
-		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Cage: cage.Refuse(nil)}, func(runner.Progress) {})
-		s.Own, s.HowTo = "/own", Pin.HowTo()
+		s := b.turn(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Cage: cage.Refuse(nil)}, func(runner.Progress) {})
 		result := fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","is_error":true,"content":%q}]}}`, said)
-		s.Write([]byte(strings.Join([]string{start, result, hello, goodbye}, "\n")))
-		s.Flush()
-		_, f := s.answer(proc.Exit{})
+		s.Stream.Write([]byte(strings.Join([]string{start, result, hello, goodbye}, "\n")))
+		s.Stream.Flush()
+		_, f := s.Answer(proc.Exit{})
 		assert.Check(t, (f != nil) == (want != "") && (f == nil || f.Class == runner.Machine && strings.Contains(f.Message, want)), "%s: got %v, want %q", said, f, want)
 	}
 }
