@@ -186,6 +186,8 @@ func TestWhatIsNotPackedHasACause(t *testing.T) {
 		checkpoint.Unpacked:   errors.New("git status: index file corrupt"),
 	} {
 		assert.Check(t, is.Equal(causeOf(err), want), err)
+		m := checkpoint.Manifest{LeftOut: []checkpoint.LeftOut{{Held: true, Why: want}}}
+		assert.Check(t, !slices.Contains(m.Causes(), want), "%q has no text for people", want)
 	}
 }
 
