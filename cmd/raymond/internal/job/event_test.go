@@ -130,6 +130,8 @@ func TestEventsAreRead(t *testing.T) {
 		if d := cmp.Diff(test.want, got); d != "" || err != nil {
 			t.Errorf("%s %s: got the error %v, event (-want +got):\n%s", test.name, test.payload, err, d)
 		}
+		isOfHead := test.want.Head != "" && test.name != "pull_request_review"
+		assert.Check(t, err != nil || got.IsOfHead() == isOfHead, "%s %s: want %v", test.name, test.payload, isOfHead)
 	}
 }
 
