@@ -36,7 +36,7 @@ func TestTheCommentStartsNoRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	on := func(run int64, body string) *bareJob {
-		return s.commented(run).on("issue_comment", event(person("ann"), `"issue":{"number":7}`, fmt.Sprintf(`"comment":{"body":%q}`, body)))
+		return s.commented(run, "input-from", "comment.body").on("issue_comment", event(person("ann"), `"issue":{"number":7}`, fmt.Sprintf(`"comment":{"body":%q}`, body)))
 	}
 	question := "<!-- raymond-question " + strings.Repeat("0", 32) + " e30 -->\nWhich?"
 	for n, own := range []string{s.markerOf7() + "\n## Completed", question, "<!-- raymond-reply 0 1 -->\nToo late."} {

@@ -64,6 +64,7 @@ func TestErrorsNameInputs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts+"-- wf/NOTES.txt --\nx\n")
 	s.job(1, "workflow", "wf/NOTES.txt").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input workflow")
+	s.onIssue(3, "input-from", "issue.body").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input input-from", "has none of issue.body")
 	e := s.job(2, "max-attempts", "3").do(problem.ExitCodes[problem.ClassUsage])
 	e.WantSays(t, "error", "input max-attempts: needs done-when")
 	assert.Check(t, !strings.Contains(e.String(), "--"), "got %v, want no flag named", e)
