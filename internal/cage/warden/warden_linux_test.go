@@ -148,10 +148,6 @@ func TestOwnSocketsAreReached(t *testing.T) {
 	nothingLeft(t)
 	s := newSite(t)
 	assert.NilError(t, os.Symlink("own.sock", filepath.Join(s.inside, "link.sock")))
-	left, err := net.ListenUnix("unix", &net.UnixAddr{Name: filepath.Join(s.inside, "left.sock")})
-	assert.NilError(t, err)
-	left.SetUnlinkOnClose(false)
-	left.Close()
 	for args, want := range map[string]string{
 		"unix own.sock": "ok",
 		"unix " + filepath.Join(s.inside, "own.sock"): "ok",
@@ -160,7 +156,6 @@ func TestOwnSocketsAreReached(t *testing.T) {
 		"unix /proc/self/cwd/own.sock": "ok",
 		"unix none.sock":               "ENOENT",
 		"unix own.sock/x":              "ENOTDIR",
-		"unix left.sock":               "ECONNREFUSED",
 		"unix " + s.inside:             "ECONNREFUSED",
 		"thread own.sock":              "ok",
 	} {
