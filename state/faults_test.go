@@ -332,9 +332,7 @@ func TestFilesCutAnywhere(t *testing.T) {
 	path := filepath.Join(d.dir, "run-1.json")
 	for n := range len(d.snapshot) - 1 {
 		write(t, path, d.snapshot[:n])
-		if d.wantRefusedOrTrue(fmt.Sprint("snapshot cut at ", n)) > 0 {
-			t.Errorf("snapshot of %d bytes cut at %d: got it accepted", len(d.snapshot), n)
-		}
+		assert.Check(t, d.wantRefusedOrTrue(fmt.Sprint("snapshot cut at ", n)) == 0, "snapshot of %d bytes cut at %d: got it accepted", len(d.snapshot), n)
 	}
 	write(t, path, d.snapshot)
 	path = filepath.Join(d.dir, "run-1.journal")

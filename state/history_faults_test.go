@@ -80,9 +80,7 @@ func TestALongHistory(t *testing.T) {
 	const most = 150 << 10
 	r := record(t, 4, 350, most)
 	info, err := os.Stat(filepath.Join(r.dir, "run-1.journal"))
-	if err != nil || info.Size() < most/4 || info.Size() > 2*most {
-		t.Fatalf("size: got %v, %v", info.Size(), err)
-	}
+	assert.Assert(t, err == nil && info.Size() >= most/4 && info.Size() <= 2*most, "size: got %v, %v", info.Size(), err)
 	if steps := r.wantTruth(t, "cut"); steps[0] < 10 || len(steps) < 40 || r.runs[steps[len(steps)-1]+1] != nil {
 		t.Errorf("steps: got %d to %d", steps[0], steps[len(steps)-1])
 	}
