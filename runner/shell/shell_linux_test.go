@@ -47,9 +47,7 @@ func failure(t *testing.T, o runner.Order) (runner.Answer, *runner.Failure) {
 	answer, err := base.Run(context.Background(), o, silent)
 	var f *runner.Failure
 	assert.Assert(t, errors.As(err, &f), "%s: got %+v, %v, want a failure", o.Script.Path, answer, err)
-	if strings.ContainsAny(f.Message, "\n\r") {
-		t.Errorf("%s: more than a line: %q", o.Script.Path, f.Message)
-	}
+	assert.Check(t, !strings.ContainsAny(f.Message, "\n\r"), "%s: more than a line: %q", o.Script.Path, f.Message)
 	return answer, f
 }
 
@@ -59,9 +57,7 @@ func TestStdoutIsTheMessage(t *testing.T) {
 	o.Env = []string{"RAYMOND_STATE=A.sh"}
 	answer, err := base.Run(context.Background(), o, silent)
 	want := "in " + o.Dir + "\nbase|A.sh|" + o.Script.Path + "|<goto>B</goto>\xff"
-	if err != nil || answer.Text != want || answer.ExitCode != 0 {
-		t.Errorf("got  %+v, %v\nwant %q", answer, err, want)
-	}
+	assert.Check(t, err == nil && answer.Text == want && answer.ExitCode == 0, "got  %+v, %v\nwant %q", answer, err, want)
 }
 
 // TestPathHasNoFoldersThatAreHidden from a trusted script: those that agents can write, by any name.
@@ -93,9 +89,7 @@ func TestFailuresSayWhatHappened(t *testing.T) {
 		{"no-such-command", "exit code 127; stderr: "},
 	} {
 		_, f := failure(t, order(t, "A.sh", c.script))
-		if f.Class != runner.Fatal || !strings.HasPrefix(f.Message, c.want) {
-			t.Errorf("%s\ngot  %v %q\nwant %q", c.script, f.Class, f.Message, c.want)
-		}
+		assert.Check(t, f.Class == runner.Fatal && strings.HasPrefix(f.Message, c.want), "%s\ngot  %v %q\nwant %q", c.script, f.Class, f.Message, c.want)
 	}
 }
 
@@ -180,9 +174,7 @@ func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
 		cancel(&runner.Stopping{Reason: "deadline", Term: 100 * time.Millisecond, Kill: 100 * time.Millisecond})
 	})
 	var f *runner.Failure
-	if !errors.As(err, &f) || f.Class != runner.Stopped || !strings.HasPrefix(f.Message, "stopped: deadline") {
-		t.Errorf("got %v, want Stopped", err)
-	}
+	assert.Check(t, errors.As(err, &f) && f.Class == runner.Stopped && strings.HasPrefix(f.Message, "stopped: deadline"), "got %v, want Stopped", err)
 	pid, _ := strconv.Atoi(w.lines[0])
 	assert.Check(t, pid != 0, "process %d is still there", pid)
 	assert.Check(t, syscall.Kill(pid, 0) != nil, "process %d is still there", pid)
@@ -205,9 +197,7 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 			cancel()
 		}
 	})
-	if err != nil || answer.Text != "done\n" || len(answer.Notes) != 1 {
-		t.Errorf("got %+v, %v", answer, err)
-	}
+	assert.Check(t, err == nil && answer.Text == "done\n" && len(answer.Notes) == 1, "got %+v, %v", answer, err)
 }
 
 // TestOutputIsToldByTheLine: both streams, each in its order, whether or not the

@@ -66,9 +66,7 @@ func TestExitCodes(t *testing.T) {
 		"cat": 0, "read line": 1, "[[ -t 0 ]]": 1, "syntax (error": 2,
 	} {
 		r := one(t, command)
-		if r.RC != want || r.Cmd != command || r.RC == 0 && r.Tail != "" {
-			t.Errorf("%s: got %+v, want rc %d", command, r, want)
-		}
+		assert.Check(t, r.RC == want && r.Cmd == command && (r.RC != 0 || r.Tail == ""), "%s: got %+v, want rc %d", command, r, want)
 	}
 }
 
@@ -98,9 +96,7 @@ func TestTails(t *testing.T) {
 	} {
 		r := one(t, command)
 		if want.RC < 0 { // no tail of a command that passes
-			if r.RC != 0 || r.Tail != "" || r.Truncated {
-				t.Errorf("%s: got %+v, want no tail", command, r)
-			}
+			assert.Check(t, r.RC == 0 && r.Tail == "" && !r.Truncated, "%s: got %+v, want no tail", command, r)
 			continue
 		}
 		if r.RC == 0 || r.Tail != want.Tail || r.Truncated != want.Truncated || !utf8.ValidString(r.Tail) {
