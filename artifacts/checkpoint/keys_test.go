@@ -17,9 +17,7 @@ func TestKeyFiles(t *testing.T) {
 	_, lines := newKeys(t, 2)
 	text := "# created: today\r\n# public key: age1…\r\n\n  " + lines[0] + "  \r\n\n" + lines[1]
 	keys := parseKeys(t, text)
-	if !slices.Equal(keys.Values(), lines) {
-		t.Errorf("got %d values, want the 2 keys", len(keys.Values()))
-	}
+	assert.Check(t, slices.Equal(keys.Values(), lines), "got %d values, want the 2 keys", len(keys.Values()))
 	for _, tt := range []struct{ bad, want string }{
 		{"hunter2", "line 3 "}, {lines[1][:40], "line 3 "}, {strings.ToLower(lines[1]) + "x", "line 3 "}, {lines[1] + lines[0], "line 3 "},
 		{"AGE-SECRET-KEY-PQ-1" + lines[0][16:], "line 3 "}, {"age1qqqq", "line 3 "},
