@@ -42,9 +42,7 @@ func TestACheckpointFollowsTheNamedOne(t *testing.T) {
 		"none, and none was named ": {nil, "", slots.Named{}, "new"},
 	} {
 		got := slots.Decide(c.m, slots.Facts{Found: slots.Found{Digest: c.digest}, Mode: slots.Auto, Follows: c.follows})
-		if decision(got) != c.want || c.want == slots.ClassConflict && got.Hint == "" {
-			t.Errorf("%s: got %+v, want %s", name, got, c.want)
-		}
+		assert.Check(t, decision(got) == c.want && (c.want != slots.ClassConflict || got.Hint != ""), "%s: got %+v, want %s", name, got, c.want)
 	}
 }
 

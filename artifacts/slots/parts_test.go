@@ -140,8 +140,6 @@ func TestWhichPartsMayBeRunning(t *testing.T) {
 		q := slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: part, Deadline: c.deadline, Now: now}
 		q.Job.Attempt = 1
 		all, err := s.parts(q)
-		if err != nil || len(all) != 1 || all[0].Running != c.running {
-			t.Errorf("%s: got %+v, %v; want running %v", name, all, err, c.running)
-		}
+		assert.Check(t, err == nil && len(all) == 1 && all[0].Running == c.running, "%s: got %+v, %v; want running %v", name, all, err, c.running)
 	}
 }

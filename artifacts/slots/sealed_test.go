@@ -40,9 +40,7 @@ func TestASealMakesABranchOurs(t *testing.T) {
 	}
 	q.Origin.Sealed = true
 	found, err := s.find(q)
-	if err != nil || found.Manifest == nil || found.RunID != 1 {
-		t.Fatalf("with one: got %+v, %v; want that of run 1", found, err)
-	}
+	assert.Assert(t, err == nil && found.Manifest != nil && found.RunID == 1, "with one: got %+v, %v; want that of run 1", found, err)
 	if !slices.ContainsFunc(found.Notices, func(n string) bool { return strings.Contains(n, "workflow run 2") && strings.Contains(n, "state-key") }) {
 		t.Errorf("notices: got %q, want one that run 2 is not sealed with our key", found.Notices)
 	}
