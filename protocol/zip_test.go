@@ -100,9 +100,7 @@ func TestZipFilesAreReadOnlyAndWhole(t *testing.T) {
 	assert.Assert(t, is.Nil(problems))
 	text, err := fs.ReadFile(fsys, "START.sh")
 	info, _ := fs.Stat(fsys, "START.sh")
-	if err != nil || string(text) != "echo\n" || info.Mode() != 0o555 {
-		t.Errorf("got %q with %v (%v), want it as it was, with mode 0555", text, info, err)
-	}
+	assert.Check(t, err == nil && string(text) == "echo\n" && info.Mode() == 0o555, "got %q with %v (%v), want it as it was, with mode 0555", text, info, err)
 	_, problems = openBytes(bytes.Replace(data, []byte("echo"), []byte("exit"), 1))
 	assert.Check(t, is.Len(problems, 1), "a file with another checksum")
 }
