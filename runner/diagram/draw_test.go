@@ -73,9 +73,7 @@ func goldenFile(t *testing.T, path, input, got string) {
 		assert.NilError(t, os.WriteFile(path, []byte(got), 0o644))
 	}
 	want, err := os.ReadFile(path)
-	if err != nil || got != string(want) {
-		t.Errorf("%s\ninput:\n%s\ngot:\n%s\nwant (%v):\n%s", path, input, got, err, want)
-	}
+	assert.Check(t, err == nil && got == string(want), "%s\ninput:\n%s\ngot:\n%s\nwant (%v):\n%s", path, input, got, err, want)
 }
 
 // oddNames are names of states that could break a diagram.

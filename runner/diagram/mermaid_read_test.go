@@ -50,9 +50,7 @@ func readByMermaid(t *testing.T, texts ...string) []chart {
 	var stderr bytes.Buffer
 	cmd.Stderr = &stderr
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatalf("run Mermaid: %v\n%s", err, stderr.Bytes())
-	}
+	assert.NilError(t, err, "run Mermaid: %s", stderr.Bytes())
 	var charts []chart
 	if err := json.Unmarshal(out, &charts); err != nil || len(charts) != len(texts) {
 		t.Fatalf("answer of Mermaid: got %q (%v), want %d charts", out, err, len(texts))

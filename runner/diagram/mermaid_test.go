@@ -67,9 +67,7 @@ func checkParts(t *testing.T, name, text string, c chart) {
 		t.Errorf("%s\ninput:\n%s\ngot: %d nodes, %d edges\nwant: %d, %d", name, text, len(c.Nodes), len(c.Edges), nodes, edges)
 	}
 	for _, n := range c.Nodes {
-		if len(n.Classes) == 0 || !n.Plain {
-			t.Errorf("%s\ninput:\n%s\ngot: node %+v\nwant: a class for it, plain text in it", name, text, n)
-		}
+		assert.Check(t, len(n.Classes) != 0 && n.Plain, "%s\ninput:\n%s\ngot: node %+v\nwant: a class for it, plain text in it", name, text, n)
 	}
 	for _, e := range c.Edges {
 		assert.Check(t, e.Plain, "%s\ninput:\n%s\ngot: edge %+v\nwant: plain text", name, text, e)
