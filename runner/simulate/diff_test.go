@@ -21,15 +21,6 @@ func TestPublishedSchema(t *testing.T) {
 	golden.Assert(t, string(data), "../../../docs/schema/replies.schema.json")
 }
 
-// pathDiff compares the path of a run with an expected one.
-func pathDiff(want, got []string) []string {
-	m := &report.Model{Ending: &state.RunFinished{Status: state.Completed}}
-	for _, st := range got {
-		m.Executions = append(m.Executions, &report.Exec{Agent: "main", State: st})
-	}
-	return (&simulate.Expect{Path: simulate.Path{"main": want}}).Diff(m)
-}
-
 // TestDifferencesOfPaths shows what differs, and how much is the same.
 func TestDifferencesOfPaths(t *testing.T) {
 	for _, c := range []struct{ want, got, diff string }{
@@ -40,7 +31,11 @@ func TestDifferencesOfPaths(t *testing.T) {
 		{"A B", "B A", "- A,- B,+ B,+ A"},
 		{"A A B", "A A A B", "  (the same: 2 before, 1 after),+ A"},
 	} {
-		got := pathDiff(strings.Fields(c.want), strings.Fields(c.got))
+		m := &report.Model{Ending: &state.RunFinished{Status: state.Completed}}
+		for _, st := range strings.Fields(c.got) {
+			m.Executions = append(m.Executions, &report.Exec{Agent: "main", State: st})
+		}
+		got := (&simulate.Expect{Path: simulate.Path{"main": strings.Fields(c.want)}}).Diff(m)
 		if len(got) > 0 {
 			got = got[1:]
 		}
