@@ -81,16 +81,13 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 			var masked []string
 			r := runtimeOf(t, s, func(o *artifacts.Options) { o.Mask = func(secret string) { masked = append(masked, secret) } })
 			want := bytes.Repeat([]byte("raymond!"), size/8+1)[:size]
-			if _, err := upload(t, r, "one", want); err != nil {
-				t.Fatalf("%s, %d bytes: Upload: %v", name, size, err)
-			}
+			_, err := upload(t, r, "one", want)
+			assert.NilError(t, err, "%s, %d bytes: Upload", name, size)
 			list, err := r.List(t.Context(), "one")
 			assert.NilError(t, err)
 			assert.Assert(t, is.Len(list, 1), "%s: List = %v, %v", name, list, err)
 			got, err := download(t, func(f *os.File) (int64, error) { return r.Download(t.Context(), list[0], 1<<30, f) })
-			if err != nil || !bytes.Equal(got, want) {
-				t.Fatalf("%s, %d bytes: came back as %d bytes, %v", name, size, len(got), err)
-			}
+			assert.Assert(t, err == nil && bytes.Equal(got, want), "%s, %d bytes: came back as %d bytes, %v", name, size, len(got), err)
 			for _, secret := range []string{"a+b=", "c+d="} {
 				assert.Check(t, is.Contains(masked, secret), "%s: masked %q", name, masked)
 				assert.Check(t, is.Contains(masked, url.QueryEscape(secret)), "%s: masked %q", name, masked)
@@ -135,9 +132,7 @@ func TestLastingFaultsAreTold(t *testing.T) {
 			t.Errorf("%+v: %v, want status %d after %d attempts", tt.fault, err, tt.fault.Status, tt.attempts)
 			continue
 		}
-		if tt.want != nil && !errors.Is(err, tt.want) {
-			t.Errorf("%+v: %v, want %v", tt.fault, err, tt.want)
-		}
+		assert.Check(t, tt.want == nil || errors.Is(err, tt.want), "%+v: %v, want %v", tt.fault, err, tt.want)
 		if tt.fault.Status == 404 { // an old server without such a service
 			assert.Check(t, strings.Contains(err.Error(), "no handler for this; ") && strings.Contains(err.Error(), "store: local"), err)
 		}
@@ -190,12 +185,8 @@ func TestOtherRunsAreRead(t *testing.T) {
 	evil := s.Put(artifactstest.Stored{Run: 2, Name: "one", Content: []byte("evil")})
 	a := archiveOf(t, s)
 	list, err := listed(t, a, "one")
-	if err != nil || len(list) != 2 || list[0].ID != evil || list[1].ID != old {
-		t.Fatalf("Find = %+v, %v; want %d, then %d", list, err, evil, old)
-	}
-	if list[0].HeadRepository != 666 || list[1].HeadRepository != artifactstest.Repository || list[1].RunID != 1 {
-		t.Errorf("origins: %+v", list)
-	}
+	assert.Assert(t, err == nil && len(list) == 2 && list[0].ID == evil && list[1].ID == old, "Find = %+v, %v; want %d, then %d", list, err, evil, old)
+	assert.Check(t, list[0].HeadRepository == 666 && list[1].HeadRepository == artifactstest.Repository && list[1].RunID == 1, "origins: %+v", list)
 	run, err := a.Run(t.Context(), 1)
 	if err != nil || run.Path != "x.yml" || run.HeadBranch != "main" || run.Event != "schedule" || run.Status != "completed" {
 		t.Errorf("Run(1) = %+v, %v", run, err)

@@ -49,9 +49,7 @@ func TestListsComeNewestFirst(t *testing.T) {
 			assert.Check(t, err, "%d artifacts, gitea %t: %d listed, %v", total, gitea, len(list), err)
 			assert.Check(t, is.Len(list, total), "%d artifacts, gitea %t: %d listed, %v", total, gitea, len(list), err)
 			for i := range list {
-				if list[i].ID != newest-2*int64(i) {
-					t.Fatalf("%d artifacts, gitea %t: id %d in place %d", total, gitea, list[i].ID, i)
-				}
+				assert.Assert(t, is.Equal(list[i].ID, newest-2*int64(i)), "%d artifacts, gitea %t: place %d", total, gitea, i)
 			}
 		}
 	}

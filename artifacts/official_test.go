@@ -130,7 +130,5 @@ func checkFiles(t *testing.T, what string, tree fs.FS, want map[string]string) {
 		got[name] = string(data)
 		return err
 	})
-	if err != nil || !maps.Equal(got, want) {
-		t.Errorf("%s: got %d files (%v), want %d with the right bytes", what, len(got), err, len(want))
-	}
+	assert.Check(t, err == nil && maps.Equal(got, want), "%s: got %d files (%v), want %d with the right bytes", what, len(got), err, len(want))
 }
