@@ -76,9 +76,8 @@ func unpack(t *testing.T, w made) (checkpoint.Manifest, string) {
 	f, err := os.Create(filepath.Join(t.TempDir(), "c.zip"))
 	assert.NilError(t, err)
 	defer f.Close()
-	if _, err := io.Copy(f, io.NewSectionReader(w.archive, 0, w.Size)); err != nil {
-		t.Fatal(err)
-	}
+	_, err = io.Copy(f, io.NewSectionReader(w.archive, 0, w.Size))
+	assert.NilError(t, err)
 	dir := t.TempDir()
 	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: w.Size, Dir: dir})
 	assert.NilError(t, err)
@@ -246,9 +245,7 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 	shot, err := Take(run, dir, nil, nil)
 	assert.NilError(t, err)
 	write(t, log, "one\ntwo\n")
-	if shot.events.Size != 4 || shot.Last {
-		t.Errorf("got %d bytes of events, last %v; want 4, and not the last", shot.events.Size, shot.Last)
-	}
+	assert.Check(t, shot.events.Size == 4 && !shot.Last, "got %d bytes of events, last %v; want 4, and not the last", shot.events.Size, shot.Last)
 	assert.Check(t, is.DeepEqual(shot.dirs, []string{"/run", "/a", "/b"}), "directories")
 }
 

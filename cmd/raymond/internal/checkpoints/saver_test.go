@@ -109,13 +109,9 @@ func TestSavingNeverDelaysTheOwner(t *testing.T) {
 			s := d.saver(time.Minute)
 			begun := drive(t, s, 200, 7*time.Second)
 			event, err := s.Final(t.Context(), image(999))
-			if err != nil || event.SeqStored != 999 || event.Error != "" {
-				t.Errorf("%v: Final = %+v, %v", takes, event, err)
-			}
+			assert.Check(t, err == nil && event.SeqStored == 999 && event.Error == "", "%v: Final = %+v, %v", takes, event, err)
 			assert.Check(t, is.Equal(d.most, 1), "%v: saves at once", takes)
-			if !slices.Equal(d.images, append(begun, 999)) && takes < time.Minute {
-				t.Errorf("%v: saved %v, began %v", takes, d.images, begun)
-			}
+			assert.Check(t, slices.Equal(d.images, append(begun, 999)) || takes >= time.Minute, "%v: saved %v, began %v", takes, d.images, begun)
 			for i := 1; i < len(begun); i++ {
 				apart := d.at[i].Sub(d.at[i-1])
 				if longest := max(time.Minute, takes) + 7*time.Second; apart < time.Minute || apart > longest {
@@ -162,9 +158,7 @@ func TestAConflictEndsTheSaving(t *testing.T) {
 		if !errors.Is(s.err, conflict) || !errors.Is(err, conflict) || event.Error == "" {
 			t.Errorf("Err = %v, Final = %+v, %v; want the conflict", s.err, event, err)
 		}
-		if !slices.Equal(d.images, []int{1}) || len(told(s)) != 1 {
-			t.Errorf("tried %v, want the first only", d.images)
-		}
+		assert.Check(t, slices.Equal(d.images, []int{1}) && len(told(s)) == 1, "tried %v, want the first only", d.images)
 	})
 }
 
@@ -224,8 +218,6 @@ func TestStopLeavesNothingBehind(t *testing.T) {
 		synctest.Wait()
 		began := time.Now()
 		s.Stop()
-		if time.Since(began) > 0 || d.now != 0 {
-			t.Errorf("Stop took %v, %d saves go on", time.Since(began), d.now)
-		}
+		assert.Check(t, time.Since(began) <= 0 && d.now == 0, "Stop took %v, %d saves go on", time.Since(began), d.now)
 	})
 }

@@ -14,9 +14,7 @@ import (
 // TestWhatIsCutOffIsNoForgery: the last line of the seals, at every byte.
 func TestWhatIsCutOffIsNoForgery(t *testing.T) {
 	dir, s := sealedFolder(t)
-	if err := s.Replace(filepath.Join(dir, "note"), []byte("3")); err != nil { // and then nobody could write it
-		t.Fatal(err)
-	}
+	assert.NilError(t, s.Replace(filepath.Join(dir, "note"), []byte("3"))) // and then nobody could write it
 	path := filepath.Join(dir, "seals")
 	data, err := os.ReadFile(path)
 	assert.NilError(t, err)

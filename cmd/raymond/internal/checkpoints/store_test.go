@@ -84,9 +84,7 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 				assert.Check(t, errors.As(err, &conflict), "got %+v, %v; want a conflict", got, err)
 				return
 			}
-			if err != nil || got.SeqStored != 1 || got.Store == "" {
-				t.Fatalf("got %+v, %v; want step 1", got, err)
-			}
+			assert.Assert(t, err == nil && got.SeqStored == 1 && got.Store != "", "got %+v, %v; want step 1", got, err)
 			noted, err := ReadChain(o.Dir)
 			if err != nil || noted.Generation != c.want || noted.Name != got.Store || noted.Stored != 1 || len(noted.Existing) != 2 {
 				t.Errorf("noted: got %+v, %v; want generation %d as %s", noted, err, c.want, got.Store)
@@ -139,9 +137,7 @@ func TestOnAFullDiskTheEndIsStoredFromMemory(t *testing.T) {
 	}
 	shot.Last = true
 	got, err := s.Save(t.Context(), shot)
-	if err != nil || got.SeqStored != 1 || s.Chain().Generation != 1 {
-		t.Fatalf("at the end: got %+v, %v, want it stored", got, err)
-	}
+	assert.Assert(t, err == nil && got.SeqStored == 1 && s.Chain().Generation == 1, "at the end: got %+v, %v, want it stored", got, err)
 	stored := server.All()[0].Content
 	m, names := read(t, made{archive: bytes.NewReader(stored), Written: checkpoint.Written{Size: int64(len(stored))}, remove: func() {}})
 	want := []checkpoint.LeftOut{{What: "workspace", Held: true, Why: checkpoint.Unpacked}}
