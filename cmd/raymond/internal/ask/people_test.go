@@ -150,9 +150,7 @@ func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
 		for !p.IsSettled() {
 			<-p.Updates()
 		}
-		if f.posted() != 0 || p.NeedsCheckpoint() {
-			t.Errorf("when nothing can be stored: got %d questions, want none", f.posted())
-		}
+		assert.Check(t, f.posted() == 0 && !p.NeedsCheckpoint(), "when nothing can be stored: got %d questions, want none", f.posted())
 		if err := p.Finish(t.Context(), true); err != nil || f.posted() != 1 {
 			t.Errorf("when the end is stored: got %d questions, %v; want one", f.posted(), err)
 		}
