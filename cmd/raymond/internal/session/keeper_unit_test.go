@@ -30,9 +30,7 @@ func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
 	for _, e := range next.Events {
 		assert.NilError(t, log.Report(e))
 	}
-	if err := log.Close(); err != nil { // what can't be brought to the disk any more
-		t.Fatal(err)
-	}
+	assert.NilError(t, log.Close()) // what can't be brought to the disk any more
 	assert.Check(t, k.Fold(next, nil) != nil, "snapshot whose events are not on the disk: got no error, want one")
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Progress.Seq != run.Progress.Seq {
 		t.Errorf("run after that: got %+v (%v), want the one of step %d", now, err, run.Progress.Seq)
