@@ -214,9 +214,7 @@ func annotated(t *testing.T, workspace string, a report.Annotation) report.Annot
 	c.Annotate(a)
 	h := sitetest.Runner{}
 	h.Read(b.String())
-	if len(h.Ran) != 1 {
-		t.Fatalf("%+v: got commands %q, want one; output:\n%s", a, commandNames(h.Ran), b.String())
-	}
+	assert.Assert(t, is.Len(h.Ran, 1), "%+v: got commands %q, output:\n%s", a, commandNames(h.Ran), b.String())
 	r := h.Ran[0]
 	got := report.Annotation{Level: r.Name, File: r.Properties["file"], Title: r.Properties["title"], Text: r.Data}
 	got.Line, _ = strconv.Atoi(r.Properties["line"])

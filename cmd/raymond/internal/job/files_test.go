@@ -158,9 +158,7 @@ func TestOwnWritesAreNoChanges(t *testing.T) {
 	s.wantChanged(f)
 	s.wantContent(summaryFile, "of others\ntwo é \uFFFD")
 	info, err := os.Stat(s.path(summaryFile))
-	if err != nil || info.Mode().Perm() != 0o600 {
-		t.Errorf("got the mode %v, %v, want 0600 as before", info.Mode(), err)
-	}
+	assert.Check(t, err == nil && info.Mode().Perm() == 0o600, "got the mode %v, %v, want 0600 as before", info.Mode(), err)
 	s.wantNothingElse()
 }
 

@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"gotest.tools/v3/assert"
 	is "gotest.tools/v3/assert/cmp"
 )
@@ -45,18 +45,8 @@ func standard() Settings {
 
 func TestSettingsHaveDefaults(t *testing.T) {
 	got, faults := ReadSettings(with())
-	if d := cmp.Diff(standard(), got, cmp.Transformer("empty", nilIfEmpty)); d != "" || faults != nil {
-		t.Errorf("got faults %v, want none; settings (-want +got):\n%s", faults, d)
-	}
-}
-
-// nilIfEmpty makes lists without entries alike.
-func nilIfEmpty(list []string) map[string]bool {
-	set := map[string]bool{}
-	for _, s := range list {
-		set[s] = true
-	}
-	return set
+	assert.Check(t, is.Len(faults, 0))
+	assert.Check(t, is.DeepEqual(got, standard(), cmpopts.EquateEmpty()))
 }
 
 func TestSettingsAreRead(t *testing.T) {
@@ -82,9 +72,8 @@ func TestSettingsAreRead(t *testing.T) {
 		Versions: map[string]string{"claude": "2.1.200"}, ModelKeys: map[string]string{"anthropic-api-key": "sk-1", "claude-code-oauth-token": "oat", "openai-api-key": "sk-2", "gemini-api-key": "AIza"}, GitHubToken: "ghs_1",
 	}
 	got, faults := ReadSettings(getenv)
-	if d := cmp.Diff(want, got); d != "" || len(faults) != 0 {
-		t.Errorf("got faults %v, want none; settings (-want +got):\n%s", faults, d)
-	}
+	assert.Check(t, is.Len(faults, 0))
+	assert.Check(t, is.DeepEqual(got, want))
 }
 
 // said is a problem in one line.
@@ -153,9 +142,7 @@ func TestSecretsAreInNoFault(t *testing.T) {
 		}
 		_, faults := ReadSettings(with(in.Name, "hunter2 \x01 hunter2", "mode", "x"))
 		for _, f := range faults {
-			if strings.Contains(said(f), "hunter2") {
-				t.Errorf("%s: got the fault %q, want it without the value", in.Name, said(f))
-			}
+			assert.Check(t, !strings.Contains(said(f), "hunter2"), "%s: got the fault %q, want it without the value", in.Name, said(f))
 		}
 	}
 }
