@@ -46,9 +46,7 @@ func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
 			bound++
 		}
 	}
-	if err != nil || bound != 1 {
-		t.Errorf("threads of this process that are bound: got %d of %d, %v, want 1", bound, len(threads), err)
-	}
+	assert.Check(t, err == nil && bound == 1, "threads of this process that are bound: got %d of %d, %v, want 1", bound, len(threads), err)
 }
 
 // canary is what must not be read.

@@ -47,12 +47,8 @@ func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 	s := part("flood", "30 stdout")
 	s.Stdout = lines
 	bytes := allocated(func() { run(t, s); lines.Flush() })
-	if !slices.Equal(got, []int{size}) || !cut || bytes > 8*size {
-		t.Errorf("lines of %v bytes, truncated: %v; %d bytes allocated", got, cut, bytes)
-	}
-	if cap(lines.buf) > keptBuffer {
-		t.Errorf("a buffer of %d bytes is kept", cap(lines.buf))
-	}
+	assert.Check(t, slices.Equal(got, []int{size}) && cut && bytes <= 8*size, "lines of %v bytes, truncated: %v; %d bytes allocated", got, cut, bytes)
+	assert.Check(t, cap(lines.buf) <= keptBuffer, "a buffer of %d bytes is kept", cap(lines.buf))
 }
 
 // playCrowded fills the process table, keeps threads busy, and prints why it can't start a child.

@@ -288,9 +288,7 @@ func TestInterruptOfTheGroupReachesEverybodyInIt(t *testing.T) {
 		r.stop(nil)
 		// The parent dies of SIGINT; only an interrupted grandchild does so unswept.
 		e := r.wait(t)
-		if e.Signal != "SIGINT" || !group && e.Swept != 1 {
-			t.Errorf("group %v: got %+v", group, e)
-		}
+		assert.Check(t, e.Signal == "SIGINT" && (group || e.Swept == 1), "group %v: got %+v", group, e)
 		wantGone(t, grandchild)
 	}
 }

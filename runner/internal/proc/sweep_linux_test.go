@@ -36,9 +36,7 @@ func TestNothingOutlivesRun(t *testing.T) {
 		s.Stdout = a
 		e := run(t, s)
 		pid := a.next(t)
-		if e.Ended != ByItself || e.Code != 0 || e.Swept == 0 || e.Left != 0 {
-			t.Errorf("%s\ngot %+v", args, e)
-		}
+		assert.Check(t, e.Ended == ByItself && e.Code == 0 && e.Swept != 0 && e.Left == 0, "%s\ngot %+v", args, e)
 		wantGone(t, pid)
 		wantNoStrays(t, args)
 	}
