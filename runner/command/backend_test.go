@@ -124,9 +124,7 @@ func TestAStopEndsEverything(t *testing.T) {
 			stop(&runner.Stopping{Reason: "cancelled"})
 		}
 	}))
-	if f == nil || f.Class != runner.Stopped || a.CLIID != "s" {
-		t.Errorf("got %v with session %q, want it stopped, with its session", f, a.CLIID)
-	}
+	assert.Check(t, f != nil && f.Class == runner.Stopped && a.CLIID == "s", "got %v with session %q, want it stopped, with its session", f, a.CLIID)
 }
 
 // small is a place with the small agent, whose model says all the prompts of the conversation.

@@ -121,7 +121,5 @@ func TestASpentBudgetIsNoErrorOfTheProgram(t *testing.T) {
 	p, keys := proxied(t, `grep -q 'budget of the run is used up' answer && echo '{"type":"error","class":"invalid","message":"400"}'`)
 	p.backend.Proxy.Allow(0, nil)
 	a, f := p.run(fresh("x"))
-	if f == nil || f.Class != runner.OverBudget || len(keys()) > 0 {
-		t.Errorf("got %v, %q, want the run's budget used up, and nothing forwarded", f, a.Text)
-	}
+	assert.Check(t, f != nil && f.Class == runner.OverBudget && len(keys()) == 0, "got %v, %q, want the run's budget used up, and nothing forwarded", f, a.Text)
 }
