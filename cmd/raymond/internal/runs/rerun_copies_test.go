@@ -69,9 +69,7 @@ func TestConversationsThatCantBeCopiedBeginAnew(t *testing.T) {
 	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
 		c, r := &copyist{wrong: map[string]error{"caller": why}}, talking()
 		notes, err := prepare(c, r)
-		if err != nil || len(notes) != 1 || !strings.Contains(notes[0], "caller") {
-			t.Errorf("%v: got the notes %q (%v), want one", why, notes, err)
-		}
+		assert.Check(t, err == nil && len(notes) == 1 && strings.Contains(notes[0], "caller"), "%v: got the notes %q (%v), want one", why, notes, err)
 		a := r.Agents[0]
 		if a.Session != nil || a.Branch || a.Stack[0].Session != nil || a.Stack[1].Session.ID == "other" {
 			t.Errorf("%v: got the agent %+v, want a copy of the other conversation alone", why, a)
