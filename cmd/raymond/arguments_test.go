@@ -108,14 +108,10 @@ func TestBadArgumentsAreUsageErrors(t *testing.T) {
 			about := false
 			for line := range strings.Lines(stderr.String()) {
 				where, isUsage := strings.CutPrefix(line, "raymond: usage: ")
-				if !isUsage || len(line) > 400 {
-					t.Errorf("%s %s: got the line %q, want a short one of class usage", command, l.line, line)
-				}
+				assert.Check(t, isUsage && len(line) <= 400, "%s %s: got the line %q, want a short one of class usage", command, l.line, line)
 				about = about || strings.HasPrefix(where, l.names+": ")
 			}
-			if !about {
-				t.Errorf("%s %s: got %q, want an error about %s", command, l.line, &stderr, l.names)
-			}
+			assert.Check(t, about, "%s %s: got %q, want an error about %s", command, l.line, &stderr, l.names)
 		}
 	}
 	_, err := os.Stat("started")
