@@ -44,9 +44,7 @@ func TestExamplesSimulate(t *testing.T) {
 	for _, file := range glob(t, "examples/*/replies*.yaml") {
 		first, _, _ := strings.Cut(readText(t, file), "\n")
 		command, ok := strings.CutPrefix(first, "# raymond simulate "+filepath.Dir(file))
-		if !ok || !strings.Contains(command, "--replies "+file) {
-			t.Fatalf("%s: got the first line %q, want the command that simulates it", file, first)
-		}
+		assert.Assert(t, ok && strings.Contains(command, "--replies "+file), "%s: got the first line %q, want the command that simulates it", file, first)
 		out, err := f.shell(strings.TrimPrefix(first, "# "))
 		assert.Check(t, err, first)
 		assert.Check(t, !strings.Contains(out, "warning"), "%s: got %v and\n%s\nwant no error and no warning", first, err, out)

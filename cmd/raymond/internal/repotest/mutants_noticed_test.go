@@ -29,9 +29,7 @@ func TestEachMutantIsNoticed(t *testing.T) {
 				assert.NilError(t, os.WriteFile(name, data, 0o600))
 			}
 			out, err := exec.Command("go", "test", "-vet=off", "-count=1", "-failfast", "-timeout=3m", "-overlay="+overlay, "./"+m.pkg).CombinedOutput()
-			if err == nil || strings.Contains(string(out), "[build failed]") {
-				t.Errorf("got %v, want a test that fails\n%s", err, out)
-			}
+			assert.Check(t, err != nil && !strings.Contains(string(out), "[build failed]"), "got %v, want a test that fails\n%s", err, out)
 		})
 	}
 }

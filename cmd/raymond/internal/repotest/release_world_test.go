@@ -4,7 +4,6 @@ package repotest
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -55,9 +54,7 @@ func printed(t *testing.T, dir string, env []string, name string, args ...string
 	var errs bytes.Buffer
 	cmd.Stderr = &errs
 	out, err := cmd.Output()
-	if err != nil {
-		t.Fatal(fmt.Errorf("%s: %w\n%s", cmd, err, &errs))
-	}
+	assert.NilError(t, err, "%s\n%s", cmd, &errs)
 	return strings.TrimSpace(string(out))
 }
 

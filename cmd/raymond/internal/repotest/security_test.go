@@ -56,9 +56,7 @@ func TestEachAttackIsATest(t *testing.T) {
 			}
 			tests++
 			in := func(p string) bool { return pkg == "" || p == pkg || strings.HasSuffix(p, "/"+pkg) }
-			if !slices.ContainsFunc(there[m[2]], in) {
-				t.Errorf("%s: got no test %s in package %q, but in %q", securityPage, m[2], pkg, there[m[2]])
-			}
+			assert.Check(t, slices.ContainsFunc(there[m[2]], in), "%s: got no test %s in package %q, but in %q", securityPage, m[2], pkg, there[m[2]])
 		}
 		assert.Check(t, tests != 0, "%s: got no test in the row\n%s", securityPage, line)
 	}
