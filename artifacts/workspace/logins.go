@@ -25,22 +25,7 @@ var (
 // FindLogin returns a file below some folders that contains a login, with an error that says what it is; "" for a search that
 // failed. Git reads the settings of every repository, from its standard input, and of every file that they include.
 func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(name string) bool) (file string, err error) {
-	var found []string
-	for _, folder := range folders {
-		err = errors.Join(err, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
-			dir, name := filepath.Split(path)
-			isSettings := name == "config" || name == "config.worktree"
-			if err != nil || d.IsDir() || !isSettings && !isLoginFile(name) {
-				return context.Cause(ctx)
-			}
-			data, _, _ := files.Read(resolved(path), maxConfig) // what this user can't read, agents can't read either
-			isRepository := isGitDir(dir) || strings.Contains(filepath.ToSlash(dir), "/.git/")
-			if isSettings && isRepository && settingsText().Match(data) || !isSettings && loginText().Match(data) {
-				found = append(found, path)
-			}
-			return nil
-		}))
-	}
+	found, err := suspects(ctx, folders, isLoginFile)
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
@@ -60,9 +45,7 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		for _, s := range list {
 			section, _, _ := strings.Cut(s.key, ".")
 			name := s.key[strings.LastIndexByte(s.key, '.')+1:]
-			// A helper gives a login to every program that asks. In a file of that name actions/checkout keeps its token.
-			isNamed := name == "extraheader" || section == "credential" && name == "helper" || name == "path" && strings.Contains(s.value, "git-credentials-")
-			if isNamed && s.value != "" || loginText().MatchString(strings.ReplaceAll(s.key+"\n"+s.value, "://git@", "://")) {
+			if s.containsLogin(section, name) {
 				return found[i], fmt.Errorf("the checkout keeps a login there, in the setting %s.*.%s", section, name)
 			}
 			path := under(filepath.Dir(found[i]), s.value)
@@ -72,4 +55,31 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		}
 	}
 	return "", nil
+}
+
+// containsLogin reports whether a setting of git, whose section and name are given, contains a login. A helper gives a login to
+// every program that asks. In a file named git-credentials-… actions/checkout keeps its token.
+func (s setting) containsLogin(section, name string) bool {
+	isNamed := name == "extraheader" || section == "credential" && name == "helper" || name == "path" && strings.Contains(s.value, "git-credentials-")
+	return isNamed && s.value != "" || loginText().MatchString(strings.ReplaceAll(s.key+"\n"+s.value, "://git@", "://"))
+}
+
+// suspects returns the files below some folders whose text may contain a login.
+func suspects(ctx context.Context, folders []string, isLoginFile func(name string) bool) (found []string, err error) {
+	for _, folder := range folders {
+		err = errors.Join(err, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
+			dir, name := filepath.Split(path)
+			isSettings := name == "config" || name == "config.worktree"
+			if err != nil || d.IsDir() || !isSettings && !isLoginFile(name) {
+				return context.Cause(ctx)
+			}
+			data, _, _ := files.Read(resolved(path), maxConfig) // what this user can't read, agents can't read either
+			isRepository := isGitDir(dir) || strings.Contains(filepath.ToSlash(dir), "/.git/")
+			if isSettings && isRepository && settingsText().Match(data) || !isSettings && loginText().Match(data) {
+				found = append(found, path)
+			}
+			return nil
+		}))
+	}
+	return found, err
 }

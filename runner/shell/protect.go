@@ -103,8 +103,10 @@ func putOneBack(root *os.Root, c runner.Order, name string) error {
 	was, isThere := c.Protected[name]
 	target, isLink := strings.CutPrefix(was, "link ")
 	in, info, err := files.Open(filepath.Join(c.Copies, copyOf(name)))
-	defer in.Close() // also of none
-	if isThere && !isLink && err != nil {
+	switch {
+	case err == nil:
+		defer in.Close()
+	case isThere && !isLink:
 		return err
 	}
 	if !isThere {

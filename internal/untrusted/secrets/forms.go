@@ -31,14 +31,10 @@ func addForms(known map[string]bool, text string) {
 	if len(text) < Shortest {
 		return
 	}
-	for _, form := range append(escaped(text), text) {
+	encodings := append(hexed(text), encoded(text)...)
+	for i, form := range append(encodings, append(escaped(text), text)...) {
 		if len(form) >= Shortest {
-			known[form] = known[form]
-		}
-	}
-	for _, form := range append(hexed(text), encoded(text)...) {
-		if len(form) >= Shortest {
-			known[form] = true
+			known[form] = known[form] || i < len(encodings)
 		}
 	}
 }
