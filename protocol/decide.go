@@ -139,7 +139,10 @@ func (w *Workflow) transition(s *State, t Written, d *Decision) []Problem {
 	}
 	m, states := matcher{catalog: w.catalog}, map[string]string{} // by the part that names them
 	for _, part := range t.StateParts() {
-		name, problem := w.runnable(part.State)
+		name, problem := w.Resolve(strings.TrimSpace(part.State))
+		if problem == nil && len(w.states[name].Problems) > 0 {
+			problem = &Problem{Code: brokenState, Message: fmt.Sprintf("state %s can't be run: %v", Quote(name), w.states[name].Problems[0])}
+		}
 		if problem != nil {
 			problem.Pos, problem.Message = t.Pos, fmt.Sprintf("%s of <%s>: %s", part.Name, t.Verb, problem.Message)
 			problems = append(problems, *problem)
@@ -200,15 +203,6 @@ func (t Tag) Variables() map[string]string {
 		vars[name] = value
 	}
 	return vars
-}
-
-// runnable resolves a target to a state that can be run.
-func (w *Workflow) runnable(target string) (string, *Problem) {
-	name, problem := w.Resolve(strings.TrimSpace(target))
-	if problem == nil && len(w.states[name].Problems) > 0 {
-		problem = &Problem{Code: brokenState, Message: fmt.Sprintf("state %s can't be run: %v", Quote(name), w.states[name].Problems[0])}
-	}
-	return name, problem
 }
 
 // NotAllowed says that the policy of a state does not allow a tag.

@@ -53,8 +53,8 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 	case Result:
 		own := w.states[from].Policy.ResultSchema
 		s, ok := w.states[returns]
-		if own != nil || ok && s.Policy.InputSchema != nil {
-			m.Text = withoutFence(m.Text)
+		if inside := fenced().FindStringSubmatch(m.Text); inside != nil && (own != nil || ok && s.Policy.InputSchema != nil) {
+			m.Text = inside[1]
 		}
 		if own != nil {
 			m.Text = strings.TrimSpace(m.Text)
@@ -69,14 +69,6 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 
 // fenced matches a text that consists of one Markdown code fence.
 var fenced = pattern("(?s)^\\s*```[^\n`]*\n(.*)\n\\s*```\\s*$")
-
-// withoutFence returns the contents of a text that is one code fence, and any other text unchanged.
-func withoutFence(text string) string {
-	if m := fenced().FindStringSubmatch(text); m != nil {
-		return m[1]
-	}
-	return text
-}
 
 // Misfits says what of a payload a schema does not allow.
 func Misfits(s *schema.Schema, payload, what string) []Problem {

@@ -23,11 +23,12 @@ func (s *State) parseScript(text string) {
 	for number := 1; text != ""; number++ {
 		var line string
 		line, text, _ = strings.Cut(text, "\n")
-		switch options, ok := optionsIn(line, ext); {
-		case ok && number <= head:
+		comment, isComment := commentIn(line, ext)
+		switch options, ok := strings.CutPrefix(strings.TrimSpace(comment), "raymond:"); {
+		case isComment && ok && number <= head:
 			s.Claims.Marked = true
 			s.setOptions(options, Pos{Line: number}, seen)
-		case ok:
+		case isComment && ok:
 			s.addWarning(Pos{Line: number}, "ignored", "this line sets nothing: options are read in the first %d lines only", head).Hint = "move it to the top of the script"
 		case isMeantAsOptions(line, Script):
 			s.addWarning(Pos{Line: number}, "ignored", "this line sets nothing: it is not written like a line of options").Hint = optionsHint(ext)
@@ -61,15 +62,6 @@ var optionsLike = pattern(`(?i)(?:^\s*(?:@?rem\b|[#;:/<*!%])|\s#)\W*\b(\w{5,9})\
 func isMeantAsOptions(line string, k Kind) bool {
 	m := optionsLike().FindStringSubmatch(line)
 	return m != nil && (m[1] == "" && k == Script || distance(strings.ToLower(m[1]), "raymond") <= 2)
-}
-
-// optionsIn returns what follows raymond: in a comment line.
-func optionsIn(line, ext string) (string, bool) {
-	comment, ok := commentIn(line, ext)
-	if !ok {
-		return "", false
-	}
-	return strings.CutPrefix(strings.TrimSpace(comment), "raymond:")
 }
 
 // commentIn returns the comment that a line of a script is nothing but: what follows #, or in a batch

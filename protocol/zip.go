@@ -39,7 +39,10 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	z.File = slices.DeleteFunc(slices.Clone(z.File), isIgnored)
+	// Folders, and what a Mac adds, are none of the author's files.
+	z.File = slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool {
+		return f.Mode().IsDir() || strings.HasPrefix(f.Name, "__MACOSX/") || path.Base(f.Name) == ".DS_Store"
+	})
 	folder, err := layout(z.File)
 	if err != nil {
 		return nil, err
@@ -51,12 +54,6 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 		f.SetMode(f.Mode().Perm()&^0o222 | 0o444)
 	}
 	return fs.Sub(z, path.Clean(folder))
-}
-
-// isIgnored reports whether an entry is none of the author's: a folder, or what
-// a Mac adds.
-func isIgnored(f *zip.File) bool {
-	return f.Mode().IsDir() || strings.HasPrefix(f.Name, "__MACOSX/") || path.Base(f.Name) == ".DS_Store"
 }
 
 // layout returns the one top-level folder that all files are in, with its

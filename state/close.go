@@ -59,7 +59,12 @@ func (s *Step) Closing(stop *Stop) Closing {
 	case waiting > 0 && (stuck == 0 || options.KeepGoing):
 		return Closing{Status: Suspended, Reason: s.waits(), Until: s.earliest(func(*Waits) bool { return true })}
 	}
-	return Closing{Status: Failed, Reason: s.firstFailure()}
+	for a := range s.members() {
+		if a.Failure != nil {
+			return Closing{Status: Failed, Reason: reasonOf(a, a.Failure.Message, a.Exec.lastVerdict())}
+		}
+	}
+	return Closing{Status: Failed}
 }
 
 // continuing decides whether a run that is suspended by a deadline is continued by the
@@ -95,15 +100,6 @@ func (s *Step) waits() string {
 		return "agents wait for those that they have forked"
 	}
 	return strings.Join(named, ", ")
-}
-
-func (s *Step) firstFailure() string {
-	for a := range s.members() {
-		if a.Failure != nil {
-			return reasonOf(a, a.Failure.Message, a.Exec.lastVerdict())
-		}
-	}
-	return ""
 }
 
 // Close ends the run, or this part of it, as c says.

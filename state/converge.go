@@ -24,12 +24,6 @@ const (
 	reasonExhausted = "max_ralph_iters_reached"
 )
 
-// resumesAttempt reports whether an attempt resumes the conversation of the one before.
-func (e *Exec) resumesAttempt(st *protocol.State) bool {
-	c := st.Policy.Convergence
-	return c != nil && c.AttemptContext == contextContinue && e.Attempt > 1
-}
-
 // awaitVerdict ends the agent run of an attempt. Its move has no effect until the
 // commands have passed.
 func (x *execution) awaitVerdict(o Outcome) {
@@ -58,17 +52,6 @@ func (e *Exec) noteProblems(o Outcome) {
 func (e *Exec) getsVerdict(f *Failure, o Outcome) bool {
 	began := (f.Class == Transient || f.Class == Service || f.Class == TimedOut || f.Continue) && !f.NotStarted
 	return began && (e.Passed == nil || len(o.Problems) == 0)
-}
-
-// noteFailure notes what the failure of an agent run means for the attempts after it:
-// there may be no conversation to continue, and they may all fail in the same way.
-func (e *Exec) noteFailure(f Failure, o Outcome) {
-	if o.Session == "" {
-		e.Session = nil
-	}
-	if f.Class == Service {
-		e.LastingFailure = &AgentFailure{Class: string(f.Class), Message: f.Message}
-	}
 }
 
 // endVerification decides what the agent does after the commands of its attempt.

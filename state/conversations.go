@@ -60,22 +60,15 @@ func (r *Run) Forget(lost func(session string) bool) {
 				f.Session, f.Branch = nil, false
 			}
 		}
-		a.Exec.forget(lost)
+		if e := a.Exec; e != nil && e.Session != nil && lost(e.Session.ID) {
+			e.Session, e.Cut, e.Reminder, e.Continue = nil, nil, "", false
+		}
+		// A length is that of the transcript with which the invocation began.
+		if e := a.Exec; e != nil && e.Running != nil && (lost(e.Running.SessionID) || lost(e.Running.From)) {
+			e.Running.Length = nil
+		}
 	}
 	if l := r.Last; l != nil && l.Session != nil && lost(l.Session.ID) {
 		l.Session = nil
-	}
-}
-
-func (e *Exec) forget(lost func(session string) bool) {
-	if e == nil {
-		return
-	}
-	if e.Session != nil && lost(e.Session.ID) {
-		e.Session, e.Cut, e.Reminder, e.Continue = nil, nil, "", false
-	}
-	// A length is that of the transcript with which the invocation began.
-	if run := e.Running; run != nil && (lost(run.SessionID) || lost(run.From)) {
-		run.Length = nil
 	}
 }

@@ -56,7 +56,14 @@ func (d Driver) mayLive() bool {
 // write, and keeps no process from driving the run.
 func DrivenBy(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")
-	free, line, err := awaitLock(dir, id, 0, func() (bool, error) { return isFree(path) })
+	free, line, err := awaitLock(dir, id, 0, func() (bool, error) {
+		if err := checkLock(path); err != nil {
+			return false, err
+		}
+		lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
+		free, err := lock.TryRLock()
+		return free, errors.Join(err, lock.Close())
+	})
 	if errors.Is(err, fs.ErrNotExist) || free {
 		return nil, nil
 	}
@@ -68,16 +75,6 @@ func DrivenBy(dir, id string) (*Driver, error) {
 		return nil, nil
 	}
 	return &d, nil
-}
-
-// isFree reports whether nobody has a lock.
-func isFree(path string) (bool, error) {
-	if err := checkLock(path); err != nil {
-		return false, err
-	}
-	lock := flock.New(path, flock.SetFlag(os.O_RDONLY))
-	free, err := lock.TryRLock()
-	return free, errors.Join(err, lock.Close())
 }
 
 // holderExt is the extension of the file that names who has the lock of a run, after its id. It is a file of its own:

@@ -176,7 +176,10 @@ func person(login string) string { return "person " + login }
 
 // abbrev returns the part of a forked agent's name that stands for its first state.
 func abbrev(state string) string {
-	name := strings.ToLower(strings.TrimSuffix(state, extension(state)))
+	name := strings.ToLower(state)
+	if i := strings.LastIndexByte(name, '.'); i >= 0 {
+		name = name[:i]
+	}
 	out := []rune{}
 	for _, r := range name {
 		if len(out) == 6 {
@@ -188,12 +191,4 @@ func abbrev(state string) string {
 		out = append(out, r)
 	}
 	return string(out)
-}
-
-// extension returns the extension of a file's name with its dot; "" for none.
-func extension(file string) string {
-	if i := strings.LastIndexByte(file, '.'); i >= 0 {
-		return file[i:]
-	}
-	return ""
 }

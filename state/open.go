@@ -62,7 +62,10 @@ func (s *Step) Resume(lost map[string]Outcome) {
 	}
 	s.open(true)
 	mayComeLater := func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }
-	tries := s.triesAgain() || count(s.members(), mayComeLater) == 0
+	// Where agents keep going, a suspended run does not try again what has failed while others wait
+	// for something that the resume may bring.
+	status := s.run.Progress.Status
+	tries := !s.Options().KeepGoing || status != Suspended && status != Running || count(s.members(), mayComeLater) == 0
 	for a := range s.members() {
 		if a.Exec != nil && idle > 0 {
 			s.edit(a.ID).Exec.leaveOut(idle, s.now)
@@ -90,13 +93,6 @@ func (s *Step) Charge(lost map[string]Outcome) {
 	for _, a := range s.run.Lost() {
 		s.interrupt(s.edit(a.ID), lost[a.ID])
 	}
-}
-
-// triesAgain reports whether a resume tries what has failed again in any case. Otherwise it
-// doesn't while other agents wait for something that the resume may bring.
-func (s *Step) triesAgain() bool {
-	status := s.run.Progress.Status
-	return !s.Options().KeepGoing || status != Suspended && status != Running
 }
 
 func (s *Step) open(resumed bool) {

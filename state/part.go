@@ -43,7 +43,16 @@ func (s *Step) HandOver(job string, most int) {
 	if job == "" && len(waiting) > 0 {
 		job = slices.Min(slices.Collect(maps.Keys(waiting)))
 	}
-	parts := append(pack(job, waiting[job], most), s.run.Parts.earlier(now)...)
+	parts := pack(job, waiting[job], most)
+	packed := len(parts)
+	for _, p := range s.run.Parts { // those of earlier matrices that a job may still run, or run again
+		if p.Earlier && !p.Running {
+			p = p.standing(now)
+		}
+		if len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts)-packed < mostEarlier {
+			parts = append(parts, p)
+		}
+	}
 	seen := map[string]bool{}
 	parts = slices.DeleteFunc(parts, func(p Part) bool { // of a name that there was before
 		was := seen[p.Name]
@@ -51,20 +60,6 @@ func (s *Step) HandOver(job string, most int) {
 		return was
 	})
 	s.delta.Parts = &parts
-}
-
-// earlier returns the parts of earlier matrices that a job may still run, or run again.
-func (all Parts) earlier(now map[string]Handover) []Part {
-	var parts []Part
-	for _, p := range all {
-		if p.Earlier && !p.Running {
-			p = p.standing(now)
-		}
-		if len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts) < mostEarlier {
-			parts = append(parts, p)
-		}
-	}
-	return parts
 }
 
 // standing returns the part with those of its agents that wait for a job, and their present

@@ -32,7 +32,12 @@ func (x *execution) endFailed(o Outcome) {
 		x.tell(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
 	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
 		x.awaitVerdict(o)
-		e.noteFailure(f, o)
+		if o.Session == "" { // there may be no conversation that the next attempt could continue
+			e.Session = nil
+		}
+		if f.Class == Service { // the next attempts may all fail in the same way
+			e.LastingFailure = &AgentFailure{Class: string(f.Class), Message: f.Message}
+		}
 	default:
 		x.failForGood(f, o)
 	}

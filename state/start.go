@@ -48,10 +48,10 @@ func (a *Agent) wantedPlan(st *protocol.State) Plan {
 	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {
 		return Plan{}
 	}
-	if e != nil && e.Session != nil && (e.Reminder != "" || e.Continue || e.resumesAttempt(st)) {
+	c := st.Policy.Convergence
+	if e != nil && e.Session != nil && (e.Reminder != "" || e.Continue || c != nil && c.AttemptContext == contextContinue && e.Attempt > 1) {
 		return Plan{Mode: Resume, Session: e.Session, Cut: e.Cut}
 	}
-	c := st.Policy.Convergence
 	switch {
 	case a.Session == nil, c != nil && c.AttemptContext == contextFresh:
 		return Plan{Mode: Fresh}

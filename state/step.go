@@ -150,14 +150,10 @@ func (s *Step) result() (Text, bool) {
 
 // isTaken reports whether an agent of this name exists, or is known to have existed.
 func (s *Step) isTaken(id string) bool {
-	if _, ok := s.mine[id]; ok {
-		return true
-	}
-	if _, ok := s.run.Agent(id); ok {
-		return true
-	}
+	_, isMine := s.mine[id]
+	_, isKnown := s.run.Agent(id)
 	has := func(e Ending) bool { return e.Agent == id }
-	return slices.ContainsFunc(s.run.Ended, has) || slices.ContainsFunc(s.delta.Ended, has)
+	return isMine || isKnown || slices.ContainsFunc(s.run.Ended, has) || slices.ContainsFunc(s.delta.Ended, has)
 }
 
 // Override replaces the options of the run by what the flags of a resume say,

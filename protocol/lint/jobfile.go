@@ -161,15 +161,6 @@ func (f *JobFile) has(event string) bool {
 	return slices.Contains(texts(f.on), event)
 }
 
-// follows reports whether a step comes after another one, in the same job or
-// in one that needs that one's.
-func (s Step) follows(earlier Step) bool {
-	if s.Job == earlier.Job {
-		return s.Step > earlier.Step
-	}
-	return s.file.Needs(s.Job, earlier.Job)
-}
-
 // Needs reports whether a job needs another one, directly or by way of others.
 func (f *JobFile) Needs(job, other string) bool { return f.isNeeded(job, other, map[string]bool{}) }
 

@@ -130,7 +130,7 @@ func (c *jobs) isTaken(from, to string) bool {
 	}
 	return slices.ContainsFunc(after, func(b Step) bool {
 		return slices.ContainsFunc(before, func(a Step) bool {
-			return a.file != b.file || a.Job == b.Job && a.Step == b.Step || b.follows(a)
+			return a.file != b.file || a.Job == b.Job && a.Step <= b.Step || a.Job != b.Job && b.file.Needs(b.Job, a.Job)
 		})
 	})
 }

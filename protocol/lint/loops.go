@@ -66,20 +66,12 @@ func (l *linter) checkLoops() {
 		for n := range loop {
 			told[n] = true
 		}
-		if len(loop) > 0 && !l.waits(loop) {
-			l.endless(name, slices.Sorted(maps.Keys(loop)))
+		waits := func(e protocol.Exit) bool { return e.Delay != "" && loop[l.successor(e)] }
+		names := slices.Sorted(maps.Keys(loop))
+		if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return slices.ContainsFunc(l.chart.Exits(n), waits) }) {
+			l.endless(name, names)
 		}
 	}
-}
-
-// waits reports whether an agent waits somewhere in a loop.
-func (l *linter) waits(loop map[string]bool) bool {
-	for name := range loop {
-		if slices.ContainsFunc(l.chart.Exits(name), func(e protocol.Exit) bool { return e.Delay != "" && loop[l.successor(e)] }) {
-			return true
-		}
-	}
-	return false
 }
 
 func (l *linter) endless(name string, loop []string) {

@@ -22,7 +22,13 @@ func (l *linter) checkPayloads(d reading) {
 		}
 	}
 	for _, r := range p.Transitions.Allowed {
-		l.checkRule(d, r)
+		if r.Payload != nil {
+			l.addMisfits(d, r.Pos, Error, protocol.Misfits(p.ResultSchema, *r.Payload, "the payload does not fit the result_schema of this state"))
+		}
+		to, ok := l.w.State(d.Goal(r.States["target"]).State)
+		if input, known := r.Attrs["input"]; ok && known && r.Tag != protocol.Join {
+			l.addMisfits(d, r.Pos, Error, protocol.Misfits(to.Policy.InputSchema, input, "the input does not fit the input_schema of "+to.Name))
+		}
 	}
 	for _, e := range l.chart.Exits(d.State.Name) {
 		switch {
@@ -86,14 +92,3 @@ func (d reading) isOpenPayload(t protocol.Written, text string) bool {
 
 // isJSON reports whether a text is one JSON value.
 func isJSON(text string) bool { return jsontext.Value(text).IsValid() }
-
-// checkRule checks the input, or the result, that an entry of the policy wants.
-func (l *linter) checkRule(d reading, r protocol.Rule) {
-	if r.Payload != nil {
-		l.addMisfits(d, r.Pos, Error, protocol.Misfits(d.State.Policy.ResultSchema, *r.Payload, "the payload does not fit the result_schema of this state"))
-	}
-	to, ok := l.w.State(d.Goal(r.States["target"]).State)
-	if input, known := r.Attrs["input"]; ok && known && r.Tag != protocol.Join {
-		l.addMisfits(d, r.Pos, Error, protocol.Misfits(to.Policy.InputSchema, input, "the input does not fit the input_schema of "+to.Name))
-	}
-}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/go-json-experiment/json"
 )
@@ -86,7 +87,10 @@ func (c *check) run() {
 	case []any:
 		c.checkArray(v)
 	case string:
-		c.checkString(v)
+		c.checkLimits(float64(utf8.RuneCountInString(v)), "minLength", "maxLength")
+		if re, ok := c.object["pattern"].(string); ok && !c.patterns[re].MatchString(v) {
+			c.fail("/pattern", "%v does not match pattern %v", quoted(v), quoted(re))
+		}
 	case float64:
 		c.checkLimits(v, "minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf")
 	}

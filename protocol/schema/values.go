@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"unicode/utf8"
 )
 
 // limits are the keywords that limit a number, or a length, and whether it is as each demands.
@@ -50,11 +49,6 @@ func (c *check) checkObject(object map[string]any) {
 			}
 		}
 	}
-	c.checkDependent(object)
-}
-
-// checkDependent holds the object to what a member of it asks for.
-func (c *check) checkDependent(object map[string]any) {
 	schemas, _ := c.object["dependentSchemas"].(map[string]any)
 	required, _ := c.object["dependentRequired"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
@@ -113,7 +107,15 @@ func (c *check) checkMembers(object map[string]any) {
 func (c *check) checkArray(array []any) {
 	c.checkLimits(float64(len(array)), "minItems", "maxItems")
 	if c.object["uniqueItems"] == true {
-		c.checkUnique(array)
+		known := make(map[string]int, len(array))
+		for j, item := range array {
+			key := fmt.Sprintf("%#v", item) // the same for equal values, and for no others
+			if i, ok := known[key]; ok {
+				c.fail("/uniqueItems", "items at %v and %v are equal", i, j)
+				break
+			}
+			known[key] = j
+		}
 	}
 	first, _ := c.object["prefixItems"].([]any)
 	rest, hasRest := c.object["items"]
@@ -146,25 +148,5 @@ func (c *check) checkContains(n node, array []any) {
 	}
 	if most, ok := c.object["maxContains"].(float64); ok && float64(matched) > most {
 		c.fail("/maxContains", "%d items match the schema of contains, want at most %s", matched, shown(most))
-	}
-}
-
-// checkUnique tells of the first item that equals one before it.
-func (c *check) checkUnique(array []any) {
-	known := make(map[string]int, len(array))
-	for j, item := range array {
-		key := fmt.Sprintf("%#v", item) // the same for equal values, and for no others
-		if i, ok := known[key]; ok {
-			c.fail("/uniqueItems", "items at %v and %v are equal", i, j)
-			return
-		}
-		known[key] = j
-	}
-}
-
-func (c *check) checkString(text string) {
-	c.checkLimits(float64(utf8.RuneCountInString(text)), "minLength", "maxLength")
-	if re, ok := c.object["pattern"].(string); ok && !c.patterns[re].MatchString(text) {
-		c.fail("/pattern", "%v does not match pattern %v", quoted(text), quoted(re))
 	}
 }
