@@ -168,15 +168,6 @@ func (c *Config) tellsNoDollars(a *state.Agent) bool {
 	return cli != nil && !cli.Abilities().TellsUSD
 }
 
-// checkPrice says why an agent CLI that tells tokens alone can't be held to a budget with a
-// model; "" when it can.
-func (c *Config) checkPrice(backend, model string) string {
-	if _, ok := c.listPrice(state.Usage{Model: model}); ok && model != "" {
-		return ""
-	}
-	return NoPrice(backend, model) + "; " + NoPriceHint
-}
-
 // NoPrice says that an agent CLI which tells tokens alone can't be held to a budget with a
 // model without a price, or without any ("").
 func NoPrice(backend, model string) string {

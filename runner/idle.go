@@ -10,17 +10,13 @@ import (
 // that its agents wait for is there, nobody is asked, and neither the run nor its options
 // change. It is called before Run.
 func (r *Runner) IsIdle(override *state.Options) bool {
-	if r.run.Progress.Status != state.Suspended || len(r.run.Waiting()) == 0 {
-		return false
-	}
-	if override != nil && !reflect.DeepEqual(*override, r.run.Options) {
+	isChanged := override != nil && !reflect.DeepEqual(*override, r.run.Options)
+	if isChanged || r.run.Progress.Status != state.Suspended || len(r.run.Waiting()) == 0 {
 		return false
 	}
 	step := r.newStep(r.now())
 	step.Resume(nil)
 	step.Settle(r.here)
-	if _, ready := step.Next(0); ready || r.holds(step) || len(r.updates) > 0 {
-		return false
-	}
-	return !step.Delta().DoesMore()
+	_, ready := step.Next(0)
+	return !ready && !r.holds(step) && len(r.updates) == 0 && !step.Delta().DoesMore()
 }

@@ -73,7 +73,10 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 	can := cli.Abilities()
 	p := a.Plan(st, state.CLI{Name: name, ChoosesID: can.ChoosesID})
 	if p.Mode != "" && p.Refused == "" && opt.HasBudget() && !can.TellsUSD {
-		p.Refused = c.checkPrice(name, p.Model(a, st, opt))
+		model := p.Model(a, st, opt)
+		if _, ok := c.listPrice(state.Usage{Model: model}); !ok || model == "" {
+			p.Refused = NoPrice(name, model) + "; " + NoPriceHint
+		}
 	}
 	return p
 }

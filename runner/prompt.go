@@ -86,18 +86,6 @@ func (x invocation) lookup(name string) (string, bool) {
 	case "result", "input":
 		return string(x.agent.Payload), true
 	}
-	if v, ok := x.lookupAttempt(name); ok {
-		return v, true
-	}
-	if v, ok := x.agent.Vars[name]; ok {
-		return v, true
-	}
-	v, ok := x.run.Meta[name]
-	return v, ok
-}
-
-// lookupAttempt finds the template values that belong to attempts.
-func (x invocation) lookupAttempt(name string) (string, bool) {
 	c := x.state.Policy.Convergence
 	switch {
 	case name == "failure" && (c != nil || x.agent.Report != ""):
@@ -107,5 +95,9 @@ func (x invocation) lookupAttempt(name string) (string, bool) {
 	case name == "max_attempts" && c != nil:
 		return strconv.Itoa(c.MaxAttempts), true
 	}
-	return "", false
+	if v, ok := x.agent.Vars[name]; ok {
+		return v, true
+	}
+	v, ok := x.run.Meta[name]
+	return v, ok
 }

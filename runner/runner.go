@@ -174,11 +174,14 @@ func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 // outcome says what an invocation brought: its cost, and the decision or the
 // problems that its message amounts to.
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
-	w := m.answer
+	w, hold := m.answer, r.cfg.Hold
+	if hold < 0 {
+		hold = endlessLimitHold
+	}
 	o := state.Outcome{
 		Session: w.SessionID, Model: w.Model, Cost: w.Cost, Turns: w.Turns, Refusals: w.Refusals, Failure: m.failure,
 		Process: w.Process,
-		Script:  w.Script, Hold: r.cfg.limitHold(),
+		Script:  w.Script, Hold: hold,
 	}
 	if st.Kind == protocol.Prompt {
 		var note string

@@ -17,17 +17,9 @@ func (c *Config) here() state.Here {
 	return h
 }
 
-// limitHold is how long an agent waits for the end of a usage limit: for as long as the run
-// holds, but not for hours where nobody has said how long that is.
-func (c *Config) limitHold() time.Duration {
-	if c.Hold < 0 {
-		return endlessLimitHold
-	}
-	return c.Hold
-}
-
-// endlessLimitHold is limitHold where the run holds without end. A longer usage limit
-// suspends the run, which can be resumed when it has ended.
+// endlessLimitHold is for how long an agent waits for the end of a usage limit where the run holds
+// without end: not for hours where nobody has said how long that is. A longer one suspends the
+// run, which can be resumed when it has ended.
 const endlessLimitHold = 5 * time.Minute
 
 // newStep returns a step of the agents that are driven here.
@@ -46,13 +38,9 @@ func (r *Runner) newStep(now time.Time) *state.Step {
 // holds reports whether a run of which nothing is under way, and nothing can start, stays
 // for what may start later.
 func (r *Runner) holds(step *state.Step) bool {
-	if !step.WakeTime().IsZero() {
-		return true
-	}
-	if due := step.DueTime(); !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold) {
-		return true
-	}
-	return step.IsAsking() && r.mayBring(step)
+	due := step.DueTime()
+	isSoon := !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold)
+	return isSoon || !step.WakeTime().IsZero() || step.IsAsking() && r.mayBring(step)
 }
 
 // isOver reports whether the run, which stayed only because People had to be told of a

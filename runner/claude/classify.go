@@ -45,13 +45,8 @@ func (e apiError) classify(r *result, text string) *runner.Failure {
 // isUsageLimit tells a subscription's limit, which ends at a known time, from a
 // rate limit, which ends in a moment.
 func (e apiError) isUsageLimit(r *result, text string) bool {
-	if strings.HasPrefix(text, "You've hit your") && strings.Contains(text, "limit") {
-		return true
-	}
-	if strings.Contains(text, "not your usage limit") {
-		return false
-	}
-	return e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit")
+	saysSo := strings.HasPrefix(text, "You've hit your") && strings.Contains(text, "limit")
+	return saysSo || e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit") && !strings.Contains(text, "not your usage limit")
 }
 
 // words returns what the record says in words, as one line.

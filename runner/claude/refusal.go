@@ -5,7 +5,6 @@ import (
 
 	"github.com/go-json-experiment/json"
 
-	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
@@ -24,16 +23,6 @@ func (r reasons) add(use, why string) {
 	if use != "" && why != "" && len(r) < maxReasons {
 		r[use] = why[:min(len(why), longestReason)]
 	}
-}
-
-// refusals says of refused uses of tools why they were, and by which rule they are allowed.
-func (s *stream) refusals(all []denial) []runner.Refusal {
-	var list []runner.Refusal
-	for _, use := range all[:min(len(all), maxDenied)] {
-		why := s.reasons[use.Use]
-		list = append(list, s.Refusal(s.Display.ToolUse(use.Tool, program.Telling(use.Input, telling)), why, rulesFor(use, why)...))
-	}
-	return list
 }
 
 // maxRules are how many rules are named for the parts of a command.

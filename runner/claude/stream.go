@@ -225,7 +225,11 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	a := s.Answer(exit, "agent CLI")
 	a.Text, a.SessionID, a.Model, a.Cost = s.text.String(), s.session, s.model, s.costs.total()
 	if last := s.costs.last; last != nil {
-		a.Turns, a.Refusals = last.NumTurns, s.refusals(last.Denials)
+		a.Turns = last.NumTurns
+		for _, use := range last.Denials[:min(len(last.Denials), maxDenied)] {
+			why := s.reasons[use.Use]
+			a.Refusals = append(a.Refusals, s.Refusal(s.Display.ToolUse(use.Tool, program.Telling(use.Input, telling)), why, rulesFor(use, why)...))
+		}
 	}
 	if fail == nil {
 		a.Text = *s.final

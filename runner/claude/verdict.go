@@ -3,6 +3,7 @@ package claude
 import (
 	"strings"
 
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 	"github.com/raymond-action/raymond-action/runner"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
@@ -42,18 +43,11 @@ func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	case s.Records == 0 && strings.Contains(string(exit.StderrTail), "Input must be provided either through stdin"):
 		// It waits three seconds for its prompt, which it always gets: the machine stood still.
 		return program.Transient("the agent CLI took its prompt for missing: %s", program.Ending(exit, o))
-	case s.Records == 0 && exit.Code == 1 && refusesArguments(exit.StderrTail):
+	case s.Records == 0 && exit.Code == 1 && refusesArguments().Match(exit.StderrTail):
 		// It would say so again.
 		return program.Fatal("the agent CLI refuses to start: %s", program.Ending(exit, o))
 	}
 	return program.Transient("no result record: the agent CLI ended with %s", program.Ending(exit, o))
 }
 
-func refusesArguments(stderr []byte) bool {
-	for line := range strings.Lines(string(stderr)) {
-		if strings.HasPrefix(strings.ToLower(line), "error: ") {
-			return true
-		}
-	}
-	return false
-}
+var refusesArguments = text.Regexp(`(?im)^error: `)

@@ -55,11 +55,6 @@ func isPlain(r rune) bool {
 // letters and digits, where it means nothing to Markdown. A dot after www begins
 // a link, and a digit and a dot a list.
 func isInner(runes []rune, i int) bool {
-	if !strings.ContainsRune(" ._-", runes[i]) || i == 0 || i == len(runes)-1 {
-		return false
-	}
-	if runes[i] == '.' && strings.HasSuffix(strings.ToLower(string(runes[:i])), "www") {
-		return false
-	}
-	return isPlain(runes[i-1]) && isPlain(runes[i+1])
+	isWeb := runes[i] == '.' && strings.HasSuffix(strings.ToLower(string(runes[:i])), "www")
+	return strings.ContainsRune(" ._-", runes[i]) && !isWeb && i > 0 && i < len(runes)-1 && isPlain(runes[i-1]) && isPlain(runes[i+1])
 }

@@ -108,21 +108,15 @@ var refusals = text.Regexp(`(?i)safety|blocked|recitation|prohibited`)
 // classify says what an answer that is no good one means: by the words of the CLI, the status of
 // the API, and the end of the CLI's standard error, which names the kind of the error.
 func classify(words string, status int, last string, now time.Time) *runner.Failure {
-	if isUsageLimit(words, status, last) {
+	// A quota that is used up, not a rate limit, which ends in a moment.
+	isQuota := strings.Contains(last, "TerminalQuotaError") && !strings.Contains(strings.ToLower(words), "capacity") && (status == 429 || status == 0)
+	if isQuota || strings.Contains(words, "exhausted your daily quota") {
 		return &runner.Failure{Class: runner.UsageLimit, Reset: reset(words, now), Message: "usage limit: " + words}
 	}
 	if status == 0 && refusals().MatchString(words) {
 		return program.Fatal("the model refused: %s", words)
 	}
 	return program.Reported(words+last, status, words)
-}
-
-// isUsageLimit tells a quota that is used up from a rate limit, which ends in a moment.
-func isUsageLimit(words string, status int, last string) bool {
-	if strings.Contains(words, "exhausted your daily quota") {
-		return true
-	}
-	return strings.Contains(last, "TerminalQuotaError") && !strings.Contains(strings.ToLower(words), "capacity") && (status == 429 || status == 0)
 }
 
 var pause = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)

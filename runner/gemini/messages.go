@@ -97,7 +97,12 @@ func (t *teller) call(c called, m runner.Message) error {
 		use.From, use.Tool = runner.FromTool, cmp.Or(c.Name, "tool")
 		use.Input, use.Cut = transcripts.Bounded(string(c.Args))
 		if c.Agent != "" && c.ID != "" {
-			t.agents[c.ID] = agent{name: nameOf(c), id: c.Agent}
+			var args struct {
+				Name string `json:"agent_name"`
+			}
+			_ = json.Unmarshal(c.Args, &args, jsonstrict.Loose) // it has no name then
+			name := cmp.Or(args.Name, c.Name, "agent")
+			t.agents[c.ID] = agent{name: name[:min(len(name), maxName)], id: c.Agent}
 		}
 		if err := t.feed.Use(c.ID, use); err != nil {
 			return err
@@ -114,16 +119,6 @@ func (t *teller) call(c called, m runner.Message) error {
 	isHidden := strings.HasPrefix(text, `Tool "`+c.Name+`" not found`) && slices.Contains(builtIn, c.Name)
 	m.Refused = m.Failed && (isHidden || isOutside(text) || strings.Contains(text[:min(len(text), 200)], "denied by policy"))
 	return t.feed.Brought(c.ID, m)
-}
-
-// nameOf is what the agent that a use of a tool has started is called.
-func nameOf(c called) string {
-	var args struct {
-		Name string `json:"agent_name"`
-	}
-	_ = json.Unmarshal(c.Args, &args, jsonstrict.Loose) // it has no name then
-	name := cmp.Or(args.Name, c.Name, "agent")
-	return name[:min(len(name), maxName)]
 }
 
 // maxName is how long the name of an agent may be, in bytes.

@@ -298,7 +298,13 @@ func (m *Model) begin(e state.Event, a *Agent) *Exec {
 	m.byState.of(x.State).Executions++
 	m.Executions = append(m.Executions, x)
 	if old := len(m.Executions) - maxOutputs; old > 0 {
-		m.Executions[old-1].dropOutputs()
+		x := m.Executions[old-1]
+		x.Output, x.Stdout, x.Stderr, x.IsCut = nil, "", "", true
+		for i := range x.Attempts {
+			for j := range x.Attempts[i].Results {
+				x.Attempts[i].Results[j].Tail, x.Attempts[i].Results[j].Truncated = "", true
+			}
+		}
 	}
 	if m.isShort && len(m.Executions) > maxFirst+maxLast {
 		m.Executions = slices.Delete(m.Executions, maxFirst, maxFirst+1)

@@ -268,16 +268,6 @@ func (x *Exec) finish(e state.Event, b *state.StateFinished) {
 	x.Stdout, x.Stderr = b.StdoutTail, b.StderrTail
 }
 
-// dropOutputs removes what programs wrote in an execution, and says so.
-func (x *Exec) dropOutputs() {
-	x.Output, x.Stdout, x.Stderr, x.IsCut = nil, "", "", true
-	for i := range x.Attempts {
-		for j := range x.Attempts[i].Results {
-			x.Attempts[i].Results[j].Tail, x.Attempts[i].Results[j].Truncated = "", true
-		}
-	}
-}
-
 func (x *Exec) moveTo(b *state.Transition) {
 	x.Transition = b
 	if x.moves++; x.moves == 1 {

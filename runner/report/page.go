@@ -139,11 +139,11 @@ func (s *Summary) result(w *writer) {
 	}
 	result := strings.TrimSpace(middleOut(string(*end.Result), maxResult))
 	links := linker(s.o.Site)
-	switch link := links.alone(result); {
+	switch found := links.find(result); {
 	case result == "":
 		w.write("The result is empty.\n\n")
-	case link != "":
-		w.write("**Result**: " + shownLink(link) + "\n\n")
+	case len(found) == 1 && found[0][0] == 0 && found[0][1] == len(result): // it is nothing but a link
+		w.write("**Result**: " + shownLink(result) + "\n\n")
 	default:
 		excerpt{what: "**Result**", text: string(*end.Result), lines: linesOfResult, fromTop: true, isProse: true}.write(w)
 		if w.short == 0 || w.short > longestLink {

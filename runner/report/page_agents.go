@@ -131,16 +131,6 @@ func (t *talk) writeRefused(w *writer) {
 	w.fit(b.String() + "\n")
 }
 
-// firstRefused says which tool use was refused first, what would allow it, and
-// whether there are others.
-func (t *talk) firstRefused() string {
-	text := codeSpan(cut(t.refused[0].Use, widestRefused)) + refusedBecause(t.refused[0])
-	if more := len(t.refused) - 1 + t.unlisted; more > 0 {
-		text += fmt.Sprintf("; and %s, listed below", count(more, "other use"))
-	}
-	return text
-}
-
 // refusedBecause says why a use of a tool was refused, and what would allow it.
 func refusedBecause(r state.Refusal) string {
 	text := ""

@@ -74,7 +74,11 @@ func (a *Agent) writeFailure(w *writer, lines int) {
 	}
 	a.last.explain(w, lines)
 	if len(a.talk.refused) > 0 && w.short == 0 {
-		w.write("It was refused " + a.talk.firstRefused() + "\n\n")
+		text := codeSpan(cut(a.talk.refused[0].Use, widestRefused)) + refusedBecause(a.talk.refused[0])
+		if more := len(a.talk.refused) - 1 + a.talk.unlisted; more > 0 {
+			text += fmt.Sprintf("; and %s, listed below", count(more, "other use"))
+		}
+		w.write("It was refused " + text + "\n\n")
 	}
 }
 

@@ -60,14 +60,6 @@ func (l linker) mayLink(to string) bool {
 	return err == nil && host != strings.ToLower(site.Host) && host != "github.com" && !strings.HasSuffix(host, ".github.com")
 }
 
-// alone returns the address that is all of a result and may be a link, "" where there is more to it.
-func (l linker) alone(result string) string {
-	if found := l.find(result); len(found) == 1 && found[0][0] == 0 && found[0][1] == len(result) {
-		return result
-	}
-	return ""
-}
-
 // shownLink returns a link with its address and, since a long one may look like another site, its host.
 func shownLink(address string) string {
 	at, _ := url.Parse(address) // mayLink has parsed it

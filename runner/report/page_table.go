@@ -60,21 +60,16 @@ func (x *Exec) row() string {
 	if x.work.isPaused {
 		duration = Span(x.work.worked)
 	}
-	session := cmp.Or(sessionWords[x.Mode], code(x.Kind, widestCell))
-	return fmt.Sprintf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.N, code(x.Agent, widestCell), code(x.State, widestCell),
-		session, duration, cost, x.attemptsText(), x.outcome())
-}
-
-// attemptsText returns the numbers of attempts, retries and reminders of an execution.
-func (x *Exec) attemptsText() string {
-	parts := []string{fmt.Sprint(x.Attempt())}
+	attempts := []string{fmt.Sprint(x.Attempt())}
 	if n := len(x.Retries) - x.outages; n > 0 {
-		parts = append(parts, count(n, "retry"))
+		attempts = append(attempts, count(n, "retry"))
 	}
 	if n := len(x.Reminders); n > 0 {
-		parts = append(parts, count(n, "reminder"))
+		attempts = append(attempts, count(n, "reminder"))
 	}
-	return strings.Join(parts, ", ")
+	session := cmp.Or(sessionWords[x.Mode], code(x.Kind, widestCell))
+	return fmt.Sprintf("| %d | %s | %s | %s | %s | %s | %s | %s |\n", x.N, code(x.Agent, widestCell), code(x.State, widestCell),
+		session, duration, cost, strings.Join(attempts, ", "), x.outcome())
 }
 
 // outcome says how an execution ended, and which transition followed.

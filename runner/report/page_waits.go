@@ -179,17 +179,13 @@ func (s *Summary) jobLines(all [][]Wait) []string {
 			}
 			names = append(names, part)
 		}
-		lines = append(lines, fmt.Sprintf("for the job %s: %s.%s", code(agents[0].Job, widestName), strings.Join(FirstOf(names, maxNamed), ", "), s.howJob(agents[0].Job)))
+		job, how := agents[0].Job, ""
+		if own := s.o.Place.Job; own != "" {
+			condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, own, job)
+			how = fmt.Sprintf(" It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run.",
+				code("needs: "+own, widestLine), code("if: "+condition, 2*widestLine), code("job: "+job, widestLine))
+		}
+		lines = append(lines, fmt.Sprintf("for the job %s: %s.%s", code(job, widestName), strings.Join(FirstOf(names, maxNamed), ", "), how))
 	}
 	return lines
-}
-
-// howJob says how a job that is waited for is made to run.
-func (s *Summary) howJob(job string) string {
-	if s.o.Place.Job == "" {
-		return ""
-	}
-	condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, s.o.Place.Job, job)
-	return fmt.Sprintf(" It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run.",
-		code("needs: "+s.o.Place.Job, widestLine), code("if: "+condition, 2*widestLine), code("job: "+job, widestLine))
 }

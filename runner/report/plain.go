@@ -32,12 +32,6 @@ func breakCommands(line string) string {
 // block is plain for a text of several lines, and keeps their indentation.
 func block(s string) string { return strings.Trim(text.Printable(s), "\n") }
 
-// keepLayout is plain for a line of code or output: it keeps white space, with four
-// blanks for a tab.
-func keepLayout(s string) string {
-	return strings.TrimRight(breakCommands(strings.ReplaceAll(text.Line(s), "\t", "    ")), " ")
-}
-
 // cut returns text as one plain line of at most width columns, with an ellipsis at
 // the end if it was cut.
 func cut(text string, width int) string {
@@ -53,8 +47,13 @@ func cut(text string, width int) string {
 // an error that quotes the last lines of an output.
 func cutMiddle(text string, width int) string { return keepEnds(text, width, plain) }
 
-// cutOutput is cutMiddle for a line of what block returns, whose layout it keeps.
-func cutOutput(line string, width int) string { return keepEnds(line, width, keepLayout) }
+// cutOutput is cutMiddle for a line of what block returns, whose layout it keeps: white space,
+// with four blanks for a tab.
+func cutOutput(line string, width int) string {
+	return keepEnds(line, width, func(s string) string {
+		return strings.TrimRight(breakCommands(strings.ReplaceAll(text.Line(s), "\t", "    ")), " ")
+	})
+}
 
 func keepEnds(text string, width int, shown func(string) string) string {
 	if len(text) <= 2*maxBytes {

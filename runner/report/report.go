@@ -145,7 +145,11 @@ func Events(path string) iter.Seq2[state.Event, error] {
 			if len(bytes.TrimSpace(in.Bytes())) == 0 {
 				continue
 			}
-			e, err := event(in.Bytes())
+			var e state.Event
+			err := jsonstrict.CheckSize(in.Bytes())
+			if err == nil {
+				err = json.Unmarshal(in.Bytes(), &e)
+			}
 			if err != nil {
 				err = &state.FileError{Path: path, Field: fmt.Sprintf("line %d", n), What: err.Error()}
 			}
@@ -157,14 +161,6 @@ func Events(path string) iter.Seq2[state.Event, error] {
 			yield(state.Event{}, err)
 		}
 	}
-}
-
-// event reads a line of a log.
-func event(line []byte) (e state.Event, err error) {
-	if err = jsonstrict.CheckSize(line); err == nil {
-		err = json.Unmarshal(line, &e)
-	}
-	return e, err
 }
 
 // longestEvent bounds a line of a log, in bytes: the result of a run may be long.
