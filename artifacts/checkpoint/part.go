@@ -49,17 +49,6 @@ func (p *Part) open() (io.ReadCloser, error) {
 	}{io.LimitReader(f, p.Size), f}, nil
 }
 
-// check compares the number of bytes stored, which no mask changes, with what there should be.
-func (p *Part) check(stored int64) error {
-	switch limit := entryLimit(p.Name); {
-	case stored > limit:
-		return tooLarge(limit)
-	case p.Path != "" && p.Size >= 0 && stored != p.Size:
-		return fmt.Errorf("the file has become shorter: %d bytes, want %d", stored, p.Size)
-	}
-	return nil
-}
-
 func tooLarge(limit int64) error {
 	return fmt.Errorf("it has more than %d bytes: %w", limit, ErrTooLarge)
 }

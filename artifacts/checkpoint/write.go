@@ -149,8 +149,11 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 	if err := put(part.Name, io.TeeReader(masked, stored)); err != nil {
 		return File{}, err
 	}
-	if err := part.check(stored.n); err != nil {
-		return File{}, err
+	switch limit := entryLimit(part.Name); { // no mask changes the number of bytes
+	case stored.n > limit:
+		return File{}, tooLarge(limit)
+	case part.Path != "" && part.Size >= 0 && stored.n != part.Size:
+		return File{}, fmt.Errorf("the file has become shorter: %d bytes, want %d", stored.n, part.Size)
 	}
 	if p.left -= stored.n; p.left < 0 {
 		return File{}, fmt.Errorf("with it the files have %d bytes too many: %w", -p.left, ErrTooLarge)

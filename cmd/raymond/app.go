@@ -25,7 +25,12 @@ func (a *App) Main() (code int) {
 		}
 	}()
 	for args := a.Args; ; {
-		err := a.execute(args)
+		root := a.commands()
+		root.SetArgs(args)
+		root.InitDefaultHelpCmd()
+		root.InitDefaultCompletionCmd(args...)
+		checkArguments(root)
+		err := root.Execute() // a command with options starts nothing where there are unknown flags
 		flag, isUnknown := errors.AsType[*unknownFlag](err)
 		if !isUnknown {
 			return a.explain(err)
@@ -42,16 +47,6 @@ func (a *App) Main() (code int) {
 		}
 		args = slices.Delete(slices.Clone(args), at, end)
 	}
-}
-
-// execute runs the command that args name. Those with options start nothing where there are unknown flags.
-func (a *App) execute(args []string) error {
-	root := a.commands()
-	root.SetArgs(args)
-	root.InitDefaultHelpCmd()
-	root.InitDefaultCompletionCmd(args...)
-	checkArguments(root)
-	return root.Execute()
 }
 
 // explain prints what went wrong, a line each, and returns the exit code.
@@ -87,7 +82,7 @@ func (a *App) commands() *cobra.Command {
 	a.addRun(run)
 	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), a.listCommand(), a.statusCommand(), a.historyCommand(), a.reportCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
 		a.keygenCommand(), a.initCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
-	root.AddCommand(environmentTopic(), exitCodesTopic())
+	root.AddCommand(&cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables)}, exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)
 	return root
 }

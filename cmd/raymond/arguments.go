@@ -21,22 +21,14 @@ func checkArguments(cmd *cobra.Command) {
 			c.Args = knownCommand
 		case check != nil:
 			c.Args = func(c *cobra.Command, args []string) error {
-				if check(c, args) == nil {
+				if len(args) == 0 || check(c, args) == nil {
 					return nil
 				}
-				return noArguments(c, args)
+				return problem.Usage("arguments", fmt.Sprintf("%q is given, and %s takes none", problem.Shorten(args[0]), c.CommandPath()),
+					"see "+c.CommandPath()+" --help")
 			}
 		}
 	}
-}
-
-// noArguments is for commands that take none.
-func noArguments(cmd *cobra.Command, args []string) error {
-	if len(args) == 0 {
-		return nil
-	}
-	return problem.Usage("arguments", fmt.Sprintf("%q is given, and %s takes none", problem.Shorten(args[0]), cmd.CommandPath()),
-		"see "+cmd.CommandPath()+" --help")
 }
 
 // onlySubcommands is run where a command that does nothing by itself is named.

@@ -52,11 +52,6 @@ var variables = []entry{
 	{Name: "RAYMOND_STATE_KEY", Meaning: "never passed on to agents and scripts"},
 }
 
-// environmentTopic is help on the environment.
-func environmentTopic() *cobra.Command {
-	return &cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables)}
-}
-
 // exitCodesTopic is help on the exit codes.
 func exitCodesTopic() *cobra.Command {
 	rows := []entry{{Name: "0", Meaning: "completed"}}

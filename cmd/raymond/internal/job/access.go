@@ -82,7 +82,9 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowe
 		if d != nil {
 			return "", d
 		}
-		lowest = lower(lowest, level)
+		if lowest == "" || level != "" && !canWrite(level) { // it allows less; "" allows what another does
+			lowest = level
+		}
 	}
 	return lowest, nil
 }
@@ -162,15 +164,6 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 // canWrite reports whether a permission is write or more; "owner" is Gitea's.
 func canWrite(level string) bool {
 	return slices.Contains([]string{"write", "maintain", "admin", "owner"}, level)
-}
-
-// lower is the one of two permissions that allows less; "" allows what the other
-// does.
-func lower(a, b string) string {
-	if a == "" || b != "" && !canWrite(b) {
-		return b
-	}
-	return a
 }
 
 // Trusted says whether settings, hooks and instructions of the checkout may be

@@ -129,7 +129,13 @@ func (e *Event) fill(p *payload, getenv func(string) string) {
 	from := p.Repository
 	e.Repository = Repository{ID: int64(from.ID), Name: cmp.Or(e.Repository.Name, from.FullName), Private: from.Private, DefaultBranch: from.DefaultBranch}
 	e.Subject = p.subject()
-	e.Head = p.headOf(e.Name)
+	e.Head = cmp.Or(p.PullRequest.head().SHA, p.MergeGroup.HeadSHA)
+	if e.Name == "push" {
+		e.Head = p.After
+	}
+	if strings.Trim(e.Head, "0") == "" { // a deleted branch
+		e.Head = ""
+	}
 	if e.Name == "workflow_dispatch" {
 		e.Dispatched = p.Inputs.Key
 	}

@@ -1,7 +1,6 @@
 package job
 
 import (
-	"cmp"
 	"encoding/json"
 	"errors"
 	"math"
@@ -153,18 +152,6 @@ func (p *payload) subject() Subject {
 	}
 	s.Title = text.Before(s.Title, maxTitle)
 	return s
-}
-
-// headOf returns the commit that an event is about; "" for none.
-func (p *payload) headOf(event string) string {
-	head := cmp.Or(p.PullRequest.head().SHA, p.MergeGroup.HeadSHA)
-	if event == "push" {
-		head = p.After
-	}
-	if strings.Trim(head, "0") == "" { // a deleted branch
-		return ""
-	}
-	return head
 }
 
 // code tells where the code comes from that the event is about.
