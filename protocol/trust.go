@@ -32,7 +32,7 @@ func (w *Workflow) barred(m matcher, s *State, t Tag, states map[string]string) 
 		}
 	}
 	if option := p.lacking(t); s.Kind == Script && !s.Trusted && option != "" {
-		add("forbidden", "write # raymond: "+option, "<%s>: what a script prints that isn't trusted may be an agent's word", t.Verb)
+		add("forbidden", "write # raymond: "+option, "<%s>: an untrusted script needs a line that allows this attribute, because its output counts as an agent's output", t.Verb)
 	}
 	return problems
 }

@@ -39,7 +39,7 @@ func TestWhoReachesWhatIsTrusted(t *testing.T) {
 		{"S.sh", "# raymond: ask=from", `<ask next="A" where="12" from="ann">?</ask>`, "write # raymond: ask=where,from"},
 		{"S.sh", "# raymond: ask=untrusted,from", `<ask next="A" from="author" untrusted="true">?</ask>`, ""},
 		{"S.sh", "# raymond: trusted=true", `<ask next="A" where="12">?</ask>`, ""},
-		{"S.sh", "", `<reset cd="x">A</reset>`, "<reset>: what a script prints that isn't trusted may be an agent's word; write # raymond: cd=true"},
+		{"S.sh", "", `<reset cd="x">A</reset>`, "<reset>: an untrusted script needs a line that allows this attribute, because its output counts as an agent's output; write # raymond: cd=true"},
 		{"S.sh", "# raymond: cd=true", `<fork next="A" cd="x">A</fork>`, ""},
 		{"S.sh", "# raymond: trusted=true", `<reset cd="x">A</reset>`, ""},
 		{"S.md", "x", `<reset cd="x">A</reset>`, ""},

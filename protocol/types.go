@@ -77,9 +77,9 @@ type State struct {
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
 	Claims   Claims
-	// Trusted says that a script has the option trusted=true: it is the workflow's own word, may
-	// have its secrets, and sees nothing that agents can write. Work says that it gets the agents'
-	// work as a repository (work=true), Workflows that this has their changes of what forges run.
+	// Trusted is a script's option trusted=true: the script is the workflow's own code, may get secrets, and can't see anything
+	// that agents can write. Work is work=true: the script gets the agents' work as a repository. Workflows is workflows=true:
+	// that repository includes changes to files that forges run.
 	Trusted, Work, Workflows bool
 	// Job is the job that runs the state, "" for MainJob.
 	Job string

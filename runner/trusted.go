@@ -33,14 +33,14 @@ func (w worker) awaitOthers(ctx context.Context, o Order, tell func(Progress)) *
 	if names == "" {
 		return nil
 	}
-	tell(Progress{Note: fmt.Sprintf("%s (%s) waits to run without agents; still running: %s", o.Agent, o.State, names)})
+	tell(Progress{Note: fmt.Sprintf("%s (%s) waits for agents, checks and other scripts to end; still running: %s", o.Agent, o.State, names)})
 	longest := cmp.Or(o.Timeout, patience)
 	expired := time.After(longest)
 	for _, other := range w.others {
 		select {
 		case <-other.ended:
 		case <-expired:
-			return &Failure{Class: TimedOut, Message: fmt.Sprintf("timeout: waited %v to run without agents; still running: %s", longest, running(w.others))}
+			return &Failure{Class: TimedOut, Message: fmt.Sprintf("timeout: waited %v for agents, checks and other scripts to end; still running: %s", longest, running(w.others))}
 		case <-ctx.Done():
 			return &Failure{Class: Stopped, Message: context.Cause(ctx).Error()}
 		}

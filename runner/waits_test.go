@@ -194,7 +194,7 @@ func TestPeopleCanEndAQuestion(t *testing.T) {
 func TestTrustedScriptsRunWithoutAgents(t *testing.T) {
 	for timeout, want := range map[string]string{
 		"9s":    "0s A.md|1s B.md|1s V.md|2.5s W.md|2s C.md|3.5s PUSH.sh|4.5s SIGN.sh|4.5s TAG.sh|5.5s D.md|5.5s W.md",
-		"200ms": "0s A.md|1s B.md|1s V.md|2.5s W.md|2s C.md|3.5s W.md|timeout: waited 200ms to run without agents; still running: main_v1 (W.md)",
+		"200ms": "0s A.md|1s B.md|1s V.md|2.5s W.md|2s C.md|3.5s W.md|timeout: waited 200ms for agents, checks and other scripts to end; still running: main_v1 (W.md)",
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{

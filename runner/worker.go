@@ -114,7 +114,7 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 // checkOrder says why an invocation can't be started.
 func checkOrder(o Order) *Failure {
 	if info, err := os.Stat(o.Dir); !o.Script.IsTrusted && (err != nil || !info.IsDir()) {
-		return &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q is no existing directory", o.Dir)}
+		return &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q does not exist or is not a directory", o.Dir)}
 	}
 	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script.Path) {
 		return &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}

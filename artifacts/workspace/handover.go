@@ -42,9 +42,9 @@ const handLimit = 1 << 30
 // the agents' history leads beyond that commit it is shallow. Branch work is HEAD of the agent, with a commit on
 // top that has what isn't committed; raymond/NAME is that of another agent. Files are added as git does it, but without filters.
 //
-// Not in it are files that git LFS keeps, the work in submodules, untracked files that were there before
-// the first agent, and without Workflows changes of what forges run: where commits have changed that, one commit on top of
-// the checkout's takes the place of all. Whatever is over a limit is an error.
+// The repository leaves out files stored in git LFS, work in submodules, untracked files that existed before the first agent,
+// and, unless h.Workflows is set, changes to files that forges run. If a commit changed such a file, one commit on top of the
+// checkout's replaces all commits of its branch. Exceeding a limit is an error.
 func (g *Git) HandOver(ctx context.Context, h Handing) (HandedOver, error) {
 	t, err := g.open()
 	if err != nil {
@@ -375,7 +375,7 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 	return all, nil
 }
 
-// putBack is clean for what forges run: entries are those that change back.
+// putBack restores what forges run to its state in the checkout; entries are the changes that do so.
 func (x *giver) putBack(ctx context.Context, c call, b *given, entries string) error {
 	if x.Workflows {
 		return nil
@@ -385,7 +385,7 @@ func (x *giver) putBack(ctx context.Context, c call, b *given, entries string) e
 	if err != nil || entries == "" && len(touched) == 0 {
 		return err
 	}
-	x.lacks[b.label("its commits")] = "they are one, since some change what forges run"
+	x.lacks[b.label("its commits")] = "combined into one commit, because some of them change what forges run"
 	c.in, c.env = nil, []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index")}
 	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
 		return err

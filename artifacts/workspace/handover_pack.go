@@ -54,7 +54,7 @@ func (x *giver) copy(ctx context.Context, to string) error {
 		tips += b.ID + "\n"
 	}
 	if err := x.git.copyObjects(ctx, copying{from: x.lent, to: to, names: tips, ends: x.ends, most: x.most}); err != nil {
-		return fmt.Errorf("the checkout and the work: %w", err)
+		return fmt.Errorf("copy the checkout and the agents' work: %w", err)
 	}
 	return x.git.areWhole(ctx, call{dir: to, bare: to}, tips)
 }

@@ -342,8 +342,8 @@ func supervising(t *testing.T, script string) (dir string, cmd *exec.Cmd) {
 	return dir, cmd
 }
 
-// TestOneCommandIsSupervised: its exit code is passed on, it is held, reaches no thread of its starter, has no files that this
-// left open, dies first when memory ends, and nothing of it is left.
+// TestOneCommandIsSupervised holds that raymond passes on the command's exit code and confines the command, which can't reach the
+// threads of its supervisor, inherits no open files, is killed first when memory runs out, and leaves no process behind.
 func TestOneCommandIsSupervised(t *testing.T) {
 	dir, cmd := supervising(t, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
 		until [ -e pid ]; do :; done; cat <&3; echo x > ../outside; cd /proc/$PPID/task

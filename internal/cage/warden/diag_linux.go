@@ -105,7 +105,7 @@ func diagReceive(fd int) (found []listener, isDone bool, err error) {
 	return found, false, nil
 }
 
-// parseListener reads what the kernel says of one socket.
+// parseListener decodes the kernel's record of one socket.
 func parseListener(data []byte) (l listener, ok bool) {
 	number := binary.NativeEndian
 	switch {

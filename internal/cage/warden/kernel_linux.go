@@ -86,7 +86,7 @@ func (c call) isValid(listener int) bool {
 // mostAddress is the size of the kernel's struct sockaddr_storage.
 const mostAddress = 128
 
-// read copies memory of the caller, as much as an address may have.
+// read copies size bytes of the caller's memory. More than mostAddress is an error, since no socket address is longer.
 func (c call) read(from uint64, size int) ([]byte, error) {
 	if size < 0 || size > mostAddress {
 		return nil, unix.EINVAL

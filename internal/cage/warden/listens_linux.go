@@ -15,8 +15,8 @@ const (
 	nobody
 )
 
-// whoListens looks to whom the listening sockets belong that isMeant selects. The caller holds the lock. The kernel
-// may be one that doesn't tell.
+// whoListens reports who owns the listening sockets that isMeant selects. The caller holds the lock. If the kernel can't list
+// sockets, it returns an error.
 func (w *warden) whoListens(families []byte, port uint16, isMeant func(listener) bool) (listeners, error) {
 	all, err := listening(families, port)
 	if err != nil {

@@ -51,8 +51,8 @@ var (
 	raw   = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
 )
 
-// withoutMarkup puts a blank, which joins nothing, in place of markup and of definitions outside of fenced code. Markup without
-// an end is shown, unless it begins a line: there it hides the rest of the text.
+// withoutMarkup replaces markup and link definitions outside of fenced code with a blank, so that the text around them does not
+// join. Markup without an end stays, since readers see it, unless it begins a line: then they don't see the rest of the text.
 func withoutMarkup(s string) string {
 	var out, prose strings.Builder
 	flush := func() {

@@ -14,8 +14,8 @@ import (
 // see it. It has the folders that they could write.
 func (d folders) markOfAgents() string { return filepath.Join(d.all, agentsFile) }
 
-// afterAgents returns where agents of this job could write; nil as long as none has run. A note that can't be
-// read is one of everything.
+// afterAgents returns the folders that agents of this job could write, nil if none has run. If the note of them can't be read,
+// it returns the root.
 func afterAgents(dirs folders) []string {
 	var folders []string
 	if err := checkpoints.ReadNote(dirs.markOfAgents(), &folders); errors.Is(err, fs.ErrNotExist) {
@@ -26,7 +26,7 @@ func afterAgents(dirs folders) []string {
 	return folders
 }
 
-// isOfAgents reports whether agents of this job could write one of some files, which are named relative to the
+// isOfAgents reports whether agents of this job could have written one of some files, whose paths are relative to the
 // workspace or to the working directory.
 func isOfAgents(dirs folders, paths ...string) bool {
 	folders := cage.Resolved(afterAgents(dirs))

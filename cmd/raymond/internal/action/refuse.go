@@ -1,7 +1,6 @@
 package action
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -79,10 +78,13 @@ func checkLogins(git *workspace.Git, dirs folders, environ []string) error {
 	file, err := git.FindLogin(ctx, confine.Outermost(append(needed, dirs.top, dirs.work)), func(name string) bool {
 		return loginFile().MatchString(name) && !(isForAgents && strings.HasPrefix(name, "gha-"))
 	})
-	if err == nil {
+	switch {
+	case err == nil:
 		return nil
+	case file == "":
+		return &problem.Problem{Class: problem.ClassDenied, What: "could not search the workspace for logins: " + err.Error()}
 	}
-	return &problem.Problem{Class: problem.ClassDenied, Where: cmp.Or(file, "search for logins in the workspace"), What: err.Error() + ", and every agent and script of the workflow could read it",
+	return &problem.Problem{Class: problem.ClassDenied, Where: file, What: err.Error() + ", and every agent and untrusted script could read it",
 		Hint: "set persist-credentials: false at actions/checkout (and create_credentials_file: false at google-github-actions/auth), or remove what another step wrote"}
 }
 

@@ -121,7 +121,7 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 	return nil
 }
 
-// setFiles says what can be read and written.
+// setFiles sets which files the policy lets programs read and write.
 func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	// Work that was put back may have a link in the place of the working directory.
 	if _, err := cage.Follow(at.Dir, at.Workspace); err != nil {
@@ -258,8 +258,8 @@ func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 	return cage.New(p)
 }
 
-// in is the policy for what works in a directory: it may be a linked worktree of a
-// repository that the run may write. Other folders of the worktree can be read, and the rest is refused.
+// in returns the policy for programs in the working directory dir. If dir is in a linked worktree of a repository that the run
+// may write, that worktree becomes writable. Other folders of the run's own worktree are read-only; folders outside are refused.
 func (c *Cages) in(dir string) (cage.Policy, error) {
 	p := c.policy
 	at := cage.Resolve(dir)
@@ -275,11 +275,11 @@ func (c *Cages) in(dir string) (cage.Policy, error) {
 		}
 		return p, nil
 	}
-	hint := "add it to " + c.told.label("cage-write") + " to have it written"
+	hint := "add it to " + c.told.label("cage-write") + " to make it writable"
 	if !cage.IsWithin(at, c.top) {
 		return p, fmt.Errorf("%w: the working directory %s is out of the workspace; %s", fs.ErrPermission, at, hint)
 	}
-	c.told.note("cage: the working directory " + at + " can only be read; " + hint)
+	c.told.note("cage: the working directory " + at + " is read-only; " + hint)
 	return p, nil
 }
 

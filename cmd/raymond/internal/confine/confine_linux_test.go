@@ -359,7 +359,7 @@ func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	assert.ErrorContains(t, err, "out of the workspace", "a working directory")
 }
 
-// TestModesAreGivenBack: a caged process may change the modes of files and folders of its user, also around what it reaches.
+// TestModesAreGivenBack holds that raymond restores the modes that a caged process changed, also of folders around those it may use.
 func TestModesAreGivenBack(t *testing.T) {
 	m := newMachine(t)
 	m.at.Guarded = []string{m.folder("actions")}
