@@ -20,7 +20,7 @@ func WithoutHidden(s string) string {
 		return r
 	}, s)
 	for range 9 { // without markup, a line may become a fence
-		cleaned := strings.TrimSpace(withoutMarkup(withoutComments(s)))
+		cleaned := strings.TrimSpace(withoutComments(withoutMarkup(s)))
 		if cleaned == s {
 			break
 		}
@@ -29,8 +29,9 @@ func WithoutHidden(s string) string {
 	return s
 }
 
-// markup is what a forge does not show of Markdown: processing instructions, declarations and templates.
+// markup is what a forge does not show of Markdown: comments, processing instructions, declarations and templates.
 var markup = []struct{ start, end func() *regexp.Regexp }{
+	{Regexp(`^<!--`), Regexp(`(?s)^<!--.*?-->`)},
 	{Regexp(`^<\?`), Regexp(`\?>`)},
 	{Regexp(`^<!\[`), Regexp(`\]\]>`)},
 	{Regexp(`^<![A-Za-z]`), Regexp(`>`)},
@@ -44,11 +45,14 @@ var (
 )
 
 // fence begins a block of code, html a block of HTML, which a blank line ends, and raw one in which a blank line has no meaning.
-// Within HTML there is no code.
+// Within HTML there is no code. After other marks, and markup other than hiddenBlock that has a line break, a forge may take the
+// next fence for an end: no code follows.
 var (
-	fence = Regexp("^(```+)[^`\n]*(?:\n|$)")
-	html  = Regexp(`^[ \t>]*</?[A-Za-z]`)
-	raw   = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
+	fence       = Regexp("^(```+)[^`\n]*(?:\n|$)")
+	marks       = Regexp("^[ \t>*+.)0-9-]*(?:```|~~~)")
+	hiddenBlock = Regexp(`^<(?:\?|![A-Za-z]|!--[^->])`)
+	html        = Regexp(`^[ \t>]*</?[A-Za-z]`)
+	raw         = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
 )
 
 // withoutMarkup replaces markup and link definitions outside of fenced code with a blank, so that the text around them does not
@@ -79,13 +83,22 @@ next:
 				i += size
 				continue
 			}
+			isRaw = isRaw || marks().MatchString(line)
 		}
 		for kind, m := range markup {
 			if s[i] != '<' || !m.start().MatchString(s[i:min(len(s), i+16)]) {
 				continue
 			}
-			if end := m.end().FindStringIndex(s[i:]); !isEndless[kind] && end != nil {
-				prose.WriteByte(' ')
+			var end []int
+			if !isEndless[kind] {
+				end = m.end().FindStringIndex(s[i:])
+			}
+			if end != nil {
+				isBlock := (i == 0 || s[i-1] == '\n') && !inHTML && hiddenBlock().MatchString(s[i:])
+				isRaw = isRaw || !isBlock && strings.Contains(s[i:i+end[1]], "\n")
+				if kind > 0 { // a comment joins what is around it
+					prose.WriteByte(' ')
+				}
 				i += end[1]
 				continue next
 			}
@@ -107,7 +120,8 @@ func codeSize(s, fence string) (size int) {
 	for line := range strings.Lines(s) {
 		first := size == 0
 		size += len(line)
-		if ticks := strings.TrimRight(line, " \t\n"); !first && len(ticks) >= len(fence) && strings.Trim(ticks, "`") == "" {
+		indent := min(3, len(line)-len(strings.TrimLeft(line, " ")))
+		if ticks := strings.TrimRight(line[indent:], " \t\n"); !first && len(ticks) >= len(fence) && strings.Trim(ticks, "`") == "" {
 			break
 		}
 	}

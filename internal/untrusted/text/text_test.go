@@ -76,13 +76,21 @@ func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
 		"<div>\n```\n<?hidden?>\n```\n</div>":                                            "<div>\n```\n \n```\n</div>",
 		"<pre>\n\n```\n<?hidden?>\n```":                                                  "<pre>\n\n```\n \n```",
 		"``` `\n<?hidden?>\n```":                                                         "``` `\n \n```",
+		"```\nfoo\n   ```\n<?hidden?>z":                                                  "```\nfoo\n   ```\n z",
+		"```\n<!--\n```\n-->\n<?hidden?>z":                                               "```\n\n z",
+		"a <!--\n```\n-->\n```\n<?hidden?>\n```":                                         "a \n```\n \n```",
+		" ~~~\n```\n~~~\n<?hidden?>z":                                                    "~~~\n```\n~~~\n z",
+		"<b>a</b> b\n```\n\n```\n<?hidden?>z":                                            "<b>a</b> b\n```\n\n```\n z",
+		"a <?\n\n<p>\n?>\n```\n<?hidden?>\n```":                                          "a  \n```\n \n```",
+		"<!-->\n```\n-->\n```\n<?hidden?>\n```":                                          "```\n \n```",
+		"<!-- hidden\n-->\n```\n<?php\n```":                                              "```\n<?php\n```",
 		"if a <? b or List<!X":                                                           "if a <? b or List<!X",
 	})
 }
 
 // TestManyBeginningsCostLittle holds that no text takes quadratic time, in which 100 KB would take minutes.
 func TestManyBeginningsCostLittle(*testing.T) {
-	for _, part := range []string{"<?<!a>", "[a]: b\n\"\n", "<template>", "\n<![<?x?>", "```\n```\n", "```\n<?", "<!-"} {
+	for _, part := range []string{"<?<!a>", "[a]: b\n\"\n", "<template>", "\n<![<?x?>", "```\n```\n", "```\n<?", "<!-", "a <template></templat"} {
 		WithoutHidden(strings.Repeat(part, 100_000/len(part)))
 	}
 }
