@@ -189,7 +189,7 @@ func (h *home) environ(gitDir, top string) []string {
 // config reads a file of settings as git would, but for what it includes. A file that
 // doesn't exist has none.
 func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
-	data, _, err := files.Read(resolved(path), maxConfig)
+	data, err := readSettings(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -210,6 +210,16 @@ func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
 		list = append(list, setting{key, value})
 	}
 	return list, nil
+}
+
+// readSettings reads a file, but not one that seems empty: to read /proc/kmsg, to which a link may lead, takes for ever.
+func readSettings(path string) ([]byte, error) {
+	path = resolved(path)
+	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
+		return nil, nil
+	}
+	data, _, err := files.Read(path, maxConfig)
+	return data, err
 }
 
 // machineSettings are those settings of the machine and the user that are kept as well:

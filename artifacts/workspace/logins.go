@@ -9,14 +9,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 var (
 	// loginText matches a login: in a file of a package manager, in a URL that is more than ssh://USER@HOST, and a file of
 	// JSON. A reference to a variable is not a login.
-	loginText = text.Regexp(`(?im)^[^#;\n]*(?:_auth(?:token)?|npmauth(?:token|ident)|password)"?[ \t]*[:= \t][ \t]*["']?[^\s"'$]` +
+	loginText = text.Regexp(`(?im)^[^#;\n]*(?:_auth(?:token)?|npmauth(?:token|ident)|password)"?(?:[ \t]*[:=]|[ \t])[ \t]*["']?[^\s"'$:=]` +
 		`|(?:https?|ftps?)://[^/?#\s{]*@|://[^/?#\s{:@]*:[^/?#\s{]*@|\A\s*\{`)
 	// settingsText matches whatever text of git's settings contains a login or includes another file.
 	settingsText = text.Regexp(`(?i)@|header|helper|path`)
@@ -73,7 +72,7 @@ func suspects(ctx context.Context, folders []string, isLoginFile func(name strin
 			if err != nil || d.IsDir() || !isSettings && !isLoginFile(name) {
 				return context.Cause(ctx)
 			}
-			data, _, _ := files.Read(resolved(path), maxConfig) // what this user can't read, agents can't read either
+			data, _ := readSettings(path) // what this user can't read, agents can't read either
 			isRepository := isGitDir(dir) || strings.Contains(filepath.ToSlash(dir), "/.git/")
 			if isSettings && isRepository && settingsText().Match(data) || !isSettings && loginText().Match(data) {
 				found = append(found, path)

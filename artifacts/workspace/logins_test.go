@@ -23,6 +23,9 @@ func TestLoginsInCheckoutsAreFound(t *testing.T) {
 		"a/.git/config: [remote \"o\"]\n url = https://git@github.com/o/r\n[x \"y\"]\n url = ssh://git@h:22/r\n[include]\n path = gone\n[http]\n extraHeader =": "<nil>",
 		"a/config: [remote \"o\"]\n url = https://x:y@github.com/o/r":                                                                                           "<nil>",
 		"a/.npmrc: //registry.npmjs.org/:_authToken=${NODE_AUTH_TOKEN}\n# _auth=x\nregistry=https://r/":                                                         "<nil>",
+		"a/.npmrc: //r/:_authToken = \"${NODE_AUTH_TOKEN}\"\n_password =":                                                                                       "<nil>",
+		"a/.npmrc: //r/:_authToken = npm_x":                                                                                                                     "it contains a login",
+		"a/.git/config: [include]\n path = /proc/kmsg":                                                                                                          "<nil>",
 	} {
 		path, content, _ := strings.Cut(name, ": ")
 		dir := t.TempDir()
