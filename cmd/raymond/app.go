@@ -81,7 +81,10 @@ func (a *App) commands() *cobra.Command {
 	run := &cobra.Command{Use: "run PATH", Short: "start a workflow from a directory, a zip archive or one state file"}
 	a.addRun(run)
 	root.AddCommand(run, a.resumeCommand(), a.rerunCommand(), a.listCommand(), a.statusCommand(), a.historyCommand(), a.reportCommand(), a.lintCommand(), a.diagramCommand(), a.simulateCommand(),
-		a.keygenCommand(), a.initCommand(), a.cageCommand(), a.actionCommand(runTool), a.actionPostCommand())
+		a.keygenCommand(), a.initCommand(), a.cageCommand(), a.actionPostCommand(),
+		a.actionCommand(func(t action.Tool) int {
+			return (&App{Args: t.Args, Environ: t.Environ, Stdout: t.Stdout, Stderr: t.Stderr}).Main()
+		}))
 	root.AddCommand(&cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables)}, exitCodesTopic())
 	root.SetFlagErrorFunc(a.flagFault)
 	return root
@@ -135,9 +138,4 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 	}
 	o.Reject(fault)
 	return o.Check()
-}
-
-// runTool runs a command of the program for a step of a job.
-func runTool(t action.Tool) int {
-	return (&App{Args: t.Args, Environ: t.Environ, Stdout: t.Stdout, Stderr: t.Stderr}).Main()
 }

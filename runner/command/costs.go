@@ -39,7 +39,7 @@ func (c *costs) add(r record) bool {
 	used.Output, ok[2] = count(r.Output)
 	hasTokens := len(r.Input)+len(r.Cached)+len(r.Output) > 0
 	switch {
-	case len(r.USD) > 0 && !hasUSD, !hasUSD && !hasTokens, slices.Contains(ok[:], false), !isName(r.Model):
+	case len(r.USD) > 0 && !hasUSD, !hasUSD && !hasTokens, slices.Contains(ok[:], false), len(r.Model) > maxName || strings.ContainsFunc(r.Model, func(c rune) bool { return !unicode.IsPrint(c) }):
 		return false
 	}
 	if used.Model == "" {
@@ -69,11 +69,6 @@ func (c *costs) use(used state.Usage, usd state.USD, hasUSD bool) bool {
 	m := &c.models[i]
 	m.Usage, m.CostUSD = m.Usage.Plus(used), m.CostUSD.Plus(usd)
 	return true
-}
-
-// isName reports whether a text can be a model's name, or is none.
-func isName(text string) bool {
-	return len(text) <= maxName && !strings.ContainsFunc(text, func(r rune) bool { return !unicode.IsPrint(r) })
 }
 
 // total is the cost of the process. said tells whether it has said anything at all.

@@ -91,7 +91,7 @@ func Start(o Options) (*Proxy, error) {
 		return nil, fmt.Errorf("start key proxy: %w", err)
 	}
 	p.address = l.Addr().String()
-	p.own = ownAddress(p.address)
+	p.own = regexp.MustCompile(`(?:http://)?` + regexp.QuoteMeta(p.address) + `(?:` + regexp.QuoteMeta(prefix) + `[a-z]+/[A-Z2-7]{26})?`)
 	p.secrets, _ = secrets.New(values)
 	p.transport = newTransport(p.authorities())
 	p.serve(l)

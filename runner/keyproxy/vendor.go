@@ -4,7 +4,6 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -72,9 +71,6 @@ func parseUpstream(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// base is the URL of the API, to which paths are added.
-func (v *vendor) base() string { return strings.TrimSuffix(v.upstream.String(), "/") }
-
 // Has reports whether the proxy has a key for an agent CLI.
 func (p *Proxy) Has(backend string) bool { return p.vendor(backend) != nil }
 
@@ -86,11 +82,6 @@ func (p *Proxy) vendor(backend string) *vendor {
 		}
 	}
 	return nil
-}
-
-// ownAddress finds the proxy's address in a text, with or without the path of an account.
-func ownAddress(address string) *regexp.Regexp {
-	return regexp.MustCompile(`(?:http://)?` + regexp.QuoteMeta(address) + `(?:` + regexp.QuoteMeta(prefix) + `[a-z]+/[A-Z2-7]{26})?`)
 }
 
 // Hide replaces the proxy's address, with an invocation's own path, by that of the
@@ -110,7 +101,7 @@ func (p *Proxy) meant(address string) string {
 	case v == nil:
 		return "the API of the model"
 	case isURL:
-		return v.base()
+		return strings.TrimSuffix(v.upstream.String(), "/")
 	}
 	return v.upstream.Host
 }
