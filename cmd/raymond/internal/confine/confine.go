@@ -110,7 +110,7 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 		return err
 	}
 	p := &c.policy
-	p.Ended = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}), p.Writable)
+	p.Ended = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}, ofRunner()), p.Writable)
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}

@@ -371,6 +371,15 @@ func TestModesAreGivenBack(t *testing.T) {
 	assert.Check(t, is.Equal(string(modes), strings.Repeat("755\n", len(closed))))
 }
 
+// TestProgramsOfTheRunnerAreGuarded: with those it starts post parts.
+func TestProgramsOfTheRunnerAreGuarded(t *testing.T) {
+	m := newMachine(t)
+	want := []string{m.file("runner/bin/Runner.Worker", ""), m.file("runner/bin/a.dll", ""), m.file("runner/externals/node24/bin/node", "")}
+	slices.Sort(want)
+	assert.Check(t, is.DeepEqual(besides(m.path("runner/bin/Runner.Worker")), want))
+	assert.Check(t, is.Len(besides(m.path("runner/bin/node")), 0))
+}
+
 // TestWhatIsNotHeldIsTold: a folder that agents may write protects nothing in it.
 func TestWhatIsNotHeldIsTold(t *testing.T) {
 	m := newMachine(t)

@@ -1,11 +1,14 @@
 package confine
 
 import (
+	"bytes"
+	"fmt"
 	"io/fs"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
@@ -29,4 +32,27 @@ func recordModes(paths, writable []string) (giveBack func()) {
 			}
 		}
 	}
+}
+
+// ofRunner are the programs with which the runner that started this process goes on, for instance with post parts.
+func ofRunner() (found []string) {
+	for pid := os.Getppid(); pid > 1; {
+		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
+		found = append(found, besides(program)...)
+		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+		pid = 0
+		_, _ = fmt.Sscanf(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " %s %d", new(string), &pid)
+	}
+	return found
+}
+
+// besides are the files that belong to a program of the runner.
+func besides(program string) []string {
+	bin, name := filepath.Split(program)
+	if !strings.HasPrefix(name, "Runner.") {
+		return nil
+	}
+	own, _ := filepath.Glob(filepath.Join(bin, "*"))
+	nodes, _ := filepath.Glob(filepath.Join(bin, "../externals/*/bin/node"))
+	return append(own, nodes...)
 }
