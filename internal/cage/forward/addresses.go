@@ -141,10 +141,10 @@ func (l List) checkDial(ctx context.Context, _, address string, _ syscall.RawCon
 }
 
 // metadata are addresses at which a cloud has its metadata beside or in place of link-local ones: Alibaba's, Azure's,
-// Oracle's, Amazon's and Google's.
+// Oracle's, Amazon's (also for credentials of pods), Google's and Scaleway's.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"), netip.MustParseAddr("192.0.0.192"),
-	netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd20:ce::254"),
+	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"), netip.MustParseAddr("fd00:42::42"),
 }
 
 // IsMetadata reports whether an address leads to the metadata of a cloud, or may lead there, as any link-local one. No list

@@ -257,7 +257,7 @@ func TestOpenNetworkReachesAddresses(t *testing.T) {
 			t.Errorf("%s: got %s, told of %q", kind, said, refused)
 		}
 	}
-	for _, metadata := range []string{"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[fe80::1]:80", "[64:ff9b::a9fe:a9fe]:80", "[2002:a9fe:a9fe::1]:80", "168.63.129.16:80", "[fd00:ec2::254]:80"} {
+	for _, metadata := range []string{"169.254.169.254:80", "[::ffff:169.254.169.254]:80", "[fe80::1]:80", "[64:ff9b::a9fe:a9fe]:80", "[2002:a9fe:a9fe::1]:80", "168.63.129.16:80", "[fd00:ec2::254]:80", "[fd00:ec2::23]:80", "[fd00:c1::a9fe:a9fe]:80", "[fd00:42::42]:80"} {
 		said, refused := attack(t, t.TempDir(), Rules{IsOpen: true}, "ip", metadata)
 		if said != "EACCES" || len(refused) != 1 {
 			t.Errorf("%s: got %s, told of %q, want it refused", metadata, said, refused)
