@@ -119,6 +119,9 @@ func isEncoding(c byte) bool {
 // piece returns the length of the longest piece of an encoding of which a word has the Shortest bytes at a position.
 func (s *Set) piece(word string, at int) (longest int) {
 	key := word[at : at+Shortest]
+	if !s.pieces[key] { // a search for each word would take long
+		return 0
+	}
 	for i := strings.Index(s.wrapped, key); i >= 0; {
 		from, to := 0, Shortest
 		for from < min(i, at) && s.wrapped[i-from-1] == word[at-from-1] {

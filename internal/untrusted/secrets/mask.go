@@ -28,6 +28,7 @@ type Set struct {
 	starts  map[string]bool     // all beginnings that are shorter than that
 	likely  filter              // which keys byStart may have
 	wrapped string              // the encodings that tools wrap into lines, one per line
+	pieces  map[string]bool     // the parts of those that are as long as Shortest
 	lines   []string            // of base64, as most tools wrap it
 }
 
@@ -36,7 +37,7 @@ type Set struct {
 // has several, is shorter than Shortest. White space around a value, or around
 // one of its lines, does not count, and empty values are no secrets.
 func New(values map[string]string) (*Set, []string) {
-	s := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}}
+	s := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}, pieces: map[string]bool{}}
 	known := map[string]bool{}
 	var short []string
 	for _, name := range slices.Sorted(maps.Keys(values)) {
@@ -62,6 +63,9 @@ func New(values map[string]string) (*Set, []string) {
 func (s *Set) index(form string, isEncoding bool) {
 	if isEncoding && !strings.Contains(s.wrapped, form) {
 		s.wrapped += form + "\n"
+		for end := Shortest; end <= len(form); end++ {
+			s.pieces[form[end-Shortest:end]] = true
+		}
 	}
 	key := binary.LittleEndian.Uint64([]byte(form[:Shortest]))
 	s.likely.add(key)
@@ -192,7 +196,7 @@ func (s *Set) Sparing(words []string) *Set {
 	if s == nil {
 		return nil
 	}
-	out := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}}
+	out := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}, pieces: map[string]bool{}}
 	out.lines = slices.DeleteFunc(slices.Clone(s.lines), func(line string) bool { return isPart(line, words) })
 	for _, form := range s.forms {
 		if !isPart(form, words) {
