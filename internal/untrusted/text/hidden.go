@@ -40,7 +40,8 @@ var markup = []struct{ start, end func() *regexp.Regexp }{
 
 // definition is a definition of a link, which a forge does not show either. A plain one says nothing besides the address.
 var (
-	definition      = Regexp(`(?m)^[ >*+-]*\[[^\]^][^\]]*\]:[ \t]*\n?[ \t]*(?:<[^<>\n]*>|[^\s<]\S*)(?:[ \t]*\n?[ \t]*(?:"[^"]*"|'[^']*'|\([^()]*\)))?[ \t]*$`)
+	definition = Regexp(`(?m)^[ \t>*+.)0-9-]*\[(?:[^\]\\^]|\\\S)(?:[^\]\\]|\\[\s\S])*\]:[ \t]*\n?[ \t>]*(?:<(?:[^<>\\\n]|\\.)*>|[^\s<>]\S*)` +
+		`(?:[ \t]*\n?[ \t>]*(?:"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\((?:[^()\\]|\\[\s\S])*\)))?[ \t]*$`)
 	plainDefinition = Regexp(`^\[\S{1,20}\]:[ \t]+https?://\S+$`)
 )
 
