@@ -1,7 +1,6 @@
 package workspace
 
 import (
-	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +11,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
 const (
@@ -133,12 +133,9 @@ func decodeIndex(data []byte) (index, error) {
 }
 
 // isID reports whether s is the full name of an object.
-func isID(s string) bool { return len(s) == len(nullID) && isHex(s) }
+func isID(s string) bool { return fullName().MatchString(s) }
+
+var fullName = text.Regexp(`^[0-9a-f]{40}$`)
 
 // nullID is the object id that stands for nothing.
 const nullID = "0000000000000000000000000000000000000000"
-
-func isHex(s string) bool {
-	b, err := hex.DecodeString(s)
-	return err == nil && hex.EncodeToString(b) == s
-}

@@ -44,7 +44,9 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		for _, s := range list {
 			section, _, _ := strings.Cut(s.key, ".")
 			name := s.key[strings.LastIndexByte(s.key, '.')+1:]
-			if s.containsLogin(section, name) {
+			// A helper gives a login to every program that asks. In a file named git-credentials-… actions/checkout keeps its token.
+			isNamed := name == "extraheader" || section == "credential" && name == "helper" || name == "path" && strings.Contains(s.value, "git-credentials-")
+			if isNamed && s.value != "" || loginText().MatchString(strings.ReplaceAll(s.key+"\n"+s.value, "://git@", "://")) {
 				return found[i], fmt.Errorf("the checkout keeps a login there, in the setting %s.*.%s", section, name)
 			}
 			path := under(filepath.Dir(found[i]), s.value)
@@ -54,13 +56,6 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		}
 	}
 	return "", nil
-}
-
-// containsLogin reports whether a setting of git, whose section and name are given, contains a login. A helper gives a login to
-// every program that asks. In a file named git-credentials-… actions/checkout keeps its token.
-func (s setting) containsLogin(section, name string) bool {
-	isNamed := name == "extraheader" || section == "credential" && name == "helper" || name == "path" && strings.Contains(s.value, "git-credentials-")
-	return isNamed && s.value != "" || loginText().MatchString(strings.ReplaceAll(s.key+"\n"+s.value, "://git@", "://"))
 }
 
 // suspects returns the files below some folders whose text may contain a login.

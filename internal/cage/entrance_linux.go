@@ -86,12 +86,7 @@ func makeFilters(isOpen bool) (f filters, err error) {
 	}
 	o := filterOptions{isOpen: isOpen, isScoped: k.landlock >= withScopes, isTraced: k.landlock > 0}
 	if !o.isScoped {
-		o.spared = []int{os.Getpid()}
-		for pid := os.Getppid(); pid > 0 && len(o.spared) < 64; {
-			o.spared = append(o.spared, pid)
-			p, _ := processes.Stat(pid)
-			pid = p.Parent
-		}
+		o.spared = append(processes.Ancestors(), os.Getpid())
 	}
 	// Who enters a cage inside another one has the other one's warden.
 	o.hasUnix = k.isDecided && MarkOf(os.Getpid()) != 0

@@ -71,8 +71,9 @@ func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Con
 		if ctx.Err() != nil {
 			return &Error{Op: op, Attempts: n, Err: context.Cause(ctx)}
 		}
-		wait := min(max(jittered(pause), e.Wait), longestPause)
-		if lost += idle + wait; !e.retryable() || n == p.attempts || lost >= patience {
+		// Up to half of a pause more keeps many clients from coming back at once.
+		wait := min(max(pause+rand.N(max(1, pause/2)), e.Wait), longestPause)
+		if lost += idle + wait; e.Final || e.Kind != Unanswered && e.Kind != Limited || n == p.attempts || lost >= patience {
 			return e
 		}
 		if err := c.sleep(ctx, wait); err != nil {
@@ -82,10 +83,6 @@ func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Con
 		pause = time.Duration(float64(pause) * p.factor)
 	}
 }
-
-// jittered lengthens a pause by up to half of it, so that many clients don't come back
-// at once.
-func jittered(d time.Duration) time.Duration { return d + rand.N(max(1, d/2)) }
 
 func (c Calls) sleep(ctx context.Context, d time.Duration) error {
 	if c.Sleep == nil {

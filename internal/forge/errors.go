@@ -74,9 +74,6 @@ func IsMissing(err error) bool {
 	return errors.As(err, &e) && e.Kind == Missing
 }
 
-// retryable reports whether the request is to be made again.
-func (e *Error) retryable() bool { return !e.Final && (e.Kind == Unanswered || e.Kind == Limited) }
-
 // NoAnswer is the error of a request that brought no answer of use.
 func NoAnswer(status int, err error) *Error {
 	return &Error{Status: status, Err: withoutAddress(err)}

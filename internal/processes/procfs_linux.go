@@ -51,6 +51,16 @@ func Stat(pid int) (Process, bool) {
 	return p, true
 }
 
+// Ancestors returns the parent of this process, its parent and so on, at most 63.
+func Ancestors() (found []int) {
+	for pid := os.Getppid(); pid > 0 && len(found) < 63; {
+		found = append(found, pid)
+		p, _ := Stat(pid)
+		pid = p.Parent
+	}
+	return found
+}
+
 // IsDead reports whether a process has ended, also while its parent hasn't collected it.
 func IsDead(pid int) bool {
 	p, ok := Stat(pid)

@@ -99,5 +99,5 @@ type Vendor struct {
 	// gateway; "" for the vendor's own.
 	Upstream   string
 	Credential Credential // what the API gets
-	Headers    []string   // names of headers that a gateway needs besides those of the API
+	Headers    []string   // names, in canonical form, of headers that a gateway needs besides those of the API
 }

@@ -187,15 +187,12 @@ func (f Fields) take(r *Request, path string, v jsontext.Value) error {
 	case path == f.Model:
 		r.Model = text(v)
 	case slices.Contains(f.Output, path):
-		r.Output = max(r.Output, number(v))
+		r.Output = max(r.Output, Count(bytes.Trim(v, `"`))) // some APIs take a number as a string too
 	case slices.Contains(f.Standard, path) && !slices.Contains(standard, string(v)):
 		return fmt.Errorf("%s: %s may cost more than the list of prices says, and is not forwarded", path, v)
 	}
 	return nil
 }
-
-// number is a number of a request, which some APIs take as a string too; 0 for any other value.
-func number(v jsontext.Value) int64 { return Count(bytes.Trim(v, `"`)) }
 
 // text is a string of a request; "" for any other value.
 func text(v jsontext.Value) string {

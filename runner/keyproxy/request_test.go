@@ -156,7 +156,7 @@ func TestOnlyKnownHeadersAreForwarded(t *testing.T) {
 	got := make(chan http.Header, 1)
 	upstream, _ := api(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })
 	own := vendors(upstream.URL)
-	own[0].Headers = []string{"x-gateway"}
+	own[0].Headers = []string{"X-Gateway"}
 	p := start(t, Options{Vendors: own})
 	ask(t, p, func(r *http.Request) {
 		for _, name := range []string{"Content-Type", "Content-Encoding", "X-HTTP-Method-Override", "X-Pays", "X-Toy-Version", "X-Gateway"} {

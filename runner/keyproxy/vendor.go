@@ -2,7 +2,6 @@ package keyproxy
 
 import (
 	"errors"
-	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -24,10 +23,7 @@ func newVendor(v Vendor) (*vendor, error) {
 	if err := checkCredential(v.Credential.Text); err != nil {
 		return nil, err
 	}
-	one := &vendor{api: v.API, credential: v.Credential, headers: slices.Concat(clientHeaders, v.API.Headers())}
-	for _, name := range v.Headers {
-		one.headers = append(one.headers, http.CanonicalHeaderKey(name))
-	}
+	one := &vendor{api: v.API, credential: v.Credential, headers: slices.Concat(clientHeaders, v.API.Headers(), v.Headers)}
 	if v.Upstream == "" {
 		v.Upstream = v.API.Upstream()
 	}

@@ -6,9 +6,6 @@ import "strings"
 // secret: a line break within a form hides nothing of it, be it a real one or as it stands
 // in JSON.
 
-// mayBreak reports whether a line break may begin with a byte.
-func mayBreak(c byte) bool { return c == '\n' || c == '\r' || c == '\\' }
-
 // mostBreak bounds how many bytes there are between two bytes of a form.
 const mostBreak = 8
 
@@ -96,16 +93,8 @@ func (s *Set) withoutPieces(text string) string {
 		if from == 0 && to == len(word) {
 			continue
 		}
-		out.WriteString(text[shown:begin])
-		if from > 0 {
-			out.WriteString(hidden)
-		}
-		if from < to {
-			out.WriteString(word[from:to])
-		}
-		if to < len(word) && (from == 0 || from < to) {
-			out.WriteString(hidden)
-		}
+		stars := map[bool]string{true: hidden}
+		out.WriteString(text[shown:begin] + stars[from > 0] + word[from:max(from, to)] + stars[to < len(word) && (from == 0 || from < to)])
 		shown = i
 	}
 	return out.String() + text[shown:]

@@ -31,7 +31,8 @@ func addForms(known map[string]bool, text string) {
 	if len(text) < Shortest {
 		return
 	}
-	encodings := append(hexed(text), encoded(text)...)
+	inHex := hex.EncodeToString([]byte(text))
+	encodings := append(encoded(text), inHex, strings.ToUpper(inHex))
 	for i, form := range append(encodings, append(escaped(text), text)...) {
 		if len(form) >= Shortest {
 			known[form] = known[form] || i < len(encodings)
@@ -94,11 +95,6 @@ func ascii(inside string) string {
 }
 
 func unquoted(s string) string { return s[1 : len(s)-1] }
-
-func hexed(text string) []string {
-	lower := hex.EncodeToString([]byte(text))
-	return []string{lower, strings.ToUpper(lower)}
-}
 
 // encoded returns the text in base64, as part of something longer and by itself.
 func encoded(text string) []string {

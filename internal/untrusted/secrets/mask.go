@@ -126,7 +126,7 @@ func (s *Set) Rest(text string) int {
 func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 	for ; i < len(b); i++ {
 		if *line <= i {
-			for *line = i + 1; *line < len(b) && !mayBreak(b[*line]); *line++ {
+			for *line = i + 1; *line < len(b) && strings.IndexByte("\n\r\\", b[*line]) < 0; *line++ {
 			}
 		}
 		n, open := s.at(b[i:], *line-i)

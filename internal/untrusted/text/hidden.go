@@ -95,8 +95,7 @@ next:
 				end = m.end().FindStringIndex(s[i:])
 			}
 			if end != nil {
-				isBlock := (i == 0 || s[i-1] == '\n') && !inHTML && hiddenBlock().MatchString(s[i:])
-				isRaw = isRaw || !isBlock && strings.Contains(s[i:i+end[1]], "\n")
+				isRaw = isRaw || strings.Contains(s[i:i+end[1]], "\n") && (i > 0 && s[i-1] != '\n' || inHTML || !hiddenBlock().MatchString(s[i:]))
 				if kind > 0 { // a comment joins what is around it
 					prose.WriteByte(' ')
 				}
@@ -129,22 +128,20 @@ func codeSize(s, fence string) (size int) {
 	return size
 }
 
-const commentStart, commentEnd = "<!--", "-->"
-
 // withoutComments removes comments, also those that show up once another one is gone.
 func withoutComments(s string) string {
 	kept := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {
 		kept = append(kept, s[i])
-		if !bytes.HasSuffix(kept, []byte(commentStart)) {
+		if !bytes.HasSuffix(kept, []byte("<!--")) {
 			continue
 		}
-		kept = kept[:len(kept)-len(commentStart)]
-		end := strings.Index(s[i:], commentEnd)
+		kept = kept[:len(kept)-len("<!--")]
+		end := strings.Index(s[i:], "-->")
 		if end < 0 {
 			break
 		}
-		i += end + len(commentEnd) - 1
+		i += end + len("-->") - 1
 	}
 	return string(kept)
 }

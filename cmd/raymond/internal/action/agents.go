@@ -3,6 +3,7 @@ package action
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -78,7 +79,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 			if name == protocol.BackendClaude && v.Upstream != "" {
 				for line := range strings.Lines(s.env.Getenv("ANTHROPIC_CUSTOM_HEADERS")) {
 					header, _, _ := strings.Cut(line, ":")
-					v.Headers = append(v.Headers, strings.TrimSpace(header))
+					v.Headers = append(v.Headers, http.CanonicalHeaderKey(strings.TrimSpace(header)))
 				}
 			}
 			vendors = append(vendors, v)

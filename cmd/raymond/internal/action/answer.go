@@ -68,7 +68,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 	for until := time.Now().Add(settleFor); ; pause = min(2*pause, lastGlance) {
 		isLate := time.Now().After(until)
 		switch isDriven := c.isDriven(s); {
-		case isDriven && (isLate || slices.ContainsFunc(c.was.Agents, isAtWork)):
+		case isDriven && (isLate || slices.ContainsFunc(c.was.Agents, func(a *state.Agent) bool { return a.Status == state.Busy || a.Status == state.Ready })):
 			return s.log.end(fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.key))
 		case isDriven:
 		case c.found == nil || s.stored.runtime == nil:
@@ -92,9 +92,6 @@ func (c *call) hold(ctx context.Context, s *step) error {
 		}
 	}
 }
-
-// isAtWork reports whether an agent works, or could.
-func isAtWork(a *state.Agent) bool { return a.Status == state.Busy || a.Status == state.Ready }
 
 // isDriven reports whether another job drives the run, as far as that can be known.
 func (c *call) isDriven(s *step) bool {

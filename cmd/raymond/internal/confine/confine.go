@@ -210,7 +210,7 @@ func (c *Cages) compare(mode string) error {
 			line += "; " + lack.Hint
 		}
 		if lack.IsLoud {
-			c.told.warn(line)
+			c.told.once(line, c.told.loud)
 		} else {
 			c.told.note(line)
 		}

@@ -1,7 +1,6 @@
 package confine
 
 import (
-	"bytes"
 	"fmt"
 	"io/fs"
 	"maps"
@@ -11,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/raymond-action/raymond-action/internal/cage"
+	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
 // recordModes records the modes of some paths and of all folders around them, except in writable folders, where agents can put
@@ -34,19 +34,16 @@ func recordModes(paths, writable []string) (giveBack func()) {
 	}
 }
 
-// ofRunner are the programs with which the runner that started this process goes on, for instance with post parts.
+// ofRunner returns the programs that the runner of this job needs to go on, for instance with post parts.
 func ofRunner() (found []string) {
-	for pid := os.Getppid(); pid > 1; {
+	for _, pid := range processes.Ancestors() {
 		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
 		found = append(found, besides(program)...)
-		stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		pid = 0
-		_, _ = fmt.Sscanf(string(stat[bytes.LastIndexByte(stat, ')')+1:]), " %s %d", new(string), &pid)
 	}
 	return found
 }
 
-// besides are the files that belong to a program of the runner.
+// besides returns the files that a program of the runner needs, none for another program.
 func besides(program string) []string {
 	bin, name := filepath.Split(program)
 	if !strings.HasPrefix(name, "Runner.") {

@@ -27,9 +27,6 @@ const maxLines = 50
 // note tells a line, unless it was told already.
 func (t *told) note(line string) { t.once(line, t.tell) }
 
-// warn does so where nobody overlooks it.
-func (t *told) warn(line string) { t.once(line, t.loud) }
-
 func (t *told) once(line string, tell func(line string)) {
 	line = text.Escaped(line)
 	t.mu.Lock()

@@ -162,7 +162,7 @@ func (c *Commands) Annotate(a report.Annotation) {
 	if title := oneLine(a.Title); title != "" {
 		fields["title"] = safeStart(title, " ")
 	}
-	says := upright(multiLine(a.Text))
+	says := upright(strings.TrimSpace(text.Printable(a.Text)))
 	c.command(func(runner *githubactions.Action) {
 		switch runner = runner.WithFieldsMap(fields); a.Level {
 		case report.LevelError:

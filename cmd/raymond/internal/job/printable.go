@@ -54,9 +54,6 @@ func cut(line string) string {
 // oneLine is a text on one line, without what is not seen.
 func oneLine(s string) string { return strings.TrimSpace(cut(text.Line(s))) }
 
-// multiLine is a text without what is not seen, apart from its line breaks.
-func multiLine(s string) string { return strings.TrimSpace(text.Printable(s)) }
-
 // leaning are the characters that a reader who compares by the rules of a language
 // takes for a part of the character before them: marks, and what behaves like one
 // (half-width voiced marks, the Thai and Lao AM, skin tones).
