@@ -19,12 +19,8 @@ func WithoutHidden(s string) string {
 		}
 		return r
 	}, s)
-	for range 9 { // without markup, a line may become a fence
-		cleaned := strings.TrimSpace(withoutComments(withoutMarkup(s)))
-		if cleaned == s {
-			break
-		}
-		s = cleaned
+	for range 4 { // without markup, a line may become a fence
+		s = strings.TrimSpace(withoutComments(withoutMarkup(s)))
 	}
 	return s
 }
@@ -75,8 +71,7 @@ next:
 	for i := 0; i < len(s); {
 		if i == 0 || s[i-1] == '\n' {
 			line, _, _ := strings.Cut(s[i:], "\n")
-			isRaw = isRaw || raw().MatchString(line)
-			inHTML = isRaw || strings.TrimSpace(line) != "" && (inHTML || html().MatchString(line))
+			inHTML, isRaw = isHTML(line, inHTML, isRaw)
 			if open := fence().FindStringSubmatch(line); open != nil && !inHTML {
 				flush()
 				size := codeSize(s[i:], open[1])
@@ -103,7 +98,7 @@ next:
 				continue next
 			}
 			isEndless[kind] = true
-			if before := strings.TrimRight(s[:i], " \t>"); before == "" || strings.HasSuffix(before, "\n") {
+			if strings.HasSuffix("\n"+strings.TrimRight(s[max(0, i-64):i], " \t>"), "\n") {
 				i = len(s)
 				continue next
 			}
@@ -113,6 +108,12 @@ next:
 	}
 	flush()
 	return out.String()
+}
+
+// isHTML reports whether a line is in a block of HTML and of raw HTML, if the line before it was.
+func isHTML(line string, wasHTML, wasRaw bool) (inHTML, isRaw bool) {
+	isRaw = wasRaw || raw().MatchString(line)
+	return isRaw || strings.TrimSpace(line) != "" && (wasHTML || html().MatchString(line)), isRaw
 }
 
 // codeSize returns how long the block of code is that a text begins with.
