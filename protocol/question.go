@@ -91,7 +91,7 @@ var valuedAttributes = map[string]valued{
 	"model":     {[]Verb{Function}, IsModel, ModelNames},
 	"timeout":   {[]Verb{Ask}, func(v string) bool { _, ok := parseDuration(v); return ok }, "a duration above zero such as 90s, 10m or 48h"},
 	"where":     {[]Verb{Ask}, func(v string) bool { _, ok := parseNumber(v); return ok }, "the number of an issue or a pull request"},
-	"from":      {[]Verb{Ask}, func(v string) bool { return !slices.ContainsFunc(listOf(v), notLogin) }, "a list of logins such as octocat,hubot"},
+	"from":      {[]Verb{Ask}, areLogins, "a list of logins such as octocat,hubot"},
 	"untrusted": {[]Verb{Ask}, isBoolean, "true or false"},
 }
 
@@ -132,7 +132,9 @@ func checkChoices(value string) string {
 // login matches the names of accounts.
 var login = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-func notLogin(name string) bool { return !login().MatchString(name) }
+func areLogins(value string) bool {
+	return !slices.ContainsFunc(listOf(value), func(name string) bool { return !login().MatchString(name) })
+}
 
 // listOf splits a list at its commas and drops the blanks around each entry.
 func listOf(value string) []string {
