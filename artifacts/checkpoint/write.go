@@ -153,7 +153,7 @@ func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
 	case stored.n > limit:
 		return File{}, tooLarge(limit)
 	case part.Path != "" && part.Size >= 0 && stored.n != part.Size:
-		return File{}, fmt.Errorf("the file has become shorter: %d bytes, want %d", stored.n, part.Size)
+		return File{}, fmt.Errorf("the file's size changed while it was stored: %d bytes, want %d", stored.n, part.Size)
 	}
 	if p.left -= stored.n; p.left < 0 {
 		return File{}, fmt.Errorf("with it the files have %d bytes too many: %w", -p.left, ErrTooLarge)

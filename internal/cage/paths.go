@@ -115,7 +115,7 @@ func (c *Cage) Open(dir string) (*os.Root, error) {
 
 // Follow returns where a clean absolute path leads, without links; of what is missing, where the folder around it is. A path that
 // leads into a workspace and, by a link there, out of it again is an error: pull requests and agents make links. A path that
-// leads elsewhere by its own words is what its author wants.
+// names a place outside by itself is allowed.
 func Follow(path, workspace string) (target string, err error) {
 	top := Resolve(workspace)
 	for last := ""; path != last; last, path = path, filepath.Dir(path) {

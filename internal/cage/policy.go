@@ -25,7 +25,7 @@ type Policy struct {
 	// Those that don't exist are left out. Nothing below a writable folder is hidden.
 	Writable []string
 	Network  Network
-	// Ended is called when a child and all that it left have ended; nil for nobody.
+	// Ended is called when a child and all its descendants have ended. It may be nil.
 	Ended func()
 }
 

@@ -39,8 +39,8 @@ type Site struct {
 	IsClean bool
 	// IsFree says that agents may gain privileges, which nobody in a cage can.
 	IsFree bool
-	// Begin is told where agents can write before each agent, check or caged script starts, also without a cage. Nothing
-	// starts if it fails. nil is told nothing.
+	// Begin is called with the folders that agents can write before each agent, check or untrusted script starts, also without
+	// a cage. If it fails, nothing starts. It may be nil.
 	Begin func(writable []string) error
 	// Label is what the user calls a flag of the cage.
 	Label func(flag string) string
