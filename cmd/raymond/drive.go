@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -79,8 +79,8 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 }
 
 // clis are the agent CLIs of the run whose own folder is dir. In a cage they have folders of their own there.
-func (a *App) clis(o *options.Options, dir string) *agents.Config {
-	c := &agents.Config{Env: session.Environ(a.Environ), Paths: o.Paths(a.Getenv)}
+func (a *App) clis(o *options.Options, dir string) *clis.Config {
+	c := &clis.Config{Env: session.Environ(a.Environ), Paths: o.Paths(a.Getenv)}
 	if !o.Cage.IsOff() {
 		c.Env = session.Without(c.Env, o.ScriptEnv)
 		if cage.Program != "" {
@@ -92,11 +92,11 @@ func (a *App) clis(o *options.Options, dir string) *agents.Config {
 
 // bring brings the conversations that a run needs to where its agent CLIs look for them, from where they keep them for the
 // user, and in the folder of a run.
-func bring(to *agents.Config, run *state.Run, dir string) error {
+func bring(to *clis.Config, run *state.Run, dir string) error {
 	from := *to
 	var errs []error
 	for _, from.Folder = range []string{"", session.CLIFolder(dir)} {
-		errs = append(errs, checkpoints.BringTalks(agents.New(from), agents.New(*to), run))
+		errs = append(errs, checkpoints.BringTalks(clis.New(from), clis.New(*to), run))
 	}
 	return problem.OfMachine("conversations", errors.Join(errs...))
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
@@ -45,13 +45,13 @@ func (a *App) readReport(stateDir, id string) (*insight.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := agents.Config{Env: session.Environ(a.Environ), Folder: session.CLIFolder(filepath.Join(stateDir, id))}
+	c := clis.Config{Env: session.Environ(a.Environ), Folder: session.CLIFolder(filepath.Join(stateDir, id))}
 	if _, err := os.Stat(c.Folder); err != nil {
 		c.Folder = ""
 	}
 	shots, _ := a.keptSnapshots(stateDir, id, false) // without git the report has none
 	return runs.BuildReport(runs.Source{
-		StateDir: stateDir, Run: run, IsDriven: driver != nil, Agents: agents.New(c), Snapshots: shots,
+		StateDir: stateDir, Run: run, IsDriven: driver != nil, Agents: clis.New(c), Snapshots: shots,
 		Hide: secrets.NewRedactor(a.Environ).Text, Next: session.Outcome(run, stateDir).Hint,
 	})
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
 // rerunCommand begins a run again from one of its state executions.
@@ -61,8 +61,8 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		return err
 	}
 	defer store.Close()
-	clis := a.clis(o, session.Dir(o.StateDir, run.WorkflowID))
-	if err := bring(clis, run, session.Dir(o.StateDir, id)); err != nil {
+	config := a.clis(o, session.Dir(o.StateDir, run.WorkflowID))
+	if err := bring(config, run, session.Dir(o.StateDir, id)); err != nil {
 		return err
 	}
 	var shots *workspace.Snapshots
@@ -71,7 +71,7 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 			return &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none leaves the files as they are"}
 		}
 	}
-	ready, told, err := point.Prepare(context.Background(), run, agents.New(*clis), shots)
+	ready, told, err := point.Prepare(context.Background(), run, clis.New(*config), shots)
 	if err != nil {
 		return problem.OfMachine("rerun of "+id, err)
 	}

@@ -10,7 +10,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
@@ -21,7 +21,7 @@ const chosen = "11111111-1111-4111-8111-111111111111"
 
 // TestRecordedStreams holds what recordings of the real CLI, shortened, amount to.
 func TestRecordedStreams(t *testing.T) {
-	agenttest.Replay(t, func(_ *testing.T, c agenttest.Case) (got agenttest.Brought) {
+	clitest.Replay(t, func(_ *testing.T, c clitest.Case) (got clitest.Brought) {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, SessionID: chosen}}, nil)
 		s.Write(c.Stdout)
 		s.Flush()
@@ -65,7 +65,7 @@ func TestOddResults(t *testing.T) {
 		if f != nil {
 			fail = string(f.Class) + ": " + f.Message
 		}
-		if got := agenttest.CostText(a.Cost); got != tt.wantCost || fail != tt.wantFail || a.Text != "hello" {
+		if got := clitest.CostText(a.Cost); got != tt.wantCost || fail != tt.wantFail || a.Text != "hello" {
 			t.Errorf("%s (%s): got %q, cost %s, failure %q, want \"hello\", %s, %q",
 				tt.name, tt.fields, a.Text, got, fail, tt.wantCost, tt.wantFail)
 		}

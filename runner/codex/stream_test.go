@@ -9,7 +9,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -18,9 +18,9 @@ import (
 const recordedThread = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 
 // TestRecordedStreams holds what recordings of the real CLI, and of its rollouts, amount to.
-func TestRecordedStreams(t *testing.T) { agenttest.Replay(t, play) }
+func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
-func play(t *testing.T, c agenttest.Case) agenttest.Brought {
+func play(t *testing.T, c clitest.Case) clitest.Brought {
 	t.Helper()
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
@@ -40,7 +40,7 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 	if len(c.After) > 0 {
 		write(t, path, string(c.Before)+string(c.After))
 	}
-	var got agenttest.Brought
+	var got clitest.Brought
 	got.Answer, got.Failure = s.answer(c.Exit)
 	b.book(&got.Answer, s)
 	b.refusals(&got.Answer, s)
@@ -88,7 +88,7 @@ func FuzzStream(f *testing.F) {
 		s := newStream(runner.Order{Telling: runner.TellAll}, turn{}, nil)
 		_, _ = s.Write(output)
 		s.Flush()
-		_, fail := s.answer(agenttest.Case{}.Exit)
+		_, fail := s.answer(clitest.Case{}.Exit)
 		assert.Check(t, fail == nil || fail.Message != "", "%q: got a failure without a reason", output)
 	})
 }

@@ -16,7 +16,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/command"
 	"github.com/raymond-action/raymond-action/runner/command/commandtest"
 	"github.com/raymond-action/raymond-action/state"
@@ -130,8 +130,8 @@ func TestAStopEndsEverything(t *testing.T) {
 // small is a place with the small agent, whose model says all the prompts of the conversation.
 func small(t *testing.T) *place {
 	t.Helper()
-	url := commandtest.Vendor.Serve(t, func(q agenttest.Asked) agenttest.Reply {
-		return agenttest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
+	url := commandtest.Vendor.Serve(t, func(q clitest.Asked) clitest.Reply {
+		return clitest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
 	})
 	return newPlace(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t, nil)), commandtest.Vendor.Environ(t, url, t.TempDir())...)
 }

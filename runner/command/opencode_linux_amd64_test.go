@@ -14,7 +14,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/command/commandtest"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -22,8 +22,8 @@ import (
 // openCode is a place with docs/opencode.mjs and the real OpenCode.
 func openCode(t *testing.T) *place {
 	t.Helper()
-	url := commandtest.Chat(t, func(q agenttest.Asked) agenttest.Reply {
-		r := agenttest.Reply{Text: strings.Join(q.Prompts, "|"), Input: 70, Cached: 30, Output: 20}
+	url := commandtest.Chat(t, func(q clitest.Asked) clitest.Reply {
+		r := clitest.Reply{Text: strings.Join(q.Prompts, "|"), Input: 70, Cached: 30, Output: 20}
 		switch last := q.Last(); {
 		case q.Output != "":
 			r.Text = "It says " + q.Output

@@ -13,7 +13,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -34,7 +34,7 @@ func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure,
 
 // TestOutputs holds what outputs amount to, however they come: the message, and the costs.
 func TestOutputs(t *testing.T) {
-	agenttest.Replay(t, func(_ *testing.T, c agenttest.Case) (got agenttest.Brought) {
+	clitest.Replay(t, func(_ *testing.T, c clitest.Case) (got clitest.Brought) {
 		got.Answer, got.Failure, _ = read(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, Model: "asked"}}, string(c.Stdout), 7)
 		return got
 	})

@@ -9,15 +9,15 @@ import (
 	"gotest.tools/v3/assert"
 
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
 // TestRecordedStreams holds what recordings of the real CLI, and of its transcripts, amount to.
-func TestRecordedStreams(t *testing.T) { agenttest.Replay(t, play) }
+func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
-func play(t *testing.T, c agenttest.Case) agenttest.Brought {
+func play(t *testing.T, c clitest.Case) clitest.Brought {
 	t.Helper()
 	const id = "11111111-1111-4111-8111-111111111111"
 	b, dir := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}, t.TempDir()
@@ -33,7 +33,7 @@ func play(t *testing.T, c agenttest.Case) agenttest.Brought {
 	s := newStream(o, nil)
 	_, _ = s.Write(c.Stdout)
 	s.Flush()
-	var got agenttest.Brought
+	var got clitest.Brought
 	got.Answer, got.Failure = s.final(c.Exit)
 	if got.Failure != nil {
 		got.Failure.Reset = time.Time{} // midnight in California

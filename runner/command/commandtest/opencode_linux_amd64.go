@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
 //go:embed package.json package-lock.json
@@ -51,9 +51,9 @@ func OpenCodeEnviron(url, home string) []string {
 
 // Chat starts a chat completions API that asks m, until the test ends, and returns its URL. A
 // shell command is asked for with the tool of OpenCode.
-func Chat(t testing.TB, m agenttest.Model) string {
+func Chat(t testing.TB, m clitest.Model) string {
 	t.Helper()
-	return agenttest.Serve(t, func(w http.ResponseWriter, _ *http.Request, body []byte) {
+	return clitest.Serve(t, func(w http.ResponseWriter, _ *http.Request, body []byte) {
 		var q chat
 		if err := json.Unmarshal(body, &q); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
@@ -73,8 +73,8 @@ type chat struct {
 	Tools []struct{ Function struct{ Name string } }
 }
 
-func (q chat) asked() agenttest.Asked {
-	a := agenttest.Asked{Model: q.Model}
+func (q chat) asked() clitest.Asked {
+	a := clitest.Asked{Model: q.Model}
 	for _, m := range q.Messages {
 		text, isText := m.Content.(string)
 		if parts, ok := m.Content.([]any); ok && !isText {
@@ -104,7 +104,7 @@ func (q chat) asked() agenttest.Asked {
 type object = map[string]any
 
 // completion answers a request with a stream, or an error.
-func completion(w http.ResponseWriter, model string, r agenttest.Reply) {
+func completion(w http.ResponseWriter, model string, r clitest.Reply) {
 	if r.Status >= 400 {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(r.Status)

@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
 // question is what the agent asks the API, and answer what it gets.
@@ -40,33 +40,33 @@ type answer struct {
 
 // Vendor is the small agent, which is the running test, and the API that it asks. A binary with the race detector in it waits a second at its end by
 // default.
-var Vendor = agenttest.Vendor{
+var Vendor = clitest.Vendor{
 	Name: protocol.BackendCommand, Serve: serve,
 	Vars:    func(_ testing.TB, url string) []string { return []string{urlVar + "=" + url} },
 	Command: func(path string) string { return agentVar + "=1 GORACE=atexit_sleep_ms=0 exec '" + path + "'" },
 }
 
 // serve starts the API.
-func serve(t testing.TB, m agenttest.Model) string {
+func serve(t testing.TB, m clitest.Model) string {
 	t.Helper()
-	return agenttest.Serve(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
+	return clitest.Serve(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
 		var q question
 		if err := json.Unmarshal(body, &q); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		reply(w, r, m(agenttest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools}))
+		reply(w, r, m(clitest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools}))
 	})
 }
 
-func reply(w http.ResponseWriter, r *http.Request, said agenttest.Reply) {
+func reply(w http.ResponseWriter, r *http.Request, said clitest.Reply) {
 	if said.Status >= 400 {
 		w.WriteHeader(said.Status)
 	}
 	if said.Hang {
 		_, _ = w.Write([]byte(`{"Text": "`)) // a client that has gone is no matter of ours
 		w.(http.Flusher).Flush()
-		agenttest.Hang(r)
+		clitest.Hang(r)
 	}
 	_ = json.NewEncoder(w).Encode(answer{
 		Text: said.Text, Shell: said.Shell, Write: said.Write, Input: said.Input, Cached: said.Cached, Output: said.Output,

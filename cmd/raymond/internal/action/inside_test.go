@@ -24,7 +24,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
 // patience is when a test that waits for a step gives up, which no step that works needs.
@@ -108,11 +108,11 @@ func (c *running) env() action.Env {
 			},
 		},
 		Backends: session.Backends{
-			Agents: func(cfg agents.Config) map[string]runner.Agent {
+			Agents: func(cfg clis.Config) map[string]runner.Agent {
 				j.mu.Lock()
 				j.agents = cfg
 				j.mu.Unlock()
-				all := agents.New(cfg)
+				all := clis.New(cfg)
 				for name, a := range all {
 					all[name] = runner.Through(a, &stub{j: j, env: cfg.Environ(name), step: c})
 				}

@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
-	clis "github.com/raymond-action/raymond-action/runner/agents"
+	clis "github.com/raymond-action/raymond-action/runner/clis"
 )
 
 // installation has npm put an agent CLI into a runner's tool cache where there is none. It implements agents.Installer.

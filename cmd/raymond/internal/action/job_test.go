@@ -15,14 +15,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/action"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
 // bareJob is a job whose step runs in the process of the test.
 type bareJob struct {
 	*sitetest.Job
 
-	agents agents.Config   // that agent CLIs were given
+	agents clis.Config     // that agent CLIs were given
 	says   map[string]says // by the first word of the prompt
 	late   *running        // a main part that no signal has reached
 

@@ -21,7 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	clis "github.com/raymond-action/raymond-action/runner/agents"
+	clis "github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/state"
 )
 

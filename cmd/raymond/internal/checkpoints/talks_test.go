@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -38,7 +38,7 @@ func home(t *testing.T) (map[string]runner.Agent, []string) {
 		write(t, path, said)
 		paths = append(paths, path)
 	}
-	return agents.New(agents.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}), paths
+	return clis.New(clis.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}), paths
 }
 
 // prompted is a backend that does something for a prompt.
@@ -175,5 +175,5 @@ func TestClearTalks(t *testing.T) {
 			}
 		})
 	}
-	assert.Check(t, is.DeepEqual(ClearTalks(agents.New(agents.Config{}), []Own{{ID: "../x"}}, Chain{}, true), []string{"../x"}), "what is no session: want it among what failed")
+	assert.Check(t, is.DeepEqual(ClearTalks(clis.New(clis.Config{}), []Own{{ID: "../x"}}, Chain{}, true), []string{"../x"}), "what is no session: want it among what failed")
 }

@@ -16,7 +16,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
@@ -34,7 +34,7 @@ say: three <result>wrong</result>
 
 // checkAgain: a run is run again from its last state, in a copy of its conversation that ends
 // before it, and that stays as it was. The report has what was said in both.
-func checkAgain(t *testing.T, v agenttest.Vendor) {
+func checkAgain(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, wrong)
 	m.run(0, "--permission-mode", "bypassPermissions")
 	before := transcriptsBelow(t, m.home)

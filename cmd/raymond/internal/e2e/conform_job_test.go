@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
 // keyInputs are the inputs that bring what a CLI has in its environment.
@@ -30,12 +30,12 @@ type relay struct {
 	t         *testing.T
 	forge     *sitetest.Forge
 	repo      string
-	vendor    agenttest.Vendor
+	vendor    clitest.Vendor
 	url, path string // of its API, of its CLI
 }
 
 // newRelay has a workflow that nobody runs yet.
-func newRelay(t *testing.T, v agenttest.Vendor, m *player, workflow string) *relay {
+func newRelay(t *testing.T, v clitest.Vendor, m *player, workflow string) *relay {
 	t.Helper()
 	repo := sitetest.Repository(t, regexp.MustCompile(`(?m)^-- `).ReplaceAllString(workflow, "-- wf/"))
 	return &relay{t, sitetest.NewForge(t), repo, v, v.Serve(t, m.answer), install(t, v)}
@@ -73,7 +73,7 @@ func (r *relay) run(code int, run int64, inputs ...string) {
 
 // checkCarried: a later job continues the conversation on another machine, with another home
 // and another folder. In both of them nothing but the key proxy can be reached from the cage.
-func checkCarried(t *testing.T, v agenttest.Vendor) {
+func checkCarried(t *testing.T, v clitest.Vendor) {
 	model := &player{}
 	r := newRelay(t, v, model, waiting)
 	held := []string{"cage", "require", "network", "none"}

@@ -15,8 +15,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
-	"github.com/raymond-action/raymond-action/runner/agents"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clis"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -24,10 +24,10 @@ import (
 // "say: <goto>B</goto>", "write: /a/file" and "shell: command".
 type player struct {
 	mu    sync.Mutex
-	seen  []agenttest.Asked
+	seen  []clitest.Asked
 	hangs bool
-	input int              // tokens of the input, of what asks for a tool
-	fails *agenttest.Reply // what every request gets
+	input int            // tokens of the input, of what asks for a tool
+	fails *clitest.Reply // what every request gets
 }
 
 // set changes what the model does from now on.
@@ -38,13 +38,13 @@ func (p *player) set(change func(*player)) {
 }
 
 // all are the requests so far.
-func (p *player) all() []agenttest.Asked {
+func (p *player) all() []clitest.Asked {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.seen)
 }
 
-func (p *player) answer(a agenttest.Asked) agenttest.Reply {
+func (p *player) answer(a clitest.Asked) clitest.Reply {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = append(p.seen, a)
@@ -53,17 +53,17 @@ func (p *player) answer(a agenttest.Asked) agenttest.Reply {
 	case p.fails != nil:
 		return *p.fails
 	case p.hangs && strings.Contains(a.Last(), "wait here") && (shell == "" || a.Output != ""):
-		return agenttest.Reply{Text: "Let me think about that.", Hang: true}
+		return clitest.Reply{Text: "Let me think about that.", Hang: true}
 	case write != "" && a.Output == "":
-		return agenttest.Reply{Write: write}
+		return clitest.Reply{Write: write}
 	case shell != "" && a.Output == "":
-		return agenttest.Reply{Shell: shell, Input: p.input, Output: min(p.input, 10)}
+		return clitest.Reply{Shell: shell, Input: p.input, Output: min(p.input, 10)}
 	}
-	return agenttest.Reply{Text: say(a), Input: 1000, Cached: 100, Output: 10}
+	return clitest.Reply{Text: say(a), Input: 1000, Cached: 100, Output: 10}
 }
 
 // say is what the newest prompt that tells wants to be said: one that asks to continue does not.
-func say(a agenttest.Asked) string {
+func say(a clitest.Asked) string {
 	for _, prompt := range slices.Backward(a.Prompts) {
 		if text := lineOf(prompt, "say: "); text != "" {
 			return text
@@ -120,20 +120,20 @@ func firstLines(texts []string) []string {
 // machine is a site with the CLI of a vendor.
 type machine struct {
 	*sitetest.Site
-	vendor agenttest.Vendor
+	vendor clitest.Vendor
 	model  *player
 	flags  []string
 	home   string
 }
 
 // install returns the path of a CLI.
-func install(t *testing.T, v agenttest.Vendor) string {
+func install(t *testing.T, v clitest.Vendor) string {
 	t.Helper()
-	i := slices.IndexFunc(agents.All, func(c agents.CLI) bool { return c.Abilities.Backend == v.Name })
-	return v.Install(t, agents.All[i].Pin)
+	i := slices.IndexFunc(clis.All, func(c clis.CLI) bool { return c.Abilities.Backend == v.Name })
+	return v.Install(t, clis.All[i].Pin)
 }
 
-func newMachine(t *testing.T, v agenttest.Vendor, workflow string) *machine {
+func newMachine(t *testing.T, v clitest.Vendor, workflow string) *machine {
 	t.Helper()
 	path := install(t, v)
 	m := &machine{Site: sitetest.New(t, workflow), vendor: v, model: &player{}, flags: v.Flags(path), home: t.TempDir()}

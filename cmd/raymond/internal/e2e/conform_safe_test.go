@@ -18,7 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
 // dump tells what a tool can find out of keys by itself: in its own environment, and in the
@@ -35,7 +35,7 @@ say: one <result>the end</result>
 
 // checkKeys: the API alone gets to see the key. Neither it nor the way to the API of another
 // vendor is anywhere where tools look.
-func checkKeys(t *testing.T, v agenttest.Vendor) {
+func checkKeys(t *testing.T, v clitest.Vendor) {
 	key := ""
 	for _, entry := range v.Environ(t, "http://x", t.TempDir()) {
 		if name, value, _ := strings.Cut(entry, "="); keyInputs[name] != "" {
@@ -76,7 +76,7 @@ say: two <result>the end</result>
 
 // checkStop: a signal ends a run while a tool stays, with all its processes, and resumed the
 // prompt stands in the conversation once.
-func checkStop(t *testing.T, v agenttest.Vendor) {
+func checkStop(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, staying)
 	m.place("TWO.md")
 	m.model.set(func(p *player) { p.hangs = true })
@@ -103,7 +103,7 @@ var pricedModels = map[string]string{protocol.BackendClaude: "sonnet", protocol.
 
 // checkBudget: when an answer has used up the budget the CLI asks nothing more, takes that for
 // its end, and the conversation goes on with more money.
-func checkBudget(t *testing.T, v agenttest.Vendor) {
+func checkBudget(t *testing.T, v clitest.Vendor) {
 	model := pricedModels[v.Name]
 	if model == "" {
 		t.Log("not tried, since nothing stands between it and its API")
@@ -140,7 +140,7 @@ developer_instructions = "PLANTED"
 `
 
 // checkUntrusted: of a checkout that is not trusted nothing is obeyed; of one that is, it is.
-func checkUntrusted(t *testing.T, v agenttest.Vendor) {
+func checkUntrusted(t *testing.T, v clitest.Vendor) {
 	if v.Name == protocol.BackendCommand {
 		t.Log("not tried, since it obeys no checkout")
 		return
@@ -150,7 +150,7 @@ func checkUntrusted(t *testing.T, v agenttest.Vendor) {
 		r := newRelay(t, v, model, once)
 		sitetest.Commit(t, r.repo, planted)
 		r.run(0, 1, "trust-checkout", trust)
-		obeyed := slices.ContainsFunc(model.all(), func(a agenttest.Asked) bool {
+		obeyed := slices.ContainsFunc(model.all(), func(a clitest.Asked) bool {
 			return strings.Contains(string(a.Body), "PLANTED") || strings.Contains(a.Model, "PLANTED")
 		})
 		assert.Check(t, is.Equal(obeyed, trust == "true"), "trusted %s: what was planted reached the model", trust)
@@ -178,7 +178,7 @@ say: two <result>the end</result>
 
 // checkCaged: in a cage without network an agent runs commands, commits and writes files, what configures its CLI can't be
 // written, and an agent that may only read writes nothing.
-func checkCaged(t *testing.T, v agenttest.Vendor) {
+func checkCaged(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, caged)
 	m.place("WRITE.md", "TWO.md")
 	git := exec.Command("git", "init", "-q", m.Work)

@@ -14,17 +14,17 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/protocol"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 	"github.com/raymond-action/raymond-action/runner/command/commandtest"
 	"github.com/raymond-action/raymond-action/state"
 )
 
-var vendors = []agenttest.Vendor{agenttest.Claude, agenttest.Codex, agenttest.Gemini, commandtest.Vendor}
+var vendors = []clitest.Vendor{clitest.Claude, clitest.Codex, clitest.Gemini, commandtest.Vendor}
 
 // checks are what each agent CLI must do alike.
 var checks = []struct {
 	name  string
-	check func(*testing.T, agenttest.Vendor)
+	check func(*testing.T, clitest.Vendor)
 }{
 	{"transitions", checkTransitions},
 	{"kill", checkKill},
@@ -87,7 +87,7 @@ say: last <result>the end</result>
 
 // checkTransitions: what the model is shown after each tag, and the tokens of each state. What a prompt names with an @ is
 // not attached.
-func checkTransitions(t *testing.T, v agenttest.Vendor) {
+func checkTransitions(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, transitions)
 	for _, name := range []string{"secret.txt", "sub/other.txt"} {
 		m.Write(m.file(name), "what only the file says")
@@ -104,7 +104,7 @@ func checkTransitions(t *testing.T, v agenttest.Vendor) {
 	m.wantShown("Worker prompt.")
 	m.wantShown(append(third, "Fourth prompt: from the function", "Fifth prompt.")...)
 	m.wantShown("Last prompt.")
-	if slices.ContainsFunc(m.model.all(), func(a agenttest.Asked) bool { return strings.Contains(string(a.Body), "what only the file says") }) {
+	if slices.ContainsFunc(m.model.all(), func(a clitest.Asked) bool { return strings.Contains(string(a.Body), "what only the file says") }) {
 		t.Error("a file that the prompt names was attached")
 	}
 	ended := m.finished()
@@ -134,7 +134,7 @@ say: two <result>the end</result>
 
 // checkKill: a run that is killed in the midst of an answer is resumed, and each prompt
 // stands in the conversation once.
-func checkKill(t *testing.T, v agenttest.Vendor) {
+func checkKill(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, waiting)
 	m.model.set(func(p *player) { p.hangs = true })
 	running := m.start()
@@ -171,7 +171,7 @@ say: three <result>the end</result>
 `
 
 // checkTools: what a state does not allow is not done.
-func checkTools(t *testing.T, v agenttest.Vendor) {
+func checkTools(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, tools)
 	m.place("1_START.md", "TWO.md", "THREE.md")
 	m.run(0, "--permission-mode", "bypassPermissions")
@@ -191,17 +191,17 @@ say: one <result>the end</result>
 `
 
 // checkErrors: what an error of the API means.
-func checkErrors(t *testing.T, v agenttest.Vendor) {
+func checkErrors(t *testing.T, v clitest.Vendor) {
 	for name, test := range map[string]struct {
-		reply agenttest.Reply
+		reply clitest.Reply
 		code  int
 		want  string // in the words of the end
 	}{
-		"authentication": {agenttest.Reply{Status: 401, Message: "no such key"}, problem.ExitCodes[problem.ClassRunFailed], "authentication"},
-		"bad request":    {agenttest.Reply{Status: 400, Message: "nothing like that"}, problem.ExitCodes[problem.ClassRunFailed], ""},
-		"overloaded":     {agenttest.Reply{Status: 503, Message: "too much to do"}, problem.ExitCodes[problem.ClassRunFailed], ""},
-		"rate limit":     {agenttest.Reply{Status: 429, Message: "too often"}, problem.ExitCodes[problem.ClassRunFailed], ""},
-		"usage limit":    {agenttest.Reply{Status: 429, UsageLimit: true, Message: "no more"}, problem.ExitCodes[problem.ClassSuspended], "usage limit"},
+		"authentication": {clitest.Reply{Status: 401, Message: "no such key"}, problem.ExitCodes[problem.ClassRunFailed], "authentication"},
+		"bad request":    {clitest.Reply{Status: 400, Message: "nothing like that"}, problem.ExitCodes[problem.ClassRunFailed], ""},
+		"overloaded":     {clitest.Reply{Status: 503, Message: "too much to do"}, problem.ExitCodes[problem.ClassRunFailed], ""},
+		"rate limit":     {clitest.Reply{Status: 429, Message: "too often"}, problem.ExitCodes[problem.ClassRunFailed], ""},
+		"usage limit":    {clitest.Reply{Status: 429, UsageLimit: true, Message: "no more"}, problem.ExitCodes[problem.ClassSuspended], "usage limit"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			m := newMachine(t, v, once)
@@ -213,7 +213,7 @@ func checkErrors(t *testing.T, v agenttest.Vendor) {
 }
 
 // checkGone: a conversation that is gone is not replaced by another one.
-func checkGone(t *testing.T, v agenttest.Vendor) {
+func checkGone(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, waiting)
 	m.run(problem.ExitCodes[problem.ClassOverLimit], "--max-iterations", "1")
 	assert.NilError(t, os.RemoveAll(m.home))

@@ -21,8 +21,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 	"github.com/raymond-action/raymond-action/internal/installtest"
-	"github.com/raymond-action/raymond-action/runner/agenttest"
 	"github.com/raymond-action/raymond-action/runner/claude"
+	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
 // stageFile is the workflow file on a stage.
@@ -60,7 +60,7 @@ func newStage(t testing.TB, archive string, edit func(string) string, url string
 	assert.NilError(t, err, "build act: by hand: %s", cmd)
 	s := &stage{t: t, forge: newForge(t), action: t.TempDir(), cli: t.TempDir(), url: url, act: strings.TrimSpace(string(act))}
 	sitetest.Release(t, s.action)
-	installtest.WriteProgram(t, filepath.Join(s.cli, "claude"), fmt.Sprintf(realCLI, agenttest.Claude.Install(t, &claude.Pin)))
+	installtest.WriteProgram(t, filepath.Join(s.cli, "claude"), fmt.Sprintf(realCLI, clitest.Claude.Install(t, &claude.Pin)))
 	// Agents have to reach the agent CLI of the tests.
 	readable := "${0}\n${1}cage-read: |\n${1}  " + sitetest.Builds
 	if cache, err := os.UserCacheDir(); err == nil {

@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/protocol/lint"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -132,7 +132,7 @@ func (l *Lint) check(f flow) {
 		l.aboutState(f, one)
 	}
 	f.Load()
-	for _, b := range agents.Unpriced(f.Workflow, &state.Options{Backend: l.Backend}, l.Prices) {
+	for _, b := range clis.Unpriced(f.Workflow, &state.Options{Backend: l.Backend}, l.Prices) {
 		if b.Model != "" || b.Backend != cmp.Or(l.Backend, protocol.DefaultBackend) {
 			l.aboutState(f, lint.Finding{Severity: lint.Warning, Problem: protocol.Problem{
 				File: cmp.Or(b.From, b.State), Pos: cmp.Or(b.Pos, protocol.Pos{Line: 1, Col: 1}), Code: "price",

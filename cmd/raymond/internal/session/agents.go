@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/state"
 )
 
@@ -34,7 +34,7 @@ func (s *Session) checkCLIs(ctx context.Context) error {
 	}
 	var out []error
 	for _, n := range u.Scope.Agents(cmp.Or(u.Now().Backend, protocol.DefaultBackend), u.Options.Jobs, places...) {
-		if err := agents.Check(ctx, s.clis[n.Backend], u.Options.Cage.IsOff()); err != nil {
+		if err := clis.Check(ctx, s.clis[n.Backend], u.Options.Cage.IsOff()); err != nil {
 			out = append(out, problem.OfMachine(n.State, err))
 		}
 	}
@@ -43,12 +43,12 @@ func (s *Session) checkCLIs(ctx context.Context) error {
 
 // Needs returns what the cage of a run with these options has to know of agent CLIs, and makes what
 // they must find in it.
-func Needs(c agents.Config, now state.Options, s *scope.Scope, jobs []string) (runner.Needs, error) {
+func Needs(c clis.Config, now state.Options, s *scope.Scope, jobs []string) (runner.Needs, error) {
 	run := cmp.Or(now.Backend, protocol.DefaultBackend)
 	used := []string{run} // the files don't show all that a script may lead to
 	for _, n := range s.Agents(run, jobs) {
 		used = append(used, n.Backend)
 	}
 	c.ClaudeArgs, c.Command = now.ClaudeArgs, now.Command
-	return agents.Needs(c, used)
+	return clis.Needs(c, used)
 }

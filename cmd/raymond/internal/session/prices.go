@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/protocol"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/prices"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -26,7 +26,7 @@ func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) er
 		return nil
 	}
 	var out []error
-	for _, u := range agents.Unpriced(w, &run, Prices(run)) {
+	for _, u := range clis.Unpriced(w, &run, Prices(run)) {
 		if o.Jobs == nil || slices.Contains(o.Jobs, w.JobOf(u.State)) {
 			what := fmt.Sprintf("%s (in the state %s)", runner.NoPrice(u.Backend, u.Model), u.State)
 			out = append(out, problem.Usage(o.Called("budget"), what, runner.NoPriceHint))

@@ -24,7 +24,7 @@ import (
 
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/runner/shell"
 	"github.com/raymond-action/raymond-action/state"
@@ -126,7 +126,7 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 		s.files.close()
 	}
 	if c := s.setup.Agents; c != nil && c.Folder != "" {
-		err = errors.Join(err, agents.Empty(*c))
+		err = errors.Join(err, clis.Empty(*c))
 	}
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
 }
@@ -220,7 +220,7 @@ func (s *Session) setBackends() {
 	if u.Agents == nil {
 		return
 	}
-	run, cfg, newAgents := u.Now(), *u.Agents, agents.New
+	run, cfg, newAgents := u.Now(), *u.Agents, clis.New
 	cfg.ClaudeArgs, cfg.Command = run.ClaudeArgs, run.Command
 	if u.Backends.Agents != nil {
 		newAgents = u.Backends.Agents

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/options"
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/scope"
 	"github.com/raymond-action/raymond-action/runner"
-	"github.com/raymond-action/raymond-action/runner/agents"
+	"github.com/raymond-action/raymond-action/runner/clis"
 	"github.com/raymond-action/raymond-action/runner/report"
 	"github.com/raymond-action/raymond-action/state"
 )
@@ -28,7 +28,7 @@ type Setup struct {
 	Config runner.Config
 	// Agents are what agent CLIs are given, apart from what the options of the run say; nil
 	// where no agent is started.
-	Agents    *agents.Config
+	Agents    *clis.Config
 	Env       Env // of what is started; agent CLIs have variables of their own
 	Backends  Backends
 	Snapshots *workspace.Snapshots // keeps the files of the worktrees; nil for nobody
@@ -65,7 +65,7 @@ type Env struct {
 
 // Backends make what runs prompts, scripts and done_when commands in place of processes; nil for processes.
 type Backends struct {
-	Agents  func(agents.Config) map[string]runner.Agent
+	Agents  func(clis.Config) map[string]runner.Agent
 	Scripts func(Env) runner.Backend
 	Checks  func(env []string) runner.Verifier
 }

@@ -1,9 +1,9 @@
-// Package agenttest has what the tests of all agent CLIs share: a model that is scripted
+// Package clitest has what the tests of all agent CLIs share: a model that is scripted
 // once, and asked by the real CLIs through the APIs of their makers, which are on loopback here; and,
 // with Replay, recordings of what the real CLIs were seen to print.
 //
 // It knows how each API speaks, and nothing of the backends under test.
-package agenttest
+package clitest
 
 import (
 	"os"

@@ -1,6 +1,6 @@
-// Package agents is the list of the agent CLIs that prompts can be run with. It alone knows them
+// Package clis is the list of the agent CLIs that prompts can be run with. It alone knows them
 // all: to add one, write its package and a line here.
-package agents
+package clis
 
 import (
 	"path/filepath"
