@@ -16,8 +16,8 @@ type Archive struct {
 	content downloads
 }
 
-// Stored is an artifact as the REST API tells it, with where it comes from.
-type Stored struct {
+// RunArtifact is an artifact as the REST API tells it, with where it comes from.
+type RunArtifact struct {
 	Artifact
 	Expired bool
 	RunID   int64
@@ -42,7 +42,7 @@ type RunInfo struct {
 // NewArchive returns the archive of the client's repository. mask is told every
 // secret that the service hands out, before it is used; nil for nobody.
 func NewArchive(c *forge.Client, mask func(secret string)) *Archive {
-	return &Archive{api: c, content: newDownloads(c.Calls(), c.Transport(), mask)}
+	return &Archive{api: c, content: newDownloads(c.Retrier(), c.Transport(), mask)}
 }
 
 // Run returns what is known of a workflow run.
@@ -65,7 +65,7 @@ func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 }
 
 // Download writes the content of an artifact into f, as Runtime.Download does.
-func (a *Archive) Download(ctx context.Context, s Stored, limit int64, f *os.File) (int64, error) {
-	signed := func(ctx context.Context) (string, *forge.Error) { return a.api.ArtifactAddress(ctx, s.ID) }
+func (a *Archive) Download(ctx context.Context, s RunArtifact, limit int64, f *os.File) (int64, error) {
+	signed := func(ctx context.Context) (string, *forge.Error) { return a.api.ArtifactURL(ctx, s.ID) }
 	return a.content.fetch(ctx, wanted{digest: s.Digest, limit: limit, to: f}, signed)
 }

@@ -26,7 +26,7 @@ func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 // runtimeOf is a client of workflow run 7, with options that are changed by edit.
 func runtimeOf(t *testing.T, s *artifactstest.Server, edit ...func(*artifacts.Options)) *artifacts.Runtime {
 	t.Helper()
-	o := artifacts.Options{URL: s.URL + "/some/path/", Token: artifactstest.Token(7), Calls: forge.Calls{Sleep: noWait}}
+	o := artifacts.Options{URL: s.URL + "/some/path/", Token: artifactstest.Token(7), Retrier: forge.Retrier{Sleep: noWait}}
 	for _, e := range edit {
 		e(&o)
 	}
@@ -37,14 +37,14 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, edit ...func(*artifacts.Op
 
 func upload(t *testing.T, r *artifacts.Runtime, name string, content []byte) (artifacts.Artifact, error) {
 	t.Helper()
-	return r.Upload(t.Context(), artifacts.New{Name: name, Content: bytes.NewReader(content), Size: int64(len(content))})
+	return r.Upload(t.Context(), artifacts.NewArtifact{Name: name, Content: bytes.NewReader(content), Size: int64(len(content))})
 }
 
 // TestAContentIsHeldToItsDigest that its owner tells: the service refuses another content.
 func TestAContentIsHeldToItsDigest(t *testing.T) {
 	for name, content := range map[string]string{"same": "abc", "other": "abd"} {
 		s := artifactstest.New(t)
-		a, err := runtimeOf(t, s).Upload(t.Context(), artifacts.New{
+		a, err := runtimeOf(t, s).Upload(t.Context(), artifacts.NewArtifact{
 			Name: "one", Content: strings.NewReader(content), Size: 3, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("abc"))),
 		})
 		if isSame := name == "same"; isSame != (err == nil) || isSame != (len(s.All()) == 1) {
@@ -143,7 +143,7 @@ func TestLastingFaultsAreTold(t *testing.T) {
 
 func TestContentsAreChecked(t *testing.T) {
 	s := artifactstest.New(t)
-	s.Put(artifactstest.Stored{Run: 7, Name: "one", Content: []byte("abcdef")})
+	s.Put(artifactstest.Artifact{Run: 7, Name: "one", Content: []byte("abcdef")})
 	r := runtimeOf(t, s)
 	list, err := r.List(t.Context(), "one")
 	assert.NilError(t, err)
@@ -170,7 +170,7 @@ func TestTokens(t *testing.T) {
 
 func archiveOf(t *testing.T, s *artifactstest.Server) *artifacts.Archive {
 	t.Helper()
-	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Calls: forge.Calls{Sleep: noWait}})
+	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Retrier: forge.Retrier{Sleep: noWait}})
 	assert.NilError(t, err)
 	return artifacts.NewArchive(c, nil)
 }
@@ -180,9 +180,9 @@ func TestOtherRunsAreRead(t *testing.T) {
 	s.Runs[1] = artifactstest.Run{ID: 1, Event: "schedule", Status: "completed", Path: "x.yml@refs/heads/main",
 		HeadBranch: "main", HeadRepository: artifactstest.Repository}
 	s.Runs[2] = artifactstest.Run{ID: 2, Event: "pull_request", HeadRepository: 666}
-	old := s.Put(artifactstest.Stored{Run: 1, Name: "one", Content: []byte("old")})
-	s.Put(artifactstest.Stored{Run: 1, Name: "other", Content: []byte("x")})
-	evil := s.Put(artifactstest.Stored{Run: 2, Name: "one", Content: []byte("evil")})
+	old := s.Put(artifactstest.Artifact{Run: 1, Name: "one", Content: []byte("old")})
+	s.Put(artifactstest.Artifact{Run: 1, Name: "other", Content: []byte("x")})
+	evil := s.Put(artifactstest.Artifact{Run: 2, Name: "one", Content: []byte("evil")})
 	a := archiveOf(t, s)
 	list, err := listed(t, a, "one")
 	assert.Assert(t, err == nil && len(list) == 2 && list[0].ID == evil && list[1].ID == old, "Find = %+v, %v; want %d, then %d", list, err, evil, old)

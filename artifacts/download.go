@@ -18,11 +18,11 @@ import (
 // address may read.
 type downloads struct {
 	http  *http.Client
-	calls forge.Calls
+	calls forge.Retrier
 	mask  func(secret string)
 }
 
-func newDownloads(calls forge.Calls, transport http.RoundTripper, mask func(string)) downloads {
+func newDownloads(calls forge.Retrier, transport http.RoundTripper, mask func(string)) downloads {
 	if mask == nil {
 		mask = func(string) {}
 	}
@@ -54,18 +54,18 @@ func (d downloads) fetch(ctx context.Context, w wanted, signed func(context.Cont
 func (d downloads) get(ctx context.Context, address string, w wanted, p *forge.Progress) (int64, *forge.Error) {
 	_, err := w.to.Seek(0, io.SeekStart)
 	if err = errors.Join(err, w.to.Truncate(0)); err != nil {
-		return 0, forge.Failed(err)
+		return 0, forge.Permanent(err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
-		return 0, forge.Failed(err)
+		return 0, forge.Permanent(err)
 	}
 	resp, err := d.http.Do(req)
 	if err != nil {
 		return 0, forge.NoAnswer(0, err)
 	}
 	defer resp.Body.Close()
-	if e := forge.Answered(resp); e != nil {
+	if e := forge.ResponseError(resp); e != nil {
 		if e.Kind != forge.Missing {
 			e.Err = ErrRefused
 		}

@@ -18,13 +18,13 @@ const perPage = 100
 // maxPages is how many pages of one list are read at most.
 const maxPages = 30
 
-// ErrManyPages says that a list has more pages than are read of it.
-var ErrManyPages = errors.New("the list of artifacts has more pages than are read of it")
+// ErrTooManyPages says that a list has more pages than are read of it.
+var ErrTooManyPages = errors.New("the list of artifacts has more pages than are read of it")
 
-// Pages returns the next page of a list, newest first, and nothing after the last.
+// NextPage returns the next page of a list, newest first, and nothing after the last.
 // A page that is not nil may be empty. A list with more than 30 pages ends with
 // ErrManyPages.
-type Pages func(context.Context) ([]Stored, error)
+type NextPage func(context.Context) ([]RunArtifact, error)
 
 // artifactsPage is a page of artifacts.
 type artifactsPage struct {
@@ -47,17 +47,17 @@ type artifactsPage struct {
 
 // List returns the artifacts of the given name in all runs, newest first, one page
 // at a time, when it is asked for.
-func (a *Archive) List(name string) Pages {
+func (a *Archive) List(name string) NextPage {
 	return (&reading{api: a.api, path: "actions/artifacts?name=" + url.QueryEscape(name) + "&", name: name, most: maxPages}).next
 }
 
 // ListRun returns all artifacts of a workflow run, in the same way.
-func (a *Archive) ListRun(run int64) Pages {
+func (a *Archive) ListRun(run int64) NextPage {
 	return (&reading{api: a.api, path: fmt.Sprintf("actions/runs/%d/artifacts?", run), most: maxPages}).next
 }
 
 // ListAll returns all artifacts of all runs, in the same way, and at most so many pages.
-func (a *Archive) ListAll(most int) Pages {
+func (a *Archive) ListAll(most int) NextPage {
 	return (&reading{api: a.api, path: "actions/artifacts?", most: most}).next
 }
 
@@ -73,13 +73,13 @@ type reading struct {
 	last  int64  // id of the last artifact that was returned; 0 for none yet
 }
 
-func (l *reading) next(ctx context.Context) ([]Stored, error) {
+func (l *reading) next(ctx context.Context) ([]RunArtifact, error) {
 	n := l.read + 1
 	switch {
 	case l.pages > 0 && l.read == l.pages:
 		return nil, nil
 	case l.read >= l.most:
-		return nil, ErrManyPages
+		return nil, ErrTooManyPages
 	case l.older:
 		n = l.pages - l.read
 	}
@@ -103,19 +103,19 @@ func (l *reading) next(ctx context.Context) ([]Stored, error) {
 
 // take returns what a page has, sorted by id, without what it repeats of the one before because
 // something was stored meanwhile.
-func (l *reading) take(page artifactsPage) []Stored {
-	list := []Stored{}
+func (l *reading) take(page artifactsPage) []RunArtifact {
+	list := []RunArtifact{}
 	for _, f := range page.Artifacts {
 		if isRepeated := l.last != 0 && f.ID >= l.last; isRepeated || l.name != "" && f.Name != l.name {
 			continue
 		}
-		list = append(list, Stored{
+		list = append(list, RunArtifact{
 			Artifact: Artifact{ID: f.ID, Name: f.Name, Size: f.Size, Digest: f.Digest, Created: f.Created},
 			Expired:  f.Expired, RunID: f.Run.ID, HeadBranch: f.Run.HeadBranch,
 			HeadRepository: f.Run.HeadRepository, Repository: f.Run.Repository,
 		})
 	}
-	slices.SortFunc(list, func(a, b Stored) int { return cmp.Compare(b.ID, a.ID) })
+	slices.SortFunc(list, func(a, b RunArtifact) int { return cmp.Compare(b.ID, a.ID) })
 	if len(list) > 0 {
 		l.last = list[len(list)-1].ID
 	}

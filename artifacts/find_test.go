@@ -15,9 +15,9 @@ import (
 )
 
 // listed reads a list to its end.
-func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.Stored, error) {
+func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.RunArtifact, error) {
 	t.Helper()
-	var all []artifacts.Stored
+	var all []artifacts.RunArtifact
 	for next := a.List(name); ; {
 		list, err := next(t.Context())
 		if list == nil || err != nil {
@@ -33,12 +33,12 @@ func TestListsComeNewestFirst(t *testing.T) {
 	for _, total := range []int{0, 1, 2, 49, 50, 51, 99, 100, 101, 250} {
 		for _, gitea := range []bool{false, true} {
 			s := artifactstest.New(t)
-			s.Manner.Bare = gitea
+			s.Behavior.GiteaREST = gitea
 			var newest int64
 			for run := range total {
 				s.Runs[int64(run)] = artifactstest.Run{HeadRepository: artifactstest.Repository}
-				newest = s.Put(artifactstest.Stored{Run: int64(run), Name: "one"})
-				s.Put(artifactstest.Stored{Run: int64(run), Name: "other"})
+				newest = s.Put(artifactstest.Artifact{Run: int64(run), Name: "one"})
+				s.Put(artifactstest.Artifact{Run: int64(run), Name: "other"})
 			}
 			a := archiveOf(t, s)
 			first, err := a.List("one")(t.Context())
@@ -60,10 +60,10 @@ func TestListsEndAfterThirtyPages(t *testing.T) {
 	for total, cut := range map[int]bool{3000: false, 3001: true} {
 		s := artifactstest.New(t)
 		for run := range total {
-			s.Put(artifactstest.Stored{Run: int64(run), Name: "one"})
+			s.Put(artifactstest.Artifact{Run: int64(run), Name: "one"})
 		}
 		list, err := listed(t, archiveOf(t, s), "one")
-		if errors.Is(err, artifacts.ErrManyPages) != cut || len(list) != 3000 || len(s.Requests()) != 30 {
+		if errors.Is(err, artifacts.ErrTooManyPages) != cut || len(list) != 3000 || len(s.Requests()) != 30 {
 			t.Errorf("%d artifacts: %d with %d requests, %v", total, len(list), len(s.Requests()), err)
 		}
 	}
@@ -78,7 +78,7 @@ func TestNothingStoredYet(t *testing.T) {
 		behave(s)
 		r := runtimeOf(t, s, func(o *artifacts.Options) {
 			o.Act = name == "act"
-			o.Calls.Sleep = func(context.Context, time.Duration) error { return errors.New("it waits") }
+			o.Retrier.Sleep = func(context.Context, time.Duration) error { return errors.New("it waits") }
 		})
 		list, err := r.List(t.Context(), "one")
 		assert.Check(t, err, name)
@@ -90,7 +90,7 @@ func TestNothingStoredYet(t *testing.T) {
 // overwrite what it can't see.
 func TestADroppedListIsNoEmptyList(t *testing.T) {
 	s := artifactstest.New(t)
-	s.Put(artifactstest.Stored{Run: 7, Name: "one"})
+	s.Put(artifactstest.Artifact{Run: 7, Name: "one"})
 	s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: 99})
 	var told *forge.Error
 	if list, err := runtimeOf(t, s).List(t.Context(), "one"); !errors.As(err, &told) || told.Attempts != 5 {

@@ -23,7 +23,7 @@ import (
 // something else or nothing. What comes back names the one artifact there is.
 func TestAStoreWhoseAnswerIsLostIsKnown(t *testing.T) {
 	for name, as := range map[string]func(*artifactstest.Server){
-		"GitHub": func(*artifactstest.Server) {}, "one that makes a second": func(s *artifactstest.Server) { s.Manner.FinalTwice = true },
+		"GitHub": func(*artifactstest.Server) {}, "one that makes a second": func(s *artifactstest.Server) { s.Behavior.FinalizesTwice = true },
 		"Gitea": (*artifactstest.Server).AsGitea,
 	} {
 		for _, status := range []int{0, 404, 409, 500, 503} {
@@ -48,7 +48,7 @@ func TestAStoreThatIsRefusedIsAnError(t *testing.T) {
 		s := artifactstest.New(t)
 		s.Fail(artifactstest.Fault{Op: "FinalizeArtifact", Times: 9, Status: status})
 		r := runtimeOf(t, s)
-		s.Put(artifactstest.Stored{Run: 8, Name: "one", Content: []byte("abc")})
+		s.Put(artifactstest.Artifact{Run: 8, Name: "one", Content: []byte("abc")})
 		a, err := upload(t, r, "one", []byte("abc"))
 		assert.Check(t, err != nil, "status %d: Upload = %+v, want an error", status, a)
 	}
@@ -89,9 +89,9 @@ func (slowly) Close() error { return nil }
 // TestASlowContentArrives: what moves is not given up, however long it takes.
 func TestASlowContentArrives(t *testing.T) {
 	s := artifactstest.New(t)
-	s.Put(artifactstest.Stored{Run: 7, Name: "old", Content: []byte("abcdefgh")})
+	s.Put(artifactstest.Artifact{Run: 7, Name: "old", Content: []byte("abcdefgh")})
 	synctest.Test(t, func(t *testing.T) {
-		r := runtimeOf(t, s, func(o *artifacts.Options) { o.Transport, o.Calls = slow{s.Config.Handler}, forge.Calls{} })
+		r := runtimeOf(t, s, func(o *artifacts.Options) { o.Transport, o.Retrier = slow{s.Config.Handler}, forge.Retrier{} })
 		began := time.Now()
 		list, err := r.List(t.Context(), "old")
 		assert.NilError(t, err)

@@ -32,7 +32,7 @@ type Options struct {
 	// Mask is told every secret that the service hands out, before it is used; nil
 	// for nobody.
 	Mask      func(secret string)
-	Calls     forge.Calls
+	Retrier   forge.Retrier
 	Transport http.RoundTripper // nil for the machine's
 }
 
@@ -40,7 +40,7 @@ type Options struct {
 // goroutines.
 type Runtime struct {
 	http        *http.Client
-	calls       forge.Calls
+	calls       forge.Retrier
 	content     downloads
 	base, token string
 	run, job    string
@@ -59,7 +59,7 @@ func NewRuntime(o Options) (*Runtime, error) {
 		return nil, fmt.Errorf("token of the results service: %w", err)
 	}
 	// The address may have a path, which the service does not route.
-	return &Runtime{http: &http.Client{Transport: o.Transport}, calls: o.Calls, content: newDownloads(o.Calls, o.Transport, o.Mask),
+	return &Runtime{http: &http.Client{Transport: o.Transport}, calls: o.Retrier, content: newDownloads(o.Retrier, o.Transport, o.Mask),
 		base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job, act: o.Act}, nil
 }
 
@@ -109,11 +109,11 @@ func (r *Runtime) call(ctx context.Context, q request, to any) error {
 func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	data, err := json.Marshal(q.body)
 	if err != nil {
-		return forge.Failed(err)
+		return forge.Permanent(err)
 	}
 	req, err := http.NewRequestWithContext(ctx, http.MethodPost, r.base+service+q.method, bytes.NewReader(data))
 	if err != nil {
-		return forge.Failed(err)
+		return forge.Permanent(err)
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("Authorization", "Bearer "+r.token)
@@ -135,7 +135,7 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 
 // readAnswer says what an answer of the service means, and reads a good one into to.
 func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
-	e := forge.Answered(resp)
+	e := forge.ResponseError(resp)
 	if e == nil {
 		// Names of fields come in snake case from some services, in camel case from others.
 		err := jsonv2.Unmarshal(text, to, jsonv2.MatchCaseInsensitiveNames(true))

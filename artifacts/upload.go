@@ -30,8 +30,8 @@ const blobVersion = "2024-11-04"
 // maxHeld is how often a name that was just freed may be refused before that counts.
 const maxHeld = 2
 
-// New is an artifact to be stored.
-type New struct {
+// NewArtifact is an artifact to be stored.
+type NewArtifact struct {
 	Name    string
 	Content io.ReaderAt // a zip archive
 	Size    int64       // bytes of Content
@@ -41,14 +41,14 @@ type New struct {
 	// Expires is when the service may delete it, within its own bounds; zero
 	// leaves that to the service.
 	Expires time.Time
-	// Freed says that the name was just freed by a delete: a service that still
+	// NameFreed says that the name was just freed by a delete: a service that still
 	// refuses it is asked again for some seconds.
-	Freed bool
+	NameFreed bool
 }
 
 // Upload stores a new artifact of the present run. It fails with ErrExists where
 // the run has one of that name.
-func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
+func (r *Runtime) Upload(ctx context.Context, n NewArtifact) (Artifact, error) {
 	body := ids(r.run, r.job)
 	body["name"], body["version"] = n.Name, 4
 	if !n.Expires.IsZero() {
@@ -61,7 +61,7 @@ func (r *Runtime) Upload(ctx context.Context, n New) (Artifact, error) {
 	refusals := 0
 	err := r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, _ *forge.Progress) *forge.Error {
 		e := r.once(ctx, request{"store artifact", "CreateArtifact", body}, &place)
-		if e != nil && errors.Is(e.Err, ErrExists) && n.Freed && refusals < maxHeld {
+		if e != nil && errors.Is(e.Err, ErrExists) && n.NameFreed && refusals < maxHeld {
 			refusals++
 			e.Kind = forge.Limited
 		}
@@ -119,7 +119,7 @@ func (r *Runtime) send(ctx context.Context, address string, part []byte, header 
 	return r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, p.Watch(bytes.NewReader(part)))
 		if err != nil {
-			return forge.Failed(err)
+			return forge.Permanent(err)
 		}
 		req.ContentLength = int64(len(part))
 		if len(part) == 0 {
@@ -135,7 +135,7 @@ func (r *Runtime) send(ctx context.Context, address string, part []byte, header 
 			return forge.NoAnswer(0, err)
 		}
 		defer resp.Body.Close()
-		e := forge.Answered(resp)
+		e := forge.ResponseError(resp)
 		if e != nil {
 			e.Err = errors.New("the storage refuses a part")
 		}
@@ -158,7 +158,7 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 		}
 		e := r.once(ctx, request{"store artifact", "FinalizeArtifact", body}, &done)
 		if e == nil && !done.OK {
-			return forge.Failed(errors.New("the service says no"))
+			return forge.Permanent(errors.New("the service says no"))
 		}
 		if e == nil {
 			a.ID = int64(done.ID)

@@ -24,7 +24,7 @@ type FileError struct {
 // Error implements error.
 func (e *FileError) Error() string {
 	const most = 300 // texts may come from the file
-	parts := []string{e.Path, text.Shortened(e.Field, most), text.Shortened(e.What, most)}
+	parts := []string{e.Path, text.Truncate(e.Field, most), text.Truncate(e.What, most)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 

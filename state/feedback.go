@@ -15,7 +15,7 @@ const maxReport = 16 << 10
 // labelled as data, because it is not an instruction.
 func (n *NodeAttempt) Report(maxAttempts int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, text.Before(n.Lack(), 2048))
+	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, text.Prefix(n.Lack(), 2048))
 	var failed []CommandResult
 	for _, r := range n.Results {
 		if r.RC != 0 {
@@ -34,8 +34,8 @@ func (n *NodeAttempt) Report(maxAttempts int) string {
 // report describes one failed command in at most limit bytes, which must be 200 or
 // more. It never cuts off the fence, which would turn what follows into data.
 func (r *CommandResult) report(limit int) string {
-	cmd := text.Before(r.Cmd, min(1024, limit/4))
-	for tail := r.Tail; ; tail = text.After(tail, len(tail)*3/4) {
+	cmd := text.Prefix(r.Cmd, min(1024, limit/4))
+	for tail := r.Tail; ; tail = text.Suffix(tail, len(tail)*3/4) {
 		cut := ""
 		if r.Truncated || len(tail) < len(r.Tail) {
 			cut = ", its end only"

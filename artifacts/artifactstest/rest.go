@@ -17,15 +17,15 @@ func number(text string) int64 {
 // restList tells a page of the artifacts of a run, or of all runs.
 func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	q, run := r.URL.Query(), number(r.PathValue("run"))
-	var named []Stored
+	var named []Artifact
 	for _, a := range s.has {
 		if name := q.Get("name"); (name == "" || name == a.Name) && (run == 0 || run == a.Run) {
 			named = append(named, a)
 		}
 	}
-	slices.SortFunc(named, func(a, b Stored) int { return int(b.ID - a.ID) })
+	slices.SortFunc(named, func(a, b Artifact) int { return int(b.ID - a.ID) })
 	size := max(1, int(number(q.Get("per_page"))))
-	if s.Manner.Bare {
+	if s.Behavior.GiteaREST {
 		slices.Reverse(named)
 		size = min(max(1, int(number(q.Get("limit")))), 50)
 	}
@@ -37,13 +37,13 @@ func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"total_count": len(named), "artifacts": list})
 }
 
-func (s *Server) restArtifact(a Stored) map[string]any {
+func (s *Server) restArtifact(a Artifact) map[string]any {
 	run := map[string]any{"id": a.Run}
 	out := map[string]any{
 		"id": a.ID, "name": a.Name, "size_in_bytes": len(a.Content), "expired": a.Expired,
 		"created_at": a.Created.Format(time.RFC3339), "workflow_run": run,
 	}
-	if !s.Manner.Bare {
+	if !s.Behavior.GiteaREST {
 		out["digest"] = a.Digest
 		run["repository_id"], run["head_repository_id"] = Repository, s.Runs[a.Run].HeadRepository
 		run["head_branch"] = s.Runs[a.Run].HeadBranch
@@ -75,7 +75,7 @@ func (s *Server) restRun(w http.ResponseWriter, r *http.Request) {
 		"id": run.ID, "event": run.Event, "status": run.Status, "path": run.Path, "head_branch": run.HeadBranch,
 		"html_url": s.URL + "/runs/" + r.PathValue("run"), "head_repository": map[string]any{"id": run.HeadRepository},
 	}
-	if s.Manner.Bare {
+	if s.Behavior.GiteaREST {
 		delete(out, "head_repository")
 		out["path"] = path.Base(run.Path) + "@refs/heads/" + run.HeadBranch
 		if run.HeadRepository != Repository {

@@ -43,8 +43,8 @@ type Job struct {
 	Started string `json:"started_at,omitempty"`
 }
 
-// Stored is an artifact of the server.
-type Stored struct {
+// Artifact is an artifact of the server.
+type Artifact struct {
 	ID      int64
 	Run     int64
 	Name    string
@@ -64,13 +64,13 @@ type Server struct {
 	Replaces  bool // a second artifact of one name replaces the first, as there
 	Runs      map[int64]Run
 	Jobs      map[int64][]Job // by run; nil: the API doesn't tell
-	Manner    Manner          // what else differs between services
-	// Watch, when not nil, is told what the server has after each change. It must
+	Behavior  Behavior        // what else differs between services
+	// OnChange, when not nil, is told what the server has after each change. It must
 	// not ask the server for anything.
-	Watch func([]Stored)
+	OnChange func([]Artifact)
 
 	mu       sync.Mutex // guards what follows
-	has      []Stored
+	has      []Artifact
 	last     int64            // id
 	ids      map[place]int64  // that names had before
 	held     map[place]int    // how often a name is still refused after its delete
@@ -86,34 +86,34 @@ type place struct {
 	name string
 }
 
-func (a Stored) place() place { return place{a.Run, a.Name} }
+func (a Artifact) place() place { return place{a.Run, a.Name} }
 
-// Manner is what differs between the services. The zero value is GitHub's.
-type Manner struct {
+// Behavior is what differs between the services. The zero value is GitHub's.
+type Behavior struct {
 	SameIDs    bool // what is stored again under its name keeps its id
 	EmptyIs404 bool // a list of nothing is not found
 	EmptyDrops bool // a list of nothing ends the connection
-	// Bare is the REST API of Gitea: it leaves out digests and the ids of
+	// GiteaREST is the REST API of Gitea: it leaves out digests and the ids of
 	// repositories, tells the oldest first in pages of 50, the bare names of workflow
 	// files, and no branch of a fork's run.
-	Bare bool
-	// Held is how often a name is refused after its delete.
-	Held int
-	// FinalTwice makes a second artifact of what is finished a second time, instead
+	GiteaREST bool
+	// RefusalsAfterDelete is how often a name is refused after its delete.
+	RefusalsAfterDelete int
+	// FinalizesTwice makes a second artifact of what is finished a second time, instead
 	// of finding nothing.
-	FinalTwice bool
+	FinalizesTwice bool
 }
 
 // AsGitea makes the server behave as Gitea 1.26 does.
 func (s *Server) AsGitea() {
 	s.CamelCase, s.NoDigest, s.Replaces = true, true, true
-	s.Manner = Manner{SameIDs: true, EmptyIs404: true, Bare: true}
+	s.Behavior = Behavior{SameIDs: true, EmptyIs404: true, GiteaREST: true}
 }
 
 // AsAct makes the server behave as act does.
 func (s *Server) AsAct() {
 	s.CamelCase, s.NoDigest, s.Replaces = true, true, true
-	s.Manner = Manner{SameIDs: true, EmptyDrops: true}
+	s.Behavior = Behavior{SameIDs: true, EmptyDrops: true}
 }
 
 // New starts a server that ends with the test.
@@ -178,7 +178,7 @@ func (s *Server) Clear() {
 
 // Put stores an artifact behind the client's back and returns its id. One of the
 // same name and run stays beside it, unless the server replaces.
-func (s *Server) Put(a Stored) int64 {
+func (s *Server) Put(a Artifact) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if at := s.find(a.place()); at >= 0 && s.Replaces {
@@ -197,7 +197,7 @@ func (s *Server) ChangeRun(id int64, change func(*Run)) {
 }
 
 // All returns what the server has, in order of age.
-func (s *Server) All() []Stored {
+func (s *Server) All() []Artifact {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.has)
@@ -247,8 +247,8 @@ func (s *Server) find(at place) int {
 }
 
 // store stores an artifact and returns its id.
-func (s *Server) store(a Stored) int64 {
-	if a.ID = s.ids[a.place()]; a.ID == 0 || !s.Manner.SameIDs {
+func (s *Server) store(a Artifact) int64 {
+	if a.ID = s.ids[a.place()]; a.ID == 0 || !s.Behavior.SameIDs {
 		s.last++
 		a.ID = s.last
 	}
@@ -269,8 +269,8 @@ func (s *Server) drop(at int) {
 }
 
 func (s *Server) changed() {
-	if s.Watch != nil {
-		s.Watch(slices.Clone(s.has))
+	if s.OnChange != nil {
+		s.OnChange(slices.Clone(s.has))
 	}
 }
 
@@ -285,7 +285,7 @@ func (s *Server) contentURL(id int64) string {
 
 // content answers with what an artifact holds.
 func (s *Server) content(w http.ResponseWriter, r *http.Request) {
-	at := slices.IndexFunc(s.has, func(a Stored) bool { return strconv.FormatInt(a.ID, 10) == r.PathValue("id") })
+	at := slices.IndexFunc(s.has, func(a Artifact) bool { return strconv.FormatInt(a.ID, 10) == r.PathValue("id") })
 	switch {
 	case r.Header.Get("Authorization") != "" || r.URL.Query().Get("sig") != "c+d=":
 		refuse(w, 403, "no token here, but the signature")

@@ -174,10 +174,10 @@ func (s *Server) finalize(w http.ResponseWriter, q asked) {
 			refuse(w, 400, "size or hash differ")
 			return
 		}
-		if !s.Manner.FinalTwice {
+		if !s.Behavior.FinalizesTwice {
 			delete(s.blobs, key)
 		}
-		id := s.store(Stored{Run: q.run, Name: q.Name, Content: b.content, Type: b.mime})
+		id := s.store(Artifact{Run: q.run, Name: q.Name, Content: b.content, Type: b.mime})
 		s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
 		return
 	}
@@ -205,9 +205,9 @@ func (s *Server) list(w http.ResponseWriter, q asked) {
 		list = append(list, entry)
 	}
 	switch {
-	case isEmpty && s.Manner.EmptyDrops:
+	case isEmpty && s.Behavior.EmptyDrops:
 		panic(http.ErrAbortHandler)
-	case isEmpty && s.Manner.EmptyIs404:
+	case isEmpty && s.Behavior.EmptyIs404:
 		refuse(w, 404, "no artifacts")
 	default:
 		s.reply(w, map[string]any{"artifacts": list})
@@ -230,6 +230,6 @@ func (s *Server) remove(w http.ResponseWriter, q asked) {
 	}
 	id := s.has[at].ID
 	s.drop(at)
-	s.held[q.place] = s.Manner.Held
+	s.held[q.place] = s.Behavior.RefusalsAfterDelete
 	s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
 }

@@ -93,7 +93,7 @@ func TestTooMuch(t *testing.T) {
 		}
 		refused(t, tt.want, data, nil, tt.want)
 	}
-	_, _, err := checkpoint.Read(checkpoint.Reading{Size: 512<<20 + 1, Dir: t.TempDir()})
+	_, _, err := checkpoint.Read(checkpoint.ReadRequest{Size: 512<<20 + 1, Dir: t.TempDir()})
 	assert.Check(t, is.ErrorContains(err, "more than 536870912"), "an archive that is too large: want it refused unopened")
 }
 

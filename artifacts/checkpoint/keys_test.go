@@ -36,7 +36,7 @@ func TestKeyFiles(t *testing.T) {
 // TestKeysAreNotPrinted holds for every way in which a program prints values.
 func TestKeysAreNotPrinted(t *testing.T) {
 	keys, lines := newKeys(t, 2)
-	w := checkpoint.Writing{Keys: keys}
+	w := checkpoint.WriteRequest{Keys: keys}
 	for _, format := range []string{"%v", "%+v", "%#v", "%s", "%q", "%d", "%x"} {
 		for _, v := range []any{keys, *keys, w, &w} {
 			got := fmt.Sprintf(format, v)

@@ -26,9 +26,9 @@ type Manifest struct {
 	Repository   string `json:"repository"`
 	Workflow     string `json:"workflow"` // path of the workflow file: .github/workflows/x.yml
 	Key          string `json:"key"`      // identity of the run among those of the workflow file
-	// KeyOf says whose key that is; nil where that is not known.
-	KeyOf      *KeyOf `json:"key_of,omitzero"`
-	WorkflowID string `json:"workflow_id"`
+	// KeyOrigin says whose key that is; nil where that is not known.
+	KeyOrigin  *KeyOrigin `json:"key_of,omitzero"`
+	WorkflowID string     `json:"workflow_id"`
 
 	// Part is the part of a matrix that this is a checkpoint of, with the number of each
 	// agent's hand-over; nil for the run itself.
@@ -55,7 +55,7 @@ type Manifest struct {
 	// run is about; "" for none.
 	Head string `json:"head,omitzero"`
 	// Supersedes is the unfinished run of another head that this run has replaced; zero for none.
-	Supersedes Superseded `json:"supersedes,omitzero"`
+	Supersedes SupersededRun `json:"supersedes,omitzero"`
 	// Untrusted says that a job had the run work on a checkout that isn't trusted: no later
 	// one may have the agent CLI obey what lies in it.
 	Untrusted bool `json:"untrusted,omitzero"`
@@ -83,17 +83,17 @@ type Manifest struct {
 	// unknown.
 	Input string `json:"input_sha256,omitzero"`
 
-	Places      Places       `json:"places"` // of the saving machine
+	Dirs        MachineDirs  `json:"places"` // of the saving machine
 	Transcripts []Transcript `json:"transcripts,omitzero"`
-	LeftOut     []LeftOut    `json:"left_out,omitzero"`
+	Omissions   []Omission   `json:"left_out,omitzero"`
 	Created     time.Time    `json:"created"` // in UTC, whole milliseconds
 	Program     string       `json:"program"` // version that wrote it
 
 	Files []File `json:"files"` // in order of their names; set by Write
 }
 
-// KeyOf is the job in which a run began under its key.
-type KeyOf struct {
+// KeyOrigin is the job in which a run began under its key.
+type KeyOrigin struct {
 	Job string `json:"job"` // its id in the workflow file; "" where the runner doesn't tell
 	// Matrix is the digest of the values of its leg of a matrix; "" for none.
 	Matrix string `json:"matrix,omitzero"`
@@ -106,8 +106,8 @@ type KeyOf struct {
 // maxOthers bounds KeyOf.Others.
 const maxOthers = 32
 
-// With returns the same for a run that is resumed by a job.
-func (k *KeyOf) With(job string) *KeyOf {
+// WithJob returns the same for a run that is resumed by a job.
+func (k *KeyOrigin) WithJob(job string) *KeyOrigin {
 	if job == "" || job == k.Job || slices.Contains(k.Others, job) || len(k.Others) == maxOthers {
 		return k
 	}
@@ -125,16 +125,16 @@ func (m *Manifest) PartName() string {
 	return m.Part.Name
 }
 
-// Places are folders of a machine, absolute.
-type Places struct {
+// MachineDirs are folders of a machine, absolute.
+type MachineDirs struct {
 	Workspace string `json:"workspace"`
 	Temp      string `json:"temp"`
 	OS        string `json:"os"` // as runtime.GOOS has it
 }
 
-// Superseded is a run that no later job resumes by itself, because a run of another head has
+// SupersededRun is a run that no later job resumes by itself, because a run of another head has
 // replaced it.
-type Superseded struct {
+type SupersededRun struct {
 	WorkflowID string `json:"workflow_id"`
 	Head       string `json:"head"`
 }
@@ -159,22 +159,22 @@ const (
 	TooSlow    = "time"
 	NoMemory   = "memory"
 	NotAllowed = "permissions"
-	Unpacked   = "error" // for another reason
+	NotPacked  = "error" // for another reason
 )
 
-// LeftOut says what was not stored.
-type LeftOut struct {
-	What string `json:"what"` // "transcripts" or "workspace"
-	Held bool   `json:"held"` // there was something
-	Why  string `json:"why"`  // NoKey and so on
+// Omission says what was not stored.
+type Omission struct {
+	What    string `json:"what"` // "transcripts" or "workspace"
+	Existed bool   `json:"held"` // there was something
+	Why     string `json:"why"`  // NoKey and so on
 }
 
-// Lacks names what was not stored of what there was: a run that goes on from the
+// Missing names what was not stored of what there was: a run that goes on from the
 // checkpoint has to do without it.
-func (m *Manifest) Lacks() []string {
+func (m *Manifest) Missing() []string {
 	var lacks []string
-	for _, l := range m.LeftOut {
-		if l.Held {
+	for _, l := range m.Omissions {
+		if l.Existed {
 			lacks = append(lacks, l.What)
 		}
 	}
@@ -183,11 +183,11 @@ func (m *Manifest) Lacks() []string {
 
 // causes says for people why something was left out, and what to do about it.
 var causes = map[string]string{
-	NoKey:    "anybody may read the artifacts of a public repository, and no state-key was set; a state-key has all of it stored, encrypted",
-	TooLarge: "it has more than 256 MiB; .gitignore keeps what is large and can be made again out of it",
-	Unpacked: "it could not be packed on the machine that had it",
-	NoGit:    "git is not installed where it ran; files are stored by git",
-	FromFork: "its event is a fork's",
+	NoKey:     "anybody may read the artifacts of a public repository, and no state-key was set; a state-key has all of it stored, encrypted",
+	TooLarge:  "it has more than 256 MiB; .gitignore keeps what is large and can be made again out of it",
+	NotPacked: "it could not be packed on the machine that had it",
+	NoGit:     "git is not installed where it ran; files are stored by git",
+	FromFork:  "its event is a fork's",
 
 	DiskFull:   "the disk of the machine that had it was full",
 	NoObjects:  "the clone was partial, and origin did not give the objects that it lacked",
@@ -196,12 +196,12 @@ var causes = map[string]string{
 	NotAllowed: "files could not be read on the machine that had it",
 }
 
-// Causes says for people why what it Lacks was not stored, each cause once.
-func (m *Manifest) Causes() []string {
+// OmissionReasons says for people why what it Lacks was not stored, each cause once.
+func (m *Manifest) OmissionReasons() []string {
 	var list []string
-	for _, l := range m.LeftOut {
+	for _, l := range m.Omissions {
 		text := cmp.Or(causes[l.Why], l.Why)
-		if l.Held && !slices.Contains(list, text) {
+		if l.Existed && !slices.Contains(list, text) {
 			list = append(list, text)
 		}
 	}

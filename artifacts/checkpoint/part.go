@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Part is one file to store.
-type Part struct {
+// Entry is one file to store.
+type Entry struct {
 	Name string // as CheckName wants it
 	Path string // of the file to read: a regular one, no link
 	// Size is how many bytes of the file to store, its first ones, so that one that
@@ -21,7 +21,7 @@ type Part struct {
 
 // open returns the bytes to store. What is too large is told before hundreds of
 // megabytes are packed in vain.
-func (p *Part) open() (io.ReadCloser, error) {
+func (p *Entry) open() (io.ReadCloser, error) {
 	limit := entryLimit(p.Name)
 	if p.Path == "" && int64(len(p.Data)) > limit {
 		return nil, tooLarge(limit)

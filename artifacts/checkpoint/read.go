@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// Reading says what to read.
-type Reading struct {
+// ReadRequest says what to read.
+type ReadRequest struct {
 	File *os.File // the archive
 	Size int64    // of the archive, in bytes
 	Keys *Keys    // nil: none
@@ -28,7 +28,7 @@ type Reading struct {
 // With keys nothing is unpacked before all of it is known to be ours. A checkpoint that
 // isn't right is an *Invalid; one that needs a key, ErrSealed; one that is not signed
 // though there is a key, ErrNotSigned. After an error Dir is to be removed.
-func Read(r Reading) (Manifest, string, error) {
+func Read(r ReadRequest) (Manifest, string, error) {
 	m, digest, err := r.read()
 	if err != nil {
 		return Manifest{}, "", fmt.Errorf("read checkpoint: %w", err)
@@ -36,7 +36,7 @@ func Read(r Reading) (Manifest, string, error) {
 	return m, digest, nil
 }
 
-func (r Reading) read() (m Manifest, d string, err error) {
+func (r ReadRequest) read() (m Manifest, d string, err error) {
 	files, err := r.entries()
 	plain, size, from := io.ReaderAt(r.File), r.Size, ""
 	if err == nil && r.Keys != nil {
@@ -57,7 +57,7 @@ func (r Reading) read() (m Manifest, d string, err error) {
 }
 
 // entries looks at the directory of the archive, and at nothing in it.
-func (r Reading) entries() (map[string]*zip.File, error) {
+func (r ReadRequest) entries() (map[string]*zip.File, error) {
 	if r.Size > maxPacked {
 		return nil, &Invalid{What: fmt.Sprintf("has %d bytes, more than %d", r.Size, maxPacked)}
 	}
@@ -87,7 +87,7 @@ func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*sum, err
 	var manifest bytes.Buffer
 	sums := map[string]*sum{}
 	lim := limits(manifestName)
-	lim.Also = func(name string) io.Writer {
+	lim.Tee = func(name string) io.Writer {
 		if name == manifestName {
 			return &manifest
 		}

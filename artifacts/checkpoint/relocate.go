@@ -19,7 +19,7 @@ const worktrees = "raymond-worktrees"
 // innermost counts, and whole names do. Everything else stays as it is, letter by
 // letter. Paths are taken as old.OS writes them, where on Windows case doesn't
 // count, and are returned as here.OS does.
-func Relocation(old, here Places, trees []string) func(string) string {
+func Relocation(old, here MachineDirs, trees []string) func(string) string {
 	r := relocation{fromWindows: old.OS == "windows", toWindows: here.OS == "windows"}
 	r.add(old.Workspace, here.Workspace)
 	r.add(old.Temp, here.Temp)

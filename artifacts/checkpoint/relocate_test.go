@@ -10,17 +10,17 @@ import (
 )
 
 var (
-	unix    = checkpoint.Places{Workspace: "/home/runner/work/r/r", Temp: "/home/runner/work/_temp", OS: "linux"}
-	windows = checkpoint.Places{Workspace: `D:\a\r\r`, Temp: `D:\a\_temp`, OS: "windows"}
-	mac     = checkpoint.Places{Workspace: "/Users/me/w/", Temp: "/private/tmp", OS: "darwin"}
+	unix    = checkpoint.MachineDirs{Workspace: "/home/runner/work/r/r", Temp: "/home/runner/work/_temp", OS: "linux"}
+	windows = checkpoint.MachineDirs{Workspace: `D:\a\r\r`, Temp: `D:\a\_temp`, OS: "windows"}
+	mac     = checkpoint.MachineDirs{Workspace: "/Users/me/w/", Temp: "/private/tmp", OS: "darwin"}
 )
 
 // TestRelocation: where directories of one machine lie on another.
 func TestRelocation(t *testing.T) {
-	inside := checkpoint.Places{Workspace: "/tmp/x/w", Temp: "/tmp", OS: "linux"}
-	outside := checkpoint.Places{Workspace: "/w", Temp: "/w/.tmp", OS: "linux"}
+	inside := checkpoint.MachineDirs{Workspace: "/tmp/x/w", Temp: "/tmp", OS: "linux"}
+	outside := checkpoint.MachineDirs{Workspace: "/w", Temp: "/w/.tmp", OS: "linux"}
 	for _, tt := range []struct {
-		old, here checkpoint.Places
+		old, here checkpoint.MachineDirs
 		trees     []string
 		dir, want string
 	}{
@@ -46,8 +46,8 @@ func TestRelocation(t *testing.T) {
 		{windows, unix, []string{`\\host\share\T`}, `\\HOST\share\t\x`, "/home/runner/work/_temp/raymond-worktrees/T-bb94eb/x"},
 		{inside, unix, nil, "/tmp/x/w/a", "/home/runner/work/r/r/a"},
 		{outside, unix, nil, "/w/.tmp/a", "/home/runner/work/_temp/a"},
-		{checkpoint.Places{}, unix, nil, "/w/a", "/w/a"},
-		{checkpoint.Places{Workspace: "/", OS: "linux"}, unix, nil, "/a", "/home/runner/work/r/r/a"},
+		{checkpoint.MachineDirs{}, unix, nil, "/w/a", "/w/a"},
+		{checkpoint.MachineDirs{Workspace: "/", OS: "linux"}, unix, nil, "/a", "/home/runner/work/r/r/a"},
 	} {
 		assert.Check(t, is.Equal(checkpoint.Relocation(tt.old, tt.here, tt.trees)(tt.dir), tt.want), "%q with trees %q, from %s to %s", tt.dir, tt.trees, tt.old.Workspace, tt.here.Workspace)
 	}

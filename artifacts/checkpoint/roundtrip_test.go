@@ -39,9 +39,9 @@ func manifest() checkpoint.Manifest {
 		Generation: 7, Previous: digest, Base: &checkpoint.Base{ArtifactID: 9, Digest: digest, RunID: 8},
 		RunID: 10, RunAttempt: 2, Job: "build", Event: "issues", Number: 3,
 		Status: state.Suspended, Reason: "out of quota", Seq: 12, TotalUSD: state.Dollar / 3, Iterations: 4,
-		Places:  checkpoint.Places{Workspace: "/home/runner/work/r/r", Temp: "/home/runner/work/_temp", OS: "linux"},
-		LeftOut: []checkpoint.LeftOut{{What: "workspace", Held: true, Why: checkpoint.NoKey}},
-		Created: time.Date(2026, 5, 4, 3, 2, 1, 5e6, time.UTC), Program: "v1.2.3",
+		Dirs:      checkpoint.MachineDirs{Workspace: "/home/runner/work/r/r", Temp: "/home/runner/work/_temp", OS: "linux"},
+		Omissions: []checkpoint.Omission{{What: "workspace", Existed: true, Why: checkpoint.NoKey}},
+		Created:   time.Date(2026, 5, 4, 3, 2, 1, 5e6, time.UTC), Program: "v1.2.3",
 	}
 }
 
@@ -49,10 +49,10 @@ func manifest() checkpoint.Manifest {
 const threadID = "01999999-0000-7000-8000-00000000000a"
 
 // writing is a small checkpoint of every kind of file.
-func writing(keys *checkpoint.Keys) checkpoint.Writing {
+func writing(keys *checkpoint.Keys) checkpoint.WriteRequest {
 	m := manifest()
 	m.Transcripts = []checkpoint.Transcript{{Session: session, Backend: protocol.BackendCodex, CLIID: threadID, Dir: "/home/runner/work/r/r"}}
-	return checkpoint.Writing{Manifest: m, Keys: keys, Parts: []checkpoint.Part{
+	return checkpoint.WriteRequest{Manifest: m, Keys: keys, Entries: []checkpoint.Entry{
 		{Name: "state.json", Data: []byte(`{"schema": 1}`)},
 		{Name: "events.jsonl", Data: []byte("{}\n{}\n")},
 		{Name: "logs/main/A.sh.log", Data: []byte("ok\n")},
@@ -81,7 +81,7 @@ func parseKeys(t testing.TB, lines ...string) *checkpoint.Keys {
 }
 
 // write returns the bytes of a checkpoint.
-func write(t testing.TB, w checkpoint.Writing) ([]byte, checkpoint.Written) {
+func write(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteResult) {
 	t.Helper()
 	data, written, err := tryWrite(t, w)
 	assert.NilError(t, err)
@@ -91,7 +91,7 @@ func write(t testing.TB, w checkpoint.Writing) ([]byte, checkpoint.Written) {
 	return data, written
 }
 
-func tryWrite(t testing.TB, w checkpoint.Writing) ([]byte, checkpoint.Written, error) {
+func tryWrite(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteResult, error) {
 	t.Helper()
 	var to bytes.Buffer
 	written, err := checkpoint.Write(&to, w)
@@ -117,7 +117,7 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	assert.NilError(t, err)
 	defer f.Close()
 	var r result
-	r.manifest, r.digest, r.err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(data)), Keys: keys, Dir: dir})
+	r.manifest, r.digest, r.err = checkpoint.Read(checkpoint.ReadRequest{File: f, Size: int64(len(data)), Keys: keys, Dir: dir})
 	r.files = contents(t, dir)
 	beside, _ := os.ReadDir(parent)
 	assert.Assert(t, is.Len(beside, 2), "beside the folder")
@@ -180,8 +180,8 @@ func TestRoundTrip(t *testing.T) {
 			w.Keys = keys
 		}
 		want := map[string]string{}
-		for i := range w.Parts {
-			p := &w.Parts[i]
+		for i := range w.Entries {
+			p := &w.Entries[i]
 			p.Data = contentsAtRandom(rnd)
 			if seed == 0 && i == 0 {
 				p.Data = noise(5 << 20)
@@ -193,7 +193,7 @@ func TestRoundTrip(t *testing.T) {
 				p.Data = nil
 			}
 		}
-		rnd.Shuffle(len(w.Parts), func(i, j int) { w.Parts[i], w.Parts[j] = w.Parts[j], w.Parts[i] })
+		rnd.Shuffle(len(w.Entries), func(i, j int) { w.Entries[i], w.Entries[j] = w.Entries[j], w.Entries[i] })
 		data, written := write(t, w)
 		got := read(t, data, w.Keys)
 		assert.NilError(t, got.err, "seed %d", seed)
@@ -221,12 +221,12 @@ func TestGrowingFiles(t *testing.T) {
 		size int64
 		want string
 	}{{-1, "{}\n{}\n{\"half"}, {6, "{}\n{}\n"}, {0, ""}} {
-		data, _ := write(t, alone(checkpoint.Part{Name: "events.jsonl", Path: path, Size: tt.size}))
+		data, _ := write(t, alone(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: tt.size}))
 		if got := read(t, data, nil); got.err != nil || got.files["events.jsonl"] != tt.want {
 			t.Errorf("size %d: got %q, %v, want %q", tt.size, got.files, got.err, tt.want)
 		}
 	}
-	if _, _, err := tryWrite(t, alone(checkpoint.Part{Name: "events.jsonl", Path: path, Size: 100})); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
+	if _, _, err := tryWrite(t, alone(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: 100})); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
 		t.Errorf("a file of 12 bytes of which 100 are wanted: got %v, want an error that names it", err)
 	}
 }
@@ -244,10 +244,10 @@ func TestMaskCoversAllButBundles(t *testing.T) {
 		assert.Check(t, err)
 		return strings.NewReader(strings.ReplaceAll(string(data), secret, stars))
 	}
-	for i := range w.Parts {
-		w.Parts[i].Data = []byte("a " + secret + " b")
+	for i := range w.Entries {
+		w.Entries[i].Data = []byte("a " + secret + " b")
 	}
-	w.Parts = append(w.Parts, checkpoint.Part{Name: "logs/some.bundle", Data: []byte("a " + secret + " b")})
+	w.Entries = append(w.Entries, checkpoint.Entry{Name: "logs/some.bundle", Data: []byte("a " + secret + " b")})
 	data, _ := write(t, w)
 	got := read(t, data, nil)
 	assert.Check(t, got.err, "reason")

@@ -51,7 +51,7 @@ func TestAnyChangedByteIsNoticed(t *testing.T) {
 			}
 		}
 	}
-	large, _ := write(t, checkpoint.Writing{Manifest: manifest(), Keys: keys, Parts: []checkpoint.Part{{Name: "logs/x", Data: noise(300_000)}}})
+	large, _ := write(t, checkpoint.WriteRequest{Manifest: manifest(), Keys: keys, Entries: []checkpoint.Entry{{Name: "logs/x", Data: noise(300_000)}}})
 	for range 50 {
 		at := 100 + rnd.IntN(300_000)
 		refused(t, fmt.Sprintf("byte %d of %d", at, len(large)), flipped(large, at, rnd), keys, "")
@@ -134,7 +134,7 @@ func TestExchange(t *testing.T) {
 	one := writing(keys)
 	two := writing(keys)
 	two.Manifest.Generation++
-	two.Parts[0].Data = []byte(`{"schema": 2}`)
+	two.Entries[0].Data = []byte(`{"schema": 2}`)
 	first, _ := write(t, one)
 	second, _ := write(t, two)
 	again, _ := write(t, one)
@@ -158,7 +158,7 @@ func TestExchange(t *testing.T) {
 func TestFilesAreThoseOfTheManifest(t *testing.T) {
 	first, _ := write(t, writing(nil))
 	another := writing(nil)
-	another.Parts[0].Data = []byte(`{"schema": 2}`)
+	another.Entries[0].Data = []byte(`{"schema": 2}`)
 	second, _ := write(t, another)
 	other := entries(t, second)
 	for what, change := range map[string]func(map[string][]byte){

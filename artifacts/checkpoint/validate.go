@@ -47,9 +47,9 @@ func (m *Manifest) validate() error {
 	c.want(slices.Contains([]string{"", "issue", "pr"}, m.Kind), "kind", "%q is unknown", m.Kind)
 	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
 	c.want(!m.Created.IsZero(), "created", "is missing")
-	c.want(absolute(m.Places.Workspace), "places.workspace", "%q is no absolute path", m.Places.Workspace)
-	c.want(absolute(m.Places.Temp), "places.temp", "%q is no absolute path", m.Places.Temp)
-	for i, l := range m.LeftOut {
+	c.want(absolute(m.Dirs.Workspace), "places.workspace", "%q is no absolute path", m.Dirs.Workspace)
+	c.want(absolute(m.Dirs.Temp), "places.temp", "%q is no absolute path", m.Dirs.Temp)
+	for i, l := range m.Omissions {
 		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
 		c.want(causes[l.Why] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
 	}

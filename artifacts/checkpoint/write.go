@@ -12,12 +12,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Writing says what to write.
-type Writing struct {
+// WriteRequest says what to write.
+type WriteRequest struct {
 	// Manifest is complete but for Schema and Files.
 	Manifest Manifest
-	Parts    []Part // in any order
-	Keys     *Keys  // nil: neither encrypted nor signed
+	Entries  []Entry // in any order
+	Keys     *Keys   // nil: neither encrypted nor signed
 	// Mask hides secrets in all parts and in the manifest's Reason and Title; nil hides
 	// none. It must not change the number of bytes. Bundles of the workspace are exempt:
 	// they are compressed, so nothing would be found in them, and a changed byte
@@ -25,8 +25,8 @@ type Writing struct {
 	Mask func(io.Reader) io.Reader
 }
 
-// Written says what was written.
-type Written struct {
+// WriteResult says what was written.
+type WriteResult struct {
 	Manifest Manifest
 	Digest   string // of the manifest's exact bytes
 	Size     int64  // of the archive
@@ -38,10 +38,10 @@ type Written struct {
 // streamed, each in one pass. A manifest that Read would refuse is an *Invalid,
 // anything over its limits an ErrTooLarge; after an error what was written is of no
 // use.
-func Write(to io.Writer, w Writing) (Written, error) {
+func Write(to io.Writer, w WriteRequest) (WriteResult, error) {
 	out, err := write(to, w, room{packed: maxPacked, total: maxTotal})
 	if err != nil {
-		return Written{}, fmt.Errorf("write checkpoint: %w", err)
+		return WriteResult{}, fmt.Errorf("write checkpoint: %w", err)
 	}
 	return out, nil
 }
@@ -52,27 +52,27 @@ type room struct {
 	total  int64 // all files and the manifest
 }
 
-func write(to io.Writer, w Writing, most room) (Written, error) {
-	w.Parts = slices.Clone(w.Parts)
-	slices.SortFunc(w.Parts, func(a, b Part) int { return strings.Compare(a.Name, b.Name) })
+func write(to io.Writer, w WriteRequest, most room) (WriteResult, error) {
+	w.Entries = slices.Clone(w.Entries)
+	slices.SortFunc(w.Entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	m, err := w.manifest()
 	if err != nil {
-		return Written{}, err
+		return WriteResult{}, err
 	}
 	sum := &sum{Hash: sha256.New()}
 	out := &capped{w: io.MultiWriter(to, sum), left: most.packed}
-	p := &packing{Writing: w, manifest: m, left: most.total - maxManifest - maxSmall}
+	p := &packing{WriteRequest: w, manifest: m, left: most.total - maxManifest - maxSmall}
 	if w.Keys == nil {
 		err = p.pack(out)
 	} else {
 		err = p.seal(out)
 	}
-	return Written{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
+	return WriteResult{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
 }
 
 // manifest fills in what doesn't depend on the files, and checks it before any
 // of them is read.
-func (w *Writing) manifest() (Manifest, error) {
+func (w *WriteRequest) manifest() (Manifest, error) {
 	m := w.Manifest
 	m.Schema = Schema
 	m.Created = m.Created.UTC().Truncate(time.Millisecond)
@@ -84,13 +84,13 @@ func (w *Writing) manifest() (Manifest, error) {
 		*text = strings.ToValidUTF8(string(masked), "\uFFFD")
 	}
 	m.Files = []File{}
-	for _, p := range w.Parts {
+	for _, p := range w.Entries {
 		m.Files = append(m.Files, File{Name: p.Name, SHA256: strings.Repeat("0", 2*sha256.Size)})
 	}
 	return m, m.validate()
 }
 
-func (w *Writing) mask(name string, r io.Reader) io.Reader {
+func (w *WriteRequest) mask(name string, r io.Reader) io.Reader {
 	if w.Mask == nil || isBundle(name) {
 		return r
 	}
@@ -102,7 +102,7 @@ func (w *Writing) mask(name string, r io.Reader) io.Reader {
 
 // packing is the making of one archive.
 type packing struct {
-	Writing
+	WriteRequest
 
 	manifest Manifest
 	data     []byte // the bytes of manifest.json, when all files are packed
@@ -111,14 +111,14 @@ type packing struct {
 
 // pack writes the plain archive: the files, then the manifest.
 func (p *packing) pack(w io.Writer) error {
-	if len(p.Parts) > maxEntries-2 {
-		return fmt.Errorf("%d files, more than %d: %w", len(p.Parts), maxEntries-2, ErrTooLarge)
+	if len(p.Entries) > maxEntries-2 {
+		return fmt.Errorf("%d files, more than %d: %w", len(p.Entries), maxEntries-2, ErrTooLarge)
 	}
 	z := archive.NewPacker(w)
-	for i := range p.Parts {
-		file, err := p.add(z, &p.Parts[i])
+	for i := range p.Entries {
+		file, err := p.add(z, &p.Entries[i])
 		if err != nil {
-			return fmt.Errorf("%q: %w", p.Parts[i].Name, err)
+			return fmt.Errorf("%q: %w", p.Entries[i].Name, err)
 		}
 		p.manifest.Files[i] = file
 	}
@@ -134,7 +134,7 @@ func (p *packing) pack(w io.Writer) error {
 }
 
 // add packs one file and says what it holds.
-func (p *packing) add(z *archive.Packer, part *Part) (File, error) {
+func (p *packing) add(z *archive.Packer, part *Entry) (File, error) {
 	in, err := part.open()
 	if err != nil {
 		return File{}, err

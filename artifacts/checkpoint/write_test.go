@@ -24,20 +24,20 @@ func TestWriteRefuses(t *testing.T) {
 	assert.NilError(t, errors.Join(os.WriteFile(huge, nil, 0o600), os.Truncate(huge, 256<<20+1)))
 	many := writing(nil)
 	for i := range 2000 {
-		many.Parts = append(many.Parts, checkpoint.Part{Name: "logs/" + strings.Repeat("x", i%200) + string(rune('a'+i/200))})
+		many.Entries = append(many.Entries, checkpoint.Entry{Name: "logs/" + strings.Repeat("x", i%200) + string(rune('a'+i/200))})
 	}
 	for name, tt := range map[string]struct {
-		w    checkpoint.Writing
+		w    checkpoint.WriteRequest
 		want error
 	}{
-		"a link":           {with(checkpoint.Part{Name: "logs/x", Path: link, Size: -1}), nil},
-		"a folder":         {with(checkpoint.Part{Name: "logs/x", Path: dir, Size: -1}), nil},
-		"a name":           {with(checkpoint.Part{Name: "../x"}), nil},
-		"twice":            {with(checkpoint.Part{Name: "state.json"}), nil},
-		"transcript":       {with(checkpoint.Part{Name: checkpoint.Transcript{Backend: "claude", Session: other}.Name()}), nil},
-		"too large":        {with(checkpoint.Part{Name: "logs/x", Path: huge, Size: -1}), checkpoint.ErrTooLarge},
-		"state too large":  {alone(checkpoint.Part{Name: "state.json", Path: huge, Size: 64<<20 + 1}), checkpoint.ErrTooLarge},
-		"memory too large": {alone(checkpoint.Part{Name: "state.json", Data: make([]byte, 64<<20+1)}), checkpoint.ErrTooLarge},
+		"a link":           {with(checkpoint.Entry{Name: "logs/x", Path: link, Size: -1}), nil},
+		"a folder":         {with(checkpoint.Entry{Name: "logs/x", Path: dir, Size: -1}), nil},
+		"a name":           {with(checkpoint.Entry{Name: "../x"}), nil},
+		"twice":            {with(checkpoint.Entry{Name: "state.json"}), nil},
+		"transcript":       {with(checkpoint.Entry{Name: checkpoint.Transcript{Backend: "claude", Session: other}.Name()}), nil},
+		"too large":        {with(checkpoint.Entry{Name: "logs/x", Path: huge, Size: -1}), checkpoint.ErrTooLarge},
+		"state too large":  {alone(checkpoint.Entry{Name: "state.json", Path: huge, Size: 64<<20 + 1}), checkpoint.ErrTooLarge},
+		"memory too large": {alone(checkpoint.Entry{Name: "state.json", Data: make([]byte, 64<<20+1)}), checkpoint.ErrTooLarge},
 		"too many":         {many, checkpoint.ErrTooLarge},
 	} {
 		if _, _, err := tryWrite(t, tt.w); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
@@ -51,7 +51,7 @@ func TestWriteKeepsWithinLimits(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	const manifestRoom = 4<<20 + 4<<10
 	for _, k := range []*checkpoint.Keys{nil, keys} {
-		w := alone(checkpoint.Part{Name: "logs/a", Data: noise(100_000)}, checkpoint.Part{Name: "logs/b", Data: make([]byte, 100_000)})
+		w := alone(checkpoint.Entry{Name: "logs/a", Data: noise(100_000)}, checkpoint.Entry{Name: "logs/b", Data: make([]byte, 100_000)})
 		w.Keys = k
 		data, _ := write(t, w)
 		size := int64(len(data))
@@ -69,13 +69,13 @@ func TestWriteKeepsWithinLimits(t *testing.T) {
 }
 
 // with is a checkpoint with more parts.
-func with(parts ...checkpoint.Part) checkpoint.Writing {
+func with(parts ...checkpoint.Entry) checkpoint.WriteRequest {
 	w := writing(nil)
-	w.Parts = append(w.Parts, parts...)
+	w.Entries = append(w.Entries, parts...)
 	return w
 }
 
 // alone is a checkpoint with these parts alone.
-func alone(parts ...checkpoint.Part) checkpoint.Writing {
-	return checkpoint.Writing{Manifest: manifest(), Parts: parts}
+func alone(parts ...checkpoint.Entry) checkpoint.WriteRequest {
+	return checkpoint.WriteRequest{Manifest: manifest(), Entries: parts}
 }

@@ -83,7 +83,7 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 }
 
 // lookAt looks at a claim of another workflow run. It counts as long as that is in progress.
-func (c *Claimer) lookAt(ctx context.Context, s *search, a artifacts.Stored) error {
+func (c *Claimer) lookAt(ctx context.Context, s *search, a artifacts.RunArtifact) error {
 	if a.Expired {
 		return nil
 	}
@@ -159,7 +159,7 @@ func (c *Claimer) store(ctx context.Context, isFreed bool) error {
 	if err != nil {
 		return err
 	}
-	n := artifacts.New{Name: c.name(), Content: bytes.NewReader(data), Size: int64(len(data)), Freed: isFreed}
+	n := artifacts.NewArtifact{Name: c.name(), Content: bytes.NewReader(data), Size: int64(len(data)), NameFreed: isFreed}
 	if c.Retention > 0 {
 		n.Expires = time.Now().Add(c.Retention)
 	}

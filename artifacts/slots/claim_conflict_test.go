@@ -127,7 +127,7 @@ func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
 		}
 	})
 	two := s.claimer("two", func(c *slots.Claimer) {
-		c.Finder.Service = hooked{c.Finder.Service, func(artifacts.New) { // it has looked, and nothing was there
+		c.Finder.Service = hooked{c.Finder.Service, func(artifacts.NewArtifact) { // it has looked, and nothing was there
 			go func() { first <- one.Take(t.Context()) }()
 			<-waits
 		}}

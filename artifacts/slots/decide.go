@@ -266,11 +266,11 @@ func (f Facts) overLimit(m *checkpoint.Manifest) Decision {
 // byLeftOut passes over a run that lacks what was not stored: an agent that comes
 // back without its work is worse than none.
 func (f Facts) byLeftOut(m *checkpoint.Manifest) Decision {
-	held := m.Lacks()
+	held := m.Missing()
 	if len(held) == 0 || f.ResumeWithoutTranscript {
 		return Decision{Action: Resume}
 	}
-	why := fmt.Sprintf("the checkpoint of run %s was stored without its %s: %s", m.WorkflowID, strings.Join(held, " and "), strings.Join(m.Causes(), "; "))
+	why := fmt.Sprintf("the checkpoint of run %s was stored without its %s: %s", m.WorkflowID, strings.Join(held, " and "), strings.Join(m.OmissionReasons(), "; "))
 	if f.Mode == Auto {
 		return Decision{Action: NewRun, Why: why + "; resume-without-transcript: true resumes it without them", Warn: true}
 	}

@@ -146,7 +146,7 @@ func TestAnEventOfAnotherHeadSupersedes(t *testing.T) {
 		{"superseded, re-run of a push", state.Cancelled, slots.Facts{Head: "old", Attempt: 2, Found: replaced}, "new", "skip", "resume"},
 		{"has superseded a run of this head", state.Suspended, slots.Facts{Head: "older"}, "supersede", "skip", "resume"},
 	} {
-		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Head: "old", Number: 7, Supersedes: checkpoint.Superseded{WorkflowID: "a", Head: "older"}}
+		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Head: "old", Number: 7, Supersedes: checkpoint.SupersededRun{WorkflowID: "a", Head: "older"}}
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.named} {
 			tt.facts.Mode = mode
 			got := slots.Decide(m, tt.facts)
@@ -163,22 +163,22 @@ func TestAnEventOfAnotherHeadSupersedes(t *testing.T) {
 // TestWhatWasLeftOut is missed only when it held something: then auto begins a new
 // run, with a warning that names the cause, and no other than that.
 func TestWhatWasLeftOut(t *testing.T) {
-	transcripts, workspace := checkpoint.LeftOut{What: "transcripts", Held: true, Why: checkpoint.NoKey}, checkpoint.LeftOut{What: "workspace", Why: checkpoint.NoKey}
-	large := checkpoint.LeftOut{What: "workspace", Held: true, Why: checkpoint.TooLarge}
+	transcripts, workspace := checkpoint.Omission{What: "transcripts", Existed: true, Why: checkpoint.NoKey}, checkpoint.Omission{What: "workspace", Why: checkpoint.NoKey}
+	large := checkpoint.Omission{What: "workspace", Existed: true, Why: checkpoint.TooLarge}
 	for _, tt := range []struct {
-		left         []checkpoint.LeftOut
+		left         []checkpoint.Omission
 		without      bool
 		auto, must   string
 		names, never string
 	}{
 		{nil, false, "resume", "resume", "", ""},
-		{[]checkpoint.LeftOut{workspace}, false, "resume", "resume", "", ""},
-		{[]checkpoint.LeftOut{workspace, transcripts}, false, "new, warned", slots.ClassDenied, "state-key", "workspace"},
-		{[]checkpoint.LeftOut{large}, false, "new, warned", slots.ClassDenied, "256 MiB", "state-key"},
-		{[]checkpoint.LeftOut{workspace, transcripts}, true, "resume", "resume", "", ""},
+		{[]checkpoint.Omission{workspace}, false, "resume", "resume", "", ""},
+		{[]checkpoint.Omission{workspace, transcripts}, false, "new, warned", slots.ClassDenied, "state-key", "workspace"},
+		{[]checkpoint.Omission{large}, false, "new, warned", slots.ClassDenied, "256 MiB", "state-key"},
+		{[]checkpoint.Omission{workspace, transcripts}, true, "resume", "resume", "", ""},
 	} {
 		for mode, want := range map[string]string{slots.Auto: tt.auto, slots.Require: tt.must, id: tt.must} {
-			m := &checkpoint.Manifest{WorkflowID: id, Status: state.Suspended, LeftOut: tt.left}
+			m := &checkpoint.Manifest{WorkflowID: id, Status: state.Suspended, Omissions: tt.left}
 			got := slots.Decide(m, slots.Facts{Mode: mode, ResumeWithoutTranscript: tt.without})
 			assert.Check(t, is.Equal(decision(got), want), "%+v, mode %s: %+v, want %s", tt.left, mode, got, want)
 			if !strings.Contains(got.Why, tt.names) || tt.never != "" && strings.Contains(got.Why+got.Hint, tt.never) {
@@ -186,7 +186,7 @@ func TestWhatWasLeftOut(t *testing.T) {
 			}
 		}
 	}
-	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, LeftOut: []checkpoint.LeftOut{transcripts}}
+	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Completed, Omissions: []checkpoint.Omission{transcripts}}
 	got := slots.Decide(m, slots.Facts{Mode: slots.Auto})
 	assert.Check(t, is.Equal(decision(got), "new"), "a run that is over: %+v", got)
 }
@@ -198,7 +198,7 @@ func TestARerunNeedsNoRunThatCanBeResumed(t *testing.T) {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, TotalUSD: 12 * state.Dollar, Iterations: 50}
 		f := slots.Facts{Found: slots.Found{RunStatus: "completed"}, Mode: id, Budget: state.Dollar, MaxIterations: 1, Changed: []string{"A.md"}}
 		assert.Check(t, is.Equal(slots.DecideRerun(m, f).Action, slots.Resume), status)
-		m.LeftOut = []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.NoKey}}
+		m.Omissions = []checkpoint.Omission{{What: "transcripts", Existed: true, Why: checkpoint.NoKey}}
 		assert.Check(t, is.Equal(decision(slots.DecideRerun(m, f)), slots.ClassDenied), "%s, without its conversations", status)
 	}
 	f := slots.Facts{Found: slots.Found{RunStatus: "in_progress"}, Mode: id}

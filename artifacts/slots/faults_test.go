@@ -37,7 +37,7 @@ func TestTheNewestMustPass(t *testing.T) {
 				s.put(1, 1, nil)
 				s.put(run, 2, nil)
 				if edit == nil {
-					s.Put(artifactstest.Stored{Run: run, Name: names[0], Content: []byte("x")})
+					s.Put(artifactstest.Artifact{Run: run, Name: names[0], Content: []byte("x")})
 				} else {
 					s.put(run, 3, edit)
 				}
@@ -162,7 +162,7 @@ func TestAnExpiredOneIsNamed(t *testing.T) {
 		s.addRun(1, nil)
 		s.addRun(2, nil)
 		s.put(1, 1, func(m *checkpoint.Manifest) { m.WorkflowID = key + "-0000000d" })
-		s.Put(artifactstest.Stored{Run: 2, Name: names[2], Expired: true})
+		s.Put(artifactstest.Artifact{Run: 2, Name: names[2], Expired: true})
 		for mode, want := range map[string]string{slots.Auto: "warned: gone", slots.Require: "gone", key + "-0000000d": "found", "x-00000001": "gone"} {
 			got := kind(s.find(s.query(mode)))
 			assert.Check(s.t, is.Equal(got, want), "mode %s", mode)
@@ -190,14 +190,14 @@ func TestWithoutAToken(t *testing.T) {
 // listing is an API whose list comes page by page.
 type listing struct {
 	slots.Archive
-	next artifacts.Pages
+	next artifacts.NextPage
 }
 
-func (l listing) List(string) artifacts.Pages { return l.next }
+func (l listing) List(string) artifacts.NextPage { return l.next }
 
 // TestOthersMayHideIt: where the list goes on after what is read of it, that is said.
 func TestOthersMayHideIt(t *testing.T) {
-	many := listing{next: func(context.Context) ([]artifacts.Stored, error) { return nil, artifacts.ErrManyPages }}
+	many := listing{next: func(context.Context) ([]artifacts.RunArtifact, error) { return nil, artifacts.ErrTooManyPages }}
 	for mode, want := range map[string]string{slots.Auto: "warned: buried", slots.Require: "buried"} {
 		assert.Check(t, is.Equal(kind((&slots.Finder{Archive: many}).Find(t.Context(), newScene(t).query(mode))), want), "mode %s", mode)
 	}
@@ -207,11 +207,11 @@ func TestOthersMayHideIt(t *testing.T) {
 func slow(took time.Duration) *slots.Finder {
 	const home = artifactstest.Repository
 	var answers atomic.Int64
-	return &slots.Finder{Archive: listing{next: func(ctx context.Context) ([]artifacts.Stored, error) {
+	return &slots.Finder{Archive: listing{next: func(ctx context.Context) ([]artifacts.RunArtifact, error) {
 		if err := forge.Sleep(ctx, took); err != nil {
 			return nil, &forge.Error{Op: "list artifacts", Attempts: 1, Err: context.Cause(ctx)}
 		}
-		return []artifacts.Stored{{Artifact: artifacts.Artifact{ID: 1e9 - answers.Add(1)}, RunID: 1, HeadRepository: home, Repository: home, HeadBranch: "topic"}}, nil
+		return []artifacts.RunArtifact{{Artifact: artifacts.Artifact{ID: 1e9 - answers.Add(1)}, RunID: 1, HeadRepository: home, Repository: home, HeadBranch: "topic"}}, nil
 	}}}
 }
 

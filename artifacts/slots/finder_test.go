@@ -33,7 +33,7 @@ func TestIDsMayLie(t *testing.T) {
 			if err := store(t.Context(), rotated, newest); err != nil { // as if a generation had been skipped
 				t.Fatal(err)
 			}
-			if slices.ContainsFunc(s.All(), func(a artifactstest.Stored) bool {
+			if slices.ContainsFunc(s.All(), func(a artifactstest.Artifact) bool {
 				return strings.Contains(string(a.Content), fmt.Sprintf(`"generation":%d,`, newest-2))
 			}) {
 				t.Errorf("newest %d: the oldest of three was not the one replaced", newest)
@@ -66,7 +66,7 @@ func TestReattemptOnGitea(t *testing.T) {
 		f := s.finder()
 		f.Service = nil
 		found, err := f.Find(t.Context(), s.query(slots.Auto))
-		if err != nil || s.Manner.Bare != (found.Manifest != nil) || found.InThisRun != s.Manner.Bare {
+		if err != nil || s.Behavior.GiteaREST != (found.Manifest != nil) || found.InThisRun != s.Behavior.GiteaREST {
 			s.t.Errorf("found %+v, %v", found, err)
 		}
 	})

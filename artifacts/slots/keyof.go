@@ -25,7 +25,7 @@ func (t Taker) MayTake(m *checkpoint.Manifest) bool {
 	if t.Key == m.Key {
 		return true
 	}
-	of := m.KeyOf
+	of := m.KeyOrigin
 	if of == nil || t.Called {
 		return false
 	}

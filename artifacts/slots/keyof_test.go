@@ -13,11 +13,11 @@ import (
 // TestWhoMayTakeARunByItsKey: an event starts many jobs, and of those that have not
 // chosen a key themselves only the one whose key it is continues the run.
 func TestWhoMayTakeARunByItsKey(t *testing.T) {
-	work := &checkpoint.KeyOf{Job: "work", Default: true}
-	both := work.With("publish")
-	leg := &checkpoint.KeyOf{Job: "work", Matrix: "0a1b2c3d", Default: true}
+	work := &checkpoint.KeyOrigin{Job: "work", Default: true}
+	both := work.WithJob("publish")
+	leg := &checkpoint.KeyOrigin{Job: "work", Matrix: "0a1b2c3d", Default: true}
 	for name, test := range map[string]struct {
-		of    *checkpoint.KeyOf
+		of    *checkpoint.KeyOrigin
 		taker slots.Taker
 		want  bool
 	}{
@@ -37,9 +37,9 @@ func TestWhoMayTakeARunByItsKey(t *testing.T) {
 		"such a job that names the key":                {work, slots.Taker{Job: "work", Called: true, Key: "issue-12"}, true},
 		"whose key is not known, the job that made it": {nil, slots.Taker{Job: "work"}, false},
 		"whose key is not known, who names the key":    {nil, slots.Taker{Job: "work", Key: "issue-12"}, true},
-		"no job, of a run of no job":                   {&checkpoint.KeyOf{}, slots.Taker{}, false},
+		"no job, of a run of no job":                   {&checkpoint.KeyOrigin{}, slots.Taker{}, false},
 	} {
-		m := &checkpoint.Manifest{Key: "issue-12", KeyOf: test.of, RunID: 7, Job: "work"}
+		m := &checkpoint.Manifest{Key: "issue-12", KeyOrigin: test.of, RunID: 7, Job: "work"}
 		assert.Check(t, is.Equal(test.taker.MayTake(m), test.want), name)
 	}
 }

@@ -15,13 +15,13 @@ import (
 type list struct {
 	omit int64 // a workflow run that is left out; 0 for none
 	each []pages
-	read []artifacts.Stored // so far
+	read []artifacts.RunArtifact // so far
 }
 
 // pages is one of the lists.
 type pages struct {
-	next artifacts.Pages
-	rest []artifacts.Stored // of the page that was read last
+	next artifacts.NextPage
+	rest []artifacts.RunArtifact // of the page that was read last
 	done bool
 	err  error
 }
@@ -30,8 +30,8 @@ type pages struct {
 func (p pages) isShort() bool { return len(p.rest) == 0 && !p.done }
 
 // from goes through a list. Nothing comes after an error.
-func (s *search) from(ctx context.Context, l *list) iter.Seq2[artifacts.Stored, error] {
-	return func(yield func(artifacts.Stored, error) bool) {
+func (s *search) from(ctx context.Context, l *list) iter.Seq2[artifacts.RunArtifact, error] {
+	return func(yield func(artifacts.RunArtifact, error) bool) {
 		more, err := true, error(nil)
 		for at := 0; more && err == nil; {
 			if at == len(l.read) {
@@ -41,7 +41,7 @@ func (s *search) from(ctx context.Context, l *list) iter.Seq2[artifacts.Stored, 
 			}
 		}
 		if err != nil {
-			yield(artifacts.Stored{}, err)
+			yield(artifacts.RunArtifact{}, err)
 		}
 	}
 }

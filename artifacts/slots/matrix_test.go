@@ -60,7 +60,7 @@ func sufferFault(t *testing.T, manner string, fault artifactstest.Fault) {
 	var waited time.Duration
 	sleep := func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
 	stored := 0 // generations, each once and none left out
-	s.Watch = func(all []artifactstest.Stored) {
+	s.OnChange = func(all []artifactstest.Artifact) {
 		if newest := generationOf(all[len(all)-1]); newest != stored {
 			assert.Check(t, is.Equal(newest, stored+1), "%s, %+v", manner, fault)
 			stored = newest
@@ -79,7 +79,7 @@ func sufferFault(t *testing.T, manner string, fault artifactstest.Fault) {
 		}
 		assert.Check(t, waited <= 3*time.Minute, "%s, %+v: waited for %v, want at most three minutes", manner, fault, waited)
 	}
-	s.Watch = nil
+	s.OnChange = nil
 	// A service that deletes and says that it can't costs the third one.
 	if got := generations(s); !slices.Equal(got, []int{5, 6, 7}) && !slices.Equal(got, []int{6, 7}) {
 		t.Errorf("%s, %+v: generations %v stand after %d tries, want the last ones, once each", manner, fault, got, tries)

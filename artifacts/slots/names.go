@@ -75,7 +75,7 @@ func fitting(key string) string {
 		}
 		return r
 	}, key)
-	out = text.Before(out, maxKey)
+	out = text.Prefix(out, maxKey)
 	if out == "" {
 		return string(replacement)
 	}

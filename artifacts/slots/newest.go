@@ -71,7 +71,7 @@ func (s *search) continued(ctx context.Context, chosen *Found) (others []*Found,
 // storedSince returns what other workflow runs stored after the chosen checkpoint, or
 // after that which its job resumed: first the one that did so soonest, and of each the
 // newest by its id.
-func (s *search) storedSince(ctx context.Context, chosen *Found) (list []artifacts.Stored, err error) {
+func (s *search) storedSince(ctx context.Context, chosen *Found) (list []artifacts.RunArtifact, err error) {
 	names := s.q.place().Names()
 	since, base := chosen.Artifact.ID, chosen.Manifest.Base
 	omit := map[int64]bool{chosen.RunID: true}

@@ -26,7 +26,7 @@ func (s *scene) putAll(told string) {
 		_, err := fmt.Sscanf(name, "%d.%d", &run, &generation)
 		assert.NilError(s.t, err, word)
 		if strings.ContainsAny(word, "?-") {
-			s.Put(artifactstest.Stored{Run: run, Name: names[generation%3], Content: []byte("x"), Expired: strings.HasSuffix(word, "-")})
+			s.Put(artifactstest.Artifact{Run: run, Name: names[generation%3], Content: []byte("x"), Expired: strings.HasSuffix(word, "-")})
 			continue
 		}
 		ids[name] = s.put(run, generation, func(m *checkpoint.Manifest) {

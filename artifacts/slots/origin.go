@@ -38,7 +38,7 @@ type Origin struct {
 }
 
 // accept asks where an artifact comes from. One of another origin is passed over.
-func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, bool, error) {
+func (s *search) accept(ctx context.Context, a artifacts.RunArtifact) (candidate, bool, error) {
 	why := s.q.Origin.foreignArtifact(a)
 	if why != "" {
 		s.passed.add(a, "", why)
@@ -49,7 +49,7 @@ func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, boo
 	}
 	info, err := s.run(ctx, a.RunID)
 	if err != nil {
-		name := candidate{Stored: a, run: artifacts.RunInfo{ID: a.RunID}}.name()
+		name := candidate{RunArtifact: a, run: artifacts.RunInfo{ID: a.RunID}}.name()
 		return candidate{}, false, s.classify(ofListed, name, err)
 	}
 	if why = s.q.Origin.foreignRun(info, a.Repository); why != "" {
@@ -57,7 +57,7 @@ func (s *search) accept(ctx context.Context, a artifacts.Stored) (candidate, boo
 		return candidate{}, false, nil
 	}
 	bySeal := s.q.Origin.Sealed && (a.HeadBranch != "" && !s.q.Origin.isOwnBranch(a.HeadBranch) || s.q.Origin.foreignBranch(info) != "")
-	return candidate{Stored: a, run: info, bySeal: bySeal}, true, nil
+	return candidate{RunArtifact: a, run: info, bySeal: bySeal}, true, nil
 }
 
 // learnWorkflow asks for the own workflow file where the environment does not tell it.
@@ -72,7 +72,7 @@ func (s *search) learnWorkflow(ctx context.Context) error {
 
 // foreignArtifact says why an artifact is not one of this repository's own runs,
 // by what its listing tells; "" when it may be.
-func (o *Origin) foreignArtifact(a artifacts.Stored) string {
+func (o *Origin) foreignArtifact(a artifacts.RunArtifact) string {
 	switch {
 	case a.RunID == 0:
 		return "its workflow run is not known"
@@ -169,7 +169,7 @@ type passedOver struct {
 	texts []string // of the first
 }
 
-func (p *passedOver) add(a artifacts.Stored, url, why string) {
+func (p *passedOver) add(a artifacts.RunArtifact, url, why string) {
 	if !p.seen[a.RunID] && len(p.texts) < maxNotices {
 		p.texts = append(p.texts, fmt.Sprintf("artifact %q of %s is passed over: %s", a.Name, runName(a.RunID, url), why))
 	}

@@ -21,7 +21,7 @@ func TestForksCannotHideWhatIsThere(t *testing.T) {
 		s.addRun(1, nil)
 		s.put(1, 3, nil)
 		for id := range int64(250) {
-			if s.Manner.Bare && id == 30 {
+			if s.Behavior.GiteaREST && id == 30 {
 				break // the API has to be asked about each
 			}
 			s.addRun(id+1000, func(r *artifactstest.Run) { r.Event, r.HeadRepository = "pull_request", 666 })
@@ -37,14 +37,14 @@ func TestForksCannotHideWhatIsThere(t *testing.T) {
 // toldAPI is an API that says the same of everything.
 type toldAPI struct {
 	slots.Archive
-	stored artifacts.Stored
+	stored artifacts.RunArtifact
 	run    artifacts.RunInfo
 }
 
-func (a toldAPI) List(name string) artifacts.Pages {
+func (a toldAPI) List(name string) artifacts.NextPage {
 	a.stored.Name = name
-	list := []artifacts.Stored{a.stored}
-	return func(context.Context) (page []artifacts.Stored, err error) {
+	list := []artifacts.RunArtifact{a.stored}
+	return func(context.Context) (page []artifacts.RunArtifact, err error) {
 		if name == names[1] {
 			page, list = list, nil
 		}
@@ -52,19 +52,19 @@ func (a toldAPI) List(name string) artifacts.Pages {
 	}
 }
 
-func (toldAPI) ListRun(int64) artifacts.Pages {
-	return func(context.Context) ([]artifacts.Stored, error) { return nil, nil }
+func (toldAPI) ListRun(int64) artifacts.NextPage {
+	return func(context.Context) ([]artifacts.RunArtifact, error) { return nil, nil }
 }
 
 func (a toldAPI) Run(context.Context, int64) (artifacts.RunInfo, error) { return a.run, nil }
 
-func (a toldAPI) Download(context.Context, artifacts.Stored, int64, *os.File) (int64, error) {
+func (a toldAPI) Download(context.Context, artifacts.RunArtifact, int64, *os.File) (int64, error) {
 	return 0, errors.New("accepted")
 }
 
 // signs are what an artifact's listing and its workflow run tell, and who asks.
 type signs struct {
-	a *artifacts.Stored
+	a *artifacts.RunArtifact
 	r *artifacts.RunInfo
 	q *slots.Query
 }
@@ -117,7 +117,7 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		{"own file unknown", func(x *signs) { x.r.Path, x.q.Origin.Workflow = "", "" }, false, false},
 	} {
 		for gitea, want := range map[bool]bool{false: tt.hub, true: tt.gitea} {
-			a := toldAPI{stored: artifacts.Stored{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
+			a := toldAPI{stored: artifacts.RunArtifact{Artifact: artifacts.Artifact{ID: 1}, RunID: 1, HeadRepository: home, Repository: home},
 				run: artifacts.RunInfo{ID: 1, Event: "push", Status: "completed", Path: ownFile, HeadBranch: "main", HeadRepository: home}}
 			q := slots.Query{Mode: slots.Auto, Key: key, Job: slots.Job{RunID: 100}, Temp: t.TempDir(),
 				Origin: slots.Origin{RepositoryID: home, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: gitea}}

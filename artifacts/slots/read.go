@@ -14,7 +14,7 @@ import (
 
 // candidate is an artifact whose origin is accepted.
 type candidate struct {
-	artifacts.Stored
+	artifacts.RunArtifact
 
 	run    artifacts.RunInfo
 	here   bool // listed by the results service of the present workflow run
@@ -52,7 +52,7 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 		}
 		f, err := s.read(ctx, c)
 		if c.bySeal && errors.Is(err, errUnread) {
-			s.passed.add(c.Stored, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
+			s.passed.add(c.RunArtifact, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
 			continue
 		}
 		if err != nil {

@@ -50,7 +50,7 @@ func (s *search) download(ctx context.Context, c candidate, f *os.File) (size in
 		size, err = s.Service.Download(ctx, c.Artifact, maxSize, f)
 		return size, s.classify(ofThisRun, c.name(), err)
 	}
-	size, err = s.Archive.Download(ctx, c.Stored, maxSize, f)
+	size, err = s.Archive.Download(ctx, c.RunArtifact, maxSize, f)
 	return size, s.classify(ofListed, c.name(), err)
 }
 
@@ -69,7 +69,7 @@ func (s *search) classify(what subject, name string, err error) error {
 	var told *forge.Error
 	isContent := errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge)
 	switch {
-	case errors.Is(err, artifacts.ErrManyPages):
+	case errors.Is(err, artifacts.ErrTooManyPages):
 		return ErrListTooLong
 	case isContent || !errors.As(err, &told):
 		return err

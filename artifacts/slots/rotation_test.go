@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-func generationOf(a artifactstest.Stored) int {
+func generationOf(a artifactstest.Artifact) int {
 	g := 0
 	_, _ = fmt.Sscanf(string(a.Content), "generation %d", &g) // 0 for another content
 	return g
@@ -26,13 +26,13 @@ func TestANameThatStaysRefused(t *testing.T) {
 		assert.NilError(t, store(t.Context(), rotated, g))
 	}
 	newest, drops := 4, 0
-	s.Watch = func(all []artifactstest.Stored) {
+	s.OnChange = func(all []artifactstest.Artifact) {
 		if drops++; drops == 2 {
-			s.Manner.Held = 0 // the first that was deleted stays refused
+			s.Behavior.RefusalsAfterDelete = 0 // the first that was deleted stays refused
 		}
-		assert.Check(t, slices.ContainsFunc(all, func(a artifactstest.Stored) bool { return generationOf(a) >= newest }), "generation %d, the newest, was deleted", newest)
+		assert.Check(t, slices.ContainsFunc(all, func(a artifactstest.Artifact) bool { return generationOf(a) >= newest }), "generation %d, the newest, was deleted", newest)
 	}
-	s.Manner.Held = 1000
+	s.Behavior.RefusalsAfterDelete = 1000
 	assert.NilError(t, store(t.Context(), rotated, 5), "generation 5")
 	newest = 5
 	got := generations(s)

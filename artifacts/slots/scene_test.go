@@ -59,7 +59,7 @@ func (s *scene) putAt(at slots.Place, run int64, generation int, edit func(*chec
 	}
 	data, err := json.Marshal(m)
 	assert.NilError(s.t, err)
-	return s.Put(artifactstest.Stored{Run: run, Name: at.Names()[generation%3], Content: data})
+	return s.Put(artifactstest.Artifact{Run: run, Name: at.Names()[generation%3], Content: data})
 }
 
 // finder asks as a job of run 100 does.
@@ -71,15 +71,15 @@ func (s *scene) finder() *slots.Finder {
 // archive is the API of the scene, asked under act or not.
 func (s *scene) archive(act bool) *artifacts.Archive {
 	s.t.Helper()
-	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Act: act, Calls: forge.Calls{Sleep: noWait}})
+	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Act: act, Retrier: forge.Retrier{Sleep: noWait}})
 	assert.NilError(s.t, err)
 	return artifacts.NewArchive(c, nil)
 }
 
 func (s *scene) query(mode string) slots.Query {
 	return slots.Query{Mode: mode, Key: key, Job: slots.Job{RunID: 100},
-		Origin:  slots.Origin{RepositoryID: artifactstest.Repository, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: s.Manner.Bare},
-		SameIDs: s.Manner.SameIDs, Temp: s.t.TempDir(), Read: readJSON}
+		Origin:  slots.Origin{RepositoryID: artifactstest.Repository, Workflow: ownFile, Branch: "main", DefaultBranch: "main", Gitea: s.Behavior.GiteaREST},
+		SameIDs: s.Behavior.SameIDs, Temp: s.t.TempDir(), Read: readJSON}
 }
 
 // readJSON stands for checkpoint.Read: a checkpoint is a manifest alone.

@@ -10,7 +10,7 @@ import (
 // Service is the results service of the present workflow run, as
 // artifacts.Runtime has it. Its methods may be called at the same time.
 type Service interface {
-	Upload(context.Context, artifacts.New) (artifacts.Artifact, error)
+	Upload(context.Context, artifacts.NewArtifact) (artifacts.Artifact, error)
 	List(ctx context.Context, name string) ([]artifacts.Artifact, error)
 	Delete(context.Context, artifacts.Artifact) error
 	Download(ctx context.Context, a artifacts.Artifact, limit int64, f *os.File) (int64, error)
@@ -19,10 +19,10 @@ type Service interface {
 // Archive is the REST API, as artifacts.Archive has it. Its methods may be called
 // at the same time.
 type Archive interface {
-	List(name string) artifacts.Pages
-	ListRun(run int64) artifacts.Pages
-	ListAll(most int) artifacts.Pages
+	List(name string) artifacts.NextPage
+	ListRun(run int64) artifacts.NextPage
+	ListAll(most int) artifacts.NextPage
 	Run(ctx context.Context, id int64) (artifacts.RunInfo, error)
 	Jobs(ctx context.Context, run int64) ([]artifacts.JobInfo, error)
-	Download(ctx context.Context, s artifacts.Stored, limit int64, f *os.File) (int64, error)
+	Download(ctx context.Context, s artifacts.RunArtifact, limit int64, f *os.File) (int64, error)
 }

@@ -84,7 +84,7 @@ func (s *Slots) Stored() int { return int(s.stored.Load()) }
 //
 // Of what is stored, the content, its size and digest are needed. Errors are ErrFull, *Conflict where somebody else uses the slots, and else have
 // a *forge.Error inside.
-func (s *Slots) Store(ctx context.Context, generation int, content artifacts.New) (artifacts.Artifact, error) {
+func (s *Slots) Store(ctx context.Context, generation int, content artifacts.NewArtifact) (artifacts.Artifact, error) {
 	if s.Stored() >= MaxStores {
 		return artifacts.Artifact{}, ErrFull
 	}
@@ -149,14 +149,14 @@ func (s *Slots) age(at slot) int {
 
 // replace stores under one name, after what is there was deleted. It fails with
 // ErrExists where the service still refuses the name.
-func (s *Slots) replace(ctx context.Context, at slot, n artifacts.New) (artifacts.Artifact, error) {
+func (s *Slots) replace(ctx context.Context, at slot, n artifacts.NewArtifact) (artifacts.Artifact, error) {
 	for _, a := range at.entries {
 		if err := s.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
 			return artifacts.Artifact{}, fmt.Errorf("delete the oldest checkpoint: %w", err)
 		}
 	}
 	isOurs := s.isOurs || slices.ContainsFunc(s.own, func(own artifacts.Artifact) bool { return own.Name == at.name })
-	n.Name, n.Freed = at.name, isOurs
+	n.Name, n.NameFreed = at.name, isOurs
 	if s.Retention > 0 {
 		n.Expires = time.Now().Add(s.Retention)
 	}

@@ -31,7 +31,7 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runt
 // waitingRuntime is one that waits so between two tries of a request.
 func waitingRuntime(t *testing.T, s *artifactstest.Server, run int64, sleep func(context.Context, time.Duration) error) *artifacts.Runtime {
 	t.Helper()
-	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Manner.EmptyDrops, Calls: forge.Calls{Sleep: sleep}})
+	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Behavior.EmptyDrops, Retrier: forge.Retrier{Sleep: sleep}})
 	assert.NilError(t, err)
 	return r
 }
@@ -47,7 +47,7 @@ func slotsOf(service slots.Service) *slots.Slots {
 
 func store(ctx context.Context, s *slots.Slots, generation int) error {
 	content := fmt.Sprintf("generation %d", generation)
-	_, err := s.Store(ctx, generation, artifacts.New{Content: strings.NewReader(content), Size: int64(len(content)), Digest: digestOf(content)})
+	_, err := s.Store(ctx, generation, artifacts.NewArtifact{Content: strings.NewReader(content), Size: int64(len(content)), Digest: digestOf(content)})
 	return err
 }
 
@@ -65,17 +65,17 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 		spoil func(s *artifactstest.Server)
 	}{
 		{"slot to be written", func(s *artifactstest.Server) {
-			s.Put(artifactstest.Stored{Run: 7, Name: names[2]})
+			s.Put(artifactstest.Artifact{Run: 7, Name: names[2]})
 		}},
 		{"another slot", func(s *artifactstest.Server) {
-			s.Put(artifactstest.Stored{Run: 7, Name: names[0]})
+			s.Put(artifactstest.Artifact{Run: 7, Name: names[0]})
 		}},
 		{"second of one name", func(s *artifactstest.Server) {
-			s.Put(artifactstest.Stored{Run: 7, Name: names[1], Content: []byte("generation 1 of another")})
+			s.Put(artifactstest.Artifact{Run: 7, Name: names[1], Content: []byte("generation 1 of another")})
 		}},
 		{"in the place of ours, with its id", func(s *artifactstest.Server) {
-			s.Replaces, s.Manner.SameIDs = true, true
-			s.Put(artifactstest.Stored{Run: 7, Name: names[1], Content: []byte("evil")})
+			s.Replaces, s.Behavior.SameIDs = true, true
+			s.Put(artifactstest.Artifact{Run: 7, Name: names[1], Content: []byte("evil")})
 		}},
 		{"being stored", func(s *artifactstest.Server) {
 			s.Fail(artifactstest.Fault{Op: "CreateArtifact", Times: 9, Status: 409, Body: `{"msg":"exists"}`})
@@ -99,7 +99,7 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 func TestAdoptedOnesAreReplaced(t *testing.T) {
 	s := artifactstest.New(t)
 	for i, g := range []int{2, 3, 4, 5} {
-		s.Put(artifactstest.Stored{Run: 7, Name: names[(i+2)%3], Content: fmt.Appendf(nil, "generation %d", g)})
+		s.Put(artifactstest.Artifact{Run: 7, Name: names[(i+2)%3], Content: fmt.Appendf(nil, "generation %d", g)})
 	}
 	r := runtimeOf(t, s, 7)
 	standing, err := (&slots.Finder{Service: r}).Existing(t.Context(), slots.Query{Key: key})
@@ -120,10 +120,10 @@ func TestAdoptedOnesAreReplaced(t *testing.T) {
 // hooked is a service that tells of an upload before it does it.
 type hooked struct {
 	slots.Service
-	before func(artifacts.New)
+	before func(artifacts.NewArtifact)
 }
 
-func (h hooked) Upload(ctx context.Context, n artifacts.New) (artifacts.Artifact, error) {
+func (h hooked) Upload(ctx context.Context, n artifacts.NewArtifact) (artifacts.Artifact, error) {
 	h.before(n)
 	return h.Service.Upload(ctx, n)
 }
@@ -158,7 +158,7 @@ func TestAJobStoresFourHundred(t *testing.T) {
 
 func TestRetentionIsAskedFor(t *testing.T) {
 	const retention = 14 * 24 * time.Hour
-	rotated := slotsOf(hooked{runtimeOf(t, artifactstest.New(t), 7), func(n artifacts.New) {
+	rotated := slotsOf(hooked{runtimeOf(t, artifactstest.New(t), 7), func(n artifacts.NewArtifact) {
 		left := time.Until(n.Expires)
 		assert.Check(t, left > retention-time.Minute && left <= retention, "it expires in %v, want 14 days", left)
 	}})

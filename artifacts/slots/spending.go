@@ -108,7 +108,7 @@ func (x Spending) Store(ctx context.Context, to Service, expires time.Time, note
 		if err := note(name); err != nil {
 			return err
 		}
-		_, err = to.Upload(ctx, artifacts.New{Name: name, Content: bytes.NewReader(data), Size: int64(len(data)), Expires: expires})
+		_, err = to.Upload(ctx, artifacts.NewArtifact{Name: name, Content: bytes.NewReader(data), Size: int64(len(data)), Expires: expires})
 		if !errors.Is(err, artifacts.ErrExists) {
 			return err
 		}

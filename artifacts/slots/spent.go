@@ -112,7 +112,7 @@ func (s *spending) add(x spent) {
 
 // isOwn reports whether an artifact was stored by a workflow run of this repository's own
 // code. Gitea's list does not say that: then the run is asked for.
-func (s *spending) isOwn(ctx context.Context, a artifacts.Stored) (bool, error) {
+func (s *spending) isOwn(ctx context.Context, a artifacts.RunArtifact) (bool, error) {
 	o := s.q.Origin
 	o.Sealed = true // money is money, on every branch
 	if o.foreignArtifact(a) != "" {

@@ -79,7 +79,7 @@ func TestSpendingsOfOthersDontCount(t *testing.T) {
 		forge := func(old, forged string) {
 			name := strings.Replace(own, old, forged, 1)
 			assert.Assert(t, name != own, "%q is not in %q", old, own)
-			s.Put(artifactstest.Stored{Run: 102, Name: name})
+			s.Put(artifactstest.Artifact{Run: 102, Name: name})
 		}
 		forge("-10000-", "--10000-")
 		forge("-10000-", "-0-")
@@ -102,7 +102,7 @@ func TestAtMostTwentyPages(t *testing.T) {
 	s.addRun(101, nil)
 	fill := func(n int, created time.Time) {
 		for i := range n {
-			s.Put(artifactstest.Stored{Run: 101, Name: fmt.Sprint("other-", n, "-", i), Created: created})
+			s.Put(artifactstest.Artifact{Run: 101, Name: fmt.Sprint("other-", n, "-", i), Created: created})
 		}
 		s.spend(101, slots.Spending{Key: key, USD: cent})
 	}

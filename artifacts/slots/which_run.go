@@ -101,7 +101,7 @@ func (s *search) here(ctx context.Context) (list []candidate, err error) {
 		}
 		for _, a := range stored {
 			known[a.ID] = true
-			list = append(list, candidate{Stored: artifacts.Stored{Artifact: a}, run: own, here: true})
+			list = append(list, candidate{RunArtifact: artifacts.RunArtifact{Artifact: a}, run: own, here: true})
 		}
 	}
 	if !s.q.Origin.Gitea || s.Archive == nil {
@@ -126,9 +126,9 @@ func existing(list []candidate) (all []artifacts.Artifact) {
 }
 
 // elsewhere goes through what other workflow runs have under some names, always the same, newest first.
-func (s *search) elsewhere(ctx context.Context, names ...string) iter.Seq2[artifacts.Stored, error] {
+func (s *search) elsewhere(ctx context.Context, names ...string) iter.Seq2[artifacts.RunArtifact, error] {
 	if s.Archive == nil {
-		return func(yield func(artifacts.Stored, error) bool) { yield(artifacts.Stored{}, &NoAccess{}) }
+		return func(yield func(artifacts.RunArtifact, error) bool) { yield(artifacts.RunArtifact{}, &NoAccess{}) }
 	}
 	if s.others == nil {
 		s.others = &list{omit: s.q.Job.RunID}
@@ -149,7 +149,7 @@ func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (all []candid
 			return all, err
 		}
 		if a.RunID == 0 || a.RunID == run.ID {
-			all = append(all, candidate{Stored: a, run: run})
+			all = append(all, candidate{RunArtifact: a, run: run})
 		}
 	}
 	return all, nil
@@ -157,7 +157,7 @@ func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (all []candid
 
 // screen asks where an artifact comes from, and returns nothing if it is passed over. Where
 // only manifests tell the newest of its workflow run, it returns all that this has.
-func (s *search) screen(ctx context.Context, a artifacts.Stored) ([]candidate, error) {
+func (s *search) screen(ctx context.Context, a artifacts.RunArtifact) ([]candidate, error) {
 	c, ok, err := s.accept(ctx, a)
 	switch {
 	case err != nil || !ok:

@@ -97,7 +97,7 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 		write(t, here.checkout(), ".git/config", read(t, here.checkout(), ".git/config")+text)
 	}
 	g := &workspace.Git{Env: homeWith(t, home), Token: "secret", ServerURL: forge.URL}
-	_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
+	_, err := g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
 	assert.Check(t, isConflict(err), "error: got %v, want a conflict, because the server has no such commit", err)
 	assert.Check(t, len(asked.headers) > 0 && asked.headers[0] == secret, "token at its server: got %q, want %q", asked.headers, secret)
 	assert.Check(t, is.Len(stolen.hosts, 0), "server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
@@ -180,7 +180,7 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 				plants[how](path)
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
-				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
+				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 				assert.NilError(t, ctx.Err(), "save: it was kept waiting")
 				if slices.Contains([]string{"included", "home", "ignores", ".git/modules/x/config", ".git/info/grafts"}, name) {
 					assert.Check(t, err, "git does not read that")
@@ -195,7 +195,7 @@ func TestAPipeBehindALinkIsFound(t *testing.T) {
 	_, dir, base := checkout(t)
 	for _, name := range []string{"objects/pack", "refs", "worktrees"} {
 		sh(t, dir, "n=.git/"+name+"; mkdir -p elsewhere; mkfifo elsewhere/odd; [ ! -e $n ] || mv $n own; ln -s $PWD/elsewhere $n")
-		_, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
+		_, err := (&workspace.Git{}).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 		assert.Check(t, is.ErrorContains(err, "no regular file"), "save with a pipe in what %s leads to: want that it is found", name)
 		sh(t, dir, "n=.git/"+name+"; rm -r $n elsewhere; [ ! -e own ] || mv own $n")
 	}
@@ -207,7 +207,7 @@ func TestGitEndsInTime(t *testing.T) {
 	pipe := filepath.Join(dir, "dir/.gitignore")
 	fifo(t, pipe)
 	write(t, dir, "dir/new", "new\n")
-	saving := workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()}
+	saving := workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()}
 	for within := time.Second; ; within *= 4 {
 		g := &workspace.Git{}
 		g.Within(within)

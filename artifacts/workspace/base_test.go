@@ -121,6 +121,6 @@ func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site,
 	git(t, here.checkout(), "remote", "set-url", "origin", origin)
 	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale") // what a checkout may have kept is not read
 	g.Token, g.ServerURL = "secret", server
-	_, err = g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
+	_, err = g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
 	return here, err
 }

@@ -11,7 +11,7 @@ import (
 // besides names repositories with work that is in none of the sources. It looks in the folders of Beside and directly
 // below them.
 func (t *tool) besides(ctx context.Context, sources []*source) (notes []string) {
-	for _, folder := range t.of.Beside {
+	for _, folder := range t.of.OutsideDirs {
 		dirs := []string{folder}
 		entries, _ := os.ReadDir(folder) // agents may have removed the folder
 		for _, e := range entries[:min(len(entries), maxNumber)] {

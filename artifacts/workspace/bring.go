@@ -10,12 +10,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// Bring adds the work of a save as branches, each with a commit that has the files of a
+// RestoreAsBranches adds the work of a save as branches, each with a commit that has the files of a
 // worktree, tracked and untracked, on top of the commit that it was at: by the name of a branch, the directory
 // here in whose worktree it was made. Neither worktrees
 // nor other branches are touched. It returns notes for people on what could not be added;
 // the errors are those of Restore.
-func (g *Git) Bring(ctx context.Context, r Restoring, branches map[string]string) (notes []string, err error) {
+func (g *Git) RestoreAsBranches(ctx context.Context, r RestoreRequest, branches map[string]string) (notes []string, err error) {
 	w, all, err := g.begin(r, "bring")
 	if w == nil {
 		return nil, err

@@ -23,9 +23,9 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 		dir, beside := there.checkout(), filepath.Join(there.root, "beside")
 		sh(t, dir, "n="+name+"; git worktree add -q -b side-$n ../beside; echo changed by $n > a; mkdir sub; echo new of $n > sub/new; cd ../beside; echo committed by $n > b; git add b; git commit -q -m b")
 		to := t.TempDir()
-		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, beside}, Base: head(t, dir), To: to})
+		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir, beside}, Base: head(t, dir), To: to})
 		where := relocated(there, here)
-		notes, err := (&workspace.Git{}).Bring(t.Context(), workspace.Restoring{From: to, Dir: where}, map[string]string{
+		notes, err := (&workspace.Git{}).RestoreAsBranches(t.Context(), workspace.RestoreRequest{From: to, Dir: where}, map[string]string{
 			"raymond/" + name: where(filepath.Join(dir, "sub")), "raymond/" + name + "_side": where(beside), "raymond/elsewhere": "/nowhere",
 		})
 		assert.NilError(t, err)

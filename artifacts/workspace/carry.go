@@ -10,27 +10,27 @@ import (
 	"strings"
 )
 
-// Carried is a bundle of snapshots.
-type Carried struct {
-	Count int // how many it has; with none there is no bundle
-	Left  int // how many older ones there was no room for
+// PackResult is a bundle of snapshots.
+type PackResult struct {
+	Count   int // how many it has; with none there is no bundle
+	Dropped int // how many older ones there was no room for
 }
 
 // Pack writes snapshots as a git bundle, a new file: the newest ones, as many as there is room for. What
 // origin has is left out. base is the commit that the job was checked out at; "" for unknown.
-func (s *Snapshots) Pack(ctx context.Context, to, base string) (Carried, error) {
+func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, error) {
 	t, err := s.open()
 	if t == nil {
-		return Carried{}, err
+		return PackResult{}, err
 	}
 	defer t.git.close()
 	all, err := t.list(ctx)
 	if err != nil || len(all) == 0 {
-		return Carried{}, err
+		return PackResult{}, err
 	}
 	known, err := t.elsewhere(ctx, all, base)
 	if err != nil {
-		return Carried{}, err
+		return PackResult{}, err
 	}
 	b := bundling{to: to, room: s.limit(), limit: s.limit()}
 	// Half of them are left out until the rest fits.
@@ -41,10 +41,10 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (Carried, error) 
 		}
 		fits, err := t.pack(ctx, b)
 		if err != nil || fits {
-			return Carried{n, len(all) - n}, errors.Join(err, ctx.Err())
+			return PackResult{n, len(all) - n}, errors.Join(err, ctx.Err())
 		}
 	}
-	return Carried{0, len(all)}, nil
+	return PackResult{0, len(all)}, nil
 }
 
 // elsewhere are the commits that whoever unpacks a bundle has or can get: as in a save,
@@ -74,7 +74,7 @@ func (t *shotTool) pack(ctx context.Context, b bundling) (fits bool, err error) 
 // Unpack makes the repository of a bundle, named BundleName in the folder that it is restored from, which Pack wrote on
 // this machine or another one. Snapshots of other repositories than those of dirs, the directories in which the run works
 // here, are left out. Nothing in the bundle is trusted; with an error there are no snapshots.
-func (s *Snapshots) Unpack(ctx context.Context, r Restoring, dirs []string) error {
+func (s *Snapshots) Unpack(ctx context.Context, r RestoreRequest, dirs []string) error {
 	plain, err := s.git.open()
 	if err != nil {
 		return err

@@ -55,7 +55,7 @@ func TestForgedSnapshots(t *testing.T) {
 			before := everything(t, s.checkout(), noObjects)
 			at := filepath.Join(t.TempDir(), "snapshots.git")
 			shots := (&workspace.Git{Limit: mebi}).OpenSnapshots(at)
-			err := shots.Unpack(t.Context(), workspace.Restoring{From: s.root}, []string{s.checkout()})
+			err := shots.Unpack(t.Context(), workspace.RestoreRequest{From: s.root}, []string{s.checkout()})
 			list := listed(t, shots)
 			assert.Check(t, is.Equal(len(list) == 1, name == good), "got %d snapshots and error %v", len(list), err)
 			if err != nil {
@@ -82,7 +82,7 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	bundle, _ := packed(t, shots, 16*mebi)
 	here := clone(t, remote)
 	there := snapshots(t, &workspace.Git{Limit: mebi})
-	err := there.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(s, here)}, []string{here.checkout()})
+	err := there.Unpack(t.Context(), workspace.RestoreRequest{From: filepath.Dir(bundle), Dir: relocated(s, here)}, []string{here.checkout()})
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "unpacked")
 }
 
@@ -99,7 +99,7 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	shots = new(workspace.Git).OpenSnapshots(at)
 	write(t, s.checkout(), "a", "changed\n")
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: s.checkout()})
-	_, err := shots.Changes(t.Context(), workspace.Most{File: mebi, Execution: mebi, All: mebi})
+	_, err := shots.Changes(t.Context(), workspace.DiffLimits{File: mebi, Execution: mebi, All: mebi})
 	assert.Check(t, err)
 	packed(t, shots, mebi)
 	list := listed(t, shots)

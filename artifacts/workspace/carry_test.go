@@ -17,7 +17,7 @@ import (
 const mebi = 1 << 20
 
 // packed is a bundle of snapshots.
-func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, workspace.Carried) {
+func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, workspace.PackResult) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), workspace.BundleName)
 	c, err := shots.Within(limit).Pack(t.Context(), to, "")
@@ -30,7 +30,7 @@ func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots 
 	t.Helper()
 	shots := snapshots(t, new(workspace.Git))
 	dirs := []string{here.checkout(), clone(t, sharedRemote(t)).checkout(), clone(t, sharedRemote(t)).checkout()}
-	err := shots.Unpack(t.Context(), workspace.Restoring{From: filepath.Dir(bundle), Dir: relocated(old, here)}, dirs)
+	err := shots.Unpack(t.Context(), workspace.RestoreRequest{From: filepath.Dir(bundle), Dir: relocated(old, here)}, dirs)
 	assert.NilError(t, err)
 	return shots
 }
@@ -57,7 +57,7 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	take(t, shots, workspace.Snapshot{Exec: 2, Dir: dir})
 	want := pictureOf(t, dir)
 	bundle, c := packed(t, shots, mebi)
-	assert.Check(t, is.Equal(c, (workspace.Carried{Count: 3})), "packed")
+	assert.Check(t, is.Equal(c, (workspace.PackResult{Count: 3})), "packed")
 
 	second := clone(t, remote, "--depth=1")
 	shots = unpacked(t, bundle, first, second)
@@ -98,7 +98,7 @@ func TestTheNewestSnapshotsAreCarried(t *testing.T) {
 		take(t, shots, workspace.Snapshot{Exec: i + 1, Dir: s.checkout()})
 	}
 	bundle, c := packed(t, shots, 30_000)
-	assert.Check(t, is.Equal(c, (workspace.Carried{Count: 2, Left: 6})), "packed")
+	assert.Check(t, is.Equal(c, (workspace.PackResult{Count: 2, Dropped: 6})), "packed")
 	assert.Check(t, len(read(t, bundle, "")) <= 30_000, "bundle")
 	here := clone(t, remote)
 	shots = unpacked(t, bundle, s, here)
@@ -108,7 +108,7 @@ func TestTheNewestSnapshotsAreCarried(t *testing.T) {
 
 	// A bundle has room for none, and so there is none.
 	to, c := packed(t, shots, 100)
-	assert.Check(t, is.Equal(c, (workspace.Carried{Left: 2})), "packed")
+	assert.Check(t, is.Equal(c, (workspace.PackResult{Dropped: 2})), "packed")
 	_, err := os.Stat(to)
 	assert.Check(t, is.ErrorIs(err, os.ErrNotExist))
 }

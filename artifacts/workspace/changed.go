@@ -29,13 +29,13 @@ type Changes struct {
 	IsShared bool // another agent worked there meanwhile
 }
 
-// Most bounds diffs, in bytes: of one file, of all files of a state execution, and in all.
-type Most struct{ File, Execution, All int64 }
+// DiffLimits bounds diffs, in bytes: of one file, of all files of a state execution, and in all.
+type DiffLimits struct{ File, Execution, All int64 }
 
 // Changes returns, for each state execution of which there is a snapshot and something to
 // compare it with, the files of the worktree that are not as they were at the snapshot
 // before, at most ten thousand. Those of the newest have diffs, as far as there is room.
-func (s *Snapshots) Changes(ctx context.Context, most Most) (map[int]Changes, error) {
+func (s *Snapshots) Changes(ctx context.Context, most DiffLimits) (map[int]Changes, error) {
 	t, err := s.open()
 	if t == nil {
 		return nil, err
@@ -66,7 +66,7 @@ type compared struct {
 }
 
 // compare finds what snapshots have changed. Those that can't be compared are left out.
-func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most Most) ([]*compared, error) {
+func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most DiffLimits) ([]*compared, error) {
 	all, err := t.trees(ctx, shots)
 	if err != nil || len(all) == 0 {
 		return nil, err

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Committed is a part of what a repository has at a commit.
-type Committed struct {
+// CommitPath is a part of what a repository has at a commit.
+type CommitPath struct {
 	Dir    string // a directory of the repository's worktree: Name is relative to it
 	Commit string // the full name of the commit
 	Name   string // of a file or folder
@@ -29,7 +29,7 @@ const (
 // part named a/b becomes to/a/b. Links are left out: where they lead is not the
 // commit's. It is taken from a repository of our own, into which the objects come by a pack: neither a filter nor an
 // attribute of a checkout changes what comes out, nor does an object that agents have stored under the name of another one.
-func (g *Git) Extract(ctx context.Context, c Committed, to string) error {
+func (g *Git) Extract(ctx context.Context, c CommitPath, to string) error {
 	if !isID(c.Commit) {
 		return errors.New("the commit is not named in full")
 	}
@@ -71,7 +71,7 @@ type committedFile struct {
 
 // committed returns the regular files of a part, whose name becomes that in the repository, and a repository of ours
 // that has them.
-func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list []committedFile, err error) {
+func (t *tool) committed(ctx context.Context, c *CommitPath) (bare string, list []committedFile, err error) {
 	p, err := t.worktree(ctx, c.Dir)
 	if err != nil {
 		return "", nil, err
@@ -115,7 +115,7 @@ func (t *tool) committed(ctx context.Context, c *Committed) (bare string, list [
 }
 
 // listCommitted lists the regular files of a part, and the folders on the way, as a repository has them.
-func (t *tool) listCommitted(ctx context.Context, bare string, c Committed) (list []committedFile, err error) {
+func (t *tool) listCommitted(ctx context.Context, bare string, c CommitPath) (list []committedFile, err error) {
 	args := []string{"ls-tree", "-r", "-t", "-z", c.Commit}
 	if c.Name != "." {
 		args = append(args, "--", c.Name)

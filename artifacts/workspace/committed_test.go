@@ -34,13 +34,13 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	write(t, dir, ".git/config", read(t, dir, ".git/config")+evil)
 	to := filepath.Join(t.TempDir(), "to")
 	g := &workspace.Git{Env: homeWith(t, evil)}
-	assert.NilError(t, g.Extract(t.Context(), workspace.Committed{Dir: dir, Commit: states, Name: "wf"}, to))
+	assert.NilError(t, g.Extract(t.Context(), workspace.CommitPath{Dir: dir, Commit: states, Name: "wf"}, to))
 	assert.Check(t, is.Equal(read(t, to, "wf/START.sh"), "committed $Id$ $Format:%H$\n"), "wf/START.sh: want it as it was committed")
 	for _, path := range []string{mark, filepath.Join(to, "wf/LINK.sh")} {
 		_, err := os.Lstat(path)
 		assert.Check(t, err != nil, "%s is there: a filter was run, or the link came out", path)
 	}
-	for _, wrong := range []workspace.Committed{
+	for _, wrong := range []workspace.CommitPath{
 		{Dir: dir, Commit: states[:10], Name: "wf"}, {Dir: dir, Commit: "--output=/dev/null", Name: "wf"},
 		{Dir: dir, Commit: strings.Repeat("0", 40), Name: "wf"}, {Dir: dir, Commit: states, Name: "nothing"},
 	} {
@@ -63,7 +63,7 @@ func TestForgedObjectsAreNotTheCommit(t *testing.T) {
 		write(t, dir, filepath.Join(".git/objects", id[:2], id[2:]), loose.String())
 		assert.Check(t, is.Equal(git(t, dir, "show", "HEAD~:wf/START.sh"), "evil\n"))
 		states := strings.TrimSpace(git(t, dir, "rev-parse", "HEAD~"))
-		err := new(workspace.Git).Extract(t.Context(), workspace.Committed{Dir: dir, Commit: states, Name: "wf"}, t.TempDir())
+		err := new(workspace.Git).Extract(t.Context(), workspace.CommitPath{Dir: dir, Commit: states, Name: "wf"}, t.TempDir())
 		assert.Check(t, err != nil, "%s: got no error", name)
 	}
 }

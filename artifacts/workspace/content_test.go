@@ -15,10 +15,10 @@ import (
 )
 
 // moveTo saves directories of one site and restores them in another.
-func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspace.Saved, []string) {
+func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspace.SaveResult, []string) {
 	t.Helper()
 	to := t.TempDir()
-	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: dirs, Base: base, To: to})
+	saved := save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: dirs, Base: base, To: to})
 	return saved, mustRestore(t, to, old, here)
 }
 
@@ -62,8 +62,8 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 		git worktree add -q -b side "../beside other"; cd "../beside other"; echo new > new; git add new; git commit -q -m new`)
 	to := t.TempDir()
 	// The agent's directory is in the linked worktree alone.
-	saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
-	assert.Check(t, saved.Held && !strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved"), "saved: got held %t and notes %q", saved.Held, saved.Notes)
+	saved := save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
+	assert.Check(t, saved.HasWork && !strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved"), "saved: got held %t and notes %q", saved.HasWork, saved.Notes)
 	there, _, _ := at()
 	here := clone(t, remote) // where they have to be made
 	lost := relocated(old, here)(tree)
@@ -83,7 +83,7 @@ func TestTreesAreNamedAsTheDirectoriesAre(t *testing.T) {
 	link := filepath.Join(old.root, "by link")
 	assert.NilError(t, os.Symlink("checkout", link))
 	to := t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{filepath.Join(link, "dir"), old.checkout()}, To: to})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{filepath.Join(link, "dir"), old.checkout()}, To: to})
 	trees, err := workspace.Trees(to)
 	assert.NilError(t, err)
 	assert.Check(t, is.DeepEqual(trees, []string{link}))
@@ -106,7 +106,7 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	}
 	sh(t, old.checkout(), "echo x > x; echo changed > other.bin")
 	to := t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout()}, Base: base, To: to})
 	got := len(read(t, to, "repo-0.bundle"))
 	assert.Check(t, got <= 100<<10, "size of the save: got %d bytes, want less than the large file of %d", got, len(content))
 	// Of what the agent has staged or committed, nobody need have more than the pointer, or what another filter has made of it.
@@ -114,7 +114,7 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 		git config filter.lfs.clean cat; id=$(git rev-parse HEAD:big.bin); cp big.bin committed.bin; cp big.bin staged.bin
 		git update-index --add --cacheinfo 100644,$id,committed.bin; git commit -q -m large; git update-index --add --cacheinfo 100644,$id,staged.bin`)
 	to = t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout()}, Base: base, To: to})
 	mustRestore(t, to, old, here)
 	for name, want := range map[string]string{"big.bin": content, "other.bin": "changed\n", "x": "x\n", "committed.bin": content, "staged.bin": content, "by.enc": "plain\n"} {
 		assert.Check(t, is.Equal(read(t, here.checkout(), name), want), "file %s", name)
@@ -132,7 +132,7 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	beside, clean := filepath.Join(written, "beside"), filepath.Join(written, "clean")
 	sh(t, written, "git clone -q file://"+remote+" clean; git clone -q clean beside; git -C beside commit -q --allow-empty -m work; echo x > file")
 	to := t.TempDir()
-	saved := save(t, &workspace.Git{Beside: []string{written, filepath.Join(written, "gone")}}, workspace.Saving{Dirs: []string{dir}, Base: base, To: to})
+	saved := save(t, &workspace.Git{OutsideDirs: []string{written, filepath.Join(written, "gone")}}, workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: to})
 	mustRestore(t, to, old, here)
 	notes := strings.Join(saved.Notes, "\n")
 	assert.Check(t, !strings.Contains(notes, clean), notes)
@@ -151,12 +151,12 @@ func TestTagsAndStashComeBack(t *testing.T) {
 	git(t, remote, "tag", "released")
 	old, here := clone(t, remote), clone(t, remote)
 	dir, base, saved := old.checkout(), head(t, old.checkout()), t.TempDir()
-	g := &workspace.Git{Found: filepath.Join(t.TempDir(), "tags")}
+	g := &workspace.Git{TagsDir: filepath.Join(t.TempDir(), "tags")}
 	assert.Check(t, is.Equal(g.Base(t.Context(), dir, ""), base))
-	assert.Check(t, !save(t, g, workspace.Saving{Dirs: []string{dir}, Base: base}).Held, "tags of the checkout are not work")
+	assert.Check(t, !save(t, g, workspace.SaveRequest{Dirs: []string{dir}, Base: base}).HasWork, "tags of the checkout are not work")
 	sh(t, dir, `git tag light; git tag -m about heavy; git tag taken; git commit -q --allow-empty -m lost; git tag away; git reset -q --hard HEAD^
 		echo first > a; git stash -q; echo second > a; echo x > untracked; git stash -q -u; git -C . status --porcelain`)
-	assert.Check(t, save(t, g, workspace.Saving{Dirs: []string{dir}, Base: base, To: saved}).Held)
+	assert.Check(t, save(t, g, workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: saved}).HasWork)
 	git(t, here.checkout(), "tag", "taken", "HEAD^")
 	taken := git(t, here.checkout(), "rev-parse", "taken")
 	const all = "git for-each-ref refs/tags | grep -v taken; git stash list --format='%H %gs'"
@@ -196,7 +196,7 @@ func TestRepositoryWithoutCommits(t *testing.T) {
 	}
 	saved, _ := moveTo(t, old, here, "", old.checkout())
 	same(t, old.checkout(), here.checkout())
-	assert.Check(t, !saved.Held, "held: got true, want false for an empty repository")
+	assert.Check(t, !saved.HasWork, "held: got true, want false for an empty repository")
 	sh(t, old.checkout(), "echo staged > a; git add a; echo changed > a; echo untracked > b")
 	moveTo(t, old, here, "", old.checkout())
 	same(t, old.checkout(), here.checkout())

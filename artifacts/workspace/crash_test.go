@@ -22,14 +22,14 @@ func TestCrashAnywhere(t *testing.T) {
 	sh(t, old.checkout(), "git checkout -q -b other; seq 100 > dir/long; git rm -qf run.sh; mkdir run.sh; echo x > 'run.sh/now a folder'")
 	saved := t.TempDir()
 	base := strings.TrimSpace(git(t, old.checkout(), "rev-parse", "origin/main"))
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout(), filepath.Join(old.root, "beside")}, To: saved, Base: base})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout(), filepath.Join(old.root, "beside")}, To: saved, Base: base})
 	beside := filepath.Join(old.root, "beside")
 	wantHere, wantBeside, wantBranches := pictureOf(t, old.checkout()), pictureOf(t, beside), fmt.Sprint(branches(t, old.checkout()))
 	// crash has a restore run each git command through a script first.
 	crash := func(t *testing.T, script string) error {
 		t.Helper()
 		here := clone(t, remote, "--depth=1")
-		_, err := wrapped(t, script).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
+		_, err := wrapped(t, script).Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
 		mustRestore(t, saved, old, here)
 		sameAs(t, wantHere, here.checkout())
 		sameAs(t, wantBeside, filepath.Join(here.root, "beside"))

@@ -10,7 +10,7 @@ import (
 const diffFactor = 8
 
 // diffs adds diffs, as far as there is room. Git writes them in the order of the snapshots and of their files.
-func (t *shotTool) diffs(ctx context.Context, c call, found []*compared, most Most) error {
+func (t *shotTool) diffs(ctx context.Context, c call, found []*compared, most DiffLimits) error {
 	c.settings = []setting{{"core.bigFileThreshold", "1m"}}
 	var all bytes.Buffer
 	out := &bounded{w: &all, left: diffFactor * most.All}
@@ -33,7 +33,7 @@ func (t *shotTool) diffs(ctx context.Context, c call, found []*compared, most Mo
 
 // addDiffs gives the diffs of a snapshot to its files, and returns how much of the room they take: all of it, where
 // others would need as much as there was no room for.
-func (c *compared) addDiffs(diffs []string, most Most) (used int64) {
+func (c *compared) addDiffs(diffs []string, most DiffLimits) (used int64) {
 	for i := range c.files {
 		f := &c.files[i]
 		n := min(len(diffs), 1)

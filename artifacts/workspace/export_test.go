@@ -22,7 +22,7 @@ func (g *Git) Within(d time.Duration) { g.within = d }
 
 // Within are the same snapshots, packed within another limit.
 func (s *Snapshots) Within(limit int64) *Snapshots {
-	g := &Git{Path: s.git.Path, Env: s.git.Env, Temp: s.git.Temp, IsFree: s.git.IsFree, Limit: limit}
+	g := &Git{Path: s.git.Path, Env: s.git.Env, Temp: s.git.Temp, IsUncaged: s.git.IsUncaged, Limit: limit}
 	return g.OpenSnapshots(s.dir)
 }
 

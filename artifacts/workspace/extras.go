@@ -31,10 +31,10 @@ func isExtra(ref string) bool {
 
 // foundTags is the file in which Base notes the tags of a checkout; "" for none.
 func (t *tool) foundTags(p *place) string {
-	if t.of.Found == "" {
+	if t.of.TagsDir == "" {
 		return ""
 	}
-	return filepath.Join(t.of.Found, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
+	return filepath.Join(t.of.TagsDir, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
 }
 
 // noteTags notes the tags that a checkout has before agents work in it. Notes from earlier in the job stay.
@@ -47,7 +47,7 @@ func (t *tool) noteTags(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(t.of.Found, 0o700), files.WriteNew(t.foundTags(p), []byte(at.raw), 0o600))
+	return errors.Join(os.MkdirAll(t.of.TagsDir, 0o700), files.WriteNew(t.foundTags(p), []byte(at.raw), 0o600))
 }
 
 // extras returns the extras of a repository: tags that it did not have when agents began, and its stash.

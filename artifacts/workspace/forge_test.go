@@ -63,7 +63,7 @@ func (f forgery) forge(t testing.TB, s site) (to string) {
 	f.ref = "refs/raymond/save"
 	data, commit := f.bundle(t, s.checkout())
 	saved := t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: saved})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: saved})
 	x := change(t, read(t, saved, "index.json"), "repositories.0.save", commit)
 	x = change(t, x, "repositories.0.size", len(data))
 	write(t, to, "index.json", change(t, x, "repositories.0.sha256", fmt.Sprintf("%x", sha256.Sum256([]byte(data)))))

@@ -35,16 +35,16 @@ type Git struct {
 	// Token is shown to the server at ServerURL ("https://github.com"), and to no
 	// other, when commits have to be fetched; "" for none.
 	Token, ServerURL string
-	// Found is a folder that agents can't write to, in which Base notes the tags that a checkout has before agents
+	// TagsDir is a folder that agents can't write to, in which Base notes the tags that a checkout has before agents
 	// make others; with "" all tags count as made by agents.
-	Found     string
+	TagsDir   string
 	Workspace string // out of which no link leads; "" for none
-	// Beside are folders outside of the worktrees that agents may write. Save notes work in repositories there.
-	Beside []string
-	// IsFree says that git runs in no cage. In one, which only Linux has, it can read and
+	// OutsideDirs are folders outside of the worktrees that agents may write. Save notes work in repositories there.
+	OutsideDirs []string
+	// IsUncaged says that git runs in no cage. In one, which only Linux has, it can read and
 	// write what it works on and Temp alone, and reaches no network but to fetch, which a git
 	// in a repository of our own does.
-	IsFree bool
+	IsUncaged bool
 
 	clock      atomic.Pointer[context.Context] // as SetClock set it; nil for none
 	handed     int64                           // 0 for handLimit; tests can't write as much
@@ -52,9 +52,9 @@ type Git struct {
 	within     time.Duration                   // 0 for commandWithin; tests can't wait for it
 }
 
-// SetClock gives all runs of git together the time of a context: each is killed when the context ends, and none starts
+// SetContext gives all runs of git together the time of a context: each is killed when the context ends, and none starts
 // afterwards.
-func (g *Git) SetClock(ctx context.Context) { g.clock.Store(&ctx) }
+func (g *Git) SetContext(ctx context.Context) { g.clock.Store(&ctx) }
 
 const defaultLimit = 256 << 20
 
@@ -120,7 +120,7 @@ func (g *Git) open() (*tool, error) {
 			}
 		}
 	}
-	t := &tool{of: g, path: path, temp: temp, caged: !g.IsFree && cage.Program != "", reads: all, settingsFiles: SettingsFiles(base),
+	t := &tool{of: g, path: path, temp: temp, caged: !g.IsUncaged && cage.Program != "", reads: all, settingsFiles: SettingsFiles(base),
 		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
 	folders := []string{filepath.Dir(path)}

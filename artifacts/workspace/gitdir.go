@@ -129,10 +129,10 @@ func named(dir string) (*place, error) {
 	return &place{home: &home{}, top: top, gitDir: gitDir, common: common}, nil
 }
 
-// Folders are the folders of git that a directory needs, and those that worktrees of its repository share. The files
+// GitDirs are the folders of git that a directory needs, and those that worktrees of its repository share. The files
 // that name them may be agents' text, so a name counts only where the folder that it leads to names the worktree as
 // well. The directory is one without links, as are those that are returned.
-func Folders(dir string) (needed, commons []string) {
+func GitDirs(dir string) (needed, commons []string) {
 	p, err := named(dir)
 	switch {
 	case err != nil || p == nil:
@@ -142,7 +142,7 @@ func Folders(dir string) (needed, commons []string) {
 	case p.linked() || filepath.Dir(p.top) == p.top:
 		return nil, nil
 	}
-	around, _ := Folders(filepath.Dir(p.top)) // of which it may be a submodule
+	around, _ := GitDirs(filepath.Dir(p.top)) // of which it may be a submodule
 	if slices.ContainsFunc(around, func(g string) bool { return cage.IsWithin(p.gitDir, filepath.Join(g, "modules")) }) {
 		return []string{p.gitDir}, nil
 	}

@@ -16,22 +16,22 @@ import (
 	shown "github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Handing is the work of agents that is handed over to somebody who must not touch what they
+// HandOverRequest is the work of agents that is handed over to somebody who must not touch what they
 // wrote.
-type Handing struct {
-	Dir       string            // absolute; where the agent works
-	Others    map[string]string // directories of other agents, by name: those in other worktrees of the repository become branches
-	Base      string            // the commit of the checkout; without one, or where the agent works elsewhere, nothing is handed over
-	At        time.Time         // the date of the commits that are made: with the same work, they have the same hash
-	Workflows bool              // changes of what forges run (.github and the like) are part of it
-	Known     []string          // what Untracked returned before the first agent
-	To        string            // an existing, empty folder, which agents can neither read nor write
+type HandOverRequest struct {
+	Dir             string            // absolute; where the agent works
+	Others          map[string]string // directories of other agents, by name: those in other worktrees of the repository become branches
+	Base            string            // the commit of the checkout; without one, or where the agent works elsewhere, nothing is handed over
+	Date            time.Time         // the date of the commits that are made: with the same work, they have the same hash
+	Workflows       bool              // changes of what forges run (.github and the like) are part of it
+	UntrackedBefore []string          // what Untracked returned before the first agent
+	To              string            // an existing, empty folder, which agents can neither read nor write
 }
 
-// HandedOver says where the work is.
-type HandedOver struct {
-	Repository string // a bare one
-	Lacks      string // a file that names what is not in it, one a line
+// HandOverResult says where the work is.
+type HandOverResult struct {
+	Repository  string // a bare one
+	MissingList string // a file that names what is not in it, one a line
 }
 
 // handLimit is how many bytes may be handed over, packed; and those of all files that are not committed.
@@ -45,30 +45,30 @@ const handLimit = 1 << 30
 // The repository leaves out files stored in git LFS, work in submodules, untracked files that existed before the first agent,
 // and, unless h.Workflows is set, changes to files that forges run. If a commit changed such a file, one commit on top of the
 // checkout's replaces all commits of its branch. Exceeding a limit is an error.
-func (g *Git) HandOver(ctx context.Context, h Handing) (HandedOver, error) {
+func (g *Git) HandOver(ctx context.Context, h HandOverRequest) (HandOverResult, error) {
 	t, err := g.open()
 	if err != nil {
-		return HandedOver{}, err
+		return HandOverResult{}, err
 	}
 	defer t.close()
-	x := &giver{Handing: h, git: t, most: cmp.Or(g.handed, handLimit), lacks: map[string]string{}, known: map[string]bool{}}
-	for _, path := range h.Known {
+	x := &giver{HandOverRequest: h, git: t, most: cmp.Or(g.handed, handLimit), lacks: map[string]string{}, known: map[string]bool{}}
+	for _, path := range h.UntrackedBefore {
 		x.known[path] = true
 	}
-	over := HandedOver{filepath.Join(h.To, "work.git"), filepath.Join(h.To, "lacks")}
+	over := HandOverResult{filepath.Join(h.To, "work.git"), filepath.Join(h.To, "lacks")}
 	if err := x.all(ctx, over.Repository); err != nil {
-		return HandedOver{}, err
+		return HandOverResult{}, err
 	}
 	var lines strings.Builder
 	for _, what := range slices.Sorted(maps.Keys(x.lacks)) {
-		lines.WriteString(shown.Inert(shown.Escaped(what+": "+x.lacks[what])) + "\n")
+		lines.WriteString(shown.Inert(shown.Escape(what+": "+x.lacks[what])) + "\n")
 	}
-	return over, files.WriteNew(over.Lacks, []byte(lines.String()), 0o600)
+	return over, files.WriteNew(over.MissingList, []byte(lines.String()), 0o600)
 }
 
 // giver hands over.
 type giver struct {
-	Handing
+	HandOverRequest
 	git      *tool
 	lent     string // a repository of ours with the commits on top, which borrows all else
 	branches []*given
@@ -163,7 +163,7 @@ func (t *tool) commitTree(ctx context.Context, c call, tree string, m made) (str
 // commit makes a commit of github-actions[bot], with the date of all.
 func (x *giver) commit(ctx context.Context, repository, tree string, m made) (string, error) {
 	c := call{dir: repository, bare: repository}
-	at := fmt.Sprintf("_DATE=@%d +0000", max(x.At.Unix(), 0))
+	at := fmt.Sprintf("_DATE=@%d +0000", max(x.Date.Unix(), 0))
 	for _, who := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
 		c.env = append(c.env, who+at, who+"_NAME=github-actions[bot]", who+"_EMAIL=41898282+github-actions[bot]@users.noreply.github.com")
 	}

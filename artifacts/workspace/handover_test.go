@@ -23,12 +23,12 @@ import (
 var handedAt = time.Unix(1_700_000_000, 0)
 
 // handed is the repository of the work, and what it lacks.
-func handed(t *testing.T, g *workspace.Git, h workspace.Handing) (repository, lacks string) {
+func handed(t *testing.T, g *workspace.Git, h workspace.HandOverRequest) (repository, lacks string) {
 	t.Helper()
-	h.At, h.To = handedAt, t.TempDir()
+	h.Date, h.To = handedAt, t.TempDir()
 	got, err := g.HandOver(t.Context(), h)
 	assert.NilError(t, err)
-	return got.Repository, read(t, filepath.Dir(got.Lacks), filepath.Base(got.Lacks))
+	return got.Repository, read(t, filepath.Dir(got.MissingList), filepath.Base(got.MissingList))
 }
 
 // shows compares what a branch changes, with modes, with what it should.
@@ -58,7 +58,7 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		sh(t, dir, `git worktree add -q -b side ../beside; echo beside > ../beside/b; echo committed > a; git commit -qam work; echo staged | tee crlf > 'staged then gone'
 			git add crlf 'staged then gone'; rm 'staged then gone' link; mkdir new .github; echo new > 'new/x y'; echo new > .github/x; chmod 666 run.sh; rm -r dir; ln -s new dir`)
 		before := everything(t, s.root, noObjects)
-		h := workspace.Handing{Dir: filepath.Join(dir, "new"), Others: map[string]string{"b": beside, "same": dir, "gone": "/nowhere"}, Base: base, Known: known}
+		h := workspace.HandOverRequest{Dir: filepath.Join(dir, "new"), Others: map[string]string{"b": beside, "same": dir, "gone": "/nowhere"}, Base: base, UntrackedBefore: known}
 		repository, lacks := handed(t, new(workspace.Git), h)
 		assert.Check(t, is.DeepEqual(everything(t, s.root, noObjects), before), "the agents' folders")
 		shows(t, repository, "work", "M 100644 a\nM 100644 crlf\nA 120000 dir\nD 000000 dir/b\nD 000000 link\nA 100644 new/x\nM 100644 run.sh")
@@ -96,7 +96,7 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 	} {
 		_, dir, base := checkout(t, map[bool]string{true: "--depth=2", false: "--no-single-branch"}[name != "merged"])
 		sh(t, dir, script)
-		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
+		repository, lacks := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
 		assert.Check(t, is.Equal(git(t, repository, "rev-parse", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: branch", name)
 		assert.Check(t, is.Equal(head(t, repository), base), "%s: HEAD", name)
 		_, err := try(repository, "cat-file", "-e", first)
@@ -105,7 +105,7 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 		_, err = try(repository, "push", "-q", "file://"+remote, "work:refs/heads/x")
 		assert.Check(t, err, "%s: %v", name, err)
 	}
-	for name, test := range map[string]workspace.Handing{
+	for name, test := range map[string]workspace.HandOverRequest{
 		"outside of git":          {Dir: t.TempDir()},
 		"no commit of a checkout": {Dir: clone(t, sharedRemote(t)).checkout()},
 		"one of elsewhere":        {Dir: clone(t, sharedRemote(t)).checkout(), Base: head(t, otherRemote(t, "x"))},
@@ -123,7 +123,7 @@ func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	mark := filepath.Join(s.root, "mark")
 	sh(t, dir, `git config core.autocrlf true; git config filter.odd.clean "touch '`+mark+`'; echo odd"; printf '1\r\n2\r\n' > a; printf '1\r\n' > kept; echo plain > filtered
 		printf 'kept -text\nfiltered filter=odd\n' > .gitattributes`)
-	repository, _ := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
+	repository, _ := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
 	for name, want := range map[string]string{"a": "1\n2\n", "kept": "1\r\n", "filtered": "plain\n"} {
 		assert.Check(t, is.Equal(git(t, repository, "show", "work:"+name), want), name)
 	}
@@ -140,7 +140,7 @@ func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
 	base := head(t, dir)
 	sh(t, dir, `echo version 2 > committed.bin; git add committed.bin; git commit -q -m work; echo large | tee old.bin > new.bin; echo changed > sub/a
 		git init -q nested; echo x > nested/x; echo x | tee $'::error::x\n.bin' > plain`)
-	repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
+	repository, lacks := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
 	shows(t, repository, "work", "A 100644 committed.bin\nA 100644 plain")
 	want := ": :error::x\\n.bin: git LFS keeps its content\ncommitted.bin: git LFS keeps its content\nnested/: it is a repository of its own, or no file\n" +
 		"new.bin: git LFS keeps its content\nold.bin: git LFS keeps its content\nsub: the work in the submodule\n"
@@ -162,11 +162,11 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 	} {
 		_, dir, base := checkout(t)
 		sh(t, dir, "mkdir -p .github/workflows; echo evil > .github/workflows/evil.yml; "+script+"\necho x > plain")
-		repository, lacks := handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base})
+		repository, lacks := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
 		shows(t, repository, "work", "A 100644 plain")
 		assert.Check(t, is.Equal(strings.TrimSpace(git(t, repository, "log", "--format=", "--name-only", "HEAD..work")), "plain"), "%s: commits change", name)
 		assert.Check(t, is.Contains(lacks, "forges run"), "%s: lacks", name)
-		repository, lacks = handed(t, new(workspace.Git), workspace.Handing{Dir: dir, Base: base, Workflows: true})
+		repository, lacks = handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base, Workflows: true})
 		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%P", "-1", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: with workflows: on top of", name)
 	}
 }
@@ -206,7 +206,7 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 			}
 			sh(t, s.checkout(), "SECRET="+secret+"\n"+test.script)
 			to := t.TempDir()
-			got, err := (&workspace.Git{Workspace: s.root}).HandOver(t.Context(), workspace.Handing{Dir: s.checkout(), Base: base, At: handedAt, To: to})
+			got, err := (&workspace.Git{Workspace: s.root}).HandOver(t.Context(), workspace.HandOverRequest{Dir: s.checkout(), Base: base, Date: handedAt, To: to})
 			_, ran := os.Lstat(filepath.Join(s.root, "mark"))
 			assert.Check(t, ran != nil, "something of the repository was run")
 			assert.Equal(t, err != nil, test.isDenied, "got error %v, want one: %t", err, test.isDenied)
@@ -245,7 +245,7 @@ func TestObjectsThatBurst(t *testing.T) {
 	tree := mktree(t, dir, "100644 blob "+large+"\tlarge\n100644 blob "+id+"\tsmall\n")
 	git(t, dir, "reset", "-q", "--soft", strings.TrimSpace(git(t, dir, "commit-tree", "-p", base, "-m", "bomb", tree)))
 	assert.Assert(t, len(pack) <= 64<<10, "the pack has %d bytes", len(pack))
-	_, err := new(workspace.Git).HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
+	_, err := new(workspace.Git).HandOver(t.Context(), workspace.HandOverRequest{Dir: dir, Base: base, To: t.TempDir()})
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "deltas that burst")
 }
 
@@ -260,7 +260,7 @@ func TestTooMuchIsNotHandedOver(t *testing.T) {
 		if isCommitted {
 			commit(t, dir)
 		}
-		_, err := g.HandOver(t.Context(), workspace.Handing{Dir: dir, Base: base, To: t.TempDir()})
+		_, err := g.HandOver(t.Context(), workspace.HandOverRequest{Dir: dir, Base: base, To: t.TempDir()})
 		assert.Check(t, is.ErrorContains(err, "64 KiB"), "want an error that names the limit")
 	}
 }

@@ -190,7 +190,7 @@ func work(t testing.TB, s site, remote, to string) {
 	dir, base := s.checkout(), head(t, s.checkout())
 	sh(t, dir, `echo committed > a; mkdir fresh; echo new > fresh/x; git add -A; git commit -q -m commit
 		git rm -q crlf; echo unstaged > dir/b; echo untracked > loose; git worktree add -q -b some/side ../beside; echo beside > ../beside/a`)
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, filepath.Join(s.root, "beside")}, Base: base, To: to})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir, filepath.Join(s.root, "beside")}, Base: base, To: to})
 }
 
 func copyDir(t testing.TB, from, to string) {
@@ -232,7 +232,7 @@ func head(t testing.TB, dir string) string {
 	return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
 }
 
-func save(t testing.TB, g *workspace.Git, s workspace.Saving) workspace.Saved {
+func save(t testing.TB, g *workspace.Git, s workspace.SaveRequest) workspace.SaveResult {
 	t.Helper()
 	if s.To == "" {
 		s.To = t.TempDir()
@@ -260,7 +260,7 @@ func relocated(from, to site) func(string) string {
 
 func restore(t testing.TB, from string, old, here site) ([]string, error) {
 	t.Helper()
-	return new(workspace.Git).Restore(context.Background(), workspace.Restoring{From: from, Dir: relocated(old, here)})
+	return new(workspace.Git).Restore(context.Background(), workspace.RestoreRequest{From: from, Dir: relocated(old, here)})
 }
 
 func mustRestore(t testing.TB, from string, old, here site) []string {

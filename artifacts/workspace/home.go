@@ -127,16 +127,16 @@ func (o *origin) read(s setting) {
 	}
 }
 
-// IsComparison reports whether a setting says how files are compared, as core.autocrlf does, and has a value that names
+// IsComparisonSetting reports whether a setting says how files are compared, as core.autocrlf does, and has a value that names
 // no file, program or server.
-func IsComparison(key, value string) bool {
+func IsComparisonSetting(key, value string) bool {
 	return slices.Contains(kept[key], strings.ToLower(value))
 }
 
 func keptOf(list []setting) []setting {
 	var keep []setting
 	for _, s := range list {
-		if IsComparison(s.key, s.value) {
+		if IsComparisonSetting(s.key, s.value) {
 			keep = append(keep, s)
 		}
 	}

@@ -36,14 +36,14 @@ func TestWorkInPartialClonesIsSaved(t *testing.T) {
 		sh(t, dir, "git sparse-checkout set sub; mkdir dir; echo new > dir/new")
 		shots := snapshots(t, &workspace.Git{})
 		take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
-		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir}, Base: base, To: saved})
+		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: saved})
 		here := clone(t, remote)
 		mustRestore(t, saved, s, here)
 		assert.Check(t, is.Equal(read(t, here.checkout(), "dir/new"), "new\n"), filter)
 		sh(t, dir, "git update-ref -d refs/remotes/origin/main; git update-ref -d refs/remotes/origin/HEAD")
-		save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir}}) // with all of the history
+		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}}) // with all of the history
 		git(t, dir, "remote", "set-url", "origin", "file:///nowhere")
-		_, err := new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: t.TempDir()})
+		_, err := new(workspace.Git).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, To: t.TempDir()})
 		assert.Check(t, is.ErrorIs(err, workspace.ErrNoObjects), filter)
 	}
 }
@@ -58,9 +58,9 @@ func TestLineEndsAreThoseOfTheUser(t *testing.T) {
 	sh(t, s.checkout(), "cp a b; mv b a") // git has to look into it
 	for settings, want := range map[string]bool{"[core]\n\tautocrlf = true\n": false, "": true} {
 		g := &workspace.Git{Env: homeWith(t, settings)}
-		saved := save(t, g, workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout())})
-		if saved.Held != want {
-			t.Errorf("settings %q: got work %v, want %v (%v)", settings, saved.Held, want, slices.Sorted(slices.Values(saved.Notes)))
+		saved := save(t, g, workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: head(t, s.checkout())})
+		if saved.HasWork != want {
+			t.Errorf("settings %q: got work %v, want %v (%v)", settings, saved.HasWork, want, slices.Sorted(slices.Values(saved.Notes)))
 		}
 	}
 }

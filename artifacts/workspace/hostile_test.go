@@ -90,7 +90,7 @@ func TestALinkIsNotWrittenThrough(t *testing.T) {
 	sh(t, old.checkout(), "git rm -q link; mkdir link; echo evil > link/x; ln -s "+outside+" out")
 	sh(t, here.checkout(), "ln -sfn "+outside+" link; git add link; git commit -q -m link")
 	to := t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{old.checkout()}, Base: base, To: to})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout()}, Base: base, To: to})
 	mustRestore(t, to, old, here)
 	mustRestore(t, to, old, here)
 	same(t, old.checkout(), here.checkout())
@@ -138,7 +138,7 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 		assert.Check(t, is.DeepEqual(pictureOf(t, here.checkout()), before), "%s: checkout", name)
 	}
 	old, saved := worked(t)
-	_, err := (&workspace.Git{Limit: 100}).Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, clone(t, remote))})
+	_, err := (&workspace.Git{Limit: 100}).Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, clone(t, remote))})
 	assert.Check(t, err != nil, "bundle over the limit: got no error, want one")
 }
 

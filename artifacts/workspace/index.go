@@ -48,8 +48,8 @@ func Trees(from string) (tops []string, err error) {
 	return tops, err
 }
 
-// Held reports whether a save has anything beyond the commit of its checkout, as Saved.Held says.
-func Held(from string) bool {
+// HasWork reports whether a save has anything beyond the commit of its checkout, as Saved.Held says.
+func HasWork(from string) bool {
 	x, err := readIndex(from)
 	return err != nil || slices.ContainsFunc(x.Repositories, func(r repository) bool { return r.Held })
 }

@@ -43,7 +43,7 @@ func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 			here := clone(t, remote)
 			from := forgeries[name].forge(t, scratch)
 			before := everything(t, here.root, noObjects)
-			_, err := (&workspace.Git{Limit: mebi}).Restore(t.Context(), workspace.Restoring{From: from, Dir: relocated(scratch, here)})
+			_, err := (&workspace.Git{Limit: mebi}).Restore(t.Context(), workspace.RestoreRequest{From: from, Dir: relocated(scratch, here)})
 			assert.Check(t, is.ErrorContains(err, "when unpacked"))
 			assert.Check(t, is.DeepEqual(everything(t, here.root, noObjects), before), "checkout after %v", err)
 			if name == "one large file" {
@@ -59,7 +59,7 @@ func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
 	_, dir, base := checkout(t)
 	write(t, dir, "zeros", manyZeros(24))
 	commit(t, dir)
-	_, err := (&workspace.Git{Limit: mebi}).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, Base: base, To: t.TempDir()})
+	_, err := (&workspace.Git{Limit: mebi}).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()})
 	assert.Check(t, is.ErrorIs(err, workspace.ErrTooLarge), "error")
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "error")
 }
@@ -74,7 +74,7 @@ func TestFilesOfACommitAreWeighed(t *testing.T) {
 	}
 	commit := strings.TrimSpace(git(t, dir, "commit-tree", "-m", "", mktree(t, dir, entries.String())))
 	to := t.TempDir()
-	err := (&workspace.Git{}).Extract(t.Context(), workspace.Committed{Dir: dir, Commit: commit, Name: "."}, to)
+	err := (&workspace.Git{}).Extract(t.Context(), workspace.CommitPath{Dir: dir, Commit: commit, Name: "."}, to)
 	assert.Check(t, is.ErrorContains(err, "256 MiB"), "want an error that names the limit")
 	written, err := os.ReadDir(to)
 	var size int64

@@ -121,7 +121,7 @@ func TestWhatWasThereComesBack(t *testing.T) {
 					a.act()
 				}
 				to, before := t.TempDir(), everything(t, old.root, objectNames)
-				save(t, &workspace.Git{}, workspace.Saving{Dirs: a.trees, Base: base, To: to})
+				save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: a.trees, Base: base, To: to})
 				assert.Check(t, is.DeepEqual(everything(t, old.root, objectNames), before), "checkout and worktrees after a save")
 				for range 2 {
 					mustRestore(t, to, old, here)

@@ -33,10 +33,10 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 	return t.put(ctx, &one, p, dir)
 }
 
-// PutBack makes a worktree that is there what a snapshot of it was: files, index, branch and
+// Restore makes a worktree that is there what a snapshot of it was: files, index, branch and
 // HEAD. Like Restore it fails with a *Conflict, before anything is overwritten, when changes or
 // commits that are nowhere else are in the way. It returns notes for people.
-func (s *Snapshots) PutBack(ctx context.Context, one Snapshot) (notes []string, err error) {
+func (s *Snapshots) Restore(ctx context.Context, one Snapshot) (notes []string, err error) {
 	t, err := s.open()
 	if err != nil || t == nil {
 		return nil, cmp.Or(err, ErrNoSnapshot)
@@ -65,7 +65,7 @@ func (t *shotTool) put(ctx context.Context, one *Snapshot, p *plan, dir string) 
 	if err := t.lend(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
-	w := newRestorer(t.git, Restoring{Dir: func(string) string { return dir }})
+	w := newRestorer(t.git, RestoreRequest{Dir: func(string) string { return dir }})
 	if err := w.planBranches(ctx, p); err != nil {
 		return nil, err
 	}

@@ -26,9 +26,9 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	second := clone(t, remote)
 	shots = unpacked(t, bundle, first, second)
 	list := listed(t, shots)
-	before := workspace.Before(list, 2)
+	before := workspace.SnapshotsBefore(list, 2)
 	for range 2 { // the second time there is nothing to do
-		if notes, err := shots.PutBack(t.Context(), before[0]); err != nil || len(notes) > 0 {
+		if notes, err := shots.Restore(t.Context(), before[0]); err != nil || len(notes) > 0 {
 			t.Fatalf("put back: %v %q", err, notes)
 		}
 		assert.Check(t, is.DeepEqual(pictureOf(t, second.checkout()), want), "checkout")
@@ -39,7 +39,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	write(t, third.checkout(), "new", "somebody else's\n")
 	now := pictureOf(t, third.checkout())
 	list = listed(t, shots)
-	_, err := shots.PutBack(t.Context(), workspace.Before(list, 2)[0])
+	_, err := shots.Restore(t.Context(), workspace.SnapshotsBefore(list, 2)[0])
 	assert.Check(t, isConflict(err), "put back over a change: got %v, want a conflict", err)
 	sameAs(t, now, third.checkout())
 }

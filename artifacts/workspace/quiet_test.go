@@ -69,7 +69,7 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	later := time.Now().Add(time.Second)
 	os.Chtimes(filepath.Join(dir, "run.sh"), later, later) // git has to look into it
 	to := t.TempDir()
-	save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{dir, beside}, Base: base, To: to})
+	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir, beside}, Base: base, To: to})
 	mustRestore(t, to, old, here)
 	mustRestore(t, to, old, here)
 	for _, mark := range marks {
@@ -89,7 +89,7 @@ func TestSettingsThatGitRefusesAreNotKept(t *testing.T) {
 		base := head(t, s.checkout())
 		write(t, s.checkout(), "a", "changed\n")
 		write(t, s.checkout(), ".git/config", read(t, s.checkout(), ".git/config")+"[core]\n\t"+setting+" = nonsense\n")
-		_, err := (&workspace.Git{}).Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()})
+		_, err := (&workspace.Git{}).Save(t.Context(), workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: base, To: t.TempDir()})
 		assert.Check(t, err, "save with core.%s = nonsense", setting)
 	}
 }

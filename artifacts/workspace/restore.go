@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Restoring is what to restore, and where to.
-type Restoring struct {
+// RestoreRequest is what to restore, and where to.
+type RestoreRequest struct {
 	From string // the folder of a save
 	// Dir returns where a directory of the machine that made the save lies here; nil
 	// for the same place.
@@ -50,7 +50,7 @@ func (c *Conflict) Error() string {
 // changes of its own in the way or when a commit can't be fetched. What is already
 // right is left alone, so a restore that was cut off is completed by another. Nothing
 // that is read from the save is trusted. It returns notes for people.
-func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err error) {
+func (g *Git) Restore(ctx context.Context, r RestoreRequest) (notes []string, err error) {
 	w, all, err := g.begin(r, "restore")
 	if w == nil {
 		return nil, err
@@ -81,7 +81,7 @@ func (g *Git) Restore(ctx context.Context, r Restoring) (notes []string, err err
 // and then applies them.
 type restorer struct {
 	git *tool
-	Restoring
+	RestoreRequest
 	limit int64 // bytes of one bundle
 
 	inflated, written int64    // so far: bytes of all packs, and of all files
@@ -90,7 +90,7 @@ type restorer struct {
 
 // begin reads the index of a save. It returns what restores that and has to be closed, nil where there is nothing, and
 // the repositories.
-func (g *Git) begin(r Restoring, what string) (*restorer, []repository, error) {
+func (g *Git) begin(r RestoreRequest, what string) (*restorer, []repository, error) {
 	x, err := readIndex(r.From)
 	if err != nil || len(x.Repositories) == 0 {
 		return nil, nil, err
@@ -102,11 +102,11 @@ func (g *Git) begin(r Restoring, what string) (*restorer, []repository, error) {
 	return newRestorer(t, r), x.Repositories, nil
 }
 
-func newRestorer(t *tool, r Restoring) *restorer {
+func newRestorer(t *tool, r RestoreRequest) *restorer {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
-	return &restorer{git: t, Restoring: r, limit: t.of.limit()}
+	return &restorer{git: t, RestoreRequest: r, limit: t.of.limit()}
 }
 
 func (w *restorer) note(format string, args ...any) {

@@ -20,8 +20,8 @@ var errMovedNow = errors.New("HEAD or branches moved")
 
 const attempts = 3
 
-// Saving is what to save, and where to.
-type Saving struct {
+// SaveRequest is what to save, and where to.
+type SaveRequest struct {
 	// Dirs are absolute. The first is the run's working directory, the others are
 	// those of agents and of frames; one that does not exist is passed over.
 	Dirs []string
@@ -30,16 +30,16 @@ type Saving struct {
 	Last string // the folder of the save before, "" for none
 }
 
-// Saved is what was saved.
-type Saved struct {
+// SaveResult is what was saved.
+type SaveResult struct {
 	Files []string // names in the folder, the index first; none when there was nothing to save
-	// Held says that there was a commit, a change or an untracked file beyond the
+	// HasWork says that there was a commit, a change or an untracked file beyond the
 	// commit of the checkout, or a worktree or repository beside that of the checkout.
-	Held  bool
-	Notes []string // what is not saved, for people
-	// Names are those without which the save can't be restored: of the fields of its index,
+	HasWork bool
+	Notes   []string // what is not saved, for people
+	// RequiredNames are those without which the save can't be restored: of the fields of its index,
 	// its directories and its branches.
-	Names []string
+	RequiredNames []string
 }
 
 // Save writes the work in the git worktrees that the directories lie in. It writes
@@ -47,18 +47,18 @@ type Saved struct {
 // since the last save is taken from there. When no directory lies in a worktree,
 // nothing is saved. The errors are ErrNoGit, ErrTooLarge and ErrMoved, wrapped, and
 // those of git and of files; the folder may then hold anything.
-func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
+func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 	t, err := g.open()
 	if err != nil {
-		return Saved{}, err
+		return SaveResult{}, err
 	}
 	defer t.close()
 	sources, notes, err := t.discover(ctx, s.Dirs)
 	if err != nil || len(sources) == 0 {
-		return Saved{Notes: notes}, err
+		return SaveResult{Notes: notes}, err
 	}
 	notes = append(notes, t.besides(ctx, sources)...)
-	w := &saver{git: t, Saving: s, limit: g.limit(), unreliable: g.unreliableFor()}
+	w := &saver{git: t, SaveRequest: s, limit: g.limit(), unreliable: g.unreliableFor()}
 	w.last, _ = readIndex(s.Last) // without one, everything is packed again
 	for _, source := range sources {
 		for _, wt := range source.trees {
@@ -73,7 +73,7 @@ func (g *Git) Save(ctx context.Context, s Saving) (Saved, error) {
 // saver makes one save.
 type saver struct {
 	git *tool
-	Saving
+	SaveRequest
 	limit      int64 // bytes of bundles
 	used       int64
 	unreliable time.Duration
@@ -81,9 +81,9 @@ type saver struct {
 	bundle     string // the name of the next one
 }
 
-func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
+func (w *saver) all(ctx context.Context, sources []*source) (SaveResult, error) {
 	x := index{Schema: schema}
-	saved := Saved{Files: []string{indexName}, Names: []string{"repositories", "branches", "operation"}}
+	saved := SaveResult{Files: []string{indexName}, RequiredNames: []string{"repositories", "branches", "operation"}}
 	for i, s := range sources {
 		w.bundle = fmt.Sprintf("repo-%d.bundle", i)
 		var r *repository
@@ -94,18 +94,18 @@ func (w *saver) all(ctx context.Context, sources []*source) (Saved, error) {
 			return err
 		})
 		if err != nil {
-			return Saved{}, fmt.Errorf("save %s: %w", s.top, err)
+			return SaveResult{}, fmt.Errorf("save %s: %w", s.top, err)
 		}
 		w.used += r.Size
 		x.Repositories = append(x.Repositories, *r)
 		saved.Files = append(saved.Files, r.Bundle)
-		saved.Held = saved.Held || r.Held
+		saved.HasWork = saved.HasWork || r.Held
 		saved.Notes = append(saved.Notes, r.Notes...)
 		for _, b := range r.Branches {
-			saved.Names = append(saved.Names, b.Name)
+			saved.RequiredNames = append(saved.RequiredNames, b.Name)
 		}
 		for _, t := range r.Trees {
-			saved.Names = append(saved.Names, t.Dir, t.Branch, t.Operation)
+			saved.RequiredNames = append(saved.RequiredNames, t.Dir, t.Branch, t.Operation)
 		}
 	}
 	return saved, writeIndex(w.To, x)

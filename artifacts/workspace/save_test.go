@@ -42,23 +42,23 @@ func TestHeld(t *testing.T) {
 			}
 			sh(t, s.checkout(), test.do)
 			want := test.want && (known || test.name != "another commit of the remote")
-			saved := save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{s.checkout()}, Base: base})
-			assert.Check(t, is.Equal(saved.Held, want), "%s, base known %v: held", test.name, known)
+			saved := save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: base})
+			assert.Check(t, is.Equal(saved.HasWork, want), "%s, base known %v: held", test.name, known)
 		}
 	}
 }
 
 func TestNothingToSave(t *testing.T) {
 	dir := t.TempDir()
-	assert.Check(t, is.DeepEqual(save(t, &workspace.Git{}, workspace.Saving{Dirs: []string{filepath.Join(dir, "gone"), dir}}), workspace.Saved{}))
+	assert.Check(t, is.DeepEqual(save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{filepath.Join(dir, "gone"), dir}}), workspace.SaveResult{}))
 	noGit := &workspace.Git{Path: filepath.Join(dir, "git")}
-	_, err := noGit.Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir})
+	_, err := noGit.Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, To: dir})
 	assert.Check(t, is.ErrorIs(err, workspace.ErrNoGit), "without git")
 	git(t, dir, "init", "-q", "--object-format=sha256")
-	_, err = new(workspace.Git).Save(t.Context(), workspace.Saving{Dirs: []string{dir}, To: dir})
+	_, err = new(workspace.Git).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, To: dir})
 	assert.Check(t, is.ErrorContains(err, "sha256 object ids"), "other object ids")
 	old, from := worked(t)
-	_, err = noGit.Restore(t.Context(), workspace.Restoring{From: from})
+	_, err = noGit.Restore(t.Context(), workspace.RestoreRequest{From: from})
 	assert.Check(t, err != nil, "restore of a save without git: got no error, want one")
 	assert.Check(t, is.Len(mustRestore(t, t.TempDir(), old, old), 0), "restore of nothing")
 }
@@ -90,7 +90,7 @@ func TestTooLargeNamesWhatIsLarge(t *testing.T) {
 			commit(t, dir)
 		}
 		to := t.TempDir()
-		_, err := (&workspace.Git{Limit: 200 << 10}).Save(context.Background(), workspace.Saving{Dirs: []string{dir}, Base: base, To: to})
+		_, err := (&workspace.Git{Limit: 200 << 10}).Save(context.Background(), workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: to})
 		if test.want == "" {
 			assert.Check(t, err, test.name)
 			continue
@@ -112,7 +112,7 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	g.Unreliable(time.Nanosecond)
 	dirs := []string{one.checkout(), two.checkout()}
 	last := t.TempDir()
-	first := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: last})
+	first := save(t, g, workspace.SaveRequest{Dirs: dirs, Base: base, To: last})
 	for _, test := range []struct {
 		name, do string  // a script that works in the first
 		want     [2]bool // taken from the last save
@@ -134,7 +134,7 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 			base = ""
 		}
 		to := t.TempDir()
-		again := save(t, g, workspace.Saving{Dirs: dirs, Base: base, To: to, Last: last})
+		again := save(t, g, workspace.SaveRequest{Dirs: dirs, Base: base, To: to, Last: last})
 		for n, want := range test.want {
 			assert.Check(t, is.Equal(sameFile(t, filepath.Join(last, first.Files[n+1]), filepath.Join(to, again.Files[n+1])), want), "%s: repository %d taken from the last save", test.name, n)
 		}
@@ -142,7 +142,7 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	}
 	g.Unreliable(time.Hour) // a change could have left no trace
 	to := t.TempDir()
-	if again := save(t, g, workspace.Saving{Dirs: dirs, To: to, Last: last}); sameFile(t, filepath.Join(last, first.Files[1]), filepath.Join(to, again.Files[1])) {
+	if again := save(t, g, workspace.SaveRequest{Dirs: dirs, To: to, Last: last}); sameFile(t, filepath.Join(last, first.Files[1]), filepath.Join(to, again.Files[1])) {
 		t.Error("files that were changed just now: taken from the last save, want them packed again")
 	}
 }
@@ -170,7 +170,7 @@ func standIn(t testing.TB, script string) *workspace.Git {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")
 	installtest.WriteProgram(t, path, "#!/bin/bash\n"+script)
-	return &workspace.Git{Path: path, IsFree: true}
+	return &workspace.Git{Path: path, IsUncaged: true}
 }
 
 func TestMovedRefs(t *testing.T) {
@@ -198,7 +198,7 @@ func TestMovedRefs(t *testing.T) {
 			fi
 		fi`, count, count, test.times, dir, test.move))
 		to := t.TempDir()
-		_, err := g.Save(context.Background(), workspace.Saving{Dirs: []string{dir}, Base: base, To: to})
+		_, err := g.Save(context.Background(), workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: to})
 		if assert.Check(t, is.ErrorIs(err, test.want), test.name); err != nil {
 			continue
 		}
@@ -228,8 +228,8 @@ func BenchmarkSaveOfAnUnchangedTree(b *testing.B) {
 	g := &workspace.Git{}
 	g.Unreliable(time.Nanosecond)
 	last := b.TempDir()
-	save(b, g, workspace.Saving{Dirs: []string{dir}, Base: head(b, dir), To: last})
+	save(b, g, workspace.SaveRequest{Dirs: []string{dir}, Base: head(b, dir), To: last})
 	for b.Loop() {
-		save(b, g, workspace.Saving{Dirs: []string{dir}, Base: head(b, dir), Last: last})
+		save(b, g, workspace.SaveRequest{Dirs: []string{dir}, Base: head(b, dir), Last: last})
 	}
 }

@@ -179,10 +179,10 @@ func (s *Snapshot) isValid() bool {
 		(s.Branch == "" || isBranch(s.Branch)) && slices.Contains(operations, s.Operation)
 }
 
-// Before returns, of all snapshots, those that have the files as they were when a state
+// SnapshotsBefore returns, of all snapshots, those that have the files as they were when a state
 // execution was about to start: for each worktree the newest that has nothing of it or of
 // a later one. The first is that of the worktree in which the run was started.
-func Before(all []Snapshot, exec int) []Snapshot {
+func SnapshotsBefore(all []Snapshot, exec int) []Snapshot {
 	var found []Snapshot
 	for _, s := range all {
 		if s.Exec >= exec {

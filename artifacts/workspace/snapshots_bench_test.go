@@ -14,7 +14,7 @@ func BenchmarkSnapshot(b *testing.B) {
 	for i := range 200 {
 		write(b, dir, fmt.Sprintf("new/f%d", i), fmt.Sprintf("file %d\n", i))
 	}
-	shots := snapshots(b, &workspace.Git{IsFree: true})
+	shots := snapshots(b, &workspace.Git{IsUncaged: true})
 	take(b, shots, workspace.Snapshot{IsStart: true, Dir: dir})
 	n := 0
 	for b.Loop() {

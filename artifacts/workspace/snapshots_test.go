@@ -43,7 +43,7 @@ func listed(t testing.TB, s *workspace.Snapshots) []workspace.Snapshot {
 // changes are names and kinds, in order; "unknown" where there is nothing to compare.
 func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	t.Helper()
-	found, err := s.Changes(context.Background(), workspace.Most{})
+	found, err := s.Changes(context.Background(), workspace.DiffLimits{})
 	assert.NilError(t, err)
 	list, isKnown := found[exec]
 	if !isKnown {
@@ -100,7 +100,7 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 	sh(t, dir, `printf 'changed\ndiff --git a/x b/x\n' > a; printf '\x00\x01' > binary; echo b of four > dir/b; rm link run.sh; echo no link > link; echo last > z`)
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: dir})
 
-	all, err := shots.Changes(t.Context(), workspace.Most{File: 1 << 10, Execution: 1 << 20, All: 1 << 20})
+	all, err := shots.Changes(t.Context(), workspace.DiffLimits{File: 1 << 10, Execution: 1 << 20, All: 1 << 20})
 	assert.NilError(t, err)
 	want := []workspace.Change{
 		{Path: "a", What: "changed", Diff: "@@ -1 +1,2 @@\n-three\n+changed\n+diff --git a/x b/x\n"},
@@ -123,7 +123,7 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 		}
 		take(t, shots, workspace.Snapshot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
 	}
-	all, err := shots.Changes(t.Context(), workspace.Most{File: 100, Execution: 150, All: 260})
+	all, err := shots.Changes(t.Context(), workspace.DiffLimits{File: 100, Execution: 150, All: 260})
 	assert.NilError(t, err)
 	diff := func(before, after int) string {
 		return fmt.Sprintf("@@ -1 +1 @@\n-of execution %d\n+of execution %d\n", before, after)
@@ -135,7 +135,7 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 		1: {Files: []workspace.Change{{Path: "x", What: "changed", Diff: diff(0, 1)}, {Path: "y", What: "changed", Diff: "@@ -1 +1 @@\n-of execution 0\n", IsCut: true}}},
 	}
 	assert.Check(t, is.DeepEqual(all, want, cmpopts.IgnoreUnexported(workspace.Change{})), "changes")
-	few, err := shots.Changes(t.Context(), workspace.Most{File: 100, Execution: 60, All: 1 << 20})
+	few, err := shots.Changes(t.Context(), workspace.DiffLimits{File: 100, Execution: 60, All: 1 << 20})
 	assert.NilError(t, err)
 	for exec := range 4 {
 		if f := few[exec+1].Files; len(f) > 0 && (f[0].IsCut || !f[1].IsCut) {
@@ -171,7 +171,7 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	}
 	assert.Check(t, is.DeepEqual(got, []string{"0 true", "1 false", "2 false", "2 true", "3 false"}), "snapshots")
 	assert.Check(t, is.DeepEqual(changes(t, shots, 3), []string{"added b"}), "files changed by 3")
-	before := workspace.Before(list, 3)
+	before := workspace.SnapshotsBefore(list, 3)
 	assert.Assert(t, is.Len(before, 1), "before 3")
 	_, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again"))
 	assert.NilError(t, err)

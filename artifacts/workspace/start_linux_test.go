@@ -64,7 +64,7 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 		}
 		ended <- err
 	}()
-	_, err := g.Save(ctx, workspace.Saving{Dirs: []string{s.checkout()}, To: t.TempDir()})
+	_, err := g.Save(ctx, workspace.SaveRequest{Dirs: []string{s.checkout()}, To: t.TempDir()})
 	assert.Check(t, is.ErrorIs(err, interrupted), "save that is interrupted")
 	select {
 	case err := <-ended:
@@ -85,10 +85,10 @@ func TestGitIsCaged(t *testing.T) {
 		write(t, other, "secret", "secret\n")
 		g := wrapped(t, "echo x >'"+outside+"'; read x <'"+other+"/secret' && echo $x >'"+read+"'; "+
 			"exec 3<>/dev/tcp/"+strings.Replace(strings.TrimPrefix(server.URL, "http://"), ":", "/", 1)+" && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3 >/dev/null; exec 3>&-")
-		g.IsFree, g.Env = isFree, homeWith(t, "")
+		g.IsUncaged, g.Env = isFree, homeWith(t, "")
 		write(t, s.checkout(), "new", "new\n")
 		asked.hosts = nil
-		_, err := g.Save(t.Context(), workspace.Saving{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()})
+		_, err := g.Save(t.Context(), workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()})
 		assert.Check(t, err, "save, free: %t: %v", isFree, err)
 		for _, path := range []string{outside, read} {
 			if _, err := os.Stat(path); (err == nil) != isFree {
@@ -107,8 +107,8 @@ func TestAFetchSeesNothingOfAgents(t *testing.T) {
 	here := clone(t, remote, "--depth=1")
 	for _, isFree := range []bool{true, false} {
 		g := wrapped(t, "[[ $1 != fetch ]] || ! read x <'"+here.checkout()+"/a' || exit 9")
-		g.IsFree = isFree
-		_, err := g.Restore(t.Context(), workspace.Restoring{From: saved, Dir: relocated(old, here)})
+		g.IsUncaged = isFree
+		_, err := g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
 		assert.Check(t, is.Equal(err != nil, isFree), "free: %t: got %v", isFree, err)
 	}
 }

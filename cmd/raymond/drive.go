@@ -122,7 +122,7 @@ func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, stri
 // git is git as it is used beside a run, in a cage of its own unless it is free.
 func (a *App) git(isFree bool) (*workspace.Git, error) {
 	path, err := workspace.Find(a.Environ)
-	return &workspace.Git{Path: path, Env: a.Environ, IsFree: isFree}, err
+	return &workspace.Git{Path: path, Env: a.Environ, IsUncaged: isFree}, err
 }
 
 // snapshots returns the snapshots of the run whose own folder is dir, of which there may be none.

@@ -58,7 +58,7 @@ func TestNumbersAreReadStrictly(t *testing.T) {
 		for _, v := range values {
 			got := usageErrors(t, flag, "--"+flag+"="+v)
 			assert.Assert(t, is.Len(got, 1), "--%s=%q", flag, v)
-			assert.Check(t, is.Contains(got[0], text.Escaped(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)), "--%s=%q", flag, v)
+			assert.Check(t, is.Contains(got[0], text.Escape(`"`+strings.ReplaceAll(v, "\n", `\n`)+`"`)), "--%s=%q", flag, v)
 		}
 	}
 }

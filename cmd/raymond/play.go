@@ -46,7 +46,7 @@ func (a *App) simulate(o *options.Options, path, file string) error {
 	}
 	if !o.Quiet {
 		if dir, err := os.Getwd(); err == nil && s.HasScripts() {
-			fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped("scripts run as in a run, in "+dir+"; only what agents say comes from "+file))
+			fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape("scripts run as in a run, in "+dir+"; only what agents say comes from "+file))
 		}
 		for _, w := range warnings {
 			a.warn(w)
@@ -112,7 +112,7 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	diff := slices.Concat(replies.Expect.Diff(s.Events.Model), added("replies that the file lacks", actor.Missing()),
 		added("answers that are none of the choices", people.Wrong()))
 	for _, line := range diff {
-		fmt.Fprintln(a.Stderr, text.Escaped(line))
+		fmt.Fprintln(a.Stderr, text.Escape(line))
 	}
 	switch {
 	case len(diff) > 0:

@@ -55,7 +55,7 @@ func commandNames(cmd *cobra.Command) []string {
 
 // warn prints a warning.
 func (a *App) warn(line string) {
-	fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escaped(problem.Bounded(line)))
+	fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(problem.Bounded(line)))
 }
 
 // checkPath says what is wrong with the arguments of a command that takes one

@@ -76,7 +76,7 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		return problem.OfMachine("rerun of "+id, err)
 	}
 	for _, line := range told {
-		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped(line))
+		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape(line))
 	}
 	if shots != nil {
 		o.Workspace = options.WorkspaceGit // as in the run before

@@ -71,7 +71,7 @@ func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 		return err
 	}
 	if len(edited) > 0 && !o.Quiet {
-		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escaped("the run continues with these files as they are now: "+strings.Join(edited, ", ")))
+		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape("the run continues with these files as they are now: "+strings.Join(edited, ", ")))
 	}
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: &changed}, updates)
 }

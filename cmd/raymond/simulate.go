@@ -67,7 +67,7 @@ func (a *App) record(stateDir, id string) error {
 	}
 	replies, lacking := simulate.Record(report)
 	for _, st := range lacking {
-		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escaped(st)+": no transcript has all that was said in this state; complete its replies by hand")
+		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(st)+": no transcript has all that was said in this state; complete its replies by hand")
 	}
 	return replies.Write(a.Stdout)
 }

@@ -35,15 +35,15 @@ const (
 // patiently is the key of a context's value.
 type patiently struct{}
 
-// Patiently returns a context in which Steady calls are made until the pauses between
+// WithPatience returns a context in which Steady calls are made until the pauses between
 // them add up to three minutes, instead of five times: for what is lost if it fails.
-func Patiently(ctx context.Context) context.Context {
+func WithPatience(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patiently{}, true)
 }
 
-// Calls makes requests, each again while the service fails. The zero value is ready
+// Retrier makes requests, each again while the service fails. The zero value is ready
 // for use.
-type Calls struct {
+type Retrier struct {
 	// Sleep waits between attempts; nil for Sleep.
 	Sleep func(context.Context, time.Duration) error
 }
@@ -52,7 +52,7 @@ type Calls struct {
 // time. An attempt ends when nothing moves for a minute; pauses and times in which nothing
 // moves add up to three minutes at most. The service's Retry-After is obeyed up to 30 s. The error is an *Error that
 // names op. There is no other loop around a request.
-func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Context, *Progress) *Error) error {
+func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.Context, *Progress) *Error) error {
 	if p.within > 0 {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, p.within, fmt.Errorf("no answer came within %v", p.within))
@@ -84,7 +84,7 @@ func (c Calls) Do(ctx context.Context, p Policy, op string, try func(context.Con
 	}
 }
 
-func (c Calls) sleep(ctx context.Context, d time.Duration) error {
+func (c Retrier) sleep(ctx context.Context, d time.Duration) error {
 	if c.Sleep == nil {
 		return Sleep(ctx, d)
 	}

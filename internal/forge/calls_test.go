@@ -41,9 +41,9 @@ func TestHowOftenARequestIsMade(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, began, asked := t.Context(), time.Now(), 0
 			if c.patiently {
-				ctx = Patiently(ctx)
+				ctx = WithPatience(ctx)
 			}
-			err := Calls{}.Do(ctx, c.policy, "ask", func(ctx context.Context, _ *Progress) *Error {
+			err := Retrier{}.Do(ctx, c.policy, "ask", func(ctx context.Context, _ *Progress) *Error {
 				if asked++; asked > c.times {
 					return nil
 				}

@@ -23,7 +23,7 @@ type Options struct {
 	// Act says that act runs the job, where nobody may be there to answer: a request
 	// of Get that gets no answer is made once more, and no more.
 	Act       bool
-	Calls     Calls
+	Retrier   Retrier
 	Transport http.RoundTripper // nil for the machine's
 }
 
@@ -33,7 +33,7 @@ type Client struct {
 	owner, name string // as they stand in a path
 	graphql     string // "": not to be asked
 	act         bool
-	calls       Calls
+	calls       Retrier
 	transport   http.RoundTripper
 }
 
@@ -47,7 +47,7 @@ func New(o Options) (*Client, error) {
 	if err != nil || base.Host == "" {
 		return nil, errors.New("the address of the API is no URL")
 	}
-	c := &Client{owner: url.PathEscape(owner), name: url.PathEscape(name), act: o.Act, calls: o.Calls, transport: o.Transport}
+	c := &Client{owner: url.PathEscape(owner), name: url.PathEscape(name), act: o.Act, calls: o.Retrier, transport: o.Transport}
 	c.gh = github.NewClient(&http.Client{Transport: o.Transport, CheckRedirect: stayOn(base.Host)})
 	if o.Token != "" {
 		c.gh = c.gh.WithAuthToken(o.Token)
@@ -59,8 +59,8 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Calls returns how the client makes its requests.
-func (c *Client) Calls() Calls { return c.calls }
+// Retrier returns how the client makes its requests.
+func (c *Client) Retrier() Retrier { return c.calls }
 
 // Transport returns what the client's requests go through; nil for that of the machine.
 func (c *Client) Transport() http.RoundTripper { return c.transport }
@@ -110,7 +110,7 @@ func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err e
 	err = c.calls.Do(ctx, p, q.Op, func(ctx context.Context, _ *Progress) *Error {
 		req, err := c.gh.NewRequest(cmp.Or(q.Method, http.MethodGet), q.Path, q.Body)
 		if err != nil {
-			return Failed(err)
+			return Permanent(err)
 		}
 		var body bytes.Buffer // the library takes an empty answer for a good one
 		resp, err := c.gh.Do(ctx, req, &body)
@@ -130,9 +130,9 @@ func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err e
 	return last, err
 }
 
-// ArtifactAddress asks once where the content of an artifact is. Whoever knows the
+// ArtifactURL asks once where the content of an artifact is. Whoever knows the
 // address may read it.
-func (c *Client) ArtifactAddress(ctx context.Context, id int64) (string, *Error) {
+func (c *Client) ArtifactURL(ctx context.Context, id int64) (string, *Error) {
 	u, resp, err := c.gh.Actions.DownloadArtifact(ctx, c.owner, c.name, id, 3)
 	if err != nil {
 		return "", classify(resp, err)
@@ -151,7 +151,7 @@ func (c *Client) Login(ctx context.Context) (string, error) {
 		}
 		query := map[string]string{"query": "query{viewer{login}}"}
 		_, err := c.send(ctx, Once, Request{Op: op, Method: http.MethodPost, Path: c.graphql, Body: query, To: &answer})
-		if login := answer.Data.Viewer.Login; login != "" || IsPassing(err) {
+		if login := answer.Data.Viewer.Login; login != "" || IsTemporary(err) {
 			return login, err
 		}
 	}

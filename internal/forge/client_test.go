@@ -35,7 +35,7 @@ func TestTheTokenFollowsNoRedirection(t *testing.T) {
 		http.Redirect(w, r, thief.URL+r.URL.Path, http.StatusTemporaryRedirect)
 	}))
 	defer api.Close()
-	c, err := New(Options{URL: api.URL, Token: "secret", Repository: "o/r", Calls: Calls{Sleep: func(context.Context, time.Duration) error { return nil }}})
+	c, err := New(Options{URL: api.URL, Token: "secret", Repository: "o/r", Retrier: Retrier{Sleep: func(context.Context, time.Duration) error { return nil }}})
 	assert.NilError(t, err)
 	if err := c.Get(t.Context(), "ask", "x", new(any)); err == nil || len(stolen) > 0 {
 		t.Errorf("got %v and %d requests to the other host, want an error and none", err, len(stolen))
@@ -45,7 +45,7 @@ func TestTheTokenFollowsNoRedirection(t *testing.T) {
 // TestAnEndedContextEndsACall, in a pause too.
 func TestAnEndedContextEndsACall(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	asked, calls := 0, Calls{Sleep: func(ctx context.Context, _ time.Duration) error {
+	asked, calls := 0, Retrier{Sleep: func(ctx context.Context, _ time.Duration) error {
 		cancel()
 		return Sleep(ctx, time.Hour)
 	}}
@@ -65,7 +65,7 @@ func TestALimitThatIsKnownIsWaitedFor(t *testing.T) {
 	}))
 	defer server.Close()
 	var waited []time.Duration
-	c, err := New(Options{URL: server.URL, Repository: "o/r", Calls: Calls{Sleep: func(_ context.Context, d time.Duration) error {
+	c, err := New(Options{URL: server.URL, Repository: "o/r", Retrier: Retrier{Sleep: func(_ context.Context, d time.Duration) error {
 		waited = append(waited, d)
 		return nil
 	}}})

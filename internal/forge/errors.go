@@ -60,9 +60,9 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// IsPassing reports whether an error is an *Error that another request, later, need
+// IsTemporary reports whether an error is an *Error that another request, later, need
 // not meet.
-func IsPassing(err error) bool {
+func IsTemporary(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Kind == Unanswered || e.Kind == Limited)
 }
@@ -79,11 +79,11 @@ func NoAnswer(status int, err error) *Error {
 	return &Error{Status: status, Err: withoutAddress(err)}
 }
 
-// Failed is an error that another request would meet too.
-func Failed(err error) *Error { return &Error{Kind: Refused, Err: err, Final: true} }
+// Permanent is an error that another request would meet too.
+func Permanent(err error) *Error { return &Error{Kind: Refused, Err: err, Final: true} }
 
-// Answered says what an answer means by its status and header; nil for a success.
-func Answered(resp *http.Response) *Error {
+// ResponseError says what an answer means by its status and header; nil for a success.
+func ResponseError(resp *http.Response) *Error {
 	status := resp.StatusCode
 	if status/100 == 2 {
 		return nil
@@ -125,7 +125,7 @@ func classify(resp *github.Response, err error) *Error {
 	}
 	e := &Error{Err: withoutAddress(err)}
 	if resp != nil && resp.Response != nil {
-		if e = Answered(resp.Response); e == nil {
+		if e = ResponseError(resp.Response); e == nil {
 			return NoAnswer(resp.StatusCode, errors.New("the answer is cut off, or not the JSON that was asked for"))
 		}
 	}
@@ -163,7 +163,7 @@ func Message(said string) error { return errors.New(shorten(withoutAddresses(sai
 // maxMessage is how much of a service's own message is repeated, in bytes.
 const maxMessage = 80
 
-func shorten(s string) string { return text.Shortened(s, maxMessage) }
+func shorten(s string) string { return text.Truncate(s, maxMessage) }
 
 var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"']+`) })
 

@@ -38,10 +38,10 @@ func TestAnswersHaveKinds(t *testing.T) {
 			name, value, _ := strings.Cut(pair, "=")
 			resp.Header.Set(name, value)
 		}
-		e := Answered(resp)
+		e := ResponseError(resp)
 		if e == nil || e.Kind != test.kind || e.Wait != test.wait || e.Status != test.status {
 			t.Errorf("%d %q: got %+v, want kind %d and a wait of %v", test.status, test.header, e, test.kind, test.wait)
 		}
 	}
-	assert.Check(t, is.Nil(Answered(&http.Response{StatusCode: 204})), "204")
+	assert.Check(t, is.Nil(ResponseError(&http.Response{StatusCode: 204})), "204")
 }

@@ -92,7 +92,7 @@ func (h *hunt) look(after time.Duration) int {
 // them. It returns how many may be ended yet.
 func (h *hunt) each(sig syscall.Signal, done map[Process]bool) (found int) {
 	h.find(func(p Process) {
-		id := Process{PID: p.PID, Born: p.Born}
+		id := Process{PID: p.PID, StartTime: p.StartTime}
 		if h.refused[id] {
 			return
 		}
@@ -111,7 +111,7 @@ func (h *hunt) hit(id Process, sig syscall.Signal) bool {
 		return false
 	}
 	defer func() { _ = p.Release() }()
-	if now, ok := Stat(id.PID); !ok || now.Dying || now.Born != id.Born {
+	if now, ok := Stat(id.PID); !ok || now.Dying || now.StartTime != id.StartTime {
 		return false
 	}
 	if errors.Is(h.signal(p, sig), os.ErrPermission) {
@@ -126,7 +126,7 @@ func (h *hunt) hit(id Process, sig syscall.Signal) bool {
 func (h *hunt) lingering() int {
 	maps.DeleteFunc(h.pending, func(id Process, _ bool) bool {
 		now, ok := Stat(id.PID)
-		return !ok || now.Dead || now.Born != id.Born
+		return !ok || now.Dead || now.StartTime != id.StartTime
 	})
 	return len(h.pending)
 }
@@ -136,7 +136,7 @@ func (h *hunt) remaining() []Process {
 	h.lingering()
 	left := maps.Clone(h.refused)
 	maps.Copy(left, h.pending)
-	h.find(func(p Process) { left[Process{PID: p.PID, Born: p.Born}] = true })
+	h.find(func(p Process) { left[Process{PID: p.PID, StartTime: p.StartTime}] = true })
 	return slices.Collect(maps.Keys(left))
 }
 
@@ -178,7 +178,7 @@ func descendants(each func(Process)) {
 func named(all []Process) (names []string) {
 	for _, p := range all {
 		now, ok := Stat(p.PID)
-		if !ok || now.Dead || now.Born != p.Born {
+		if !ok || now.Dead || now.StartTime != p.StartTime {
 			continue // it is gone by now
 		}
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))

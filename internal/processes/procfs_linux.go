@@ -18,7 +18,7 @@ type Process struct {
 	Dying              bool   // or dead, but not collected
 	Dead               bool   // and not collected: no thread of it is left
 	Kernel             bool   // a thread of the kernel
-	Born               uint64 // clock ticks after the boot; with PID it names one process for good
+	StartTime          uint64 // clock ticks after the boot; with PID it names one process for good
 }
 
 // Flags of a process, as the kernel has them in its sched.h.
@@ -47,7 +47,7 @@ func Stat(pid int) (Process, bool) {
 	p.Dying = p.Dead || alone && flags&exiting != 0
 	p.Parent, _ = strconv.Atoi(f[1])
 	p.Group, _ = strconv.Atoi(f[2])
-	p.Born, _ = strconv.ParseUint(f[19], 10, 64)
+	p.StartTime, _ = strconv.ParseUint(f[19], 10, 64)
 	return p, true
 }
 

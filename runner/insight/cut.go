@@ -24,7 +24,7 @@ func cut(s string, most int) (string, int64) {
 	}
 	most = max(0, most-40) // the words in the place of the middle
 	for room := most; ; room = room * 3 / 4 {
-		head, tail := text.Before(s, room*2/3), text.After(s, room/3)
+		head, tail := text.Prefix(s, room*2/3), text.Suffix(s, room/3)
 		if cost(head)+cost(tail) <= most {
 			out := len(s) - len(head) - len(tail)
 			return fmt.Sprintf("%s\n[... %d bytes ...]\n%s", head, out, tail), int64(out)

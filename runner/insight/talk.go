@@ -91,7 +91,7 @@ func (t *talk) giveTo(x *report.Exec) int {
 // isReason reports whether a text is why a use of a tool was refused: not all transcripts tell it
 // from a use that failed.
 func isReason(said string, refusals []state.Refusal) bool {
-	said = text.Brief(text.Before(said, 4<<10), 1000)
+	said = text.Brief(text.Prefix(said, 4<<10), 1000)
 	return slices.ContainsFunc(refusals, func(r state.Refusal) bool {
 		return r.Reason != "" && strings.HasPrefix(said, strings.TrimSuffix(r.Reason, "…"))
 	})

@@ -17,7 +17,7 @@ func (p *Proxy) mask(r *http.Response) {
 	r.Body = struct {
 		io.Reader
 		io.Closer
-	}{p.secrets.Fill(r.Body), r.Body}
+	}{p.secrets.MaskReader(r.Body), r.Body}
 }
 
 // final is a way to an API that passes no answer on but the last, and no fields behind it: what comes before it, such

@@ -113,7 +113,7 @@ func (a *Annotations) retry(e state.Event, b *state.Retry) {
 // workflow. The same limits apply to it.
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, maxTitle)
-	n.Text = middleOut(text.Unmarked(n.Text), maxAnnotation)
+	n.Text = middleOut(text.BreakCommandMark(n.Text), maxAnnotation)
 	n.Text = cmp.Or(n.Text, n.Title) // GitHub shows none without a text
 	key := sha256.Sum256([]byte(n.Level + "\x00" + n.File + "\x00" + n.Text))
 	if a.seen[key] {
@@ -173,7 +173,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 	n.Text = agent.why()
 	outputs := agent.last.Outputs()
 	for _, one := range outputs {
-		n.Text += "\n" + one.Name + ":\n" + text.End(one.Text, maxWritten/len(outputs))
+		n.Text += "\n" + one.Name + ":\n" + text.LastLines(one.Text, maxWritten/len(outputs))
 	}
 	if last := agent.last.verdict(); last != nil {
 		n.Text += "\n" + failedOutput(last)

@@ -17,10 +17,10 @@ const maxOutputEnd = 4092
 func (x *Exec) Outputs() []Output {
 	var all []Output
 	if x != nil && strings.TrimSpace(x.Stdout) != "" {
-		all = append(all, Output{"stdout", text.End(x.Stdout, maxOutputEnd)})
+		all = append(all, Output{"stdout", text.LastLines(x.Stdout, maxOutputEnd)})
 	}
 	if x != nil && strings.TrimSpace(x.Stderr) != "" {
-		all = append(all, Output{"stderr", text.End(x.Stderr, maxOutputEnd)})
+		all = append(all, Output{"stderr", text.LastLines(x.Stderr, maxOutputEnd)})
 	}
 	return all
 }

@@ -145,7 +145,7 @@ func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
 		lines, isCut := x.pick(all, n)
 		isAll = isAll && !isCut && n == len(all)
 		if len(lines) <= max(limit, 2*widestLine) || n <= minLines {
-			return text.Before(lines, max(limit, 3*widestLine)), isAll
+			return text.Prefix(lines, max(limit, 3*widestLine)), isAll
 		}
 	}
 }

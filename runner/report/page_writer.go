@@ -65,8 +65,8 @@ func middleOut(s string, limit int) string {
 		}
 		whole = len(s)
 	}
-	head := text.Before(block(text.Before(s, 4*limit)), limit*2/3)
-	tail := text.After(block(text.After(s, 4*limit)), limit-limit*2/3)
+	head := text.Prefix(block(text.Prefix(s, 4*limit)), limit*2/3)
+	tail := text.Suffix(block(text.Suffix(s, 4*limit)), limit-limit*2/3)
 	gap := fmt.Sprintf("… %s left out …", count(whole-len(head)-len(tail), "byte"))
 	return strings.Trim(head+"\n"+gap+"\n"+tail, "\n")
 }

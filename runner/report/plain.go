@@ -26,7 +26,7 @@ func breakCommands(line string) string {
 	if at := strings.TrimLeft(line, " "); strings.HasPrefix(at, "::") {
 		line = line[:len(line)-len(at)] + ": " + at[1:]
 	}
-	return text.Unmarked(line)
+	return text.BreakCommandMark(line)
 }
 
 // block is plain for a text of several lines, and keeps their indentation.

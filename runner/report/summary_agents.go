@@ -40,7 +40,7 @@ func (t *talk) say(s string) {
 		}
 		return
 	}
-	t.said = append(t.said, cut(text.Before(s, 8*widestSaid), widestSaid))
+	t.said = append(t.said, cut(text.Prefix(s, 8*widestSaid), widestSaid))
 	t.said = t.said[max(0, len(t.said)-maxSaid):]
 }
 

@@ -28,5 +28,5 @@ func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Fa
 	default:
 		return nil
 	}
-	return &runner.Failure{Class: class, Message: text.Escaped(what) + words}
+	return &runner.Failure{Class: class, Message: text.Escape(what) + words}
 }

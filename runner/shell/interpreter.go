@@ -59,5 +59,5 @@ func notStarted(o runner.Order, err error) *runner.Failure {
 }
 
 func failf(class runner.Class, format string, args ...any) *runner.Failure {
-	return &runner.Failure{Class: class, Message: text.Escaped(fmt.Sprintf(format, args...))}
+	return &runner.Failure{Class: class, Message: text.Escape(fmt.Sprintf(format, args...))}
 }

@@ -85,7 +85,7 @@ func shown(o runner.Order, line string, truncated bool) string {
 	if truncated {
 		line = line[:max(0, len(line)-maxLine/2)]
 	}
-	return text.Escaped(strings.TrimSuffix(line, "\r"))
+	return text.Escape(strings.TrimSuffix(line, "\r"))
 }
 
 // options says how the script of an order is started.

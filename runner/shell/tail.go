@@ -28,13 +28,13 @@ func newTail() *proc.Tail { return &proc.Tail{Max: window} }
 func end(output *proc.Tail, env []string, hide func(string) string) (string, bool) {
 	said := string(output.Bytes())
 	if output.Truncated() {
-		said = secrets.NewRedactor(env).End(said)
+		said = secrets.NewRedactor(env).Tail(said)
 	}
 	if hide != nil {
 		said = hide(said)
 	}
 	said = strings.ToValidUTF8(said, string(unicode.ReplacementChar))
-	last := text.After(said, tailSize)
+	last := text.Suffix(said, tailSize)
 	return last, output.Truncated() || len(last) < len(said)
 }
 
@@ -42,8 +42,8 @@ func end(output *proc.Tail, env []string, hide func(string) string) (string, boo
 func lastWords(stdout, stderr string) string {
 	words := ""
 	for _, s := range []struct{ name, output string }{{"stdout", stdout}, {"stderr", stderr}} {
-		if said := strings.TrimSpace(text.End(strings.TrimSpace(s.output), wordsSize)); said != "" {
-			words += "; " + s.name + ": " + text.Escaped(said)
+		if said := strings.TrimSpace(text.LastLines(strings.TrimSpace(s.output), wordsSize)); said != "" {
+			words += "; " + s.name + ": " + text.Escape(said)
 		}
 	}
 	return words

@@ -84,7 +84,7 @@ func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *
 	bash, _ := Bash() // else nothing is started, which tells
 	options := proc.Options{
 		Path: bash, Args: []string{"-c", cmd}, Dir: c.Dir,
-		Env:  append(secrets.Without(v.Env), c.Env...),
+		Env:  append(secrets.Strip(v.Env), c.Env...),
 		Mark: c.Mark, Timeout: c.Timeout,
 		Stdout: io.MultiWriter(tail, &proc.Capped{W: log, Room: maxLogged}), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM, NoNewPrivs: v.NoNewPrivs, Cage: c.Cage,

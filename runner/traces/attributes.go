@@ -14,7 +14,7 @@ import (
 const mostText = 500
 
 // shown is a text of others as an attribute has it.
-func shown(s string) string { return text.Shortened(strings.ToValidUTF8(s, "\uFFFD"), mostText) }
+func shown(s string) string { return text.Truncate(strings.ToValidUTF8(s, "\uFFFD"), mostText) }
 
 // about describes where the spans come from: the program, and in a job this one. The user's own
 // attributes go first.

@@ -115,5 +115,5 @@ func partly(said []byte) (refused int64, why error) {
 	if err != nil || refused <= 0 {
 		return 0, nil
 	}
-	return refused, errors.New("it refused them: " + text.Line(text.Shortened(answer.Partial.Why, mostReason)))
+	return refused, errors.New("it refused them: " + text.Line(text.Truncate(answer.Partial.Why, mostReason)))
 }

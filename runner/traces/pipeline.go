@@ -146,5 +146,5 @@ func (p *pipeline) reason() string {
 			why = strings.ReplaceAll(why, secret, "***")
 		}
 	}
-	return text.Line(text.Shortened(why, 2*mostReason))
+	return text.Line(text.Truncate(why, 2*mostReason))
 }

@@ -29,9 +29,9 @@ type Limits struct {
 	// Check, when not nil, is asked about each entry too: its error says why an
 	// entry of that name or size is refused, as in "has a wrong name".
 	Check func(name string, size int64) error
-	// Also, when not nil, is asked as each file is unpacked: all of it is written to what it
+	// Tee, when not nil, is asked as each file is unpacked: all of it is written to what it
 	// returns, too.
-	Also func(name string) io.Writer
+	Tee func(name string) io.Writer
 }
 
 // Malformed says what is wrong with an archive: it is damaged, or hostile, or

@@ -28,8 +28,8 @@ func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 			continue
 		}
 		also := io.Discard
-		if lim.Also != nil {
-			also = lim.Also(f.Name)
+		if lim.Tee != nil {
+			also = lim.Tee(f.Name)
 		}
 		if err := unpackFile(root, f, also); err != nil {
 			return err

@@ -62,8 +62,8 @@ func match(form string, b []byte, inside bool) (n int, open bool) {
 
 // joinedStart returns as many bytes as decide which forms b may begin with, without the line
 // breaks between them; fewer where b ends before that.
-func joinedStart(b []byte) (joined [Shortest]byte, n int) {
-	for i := 0; i < len(b) && n < Shortest; n++ {
+func joinedStart(b []byte) (joined [MinLength]byte, n int) {
+	for i := 0; i < len(b) && n < MinLength; n++ {
 		joined[n] = b[i]
 		i++
 		length, _ := breakAt(b[i:])
@@ -85,11 +85,11 @@ func (s *Set) withoutPieces(text string) string {
 		for i < len(text) && isEncoding(text[i]) {
 			i++
 		}
-		if i-begin < Shortest {
+		if i-begin < MinLength {
 			continue
 		}
 		word := text[begin:i]
-		from, to := s.piece(word, 0), len(word)-s.piece(word, len(word)-Shortest)
+		from, to := s.piece(word, 0), len(word)-s.piece(word, len(word)-MinLength)
 		if from == 0 && to == len(word) {
 			continue
 		}
@@ -107,12 +107,12 @@ func isEncoding(c byte) bool {
 
 // piece returns the length of the longest piece of an encoding of which a word has the Shortest bytes at a position.
 func (s *Set) piece(word string, at int) (longest int) {
-	key := word[at : at+Shortest]
+	key := word[at : at+MinLength]
 	if !s.pieces[key] { // a search for each word would take long
 		return 0
 	}
 	for i := strings.Index(s.wrapped, key); i >= 0; {
-		from, to := 0, Shortest
+		from, to := 0, MinLength
 		for from < min(i, at) && s.wrapped[i-from-1] == word[at-from-1] {
 			from++
 		}

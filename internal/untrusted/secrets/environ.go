@@ -18,7 +18,7 @@ func Of(env []string) map[string]string {
 			values[name] = value
 		}
 		for i, m := range password().FindAllStringSubmatch(value, -1) {
-			if len(m[1]) < Shortest {
+			if len(m[1]) < MinLength {
 				continue // Text hides it where it stands in a URL
 			}
 			values[fmt.Sprintf("%s (password %d)", name, i+1)] = m[1]
@@ -33,8 +33,8 @@ func Of(env []string) map[string]string {
 // password is the password in a URL.
 var password = text.Regexp(`://[^/\s"'@:]*:([^/\s"'@]+)@`)
 
-// Without returns an environment less the variables that hold secrets or are withheld.
-func Without(env []string) []string {
+// Strip returns an environment less the variables that hold secrets or are withheld.
+func Strip(env []string) []string {
 	var out []string
 	for _, entry := range env {
 		name, _, _ := strings.Cut(entry, "=")
@@ -68,11 +68,11 @@ func (r Redactor) Text(s string) string {
 	return login().ReplaceAllString(s, "://"+hidden+"@")
 }
 
-// End is Text for a text whose beginning was dropped: it also drops what may be the
+// Tail is Text for a text whose beginning was dropped: it also drops what may be the
 // rest of a secret, or of a login, that began before.
-func (r Redactor) End(s string) string {
+func (r Redactor) Tail(s string) string {
 	login := loginRest().FindString(s[:min(len(s), maxLogin)])
-	return r.Text(s[max(r.set.Rest(s), len(login)):])
+	return r.Text(s[max(r.set.PartialPrefix(s), len(login)):])
 }
 
 // Environ returns an environment as it may be shown: without the values of variables

@@ -19,7 +19,7 @@ import (
 func linesOf(value string) []string {
 	var lines []string
 	for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
-		if line = strings.TrimSpace(line); len(line) >= Shortest {
+		if line = strings.TrimSpace(line); len(line) >= MinLength {
 			lines = append(lines, line)
 		}
 	}
@@ -28,13 +28,13 @@ func linesOf(value string) []string {
 
 // addForms adds the forms of a text that have Shortest bytes or more, and whether they are encodings that tools wrap into lines.
 func addForms(known map[string]bool, text string) {
-	if len(text) < Shortest {
+	if len(text) < MinLength {
 		return
 	}
 	inHex := hex.EncodeToString([]byte(text))
 	encodings := append(encoded(text), inHex, strings.ToUpper(inHex))
 	for i, form := range append(encodings, append(escaped(text), text)...) {
-		if len(form) >= Shortest {
+		if len(form) >= MinLength {
 			known[form] = known[form] || i < len(encodings)
 		}
 	}
@@ -123,7 +123,7 @@ func wrapped(text string) (lines []string) {
 		for _, width := range []int{64, 76} { // of PEM and of MIME
 			encoding := []byte(enc.EncodeToString([]byte(text)))
 			for line := range slices.Chunk(encoding, width) {
-				if len(line) >= Shortest && len(line) < len(encoding) {
+				if len(line) >= MinLength && len(line) < len(encoding) {
 					lines = append(lines, string(line))
 				}
 			}

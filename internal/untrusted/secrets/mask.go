@@ -13,9 +13,9 @@ import (
 	"strings"
 )
 
-// Shortest is the length in bytes from which on a form is looked for. Anything
+// MinLength is the length in bytes from which on a form is looked for. Anything
 // shorter would hit words that are no secrets.
-const Shortest = 8
+const MinLength = 8
 
 // hidden stands for one secret.
 const hidden = "***"
@@ -63,14 +63,14 @@ func New(values map[string]string) (*Set, []string) {
 func (s *Set) index(form string, isEncoding bool) {
 	if isEncoding && !strings.Contains(s.wrapped, form) {
 		s.wrapped += form + "\n"
-		for end := Shortest; end <= len(form); end++ {
-			s.pieces[form[end-Shortest:end]] = true
+		for end := MinLength; end <= len(form); end++ {
+			s.pieces[form[end-MinLength:end]] = true
 		}
 	}
-	key := binary.LittleEndian.Uint64([]byte(form[:Shortest]))
+	key := binary.LittleEndian.Uint64([]byte(form[:MinLength]))
 	s.likely.add(key)
 	s.byStart[key] = append(s.byStart[key], form)
-	for n := 1; n < Shortest; n++ {
+	for n := 1; n < MinLength; n++ {
 		s.starts[form[:n]] = true
 	}
 }
@@ -89,7 +89,7 @@ func (s *Set) Values() []string {
 // Text returns the text with three asterisks for each secret. Of secrets that
 // overlap nothing is left, and they count as one.
 func (s *Set) Text(text string) string {
-	if s == nil || len(s.forms) == 0 || len(text) < Shortest {
+	if s == nil || len(s.forms) == 0 || len(text) < MinLength {
 		return text
 	}
 	c := scan{set: s, buf: []byte(text)}
@@ -101,9 +101,9 @@ func (s *Set) Text(text string) string {
 	return s.withoutPieces(out.String())
 }
 
-// Rest returns how many bytes at the beginning of a text, which was cut off from
+// PartialPrefix returns how many bytes at the beginning of a text, which was cut off from
 // what came before it, may be the end of a secret.
-func (s *Set) Rest(text string) int {
+func (s *Set) PartialPrefix(text string) int {
 	longest := 0
 	if s == nil {
 		return longest
@@ -143,16 +143,16 @@ func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 // at returns the length of the longest form that b begins with, and whether b may be the
 // beginning of a longer one. The first line break may be after so many bytes.
 func (s *Set) at(b []byte, line int) (n int, open bool) {
-	if len(b) < Shortest {
+	if len(b) < MinLength {
 		open = s.starts[string(b)]
 	} else if key := binary.LittleEndian.Uint64(b); s.likely.has(key) {
 		n, open = longest(s.byStart[key], b)
 	}
-	if line >= min(len(b), Shortest) || !s.starts[string(b[:line])] {
+	if line >= min(len(b), MinLength) || !s.starts[string(b[:line])] {
 		return n, open
 	}
 	joined, length := joinedStart(b)
-	if length < Shortest {
+	if length < MinLength {
 		return n, open || s.starts[string(joined[:length])]
 	}
 	more, isOpen := longest(s.byStart[binary.LittleEndian.Uint64(joined[:])], b)
@@ -189,10 +189,10 @@ func (f *filter) has(key uint64) bool {
 // pattern, of which the upper bits depend on all of the key.
 func hash(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 48 }
 
-// Sparing returns the set without those forms that are part of one of the words:
+// Except returns the set without those forms that are part of one of the words:
 // what is on every page anyway hides nothing, and a word that is replaced in a
 // file of ours breaks it.
-func (s *Set) Sparing(words []string) *Set {
+func (s *Set) Except(words []string) *Set {
 	if s == nil {
 		return nil
 	}
@@ -207,12 +207,12 @@ func (s *Set) Sparing(words []string) *Set {
 	return out
 }
 
-// Spared returns the sorted names of those values that, but for white space around
+// Unmaskable returns the sorted names of those values that, but for white space around
 // them, are part of one of the words.
-func Spared(values map[string]string, words []string) []string {
+func Unmaskable(values map[string]string, words []string) []string {
 	var names []string
 	for name, value := range values {
-		if text := strings.TrimSpace(value); len(text) >= Shortest && isPart(text, words) {
+		if text := strings.TrimSpace(value); len(text) >= MinLength && isPart(text, words) {
 			names = append(names, name)
 		}
 	}

@@ -116,7 +116,7 @@ func TestEachLineOfAnEncodingIsHidden(t *testing.T) {
 	for range 200 {
 		secret += string(rune('a' + r.IntN(26)))
 	}
-	s := set(t, secret).Sparing(nil)
+	s := set(t, secret).Except(nil)
 	for before := range 80 {
 		plain := []byte(strings.Repeat("<", before) + secret)
 		for width, text := range map[int]string{64: base64.StdEncoding.EncodeToString(plain), 76: base64.URLEncoding.EncodeToString(plain), 60: hex.EncodeToString(plain)} {
@@ -128,7 +128,7 @@ func TestEachLineOfAnEncodingIsHidden(t *testing.T) {
 				line := text[i:min(i+width, len(text))]
 				from, to := min(max(begins-i, 0), len(line)), min(ends-i, len(line))
 				want := line
-				if to-from >= Shortest {
+				if to-from >= MinLength {
 					want = line[:from] + hidden + line[to:]
 				}
 				assert.Check(t, is.Equal(s.Text("1: \""+line+"\",\r\n"), "1: \""+want+"\",\r\n"), "%d bytes before, lines of %d", before, width)
@@ -154,7 +154,7 @@ func TestLinesAreSecretsToo(t *testing.T) {
 	assert.Check(t, is.Equal(got, `log: *** | *** | short | "***\n"`))
 	for _, value := range s.Values() {
 		assert.Check(t, !strings.ContainsAny(value, "\r\n"), "%q is given to a log that masks by the line", value)
-		assert.Check(t, len(value) >= Shortest, "%q is given to a log that masks by the line", value)
+		assert.Check(t, len(value) >= MinLength, "%q is given to a log that masks by the line", value)
 	}
 }
 
@@ -222,6 +222,6 @@ func TestRestOfACutText(t *testing.T) {
 		"ret-value and more": 9, "no": 0, "": 0, "sk-secret-value": 0, "sk-secret-valu": 0,
 		"2VjcmV0LXZhbHVl is base64": 15, "2Vjcm\nV0LXZhbHVl": 16, "\nV0LXZhbHVl": 11,
 	} {
-		assert.Check(t, is.Equal(s.Rest(text), want), "rest %q", text)
+		assert.Check(t, is.Equal(s.PartialPrefix(text), want), "rest %q", text)
 	}
 }

@@ -39,19 +39,19 @@ const withheld = `ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL AC
 func TestWithheldVariablesPassNowhere(t *testing.T) {
 	for _, name := range strings.Fields(withheld) {
 		for _, name := range []string{name, strings.ToLower(name)} {
-			if got := Without([]string{name + "=x"}); !IsWithheld(name) || len(got) > 0 {
+			if got := Strip([]string{name + "=x"}); !IsWithheld(name) || len(got) > 0 {
 				t.Errorf("%s: withheld: %v, passes in %q", name, IsWithheld(name), got)
 			}
 		}
 	}
 	for _, name := range []string{"PATH", "GITHUB_REF", "GITHUB_EVENT_PATH", "GITHUB_ACTIONS", "RAYMOND_RESULT", "GITEA_ACTIONS", "XAUTHORITY", ""} {
-		if got := Without([]string{name + "=x"}); IsWithheld(name) || len(got) != 1 {
+		if got := Strip([]string{name + "=x"}); IsWithheld(name) || len(got) != 1 {
 			t.Errorf("%s: withheld: %v, passes in %q, want it to pass", name, IsWithheld(name), got)
 		}
 	}
 	// That a value is a secret is no reason to withhold what somebody names.
 	assert.Check(t, !IsWithheld("MY_TOKEN"), "MY_TOKEN: want it to pass where it is named, and only there")
-	assert.Check(t, is.Len(Without([]string{"MY_TOKEN=x"}), 0), "MY_TOKEN")
+	assert.Check(t, is.Len(Strip([]string{"MY_TOKEN=x"}), 0), "MY_TOKEN")
 }
 
 func TestRedactorHidesValuesAndLogins(t *testing.T) {
@@ -64,8 +64,8 @@ func TestRedactorHidesValuesAndLogins(t *testing.T) {
 	} {
 		assert.Check(t, is.Equal(r.Text(s), want), "%q", s)
 	}
-	assert.Check(t, is.Equal(r.End("9abcdef of a secret"), " of a secret"), "the end of a secret")
-	assert.Check(t, is.Equal(r.End("user:pass@host"), "host"), "the end of a login")
+	assert.Check(t, is.Equal(r.Tail("9abcdef of a secret"), " of a secret"), "the end of a secret")
+	assert.Check(t, is.Equal(r.Tail("user:pass@host"), "host"), "the end of a login")
 	got := r.Environ(env)
 	for name, want := range map[string]string{"A_TOKEN": "***", "SHORT_KEY": "***", "EMPTY_KEY": "", "HOME": "/home/u", "REMOTE": "https://***@host/***"} {
 		assert.Check(t, is.Equal(got[name], want), "%s: what is shown", name)

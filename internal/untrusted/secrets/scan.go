@@ -79,9 +79,9 @@ type filler struct {
 	err   error // of from
 }
 
-// Fill returns a reader of what r has, with an asterisk in place of each byte of
+// MaskReader returns a reader of what r has, with an asterisk in place of each byte of
 // a secret. An error of r comes after all bytes that came before it.
-func (s *Set) Fill(r io.Reader) io.Reader {
+func (s *Set) MaskReader(r io.Reader) io.Reader {
 	return &filler{scan: scan{set: cmp.Or(s, &Set{})}, from: r, chunk: make([]byte, 32<<10)}
 }
 

@@ -23,7 +23,7 @@ func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(p.size, len
 // readBack reads a text through Fill in pieces of size bytes.
 func readBack(t testing.TB, s *Set, text string, size int) string {
 	t.Helper()
-	got, err := io.ReadAll(s.Fill(pieces{strings.NewReader(text), size}))
+	got, err := io.ReadAll(s.MaskReader(pieces{strings.NewReader(text), size}))
 	assert.NilError(t, err, "fill %q", text)
 	assert.Assert(t, is.Len(got, len(text)), "fill %q", text)
 	return string(got)
@@ -48,7 +48,7 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 			assert.Check(t, is.Equal(readBack(t, s, text, size), want), "%q in pieces of %d", text, size)
 		}
 		for cut := range text {
-			got, err := io.ReadAll(s.Fill(io.MultiReader(strings.NewReader(text[:cut]), strings.NewReader(text[cut:]))))
+			got, err := io.ReadAll(s.MaskReader(io.MultiReader(strings.NewReader(text[:cut]), strings.NewReader(text[cut:]))))
 			if err != nil || string(got) != want {
 				t.Errorf("%q cut at %d\ngot  %q, %v\nwant %q", text, cut, got, err, want)
 			}
@@ -59,7 +59,7 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 // TestErrorsPass, after what came before them.
 func TestErrorsPass(t *testing.T) {
 	s, broken := set(t, "sk-secret-value"), errors.New("broken")
-	got, err := io.ReadAll(s.Fill(io.MultiReader(strings.NewReader("a sk-secret-value and sk-sec"), iotest.ErrReader(broken))))
+	got, err := io.ReadAll(s.MaskReader(io.MultiReader(strings.NewReader("a sk-secret-value and sk-sec"), iotest.ErrReader(broken))))
 	assert.Check(t, is.Equal(string(got), "a *************** and sk-sec"), "fill")
 	assert.Check(t, is.ErrorIs(err, broken), "fill")
 }

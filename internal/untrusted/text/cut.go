@@ -5,9 +5,9 @@ import (
 	"unicode/utf8"
 )
 
-// Before returns the first n bytes of a text or a little less: whole characters. Text
+// Prefix returns the first n bytes of a text or a little less: whole characters. Text
 // that is not valid UTF-8 stays so.
-func Before(s string, n int) string {
+func Prefix(s string, n int) string {
 	if n >= len(s) {
 		return s
 	}
@@ -18,9 +18,9 @@ func Before(s string, n int) string {
 	return s[:n]
 }
 
-// After returns the last n bytes of a text or a little less: whole characters. Text
+// Suffix returns the last n bytes of a text or a little less: whole characters. Text
 // that is not valid UTF-8 stays so.
-func After(s string, n int) string {
+func Suffix(s string, n int) string {
 	at := max(0, len(s)-max(0, n))
 	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
 		at++
@@ -28,10 +28,10 @@ func After(s string, n int) string {
 	return s[at:]
 }
 
-// End is After for an output of lines: it begins with a whole one, unless only a part of the last
+// LastLines is After for an output of lines: it begins with a whole one, unless only a part of the last
 // one fits.
-func End(s string, n int) string {
-	end := After(s, n)
+func LastLines(s string, n int) string {
+	end := Suffix(s, n)
 	if at := len(s) - len(end); at > 0 && s[at-1] != '\n' {
 		if _, lines, _ := strings.Cut(end, "\n"); lines != "" {
 			return lines
@@ -40,14 +40,14 @@ func End(s string, n int) string {
 	return end
 }
 
-// Shortened returns a text of at most most bytes: one that is longer is cut, at a whole
+// Truncate returns a text of at most most bytes: one that is longer is cut, at a whole
 // character, and ends with an ellipsis.
-func Shortened(s string, most int) string {
+func Truncate(s string, most int) string {
 	const ellipsis = "…"
 	if len(s) <= most {
 		return s
 	}
-	return Before(s, most-len(ellipsis)) + ellipsis
+	return Prefix(s, most-len(ellipsis)) + ellipsis
 }
 
 // Brief returns a text on one line of at most width characters, and an ellipsis where

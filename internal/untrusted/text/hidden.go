@@ -14,7 +14,7 @@ import (
 func WithoutHidden(s string) string {
 	s = breaks.Replace(strings.ToValidUTF8(s, string(utf8.RuneError)))
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) && r != '\n' && r != '\t' || Invisible(r) {
+		if unicode.IsControl(r) && r != '\n' && r != '\t' || IsInvisible(r) {
 			return -1
 		}
 		return r

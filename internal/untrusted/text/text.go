@@ -12,22 +12,22 @@ import (
 	"unicode/utf8"
 )
 
-// Invisible reports whether a character shows nothing and takes no room: format
+// IsInvisible reports whether a character shows nothing and takes no room: format
 // characters such as zero-width and bidirectional ones, tags, variation selectors,
 // fillers.
-func Invisible(r rune) bool {
+func IsInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // format characters that are seen
 }
 
-// IsShown reports whether a character is seen, or is a blank: it is neither a control
+// IsPrintable reports whether a character is seen, or is a blank: it is neither a control
 // character, a line break among them, nor an invisible one, nor one whose look only a
 // private agreement or a later version of Unicode says.
-func IsShown(r rune) bool {
+func IsPrintable(r rune) bool {
 	if r < utf8.RuneSelf {
 		return ' ' <= r && r <= '~' // needs no tables, and is what most text has
 	}
-	return unicode.IsGraphic(r) && !Invisible(r)
+	return unicode.IsGraphic(r) && !IsInvisible(r)
 }
 
 // Regexp is a regular expression that is compiled when it is used first.
@@ -52,7 +52,7 @@ func Printable(s string) string {
 		s = sequences().ReplaceAllString(s, "")
 	}
 	return strings.Map(func(r rune) rune {
-		if r == '\n' || r == '\t' || IsShown(r) {
+		if r == '\n' || r == '\t' || IsPrintable(r) {
 			return r
 		}
 		return -1
@@ -62,10 +62,10 @@ func Printable(s string) string {
 // Line is Printable on one line: each line break becomes a blank, and tabs stay.
 func Line(s string) string { return strings.ReplaceAll(Printable(s), "\n", " ") }
 
-// Escaped returns a text on one line, in which line breaks, tabs, and whatever else
+// Escape returns a text on one line, in which line breaks, tabs, and whatever else
 // is no graphic character of Unicode are spelled as in a string of Go. A backslash
 // stays as it is.
-func Escaped(s string) string {
+func Escape(s string) string {
 	plain := func(r rune) bool { return ' ' <= r && r <= '~' }
 	if !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
 		return s // as nearly every line is
@@ -82,11 +82,11 @@ func Escaped(s string) string {
 	return b.String()
 }
 
-// Unmarked breaks up the mark of a CI runner's old-style commands, which it finds
+// BreakCommandMark breaks up the mark of a CI runner's old-style commands, which it finds
 // anywhere in a line. What comes between must be seen: the runner compares by the
 // rules of a language, and those pass over invisible characters. It is the last thing
 // to do to a line, after all that may bring the parts of a mark together.
-func Unmarked(line string) string { return strings.ReplaceAll(line, "##[", "# #[") }
+func BreakCommandMark(line string) string { return strings.ReplaceAll(line, "##[", "# #[") }
 
 // Inert is a line that no CI runner takes for one of its commands, which begin a line or, in the old style,
 // stand anywhere in it.
@@ -95,5 +95,5 @@ func Inert(line string) string {
 	if rest, isCommand := strings.CutPrefix(start, "::"); isCommand {
 		line = line[:len(line)-len(start)] + ": :" + rest
 	}
-	return Unmarked(line)
+	return BreakCommandMark(line)
 }

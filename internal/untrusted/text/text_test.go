@@ -99,7 +99,7 @@ func TestManyBeginningsCostLittle(*testing.T) {
 }
 
 func TestEscaped(t *testing.T) {
-	becomes(t, Escaped, map[string]string{
+	becomes(t, Escape, map[string]string{
 		"plain text":               "plain text",
 		"two\nlines\r\n\tand more": `two\nlines\r\n\tand more`,
 		"\x1b[2J\x00\x7f\u009b":    `\x1b[2J\x00\x7f\u009b`,
@@ -117,10 +117,10 @@ func FuzzText(f *testing.F) {
 	f.Fuzz(func(t *testing.T, s string) {
 		checkShown(t, s, Printable(s), "\n\t", Printable)
 		checkShown(t, s, Line(s), "\t", Line)
-		checkShown(t, s, Unmarked(Line(s)), "\t", func(s string) string { return Unmarked(Line(s)) })
-		got := Unmarked(Line(s))
+		checkShown(t, s, BreakCommandMark(Line(s)), "\t", func(s string) string { return BreakCommandMark(Line(s)) })
+		got := BreakCommandMark(Line(s))
 		assert.Check(t, !strings.Contains(got, "##["), "%q: got %q, want it without the mark of a command", s, got)
-		escaped := Escaped(s)
+		escaped := Escape(s)
 		assert.Check(t, !strings.ContainsFunc(escaped, func(r rune) bool { return !unicode.IsGraphic(r) }), "%q: got %q, want it without what is not seen", s, escaped)
 		assert.Check(t, utf8.ValidString(escaped), "%q: got %q, want it without what is not seen", s, escaped)
 		checkHidden(t, s)
@@ -134,7 +134,7 @@ func FuzzText(f *testing.F) {
 func checkShown(t *testing.T, s, got, kept string, again func(string) string) {
 	t.Helper()
 	for _, r := range got {
-		if !strings.ContainsRune(kept, r) && (unicode.IsControl(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || Invisible(r)) {
+		if !strings.ContainsRune(kept, r) && (unicode.IsControl(r) || !unicode.IsGraphic(r) || unicode.Is(unicode.Cf, r) || IsInvisible(r)) {
 			t.Errorf("%q: got %q, want it without %q", s, got, r)
 		}
 	}
@@ -147,7 +147,7 @@ func checkHidden(t *testing.T, s string) {
 	t.Helper()
 	got := WithoutHidden(s)
 	for _, r := range got {
-		if Invisible(r) || unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune("\u200b\u200e\u202e\u2066\ufeff\u00ad\r\u2028", r) {
+		if IsInvisible(r) || unicode.IsControl(r) && r != '\n' && r != '\t' || strings.ContainsRune("\u200b\u200e\u202e\u2066\ufeff\u00ad\r\u2028", r) {
 			t.Errorf("%q: got %q, want it without %q", s, got, r)
 		}
 	}
@@ -181,7 +181,7 @@ func TestEndBeginsAtALine(t *testing.T) {
 	}{
 		{"one\ntwo\n", "one\ntwo\n", 9}, {"one\ntwo\n", "two\n", 6}, {"one\ntwo\n", "two\n", 4}, {"one\ntwo", "two", 3}, {"one\ntwo\n", "wo\n", 3}, {"long", "ng", 2},
 	} {
-		assert.Check(t, is.Equal(End(c.s, c.n), c.want), "End(%q, %d)", c.s, c.n)
+		assert.Check(t, is.Equal(LastLines(c.s, c.n), c.want), "End(%q, %d)", c.s, c.n)
 	}
 }
 
@@ -191,7 +191,7 @@ func checkCuts(t *testing.T, s string) {
 	t.Helper()
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	for n := -1; n <= min(len(s)+1, 40); n++ {
-		head, tail := Before(s, n), After(s, n)
+		head, tail := Prefix(s, n), Suffix(s, n)
 		want := min(len(s), max(0, n))
 		for name, got := range map[string]string{"Before": head, "After": tail} {
 			if !utf8.ValidString(got) || len(got) > want || len(got) <= want-utf8.UTFMax {
@@ -201,7 +201,7 @@ func checkCuts(t *testing.T, s string) {
 		if !strings.HasPrefix(s, head) || !strings.HasSuffix(s, tail) {
 			t.Errorf("%q, %d: got %q and %q, want its beginning and its end", s, n, head, tail)
 		}
-		if got := Shortened(s, n); n >= len("…") && len(got) > n || len(s) <= n && got != s {
+		if got := Truncate(s, n); n >= len("…") && len(got) > n || len(s) <= n && got != s {
 			t.Errorf("Shortened(%q, %d): got %q", s, n, got)
 		}
 	}
@@ -212,14 +212,14 @@ func checkCuts(t *testing.T, s string) {
 func TestInvisibleKnowsWhatUnicodeIgnores(t *testing.T) {
 	seen := []rune{0x0600, 0x06DD, 0x070F, 0x110BD} // of format characters
 	for r := range unicode.MaxRune {
-		if unicode.Is(unicode.Cf, r) && !Invisible(r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
+		if unicode.Is(unicode.Cf, r) && !IsInvisible(r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
 			t.Errorf("%U: a format character, and taken for visible", r)
 		}
-		if IsShown(r) && (Invisible(r) || unicode.IsControl(r)) {
+		if IsPrintable(r) && (IsInvisible(r) || unicode.IsControl(r)) {
 			t.Errorf("%U: shown, and not seen", r)
 		}
 	}
-	if i := slices.IndexFunc(seen, Invisible); i >= 0 {
+	if i := slices.IndexFunc(seen, IsInvisible); i >= 0 {
 		t.Errorf("%U: got invisible", seen[i])
 	}
 }

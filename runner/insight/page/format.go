@@ -66,7 +66,7 @@ func percent(part, whole state.USD) int {
 }
 
 // shortText returns the beginning of a text on one line.
-func shortText(s string) string { return text.Brief(text.Before(s, 4<<10), 160) }
+func shortText(s string) string { return text.Brief(text.Prefix(s, 4<<10), 160) }
 
 // sortedKeys returns the keys of a map in order.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
@@ -79,5 +79,5 @@ func classOf(word string) string {
 		}
 		return '-'
 	}
-	return strings.Map(clean, strings.ToLower(text.Before(word, 20)))
+	return strings.Map(clean, strings.ToLower(text.Prefix(word, 20)))
 }

@@ -90,7 +90,7 @@ func checkHarmless(t *testing.T, page string) {
 	}
 	assert.Check(t, strings.Count(page, "</title>") == 1 && strings.Count(page, "<script") == 1 && strings.Count(page, "<style") <= 2, "got another number of titles, scripts or styles")
 	assert.Check(t, utf8.ValidString(page), "got text that is not UTF-8")
-	at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.Invisible(r) })
+	at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.IsInvisible(r) })
 	assert.Check(t, at < 0, "got %q, which nobody sees", body[max(0, at-200):min(len(body), at+20)])
 }
 

@@ -52,7 +52,7 @@ func (b *bash) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	for _, out := range [][2]string{{"stdout", a.Script.StdoutTail}, {"stderr", a.Script.StderrTail}} {
 		tellLines(tell, out[1])
 		if said := strings.TrimSpace(out[1]); said != "" {
-			a.Script.LastWords += "; " + out[0] + ": " + untrusted.Escaped(said)
+			a.Script.LastWords += "; " + out[0] + ": " + untrusted.Escape(said)
 		}
 	}
 	switch {
@@ -110,6 +110,6 @@ func hidden(o runner.Order, text string) string {
 // tellLines tells each line of what was said.
 func tellLines(tell func(runner.Progress), said string) {
 	for line := range strings.Lines(said) {
-		tell(runner.Progress{Text: untrusted.Escaped(strings.TrimSuffix(line, "\n"))})
+		tell(runner.Progress{Text: untrusted.Escape(strings.TrimSuffix(line, "\n"))})
 	}
 }

@@ -192,7 +192,7 @@ func noteLocal(s *step, b *readyRun) error {
 	dir := s.dirs.run(b.run.WorkflowID)
 	err := checkpoints.WriteNote(filepath.Join(dir, localFile), checkpoint.Manifest{
 		Key: s.key, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Head: s.event.Head, Untrusted: s.note.get().Untrusted,
-		KeyOf: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input, Supersedes: b.began.Supersedes,
+		KeyOrigin: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input, Supersedes: b.began.Supersedes,
 	})
 	if _, isKept := session.KeptCheckout(dir); err == nil && !isKept && b.checkout.Base != "" {
 		err = b.checkout.Keep(dir)
@@ -218,7 +218,7 @@ func beginRun(s *step, b *readyRun, input string) error {
 // tellWarnings tells what is odd about a new run.
 func tellWarnings(to io.Writer, warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintln(to, "raymond: warning: "+text.Escaped(problem.Bounded(w)))
+		fmt.Fprintln(to, "raymond: warning: "+text.Escape(problem.Bounded(w)))
 	}
 }
 
@@ -265,7 +265,7 @@ func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 	first, _ := w.State(w.Entry())
 	next, _ := w.State(first.OnComment)
 	if b.isStored() {
-		b.began.KeyOf = cmp.Or(b.manifest.KeyOf, b.began.KeyOf)
+		b.began.KeyOf = cmp.Or(b.manifest.KeyOrigin, b.began.KeyOf)
 		joined, err := joinParts(ctx, s, b) // of which a completed run has none
 		if err != nil {
 			return err

@@ -84,8 +84,8 @@ func (s *scene) newest() sitetest.StoredRun {
 }
 
 // stored are the artifacts that have a word in their names.
-func (s *scene) stored(word string) []artifactstest.Stored {
-	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return !strings.Contains(a.Name, word) })
+func (s *scene) stored(word string) []artifactstest.Artifact {
+	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Artifact) bool { return !strings.Contains(a.Name, word) })
 }
 
 // stops is a first workflow run that stops after n states and is stored.

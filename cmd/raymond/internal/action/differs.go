@@ -19,8 +19,8 @@ func differences(log *jobLog, input string, l lookup, base string) {
 	if was.Checkout != "" && base != "" && was.Checkout != base {
 		log.say(fmt.Sprintf("run %s goes on at %s, on the work begun at %s", id, slots.Short(base), slots.Short(was.Checkout)))
 	}
-	causes := strings.Join(was.Causes(), "; ")
-	for _, what := range was.Lacks() {
+	causes := strings.Join(was.OmissionReasons(), "; ")
+	for _, what := range was.Missing() {
 		switch {
 		case l.how == shows && what != "workspace": // nobody needs a conversation
 		case what == "transcripts":

@@ -46,7 +46,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	}
 	e.stops = session.Listen(stops)
 	u.Stops = e.stops
-	s.git.SetClock(e.stops.Asked)
+	s.git.SetContext(e.stops.Asked)
 	e.asks.join(&u)
 	if e.told, err = session.Open(u); err != nil {
 		return e, err

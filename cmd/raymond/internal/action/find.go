@@ -30,7 +30,7 @@ type lookup struct {
 	why      string               // what is different from what was, for people; "" for nothing
 	claim    *checkpoints.Claim   // of the key; nil when it is not claimed yet
 	// supersedes is the run of another head that the new run replaces; zero for none.
-	supersedes checkpoint.Superseded
+	supersedes checkpoint.SupersededRun
 }
 
 // course is what a step makes of the run that it has found.
@@ -180,7 +180,7 @@ func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 		return log.skip(d.Why)
 	case slots.NewRun:
 		if d.Supersedes {
-			l.supersedes = checkpoint.Superseded{WorkflowID: l.manifest.WorkflowID, Head: l.manifest.Head}
+			l.supersedes = checkpoint.SupersededRun{WorkflowID: l.manifest.WorkflowID, Head: l.manifest.Head}
 			log.differs = append(log.differs, fmt.Sprintf("This run supersedes run `%s`, which is about another head (`%s`). Only `resume: %[1]s` resumes that one.",
 				l.manifest.WorkflowID, slots.Short(l.manifest.Head)))
 		}
@@ -291,7 +291,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 	if l.was != nil {
 		m, p := l.manifest, &l.was.Progress
 		m.WorkflowID, m.Status, m.Reason, m.Seq = l.was.WorkflowID, p.Status, p.Reason, p.Seq
-		m.LeftOut = checkpoints.ReadLocal(filepath.Join(dir, m.WorkflowID)).LeftOut
+		m.Omissions = checkpoints.ReadLocal(filepath.Join(dir, m.WorkflowID)).LeftOut
 		m.TotalUSD, m.Estimated, m.Iterations = p.TotalUSD, l.was.Spent().Estimated, l.was.Begun()
 	}
 	return l, nil

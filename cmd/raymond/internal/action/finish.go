@@ -124,7 +124,7 @@ func finish(ctx context.Context, s *step, e *ending) error {
 	limit, _ := e.within(gitAtEnd)
 	clock, stop := context.WithTimeoutCause(ctx, limit*3/5, fmt.Errorf("all runs of git %w %v", workspace.ErrSlow, limit*3/5))
 	defer stop()
-	s.git.SetClock(clock)
+	s.git.SetContext(clock)
 	err := storeEnd(ctx, s, e)
 	if taken := e.conflict(); taken != nil { // also one that was learned at the save
 		e.kept, err = kept{lost: anothers}, taken

@@ -12,7 +12,7 @@ import (
 
 // replay stores artifacts again, as whoever may store artifacts in a workflow run can do
 // it: then they are the newest. Their content is sealed, and is not changed.
-func (s *scene) replay(list []artifactstest.Stored) {
+func (s *scene) replay(list []artifactstest.Artifact) {
 	for _, a := range list {
 		a.ID = 0
 		s.forge.Put(a)

@@ -150,7 +150,7 @@ func npmReason(out string) string {
 		}
 	}
 	if len(said) == 0 {
-		return text.Shortened(strings.Join(strings.Fields(out), " "), mostNPM)
+		return text.Truncate(strings.Join(strings.Fields(out), " "), mostNPM)
 	}
-	return text.Shortened(strings.Join(said, "; "), mostNPM)
+	return text.Truncate(strings.Join(said, "; "), mostNPM)
 }

@@ -110,6 +110,6 @@ func TestAJobHandsItsRunToTheNext(t *testing.T) {
 	s.wantDone("start published")
 	assert.Check(t, !strings.Contains(publish.Summary+publish.Stdout, "$10"), "a job without prompts has no budget of its own: %v", publish)
 	assert.Check(t, is.Len(s.asksOfRuns()[before:], 0), "what the next job asked of the REST API")
-	want := &checkpoint.KeyOf{Job: "build", Others: []string{"publish"}}
-	assert.Check(t, is.DeepEqual(s.newest().Manifest.KeyOf, want), "whose key the run has")
+	want := &checkpoint.KeyOrigin{Job: "build", Others: []string{"publish"}}
+	assert.Check(t, is.DeepEqual(s.newest().Manifest.KeyOrigin, want), "whose key the run has")
 }

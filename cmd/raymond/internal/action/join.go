@@ -71,7 +71,7 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 }
 
 // join merges the parts that were found.
-func (j *merged) join(log *jobLog, here checkpoint.Places, b *readyRun) error {
+func (j *merged) join(log *jobLog, here checkpoint.MachineDirs, b *readyRun) error {
 	all := state.Joining{Base: j.run, JobOf: b.flow.Workflow.JobOf, Now: time.Now()}
 	for _, f := range j.found {
 		p, err := readPart(log, here, j.run, f)
@@ -125,7 +125,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 		if p.newest == nil || !p.isTaken || s.in.Workspace == job.WorkspaceNone {
 			continue
 		}
-		notes, err := s.git.Bring(ctx, restoring(p.newest, p.where), branchesOf(p.Ran))
+		notes, err := s.git.RestoreAsBranches(ctx, restoring(p.newest, p.where), branchesOf(p.Ran))
 		if err := restored(s.log, notes, err); err != nil {
 			return err
 		}
@@ -208,7 +208,7 @@ func (j *merged) say(log *jobLog, jobs []string) {
 
 // readPart reads what the jobs of a part have stored. Its error is a *state.FileError that names the
 // artifact, or one of openPart.
-func readPart(log *jobLog, here checkpoint.Places, base *state.Run, f slots.PartFound) (part, error) {
+func readPart(log *jobLog, here checkpoint.MachineDirs, base *state.Run, f slots.PartFound) (part, error) {
 	p := part{Ran: state.Ran{Part: f.Part, Running: f.Running}, notices: f.Notices}
 	if f.Running {
 		return p, nil
@@ -242,8 +242,8 @@ func openPart(log *jobLog, f *slots.Found, where func(string) string) (*state.Ru
 	if err != nil {
 		return nil, err
 	}
-	if f.Manifest.PartName() != "" && len(f.Manifest.Lacks()) > 0 {
-		log.warn(fmt.Sprintf("the part in %s was stored without its %s: %s", f.Artifact.Name, strings.Join(f.Manifest.Lacks(), " and "), strings.Join(f.Manifest.Causes(), "; ")))
+	if f.Manifest.PartName() != "" && len(f.Manifest.Missing()) > 0 {
+		log.warn(fmt.Sprintf("the part in %s was stored without its %s: %s", f.Artifact.Name, strings.Join(f.Manifest.Missing(), " and "), strings.Join(f.Manifest.OmissionReasons(), "; ")))
 		run.Forget(func(string) bool { return true })
 	}
 	return run.Relocate(where)

@@ -26,7 +26,7 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	first.WantOutputs(t, "status", "over_iterations", "resumable", "false")
 	first.WantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
 	last := s.newest()
-	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.LeftOut), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
+	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.Omissions), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
 	for _, name := range []string{"transcripts", "workspace"} {
 		assert.Check(t, !sitetest.Exists(filepath.Join(last.Dir, name)), "checkpoint: got the folder %s, want none", name)
 	}

@@ -61,18 +61,18 @@ func reserveKey(s *step) error {
 }
 
 // keyOf says whose key a run has that this step begins.
-func keyOf(e job.Event, in job.Settings) *checkpoint.KeyOf {
-	return &checkpoint.KeyOf{Job: e.Job, Matrix: in.Matrix, Default: in.Key == ""}
+func keyOf(e job.Event, in job.Settings) *checkpoint.KeyOrigin {
+	return &checkpoint.KeyOrigin{Job: e.Job, Matrix: in.Matrix, Default: in.Key == ""}
 }
 
 // keptKeyOf says whose key a run has that this step resumes; was is nil where nothing
 // tells it.
-func keptKeyOf(e job.Event, in job.Settings, was *checkpoint.KeyOf) *checkpoint.KeyOf {
+func keptKeyOf(e job.Event, in job.Settings, was *checkpoint.KeyOrigin) *checkpoint.KeyOrigin {
 	switch now := keyOf(e, in); {
 	case was == nil:
 		return now
 	case was.Matrix == now.Matrix:
-		return was.With(now.Job)
+		return was.WithJob(now.Job)
 	}
 	return was
 }
@@ -90,8 +90,8 @@ func mayTake(e job.Event, in job.Settings, m *checkpoint.Manifest) bool {
 // notTaken is the line with which a step ends that may not take a run.
 func notTaken(log *jobLog, m *checkpoint.Manifest) string {
 	whose := "another job"
-	if m.KeyOf != nil && m.KeyOf.Job != "" {
-		whose = "job " + m.KeyOf.Job
+	if m.KeyOrigin != nil && m.KeyOrigin.Job != "" {
+		whose = "job " + m.KeyOrigin.Job
 	}
 	return log.shown("nothing is started: the run of the key " + m.Key + " is continued by " + whose + ", or by a step that names this key")
 }

@@ -44,7 +44,7 @@ func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) e
 	if kept.Folder == "" {
 		return nil
 	}
-	if err := restoreWork(ctx, s, b, workspace.Restoring{From: filepath.Join(dir, filepath.Base(kept.Folder))}); err != nil {
+	if err := restoreWork(ctx, s, b, workspace.RestoreRequest{From: filepath.Join(dir, filepath.Base(kept.Folder))}); err != nil {
 		return err
 	}
 	return makeDirs(run)

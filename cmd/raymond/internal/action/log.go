@@ -39,7 +39,7 @@ func (l *jobLog) hide(known, others map[string]string, words []string) (short []
 	l.all, _ = secrets.New(l.of)
 	l.spare(words)
 	if !l.isPost { // the main part has told them, and they hold for all of the job
-		for _, value := range masks.Sparing(l.words).Values() {
+		for _, value := range masks.Except(l.words).Values() {
 			l.out.AddMask(value)
 		}
 	}
@@ -48,10 +48,10 @@ func (l *jobLog) hide(known, others map[string]string, words []string) (short []
 
 // spare lets words go unmasked: those without which a run can't be kept.
 func (l *jobLog) spare(words []string) {
-	known := secrets.Spared(l.of, l.words)
+	known := secrets.Unmaskable(l.of, l.words)
 	l.words = append(l.words, words...)
-	l.mask = l.all.Sparing(l.words)
-	news := slices.DeleteFunc(secrets.Spared(l.of, l.words), func(name string) bool { return slices.Contains(known, name) })
+	l.mask = l.all.Except(l.words)
+	news := slices.DeleteFunc(secrets.Unmaskable(l.of, l.words), func(name string) bool { return slices.Contains(known, name) })
 	if len(news) > 0 {
 		l.warnOnce(fmt.Sprintf("not masked, since a run is kept by words that have it in them: the value of %s", strings.Join(news, ", ")))
 	}

@@ -96,16 +96,16 @@ func (e *ending) whereKept(s *step, run *state.Run) (where ask.Kept, why string)
 
 // lacks is what the last checkpoint lacks; before there is one, what it is sure
 // to lack.
-func (e *ending) lacks(s *step, run *state.Run) []checkpoint.LeftOut {
+func (e *ending) lacks(s *step, run *state.Run) []checkpoint.Omission {
 	switch {
 	case s.in.IsLocal():
 		return checkpoints.ReadLocal(s.dirs.run(run.WorkflowID)).LeftOut
 	case s.event.IsForks():
-		return []checkpoint.LeftOut{{What: "workspace", Why: checkpoint.FromFork}}
+		return []checkpoint.Omission{{What: "workspace", Why: checkpoint.FromFork}}
 	case e.to == nil:
 		return nil
 	case run.Progress.Status == state.Running && e.flow != nil && expectsPrompts(e.flow, run) && e.to.store.IsOpen():
-		return []checkpoint.LeftOut{{What: "transcripts", Why: checkpoint.NoKey}}
+		return []checkpoint.Omission{{What: "transcripts", Why: checkpoint.NoKey}}
 	}
 	return e.to.store.LeftOut()
 }

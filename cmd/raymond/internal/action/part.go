@@ -29,7 +29,7 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 	if err := s.note.change(func(d *noteData) { d.Part = &own }); err != nil {
 		return l, err
 	}
-	if all := found[0].All; len(all) > 0 && (len(all[0].Manifest.Lacks()) == 0 || s.in.ResumeWithoutTranscript) {
+	if all := found[0].All; len(all) > 0 && (len(all[0].Manifest.Missing()) == 0 || s.in.ResumeWithoutTranscript) {
 		for _, older := range all[1:] {
 			older.Remove()
 		}

@@ -195,7 +195,7 @@ func locate(s *step) error {
 		s.note.file = filepath.Join(s.dirs.own, stepFile)
 	}
 	temp := cmp.Or(s.env.Getenv("RUNNER_TEMP"), os.TempDir())
-	s.places = checkpoint.Places{Workspace: strings.TrimRight(s.dirs.top, `/\`), Temp: strings.TrimRight(temp, `/\`), OS: runtime.GOOS}
+	s.places = checkpoint.MachineDirs{Workspace: strings.TrimRight(s.dirs.top, `/\`), Temp: strings.TrimRight(temp, `/\`), OS: runtime.GOOS}
 	s.dirs.all, s.dirs.state = filepath.Dir(s.dirs.own), s.dirs.own
 	if s.in.IsLocal() {
 		s.dirs.state, err = localDir(s.dirs, s.in, s.event.Repository.Name)

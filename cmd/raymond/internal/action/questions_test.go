@@ -186,7 +186,7 @@ func TestAnAnswerToARunThatCantContinue(t *testing.T) {
 			s.forge = later
 		} else {
 			last := s.forge.All()[len(s.forge.All())-1]
-			s.forge.Put(artifactstest.Stored{Run: 1, Name: last.Name, Content: last.Content[:len(last.Content)-30]})
+			s.forge.Put(artifactstest.Artifact{Run: 1, Name: last.Name, Content: last.Content[:len(last.Content)-30]})
 		}
 		for run := int64(2); run < 4; run++ {
 			s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[class]).WantOutputs(t, "error-class", string(class))

@@ -86,10 +86,10 @@ func TestAKillBetweenSuspensionAndDispatch(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(*scene, func()){
 		"before": func(s *scene, kill func()) {
-			watch := s.forge.Watch
-			s.forge.Watch = func(list []artifactstest.Stored) {
+			watch := s.forge.OnChange
+			s.forge.OnChange = func(list []artifactstest.Artifact) {
 				watch(list)
-				isClaimed := slices.ContainsFunc(list, func(a artifactstest.Stored) bool { return strings.HasSuffix(a.Name, "-claim") })
+				isClaimed := slices.ContainsFunc(list, func(a artifactstest.Artifact) bool { return strings.HasSuffix(a.Name, "-claim") })
 				if len(list) > 0 && !isClaimed { // the claim was given up, which comes first
 					kill()
 				}

@@ -73,7 +73,7 @@ var loginFile = text.Regexp(`^(?:\.npmrc|\.yarnrc\.yml|\.netrc|\.pypirc|\.git-cr
 func checkLogins(git *workspace.Git, dirs folders, environ []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
-	needed, _ := workspace.Folders(cage.Resolve(dirs.work))
+	needed, _ := workspace.GitDirs(cage.Resolve(dirs.work))
 	isForAgents := job.UsesVertex(environ)
 	file, err := git.FindLogin(ctx, confine.Outermost(append(needed, dirs.top, dirs.work)), func(name string) bool {
 		return loginFile().MatchString(name) && !(isForAgents && strings.HasPrefix(name, "gha-"))

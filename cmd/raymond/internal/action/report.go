@@ -78,7 +78,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 		return report.Link{}, err
 	}
 	name := slots.Place{Key: s.key}.ReportName(s.event.Attempt, s.event.Job)
-	stored, err := replaceArtifact(ctx, s.stored.runtime, artifacts.New{
+	stored, err := replaceArtifact(ctx, s.stored.runtime, artifacts.NewArtifact{
 		Name: name, Content: f, Size: size, Expires: time.Now().Add(time.Duration(s.in.RetentionDays) * 24 * time.Hour),
 	})
 	if err != nil {
@@ -113,10 +113,10 @@ func writeReport(to *os.File, from runs.Source) (err error) {
 
 // replaceArtifact stores an artifact in the place of one that an earlier step of the job has
 // stored.
-func replaceArtifact(ctx context.Context, to *artifacts.Runtime, n artifacts.New) (artifacts.Artifact, error) {
+func replaceArtifact(ctx context.Context, to *artifacts.Runtime, n artifacts.NewArtifact) (artifacts.Artifact, error) {
 	old, err := to.List(ctx, n.Name)
 	for _, a := range old {
-		n.Freed, err = true, errors.Join(err, to.Delete(ctx, a))
+		n.NameFreed, err = true, errors.Join(err, to.Delete(ctx, a))
 	}
 	if err != nil {
 		return artifacts.Artifact{}, err

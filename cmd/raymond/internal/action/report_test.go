@@ -20,7 +20,7 @@ import (
 )
 
 // report is the one report that the forge has: one HTML file.
-func (s *scene) report() (a artifactstest.Stored, file, html string) {
+func (s *scene) report() (a artifactstest.Artifact, file, html string) {
 	s.t.Helper()
 	all := s.stored("-report-")
 	if len(all) != 1 {
@@ -123,7 +123,7 @@ func TestPostStoresTheReport(t *testing.T) {
 func TestAReportThatCantBeStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
-	s.forge.Put(artifactstest.Stored{Run: 1, Name: "raymond-agent-build.ref-main-report-1-build"})
+	s.forge.Put(artifactstest.Artifact{Run: 1, Name: "raymond-agent-build.ref-main-report-1-build"})
 	s.forge.Fail(artifactstest.Fault{Op: "DeleteArtifact", Times: 2, Status: 403})
 	e := s.job(1).do(0) // the claim can't be deleted either
 	e.WantOutputs(t, "status", "completed")

@@ -128,7 +128,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 	if err == nil {
 		list, err = all.List(ctx)
 	}
-	list = workspace.Before(list, point.Exec)
+	list = workspace.SnapshotsBefore(list, point.Exec)
 	switch {
 	case err != nil:
 		s.log.say(asTheyAre + "the snapshots of the run can't be read: " + err.Error())
@@ -141,7 +141,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 		return err
 	}
 	for _, one := range list {
-		notes, err := all.PutBack(ctx, one)
+		notes, err := all.Restore(ctx, one)
 		if errors.Is(err, workspace.ErrNoWorktree) { // an agent had made it
 			notes, err = all.Checkout(ctx, one, one.Dir)
 		}

@@ -42,7 +42,7 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 	if err := noteRun(s, b.was); err != nil {
 		return err
 	}
-	b.began = checkpoints.Began{KeyOf: keptKeyOf(s.event, s.in, b.manifest.KeyOf), Checkout: b.manifest.Checkout, Input: b.manifest.Input, Supersedes: b.manifest.Supersedes}
+	b.began = checkpoints.Began{KeyOf: keptKeyOf(s.event, s.in, b.manifest.KeyOrigin), Checkout: b.manifest.Checkout, Input: b.manifest.Input, Supersedes: b.manifest.Supersedes}
 	differences(s.log, s.in.Input, b.lookup, b.base)
 	if b.run = b.was; b.isStored() {
 		if err := putBack(ctx, s, b, joined); err != nil {
@@ -109,7 +109,7 @@ const snapshotsWithin = time.Minute
 
 // unpackSnapshots adds the snapshots of a checkpoint, if it has any, to others. dirs are the directories of which they
 // may be.
-func unpackSnapshots(ctx context.Context, to *workspace.Snapshots, from workspace.Restoring, dirs []string) error {
+func unpackSnapshots(ctx context.Context, to *workspace.Snapshots, from workspace.RestoreRequest, dirs []string) error {
 	if _, err := os.Lstat(filepath.Join(from.From, workspace.BundleName)); err != nil {
 		return nil //nolint:nilerr // there are none
 	}
@@ -117,12 +117,12 @@ func unpackSnapshots(ctx context.Context, to *workspace.Snapshots, from workspac
 }
 
 // restoreWork puts saved work into the workspace.
-func restoreWork(ctx context.Context, s *step, b *readyRun, from workspace.Restoring) error {
+func restoreWork(ctx context.Context, s *step, b *readyRun, from workspace.RestoreRequest) error {
 	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
 		return err
 	}
 	notes, err := s.git.Restore(ctx, from)
-	b.hasWork = workspace.Held(from.From)
+	b.hasWork = workspace.HasWork(from.From)
 	return restored(s.log, notes, err)
 }
 
@@ -153,15 +153,15 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 	if err := errors.Join(own.all(), joined.placeTranscripts(agents, b.talks)); err != nil {
 		return nil, err
 	}
-	if slices.Contains(b.found.Manifest.Lacks(), "transcripts") {
+	if slices.Contains(b.found.Manifest.Missing(), "transcripts") {
 		run.Forget(func(string) bool { return true })
 	}
 	return run, nil
 }
 
 // restoring says which work is put back, and where.
-func restoring(found *slots.Found, where func(string) string) workspace.Restoring {
-	return workspace.Restoring{From: filepath.Join(found.Dir, "workspace"), Dir: where}
+func restoring(found *slots.Found, where func(string) string) workspace.RestoreRequest {
+	return workspace.RestoreRequest{From: filepath.Join(found.Dir, "workspace"), Dir: where}
 }
 
 // restored tells what was found when work was put back, or why it can't be.
@@ -243,9 +243,9 @@ func bringLocal(s *step, id string, run *state.Run) error {
 }
 
 // relocation returns where the directories of a checkpoint's machine lie here.
-func relocation(here checkpoint.Places, found *slots.Found) (func(string) string, error) {
+func relocation(here checkpoint.MachineDirs, found *slots.Found) (func(string) string, error) {
 	trees, err := savedTrees(filepath.Join(found.Dir, "workspace"))
-	return checkpoint.Relocation(found.Manifest.Places, here, trees), err
+	return checkpoint.Relocation(found.Manifest.Dirs, here, trees), err
 }
 
 // savedTrees are the tops of the git worktrees of which a checkpoint has work.

@@ -142,7 +142,7 @@ func committedSource(ctx context.Context, s *step, from source) (source, error) 
 	}
 	commit := cmp.Or(s.env.Getenv("GITHUB_WORKFLOW_SHA"), s.env.Getenv("GITHUB_SHA")) // of the workflow's own ref, which started the job
 	dir := filepath.Join(s.dirs.own, "source")
-	part := workspace.Committed{Dir: s.dirs.top, Commit: commit, Name: rel}
+	part := workspace.CommitPath{Dir: s.dirs.top, Commit: commit, Name: rel}
 	if err := errors.Join(os.RemoveAll(dir), s.git.Extract(ctx, part, dir)); err != nil {
 		return from, deny(fmt.Sprintf("the states can't be read from commit %q: %v", commit, err))
 	}

@@ -36,8 +36,8 @@ type step struct {
 	dirs    folders
 	files   *job.Files // the runner's command files
 	log     *jobLog
-	note    *stepNote         // for the post part
-	places  checkpoint.Places // the folders of this machine
+	note    *stepNote              // for the post part
+	places  checkpoint.MachineDirs // the folders of this machine
 	api     *job.GitHub
 	stored  services
 	git     *workspace.Git
@@ -107,7 +107,7 @@ func newGit(env Env, in job.Settings, dirs folders, c options.Cage) *workspace.G
 		besides = append(besides, dir)
 	}
 	return &workspace.Git{
-		Path: path, Temp: dirs.own, Found: filepath.Join(dirs.all, tagsFolder), Workspace: dirs.top, Beside: besides, Env: job.ScriptEnviron(env.Environ, nil), IsFree: in.AllowSudo || c.IsOff(),
+		Path: path, Temp: dirs.own, TagsDir: filepath.Join(dirs.all, tagsFolder), Workspace: dirs.top, OutsideDirs: besides, Env: job.ScriptEnviron(env.Environ, nil), IsUncaged: in.AllowSudo || c.IsOff(),
 		Token: in.GitHubToken, ServerURL: env.Getenv("GITHUB_SERVER_URL"),
 	}
 }
@@ -162,7 +162,7 @@ func (s *step) query() slots.Query {
 		Job:     jobOf(s.event),
 		SameIDs: s.event.Gitea || s.event.UnderAct(), Act: s.event.UnderAct(), Temp: s.dirs.state,
 		Read: func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
-			return checkpoint.Read(checkpoint.Reading{File: f, Size: size, Keys: s.keys, Dir: dir})
+			return checkpoint.Read(checkpoint.ReadRequest{File: f, Size: size, Keys: s.keys, Dir: dir})
 		},
 	}
 }
@@ -179,7 +179,7 @@ func (s *step) origin() checkpoint.Manifest {
 		RunID: s.event.RunID, RunAttempt: s.event.Attempt, Job: s.event.Job,
 		Runner: s.event.Runner, IntervalMS: s.in.CheckpointInterval.Milliseconds(),
 		Event: s.event.Name, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Head: s.event.Head,
-		Untrusted: s.note.get().Untrusted, Places: s.places, Program: s.env.Version, Ended: s.isPost,
+		Untrusted: s.note.get().Untrusted, Dirs: s.places, Program: s.env.Version, Ended: s.isPost,
 	}
 }
 

@@ -83,11 +83,11 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 }
 
 // checkpoints are those that the forge has.
-func (s *scene) checkpoints() []artifactstest.Stored {
-	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Stored) bool { return !sitetest.IsCheckpoint(a) })
+func (s *scene) checkpoints() []artifactstest.Artifact {
+	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Artifact) bool { return !sitetest.IsCheckpoint(a) })
 }
 
-func names(list []artifactstest.Stored) []string {
+func names(list []artifactstest.Artifact) []string {
 	var out []string
 	for _, a := range list {
 		out = append(out, a.Name)

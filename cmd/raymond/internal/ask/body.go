@@ -25,7 +25,7 @@ func (o *Options) question(q *question, end string) string {
 	p.Token, p.Number = q.Token, q.Number
 	lines := []string{
 		p.mark(), fmt.Sprintf("**Question %d** of the run %s:", q.Number, code(p.Run)), "",
-		text.Fence(text.Shortened(text.Printable(o.Shown(string(q.Text))), maxText), "text"),
+		text.Fence(text.Truncate(text.Printable(o.Shown(string(q.Text))), maxText), "text"),
 	}
 	if end != "" {
 		lines = append(lines, end, answeredMark)
@@ -111,5 +111,5 @@ func onLine(r job.Remark, said string) string {
 		return where + ":\n\n" + said
 	}
 	// An HTML comment without an end in the diff must not hide what was said.
-	return where + ":\n\n" + text.Fence(text.After(text.WithoutHidden(r.Hunk), maxHunk), "diff") + "\n" + said
+	return where + ":\n\n" + text.Fence(text.Suffix(text.WithoutHidden(r.Hunk), maxHunk), "diff") + "\n" + said
 }

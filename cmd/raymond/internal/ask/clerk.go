@@ -141,7 +141,7 @@ func (c *clerk) placeOf(ctx context.Context, q *question) (int, error) {
 		return c.places[q.Comment], nil
 	}
 	found, err := c.o.Forum.Comment(ctx, q.Comment)
-	if forge.IsPassing(err) {
+	if forge.IsTemporary(err) {
 		return 0, err
 	}
 	if err != nil || found.Number == 0 {

@@ -42,7 +42,7 @@ func Body(marker, says, last string) string {
 	frame := len(marker) + len(last) + len("\n\n\n")
 	if len(says)+frame > maxBody {
 		says, _, _ = strings.Cut(says, "\n")
-		says = text.Before(says, maxBody-frame)
+		says = text.Prefix(says, maxBody-frame)
 	}
 	return strings.ToValidUTF8(marker+"\n"+strings.Trim(says, "\n")+"\n\n"+last, "")
 }
@@ -181,7 +181,7 @@ func (c *Comment) pause(began time.Time) (limit, next time.Time) {
 }
 
 // isRefused reports whether the service has said that another request is of no use.
-func (c *Comment) isRefused() bool { return c.err != nil && !forge.IsPassing(c.err) }
+func (c *Comment) isRefused() bool { return c.err != nil && !forge.IsTemporary(c.err) }
 
 // isCurrent reports whether there is nothing to do.
 func (c *Comment) isCurrent() bool {
@@ -238,7 +238,7 @@ func (c *Comment) look(ctx context.Context) error {
 	for i, r := range slices.CompactFunc(ours, func(a, b job.Remark) bool { return a.ID == b.ID }) {
 		if i == 0 {
 			c.id, c.shown = r.ID, r.Body
-		} else if err := c.in.Delete(ctx, r.ID); forge.IsPassing(err) {
+		} else if err := c.in.Delete(ctx, r.ID); forge.IsTemporary(err) {
 			return err
 		}
 	}

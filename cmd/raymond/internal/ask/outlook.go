@@ -40,17 +40,17 @@ type Facts struct {
 	Cap                       Cap // that was reached; zero for none
 
 	Kept              Kept
-	ByPost            string               // the artifact as which the post part has stored the run; "" for none
-	StateDir          string               // where a run is that is kept locally
-	WhyNowhere        string               // why a run is kept nowhere, and what would have kept it
-	Lacks             []checkpoint.LeftOut // what the last checkpoint lacks
-	WithoutTranscript bool                 // resume-without-transcript: true
-	NeverResume       bool                 // resume: never
-	NoActionsRead     bool                 // without actions: read, later workflow runs can't find the run
-	Successor         string               // the later job of this workflow run that resumes the run; "" for none
-	Cause             string               // what has to be fixed first, without a full stop; "" for not known
-	Cure              report.Cure          // of a run that has failed
-	RefusesChanges    bool                 // changed-workflow is not take
+	ByPost            string                // the artifact as which the post part has stored the run; "" for none
+	StateDir          string                // where a run is that is kept locally
+	WhyNowhere        string                // why a run is kept nowhere, and what would have kept it
+	Lacks             []checkpoint.Omission // what the last checkpoint lacks
+	WithoutTranscript bool                  // resume-without-transcript: true
+	NeverResume       bool                  // resume: never
+	NoActionsRead     bool                  // without actions: read, later workflow runs can't find the run
+	Successor         string                // the later job of this workflow run that resumes the run; "" for none
+	Cause             string                // what has to be fixed first, without a full stop; "" for not known
+	Cure              report.Cure           // of a run that has failed
+	RefusesChanges    bool                  // changed-workflow is not take
 }
 
 // Cap is a limit on what many runs cost together.
@@ -231,7 +231,7 @@ func (f *Facts) whyNot() string {
 		return "Nobody can resume this run: " + f.WhyNowhere + "."
 	}
 	lacks := f.Lacks
-	if slices.ContainsFunc(lacks, func(l checkpoint.LeftOut) bool { return l.Why == checkpoint.FromFork }) {
+	if slices.ContainsFunc(lacks, func(l checkpoint.Omission) bool { return l.Why == checkpoint.FromFork }) {
 		return "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
 			"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."
 	}
@@ -239,7 +239,7 @@ func (f *Facts) whyNot() string {
 		return ""
 	}
 	if f.WithoutTranscript {
-		if !slices.ContainsFunc(lacks, func(l checkpoint.LeftOut) bool { return l.What == "workspace" && l.Why == checkpoint.NoKey }) {
+		if !slices.ContainsFunc(lacks, func(l checkpoint.Omission) bool { return l.What == "workspace" && l.Why == checkpoint.NoKey }) {
 			return ""
 		}
 		return "Nobody can resume this run as it was: " + lacksText(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
@@ -250,10 +250,10 @@ func (f *Facts) whyNot() string {
 
 // becauseOf says why something was not stored, and what would have stored it.
 var becauseOf = map[string]string{
-	checkpoint.NoKey:    "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
-	checkpoint.TooLarge: "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
-	checkpoint.NoGit:    "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept",
-	checkpoint.Unpacked: "packing failed. The log shows the error",
+	checkpoint.NoKey:     "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
+	checkpoint.TooLarge:  "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
+	checkpoint.NoGit:     "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept",
+	checkpoint.NotPacked: "packing failed. The log shows the error",
 
 	checkpoint.DiskFull:   "the disk was full. Free some space on the disk of the machine",
 	checkpoint.NoObjects:  "the clone is partial, and origin did not give the objects that it lacks. Let `github-token` read the repository, or check out without `filter`",
@@ -263,7 +263,7 @@ var becauseOf = map[string]string{
 }
 
 // lacksText says what was not stored, and why: all of it for one cause.
-func lacksText(lacks []checkpoint.LeftOut) string {
+func lacksText(lacks []checkpoint.Omission) string {
 	var what []string
 	for _, l := range lacks {
 		what = append(what, l.What)

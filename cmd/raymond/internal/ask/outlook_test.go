@@ -40,7 +40,7 @@ func withWaits(all ...report.Wait) func(*ask.Facts) {
 func lacking(why string, what ...string) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		for _, w := range what {
-			f.Lacks = append(f.Lacks, checkpoint.LeftOut{What: w, Why: why})
+			f.Lacks = append(f.Lacks, checkpoint.Omission{What: w, Why: why})
 		}
 	}
 }

@@ -24,7 +24,7 @@ func (a *account) wrote(ctx context.Context, list []job.Remark, mark string) ([]
 	})
 	if a.login == "" && len(list) > 0 {
 		login, err := a.of.Self(ctx)
-		if forge.IsPassing(err) {
+		if forge.IsTemporary(err) {
 			return nil, err
 		}
 		a.login = login

@@ -91,7 +91,7 @@ func (r *reading) refuse(ctx context.Context, remark job.Remark, q *question, bo
 	if err == nil {
 		r.seen[remark.Name()] = true
 	}
-	if err != nil && !forge.IsPassing(err) {
+	if err != nil && !forge.IsTemporary(err) {
 		r.tell("a reply to an answer could not be written: " + err.Error())
 		err = nil
 	}

@@ -74,7 +74,7 @@ func (p *Shell) serve() {
 			b.WriteString("    " + strings.TrimSuffix(line, "\n") + "\n")
 		}
 		if len(q.Choices) > 0 {
-			b.WriteString("Choices: " + text.Escaped(strings.Join(q.Choices, ", ")) + "\n")
+			b.WriteString("Choices: " + text.Escape(strings.Join(q.Choices, ", ")) + "\n")
 		}
 		if !q.until.IsZero() {
 			fmt.Fprintf(&b, "Without an answer until %s, %s comes next.\n", report.Minute(q.until), q.TimeoutNext)

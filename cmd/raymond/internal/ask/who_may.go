@@ -55,7 +55,7 @@ func (r *reading) author(ctx context.Context) (job.Account, error) {
 		return a, nil
 	}
 	a, err := r.o.Forum.Author(ctx, r.number)
-	if forge.IsPassing(err) {
+	if forge.IsTemporary(err) {
 		return a, err
 	}
 	r.authors[r.number] = a

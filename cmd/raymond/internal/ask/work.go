@@ -146,7 +146,7 @@ func (p *People) post(q *question) error {
 		return nil
 	}
 	p.mu.Lock()
-	q.Comment, q.isRefused = id, err != nil && !forge.IsPassing(err)
+	q.Comment, q.isRefused = id, err != nil && !forge.IsTemporary(err)
 	isLast := p.looks.failed == maxFailed-1
 	p.mu.Unlock()
 	switch {
@@ -199,7 +199,7 @@ func (p *People) read(open []*question, asked []report.Wait, began time.Time) er
 
 // passing is an error that another request, later, need not meet; nil for others.
 func passing(err error) error {
-	if forge.IsPassing(err) {
+	if forge.IsTemporary(err) {
 		return err
 	}
 	return nil

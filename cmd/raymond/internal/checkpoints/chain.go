@@ -11,11 +11,11 @@ import (
 // Began is how a run began, for the later parts of it, which read it in its
 // checkpoints.
 type Began struct {
-	KeyOf    *checkpoint.KeyOf `json:"key_of,omitempty"`
-	Checkout string            `json:"checkout,omitempty"` // the commit of the checkout; "" when unknown
-	Input    string            `json:"input,omitempty"`    // SHA-256 of it, in hex; "" when unknown
+	KeyOf    *checkpoint.KeyOrigin `json:"key_of,omitempty"`
+	Checkout string                `json:"checkout,omitempty"` // the commit of the checkout; "" when unknown
+	Input    string                `json:"input,omitempty"`    // SHA-256 of it, in hex; "" when unknown
 	// Supersedes is the run that this run has replaced; zero for none.
-	Supersedes checkpoint.Superseded `json:"supersedes,omitzero"`
+	Supersedes checkpoint.SupersededRun `json:"supersedes,omitzero"`
 }
 
 // Chain is how far the sequence of a run's checkpoints has come. A Store keeps it in

@@ -41,7 +41,7 @@ func lean(t *testing.T) (Options, *[]string) {
 		Dir: dir, Temp: dir, Mask: mask, IsOpen: func() bool { return false }, Warn: func(text string) { told = append(told, text) },
 		Origin: checkpoint.Manifest{
 			RepositoryID: 1, Repository: "o/r", Workflow: ".github/workflows/w.yml", Key: "k", RunID: 1, RunAttempt: 1, Job: "j", Event: "push",
-			Places: checkpoint.Places{Workspace: "/w", Temp: "/t", OS: "linux"}, Program: "test",
+			Dirs: checkpoint.MachineDirs{Workspace: "/w", Temp: "/t", OS: "linux"}, Program: "test",
 		},
 	}, &told
 }
@@ -59,7 +59,7 @@ func talk(t *testing.T, shot *Snapshot, text string, size int64) {
 	t.Helper()
 	path := filepath.Join(shot.dir, "t.jsonl")
 	write(t, path, text)
-	shot.transcripts = []checkpoint.Part{{Name: checkpoint.Transcript{Backend: protocol.BackendCodex, Session: session}.Name(), Path: path, Size: size}}
+	shot.transcripts = []checkpoint.Entry{{Name: checkpoint.Transcript{Backend: protocol.BackendCodex, Session: session}.Name(), Path: path, Size: size}}
 	shot.manifest.Transcripts = []checkpoint.Transcript{{Session: session, Backend: protocol.BackendCodex, Dir: "/w"}}
 }
 
@@ -79,7 +79,7 @@ func unpack(t *testing.T, w made) (checkpoint.Manifest, string) {
 	_, err = io.Copy(f, io.NewSectionReader(w.archive, 0, w.Size))
 	assert.NilError(t, err)
 	dir := t.TempDir()
-	m, _, err := checkpoint.Read(checkpoint.Reading{File: f, Size: w.Size, Dir: dir})
+	m, _, err := checkpoint.Read(checkpoint.ReadRequest{File: f, Size: w.Size, Dir: dir})
 	assert.NilError(t, err)
 	return m, dir
 }
@@ -105,7 +105,7 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	talk(t, shot, "said", 4)
 	log := filepath.Join(o.Dir, "events.jsonl")
 	write(t, log, "short")
-	shot.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: 1000}
+	shot.events = checkpoint.Entry{Name: "events.jsonl", Path: log, Size: 1000}
 	if _, err := s.write(t.Context(), shot); err == nil {
 		t.Error("beside the run: got no error, want one")
 	}
@@ -115,9 +115,9 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	m, names := read(t, w)
 	assert.Check(t, is.DeepEqual(names, []string{"state.json"}), "stored")
 	assert.Check(t, is.Len(m.Transcripts, 0), "stored")
-	want := []checkpoint.LeftOut{{What: "transcripts", Held: true, Why: checkpoint.Unpacked}}
-	if !slices.Equal(m.LeftOut, want) || !slices.Equal(s.LeftOut(), want) {
-		t.Errorf("left out: got %v and %v, want the transcripts, because of the disk", m.LeftOut, s.LeftOut())
+	want := []checkpoint.Omission{{What: "transcripts", Existed: true, Why: checkpoint.NotPacked}}
+	if !slices.Equal(m.Omissions, want) || !slices.Equal(s.LeftOut(), want) {
+		t.Errorf("left out: got %v and %v, want the transcripts, because of the disk", m.Omissions, s.LeftOut())
 	}
 	if len(*told) != 1 || !strings.Contains((*told)[0], "state alone") || !slices.Equal(s.Notes(), *told) {
 		t.Errorf("told: got %q and the notes %q, want that the state is stored alone", *told, s.Notes())
@@ -140,7 +140,7 @@ func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 		told           int
 		why            string
 	}{
-		"git fails":              {failing, true, false, 1, checkpoint.Unpacked},
+		"git fails":              {failing, true, false, 1, checkpoint.NotPacked},
 		"no git":                 {none, false, true, 0, checkpoint.NoGit},
 		"no git, and no prompts": {none, true, false, 0, ""},
 	} {
@@ -152,9 +152,9 @@ func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 		if _, err := s.write(t.Context(), shot); err != nil || len(*told) != tt.told || (len(s.Notes()) > 0) != (tt.why != "") {
 			t.Errorf("%s: told: got %q and the notes %q (%v), want that the work is left out", name, *told, s.Notes(), err)
 		}
-		var want []checkpoint.LeftOut
+		var want []checkpoint.Omission
 		if tt.why != "" {
-			want = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: tt.why}}
+			want = []checkpoint.Omission{{What: "workspace", Existed: true, Why: tt.why}}
 		}
 		left := s.LeftOut()
 		assert.Check(t, slices.Equal(left, want), "%s: left out: got %v, want %v", name, left, want)
@@ -182,11 +182,11 @@ func TestWhatIsNotPackedHasACause(t *testing.T) {
 		checkpoint.TooSlow:    fmt.Errorf("save: git status %w 5m", workspace.ErrSlow),
 		checkpoint.NoMemory:   errors.New("git bundle: Out of memory, malloc failed (tried to allocate 9 bytes)"),
 		checkpoint.NotAllowed: fmt.Errorf("open: %w", fs.ErrPermission),
-		checkpoint.Unpacked:   errors.New("git status: index file corrupt"),
+		checkpoint.NotPacked:  errors.New("git status: index file corrupt"),
 	} {
 		assert.Check(t, is.Equal(causeOf(err), want), err)
-		m := checkpoint.Manifest{LeftOut: []checkpoint.LeftOut{{Held: true, Why: want}}}
-		assert.Check(t, !slices.Contains(m.Causes(), want), "%q has no text for people", want)
+		m := checkpoint.Manifest{Omissions: []checkpoint.Omission{{Existed: true, Why: want}}}
+		assert.Check(t, !slices.Contains(m.OmissionReasons(), want), "%q has no text for people", want)
 	}
 }
 
@@ -275,7 +275,7 @@ func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
 	assert.NilError(t, err)
 	want := []checkpoint.Transcript{{Session: session, Backend: "claude", Dir: "/run"}, {Session: other, Backend: "codex", CLIID: "thread", Dir: "/a"}}
 	assert.Check(t, is.DeepEqual(shot.manifest.Transcripts, want), "transcripts")
-	parts := []checkpoint.Part{
+	parts := []checkpoint.Entry{
 		{Name: "transcripts/claude/" + session + ".jsonl", Path: "/c", Size: 4}, {Name: "transcripts/codex/" + other + ".jsonl", Path: "/x", Size: 4},
 	}
 	assert.Check(t, is.DeepEqual(shot.transcripts, parts), "parts")

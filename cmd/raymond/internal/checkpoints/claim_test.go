@@ -32,7 +32,7 @@ type service struct {
 	fails int
 }
 
-func (s *service) Upload(_ context.Context, n artifacts.New) (artifacts.Artifact, error) {
+func (s *service) Upload(_ context.Context, n artifacts.NewArtifact) (artifacts.Artifact, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	data, err := io.ReadAll(io.NewSectionReader(n.Content, 0, n.Size))

@@ -14,7 +14,7 @@ import (
 
 // made is a checkpoint that was written, and what is said of it.
 type made struct {
-	checkpoint.Written
+	checkpoint.WriteResult
 	archive  io.ReaderAt
 	remove   func()   // the archive
 	notes    []string // what it lacks, for people
@@ -29,7 +29,7 @@ func (s *Store) manifest(shot *Snapshot) checkpoint.Manifest {
 	m.TotalUSD, m.Estimated = run.TotalUSD, run.Estimated
 	m.Iterations, m.Created = run.Iterations, run.Created
 	m.Transcripts = run.Transcripts
-	m.KeyOf, m.Checkout, m.Input, m.Supersedes = c.Began.KeyOf, c.Began.Checkout, c.Began.Input, c.Began.Supersedes
+	m.KeyOrigin, m.Checkout, m.Input, m.Supersedes = c.Began.KeyOf, c.Began.Checkout, c.Began.Input, c.Began.Supersedes
 	return m
 }
 
@@ -47,7 +47,7 @@ func (s *Store) writeFile(shot *Snapshot, w work) (made, error) {
 	m := made{archive: f, remove: func() { _ = errors.Join(f.Close(), os.RemoveAll(temp)) }}
 	what, notes, err := s.whole(shot, w, temp)
 	if m.notes = notes; err == nil {
-		m.Written, err = checkpoint.Write(f, what)
+		m.WriteResult, err = checkpoint.Write(f, what)
 	}
 	if err != nil {
 		m.remove()
@@ -57,7 +57,7 @@ func (s *Store) writeFile(shot *Snapshot, w work) (made, error) {
 
 // whole says what a checkpoint of all that may be stored of a run has, with notes. What is made for
 // it is put into a folder.
-func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writing, notes []string, err error) {
+func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.WriteRequest, notes []string, err error) {
 	isOpen := s.o.IsOpen()
 	parts, err := shot.logs()
 	if err != nil {
@@ -71,25 +71,25 @@ func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writ
 	m := s.manifest(shot)
 	if isOpen {
 		m.Transcripts = nil
-		m.LeftOut = []checkpoint.LeftOut{
-			{What: "transcripts", Held: len(shot.transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Held: w.Held, Why: checkpoint.NoKey},
+		m.Omissions = []checkpoint.Omission{
+			{What: "transcripts", Existed: len(shot.transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Existed: w.HasWork, Why: checkpoint.NoKey},
 		}
-		for _, lost := range m.Lacks() {
+		for _, lost := range m.Missing() {
 			notes = append(notes, "The checkpoint lacks the "+lost+", since anybody may read artifacts of a public repository.")
 		}
 	} else {
 		parts = slices.Concat(parts, shot.transcripts, w.parts)
 		if w.lost != "" {
-			m.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: w.lost}}
+			m.Omissions = []checkpoint.Omission{{What: "workspace", Existed: true, Why: w.lost}}
 		}
 	}
-	return s.writing(shot, m, parts, w.Names), notes, nil
+	return s.writing(shot, m, parts, w.RequiredNames), notes, nil
 }
 
 // writing is a checkpoint of a snapshot with its state and more parts. Names are what must stay as it is.
-func (s *Store) writing(shot *Snapshot, m checkpoint.Manifest, more []checkpoint.Part, names []string) checkpoint.Writing {
-	parts := append(more, checkpoint.Part{Name: "state.json", Data: shot.state})
-	return checkpoint.Writing{Manifest: m, Parts: parts, Keys: s.o.Keys, Mask: s.o.Mask.Sparing(slices.Concat(shot.dirs, names)).Fill}
+func (s *Store) writing(shot *Snapshot, m checkpoint.Manifest, more []checkpoint.Entry, names []string) checkpoint.WriteRequest {
+	parts := append(more, checkpoint.Entry{Name: "state.json", Data: shot.state})
+	return checkpoint.WriteRequest{Manifest: m, Entries: parts, Keys: s.o.Keys, Mask: s.o.Mask.Except(slices.Concat(shot.dirs, names)).MaskReader}
 }
 
 // writeState makes a checkpoint of the state alone, in memory, as the disk may be full; why says why the rest could not be packed.
@@ -97,10 +97,10 @@ func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
 	m := s.manifest(shot)
 	m.Transcripts = nil
 	if len(shot.transcripts) > 0 {
-		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "transcripts", Held: true, Why: causeOf(why)})
+		m.Omissions = append(m.Omissions, checkpoint.Omission{What: "transcripts", Existed: true, Why: causeOf(why)})
 	}
-	if w.Held {
-		m.LeftOut = append(m.LeftOut, checkpoint.LeftOut{What: "workspace", Held: true, Why: causeOf(why)})
+	if w.HasWork {
+		m.Omissions = append(m.Omissions, checkpoint.Omission{What: "workspace", Existed: true, Why: causeOf(why)})
 	}
 	var to bytes.Buffer
 	written, err := checkpoint.Write(&to, s.writing(shot, m, nil, nil))
@@ -108,7 +108,7 @@ func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
 		return made{}, errors.Join(why, err)
 	}
 	return made{
-		Written: written, archive: bytes.NewReader(to.Bytes()), remove: func() {},
+		WriteResult: written, archive: bytes.NewReader(to.Bytes()), remove: func() {},
 		notes: []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."},
 	}, nil
 }

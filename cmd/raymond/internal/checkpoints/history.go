@@ -57,7 +57,7 @@ func (h *history) copy(to string, seq int) error {
 // addHistory makes the history of the run a part of the snapshot, with the conversations that
 // a rerun from one of its steps may need. It returns notes for people: a checkpoint without
 // them is of use, too.
-func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.Part, notes []string) {
+func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.Entry, notes []string) {
 	path := filepath.Join(temp, checkpoint.HistoryName)
 	err := s.history.copy(path, s.manifest.Seq)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.P
 			notes = []string{"The checkpoint lacks the conversations of earlier states: " + err.Error() + "."}
 		}
 	}
-	return []checkpoint.Part{{Name: checkpoint.HistoryName, Path: path, Size: -1}}, notes
+	return []checkpoint.Entry{{Name: checkpoint.HistoryName, Path: path, Size: -1}}, notes
 }
 
 // addPast adds the conversations that only the history names, the newest first.
@@ -105,10 +105,10 @@ func (s *Snapshot) addPast(path string) (notes []string, err error) {
 }
 
 // findPast returns a conversation that the snapshot does not have yet; false when there is none.
-func (s *Snapshot) findPast(c state.PastConversation) (checkpoint.Transcript, checkpoint.Part, bool) {
+func (s *Snapshot) findPast(c state.PastConversation) (checkpoint.Transcript, checkpoint.Entry, bool) {
 	t := checkpoint.Transcript{Session: c.Session.ID, Backend: c.Session.BackendName(), CLIID: c.Session.CLIID}
-	if checkpoint.CheckName(t.Name()) != nil || slices.ContainsFunc(s.transcripts, func(p checkpoint.Part) bool { return p.Name == t.Name() }) {
-		return t, checkpoint.Part{}, false
+	if checkpoint.CheckName(t.Name()) != nil || slices.ContainsFunc(s.transcripts, func(p checkpoint.Entry) bool { return p.Name == t.Name() }) {
+		return t, checkpoint.Entry{}, false
 	}
 	dirs := s.dirs
 	if c.Dir != "" {

@@ -18,9 +18,9 @@ const localFile = "work.json"
 
 // LocalWork is the work of a run that stays on this machine.
 type LocalWork struct {
-	Folder  string               `json:"folder,omitempty"` // in the run's own, as workspace.Git.Save makes it; "" for none
-	Seq     int                  `json:"seq"`              // the step of the run after which it was kept
-	LeftOut []checkpoint.LeftOut `json:"left_out,omitempty"`
+	Folder  string                `json:"folder,omitempty"` // in the run's own, as workspace.Git.Save makes it; "" for none
+	Seq     int                   `json:"seq"`              // the step of the run after which it was kept
+	LeftOut []checkpoint.Omission `json:"left_out,omitempty"`
 }
 
 // ReadLocal returns what Local.Keep has kept in a run's own folder; the zero value for nothing that can be read.
@@ -54,7 +54,7 @@ func (l Local) Keep(ctx context.Context, run *state.Run) (notes []string, err er
 		kept.Folder = filepath.Base(p.last)
 	}
 	if w.lost != "" {
-		kept.LeftOut = []checkpoint.LeftOut{{What: "workspace", Held: true, Why: w.lost}}
+		kept.LeftOut = []checkpoint.Omission{{What: "workspace", Existed: true, Why: w.lost}}
 	}
 	if err := WriteNote(filepath.Join(l.Dir, localFile), kept); err != nil {
 		return nil, errors.Join(err, p.discard())

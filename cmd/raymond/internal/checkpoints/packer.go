@@ -26,9 +26,9 @@ type packer struct {
 
 // work is what was packed of a workspace.
 type work struct {
-	workspace.Saved // Held also where nobody knows
-	parts           []checkpoint.Part
-	lost            string // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
+	workspace.SaveResult // Held also where nobody knows
+	parts                []checkpoint.Entry
+	lost                 string // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
 }
 
 // pack packs the work of a snapshot. Work that is too large is left out: the rest of
@@ -54,7 +54,7 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 // without is the work of a checkpoint that lacks it; why is as in checkpoint.LeftOut.
 func without(why string, err error) work {
 	notes := []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}
-	return work{Saved: workspace.Saved{Held: true, Notes: notes}, lost: why}
+	return work{SaveResult: workspace.SaveResult{HasWork: true, Notes: notes}, lost: why}
 }
 
 // causeOf returns why packing failed, as in checkpoint.LeftOut. Errors of git are recognized by their text.
@@ -74,7 +74,7 @@ func causeOf(err error) string {
 	case says("permission denied", "operation not permitted"):
 		return checkpoint.NotAllowed
 	}
-	return checkpoint.Unpacked
+	return checkpoint.NotPacked
 }
 
 // save packs the work in directories.
@@ -83,7 +83,7 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	if err != nil {
 		return work{}, err
 	}
-	saved, err := p.git.Save(ctx, workspace.Saving{Dirs: dirs, Base: p.base, To: to, Last: p.last})
+	saved, err := p.git.Save(ctx, workspace.SaveRequest{Dirs: dirs, Base: p.base, To: to, Last: p.last})
 	switch {
 	case errors.Is(err, workspace.ErrNoGit):
 		return without(checkpoint.NoGit, workspace.ErrNoGit), os.RemoveAll(to)
@@ -92,7 +92,7 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	case err != nil:
 		return work{}, errors.Join(fmt.Errorf("pack the workspace: %w", err), os.RemoveAll(to))
 	}
-	w := work{Saved: saved}
+	w := work{SaveResult: saved}
 	if len(w.Files) > 0 && p.addSnapshots(ctx, to, &w) {
 		w.Files = append(w.Files, workspace.BundleName)
 	}
@@ -101,7 +101,7 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	}
 	p.last = to
 	for _, name := range w.Files {
-		w.parts = append(w.parts, checkpoint.Part{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
+		w.parts = append(w.parts, checkpoint.Entry{Name: "workspace/" + name, Path: filepath.Join(to, name), Size: -1})
 	}
 	return w, nil
 }
@@ -117,8 +117,8 @@ func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 	case err != nil:
 		w.Notes = append(w.Notes, "The checkpoint lacks the snapshots of the files, which could not be packed: "+err.Error()+".")
 		return false
-	case c.Left > 0:
-		w.Notes = append(w.Notes, fmt.Sprintf("The checkpoint has the newest %d of %d snapshots of the files: there is no room for more.", c.Count, c.Count+c.Left))
+	case c.Dropped > 0:
+		w.Notes = append(w.Notes, fmt.Sprintf("The checkpoint has the newest %d of %d snapshots of the files: there is no room for more.", c.Count, c.Count+c.Dropped))
 	}
 	return c.Count > 0
 }

@@ -30,5 +30,5 @@ func startOf(pid int) string {
 	if !ok || p.Dead {
 		return ""
 	}
-	return strconv.FormatUint(p.Born, 10)
+	return strconv.FormatUint(p.StartTime, 10)
 }

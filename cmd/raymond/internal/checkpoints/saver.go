@@ -129,7 +129,7 @@ func (s *Saver) Final(ctx context.Context, shot *Snapshot) (*state.Checkpoint, e
 	if s.err != nil && !errors.Is(s.err, slots.ErrFull) {
 		return &state.Checkpoint{Error: s.err.Error()}, s.err
 	}
-	return s.try(forge.Patiently(ctx), shot)
+	return s.try(forge.WithPatience(ctx), shot)
 }
 
 // Stop ends a save that is under way and waits for its end. After it no save begins.

@@ -27,8 +27,8 @@ type Snapshot struct {
 
 	manifest    checkpoint.Manifest // what the run itself tells
 	state       []byte
-	events      checkpoint.Part
-	transcripts []checkpoint.Part
+	events      checkpoint.Entry
+	transcripts []checkpoint.Entry
 	history     history
 	dir         string   // of the run's own files
 	dirs        []string // where agents work, the run's own first
@@ -62,7 +62,7 @@ func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *Sea
 	}
 	log := filepath.Join(dir, "events.jsonl")
 	if info, err := os.Lstat(log); err == nil && info.Mode().IsRegular() {
-		s.events = checkpoint.Part{Name: "events.jsonl", Path: log, Size: info.Size()}
+		s.events = checkpoint.Entry{Name: "events.jsonl", Path: log, Size: info.Size()}
 	}
 	return s, nil
 }
@@ -73,24 +73,24 @@ func HasPrompted(run *state.Run) bool {
 }
 
 // find returns a conversation, which was held in one of some directories; false when there is none.
-func (s *Snapshot) find(t checkpoint.Transcript, dirs []string) (checkpoint.Transcript, checkpoint.Part, bool) {
+func (s *Snapshot) find(t checkpoint.Transcript, dirs []string) (checkpoint.Transcript, checkpoint.Entry, bool) {
 	cli, ok := s.history.agents[t.Backend]
 	if !ok {
-		return t, checkpoint.Part{}, false
+		return t, checkpoint.Entry{}, false
 	}
 	found, ok := cli.Find(runner.Conversation{ID: t.Session, CLI: t.CLIID}, dirs)
 	t.Dir = found.Dir
-	return t, checkpoint.Part{Name: t.Name(), Path: found.Path, Size: found.Size}, ok
+	return t, checkpoint.Entry{Name: t.Name(), Path: found.Path, Size: found.Size}, ok
 }
 
-func (s *Snapshot) add(t checkpoint.Transcript, part checkpoint.Part) {
+func (s *Snapshot) add(t checkpoint.Transcript, part checkpoint.Entry) {
 	s.transcripts = append(s.transcripts, part)
 	s.manifest.Transcripts = append(s.manifest.Transcripts, t)
 }
 
 // logs returns the logs of the run, as far as they fit.
-func (s *Snapshot) logs() ([]checkpoint.Part, error) {
-	var parts []checkpoint.Part
+func (s *Snapshot) logs() ([]checkpoint.Entry, error) {
+	var parts []checkpoint.Entry
 	room := int64(maxLogs)
 	root := filepath.Join(s.dir, "logs")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
@@ -110,7 +110,7 @@ func (s *Snapshot) logs() ([]checkpoint.Part, error) {
 			return err
 		}
 		room -= info.Size()
-		parts = append(parts, checkpoint.Part{Name: name, Path: path, Size: info.Size()})
+		parts = append(parts, checkpoint.Entry{Name: name, Path: path, Size: info.Size()})
 		return nil
 	})
 	return parts, err

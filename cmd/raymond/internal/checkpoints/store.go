@@ -125,7 +125,7 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (stored state.Checkpoi
 	if err := s.writeChain(artifacts.Artifact{Digest: m.SHA256}); err != nil && !shot.Last {
 		return stored, err
 	}
-	a, err := s.slots.Store(ctx, m.Manifest.Generation, artifacts.New{Content: m.archive, Size: m.Size, Digest: m.SHA256})
+	a, err := s.slots.Store(ctx, m.Manifest.Generation, artifacts.NewArtifact{Content: m.archive, Size: m.Size, Digest: m.SHA256})
 	if err != nil {
 		return stored, err
 	}
@@ -161,7 +161,7 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 		}
 	}
 	if shot.Last {
-		isLost := slices.ContainsFunc(m.Manifest.LeftOut, func(l checkpoint.LeftOut) bool { return l.What == "transcripts" && l.Why != checkpoint.NoKey })
+		isLost := slices.ContainsFunc(m.Manifest.Omissions, func(l checkpoint.Omission) bool { return l.What == "transcripts" && l.Why != checkpoint.NoKey })
 		m.sessions = leftBehind(shot.transcripts, !isLost)
 	}
 	s.last = m
@@ -178,8 +178,8 @@ func (s *Store) writeChain(sent ...artifacts.Artifact) error {
 func (s *Store) Chain() Chain { return s.chain }
 
 // LeftOut returns what there was of the run that the last checkpoint lacks.
-func (s *Store) LeftOut() []checkpoint.LeftOut {
-	return slices.DeleteFunc(slices.Clone(s.last.Manifest.LeftOut), func(l checkpoint.LeftOut) bool { return !l.Held })
+func (s *Store) LeftOut() []checkpoint.Omission {
+	return slices.DeleteFunc(slices.Clone(s.last.Manifest.Omissions), func(l checkpoint.Omission) bool { return !l.Existed })
 }
 
 // Notes returns what the last checkpoint lacks, and why, as sentences for people. It
@@ -200,6 +200,6 @@ func (s *Store) HasWork(ctx context.Context, dirs []string) bool {
 		return true
 	}
 	defer os.RemoveAll(to)
-	saved, err := s.o.Git.Save(ctx, workspace.Saving{Dirs: dirs, Base: s.o.Base, To: to})
-	return err != nil && !errors.Is(err, workspace.ErrNoGit) || saved.Held
+	saved, err := s.o.Git.Save(ctx, workspace.SaveRequest{Dirs: dirs, Base: s.o.Base, To: to})
+	return err != nil && !errors.Is(err, workspace.ErrNoGit) || saved.HasWork
 }

@@ -38,7 +38,7 @@ func served(t *testing.T, server *artifactstest.Server) Options {
 	t.Helper()
 	o, _ := lean(t)
 	r, err := artifacts.NewRuntime(artifacts.Options{
-		URL: server.URL, Token: artifactstest.Token(1), Calls: forge.Calls{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
+		URL: server.URL, Token: artifactstest.Token(1), Retrier: forge.Retrier{Sleep: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }},
 	})
 	assert.NilError(t, err)
 	o.Service, o.Query = r, slots.Query{Key: key, Job: slots.Job{RunID: 1}}
@@ -71,7 +71,7 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 			o.Chain = c.chain
 			s := New(o)
 			there := artifacts.Artifact{Name: (slots.Place{Key: key}).Names()[1]}
-			there.ID = server.Put(artifactstest.Stored{Run: 1, Name: there.Name, Content: []byte("of before")})
+			there.ID = server.Put(artifactstest.Artifact{Run: 1, Name: there.Name, Content: []byte("of before")})
 			if c.begin != nil {
 				assert.NilError(t, c.begin(s, there))
 				if noted, err := ReadChain(o.Dir); err != nil || noted.Generation != max(0, c.want-1) {
@@ -139,10 +139,10 @@ func TestOnAFullDiskTheEndIsStoredFromMemory(t *testing.T) {
 	got, err := s.Save(t.Context(), shot)
 	assert.Assert(t, err == nil && got.SeqStored == 1 && s.Chain().Generation == 1, "at the end: got %+v, %v, want it stored", got, err)
 	stored := server.All()[0].Content
-	m, names := read(t, made{archive: bytes.NewReader(stored), Written: checkpoint.Written{Size: int64(len(stored))}, remove: func() {}})
-	want := []checkpoint.LeftOut{{What: "workspace", Held: true, Why: checkpoint.Unpacked}}
+	m, names := read(t, made{archive: bytes.NewReader(stored), WriteResult: checkpoint.WriteResult{Size: int64(len(stored))}, remove: func() {}})
+	want := []checkpoint.Omission{{What: "workspace", Existed: true, Why: checkpoint.NotPacked}}
 	assert.Check(t, is.DeepEqual(names, []string{"state.json"}), "stored")
-	assert.Check(t, slices.Equal(m.LeftOut, want), "stored: got %q, and %v left out", names, m.LeftOut)
+	assert.Check(t, slices.Equal(m.Omissions, want), "stored: got %q, and %v left out", names, m.Omissions)
 	if len(told) != 1 || strings.Count(told[0], "not a directory") != 1 || !slices.Equal(s.Notes(), told) {
 		t.Errorf("told: got %q and the notes %q, want one warning that has the cause once", told, s.Notes())
 	}

@@ -36,7 +36,7 @@ type left struct {
 // leftBehind returns, by session, the conversations that a run needs at the end of a
 // step. The parts are what was to be stored of them, isKept whether that has
 // been done, or is not to be done at all. A file that has changed since is not kept.
-func leftBehind(parts []checkpoint.Part, isKept bool) map[string]left {
+func leftBehind(parts []checkpoint.Entry, isKept bool) map[string]left {
 	all := map[string]left{}
 	for _, t := range parts {
 		id := strings.TrimSuffix(filepath.Base(t.Name), ".jsonl")

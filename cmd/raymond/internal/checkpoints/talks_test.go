@@ -150,7 +150,7 @@ func TestClearTalks(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clis, paths := home(t)
 			var own []Own
-			var parts []checkpoint.Part
+			var parts []checkpoint.Entry
 			for i, id := range ids[:2] {
 				mark, err := transcripts.MarkOf(paths[i])
 				assert.NilError(t, err)
@@ -158,7 +158,7 @@ func TestClearTalks(t *testing.T) {
 				if c.placed {
 					own[i].Placed = &mark
 				}
-				parts = append(parts, checkpoint.Part{Name: checkpoint.Transcript{Backend: protocol.BackendClaude, Session: id}.Name(), Path: paths[i], Size: mark.Size})
+				parts = append(parts, checkpoint.Entry{Name: checkpoint.Transcript{Backend: protocol.BackendClaude, Session: id}.Name(), Path: paths[i], Size: mark.Size})
 			}
 			left := leftBehind(parts, c.isKept)
 			if c.lacks {

@@ -135,7 +135,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	at.own, c.never = c.own, cage.Resolved(slices.Concat(at.Hidden, at.Guarded))
 	at.Read = slices.Concat(at.Read, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
 	at.write = slices.Concat(at.Needs.Write, writable)
-	git, commons := workspace.Folders(cage.Resolve(at.Dir))
+	git, commons := workspace.GitDirs(cage.Resolve(at.Dir))
 	k := keep{at.kept(), cage.Resolved(at.Hidden)}
 	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Read)
 	c.policy, c.commons, c.top = at.files(git, shown, k), commons, at.top()

@@ -300,7 +300,7 @@ func TestGitFolders(t *testing.T) {
 		"repo": {"repo/.git"}, "repo/deep/er": {"repo/.git"}, "tree": {"repo/.git"}, "tree/deep": {"repo/.git"},
 		"work/liar": nil, "work/forged": nil, "repo/sub": {"repo/.git/modules/sub"}, "repo/planted": nil, "linked": nil, "home": nil,
 	} {
-		got, _ := workspace.Folders(m.folder(dir))
+		got, _ := workspace.GitDirs(m.folder(dir))
 		assert.Check(t, is.DeepEqual(m.short(got), want), "git folders of %s", dir)
 	}
 }

@@ -40,7 +40,7 @@ func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 			"FILE=" + in("home/work/file"), "LATER=" + in("home/work/later.pem"),
 		},
 	}
-	git, _ := workspace.Folders(at.Dir)
+	git, _ := workspace.GitDirs(at.Dir)
 	k := keep{at.kept(), nil}
 	files := at.files(git, at.onPath(k), k)
 	must(os.RemoveAll(in("home/work/later")))

@@ -80,7 +80,7 @@ func carried(text string) (config string) {
 		case !isSetting:
 		case section == `filter"lfs"`:
 			lfs = append(lfs, key+" = "+value)
-		case isUser, workspace.IsComparison(section+"."+key, value):
+		case isUser, workspace.IsComparisonSetting(section+"."+key, value):
 			config += "[" + section + "]\n\t" + line + "\n"
 		}
 	}

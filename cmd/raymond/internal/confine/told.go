@@ -28,7 +28,7 @@ const maxLines = 50
 func (t *told) note(line string) { t.once(line, t.tell) }
 
 func (t *told) once(line string, tell func(line string)) {
-	line = text.Escaped(line)
+	line = text.Escape(line)
 	t.mu.Lock()
 	isNew := !slices.Contains(t.lines, line) && len(t.lines) < maxLines
 	if isNew && len(t.lines) == maxLines-1 {

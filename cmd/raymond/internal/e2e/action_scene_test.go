@@ -63,8 +63,8 @@ func (j *bareJob) wrapped(more string) (notes string) {
 }
 
 // claims are the claims that stand.
-func (s *scene) claims() []artifactstest.Stored {
-	var out []artifactstest.Stored
+func (s *scene) claims() []artifactstest.Artifact {
+	var out []artifactstest.Artifact
 	for _, a := range s.forge.All() {
 		if strings.HasSuffix(a.Name, "-claim") {
 			out = append(out, a)

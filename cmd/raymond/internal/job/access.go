@@ -155,7 +155,7 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 		return "none", nil
 	case err != nil:
 		level, d := deny("it could not be found out whether they have write permission: "+err.Error(), "allow-actors")
-		d.Unanswered = forge.IsPassing(err)
+		d.Unanswered = forge.IsTemporary(err)
 		return level, d
 	}
 	return deny(fmt.Sprintf("has the permission %q, and needs write", shorten(level)), "allow-actors")

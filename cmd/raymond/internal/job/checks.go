@@ -50,7 +50,7 @@ func matches(pattern string) func(string) bool {
 	return func(v string) bool { return compiled().MatchString(v) }
 }
 
-func shorten(s string) string { return text.Shortened(s, maxShown) }
+func shorten(s string) string { return text.Truncate(s, maxShown) }
 
 // wrong is a problem with a value.
 func wrong(v, what, hint string) []InputProblem {
@@ -108,7 +108,7 @@ var (
 	isBool   = that(func(v string) bool { _, ok := truth(v); return ok }, "want true or false", "")
 	isLine   = that(func(v string) bool { return !strings.ContainsFunc(v, unicode.IsControl) && utf8.ValidString(v) }, "want one line of text", "")
 	isPrefix = that(func(v string) bool {
-		isOdd := func(c rune) bool { return !text.IsShown(c) || unicode.IsSpace(c) }
+		isOdd := func(c rune) bool { return !text.IsPrintable(c) || unicode.IsSpace(c) }
 		return len(v) <= 50 && !strings.ContainsFunc(v, isOdd) && v[0] != '>' && v[0] != '<'
 	}, "want one word of at most 50 bytes that begins with neither > nor <", "")
 	isToken = that(func(v string) bool { return !strings.ContainsFunc(v, func(c rune) bool { return c <= ' ' || c > '~' }) },

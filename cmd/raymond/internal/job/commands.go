@@ -121,7 +121,7 @@ func (c *Commands) show(lines string) {
 
 // Group begins a group of lines that can be folded.
 func (c *Commands) Group(title string) {
-	c.command(func(a *githubactions.Action) { a.Group(upright(text.Unmarked(oneLine(title)))) })
+	c.command(func(a *githubactions.Action) { a.Group(upright(text.BreakCommandMark(oneLine(title)))) })
 }
 
 // EndGroup ends the group that was begun last.

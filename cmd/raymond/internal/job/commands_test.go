@@ -141,7 +141,7 @@ func TestOneTokenAStep(t *testing.T) {
 func TestTextsThatLeanArrive(t *testing.T) {
 	n := 0
 	for r := range unicode.MaxRune {
-		if !sitetest.Leans(r) || text.Invisible(r) {
+		if !sitetest.Leans(r) || text.IsInvisible(r) {
 			continue
 		}
 		n++

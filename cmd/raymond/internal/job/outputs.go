@@ -88,5 +88,5 @@ func fitSummary(before, markdown string) string {
 	if room < 0 {
 		return before
 	}
-	return before + text.Before(markdown, room) + summaryCut
+	return before + text.Prefix(markdown, room) + summaryCut
 }

@@ -150,7 +150,7 @@ func (p *payload) subject() Subject {
 	if s.Number <= 0 {
 		return Subject{}
 	}
-	s.Title = text.Before(s.Title, maxTitle)
+	s.Title = text.Prefix(s.Title, maxTitle)
 	return s
 }
 

@@ -39,7 +39,7 @@ func clientOf(t *testing.T, h http.Handler, graphql string) *GitHub {
 	}
 	c, err := forge.New(forge.Options{
 		URL: server.URL + "/api/v3/", GraphQL: graphql, Token: "ghs_x", Repository: "o/r",
-		Calls: forge.Calls{Sleep: func(context.Context, time.Duration) error { return nil }},
+		Retrier: forge.Retrier{Sleep: func(context.Context, time.Duration) error { return nil }},
 	})
 	assert.NilError(t, err)
 	return NewGitHub(c)
@@ -53,7 +53,7 @@ func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
 	} {
 		a := &api{answer: answer}
 		got, err := clientOf(t, a, "").Permission(t.Context(), "ann")
-		if isPassing := strings.HasPrefix(answer, "500"); forge.IsPassing(err) != isPassing {
+		if isPassing := strings.HasPrefix(answer, "500"); forge.IsTemporary(err) != isPassing {
 			t.Errorf("%s: passing: %t, want %t", answer, !isPassing, isPassing)
 		}
 		if err != nil {

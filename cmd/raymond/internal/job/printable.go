@@ -20,7 +20,7 @@ const maxLine = 8 << 10
 func printable(s string) []string {
 	list := strings.Split(strings.TrimSuffix(text.Printable(s), "\n"), "\n")
 	for i, line := range list {
-		list[i] = text.Unmarked(cut(line))
+		list[i] = text.BreakCommandMark(cut(line))
 	}
 	return list
 }
@@ -39,12 +39,12 @@ func painted(s string) string {
 	}
 	b.WriteString(cut(text.Line(s[from:])))
 	// For a runner that passes over control characters this is an old-style mark.
-	return strings.ReplaceAll(text.Unmarked(b.String()), "##\x1b", "# #\x1b")
+	return strings.ReplaceAll(text.BreakCommandMark(b.String()), "##\x1b", "# #\x1b")
 }
 
 // cut shortens a line, and says by how much.
 func cut(line string) string {
-	head := text.Before(line, maxLine)
+	head := text.Prefix(line, maxLine)
 	if head == line {
 		return line
 	}

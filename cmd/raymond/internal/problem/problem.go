@@ -77,7 +77,7 @@ func (f *Problem) Error() string {
 		line += "; " + f.Hint
 	}
 	// The job log of a runner takes this for the beginning of a command.
-	return text.Unmarked(text.Escaped(Bounded(line)))
+	return text.BreakCommandMark(text.Escape(Bounded(line)))
 }
 
 // maxError is how long an error line may be, in bytes: what came from outside,
@@ -90,7 +90,7 @@ func Bounded(s string) string {
 		return s
 	}
 	const half = maxError / 2
-	head, tail := text.Before(s, half), text.After(s, half)
+	head, tail := text.Prefix(s, half), text.Suffix(s, half)
 	return fmt.Sprintf("%s … %d bytes left out … %s", head, len(s)-len(head)-len(tail), tail)
 }
 
@@ -166,4 +166,4 @@ func OfWorkflow(scope string, problems []protocol.Problem) error {
 }
 
 // Shorten keeps a value that is shown in an error short.
-func Shorten(s string) string { return text.Shortened(s, 80) }
+func Shorten(s string) string { return text.Truncate(s, 80) }

@@ -66,7 +66,7 @@ func History(stateDir, id string, shots *workspace.Snapshots) ([]Execution, erro
 	if err != nil || shots == nil {
 		return list, err
 	}
-	changes, err := shots.Changes(context.Background(), workspace.Most{})
+	changes, err := shots.Changes(context.Background(), workspace.DiffLimits{})
 	if err != nil {
 		return nil, problem.OfMachine("snapshots of "+id, err)
 	}
@@ -97,7 +97,7 @@ func PrintHistory(out io.Writer, list []Execution) error {
 		if more := len(e.Files) - mostNames; more > 0 {
 			files = fmt.Sprintf("%s and %d more", strings.Join(e.Files[:mostNames], ", "), more)
 		}
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\n", e.Exec, text.Escaped(e.Agent), text.Escaped(e.State), e.Status,
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\n", e.Exec, text.Escape(e.Agent), text.Escape(e.State), e.Status,
 			e.of.Spent.Spent, orDash(took), e.Attempts, e.again(), orDash(e.SessionID), orDash(e.next()), orDash(files))
 	}
 	return w.Flush()
@@ -108,7 +108,7 @@ func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}
-	return text.Escaped(s)
+	return text.Escape(s)
 }
 
 // again says what was done again in an execution besides attempts.

@@ -26,7 +26,7 @@ func (l *Lint) print(out io.Writer) error {
 		if r.Line > 0 {
 			place = fmt.Sprintf("%s:%d:%d", r.File, r.Line, r.Col)
 		}
-		b.WriteString(text.Escaped(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
+		b.WriteString(text.Escape(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
 		b.WriteString(l.excerpt(r))
 	}
 	if l.count(lint.Error) == 0 { // else the last line on stderr says it
@@ -103,7 +103,7 @@ func (l *Lint) excerpt(r remark) string {
 // visible replaces what would move the cursor, one character for one.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
-		if r != '\t' && !text.IsShown(r) {
+		if r != '\t' && !text.IsPrintable(r) {
 			return unicode.ReplacementChar
 		}
 		return r

@@ -33,7 +33,7 @@ type Source struct {
 }
 
 // most bounds the diffs that are read.
-var most = workspace.Most{File: 64 << 10, Execution: 256 << 10, All: 4 << 20}
+var most = workspace.DiffLimits{File: 64 << 10, Execution: 256 << 10, All: 4 << 20}
 
 // BuildReport gathers what is known of a run. What can't be read besides the event log is named in
 // the report; its error is that of an event log, a *state.FileError where that is damaged.

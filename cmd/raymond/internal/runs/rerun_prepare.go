@@ -89,7 +89,7 @@ func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string
 		return nil, nil, err
 	}
 	trees, told, more := worktrees{}, []string{}, []string{}
-	for _, one := range workspace.Before(list, p.Exec) {
+	for _, one := range workspace.SnapshotsBefore(list, p.Exec) {
 		// That of a rerun has its name already.
 		to := strings.TrimSuffix(one.Dir, "-"+p.Run.WorkflowID) + "-" + id
 		notes, err := all.Checkout(ctx, one, to)

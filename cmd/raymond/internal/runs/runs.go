@@ -224,7 +224,7 @@ func showStatus(out io.Writer, l Listing, next string) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {
 		if value != "" {
-			fmt.Fprintf(w, "%s\t%s\n", name, text.Escaped(value))
+			fmt.Fprintf(w, "%s\t%s\n", name, text.Escape(value))
 		}
 	}
 	row("workflow id", l.WorkflowID)

@@ -41,12 +41,12 @@ func (c Checkout) Keep(runDir string) error {
 // there was no repository when the agents began: one that they have taken away is an error.
 func (c Checkout) HandOver(g *workspace.Git) func(context.Context, runner.Work, string) (runner.HandedOver, error) {
 	return func(ctx context.Context, w runner.Work, to string) (runner.HandedOver, error) {
-		made, err := g.HandOver(ctx, workspace.Handing{
-			Dir: w.Dir, Others: w.Others, Base: c.Base, At: w.At, Workflows: w.Workflows, Known: c.Untracked, To: to,
+		made, err := g.HandOver(ctx, workspace.HandOverRequest{
+			Dir: w.Dir, Others: w.Others, Base: c.Base, Date: w.At, Workflows: w.Workflows, UntrackedBefore: c.Untracked, To: to,
 		})
 		if errors.Is(err, workspace.ErrNoWorktree) && c.Base == "" {
 			return runner.HandedOver{}, nil
 		}
-		return runner.HandedOver{Repository: made.Repository, Lacks: made.Lacks}, err
+		return runner.HandedOver{Repository: made.Repository, Lacks: made.MissingList}, err
 	}
 }

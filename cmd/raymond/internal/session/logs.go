@@ -23,7 +23,7 @@ const EventsFile = "events.jsonl"
 // after an error; the log is nil for a run that has none of its own.
 func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 	events = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escaped(name+": "+err.Error()+"; nothing more goes there"))
+		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escape(name+": "+err.Error()+"; nothing more goes there"))
 	})
 	events.Hide = u.Hide
 	if u.Store != nil || u.Resumed { // a simulation has no log of its own

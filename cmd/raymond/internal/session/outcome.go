@@ -51,7 +51,7 @@ func lastOutput(run *state.Run) string {
 		return ""
 	}
 	for _, r := range run.Agents[i].Exec.Verdict.Results {
-		if said := strings.TrimSpace(text.End(r.Tail, mostTail)); r.RC != 0 && said != "" {
+		if said := strings.TrimSpace(text.LastLines(r.Tail, mostTail)); r.RC != 0 && said != "" {
 			return "; the output ends in: " + said
 		}
 	}

@@ -152,7 +152,7 @@ func (s *Session) note(line string) {
 	if s.setup.Hide != nil {
 		line = s.setup.Hide(line)
 	}
-	fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escaped(line))
+	fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escape(line))
 }
 
 // Tidy removes what only a run under way needs from its own folder.
@@ -197,7 +197,7 @@ func (s *Session) copyScope() error {
 	if err == nil {
 		s.Config.ScriptDir = dir
 		if note := files.Partial(); note != "" {
-			fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escaped(note))
+			fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escape(note))
 		}
 	}
 	if files.Workflow.HasScripts() || hasCommand {

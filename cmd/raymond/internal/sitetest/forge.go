@@ -56,7 +56,7 @@ func NewForge(t testing.TB) *Forge {
 }
 
 // Put stores an artifact behind everybody's back.
-func (f *Forge) Put(a artifactstest.Stored) int64 {
+func (f *Forge) Put(a artifactstest.Artifact) int64 {
 	f.History.Forge()
 	return f.Server.Put(a)
 }

@@ -19,7 +19,7 @@ import (
 // change.
 type History struct {
 	mu      sync.Mutex // guards what follows
-	all     []artifactstest.Stored
+	all     []artifactstest.Artifact
 	shelves []invarianttest.Shelf
 	forged  bool
 }
@@ -27,7 +27,7 @@ type History struct {
 // Watch begins the history of a server.
 func Watch(s *artifactstest.Server) *History {
 	h := &History{}
-	s.Watch = h.note
+	s.OnChange = h.note
 	return h
 }
 
@@ -38,7 +38,7 @@ func (h *History) Forge() {
 	h.forged = true
 }
 
-func (h *History) note(list []artifactstest.Stored) {
+func (h *History) note(list []artifactstest.Artifact) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var there []int
@@ -46,7 +46,7 @@ func (h *History) note(list []artifactstest.Stored) {
 		if !IsCheckpoint(a) {
 			continue
 		}
-		at := slices.IndexFunc(h.all, func(b artifactstest.Stored) bool { return a.ID == b.ID && a.Created.Equal(b.Created) })
+		at := slices.IndexFunc(h.all, func(b artifactstest.Artifact) bool { return a.ID == b.ID && a.Created.Equal(b.Created) })
 		if at < 0 {
 			at = len(h.all)
 			h.all = append(h.all, a)

@@ -36,7 +36,7 @@ func (h *Runner) Read(output string) {
 	for _, line := range ReaderLines(output) {
 		if h.Ignorable {
 			line = strings.Map(func(r rune) rune {
-				if text.Invisible(r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
+				if text.IsInvisible(r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
 					return -1
 				}
 				return r

@@ -17,7 +17,7 @@ import (
 
 // IsCheckpoint reports whether an artifact has the name of a checkpoint, and not that of a
 // claim, a report, or what a job has spent.
-func IsCheckpoint(a artifactstest.Stored) bool {
+func IsCheckpoint(a artifactstest.Artifact) bool {
 	return checkpointName.MatchString(a.Name) && !strings.HasPrefix(a.Name, "raymond-spent-")
 }
 
@@ -38,14 +38,14 @@ func (s StoredRun) String() string {
 }
 
 // ReadStored reads a checkpoint, of which keys are those that it was sealed with.
-func ReadStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) StoredRun {
+func ReadStored(t testing.TB, a artifactstest.Artifact, keys *checkpoint.Keys) StoredRun {
 	t.Helper()
 	s, err := readStored(t, a, keys)
 	assert.NilError(t, err, a.Name)
 	return s
 }
 
-func readStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) (StoredRun, error) {
+func readStored(t testing.TB, a artifactstest.Artifact, keys *checkpoint.Keys) (StoredRun, error) {
 	s := StoredRun{Name: a.Name, Dir: t.TempDir()}
 	f, err := os.Create(filepath.Join(t.TempDir(), "checkpoint.zip"))
 	if err != nil {
@@ -55,7 +55,7 @@ func readStored(t testing.TB, a artifactstest.Stored, keys *checkpoint.Keys) (St
 	if _, err := f.Write(a.Content); err != nil {
 		return s, err
 	}
-	if s.Manifest, s.Digest, err = checkpoint.Read(checkpoint.Reading{File: f, Size: int64(len(a.Content)), Keys: keys, Dir: s.Dir}); err != nil {
+	if s.Manifest, s.Digest, err = checkpoint.Read(checkpoint.ReadRequest{File: f, Size: int64(len(a.Content)), Keys: keys, Dir: s.Dir}); err != nil {
 		return s, err
 	}
 	data, err := os.ReadFile(filepath.Join(s.Dir, "state.json"))
