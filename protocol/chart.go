@@ -7,13 +7,13 @@ import (
 // Chart says which states the files of a workflow lead to, and by which transitions.
 type Chart struct {
 	w        *Workflow
-	readings map[string]*Reading
+	readings map[string]*Analysis
 	order    []string
 }
 
 // Chart reads all states of the workflow.
 func (w *Workflow) Chart() *Chart {
-	c := &Chart{w: w, readings: map[string]*Reading{}}
+	c := &Chart{w: w, readings: map[string]*Analysis{}}
 	for name, s := range w.states {
 		c.readings[name] = w.read(s)
 	}
@@ -34,7 +34,7 @@ func (c *Chart) From(states ...string) []string {
 		seen[name] = true
 		found = append(found, name)
 		for _, e := range c.readings[name].exits {
-			queue = append(queue, e.Target.State, e.After.State)
+			queue = append(queue, e.Target.State, e.Next.State)
 		}
 		for _, target := range c.w.states[name].names() {
 			files, _ := c.w.catalog.candidates(target) // several when the name is ambiguous
@@ -55,8 +55,8 @@ func (c *Chart) States() []string { return slices.Clone(c.order) }
 // Reaches reports whether the entry leads to a state.
 func (c *Chart) Reaches(state string) bool { return slices.Contains(c.order, state) }
 
-// Reading returns what there is to read in a state of the workflow.
-func (c *Chart) Reading(state string) *Reading { return c.readings[state] }
+// Analysis returns what there is to read in a state of the workflow.
+func (c *Chart) Analysis(state string) *Analysis { return c.readings[state] }
 
 // Exits returns the transitions with which a state can end, in the order of its file:
 // those that its text shows and its policy allows, then those that only the policy
@@ -81,6 +81,6 @@ func (c *Chart) isUnclear(name string) bool {
 		return false
 	}
 	return c.IsOpaque(name) || slices.ContainsFunc(c.readings[name].exits, func(e Exit) bool {
-		return e.Target.Open || e.After.Open
+		return e.Target.Open || e.Next.Open
 	})
 }

@@ -30,13 +30,13 @@ func NewConvergence(doneWhen []string) Convergence {
 	}
 }
 
-// Loop makes the entry, which must be a plain prompt, a state that is done when c
+// LoopEntry makes the entry, which must be a plain prompt, a state that is done when c
 // says so and whose final message, as it is, is its result: the Ralph loop. It
 // reports false, and changes nothing, when the entry is a script or has
 // frontmatter or transition tags of its own. To be called right after Load.
-func (w *Workflow) Loop(c Convergence) bool {
+func (w *Workflow) LoopEntry(c Convergence) bool {
 	s, ok := w.states[w.entry]
-	if !ok || s.Kind != Prompt || s.Claims.Marked || s.Claims.Keyed {
+	if !ok || s.Kind != Prompt || s.Evidence.HasMarker || s.Evidence.HasKnownKey {
 		return false
 	}
 	s.Policy.Plain, s.Policy.Convergence = true, &c

@@ -8,18 +8,18 @@ import (
 // Conversations say which agent CLIs may hold the conversation of an agent at a state, as
 // far as the files show.
 type Conversations struct {
-	// Beginnings are the ways in which one may begin. What is known only when the workflow runs is left out.
-	Beginnings []Beginning
-	// IsVague says that a script may lead anywhere, so that not everything is known.
-	IsVague bool
+	// Starts are the ways in which one may begin. What is known only when the workflow runs is left out.
+	Starts []ConversationStart
+	// IsIncomplete says that a script may lead anywhere, so that not everything is known.
+	IsIncomplete bool
 
 	chart      *Chart
 	run, model string                     // the agent CLI of the run, and its model
 	after      map[string]map[string]bool // what After returns, by state
 }
 
-// Beginning is a way in which a conversation may begin at a prompt state.
-type Beginning struct {
+// ConversationStart is a way in which a conversation may begin at a prompt state.
+type ConversationStart struct {
 	State   string
 	Pos     Pos    // of the function that names Backend or Model, in the file From; else zero
 	From    string // "" when it is the state itself that names them, or nobody
@@ -34,15 +34,15 @@ const AnyBackend = "*"
 // no model.
 func (c *Chart) Conversations(run, model string) *Conversations {
 	v := &Conversations{chart: c, run: cmp.Or(run, DefaultBackend), model: model, after: map[string]map[string]bool{}}
-	v.enter("", Beginning{State: c.w.entry})
+	v.enter("", ConversationStart{State: c.w.entry})
 	for _, name := range c.order {
-		v.IsVague = v.IsVague || c.isUnclear(name)
+		v.IsIncomplete = v.IsIncomplete || c.isUnclear(name)
 		for _, e := range c.readings[name].exits {
 			switch {
 			case e.Verb == Function && e.Backend+e.Model != "":
-				v.enter("", Beginning{State: e.Target.State, Pos: e.Pos, From: name, Backend: e.Backend, Model: e.Model})
+				v.enter("", ConversationStart{State: e.Target.State, Pos: e.Pos, From: name, Backend: e.Backend, Model: e.Model})
 			case e.Verb == Function || e.Verb == Reset || e.Verb == Fork || e.OnExhausted:
-				v.enter("", Beginning{State: e.Target.State})
+				v.enter("", ConversationStart{State: e.Target.State})
 			}
 		}
 	}
@@ -51,7 +51,7 @@ func (c *Chart) Conversations(run, model string) *Conversations {
 
 // enter notes that a state may start in a conversation that an agent CLI holds or, with "", in none:
 // then one begins, of which b has what is named for it. What the state hands on starts too.
-func (v *Conversations) enter(held string, b Beginning) {
+func (v *Conversations) enter(held string, b ConversationStart) {
 	s, ok := v.chart.w.states[b.State]
 	if !ok {
 		return
@@ -78,19 +78,19 @@ func (v *Conversations) enter(held string, b Beginning) {
 	}
 	v.after[s.Name][after] = true
 	for _, e := range v.chart.readings[s.Name].exits {
-		for _, to := range e.Continued() {
-			v.enter(after, Beginning{State: to})
+		for _, to := range e.ContinuedStates() {
+			v.enter(after, ConversationStart{State: to})
 		}
 	}
 }
 
-func (v *Conversations) begin(b Beginning) {
+func (v *Conversations) begin(b ConversationStart) {
 	b.Model = cmp.Or(b.Model, v.chart.w.states[b.State].Policy.Model)
 	if b.Backend == v.run {
 		b.Model = cmp.Or(b.Model, v.model)
 	}
-	if !slices.Contains(v.Beginnings, b) {
-		v.Beginnings = append(v.Beginnings, b)
+	if !slices.Contains(v.Starts, b) {
+		v.Starts = append(v.Starts, b)
 	}
 }
 
@@ -100,21 +100,21 @@ func (v *Conversations) BackendOf(name, held string) string {
 	return cmp.Or(v.chart.w.states[name].Policy.Backend, held, v.run)
 }
 
-// After returns the agent CLIs that may hold the conversation when a state has ended, "" for none.
+// BackendsAfter returns the agent CLIs that may hold the conversation when a state has ended, "" for none.
 // Scripts leave it as it is.
-func (v *Conversations) After(name string) map[string]bool { return v.after[name] }
+func (v *Conversations) BackendsAfter(name string) map[string]bool { return v.after[name] }
 
-// Continued returns the states that start in the conversation of the state with the exit,
+// ContinuedStates returns the states that start in the conversation of the state with the exit,
 // or in a branch of it.
-func (e Exit) Continued() []string {
+func (e Exit) ContinuedStates() []string {
 	var list []string
 	switch {
 	case e.Verb == Goto || e.Verb == Ask || e.Verb == Join:
 		list = []string{e.Target.State}
 	case e.Verb == Call:
-		list = []string{e.Target.State, e.After.State}
+		list = []string{e.Target.State, e.Next.State}
 	case e.Verb == Function || e.Verb == Fork:
-		list = []string{e.After.State}
+		list = []string{e.Next.State}
 	}
 	return slices.DeleteFunc(list, func(name string) bool { return name == "" })
 }

@@ -34,7 +34,7 @@ func TestBeginnings(t *testing.T) {
 		"codex":  {"A.md codex run", "C.md gemini ", "C.md gemini n C.md:4", "D.md codex m A.md:1", "E.md codex e", "H.md codex run"},
 	} {
 		var got []string
-		for _, b := range w.Chart().Conversations(run, "run").Beginnings {
+		for _, b := range w.Chart().Conversations(run, "run").Starts {
 			text := fmt.Sprintf("%s %s %s", b.State, b.Backend, b.Model)
 			if b.From != "" {
 				text += fmt.Sprintf(" %s:%d", b.From, b.Pos.Line)

@@ -10,11 +10,11 @@ import (
 // message, so that prose with these words means what it meant before they were tags.
 func (p *Transitions) scanMessage(text string) scanned {
 	if p.Restricted {
-		return scan(text, p.Names)
+		return scan(text, p.CountsVerb)
 	}
 	tokens := tokensOf(text, anyVerb)
 	meant := pairUp(text, meantAsTags(tokens))
-	isOther := func(t Written) bool { return !t.Verb.MustBeNamed() || isProse(t) }
+	isOther := func(t ParsedTag) bool { return !t.Verb.MustBeNamed() || isProse(t) }
 	if len(meant.tags) > 0 && !slices.ContainsFunc(meant.tags, isOther) {
 		return meant
 	}
@@ -33,7 +33,7 @@ func olderVerb(v Verb) bool { return !v.MustBeNamed() }
 func (s *State) scanFile() scanned {
 	text := unescaped(s)
 	if s.Policy.Transitions.Restricted {
-		return scan(text, s.Policy.Transitions.Names)
+		return scan(text, s.Policy.Transitions.CountsVerb)
 	}
 	found := pairUp(text, meantAsTags(tokensOf(text, anyVerb)))
 	found.tags = slices.DeleteFunc(found.tags, isProse)
@@ -42,12 +42,12 @@ func (s *State) scanFile() scanned {
 
 // isProse reports whether a tag looks like other XML with the name of one of ours: a join
 // has no attributes, and the name of one state in it.
-func isProse(t Written) bool {
+func isProse(t ParsedTag) bool {
 	return t.Verb == Join && (len(t.Problems) > 0 || len(strings.Fields(t.Body)) != 1)
 }
 
-// Names reports whether tags of a verb count under a policy.
-func (p *Transitions) Names(v Verb) bool {
+// CountsVerb reports whether tags of a verb count under a policy.
+func (p *Transitions) CountsVerb(v Verb) bool {
 	return !v.MustBeNamed() || slices.Contains(p.Tags, v) ||
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Tag == v })
 }

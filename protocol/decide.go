@@ -17,7 +17,7 @@ func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (D
 	d, problems := w.decide(from, text)
 	isRight := len(problems) == 0
 	for _, s := range d.Spawns {
-		if why := Shadowing(s.Vars, slices.Collect(maps.Keys(meta))); isRight && why != "" {
+		if why := ShadowedMeta(s.Vars, slices.Collect(maps.Keys(meta))); isRight && why != "" {
 			problems = append(problems, Problem{Code: "bad-tag", Message: "<fork>: " + why})
 		}
 	}
@@ -43,7 +43,7 @@ func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 	// An empty answer does not say that the work is done; the commands of done_when do.
 	isDone := state.Policy.Convergence != nil || strings.TrimSpace(text) != ""
 	if t, ok := (matcher{catalog: w.catalog}).implicit(&state.Policy.Transitions); ok && len(found.tags) == 0 && isDone {
-		found.tags = []Written{{Tag: t}}
+		found.tags = []ParsedTag{{Tag: t}}
 	}
 	if p := cmp.Or(w.noTag(state, text, found), tooMany(state, found.tags)); p != nil {
 		return d, []Problem{*p}
@@ -85,9 +85,9 @@ func (w *Workflow) noTag(s *State, text string, found scanned) *Problem {
 
 // tooMany returns a problem when there are several tags, unless they are forks and the
 // state allows several.
-func tooMany(s *State, tags []Written) *Problem {
-	isFork := func(t Written) bool { return t.Verb == Fork }
-	others := slices.ContainsFunc(tags, func(t Written) bool { return !isFork(t) })
+func tooMany(s *State, tags []ParsedTag) *Problem {
+	isFork := func(t ParsedTag) bool { return t.Verb == Fork }
+	others := slices.ContainsFunc(tags, func(t ParsedTag) bool { return !isFork(t) })
 	if len(tags) <= 1 || !others && s.Policy.Transitions.AllowsManyForks() {
 		return nil
 	}
@@ -105,13 +105,13 @@ func tooMany(s *State, tags []Written) *Problem {
 	case s.Policy.Transitions.AllowsManyForks():
 		p.Hint = "write exactly one, or nothing but forks"
 	case !others:
-		p.Message += "; several forks at once need " + ManyForks(s.Kind)
+		p.Message += "; several forks at once need " + ManyForksHint(s.Kind)
 	}
 	return p
 }
 
-// ManyForks is how a state of a kind asks for several forks at once.
-func ManyForks(k Kind) string {
+// ManyForksHint is how a state of a kind asks for several forks at once.
+func ManyForksHint(k Kind) string {
 	if k == Script {
 		return "the comment # raymond: many_forks=true in the script"
 	}
@@ -121,10 +121,10 @@ func ManyForks(k Kind) string {
 // brokenState is the code of a target that exists and can't be run.
 const brokenState = "broken-state"
 
-// Broken returns the problem among those of Decide that is about a state which exists but
+// FindBrokenState returns the problem among those of Decide that is about a state which exists but
 // can't be run, nil when there is none. A reminder would not help then: the workflow is
 // wrong, not the message.
-func Broken(problems []Problem) *Problem {
+func FindBrokenState(problems []Problem) *Problem {
 	if i := slices.IndexFunc(problems, func(p Problem) bool { return p.Code == brokenState }); i >= 0 {
 		return &problems[i]
 	}
@@ -132,22 +132,22 @@ func Broken(problems []Problem) *Problem {
 }
 
 // transition checks one tag against the workflow and the state's policy, and adds what it means to a decision.
-func (w *Workflow) transition(s *State, t Written, d *Decision) []Problem {
+func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 	problems := slices.Concat(t.Problems, t.ValueProblems())
 	if len(problems) > 0 {
 		return problems
 	}
 	m, states := matcher{catalog: w.catalog}, map[string]string{} // by the part that names them
-	for _, part := range t.StateParts() {
+	for _, part := range t.StateRefs() {
 		name, problem := w.Resolve(strings.TrimSpace(part.State))
 		if problem == nil && len(w.states[name].Problems) > 0 {
 			problem = &Problem{Code: brokenState, Message: fmt.Sprintf("state %s can't be run: %v", Quote(name), w.states[name].Problems[0])}
 		}
 		if problem != nil {
-			problem.Pos, problem.Message = t.Pos, fmt.Sprintf("%s of <%s>: %s", part.Name, t.Verb, problem.Message)
+			problem.Pos, problem.Message = t.Pos, fmt.Sprintf("%s of <%s>: %s", part.Role, t.Verb, problem.Message)
 			problems = append(problems, *problem)
 		}
-		states[part.Name] = name
+		states[part.Role] = name
 	}
 	switch {
 	case len(problems) > 0:

@@ -7,8 +7,8 @@ import (
 	"unicode"
 )
 
-// Goal is a state that a transition names. The zero Goal means that it names none.
-type Goal struct {
+// Target is a state that a transition names. The zero Goal means that it names none.
+type Target struct {
 	Name  string // as it is spelled; "" when a policy leaves it open
 	State string // its file; "" when Open, and when there is no such state
 	Open  bool   // known only when the state runs: a variable, a placeholder, a free choice
@@ -16,10 +16,10 @@ type Goal struct {
 
 // Exit is one transition that a state can end with, as far as its file shows.
 type Exit struct {
-	Verb   Verb // "" when a policy leaves it open, and for OnExhausted
-	Target Goal // zero for a result; of an ask, its next or its timeout_next
-	After  Goal // return of a call or function, next of a fork; else zero
-	Pos    Pos  // in the file; zero for the short form of a policy
+	Verb   Verb   // "" when a policy leaves it open, and for OnExhausted
+	Target Target // zero for a result; of an ask, its next or its timeout_next
+	Next   Target // return of a call or function, next of a fork; else zero
+	Pos    Pos    // in the file; zero for the short form of a policy
 	// Delay is how long the agent waits before the target starts, as it is written: after
 	// of a goto or reset, timeout of an ask. "" when it isn't said.
 	Delay string
@@ -34,30 +34,30 @@ type Exit struct {
 	OnExhausted bool
 }
 
-// Reading is what a person who reads the file of a state understands.
-type Reading struct {
+// Analysis is what a person who reads the file of a state understands.
+type Analysis struct {
 	State *State
-	Lines []string  // of its text
-	Tags  []Written // in its text, with their places in the file; none of the comments of a script
+	Lines []string    // of its text
+	Tags  []ParsedTag // in its text, with their places in the file; none of the comments of a script
 
 	w     *Workflow
-	shown []Written // those of the tags that the policy allows
+	shown []ParsedTag // those of the tags that the policy allows
 	exits []Exit
 	firm  bool // its policy or its text shows a transition that is not an example
 }
 
-func (w *Workflow) read(s *State) *Reading {
-	d := &Reading{w: w, State: s, Lines: strings.Split(s.Body, "\n"), Tags: s.tags}
-	d.firm = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.Tags, func(t Written) bool {
+func (w *Workflow) read(s *State) *Analysis {
+	d := &Analysis{w: w, State: s, Lines: strings.Split(s.Body, "\n"), Tags: s.tags}
+	d.firm = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.Tags, func(t ParsedTag) bool {
 		return t.Verb == Result || IsOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
-	d.shown = slices.DeleteFunc(slices.Clone(d.Tags), func(t Written) bool { return !d.Permits(t.Tag) })
+	d.shown = slices.DeleteFunc(slices.Clone(d.Tags), func(t ParsedTag) bool { return !d.Permits(t.Tag) })
 	for _, t := range d.shown {
-		d.exits = append(d.exits, d.exitsOf(t.Tag, d.Goal)...)
+		d.exits = append(d.exits, d.exitsOf(t.Tag, d.Target)...)
 	}
 	p := &d.State.Policy.Transitions
 	for _, r := range p.Allowed {
-		covered := slices.ContainsFunc(d.shown, func(t Written) bool { return d.matcher().fits(r, t.Tag) })
+		covered := slices.ContainsFunc(d.shown, func(t ParsedTag) bool { return d.matcher().fits(r, t.Tag) })
 		if !covered {
 			d.exits = append(d.exits, d.exitsOfRule(r)...)
 		}
@@ -69,25 +69,25 @@ func (w *Workflow) read(s *State) *Reading {
 		d.exits = append(d.exits, Exit{Verb: Result}) // as in "answer in <result> tags"
 	}
 	for _, r := range d.State.References {
-		if r.Part == "on_exhausted" {
-			d.exits = append(d.exits, Exit{Target: d.Goal(r.Name), Pos: r.Pos, OnExhausted: true})
+		if r.Role == "on_exhausted" {
+			d.exits = append(d.exits, Exit{Target: d.Target(r.Name), Pos: r.Pos, OnExhausted: true})
 		}
 	}
 	return d
 }
 
 // Source returns a tag as it is written in the file, up to its closing.
-func (d *Reading) Source(t Written) string { return d.State.Body[t.start:t.end] }
+func (d *Analysis) Source(t ParsedTag) string { return d.State.Body[t.start:t.end] }
 
 // IsComment reports whether a line of the text is nothing but a comment of a script.
-func (d *Reading) IsComment(line string) bool { return d.State.isComment(line) }
+func (d *Analysis) IsComment(line string) bool { return d.State.isComment(line) }
 
-// Barred says what keeps the state from writing a tag of its text that its policy allows: see Decide.
-func (d *Reading) Barred(t Tag) []Problem {
+// TrustProblems says what keeps the state from writing a tag of its text that its policy allows: see Decide.
+func (d *Analysis) TrustProblems(t Tag) []Problem {
 	states := map[string]string{}
-	for _, part := range t.StateParts() {
-		if name := d.Goal(part.State).State; name != "" {
-			states[part.Name] = name
+	for _, part := range t.StateRefs() {
+		if name := d.Target(part.State).State; name != "" {
+			states[part.Role] = name
 		}
 	}
 	return d.w.barred(d.matcher(), d.State, t, states)
@@ -95,7 +95,7 @@ func (d *Reading) Barred(t Tag) []Problem {
 
 // exitsOf returns the way in which a tag ends the state: of an ask with a timeout, both. goal returns
 // what a name in it means.
-func (d *Reading) exitsOf(t Tag, goal func(name string) Goal) []Exit {
+func (d *Analysis) exitsOf(t Tag, goal func(name string) Target) []Exit {
 	e := Exit{Verb: t.Verb, Pos: t.Pos}
 	said := func(name string) string { return strings.TrimSpace(t.Attrs[name]) }
 	switch t.Verb {
@@ -115,14 +115,14 @@ func (d *Reading) exitsOf(t Tag, goal func(name string) Goal) []Exit {
 	}
 	e.Target = goal(t.Body)
 	if required, ok := t.Attrs[requiredOf[t.Verb]]; ok {
-		e.After = goal(required)
+		e.Next = goal(required)
 	}
 	return []Exit{e}
 }
 
 // exitsOfRule returns what an entry of allowed_transitions allows, which is nothing when
 // allowed_tags rules it out.
-func (d *Reading) exitsOfRule(r Rule) []Exit {
+func (d *Analysis) exitsOfRule(r Rule) []Exit {
 	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
 		return d.State.Policy.Transitions.Tags != nil && !slices.Contains(d.State.Policy.Transitions.Tags, v)
 	})
@@ -136,52 +136,52 @@ func (d *Reading) exitsOfRule(r Rule) []Exit {
 	}
 	e := Exit{Target: d.choice(r.States[partTarget]), Pos: r.Pos}
 	if after := cmp.Or(r.States[partReturn], r.States[partNext]); after != "" {
-		e.After = d.choice(after)
+		e.Next = d.choice(after)
 	}
 	return []Exit{e}
 }
 
 // choice returns the goal that a policy names, or an open one when it names none.
-func (d *Reading) choice(name string) Goal {
+func (d *Analysis) choice(name string) Target {
 	if name == "" {
-		return Goal{Open: true}
+		return Target{Open: true}
 	}
-	return d.Goal(name)
+	return d.Target(name)
 }
 
 // shortExits returns what the short form of a policy allows beyond the tags of the text:
 // a result, and each state that no tag names.
-func (d *Reading) shortExits() []Exit {
+func (d *Analysis) shortExits() []Exit {
 	p := &d.State.Policy.Transitions
 	allowed := p.Tags
 	if allowed == nil {
 		allowed = slices.DeleteFunc(slices.Clone(verbs), Verb.MustBeNamed)
 	}
 	isShown := func(result bool) bool {
-		return slices.ContainsFunc(d.shown, func(t Written) bool { return (t.Verb == Result) == result })
+		return slices.ContainsFunc(d.shown, func(t ParsedTag) bool { return (t.Verb == Result) == result })
 	}
 	var exits []Exit
 	if slices.Contains(allowed, Result) && !isShown(true) {
 		exits = append(exits, Exit{Verb: Result})
 	}
 	moves := slices.DeleteFunc(slices.Clone(allowed), func(v Verb) bool { return v == Result })
-	var goals []Goal
+	var goals []Target
 	switch {
 	case len(moves) == 0:
 	case p.Targets != nil:
 		for _, target := range p.Targets {
 			if !d.names(target) {
-				goals = append(goals, d.Goal(target))
+				goals = append(goals, d.Target(target))
 			}
 		}
 	case !isShown(false):
-		goals = []Goal{{Open: true}}
+		goals = []Target{{Open: true}}
 	}
 	for _, to := range goals {
 		e := Exit{Target: to}
 		if len(moves) == 1 {
 			e.Verb = moves[0]
-			e.After.Open = requiredOf[e.Verb] != "" && e.Verb != Ask
+			e.Next.Open = requiredOf[e.Verb] != "" && e.Verb != Ask
 		}
 		exits = append(exits, e)
 	}
@@ -189,24 +189,24 @@ func (d *Reading) shortExits() []Exit {
 }
 
 // names reports whether a tag of the text that the policy allows names a state.
-func (d *Reading) names(target string) bool {
-	return slices.ContainsFunc(d.shown, func(t Written) bool {
-		return slices.ContainsFunc(t.StateParts(), func(part StatePart) bool { return d.w.catalog.same(target, part.State) })
+func (d *Analysis) names(target string) bool {
+	return slices.ContainsFunc(d.shown, func(t ParsedTag) bool {
+		return slices.ContainsFunc(t.StateRefs(), func(part StateRef) bool { return d.w.catalog.same(target, part.State) })
 	})
 }
 
 // Permits reports whether the policy allows a tag that the text shows. A name that is
 // known only when the state runs fits anything, and so does the text of a result.
-func (d *Reading) Permits(t Tag) bool {
+func (d *Analysis) Permits(t Tag) bool {
 	p := &d.State.Policy.Transitions
 	return !p.Restricted && d.State.Kind == Script || d.matcher().allows(p, t)
 }
 
-func (d *Reading) matcher() matcher { return matcher{d.w.catalog, d} }
+func (d *Analysis) matcher() matcher { return matcher{d.w.catalog, d} }
 
-// Goal returns what a name in the text or the policy means.
-func (d *Reading) Goal(name string) Goal {
-	g := Goal{Name: strings.TrimSpace(name)}
+// Target returns what a name in the text or the policy means.
+func (d *Analysis) Target(name string) Target {
+	g := Target{Name: strings.TrimSpace(name)}
 	g.State = d.w.catalog.find(g.Name)
 	described := g.Name == "" || len(strings.Fields(g.Name)) > 1 ||
 		slices.Contains(placeholders, strings.ToUpper(Stem(g.Name)))

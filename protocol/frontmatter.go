@@ -93,8 +93,8 @@ func (s *State) parseFrontmatter(text string) {
 }
 
 func (s *State) claimKey(k key) {
-	s.Claims.Keyed = s.Claims.Keyed || k.name != ""
-	s.Claims.Owned = s.Claims.Owned || k.own
+	s.Evidence.HasKnownKey = s.Evidence.HasKnownKey || k.name != ""
+	s.Evidence.HasOwnKey = s.Evidence.HasOwnKey || k.own
 }
 
 // keyOf returns the key of ours that a line of YAML begins with, in upper or lower case; the zero

@@ -136,7 +136,7 @@ func TestFrontmatter(t *testing.T) {
 			s.parse(goldentest.Bytes(files[name]))
 			policy, err := json.MarshalIndent(s.Policy, "", " ")
 			assert.NilError(t, err)
-			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Claims.Marked, s.Line, s.Body)
+			fmt.Fprintf(&b, "%s marked %v line %d body %q\n", name, s.Evidence.HasMarker, s.Line, s.Body)
 			if s.Trusted {
 				fmt.Fprintf(&b, "trusted work %v workflows %v\n", s.Work, s.Workflows)
 			}

@@ -45,7 +45,7 @@ func (w *Workflow) HasJoin() bool { return w.hasJoin }
 
 func (s *State) mayJoin() bool {
 	if s.Policy.Transitions.Restricted {
-		return s.Policy.Transitions.Names(Join)
+		return s.Policy.Transitions.CountsVerb(Join)
 	}
 	return strings.Contains(s.Body, "<"+string(Join))
 }

@@ -64,9 +64,9 @@ func nearVerb(name string) Verb {
 // malformed returns a Problem for each part of a text that was probably meant as a tag but is not one. tags are the tags
 // of the text; what a result or a question quotes does not count. With isMessage, a candidate at the end of the text counts as meant, whatever it contains. Other XML
 // is left alone: a misspelt name counts only if a state is named, or if the opening or the closing is spelt right.
-func (w *Workflow) malformed(p *Transitions, text string, tags []Written, isMessage bool) (problems []Problem) {
+func (w *Workflow) malformed(p *Transitions, text string, tags []ParsedTag, isMessage bool) (problems []Problem) {
 	place, end := placer{text: text, pos: Pos{1, 1}}, len(strings.TrimRight(text, " \t\r\n"))
-	tags = slices.DeleteFunc(slices.Clone(tags), func(t Written) bool { return !t.Verb.quotes() })
+	tags = slices.DeleteFunc(slices.Clone(tags), func(t ParsedTag) bool { return !t.Verb.quotes() })
 	for _, m := range openingLike().FindAllStringSubmatchIndex(text, -1) {
 		for len(tags) > 0 && tags[0].end <= m[0] {
 			tags = tags[1:]
@@ -75,7 +75,7 @@ func (w *Workflow) malformed(p *Transitions, text string, tags []Written, isMess
 			continue
 		}
 		c := candidateAt(text, m)
-		isCommon := c.verb.MustBeNamed() && strings.TrimSpace(c.attrs) == "" && (!p.Restricted || !p.Names(c.verb))
+		isCommon := c.verb.MustBeNamed() && strings.TrimSpace(c.attrs) == "" && (!p.Restricted || !p.CountsVerb(c.verb))
 		if c.verb == "" || isCommon {
 			continue
 		}
@@ -122,9 +122,9 @@ func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 	return nil
 }
 
-// Malformed returns the problems of text that was probably meant as a tag but is not one, with their places in the file:
+// MalformedTags returns the problems of text that was probably meant as a tag but is not one, with their places in the file:
 // see Decide.
-func (d *Reading) Malformed() []Problem {
+func (d *Analysis) MalformedTags() []Problem {
 	problems := d.w.malformed(&d.State.Policy.Transitions, unescaped(d.State), d.Tags, false)
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return d.IsComment(d.Lines[p.Pos.Line-1]) })
 	for i := range problems {

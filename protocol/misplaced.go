@@ -93,7 +93,7 @@ func (f CodeFence) After(line string) CodeFence {
 var ticks = pattern("`+")
 
 // markCode sets IsCode of the tags of a text.
-func markCode(text string, tags []Written) {
+func markCode(text string, tags []ParsedTag) {
 	fence, offset := CodeFence(""), 0
 	for line := range strings.Lines(text) {
 		fence = fence.After(line)

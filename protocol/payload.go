@@ -34,7 +34,7 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 		if !ok {
 			return
 		}
-		for _, p := range Misfits(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to) {
+		for _, p := range CheckPayload(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to) {
 			if !slices.Contains(problems, p) { // several forks may have the same
 				problems = append(problems, p)
 			}
@@ -58,10 +58,10 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 		}
 		if own != nil {
 			m.Text = strings.TrimSpace(m.Text)
-			problems = Misfits(own, m.Text, "the result does not fit the result_schema of "+from)
+			problems = CheckPayload(own, m.Text, "the result does not fit the result_schema of "+from)
 		}
 		if ok && len(problems) == 0 {
-			problems = Misfits(s.Policy.InputSchema, m.Text, fmt.Sprintf("the result does not fit the input_schema of %s, which gets it", returns))
+			problems = CheckPayload(s.Policy.InputSchema, m.Text, fmt.Sprintf("the result does not fit the input_schema of %s, which gets it", returns))
 		}
 	}
 	return problems
@@ -70,15 +70,15 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 // fenced matches a text that consists of one Markdown code fence.
 var fenced = pattern("(?s)^\\s*```[^\n`]*\n(.*)\n\\s*```\\s*$")
 
-// Misfits says what of a payload a schema does not allow.
-func Misfits(s *schema.Schema, payload, what string) []Problem {
+// CheckPayload says what of a payload a schema does not allow.
+func CheckPayload(s *schema.Schema, payload, what string) []Problem {
 	if s == nil {
 		return nil
 	}
 	var problems []Problem
 	for _, v := range s.Check(payload) {
 		p := Problem{Code: "payload", Message: what + ": " + v.String()}
-		if v.Rule == "" && v.Place == "" {
+		if v.Rule == "" && v.Pointer == "" {
 			p.Hint = "all of it must be one JSON value, without text around it"
 		}
 		problems = append(problems, p)

@@ -14,11 +14,11 @@ func (p *Transitions) AllowsManyForks() bool {
 // what is known only when the state runs fits anything, and so does the text of a result.
 type matcher struct {
 	catalog
-	reading *Reading
+	reading *Analysis
 }
 
 // isOpen reports whether a name of a tag may turn out to be any state.
-func (m matcher) isOpen(name string) bool { return m.reading != nil && m.reading.Goal(name).Open }
+func (m matcher) isOpen(name string) bool { return m.reading != nil && m.reading.Target(name).Open }
 
 // allows reports whether the policy of a prompt allows a tag. If it has both the long and the short form,
 // both must allow the tag. Who is asked, and where, is only for entries of the long form to say.
@@ -37,14 +37,14 @@ func (p *Transitions) isShort() bool { return p.Allowed == nil && (p.Tags != nil
 
 // inTargets reports whether every state that a tag names is in the list.
 func (m matcher) inTargets(targets []string, t Tag) bool {
-	isForeign := func(part StatePart) bool {
+	isForeign := func(part StateRef) bool {
 		return !m.isOpen(part.State) && !slices.ContainsFunc(targets, func(target string) bool { return m.same(target, part.State) })
 	}
 	part := requiredOf[t.Verb]
 	if name, ok := t.Attrs[part]; part != "" && (!ok || name == "" && !m.isOpen(name)) {
 		return false
 	}
-	return !slices.ContainsFunc(t.StateParts(), isForeign)
+	return !slices.ContainsFunc(t.StateRefs(), isForeign)
 }
 
 // fits reports whether a tag matches a rule on every key that the rule names.
@@ -71,8 +71,8 @@ func (m matcher) fitsValues(r Rule, t Tag) bool {
 		}
 	}
 	named := map[string]string{}
-	for _, part := range t.StateParts() {
-		named[part.Name] = part.State
+	for _, part := range t.StateRefs() {
+		named[part.Role] = part.State
 	}
 	for part, state := range r.States {
 		if name, ok := named[part]; !ok || !m.same(state, name) && !m.isOpen(name) {
@@ -95,7 +95,7 @@ func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	isOther := func(target string) bool { return !m.same(p.Targets[0], target) }
 	switch {
 	case len(p.Allowed) == 1:
-		t = p.Allowed[0].Described()
+		t = p.Allowed[0].AsTag()
 	case p.Allowed == nil && len(p.Tags) == 1 && len(p.Targets) > 0 && !slices.ContainsFunc(p.Targets, isOther):
 		t = Tag{Verb: p.Tags[0], Body: p.Targets[0]}
 	default:
@@ -112,9 +112,9 @@ func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	return t, complete && m.allows(p, t)
 }
 
-// Described returns the tag that a rule describes. Its Verb is empty when the rule
+// AsTag returns the tag that a rule describes. Its Verb is empty when the rule
 // fits several, and what the rule leaves open is empty.
-func (r *Rule) Described() Tag {
+func (r *Rule) AsTag() Tag {
 	if only := r.verbs(); len(only) == 1 {
 		return r.as(only[0])
 	}

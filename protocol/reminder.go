@@ -33,7 +33,7 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 // ask or a join only where the text of the state does, or where the agent has tried one.
 func (s *State) teaches(v Verb, problems []Problem) bool {
 	if s.Policy.Transitions.Restricted {
-		return s.Policy.Transitions.Names(v)
+		return s.Policy.Transitions.CountsVerb(v)
 	}
 	opening := "<" + string(v)
 	return !v.MustBeNamed() || strings.Contains(s.Body, opening) ||

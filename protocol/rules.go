@@ -55,7 +55,7 @@ var ruleKeys = []string{"tag", "target", "return", "next", "payload", "many"}
 // rule reads an entry of allowed_transitions.
 func (v value) rule() Rule {
 	r := Rule{States: map[string]string{}, Pos: PosOf(v.node)}
-	if tag := Entry(v.node, "tag"); tag != nil { // what the others may be depends on it
+	if tag := MapValue(v.node, "tag"); tag != nil { // what the others may be depends on it
 		r.Tag, _ = v.entry("tag", tag).verb()
 	}
 	for i := 0; i < len(v.node.Content); i += 2 {

@@ -26,7 +26,7 @@ func (s *State) parseScript(text string) {
 		comment, isComment := commentIn(line, ext)
 		switch options, ok := strings.CutPrefix(strings.TrimSpace(comment), "raymond:"); {
 		case isComment && ok && number <= head:
-			s.Claims.Marked = true
+			s.Evidence.HasMarker = true
 			s.setOptions(options, Pos{Line: number}, seen)
 		case isComment && ok:
 			s.addWarning(Pos{Line: number}, "ignored", "this line sets nothing: options are read in the first %d lines only", head).Hint = "move it to the top of the script"

@@ -85,9 +85,9 @@ func (s *State) parse(data []byte) {
 	default:
 		s.parseScript(text)
 	}
-	s.Claims.Owned = s.Claims.Owned && len(data) <= maxForeign
+	s.Evidence.HasOwnKey = s.Evidence.HasOwnKey && len(data) <= maxForeign
 	s.findTags()
-	s.Claims.Marked = s.Claims.Marked || s.Claims.Owned || len(s.tags) > 0
+	s.Evidence.HasMarker = s.Evidence.HasMarker || s.Evidence.HasOwnKey || len(s.tags) > 0
 }
 
 // parsePrompt splits off the frontmatter and reads it.
@@ -99,7 +99,7 @@ func (s *State) parsePrompt(text string) {
 		s.Line = 1 + strings.Count(text[:len(text)-len(body)], "\n")
 		s.parseFrontmatter(front)
 	case looksOpen(text):
-		s.Claims.Owned = true
+		s.Evidence.HasOwnKey = true
 		s.addProblem(Pos{Line: 1}, "frontmatter", "the frontmatter has no closing ---")
 	}
 	switch line := misplacedPolicy(s.Body, s.Line); {
@@ -107,7 +107,7 @@ func (s *State) parsePrompt(text string) {
 	case line > policyLines:
 		s.addWarning(Pos{Line: line}, "ignored", "a policy begins here, which is text to the agent").Hint = "move its first --- to the first line of the file"
 	case line > 0:
-		s.Claims.Owned = s.Claims.Owned || !documentation().MatchString(Stem(s.Name))
+		s.Evidence.HasOwnKey = s.Evidence.HasOwnKey || !documentation().MatchString(Stem(s.Name))
 		s.addProblem(Pos{Line: line}, "misplaced", "a policy begins here, not at the very top of the file, so the agent would get it as text").Hint =
 			"move its first --- to the first line of the file"
 	case !fenced && barePolicy(text) > 0:
@@ -188,7 +188,7 @@ func (s *State) names() []string {
 		names = append(names, r.Name)
 	}
 	for _, t := range s.tags {
-		for _, part := range t.StateParts() {
+		for _, part := range t.StateRefs() {
 			names = append(names, strings.TrimSpace(part.State))
 		}
 	}

@@ -22,8 +22,8 @@ var attributesOf = map[Verb][]string{
 // requiredOf has the attribute that a verb must have.
 var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next", Ask: "next"}
 
-// Written is a tag in a text, with what is wrong with its form.
-type Written struct {
+// ParsedTag is a tag in a text, with what is wrong with its form.
+type ParsedTag struct {
 	Tag
 	Problems []Problem
 	// IsCode says that the tag stands in a fenced block of a prompt, or behind ticks that have no counterpart before it.
@@ -34,7 +34,7 @@ type Written struct {
 
 // scanned is what there is in a text.
 type scanned struct {
-	tags     []Written
+	tags     []ParsedTag
 	unclosed *Tag // the last opening of a text without tags
 }
 
@@ -116,9 +116,9 @@ const (
 	partOnComment   = "on_comment"
 )
 
-// StatePart is a part of a tag that names a state.
-type StatePart struct {
-	Name  string // "target", "return", "next" or "timeout_next"
+// StateRef is a part of a tag that names a state.
+type StateRef struct {
+	Role  string // "target", "return", "next" or "timeout_next"
 	State string // as it is written
 }
 
@@ -127,25 +127,25 @@ func (v Verb) namesState(part string) bool {
 	return part == partTarget && v.HasTarget() || requiredOf[v] == part || part == partTimeoutNext && v == Ask
 }
 
-// StateParts returns the parts of a tag that name states. An attribute that must be there
+// StateRefs returns the parts of a tag that name states. An attribute that must be there
 // and isn't is not among them.
-func (t Tag) StateParts() []StatePart {
-	var parts []StatePart
+func (t Tag) StateRefs() []StateRef {
+	var parts []StateRef
 	for _, name := range []string{partTarget, partReturn, partNext, partTimeoutNext} {
 		state, isThere := t.Attrs[name]
 		if name == partTarget {
 			state, isThere = t.Body, true
 		}
 		if isThere && t.Verb.namesState(name) {
-			parts = append(parts, StatePart{name, state})
+			parts = append(parts, StateRef{name, state})
 		}
 	}
 	return parts
 }
 
 // checked is a tag with what is wrong with it; some of that is known of its attributes.
-func checked(t Tag, wrong []string) Written {
-	w := Written{Tag: t}
+func checked(t Tag, wrong []string) ParsedTag {
+	w := ParsedTag{Tag: t}
 	if isMalformed := t.Attrs == nil && wrong != nil; !isMalformed {
 		for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
 			wrong = append(wrong, checkAttribute(t.Verb, name))

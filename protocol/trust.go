@@ -52,8 +52,8 @@ func (p *Transitions) lacking(t Tag) string {
 	}), ",")
 }
 
-// Shadowing says which variable of a fork would hide a name of the run's metadata, or "".
-func Shadowing(vars map[string]string, meta []string) string {
+// ShadowedMeta says which variable of a fork would hide a name of the run's metadata, or "".
+func ShadowedMeta(vars map[string]string, meta []string) string {
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if slices.ContainsFunc(meta, func(m string) bool { return VariableName(m) == VariableName(name) }) {
 			return fmt.Sprintf("the attribute %s is a name of the run's metadata, which no fork changes", Quote(name))

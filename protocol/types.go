@@ -76,7 +76,7 @@ type State struct {
 	Problems []Problem
 	// Warnings are for lint: unknown frontmatter keys.
 	Warnings []Problem
-	Claims   Claims
+	Evidence Evidence
 	// Trusted is a script's option trusted=true: the script is the workflow's own code, may get secrets, and can't see anything
 	// that agents can write. Work is work=true: the script gets the agents' work as a repository. Workflows is workflows=true:
 	// that repository includes changes to files that forges run.
@@ -91,26 +91,26 @@ type State struct {
 	// References are the states that the policy names.
 	References []Reference
 
-	tags  []Written // in the text, with their places in the file
+	tags  []ParsedTag // in the text, with their places in the file
 	scope *scope
 }
 
-// Claims say by what a file shows that it is meant as a state.
-type Claims struct {
-	// Owned says that a prompt has a frontmatter key that is ours alone, so that
+// Evidence say by what a file shows that it is meant as a state.
+type Evidence struct {
+	// HasOwnKey says that a prompt has a frontmatter key that is ours alone, so that
 	// it is checked at the start whether or not anything names it.
-	Owned bool
-	// Keyed says that a prompt has a frontmatter key of ours, which other tools
+	HasOwnKey bool
+	// HasKnownKey says that a prompt has a frontmatter key of ours, which other tools
 	// may have too.
-	Keyed bool
-	// Marked says that the file has a frontmatter key that is ours alone, an
+	HasKnownKey bool
+	// HasMarker says that the file has a frontmatter key that is ours alone, an
 	// options comment or a transition tag.
-	Marked bool
+	HasMarker bool
 }
 
 // Reference is a place in the policy of a state that names another state, which must resolve.
 type Reference struct {
-	Part string // "target", "return", "next", "timeout_next", "on_exhausted", "on_comment" or "targets"
+	Role string // "target", "return", "next", "timeout_next", "on_exhausted", "on_comment" or "targets"
 	Name string // as spelled, trimmed
 	Pos  Pos    // in the file
 }

@@ -24,7 +24,7 @@ func (v value) problem(code, format string, args ...any) *Problem {
 
 // refer adds a reference of the policy to another state.
 func (v value) refer(name string) {
-	v.state.References = append(v.state.References, Reference{Part: v.name, Name: strings.TrimSpace(name), Pos: PosOf(v.node)})
+	v.state.References = append(v.state.References, Reference{Role: v.name, Name: strings.TrimSpace(name), Pos: PosOf(v.node)})
 }
 
 // entry is a value inside this one.

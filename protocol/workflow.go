@@ -62,10 +62,10 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 			target, p := w.catalog.resolve(r.Name)
 			switch {
 			case p != nil:
-				s.addProblem(r.Pos, p.Code, "%s: %s", r.Part, p.Message).Hint = p.Hint
-			case r.Part == "on_exhausted" && s.Policy.Convergence != nil:
+				s.addProblem(r.Pos, p.Code, "%s: %s", r.Role, p.Message).Hint = p.Hint
+			case r.Role == "on_exhausted" && s.Policy.Convergence != nil:
 				s.Policy.Convergence.OnExhausted = target
-			case r.Part == partOnComment:
+			case r.Role == partOnComment:
 				s.OnComment = target
 			}
 		}
@@ -80,7 +80,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 		return w, []Problem{*problem}
 	}
 	w.entry = entry
-	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeant(name) })
+	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeantAsState(name) })
 	w.reachable = w.Chart().order
 	return w, w.problems()
 }
@@ -110,7 +110,7 @@ func (w *Workflow) problems() []Problem {
 	var problems []Problem
 	for _, name := range w.catalog.names {
 		for _, p := range w.states[name].Problems {
-			if w.Forbids(name, p) {
+			if w.ForbidsStart(name, p) {
 				problems = append(problems, p)
 			}
 		}
@@ -118,12 +118,12 @@ func (w *Workflow) problems() []Problem {
 	return problems
 }
 
-// Forbids reports whether a problem of a state forbids a start. In a state that nothing
+// ForbidsStart reports whether a problem of a state forbids a start. In a state that nothing
 // leads to only a wrong policy does, if it is unmistakably ours, because an agent may
 // find such a state by itself.
-func (w *Workflow) Forbids(name string, p Problem) bool {
+func (w *Workflow) ForbidsStart(name string, p Problem) bool {
 	s := w.states[name]
-	return slices.Contains(w.reachable, name) || s.Claims.Owned && p.Code != "empty"
+	return slices.Contains(w.reachable, name) || s.Evidence.HasOwnKey && p.Code != "empty"
 }
 
 // documentation matches the names of files that document a workflow. They show tags
@@ -131,9 +131,9 @@ func (w *Workflow) Forbids(name string, p Problem) bool {
 var documentation = pattern(
 	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
 
-// IsMeant reports whether a file that nothing names is meant as a state.
-func (w *Workflow) IsMeant(name string) bool {
-	return w.catalog.runs(name) && w.states[name].Claims.Marked && !documentation().MatchString(Stem(name))
+// IsMeantAsState reports whether a file that nothing names is meant as a state.
+func (w *Workflow) IsMeantAsState(name string) bool {
+	return w.catalog.runs(name) && w.states[name].Evidence.HasMarker && !documentation().MatchString(Stem(name))
 }
 
 // Entry returns the file name of the first state, "" when there is none.

@@ -130,8 +130,8 @@ func keyTwice(n *yaml.Node) *Problem {
 	return nil
 }
 
-// Entry is what a map has under a key; nil without it.
-func Entry(n *yaml.Node, key string) *yaml.Node {
+// MapValue is what a map has under a key; nil without it.
+func MapValue(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
 	}

@@ -105,10 +105,10 @@ func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 // own of a new conversation as soon as it runs, and takes ours for a branch.
 func (l *loop) vendors() *loop {
 	l.disk = &disk{talks: map[string]string{}}
-	all := runner.Abilities{ChoosesID: true, TellsUSD: true}
+	all := runner.Abilities{ChoosesID: true, ReportsUSD: true}
 	first, second := all, all
 	first.Backend, second.Backend, second.ChoosesID = protocol.BackendClaude, protocol.BackendCodex, false
-	l.cfg.Agents = map[string]runner.Agent{
+	l.cfg.Agents = map[string]runner.AgentCLI{
 		protocol.BackendClaude: &vendor{cast: l.cast, disk: l.disk, can: first}, protocol.BackendCodex: &vendor{cast: l.cast, disk: l.disk, can: second},
 	}
 	return l

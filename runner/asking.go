@@ -4,8 +4,8 @@ import "github.com/raymond-action/raymond-action/state"
 
 // tellPeople tells people which questions are open after a step, and that the last one was closed by it.
 func (r *Runner) tellPeople(wereOpen bool) {
-	if r.cfg.People != nil && (wereOpen || r.isAsking()) {
-		r.cfg.People.Open(r.run)
+	if r.cfg.Prompter != nil && (wereOpen || r.isAsking()) {
+		r.cfg.Prompter.UpdateQuestions(r.run)
 	}
 }
 
@@ -13,8 +13,8 @@ func (r *Runner) tellPeople(wereOpen bool) {
 func (r *Runner) isAsking() bool { return len(r.run.OpenQuestions()) > 0 }
 
 // known takes the updates that are there already.
-func (r *Runner) known() []Update {
-	var all []Update
+func (r *Runner) known() []QuestionUpdate {
+	var all []QuestionUpdate
 	for {
 		select {
 		case u := <-r.updates:
@@ -28,7 +28,7 @@ func (r *Runner) known() []Update {
 // mayBring reports whether people may soon bring an update about a question that is open after a
 // step, as they may about one that the step asks.
 func (r *Runner) mayBring(step *state.Step) bool {
-	if r.cfg.People == nil {
+	if r.cfg.Prompter == nil {
 		return false
 	}
 	for agent := range step.Agents() {
@@ -36,11 +36,11 @@ func (r *Runner) mayBring(step *state.Step) bool {
 			return true
 		}
 	}
-	return !r.cfg.People.IsSettled()
+	return !r.cfg.Prompter.IsSettled()
 }
 
 // apply adds news about a question to a step.
-func (u Update) apply(step *state.Step) {
+func (u QuestionUpdate) apply(step *state.Step) {
 	if u.Comment != 0 {
 		step.NoteComment(u.Agent, u.Number, u.Comment)
 	}

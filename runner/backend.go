@@ -35,12 +35,12 @@ type Abilities struct {
 	Provider string // of its models, as OpenTelemetry's gen_ai.provider.name has it; "" when nobody knows
 	// ChoosesID says that a new conversation gets the id that we choose. Otherwise the CLI
 	// tells its own.
-	ChoosesID bool
-	TellsUSD  bool // what an invocation cost; otherwise it tells tokens only
+	ChoosesID  bool
+	ReportsUSD bool // what an invocation cost; otherwise it tells tokens only
 }
 
-// Agent runs prompts with one agent CLI, any number of invocations at once.
-type Agent interface {
+// AgentCLI runs prompts with one agent CLI, any number of invocations at once.
+type AgentCLI interface {
 	Backend
 	Transcripts
 	Abilities() Abilities
@@ -48,13 +48,13 @@ type Agent interface {
 	Needs() Needs
 }
 
-// Through returns an agent CLI whose invocations are run by b, which may be a backend that
+// WithBackend returns an agent CLI whose invocations are run by b, which may be a backend that
 // does something before and after those of a. All else of it is that of a.
-func Through(a Agent, b Backend) Agent { return through{a, b} }
+func WithBackend(a AgentCLI, b Backend) AgentCLI { return through{a, b} }
 
 // through is what Through returns.
 type through struct {
-	Agent
+	AgentCLI
 	backend Backend
 }
 
@@ -83,7 +83,7 @@ type Transcripts interface {
 	// Find returns what another machine needs to resume a conversation that was held in one
 	// of the directories, the most likely first; c.Dir is not looked at. The second value is
 	// false when there is nothing that could be resumed.
-	Find(c Conversation, dirs []string) (Stored, bool)
+	Find(c Conversation, dirs []string) (TranscriptFile, bool)
 	// Read calls each with the messages of the conversation whose lines begin in the bytes from
 	// from to before to of its transcript, in order, until each returns an error, which is
 	// returned; to < 0 is the end of the transcript. A use of a tool comes with what it brought
@@ -102,18 +102,18 @@ type Transcripts interface {
 	Place(c Conversation, from string) error
 	// Clear removes what the CLI keeps of a conversation; with a mark, only if its transcript
 	// has that mark. What is not there is no error.
-	Clear(c Conversation, only *Mark) error
+	Clear(c Conversation, only *Fingerprint) error
 }
 
-// Stored is a transcript on disk.
-type Stored struct {
+// TranscriptFile is a transcript on disk.
+type TranscriptFile struct {
 	Path string // of a regular file
 	Size int64  // bytes it has now; it may grow, and is never changed within them
 	Dir  string // absolute; the conversation was held there
 }
 
-// Mark tells a file from another one of its name, and from what it becomes later.
-type Mark struct {
+// Fingerprint tells a file from another one of its name, and from what it becomes later.
+type Fingerprint struct {
 	Size     int64     `json:"size"`
 	Modified time.Time `json:"modified"`
 	SHA256   string    `json:"sha256"` // in hex
@@ -139,8 +139,8 @@ type Order struct {
 	Timeout time.Duration // of a command when there are Checks; 0: none
 	Idle    time.Duration // 0: none
 
-	DebugDir string  // "" or an existing folder for command.json, stdout, stderr
-	Telling  Telling // whether to tell the lines of output
+	DebugDir  string    // "" or an existing folder for command.json, stdout, stderr
+	Verbosity Verbosity // whether to tell the lines of output
 	// Hide replaces secrets. A text must pass through it before it is cut, because
 	// half a secret can't be recognized. Nil leaves texts as they are.
 	Hide func(string) string
@@ -166,8 +166,8 @@ type PromptOrder struct {
 	IsChecked bool
 	// OverloadWait is how long the run waits while the service fails; 0 when it does not, or as long as usual.
 	OverloadWait time.Duration
-	// TellsTools asks for every use of a tool (Progress.Tool), whatever Order.Telling says.
-	TellsTools bool
+	// ReportsTools asks for every use of a tool (Progress.Tool), whatever Order.Telling says.
+	ReportsTools bool
 }
 
 // Permissions say what an agent CLI may do unasked.
@@ -193,24 +193,24 @@ type ScriptOrder struct {
 
 // Work is what agents have done, for a script that must not touch what they wrote.
 type Work struct {
-	Dir       string            // absolute; where the agent works
-	Others    map[string]string // where the other agents of the run work, if not there, by their ids
-	At        time.Time         // when the script's state began
-	Workflows bool              // changes of what forges run, such as .github, are part of it
+	Dir               string            // absolute; where the agent works
+	OtherDirs         map[string]string // where the other agents of the run work, if not there, by their ids
+	Since             time.Time         // when the script's state began
+	IncludesWorkflows bool              // changes of what forges run, such as .github, are part of it
 }
 
-// Telling says how much is told of what agents print and of what they do.
-type Telling int
+// Verbosity says how much is told of what agents print and of what they do.
+type Verbosity int
 
 // The amounts that are told.
 const (
-	// TellNothing makes no line an event. Those of scripts are shown, within the
+	// VerbosityNone makes no line an event. Those of scripts are shown, within the
 	// bounds of TellBounded.
-	TellNothing Telling = iota
-	// TellBounded tells the first and the last lines of each invocation, 500 at most
+	VerbosityNone Verbosity = iota
+	// VerbosityBounded tells the first and the last lines of each invocation, 500 at most
 	// and 256 KiB; the last ones when it ends.
-	TellBounded
-	TellAll
+	VerbosityBounded
+	VerbosityFull
 )
 
 // ScopeVar is the environment variable that has the folder of the private copies of the
@@ -225,12 +225,12 @@ const TraceparentVar = "TRACEPARENT"
 // scripts need tell anything.
 type Progress struct {
 	Text string // what the agent said or which tool it uses, one line
-	// Doing is what the agent does from now on, in a few words; "" when that has not
+	// Activity is what the agent does from now on, in a few words; "" when that has not
 	// changed. A Progress with Doing alone is no line, and is sent whatever Order.Telling says.
-	Doing string
+	Activity string
 	// Metered, when not nil, is what was seen of the invocation's tokens so far. Such
 	// a Progress has nothing else, and is sent whatever Order.Telling says.
-	Metered *Metered
+	Metered *MeteredUsage
 	// CLIID, when not "", is the CLI's own id of the conversation of the invocation, which
 	// is saved at once. Such a Progress has nothing else, and is sent whatever Order.Telling
 	// says.
@@ -253,8 +253,8 @@ type ToolUse struct {
 	Input string // what says most about its input; "" when there is none
 }
 
-// Metered is what was seen of tokens, one element a model.
-type Metered []state.Usage
+// MeteredUsage is what was seen of tokens, one element a model.
+type MeteredUsage []state.Usage
 
 // Answer is what an invocation brought.
 type Answer struct {
@@ -291,18 +291,18 @@ const (
 	Stopped    = state.Stopped
 )
 
-// Stopping is the cause (context.Cause) with which the runner ends invocations.
+// StopCause is the cause (context.Cause) with which the runner ends invocations.
 // An invocation is ended with SIGINT, then SIGTERM after Term, then SIGKILL
 // after Kill more, then by a sweep of everything that carries its mark.
-type Stopping struct {
+type StopCause struct {
 	Reason string // "cancelled", "deadline"
 	Term   time.Duration
 	Kill   time.Duration
 }
 
 // Error implements error.
-func (s *Stopping) Error() string { return s.Reason }
+func (s *StopCause) Error() string { return s.Reason }
 
 // Patience returns how long an invocation has before SIGTERM, and from there
 // before SIGKILL. The package that ends processes asks the cause for it.
-func (s *Stopping) Patience() (term, kill time.Duration) { return s.Term, s.Kill }
+func (s *StopCause) Patience() (term, kill time.Duration) { return s.Term, s.Kill }

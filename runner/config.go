@@ -13,8 +13,8 @@ import (
 // survives a crash.
 type Store interface {
 	Append(*state.Delta) error
-	// Fold saves the run as a whole. The step that led to it is nil if it was appended.
-	Fold(*state.Run, *state.Delta) error
+	// WriteSnapshot saves the run as a whole. The step that led to it is nil if it was appended.
+	WriteSnapshot(*state.Run, *state.Delta) error
 	// Full reports whether it is time to Fold.
 	Full() bool
 }
@@ -34,10 +34,10 @@ type Reporter interface {
 // Meter counts what invocations use while they are under way, and stops them from using
 // more than there is.
 type Meter interface {
-	// Allow says what may still be spent, apart from what the invocations under way use,
+	// SetAllowance says what may still be spent, apart from what the invocations under way use,
 	// whose marks (Order.Mark) it names; state.MostUSD is no limit. The owner calls it
 	// after each step, before it starts what the step starts. It returns at once.
-	Allow(left state.USD, running []string)
+	SetAllowance(left state.USD, running []string)
 }
 
 // Cages gives what is started the cage that it runs in. Only the owner calls it.
@@ -51,9 +51,9 @@ type Cages interface {
 	// all that agents can write.
 	Script(dir string, s ScriptOrder) *cage.Cage
 	Trusted(s ScriptOrder) *cage.Cage
-	// Refused is told the path of a file that what runs in a cage was refused, as its
+	// RecordRefusal is told the path of a file that what runs in a cage was refused, as its
 	// output says, which may be a lie, or the doing of something else than the cage.
-	Refused(path string)
+	RecordRefusal(path string)
 }
 
 // Snapshots keeps the files of the workspace as they were after state executions. Only the
@@ -62,13 +62,13 @@ type Snapshots interface {
 	// Take begins to keep the files, and returns at once. Its channel is closed when they are
 	// kept, or when it is known that they can't be. At most one is taken at a time: another
 	// one waits for the one before.
-	Take(s Shot) <-chan struct{}
+	Take(s SnapshotRequest) <-chan struct{}
 	// Notes returns for people why files were not kept, each note once. Any goroutine may call it.
 	Notes() []string
 }
 
-// Shot is what a snapshot is of.
-type Shot struct {
+// SnapshotRequest is what a snapshot is of.
+type SnapshotRequest struct {
 	Exec         int // number of the state execution that has ended
 	Agent, State string
 	Dir          string // absolute; where it worked
@@ -88,7 +88,7 @@ type Config struct {
 	Workflow *protocol.Workflow
 	// Agents are the agent CLIs that prompts may be run with, by their names, which are
 	// among protocol.Backends. An agent whose state needs another one fails.
-	Agents   map[string]Agent
+	Agents   map[string]AgentCLI
 	Scripts  Backend // runs scripts
 	Verifier Verifier
 	Store    Store
@@ -101,13 +101,13 @@ type Config struct {
 	Meter Meter
 	// Cages confines agents and what runs what they wrote; nil confines nothing.
 	Cages Cages
-	// IsApart has trusted scripts run while no agent, check or other script does.
-	IsApart bool
+	// RunsTrustedAlone has trusted scripts run while no agent, check or other script does.
+	RunsTrustedAlone bool
 	// Snapshots keeps the files of the workspace after prompts; nil keeps none.
 	Snapshots Snapshots
 
-	// People asks the questions of the run; nil: a run with open questions is suspended.
-	People People
+	// Prompter asks the questions of the run; nil: a run with open questions is suspended.
+	Prompter Prompter
 	// Jobs are the jobs whose states run here; nil for all.
 	Jobs []string
 	// Part names the agents of a part of a matrix: only they, and those that they fork,
@@ -133,23 +133,23 @@ type Config struct {
 
 	// HandOver puts what agents have done into an empty folder, for a script with work=true. Workers call it, several
 	// at once; nil where nobody can, so that such a script gets nothing.
-	HandOver func(ctx context.Context, w Work, to string) (HandedOver, error)
+	HandOver func(ctx context.Context, w Work, to string) (HandOver, error)
 
-	OwnDir     string // private; trusted scripts have folders of their own there while they run
+	TrustedDir string // private; trusted scripts have folders of their own there while they run
 	ScriptDir  string // the private copy of the scope
 	PayloadDir string // private; files with the payloads of running scripts
 	LogDir     string // logs of verified attempts, below it by agent
 	CopyDir    string // has copies of the files that done_when protects, by agent
 	DebugDir   string // "" for none
-	Telling    Telling
+	Verbosity  Verbosity
 	// Traced says that the run is exported as a trace: what is started is told its span, and
 	// reporters every use of a tool. The run has a Trace then.
 	Traced bool
 
 	// Deadline is the time after which nothing new starts; 0 is none. It counts from Began,
 	// or from Run on if that is zero.
-	Deadline time.Duration
-	Began    time.Time
+	Deadline  time.Duration
+	StartTime time.Time
 	// Continuations is how often in a row a run that its deadline has suspended may be
 	// continued by the job that it ends; 0: never.
 	Continuations int

@@ -165,7 +165,7 @@ func (c *Config) transcript(a *state.Agent, dir string) []state.Usage {
 // tellsNoDollars reports whether the agent CLI of an agent's invocation tells tokens alone.
 func (c *Config) tellsNoDollars(a *state.Agent) bool {
 	cli := c.Agents[a.Exec.Running.BackendName()]
-	return cli != nil && !cli.Abilities().TellsUSD
+	return cli != nil && !cli.Abilities().ReportsUSD
 }
 
 // NoPrice says that an agent CLI which tells tokens alone can't be held to a budget with a

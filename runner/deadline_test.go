@@ -37,7 +37,7 @@ func TestADeadlineCountsFromWhenItBegan(t *testing.T) {
 	for before, want := range map[time.Duration]time.Duration{0: time.Minute, 20 * time.Second: 40 * time.Second, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{"A": "<goto>A</goto>"}, func(o *state.Options) { o.Grace = 0; o.BudgetUSD = 0 })
-			l.cfg.Deadline, l.cfg.Began, l.cfg.Continuations = time.Minute, time.Now().Add(-before), 3
+			l.cfg.Deadline, l.cfg.StartTime, l.cfg.Continuations = time.Minute, time.Now().Add(-before), 3
 			began := time.Now()
 			l.drive(false, state.Suspended)
 			if took := time.Since(began); took < want || took > want+15*time.Second {

@@ -21,10 +21,10 @@ type Excerpt struct {
 	full        bool
 }
 
-// Takes counts a line that the caller shows at once or keeps as one of the
+// Admit counts a line that the caller shows at once or keeps as one of the
 // first. It reports false for one that is beyond those, which is kept as one of
 // the last.
-func (x *Excerpt) Takes(line string) bool {
+func (x *Excerpt) Admit(line string) bool {
 	if !x.full && x.used+size(line) <= x.First.Bytes && (x.First.Lines == 0 || x.lines < x.First.Lines) {
 		x.used += size(line)
 		x.lines++
@@ -37,7 +37,7 @@ func (x *Excerpt) Takes(line string) bool {
 
 // Add keeps a line.
 func (x *Excerpt) Add(line string) {
-	if x.Takes(line) {
+	if x.Admit(line) {
 		x.first = append(x.first, line)
 	}
 }

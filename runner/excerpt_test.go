@@ -33,7 +33,7 @@ func TestExcerptKeepsBothEnds(t *testing.T) {
 				switch {
 				case !shows:
 					r.Add(line)
-				case r.Takes(line):
+				case r.Admit(line):
 					out = append(out, line)
 				}
 			}

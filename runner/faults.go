@@ -6,87 +6,87 @@ import (
 	"slices"
 )
 
-// Kind groups faults by what a resume needs to succeed.
-type Kind string
+// FaultKind groups faults by what a resume needs to succeed.
+type FaultKind string
 
 // The kinds of faults. A fault without a kind is one of the workflow or of the machine.
 const (
-	OfService      Kind = "service"      // time, money, a key, or the service of another vendor
-	OfConversation Kind = "conversation" // a new conversation
-	OfAnswer       Kind = "answer"       // another answer
-	OfTimeout      Kind = "timeout"      // more time
-	OfExit         Kind = "exit"         // another invocation
+	FaultOfService      FaultKind = "service"      // time, money, a key, or the service of another vendor
+	FaultOfConversation FaultKind = "conversation" // a new conversation
+	FaultOfAnswer       FaultKind = "answer"       // another answer
+	FaultOfTimeout      FaultKind = "timeout"      // more time
+	FaultOfExit         FaultKind = "exit"         // another invocation
 )
 
 // Fault is a way in which an invocation of an agent CLI fails, and what follows from it.
 type Fault struct {
 	Name string // messages of fatal faults begin with the name and a colon
-	Kind Kind
+	Kind FaultKind
 	// Class says what the run does: a Transient fault is retried, a Service fault waited out, a UsageLimit suspends the
 	// run, and a Fatal one, which would repeat itself, fails the agent.
-	Class    Class
-	Words    string // a regular expression for the words of CLIs and APIs; "" for none
-	Statuses []int  // of answers of APIs
-	Do       string // what must be done before a resume; "" for nothing
-	InFiles  bool   // Do asks for a change of files
+	Class           Class
+	Words           string // a regular expression for the words of CLIs and APIs; "" for none
+	Statuses        []int  // of answers of APIs
+	Remedy          string // what must be done before a resume; "" for nothing
+	NeedsFileChange bool   // Do asks for a change of files
 }
 
 // Faults are the faults of all agent CLIs. Of several whose words fit, the first one counts.
 var Faults = []Fault{
-	{Name: "session gone", Kind: OfConversation, Class: Fatal, Words: `No conversation found`},
+	{Name: "session gone", Kind: FaultOfConversation, Class: Fatal, Words: `No conversation found`},
 	{
-		Name: "authentication", Kind: OfService, Class: Fatal, Statuses: []int{http.StatusUnauthorized, http.StatusForbidden},
+		Name: "authentication", Kind: FaultOfService, Class: Fatal, Statuses: []int{http.StatusUnauthorized, http.StatusForbidden},
 		Words: `authentication_failed|oauth_org_not_allowed|Not logged in|Invalid API key|Failed to authenticate|API key not valid|` +
 			`organization has been disabled|access token could not be refreshed|Please log out and sign in again|Missing environment variable`,
-		Do: "set a valid ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (OPENAI_API_KEY for Codex, GEMINI_API_KEY for Gemini CLI), or log in with the agent CLI",
+		Remedy: "set a valid ANTHROPIC_API_KEY or CLAUDE_CODE_OAUTH_TOKEN (OPENAI_API_KEY for Codex, GEMINI_API_KEY for Gemini CLI), or log in with the agent CLI",
 	},
 	{
-		Name: "billing", Kind: OfService, Class: Fatal, Statuses: []int{http.StatusPaymentRequired},
+		Name: "billing", Kind: FaultOfService, Class: Fatal, Statuses: []int{http.StatusPaymentRequired},
 		// "You're out of usage credits · resets 10:28am" is a usage limit, which ends by itself.
-		Words: `billing_error|[Cc]redit balance is too low|[Ee]xtra usage is required|[Uu]sage credits required|out of (extra usage|usage credits)[^·]*$|specified API usage limits|insufficient_quota|Quota exceeded\. Check your plan|credits are depleted`,
-		Do:    "add credit or extra usage to the account of the API, or raise its limit",
+		Words:  `billing_error|[Cc]redit balance is too low|[Ee]xtra usage is required|[Uu]sage credits required|out of (extra usage|usage credits)[^·]*$|specified API usage limits|insufficient_quota|Quota exceeded\. Check your plan|credits are depleted`,
+		Remedy: "add credit or extra usage to the account of the API, or raise its limit",
 	},
 	{
 		Name: "unknown model", Class: Fatal, Statuses: []int{http.StatusNotFound},
-		Words: `model_not_found|issue with the selected model|not supported when using Codex with|[Mm]odel .{0,100}does not exist|ModelNotFoundError`,
-		Do:    "name another model, in {state} where that names one, else by --model", InFiles: true,
+		Words:  `model_not_found|issue with the selected model|not supported when using Codex with|[Mm]odel .{0,100}does not exist|ModelNotFoundError`,
+		Remedy: "name another model, in {state} where that names one, else by --model", NeedsFileChange: true,
 	},
 	{
-		Name: "prompt too long", Kind: OfConversation, Class: Fatal, Statuses: []int{http.StatusRequestEntityTooLarge},
-		Words: `prompt_too_long|[Pp]rompt is too long|[Rr]equest(_| )too(_| )large|context_(window|length)_exceeded|model's context window|exceeds the context window|input token count .{0,40}exceeds`,
-		Do:    "shorten {state} and its input, or split it into states that lead on by <reset>", InFiles: true,
+		Name: "prompt too long", Kind: FaultOfConversation, Class: Fatal, Statuses: []int{http.StatusRequestEntityTooLarge},
+		Words:  `prompt_too_long|[Pp]rompt is too long|[Rr]equest(_| )too(_| )large|context_(window|length)_exceeded|model's context window|exceeds the context window|input token count .{0,40}exceeds`,
+		Remedy: "shorten {state} and its input, or split it into states that lead on by <reset>", NeedsFileChange: true,
 	},
 	{
 		// The API names a message of the conversation, or what in it doesn't fit.
-		Name: "conversation refused", Kind: OfConversation, Class: Fatal,
+		Name: "conversation refused", Kind: FaultOfConversation, Class: Fatal,
 		Words: `\bmessages(: |[.\[]\d)|input\[\d|tool use concurrency|No tool output found|required following item|function (call|response) (turn|parts)|thought_signature|encrypted content`,
 	},
-	{Name: "the model refused", Kind: OfConversation, Class: Fatal, Words: `violates? our [Uu]sage [Pp]olic|potentially violating`, Do: "change {state}", InFiles: true},
+	{Name: "the model refused", Kind: FaultOfConversation, Class: Fatal, Words: `violates? our [Uu]sage [Pp]olic|potentially violating`, Remedy: "change {state}", NeedsFileChange: true},
 	{
-		Name: "output limit", Kind: OfAnswer, Class: Fatal,
-		Words: `max_output_tokens|output token maximum|due to token limit`, Do: "ask for less at once in {state}", InFiles: true,
+		Name: "output limit", Kind: FaultOfAnswer, Class: Fatal,
+		Words: `max_output_tokens|output token maximum|due to token limit`, Remedy: "ask for less at once in {state}", NeedsFileChange: true,
 	},
-	{Name: "bad request", Kind: OfConversation, Class: Fatal, Words: `invalid_request|image_error`, Do: "change {state}", InFiles: true},
-	{Name: "usage limit", Kind: OfService, Class: UsageLimit},
-	{Name: "timeout", Kind: OfTimeout, Class: TimedOut},
+	{Name: "bad request", Kind: FaultOfConversation, Class: Fatal, Words: `invalid_request|image_error`, Remedy: "change {state}", NeedsFileChange: true},
+	{Name: "usage limit", Kind: FaultOfService, Class: UsageLimit},
+	{Name: "timeout", Kind: FaultOfTimeout, Class: TimedOut},
 	{
 		// Another try a moment later will not make these connections. The words are those of Node, of Rust, and of Go, which the key proxy passes on.
-		Name: "no way to the service", Kind: OfService, Class: Transient,
+		Name: "no way to the service", Kind: FaultOfService, Class: Transient,
 		Words: `ENOTFOUND|EAI_AGAIN|FailedToOpenSocket|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ERR_PROXY_TUNNEL|certificate|SSL|_CERT|CERT_|dns error|failed to lookup|` +
 			`dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: |HTTP response to HTTPS client`,
 	},
 	{
-		Name: "service failed", Kind: OfService, Class: Service,
+		Name: "service failed", Kind: FaultOfService, Class: Service,
 		Statuses: []int{http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests},
 		Words: `rate_limit|rate limit exceeded|Rate limit reached|[Oo]verloaded|server_error|experiencing high demand|Selected model is at capacity|[Tt]imed out|idle timeout|request timeout|` +
 			`[Cc]onnection refused|Connection failed: error sending request|ECONNREFUSED|ConnectionRefused|ECONNRESET|EPIPE|ECONNABORTED|ConnectionClosed|ERR_SOCKET_CLOSED|UND_ERR_|ETIMEDOUT|` +
 			`ERR_STREAM_PREMATURE_CLOSE|fetch failed|^terminated`,
 	},
-	{Name: "other", Kind: OfExit, Class: Transient, Statuses: []int{http.StatusConflict}},
+	{Name: "other", Kind: FaultOfExit, Class: Transient, Statuses: []int{http.StatusConflict}},
 }
 
-// FaultNamed returns the fault of that name, and false when there is none.
-func FaultNamed(name string) (Fault, bool) {
+// FindFault returns the fault of that name, and false when there is none.
+func FindFault(name string) (Fault, bool) {
 	i := slices.IndexFunc(Faults, func(f Fault) bool { return f.Name == name })
 	if i < 0 {
 		return Fault{}, false
@@ -94,9 +94,9 @@ func FaultNamed(name string) (Fault, bool) {
 	return Faults[i], true
 }
 
-// FaultOf returns the fault that fits the words of an error and the status of the API, 0 for none. The words of fatal faults
+// ClassifyFault returns the fault that fits the words of an error and the status of the API, 0 for none. The words of fatal faults
 // count before the status, and the status before other words: an account without credit is answered with 429 too.
-func FaultOf(words string, status int) Fault {
+func ClassifyFault(words string, status int) Fault {
 	fits := func(f Fault) bool { return f.Words != "" && regexp.MustCompile(f.Words).MatchString(words) }
 	ofStatus := nameOfStatus(status)
 	tells := []func(Fault) bool{

@@ -35,15 +35,15 @@ func TestWhatRepeatsItselfIsFatal(t *testing.T) {
 		"something else":                                    "other",
 	} {
 		status := 0
-		if f, _ := runner.FaultNamed(want); f.Class == runner.Fatal {
+		if f, _ := runner.FindFault(want); f.Class == runner.Fatal {
 			status = 429
-			assert.Check(t, is.Equal(runner.FaultOf(words, 400).Name, want), words)
+			assert.Check(t, is.Equal(runner.ClassifyFault(words, 400).Name, want), words)
 		}
-		assert.Check(t, is.Equal(runner.FaultOf(words, status).Name, want), words)
+		assert.Check(t, is.Equal(runner.ClassifyFault(words, status).Name, want), words)
 	}
 	retried := []int{408, 409, 425, 429}
 	for status := 400; status < 600; status++ {
-		isRetried := runner.FaultOf("x", status).Class != runner.Fatal
+		isRetried := runner.ClassifyFault("x", status).Class != runner.Fatal
 		assert.Check(t, is.Equal(isRetried, status >= 500 || slices.Contains(retried, status)), "status %d", status)
 	}
 }

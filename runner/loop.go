@@ -12,10 +12,10 @@ import (
 // then SIGKILL. A cancelled run must be gone five seconds after the signal, so
 // the steps that follow a used-up grace are shorter.
 var (
-	deadlineStop = &Stopping{Reason: "deadline", Term: 5 * time.Second, Kill: 3 * time.Second}
-	cancelStop   = &Stopping{Reason: "cancelled", Term: 2 * time.Second, Kill: time.Second}
-	lateStop     = &Stopping{Reason: "cancelled", Term: 900 * time.Millisecond, Kill: 500 * time.Millisecond}
-	brokenStop   = &Stopping{Reason: "the run can't be saved", Term: 2 * time.Second, Kill: time.Second}
+	deadlineStop = &StopCause{Reason: "deadline", Term: 5 * time.Second, Kill: 3 * time.Second}
+	cancelStop   = &StopCause{Reason: "cancelled", Term: 2 * time.Second, Kill: time.Second}
+	lateStop     = &StopCause{Reason: "cancelled", Term: 900 * time.Millisecond, Kill: 500 * time.Millisecond}
+	brokenStop   = &StopCause{Reason: "the run can't be saved", Term: 2 * time.Second, Kill: time.Second}
 )
 
 // cancelGrace is how long states in flight may continue after the first signal.
@@ -147,7 +147,7 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 		r.end(cancelStop)
 		return nil
 	}
-	if err := r.cfg.Store.Fold(r.run, nil); err != nil {
+	if err := r.cfg.Store.WriteSnapshot(r.run, nil); err != nil {
 		return err
 	}
 	r.alarms.grace = r.now().Add(cancelGrace)

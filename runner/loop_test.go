@@ -34,7 +34,7 @@ var errDisk = errors.New("disk full")
 
 func (m *memory) Append(d *state.Delta) error { return m.save(m.run.With(d)) }
 func (m *memory) Full() bool                  { return false }
-func (m *memory) Fold(r *state.Run, _ *state.Delta) error {
+func (m *memory) WriteSnapshot(r *state.Run, _ *state.Delta) error {
 	m.whole = append(m.whole, time.Now())
 	return m.save(r)
 }
@@ -100,15 +100,15 @@ const (
 
 // cast plays the agents and the commands of a workflow.
 type cast struct {
-	runner.Agent                                         // nil: nothing else of it is called
-	says         map[string][]string                     // by state: the answers to its invocations; the last repeats
-	passes       map[string]int                          // by state: the attempt from which the commands pass; 0: never
-	exits        int                                     // exit code of the agent CLI
-	slow         time.Duration                           // how long agents take
-	inTokens     bool                                    // the agent CLI tells tokens alone
-	metered      []state.Usage                           // with inTokens: what a key proxy has counted
-	noShell      error                                   // why there are no commands
-	babble       func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
+	runner.AgentCLI                                         // nil: nothing else of it is called
+	says            map[string][]string                     // by state: the answers to its invocations; the last repeats
+	passes          map[string]int                          // by state: the attempt from which the commands pass; 0: never
+	exits           int                                     // exit code of the agent CLI
+	slow            time.Duration                           // how long agents take
+	inTokens        bool                                    // the agent CLI tells tokens alone
+	metered         []state.Usage                           // with inTokens: what a key proxy has counted
+	noShell         error                                   // why there are no commands
+	babble          func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
 
 	mu       sync.Mutex // guards what follows
 	orders   []runner.Order
@@ -120,13 +120,13 @@ type cast struct {
 }
 
 // claudeOnly are the agent CLIs of a run that has the default one alone.
-func claudeOnly(a runner.Agent) map[string]runner.Agent {
-	return map[string]runner.Agent{protocol.BackendClaude: a}
+func claudeOnly(a runner.AgentCLI) map[string]runner.AgentCLI {
+	return map[string]runner.AgentCLI{protocol.BackendClaude: a}
 }
 
 // Abilities implements runner.Agent: it can do everything.
 func (c *cast) Abilities() runner.Abilities {
-	return runner.Abilities{Backend: protocol.BackendClaude, ChoosesID: true, TellsUSD: !c.inTokens}
+	return runner.Abilities{Backend: protocol.BackendClaude, ChoosesID: true, ReportsUSD: !c.inTokens}
 }
 
 // Transcripts are as long as their names.
@@ -174,7 +174,7 @@ func (c *cast) Verify(ctx context.Context, k runner.Order, tell func(runner.Prog
 	c.mu.Lock()
 	c.checks = append(c.checks, k)
 	c.mu.Unlock()
-	tell(runner.Progress{Doing: "checking " + strings.Join(k.Commands, ";")})
+	tell(runner.Progress{Activity: "checking " + strings.Join(k.Commands, ";")})
 	if !pass(ctx, commandTime) {
 		return state.Verification{Stopped: context.Cause(ctx).Error()}
 	}
@@ -197,8 +197,8 @@ func (c *cast) Verify(ctx context.Context, k runner.Order, tell func(runner.Prog
 // Ready implements runner.Verifier.
 func (c *cast) Ready() error { return c.noShell }
 
-// Keep implements runner.Verifier.
-func (c *cast) Keep(o runner.Order) map[string]string {
+// SaveProtected implements runner.Verifier.
+func (c *cast) SaveProtected(o runner.Order) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.digests = append(c.digests, o.Dir+" "+strings.Join(o.Protect, " "))

@@ -11,7 +11,7 @@ import (
 )
 
 // shown is an agent CLI whose transcripts show a token of output for each byte of a conversation's id.
-type shown struct{ Agent }
+type shown struct{ AgentCLI }
 
 func (shown) Usage(c Conversation, from int64) ([]state.Usage, bool) {
 	return []state.Usage{{Model: "m", Output: int64(len(c.ID)) - from}}, true
@@ -34,7 +34,7 @@ func TestWhatTellsNothingIsBookedByItsTranscript(t *testing.T) {
 		"never began":   {fresh, state.Cost{Silent: true}, 0},
 		"seen":          {fresh, state.Cost{Beyond: []state.Usage{{Model: "m", Output: 7}}}, 7},
 	} {
-		cfg, got := &Config{Agents: map[string]Agent{protocol.BackendClaude: shown{}}}, int64(0)
+		cfg, got := &Config{Agents: map[string]AgentCLI{protocol.BackendClaude: shown{}}}, int64(0)
 		for _, u := range cfg.beyond(&state.Agent{Exec: &state.Exec{Running: &c.run}}, "", c.said) {
 			got += u.Output
 		}

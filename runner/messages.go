@@ -38,10 +38,10 @@ type Message struct {
 	Cut int64 `json:"cut,omitempty"`
 }
 
-// MostMessage is how much of a text of a message is read, in bytes. A secret may stand across
+// MaxMessageText is how much of a text of a message is read, in bytes. A secret may stand across
 // the end of a text that was cut, where it can't be recognized any more: whoever hides secrets
 // drops as many bytes there as the longest of them has.
-const MostMessage = 64 << 10
+const MaxMessageText = 64 << 10
 
 // ErrCantCopy says that an agent CLI can't continue a copy of a conversation.
 var ErrCantCopy = errors.New("the agent CLI can't continue a copy of a conversation")

@@ -31,7 +31,7 @@ func TestAnObedientAgentStaysInItsTransitions(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{"A": "---\nallowed_targets: [B]\n---\nDo: {{input}}\n<goto>B</goto>", "B": "<result>b</result>", "DEPLOY": "<result>deployed</result>"}, nil)
 			l.run.Agents[0].Payload = state.Text(wish)
-			l.cfg.Agents = claudeOnly(runner.Through(l.cast, obedient{l.cast}))
+			l.cfg.Agents = claudeOnly(runner.WithBackend(l.cast, obedient{l.cast}))
 			l.drive(false, state.Completed)
 			same(t, wish+": visits of DEPLOY, reminders", []int{0, 1}, []int{len(l.asked("DEPLOY")), len(told[*state.Reminder](l))})
 		})

@@ -48,7 +48,7 @@ func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launc
 		if c.Cages != nil {
 			o.Cage = c.Cages.Agent(dir)
 		}
-		l.Protected = c.Verifier.Keep(o)
+		l.Protected = c.Verifier.SaveProtected(o)
 	}
 	return l
 }
@@ -72,7 +72,7 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 	}
 	can := cli.Abilities()
 	p := a.Plan(st, state.CLI{Name: name, ChoosesID: can.ChoosesID})
-	if p.Mode != "" && p.Refused == "" && opt.HasBudget() && !can.TellsUSD {
+	if p.Mode != "" && p.Refused == "" && opt.HasBudget() && !can.ReportsUSD {
 		model := p.Model(a, st, opt)
 		if _, ok := c.listPrice(state.Usage{Model: model}); !ok || model == "" {
 			p.Refused = NoPrice(name, model) + "; " + NoPriceHint
@@ -95,7 +95,7 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	o := Order{
 		Agent: a.ID, State: st.Name, Kind: st.Kind, Note: l.Plan.Note, Dir: l.Cwd, Mark: markOf(x.run, x.agent),
 		Timeout: pick(st.Policy.Timeout, opt.Timeout), Idle: pick(st.Policy.IdleTimeout, opt.IdleTimeout),
-		Telling: x.cfg.Telling, Hide: x.cfg.Redact,
+		Verbosity: x.cfg.Verbosity, Hide: x.cfg.Redact,
 	}
 	if x.cfg.DebugDir != "" {
 		o.DebugDir = DebugFolder(x.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
@@ -154,7 +154,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	o := PromptOrder{
 		Backend: plan.Backend, Text: x.text(),
 		Session: run.Mode, SessionID: run.SessionID, From: run.From, Cut: plan.Cut,
-		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt), TellsTools: x.cfg.Traced,
+		Model: run.Model, Effort: effort, Permissions: permissions(policy, opt), ReportsTools: x.cfg.Traced,
 		IsChecked: policy.Convergence != nil,
 	}
 	if opt.OverloadWait != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Update is news about a question of an agent that waits for an answer.
-type Update struct {
+// QuestionUpdate is news about a question of an agent that waits for an answer.
+type QuestionUpdate struct {
 	Agent  string
 	Number int // of the question; news about one that is no longer open has no effect
 	// Answer is what somebody has answered; nil for none.
@@ -18,14 +18,14 @@ type Update struct {
 	TimeOut bool
 }
 
-// People asks people the questions of a run, and brings what they answer.
-type People interface {
-	// Open is told the run before the first step and after each saved one if questions are
+// Prompter asks people the questions of a run, and brings what they answer.
+type Prompter interface {
+	// UpdateQuestions is told the run before the first step and after each saved one if questions are
 	// open, and after the one that closed the last. Only the owner calls it. It must return soon, and
 	// must not keep the run.
-	Open(run *state.Run)
+	UpdateQuestions(run *state.Run)
 	// Updates brings news. The owner receives it at any time.
-	Updates() <-chan Update
+	Updates() <-chan QuestionUpdate
 	// HasRead reports whether all answers that have come before a time have been brought
 	// as Updates. The owner calls it when the time of a question has come, which times
 	// out once it returns true: an answer that has come before that counts. Who has to

@@ -35,8 +35,8 @@ type Runner struct {
 	mail    chan message // from the workers
 	busy    int          // workers that have not answered
 	end     context.CancelCauseFunc
-	updates <-chan Update // from People; nil where there are none
-	stop    *state.Stop   // set once nothing new may start
+	updates <-chan QuestionUpdate // from People; nil where there are none
+	stop    *state.Stop           // set once nothing new may start
 	alarms  alarms
 	teller  teller
 	filing  filing
@@ -56,8 +56,8 @@ func New(cfg Config, run *state.Run) *Runner {
 		filing: filing{at: map[string]*work{}}, others: map[string]underway{},
 	}
 	r.teller = teller{cfg: &r.cfg, excerpts: map[string]*Excerpt{}}
-	if cfg.People != nil {
-		r.updates = cfg.People.Updates()
+	if cfg.Prompter != nil {
+		r.updates = cfg.Prompter.Updates()
 	}
 	return r
 }
@@ -70,7 +70,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	r.end = end
 	defer r.drain()
 	if r.cfg.Deadline > 0 {
-		r.alarms.deadline = cmp.Or(r.cfg.Began, r.now()).Add(r.cfg.Deadline)
+		r.alarms.deadline = cmp.Or(r.cfg.StartTime, r.now()).Add(r.cfg.Deadline)
 	}
 	r.tellPeople(false)
 	known := r.known() // they count whether or not the run can continue now
@@ -128,7 +128,7 @@ func (r *Runner) progress(m message) error {
 	case p.Metered != nil || p.CLIID != "":
 		return r.saveProgress(a, *p)
 	case p.Refused != "":
-		r.cfg.Cages.Refused(p.Refused)
+		r.cfg.Cages.RecordRefusal(p.Refused)
 	default:
 		r.teller.progress(r.run, a, *p)
 	}
@@ -199,7 +199,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 		}
 	}
 	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text, a.ReturnsTo(), r.run.Meta)
-	if broken := protocol.Broken(o.Problems); broken != nil {
+	if broken := protocol.FindBrokenState(o.Problems); broken != nil {
 		o.Problems, o.Failure = nil, &Failure{Class: Fatal, Message: broken.Message}
 		return o
 	}
@@ -240,7 +240,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	r.filing.note(&r.cfg, r.run)
 	w := worker{cfg: &r.cfg, mail: r.mail, kept: r.filing.kept}
 	for _, o := range starts {
-		if r.cfg.IsApart && !o.Script.IsTrusted {
+		if r.cfg.RunsTrustedAlone && !o.Script.IsTrusted {
 			r.others[o.Agent] = underway{o.Agent + " (" + o.State + ")", make(chan struct{})}
 		}
 	}
@@ -285,7 +285,7 @@ func (r *Runner) schedule(step *state.Step) (starts []Order) {
 func (r *Runner) commit(d *state.Delta) error {
 	if r.dirty || d.Progress.Status != state.Running || r.cfg.Store.Full() {
 		next := r.run.With(d)
-		if err := r.cfg.Store.Fold(next, d); err != nil {
+		if err := r.cfg.Store.WriteSnapshot(next, d); err != nil {
 			return err
 		}
 		r.run, r.dirty = next, false
@@ -310,5 +310,5 @@ func (r *Runner) allow() {
 			running = append(running, markOf(r.run, a))
 		}
 	}
-	r.cfg.Meter.Allow(left, running)
+	r.cfg.Meter.SetAllowance(left, running)
 }

@@ -37,7 +37,7 @@ func TestWhatAKilledProcessUsedIsBooked(t *testing.T) {
 		l.cfg.ListPrice = func(u state.Usage) (state.USD, bool) { return state.USD(u.Output) * state.Dollar, true }
 		l.babble = func(tell func(runner.Progress), n int) {
 			if n == 0 {
-				tell(runner.Progress{Metered: &runner.Metered{{Model: "m", Output: 3}}})
+				tell(runner.Progress{Metered: &runner.MeteredUsage{{Model: "m", Output: 3}}})
 			}
 		}
 		l.crash(2) // the start, and what was seen
@@ -50,7 +50,7 @@ func TestWhatAKilledProcessUsedIsBooked(t *testing.T) {
 // allowances is a meter that notes what it is told.
 type allowances struct{ told []string }
 
-func (a *allowances) Allow(left state.USD, running []string) {
+func (a *allowances) SetAllowance(left state.USD, running []string) {
 	a.told = append(a.told, fmt.Sprintf("%s for %d", left, len(running)))
 }
 

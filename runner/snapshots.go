@@ -29,7 +29,7 @@ func (f *filing) note(cfg *Config, run *state.Run) {
 			w := f.at[e.Agent]
 			delete(f.at, e.Agent)
 			if st, ok := cfg.Workflow.State(e.State); ok && st.Kind == protocol.Prompt {
-				f.kept = cfg.Snapshots.Take(Shot{Exec: e.Exec, Agent: e.Agent, State: e.State, Dir: w.dir, IsShared: w.isShared})
+				f.kept = cfg.Snapshots.Take(SnapshotRequest{Exec: e.Exec, Agent: e.Agent, State: e.State, Dir: w.dir, IsShared: w.isShared})
 			}
 		}
 	}

@@ -15,10 +15,10 @@ import (
 // shooter takes snapshots that last.
 type shooter struct {
 	lasts time.Duration
-	shots []runner.Shot
+	shots []runner.SnapshotRequest
 }
 
-func (s *shooter) Take(shot runner.Shot) <-chan struct{} {
+func (s *shooter) Take(shot runner.SnapshotRequest) <-chan struct{} {
 	s.shots = append(s.shots, shot)
 	done := make(chan struct{})
 	time.AfterFunc(s.lasts, func() { close(done) })
@@ -36,7 +36,7 @@ func TestPromptsWaitForTheSnapshot(t *testing.T) {
 		l.cfg.Snapshots = s
 		l.drive(false, state.Failed)
 		dir := l.run.Dir
-		same(t, "snapshots", []runner.Shot{
+		same(t, "snapshots", []runner.SnapshotRequest{
 			{Exec: 1, Agent: "main", State: "A.md", Dir: dir}, {Exec: 2, Agent: "main", State: "B.md", Dir: dir},
 			{Exec: 3, Agent: "main", State: "C.md", Dir: dir},
 		}, s.shots)

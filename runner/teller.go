@@ -40,9 +40,9 @@ func (t *teller) progress(run *state.Run, a *state.Agent, p Progress) {
 		t.cfg.Reporter.Doing(a.ID, a.State, Progress{Tool: &ToolUse{Name: t.cfg.Redact(p.Tool.Name), Input: t.cfg.Redact(p.Tool.Input)}})
 		return
 	}
-	p.Text, p.Doing = t.cfg.Redact(p.Text), t.cfg.Redact(p.Doing)
-	isLine := p.Text != "" || p.Doing == ""
-	if isLine && t.say(run, a, p.Text) || t.cfg.Telling == TellNothing {
+	p.Text, p.Activity = t.cfg.Redact(p.Text), t.cfg.Redact(p.Activity)
+	isLine := p.Text != "" || p.Activity == ""
+	if isLine && t.say(run, a, p.Text) || t.cfg.Verbosity == VerbosityNone {
 		p.Text = ""
 	}
 	if p != (Progress{}) {
@@ -63,7 +63,7 @@ func (t *teller) say(run *state.Run, a *state.Agent, text string) bool {
 		x = &Excerpt{First: saidFirst, Last: saidLast}
 		t.excerpts[a.ID] = x
 	}
-	if t.cfg.Telling != TellAll && !x.Takes(text) {
+	if t.cfg.Verbosity != VerbosityFull && !x.Admit(text) {
 		return false
 	}
 	t.tell(run, a, text)
@@ -72,7 +72,7 @@ func (t *teller) say(run *state.Run, a *state.Agent, text string) bool {
 
 // tell makes a line an event, or shows it only to those who watch.
 func (t *teller) tell(run *state.Run, a *state.Agent, text string) {
-	if t.cfg.Telling == TellNothing {
+	if t.cfg.Verbosity == VerbosityNone {
 		t.cfg.Reporter.Doing(a.ID, a.State, Progress{Text: text})
 		return
 	}
@@ -82,7 +82,7 @@ func (t *teller) tell(run *state.Run, a *state.Agent, text string) {
 // note tells what was odd but no failure. It is an event only where all that
 // agents print is one.
 func (t *teller) note(run *state.Run, a *state.Agent, text string) {
-	if text = t.cfg.Redact(text); t.cfg.Telling == TellAll {
+	if text = t.cfg.Redact(text); t.cfg.Verbosity == VerbosityFull {
 		t.say(run, a, "note: "+text)
 		return
 	}

@@ -40,7 +40,7 @@ func said(l *loop) []string {
 func TestWhatIsToldIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "LIMIT", nil)
-		l.cfg.Telling, l.babble = runner.TellBounded, babbler(700, 10)
+		l.cfg.Verbosity, l.babble = runner.VerbosityBounded, babbler(700, 10)
 		l.drive(false, state.Suspended)
 		lines := said(l)
 		if len(lines) != 500 || !strings.HasPrefix(lines[0], "0.0 ") || !strings.HasSuffix(lines[499], " the last") {
@@ -57,29 +57,29 @@ func TestWhatIsToldIsBounded(t *testing.T) {
 func TestAllIsToldWhenAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "END", nil)
-		l.cfg.Telling = runner.TellAll
+		l.cfg.Verbosity = runner.VerbosityFull
 		l.cfg.Redact = func(s string) string { return strings.ReplaceAll(s, "the secret", "***") }
 		l.babble = func(tell func(runner.Progress), n int) {
 			tell(runner.Progress{Text: strings.Repeat("x", 1996) + "the secret"})
-			tell(runner.Progress{Doing: "running Bash(the secret)"})
+			tell(runner.Progress{Activity: "running Bash(the secret)"})
 			babbler(3000, 200)(tell, n)
 		}
 		l.drive(false, state.Completed)
 		lines := said(l)
 		same(t, "lines, the end of the first", []any{3001, "x***"}, []any{len(lines), lines[0][len(lines[0])-4:]})
-		same(t, "what is done is no event", []runner.Progress{{Doing: "running Bash(***)"}}, l.log.doing)
+		same(t, "what is done is no event", []runner.Progress{{Activity: "running Bash(***)"}}, l.log.doing)
 	})
 }
 
 // TestWhatIsCheckedIsTold: which command verifies an attempt, to those who want
 // to be told anything.
 func TestWhatIsCheckedIsTold(t *testing.T) {
-	for telling, want := range map[runner.Telling][]runner.Progress{
-		runner.TellNothing: nil, runner.TellBounded: {{Doing: "checking go test"}, {Doing: "checking go test"}},
+	for telling, want := range map[runner.Verbosity][]runner.Progress{
+		runner.VerbosityNone: nil, runner.VerbosityBounded: {{Activity: "checking go test"}, {Activity: "checking go test"}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{"A": "---\ndone_when: [go test]\n---\n<result>x</result>"}, nil)
-			l.passes["A.md"], l.cfg.Telling = 2, telling
+			l.passes["A.md"], l.cfg.Verbosity = 2, telling
 			l.drive(false, state.Completed)
 			same(t, fmt.Sprintf("telling %d", telling), want, l.log.doing)
 		})

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// HandedOver is what agents have done, as a trusted script gets it; zero where they work in no repository.
-type HandedOver struct {
-	Repository string // a bare one
-	Lacks      string // a file that names what is not in it, one a line
+// HandOver is what agents have done, as a trusted script gets it; zero where they work in no repository.
+type HandOver struct {
+	Repository    string // a bare one
+	OmissionsFile string // a file that names what is not in it, one a line
 }
 
 // underway is an invocation that is not trusted.
@@ -66,7 +66,7 @@ func running(others []underway) string {
 // domain of its own, a home and a place for temporary files; and the agents' work, if it gets that. The caller
 // calls end when the script has ended, also after an error.
 func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
-	own, err := os.MkdirTemp(w.cfg.OwnDir, "s")
+	own, err := os.MkdirTemp(w.cfg.TrustedDir, "s")
 	end = func() { _ = os.RemoveAll(own) } // the end of the run removes what is left
 	folder := func(name string) string {
 		path := filepath.Join(own, name)
@@ -91,8 +91,8 @@ func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
 	if err != nil {
 		return end, &Failure{Class: Fatal, Message: "work=true: the agents' work can't be handed over: " + err.Error()}
 	}
-	if got != (HandedOver{}) {
-		o.Env = append(o.Env, "RAYMOND_WORK="+got.Repository, "RAYMOND_WORK_LACKS="+got.Lacks)
+	if got != (HandOver{}) {
+		o.Env = append(o.Env, "RAYMOND_WORK="+got.Repository, "RAYMOND_WORK_LACKS="+got.OmissionsFile)
 	}
 	return end, nil
 }
@@ -102,10 +102,10 @@ func (x invocation) work(dir string) *Work {
 	if !x.state.Work {
 		return nil
 	}
-	w := &Work{Dir: dir, Others: map[string]string{}, At: x.agent.Exec.Started, Workflows: x.state.Workflows}
+	w := &Work{Dir: dir, OtherDirs: map[string]string{}, Since: x.agent.Exec.Started, IncludesWorkflows: x.state.Workflows}
 	for _, other := range x.run.Agents {
 		if at := workDir(x.run, other); at != dir {
-			w.Others[other.ID] = at
+			w.OtherDirs[other.ID] = at
 		}
 	}
 	return w

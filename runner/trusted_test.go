@@ -20,9 +20,9 @@ import (
 func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 	own := t.TempDir()
 	var got Order
-	work := Work{Dir: "/work", Others: map[string]string{"main_fix1": "/other"}, At: time.Unix(1, 0)}
+	work := Work{Dir: "/work", OtherDirs: map[string]string{"main_fix1": "/other"}, Since: time.Unix(1, 0)}
 	w := worker{cfg: &Config{
-		OwnDir: own,
+		TrustedDir: own,
 		Scripts: backendFunc(func(o Order) {
 			got = o
 			for _, folder := range append(valuesOf(o.Env, "HOME", "TMPDIR", "TMP", "TEMP"), o.Dir) {
@@ -31,11 +31,11 @@ func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 				}
 			}
 		}),
-		HandOver: func(_ context.Context, w Work, to string) (HandedOver, error) {
-			if w.Dir != work.Dir || w.At != work.At || w.Others["main_fix1"] != "/other" {
+		HandOver: func(_ context.Context, w Work, to string) (HandOver, error) {
+			if w.Dir != work.Dir || w.Since != work.Since || w.OtherDirs["main_fix1"] != "/other" {
 				t.Errorf("handed over: got %+v, want %+v", w, work)
 			}
-			return HandedOver{Repository: filepath.Join(to, "work.git"), Lacks: filepath.Join(to, "lacks")}, nil
+			return HandOver{Repository: filepath.Join(to, "work.git"), OmissionsFile: filepath.Join(to, "lacks")}, nil
 		},
 	}}
 	o := Order{Kind: protocol.Script, Dir: "/gone", Script: ScriptOrder{Path: filepath.Join(own, "PUSH.sh"), IsTrusted: true, Work: &work}, Cage: &cage.Cage{}}

@@ -15,9 +15,9 @@ type Verifier interface {
 	// them and says so in the Verification. It calls tell before each command, from
 	// its own goroutine.
 	Verify(ctx context.Context, o Order, tell func(Progress)) state.Verification
-	// Keep returns a digest of each protected file below the directory of an order, and keeps copies of them, as
+	// SaveProtected returns a digest of each protected file below the directory of an order, and keeps copies of them, as
 	// far as there is room, from which Verify puts back what an attempt has changed.
-	Keep(o Order) map[string]string
+	SaveProtected(o Order) map[string]string
 }
 
 // Checks is what only the verification of an attempt has.

@@ -11,8 +11,8 @@ func (c *Config) here() state.Here {
 	h := state.Here{
 		Jobs: c.Jobs, JobOf: c.Workflow.JobOf, Part: c.Part, NewToken: c.NewToken, HasJoin: c.Workflow.HasJoin(),
 	}
-	if c.People != nil {
-		h.HasRead = c.People.HasRead
+	if c.Prompter != nil {
+		h.HasRead = c.Prompter.HasRead
 	}
 	return h
 }
@@ -26,7 +26,7 @@ const endlessLimitHold = 5 * time.Minute
 func (r *Runner) newStep(now time.Time) *state.Step {
 	step := r.run.Step(now)
 	step.Restrict(r.cfg.Part)
-	if r.cfg.IsApart {
+	if r.cfg.RunsTrustedAlone {
 		step.Separate(func(a *state.Agent) bool {
 			st, ok := r.cfg.Workflow.State(a.State)
 			return ok && st.Trusted

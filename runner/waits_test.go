@@ -16,7 +16,7 @@ import (
 type clerk struct {
 	answers map[int]string // by number
 	delay   time.Duration
-	updates chan runner.Update
+	updates chan runner.QuestionUpdate
 	asked   map[int]bool
 	open    int  // questions that will be answered
 	stays   bool // as long as a question is open
@@ -24,11 +24,11 @@ type clerk struct {
 }
 
 func newClerk(delay time.Duration, answers map[int]string) *clerk {
-	return &clerk{answers: answers, delay: delay, updates: make(chan runner.Update, 9), asked: map[int]bool{}}
+	return &clerk{answers: answers, delay: delay, updates: make(chan runner.QuestionUpdate, 9), asked: map[int]bool{}}
 }
 
-// Open implements runner.People.
-func (c *clerk) Open(run *state.Run) {
+// UpdateQuestions implements runner.People.
+func (c *clerk) UpdateQuestions(run *state.Run) {
 	c.open, c.isOpen = 0, len(run.OpenQuestions()) > 0
 	for _, a := range run.OpenQuestions() {
 		q := a.Waits.Question
@@ -40,7 +40,7 @@ func (c *clerk) Open(run *state.Run) {
 			continue
 		}
 		c.asked[q.Number] = true
-		u := runner.Update{Agent: a.ID, Number: q.Number, Answer: &state.Answer{Text: text, By: "octocat"}}
+		u := runner.QuestionUpdate{Agent: a.ID, Number: q.Number, Answer: &state.Answer{Text: text, By: "octocat"}}
 		go func() {
 			time.Sleep(time.Until(a.Waits.Since.Add(c.delay)))
 			c.updates <- u
@@ -49,7 +49,7 @@ func (c *clerk) Open(run *state.Run) {
 }
 
 // Updates implements runner.People.
-func (c *clerk) Updates() <-chan runner.Update { return c.updates }
+func (c *clerk) Updates() <-chan runner.QuestionUpdate { return c.updates }
 
 // HasRead implements runner.People.
 func (c *clerk) HasRead(time.Time) bool { return c.open == 0 }
@@ -90,7 +90,7 @@ func waitsAll(t *testing.T) *loop {
 func isAnswered(l *loop, resumed bool) {
 	l.t.Helper()
 	began := time.Now()
-	l.cfg.People = octocat()
+	l.cfg.Prompter = octocat()
 	if l.drive(resumed, state.Completed); resumed {
 		return
 	}
@@ -159,7 +159,7 @@ func TestALateAnswerCounts(t *testing.T) {
 			if answers != "" {
 				people.answers = map[int]string{1: answers}
 			}
-			l.cfg.People = people
+			l.cfg.Prompter = people
 			l.drive(true, state.Completed)
 			same(t, "result", []string{"main=" + want}, ended(l.run))
 		})
@@ -172,17 +172,17 @@ func TestPeopleCanEndAQuestion(t *testing.T) {
 		l := newLoop(t, flow{"A": `<ask next="B" timeout="9h" timeout_next="LATE">?</ask>`, "B": "<result>b</result>", "LATE": "<result>late</result>"}, nil)
 		people := newClerk(0, nil)
 		people.stays = true
-		l.cfg.People = people
+		l.cfg.Prompter = people
 		l.cfg.NewToken = func() string { return strings.Repeat("5", 32) }
 		go func() {
 			time.Sleep(time.Hour)
-			people.updates <- runner.Update{Agent: "main", Number: 2, TimeOut: true}
-			people.updates <- runner.Update{Agent: "main", Number: 1, Comment: 42}
-			people.updates <- runner.Update{}
+			people.updates <- runner.QuestionUpdate{Agent: "main", Number: 2, TimeOut: true}
+			people.updates <- runner.QuestionUpdate{Agent: "main", Number: 1, Comment: 42}
+			people.updates <- runner.QuestionUpdate{}
 			time.Sleep(time.Hour)
 			q := decoded(t, l.store.saves[len(l.store.saves)-1]).Agents[0].Waits.Question
 			same(t, "saved", []any{strings.Repeat("5", 32), int64(42)}, []any{q.Token, q.Comment})
-			people.updates <- runner.Update{Agent: "main", Number: 1, TimeOut: true}
+			people.updates <- runner.QuestionUpdate{Agent: "main", Number: 1, TimeOut: true}
 		}()
 		l.drive(false, state.Completed)
 		same(t, "result", []string{"main=late"}, ended(l.run))
@@ -204,8 +204,8 @@ func TestTrustedScriptsRunWithoutAgents(t *testing.T) {
 				"SIGN.sh": "# raymond: trusted=true\n<result>s</result>", "TAG.sh": "# raymond: trusted=true\n<result>t</result>",
 			}, func(o *state.Options) { o.MaxParallel = 4 })
 			l.says["W.md"] = []string{"nothing", "<result>w</result>"}
-			l.cfg.Scripts, l.cfg.IsApart = l.cast, true
-			l.cfg.ScriptDir, l.cfg.OwnDir, l.cfg.PayloadDir = t.TempDir(), t.TempDir(), t.TempDir()
+			l.cfg.Scripts, l.cfg.RunsTrustedAlone = l.cast, true
+			l.cfg.ScriptDir, l.cfg.TrustedDir, l.cfg.PayloadDir = t.TempDir(), t.TempDir(), t.TempDir()
 			begin, got := time.Now(), []string{}
 			same(t, "error", nil, runner.New(l.cfg, l.run).Run(t.Context(), false, nil))
 			for i, o := range l.orders {

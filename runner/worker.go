@@ -26,7 +26,7 @@ func (w worker) work(ctx context.Context, o Order) {
 	tell := func(p Progress) { w.mail <- message{agent: o.Agent, progress: &p} }
 	if o.Checks != nil {
 		v := w.cfg.Verifier.Verify(ctx, o, func(p Progress) {
-			if o.Telling != TellNothing {
+			if o.Verbosity != VerbosityNone {
 				tell(p)
 			}
 		})

@@ -110,7 +110,7 @@ func (g *Git) open() (*tool, error) {
 	if temp, err = filepath.EvalSymlinks(temp); err != nil {
 		return nil, err
 	}
-	all := append(cage.System(), "/etc/resolv.conf", Getenv(base, "GIT_EXEC_PATH"))
+	all := append(cage.SystemPaths(), "/etc/resolv.conf", Getenv(base, "GIT_EXEC_PATH"))
 	for _, path := range []string{path, resolved(path)} {
 		dir := filepath.Dir(path)
 		all = append(all, dir)
@@ -120,7 +120,7 @@ func (g *Git) open() (*tool, error) {
 			}
 		}
 	}
-	t := &tool{of: g, path: path, temp: temp, caged: !g.IsUncaged && cage.Program != "", reads: all, settingsFiles: SettingsFiles(base),
+	t := &tool{of: g, path: path, temp: temp, caged: !g.IsUncaged && cage.EntryProgram != "", reads: all, settingsFiles: SettingsFiles(base),
 		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
 	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
 	folders := []string{filepath.Dir(path)}

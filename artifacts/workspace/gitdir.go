@@ -46,7 +46,7 @@ func (t *tool) worktree(ctx context.Context, dir string) (*place, error) {
 }
 
 func (t *tool) locate(ctx context.Context, dir string) (*place, error) {
-	inside, err := cage.Follow(dir, t.of.Workspace)
+	inside, err := cage.FollowLinks(dir, t.of.Workspace)
 	if err != nil {
 		return nil, nil //nolint:nilerr // an agent may have put a link to another repository there
 	}

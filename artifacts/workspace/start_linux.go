@@ -18,7 +18,7 @@ const maxData = 2 << 30
 // is bounded, in a cage if there is one.
 func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
 	if in != nil {
-		err = in.Start(cmd.Start)
+		err = in.StartInside(cmd.Start)
 	} else {
 		err = startBound(cmd)
 	}

@@ -52,11 +52,11 @@ func (a *App) Main() (code int) {
 // explain prints what went wrong, a line each, and returns the exit code.
 func (a *App) explain(err error) int {
 	code := 0
-	for _, f := range problem.All(err) {
+	for _, f := range problem.Flatten(err) {
 		if code == 0 {
 			code = f.ExitCode()
 		}
-		if !f.Told {
+		if !f.IsReported {
 			fmt.Fprintln(a.Stderr, "raymond: "+f.Error())
 		}
 	}

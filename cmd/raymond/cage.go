@@ -57,7 +57,7 @@ func (a *App) cage(o *options.Options, argv []string) error {
 	}
 	cages, err := confine.New(o.Cage, confine.Site{
 		Environ: a.Environ, Dir: dir, Workspace: dir,
-		Label: o.Called, Tell: a.warn, Warn: a.warn,
+		Label: o.FlagName, Info: a.warn, Warn: a.warn,
 	})
 	if err != nil {
 		return err
@@ -70,7 +70,7 @@ func (a *App) cage(o *options.Options, argv []string) error {
 		return problem.OfMachine(argv[0], err)
 	}
 	if code != 0 {
-		return &problem.Problem{Class: problem.ClassRunFailed, Where: argv[0], What: "ended with " + strconv.Itoa(code), Code: code, Told: true}
+		return &problem.Problem{Class: problem.ClassRunFailed, Where: argv[0], What: "ended with " + strconv.Itoa(code), Code: code, IsReported: true}
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func (a *App) diagram(stateDir, id string, args []string) error {
 		if err != nil {
 			return err
 		}
-		m, err := runs.ModelOf(stateDir, run)
+		m, err := runs.ReadModel(stateDir, run)
 		if err != nil {
 			return err
 		}
@@ -61,9 +61,9 @@ func (a *App) diagram(stateDir, id string, args []string) error {
 	defer s.Close()
 	s.Load()
 	if s.Workflow.Entry() == "" {
-		return s.Faulty
+		return s.StartError
 	}
-	if s.Faulty != nil {
+	if s.StartError != nil {
 		fmt.Fprintln(a.Stderr, "raymond: warning: the workflow can't be run as it is; raymond lint says why")
 	}
 	_, err = io.WriteString(a.Stdout, diagram.Draw(s.Workflow, path))

@@ -23,21 +23,21 @@ import (
 
 // drive drives a run at a shell, and prints its result or says why there is none. given
 // are answers to its questions; others are asked for at the terminal, where there is one.
-func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
+func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) {
 	o := u.Options
-	for _, job := range u.Scope.WithoutStates(o.Jobs) {
+	for _, job := range u.Scope.JobsWithoutStates(o.Jobs) {
 		a.warn("--job " + job + ": no state of the workflow belongs to this job")
 	}
-	u.Dir = session.Dir(o.StateDir, u.Run.WorkflowID)
+	u.Dir = session.RunDir(o.StateDir, u.Run.WorkflowID)
 	u.Store.SetHistory(o.History)
 	u.Agents = a.clis(o, u.Dir)
 	u.Env = session.Env{Common: u.Agents.Env, Trusted: session.Environ(a.Environ)}
 	u.Config.Redact, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
-	u.Stdout, u.Stderr, u.TracesTo, u.Version = a.Stdout, a.Stderr, a.Environ, toldVersion()
+	u.Stdout, u.Stderr, u.TraceEnviron, u.Version = a.Stdout, a.Stderr, a.Environ, toldVersion()
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
-	people := &screened{Shell: ask.NewShell(given, a.terminal(shown.Terminal, u.Config.Redact)), isShared: shown.Terminal}
+	people := &screened{TerminalPrompter: ask.NewTerminalPrompter(given, a.terminal(shown.Terminal, u.Config.Redact)), isShared: shown.Terminal}
 	defer people.Close()
-	u.Config.People = people
+	u.Config.Prompter = people
 	if o.Workspace == options.WorkspaceGit {
 		if u.Snapshots, err = a.snapshots(u.Dir, o.Cage.IsOff()); err != nil {
 			a.warn("--workspace git: no snapshots are taken: " + err.Error())
@@ -51,14 +51,14 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 		return err
 	}
 	defer cages.Close()
-	u.Env.Cages, u.Env.Private = cages, cages.Private()
+	u.Env.Cages, u.Env.PrivateDir = cages, cages.PrivateDir()
 	s, err := session.Open(u)
 	if err != nil {
 		return err
 	}
 	if s.IsIdle() {
 		s.Close()
-		return errors.Join(session.Tidy(u.Dir), session.Outcome(u.Run, o.StateDir))
+		return errors.Join(session.Tidy(u.Dir), session.StopProblem(u.Run, o.StateDir))
 	}
 	s.Events.Model.Resume(u.Run)
 	people.console = report.NewConsole(a.Stderr, s.Events.Model, shown)
@@ -71,7 +71,7 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 	if run.Progress.Status == state.Completed {
 		return session.PrintResult(a.Stdout, o.Events, run)
 	}
-	p := session.Outcome(run, o.StateDir)
+	p := session.StopProblem(run, o.StateDir)
 	if p.Class == problem.ClassCancelled {
 		p.Code = u.Stops.ExitCode()
 	}
@@ -82,9 +82,9 @@ func (a *App) drive(u session.Setup, given []runner.Update) (err error) {
 func (a *App) clis(o *options.Options, dir string) *clis.Config {
 	c := &clis.Config{Env: session.Environ(a.Environ), Paths: o.Paths(a.Getenv)}
 	if !o.Cage.IsOff() {
-		c.Env = session.Without(c.Env, o.ScriptEnv)
-		if cage.Program != "" {
-			c.Folder = session.CLIFolder(dir)
+		c.Env = session.WithoutVariables(c.Env, o.ScriptEnv)
+		if cage.EntryProgram != "" {
+			c.Folder = session.CLIDir(dir)
 		}
 	}
 	return c
@@ -95,25 +95,25 @@ func (a *App) clis(o *options.Options, dir string) *clis.Config {
 func bring(to *clis.Config, run *state.Run, dir string) error {
 	from := *to
 	var errs []error
-	for _, from.Folder = range []string{"", session.CLIFolder(dir)} {
+	for _, from.Folder = range []string{"", session.CLIDir(dir)} {
 		errs = append(errs, checkpoints.BringTalks(clis.New(from), clis.New(*to), run))
 	}
 	return problem.OfMachine("conversations", errors.Join(errs...))
 }
 
 // handOver is what hands the agents' work over to scripts; nil where no script gets it.
-func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, string) (runner.HandedOver, error), error) {
-	if !u.Scope.HandsOver(u.Options.Jobs) {
+func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, string) (runner.HandOver, error), error) {
+	if !u.Scope.HasHandOver(u.Options.Jobs) {
 		return nil, nil
 	}
 	g, err := a.git(u.Options.Cage.IsOff())
 	if err != nil {
 		return nil, err
 	}
-	found, isKept := session.KeptCheckout(u.Dir)
+	found, isKept := session.LoadCheckout(u.Dir)
 	if !isKept {
-		if found, err = session.LookAtCheckout(context.Background(), g, u.Run.Dir, ""); err == nil {
-			err = errors.Join(os.MkdirAll(u.Dir, 0o700), found.Keep(u.Dir))
+		if found, err = session.InspectCheckout(context.Background(), g, u.Run.Dir, ""); err == nil {
+			err = errors.Join(os.MkdirAll(u.Dir, 0o700), found.Save(u.Dir))
 		}
 	}
 	return found.HandOver(g), err
@@ -136,7 +136,7 @@ func (a *App) snapshots(dir string, isFree bool) (*workspace.Snapshots, error) {
 
 // keptSnapshots returns the snapshots that were taken of a run's files; nil where there are none.
 func (a *App) keptSnapshots(stateDir, id string, isFree bool) (*workspace.Snapshots, error) {
-	dir := session.Dir(stateDir, id)
+	dir := session.RunDir(stateDir, id)
 	if _, err := os.Lstat(session.SnapshotsPath(dir)); err != nil {
 		return nil, nil
 	}
@@ -145,25 +145,25 @@ func (a *App) keptSnapshots(stateDir, id string, isFree bool) (*workspace.Snapsh
 
 // screened are People who may share the screen with a console.
 type screened struct {
-	*ask.Shell
+	*ask.TerminalPrompter
 	console  *report.Console
 	isShared bool
 }
 
-// Open implements runner.People. The console draws no live lines over what somebody types.
-func (p *screened) Open(run *state.Run) {
+// UpdateQuestions implements runner.People. The console draws no live lines over what somebody types.
+func (p *screened) UpdateQuestions(run *state.Run) {
 	if p.isShared {
 		asks := len(run.OpenQuestions()) > 0 && !p.IsSettled()
 		_ = p.console.SetLive(!asks) // a screen that can't be written to fails again, and that is told
 	}
-	p.Shell.Open(run)
+	p.TerminalPrompter.UpdateQuestions(run)
 }
 
 // terminal is where somebody reads and types; nil where nobody does. hasScreen says that
 // stderr is a terminal. If it isn't, questions are written to the one that is stdin.
 func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
 	switch {
-	case a.Stdin == nil || !ask.IsPresent(a.Stdin):
+	case a.Stdin == nil || !ask.IsInteractive(a.Stdin):
 		return nil
 	case hasScreen:
 		return ask.NewTerminal(a.Stdin, a.Stderr, hide)
@@ -183,7 +183,7 @@ func (a *App) newCages(u session.Setup) (*confine.Cages, error) {
 	}
 	var needs runner.Needs
 	if u.Agents.Folder != "" {
-		if needs, err = session.Needs(*u.Agents, u.Now(), u.Scope, o.Jobs); err != nil {
+		if needs, err = session.CageNeeds(*u.Agents, u.CurrentOptions(), u.Scope, o.Jobs); err != nil {
 			return nil, problem.OfMachine("agent CLIs", err)
 		}
 	}
@@ -196,6 +196,6 @@ func (a *App) newCages(u session.Setup) (*confine.Cages, error) {
 	}
 	return confine.New(o.Cage, confine.Site{
 		Environ: u.Env.Common, Dir: u.Run.Dir, Workspace: dir, Hidden: hidden, Needs: needs,
-		Label: o.Called, Tell: a.warn, Warn: a.warn,
+		Label: o.FlagName, Info: a.warn, Warn: a.warn,
 	})
 }

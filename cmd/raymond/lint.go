@@ -38,10 +38,10 @@ func (a *App) lintCommand() *cobra.Command {
 		options.Into(&l.Backend, options.OneOf(protocol.Backends()...)))
 	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)",
 		options.Into(&l.JobFiles, options.Each(options.NotEmpty)))
-	o.Switch("strict", "count warnings as errors, for CI", options.Into(&l.Strict, options.Truth))
+	o.Switch("strict", "count warnings as errors, for CI", options.Into(&l.Strict, options.ParseBool))
 	o.AddPrices()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
-		l.Prices = session.Prices(o.Alone())
+		l.Prices = session.Prices(o.ForNewRun())
 		if len(args) == 0 && len(l.JobFiles) == 0 {
 			o.Reject(problem.Usage("PATH", "is missing", "name directories, zip archives or state files"))
 		}

@@ -12,7 +12,7 @@ import (
 func (a *App) addFlags(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
 	o, asJSON = a.newOptions(cmd), new(bool)
 	o.AddStateDir()
-	o.Switch("json", "print JSON for programs", options.Into(asJSON, options.Truth))
+	o.Switch("json", "print JSON for programs", options.Into(asJSON, options.ParseBool))
 	return o, asJSON
 }
 

@@ -30,7 +30,7 @@ func (a *App) simulate(o *options.Options, path, file string) error {
 	defer s.Close()
 	replies, err := readReplies(file, s)
 	if err != nil {
-		return errors.Join(s.Faulty, err)
+		return errors.Join(s.StartError, err)
 	}
 	if !o.IsGiven("input") && !o.IsGiven("input-file") {
 		o.Input = string(replies.Input)
@@ -90,7 +90,7 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	actor := simulate.NewActor(replies, clock, shell.Backend{Env: env, Trusted: env}, shell.Verifier{Env: env})
 	people := simulate.NewPeople(replies)
 	cfg := &s.Config
-	cfg.Clock, cfg.People, cfg.Hold = people.Runner(clock), people, options.Endless
+	cfg.Clock, cfg.Prompter, cfg.Hold = people.Runner(clock), people, options.Endless
 	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
 	cfg.Reporter, cfg.Cancel = timeless{s.Events}, twice(stops.Reasons())
 	*s.Events.Model = *report.NewModel() // all of the run is compared with what was expected
@@ -100,7 +100,7 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	if err != nil {
 		return err
 	}
-	ended := session.Outcome(run, "") // without a hint: nothing is resumed
+	ended := session.StopProblem(run, "") // without a hint: nothing is resumed
 	ended.Hint = ""
 	if run.Progress.Status == state.Cancelled {
 		ended.Code = stops.ExitCode()

@@ -55,7 +55,7 @@ func commandNames(cmd *cobra.Command) []string {
 
 // warn prints a warning.
 func (a *App) warn(line string) {
-	fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(problem.Bounded(line)))
+	fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(problem.CutMiddle(line)))
 }
 
 // checkPath says what is wrong with the arguments of a command that takes one
@@ -80,7 +80,7 @@ func (a *App) checkPath(cmd *cobra.Command, args []string) error {
 func (a *App) consoleOptions(o *options.Options, id string) report.ConsoleOptions {
 	opt := report.ConsoleOptions{Quiet: o.Quiet, Verbose: o.Verbose(), WorkflowID: id}
 	if f, ok := a.Stderr.(*os.File); ok {
-		opt.Width, opt.Terminal = report.Terminal(f)
+		opt.Width, opt.Terminal = report.TerminalWidth(f)
 	}
 	opt.Color = opt.Terminal && a.Getenv("NO_COLOR") == ""
 	return opt

@@ -45,13 +45,13 @@ func (a *App) readReport(stateDir, id string) (*insight.Report, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := clis.Config{Env: session.Environ(a.Environ), Folder: session.CLIFolder(filepath.Join(stateDir, id))}
+	c := clis.Config{Env: session.Environ(a.Environ), Folder: session.CLIDir(filepath.Join(stateDir, id))}
 	if _, err := os.Stat(c.Folder); err != nil {
 		c.Folder = ""
 	}
 	shots, _ := a.keptSnapshots(stateDir, id, false) // without git the report has none
-	return runs.BuildReport(runs.Source{
+	return runs.BuildReport(runs.ReportSource{
 		StateDir: stateDir, Run: run, IsDriven: driver != nil, Agents: clis.New(c), Snapshots: shots,
-		Hide: secrets.NewRedactor(a.Environ).Text, Next: session.Outcome(run, stateDir).Hint,
+		Hide: secrets.NewRedactor(a.Environ).Text, Next: session.StopProblem(run, stateDir).Hint,
 	})
 }

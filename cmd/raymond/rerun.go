@@ -40,7 +40,7 @@ func (a *App) rerunCommand() *cobra.Command {
 }
 
 func (a *App) rerun(o *options.Options, id, from string) error {
-	point, err := runs.Find(o.StateDir, id, from, "--from")
+	point, err := runs.FindPoint(o.StateDir, id, from, "--from")
 	if err != nil {
 		return err
 	}
@@ -49,7 +49,7 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		return err
 	}
 	defer s.Close()
-	if err := o.Keep(point.Run.Options); err != nil {
+	if err := o.InheritProtection(point.Run.Options); err != nil {
 		return err
 	}
 	run, warnings, err := session.NewRerun(o, s, point)
@@ -61,8 +61,8 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		return err
 	}
 	defer store.Close()
-	config := a.clis(o, session.Dir(o.StateDir, run.WorkflowID))
-	if err := bring(config, run, session.Dir(o.StateDir, id)); err != nil {
+	config := a.clis(o, session.RunDir(o.StateDir, run.WorkflowID))
+	if err := bring(config, run, session.RunDir(o.StateDir, id)); err != nil {
 		return err
 	}
 	var shots *workspace.Snapshots

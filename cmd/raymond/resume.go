@@ -21,7 +21,7 @@ func (a *App) resumeCommand() *cobra.Command {
 	o := a.newOptions(cmd)
 	o.AddAll()
 	o.Resumes = true
-	var given ask.Given
+	var given ask.FlagAnswers
 	given.AddFlags(o)
 	cmd.PreRun = func(*cobra.Command, []string) {
 		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
@@ -34,7 +34,7 @@ func (a *App) resumeCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *App) resume(o *options.Options, id string, given ask.Given) error {
+func (a *App) resume(o *options.Options, id string, given ask.FlagAnswers) error {
 	store, run, err := state.Open(o.StateDir, id, session.Holder())
 	if err != nil {
 		return err
@@ -46,7 +46,7 @@ func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 	}
 	if run.Progress.Status == state.Completed {
 		return session.ShowCompleted(session.Setup{
-			Options: o, Run: run, Store: store, Resumed: true, Dir: session.Dir(o.StateDir, id), Stdout: a.Stdout, Stderr: a.Stderr,
+			Options: o, Run: run, Store: store, Resumed: true, Dir: session.RunDir(o.StateDir, id), Stdout: a.Stdout, Stderr: a.Stderr,
 		})
 	}
 	s, err := session.Reopen(run)
@@ -60,7 +60,7 @@ func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 			return err
 		}
 	}
-	if err := o.Keep(run.Options); err != nil {
+	if err := o.InheritProtection(run.Options); err != nil {
 		return err
 	}
 	changed := o.Apply(run.Options)
@@ -73,5 +73,5 @@ func (a *App) resume(o *options.Options, id string, given ask.Given) error {
 	if len(edited) > 0 && !o.Quiet {
 		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape("the run continues with these files as they are now: "+strings.Join(edited, ", ")))
 	}
-	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, Changed: &changed}, updates)
+	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, NewOptions: &changed}, updates)
 }

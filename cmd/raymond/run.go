@@ -53,10 +53,10 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 // checkNeeds reports what a run with these options lacks: agent CLIs, prices for its budget, or who keeps from
 // agents what trusted scripts get.
 func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
-	if err := session.CheckAgents(&run, s, o.Jobs); err != nil {
+	if err := session.CheckAgentCommand(&run, s, o.Jobs); err != nil {
 		return err
 	}
-	return errors.Join(session.CheckPrices(o, s.Workflow, run), session.CheckScriptEnv(o, s, s.HasPromptsOf(o.Jobs), session.Unheld()))
+	return errors.Join(session.CheckPrices(o, s.Workflow, run), session.CheckScriptEnv(o, s, s.HasPromptsOf(o.Jobs), session.WhyNotConfined()))
 }
 
 // create takes the lock for a new run, which has all that it needs, and tells what is odd about its workflow.

@@ -41,15 +41,15 @@ func goBlind() {
 	runtime.LockOSThread()
 	denied, err := assemble(refused(uint32(unix.EPERM), unix.SYS_PIDFD_GETFD))
 	if err == nil {
-		_, err = (&entry.Plan{Filter: denied}).PutOn()
+		_, err = (&entry.Plan{Filter: denied}).Apply()
 	}
 	if err == nil && os.Getenv("RAYMOND_TEST_AGAIN") == "" { // every thread has to have it
 		err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), "RAYMOND_TEST_AGAIN=1"))
 	}
 	c := New(Policy{Network: Network{IsOpen: os.Getenv("RAYMOND_TEST_OPEN") != ""}, Writable: []string{"/"}})
-	for _, l := range Lacks(c.policy) {
-		if l.IsLoud {
-			fmt.Printf("lacks %v %v\n", l.IsWhole, l.Hint == unhidden)
+	for _, l := range Gaps(c.policy) {
+		if l.IsWarning {
+			fmt.Printf("lacks %v %v\n", l.IsMajor, l.Hint == unhidden)
 		}
 	}
 	if err == nil {

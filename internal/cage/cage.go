@@ -2,15 +2,15 @@ package cage
 
 import "sync"
 
-// Lack is something of a policy that this system can't hold.
-type Lack struct {
-	What string // one line
+// Gap is something of a policy that this system can't hold.
+type Gap struct {
+	Text string // one line
 	Hint string // what would hold it, one line; "" where nothing does
-	// IsWhole says that files, processes or the network can't be held.
-	IsWhole bool
-	// IsLoud says that whoever runs agents should be warned: something of what they rely on is missing, or agents
+	// IsMajor says that files, processes or the network can't be held.
+	IsMajor bool
+	// IsWarning says that whoever runs agents should be warned: something of what they rely on is missing, or agents
 	// will fail because of it.
-	IsLoud bool
+	IsWarning bool
 }
 
 // Cage is a policy, ready for children. It may be used by many goroutines. A nil
@@ -34,8 +34,8 @@ func New(p Policy) *Cage {
 	return &Cage{policy: p, filters: heldFilters}
 }
 
-// Refuse returns a cage that nobody gets into, for the reason given.
-func Refuse(why error) *Cage {
+// Unavailable returns a cage that nobody gets into, for the reason given.
+func Unavailable(why error) *Cage {
 	return &Cage{policy: Policy{Readable: []string{}}, filters: func() (filters, error) { return filters{}, why }}
 }
 

@@ -65,7 +65,7 @@ func caged(t *testing.T, p cage.Policy, argv ...string) string {
 	e, err := cage.New(p).Enter(path, cage.Mark(t.Name()+".1"))
 	assert.NilError(t, err)
 	defer e.Close()
-	cmd := exec.Command(cage.Program)
+	cmd := exec.Command(cage.EntryProgram)
 	cmd.Args = e.Arguments(argv)
 	cmd.Env = append(os.Environ(), attempts+"=1")
 	cmd.ExtraFiles = []*os.File{e.File()}
@@ -73,7 +73,7 @@ func caged(t *testing.T, p cage.Policy, argv ...string) string {
 	var out strings.Builder
 	cmd.Stdout, cmd.Stderr = &out, &out
 	assert.NilError(t, cmd.Start())
-	assert.Check(t, e.Follow())
+	assert.Check(t, e.Admit())
 	_ = cmd.Wait()
 	return out.String()
 }
@@ -122,7 +122,7 @@ func TestFilesAreHeld(t *testing.T) {
 	write(t, filepath.Join(dir, "read", "runner", "tools", "one"), "tool\n")
 	write(t, filepath.Join(dir, "read", "rest"), "rest\n")
 	p := cage.Policy{
-		Readable: append(cage.System(), filepath.Join(run, "scope"), filepath.Join(dir, "named"), filepath.Join(dir, "read"), filepath.Join(dir, "read", "runner", "tools")),
+		Readable: append(cage.SystemPaths(), filepath.Join(run, "scope"), filepath.Join(dir, "named"), filepath.Join(dir, "read"), filepath.Join(dir, "read", "runner", "tools")),
 		Hidden:   []string{filepath.Join(dir, "read", "runner")},
 		Writable: []string{work, os.DevNull, filepath.Join(dir, "missing")}, Network: open,
 	}
@@ -328,7 +328,7 @@ func TestCallsAreHeld(t *testing.T) {
 
 func TestMarks(t *testing.T) {
 	a, b := cage.Mark("run.1"), cage.Mark("run.2")
-	if a == b || !cage.IsOf(a, "run") || !cage.IsOf(b, "run") || cage.IsOf(a, "ru") || cage.IsOf(cage.Mark("other.1"), "run") {
+	if a == b || !cage.IsMarkOf(a, "run") || !cage.IsMarkOf(b, "run") || cage.IsMarkOf(a, "ru") || cage.IsMarkOf(cage.Mark("other.1"), "run") {
 		t.Errorf("marks: got %x, %x", a, b)
 	}
 	assert.Check(t, is.Equal(cage.MarkOf(os.Getpid()), uint64(0)), "mark of a process without one")

@@ -15,11 +15,11 @@ var (
 	absolute = text.Regexp("/[^\\s'\"`‘’“”:,;()<>|]+")
 )
 
-// Denied returns the absolute path of the file that an output says was refused: the last
+// DeniedPath returns the absolute path of the file that an output says was refused: the last
 // one before the words that say so, else the first one after them, in the first line
 // that has both. It returns "" where there is none. A cage refuses a
 // file as file permissions do, and tells nobody but the program. The text may be anybody's.
-func Denied(output string) string {
+func DeniedPath(output string) string {
 	for line := range strings.Lines(output[:min(len(output), maxLook)]) {
 		at := saysDenied().FindStringIndex(line)
 		if at == nil {

@@ -20,7 +20,7 @@ func TestPath(t *testing.T) {
 		strings.Repeat("x", maxLook) + "\n/a: Permission denied":                                "",
 		"": "",
 	} {
-		if got := Denied(output); got != want {
+		if got := DeniedPath(output); got != want {
 			t.Errorf("%.80q: got %q, want %q", output, got, want)
 		}
 	}

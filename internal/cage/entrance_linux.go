@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Lacks returns what this system can't hold of a policy, and what that leaves open.
-func Lacks(p Policy) []Lack { return running().lacks(p) }
+// Gaps returns what this system can't hold of a policy, and what that leaves open.
+func Gaps(p Policy) []Gap { return running().lacks(p) }
 
 // Entrance is the way of one child into a cage. Whoever starts the child gives it
 // File as descriptor 3, starts Program with Arguments, and calls Follow.
@@ -27,8 +27,8 @@ type Entrance struct {
 	ended        func()
 }
 
-// Program is what is started in place of a child's own program: this one.
-const Program = "/proc/self/exe"
+// EntryProgram is what is started in place of a child's own program: this one.
+const EntryProgram = "/proc/self/exe"
 
 // Enter prepares the way of a child whose program is the file path. Everything in
 // the cage will carry the mark, which must be the child's alone; see Mark. The caller
@@ -45,7 +45,7 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 	}
 	return &Entrance{
 		plan: plan, ours: os.NewFile(uintptr(pair[0]), "cage"), theirs: os.NewFile(uintptr(pair[1]), "cage"),
-		rules: c.rules(mark), ended: c.policy.Ended,
+		rules: c.rules(mark), ended: c.policy.OnEnd,
 	}, nil
 }
 
@@ -105,14 +105,14 @@ func (e *Entrance) File() *os.File { return e.theirs }
 // first of which is its name.
 func (e *Entrance) Arguments(argv []string) []string { return entry.Arguments(argv) }
 
-// Follow lets the child, which was started, go in, and returns when it has become its
+// Admit lets the child, which was started, go in, and returns when it has become its
 // program, or couldn't: the error is an *entry.Failure then. From then on somebody
 // decides about what the child does until all that is in the cage has ended.
-func (e *Entrance) Follow() error {
+func (e *Entrance) Admit() error {
 	e.theirs.Close()
 	sent := make(chan error, 1)
 	go func() { sent <- entry.WritePlan(e.ours, e.plan) }()
-	listener, err := entry.ReadAnswer(e.ours)
+	listener, err := entry.AwaitExec(e.ours)
 	if writeErr := <-sent; err == nil {
 		err = writeErr
 	}

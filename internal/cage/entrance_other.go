@@ -8,16 +8,16 @@ import (
 	"runtime"
 )
 
-// Lacks returns what this system can't hold of a policy: everything.
-func Lacks(Policy) []Lack {
-	return []Lack{{What: "there is no cage on " + runtime.GOOS + "/" + runtime.GOARCH, IsWhole: true, IsLoud: true}}
+// Gaps returns what this system can't hold of a policy: everything.
+func Gaps(Policy) []Gap {
+	return []Gap{{Text: "there is no cage on " + runtime.GOOS + "/" + runtime.GOARCH, IsMajor: true, IsWarning: true}}
 }
 
 // Entrance is the way of one child into a cage, which there is none of here.
 type Entrance struct{}
 
-// Program is what is started in place of a child's own program.
-const Program = ""
+// EntryProgram is what is started in place of a child's own program.
+const EntryProgram = ""
 
 // filters are no programs here.
 type filters struct{}
@@ -35,8 +35,8 @@ func (e *Entrance) File() *os.File { return nil }
 // Arguments returns what it is given.
 func (e *Entrance) Arguments(argv []string) []string { return argv }
 
-// Follow fails.
-func (e *Entrance) Follow() error { return errNone }
+// Admit fails.
+func (e *Entrance) Admit() error { return errNone }
 
 // Close does nothing.
 func (e *Entrance) Close() {}
@@ -47,11 +47,11 @@ func Mark(string) uint64 { return 0 }
 // MarkOf knows no marks here.
 func MarkOf(int) uint64 { return 0 }
 
-// IsOf reports that no mark is a run's.
-func IsOf(uint64, string) bool { return false }
+// IsMarkOf reports that no mark is a run's.
+func IsMarkOf(uint64, string) bool { return false }
 
 // Supervise fails.
 func (c *Cage) Supervise(Command) (int, error) { return -1, errNone }
 
-// Start fails.
-func (c *Cage) Start(func() error) error { return errNone }
+// StartInside fails.
+func (c *Cage) StartInside(func() error) error { return errNone }

@@ -50,7 +50,7 @@ git rev-parse HEAD | grep -qx "$(git -C ../clone rev-parse HEAD)"; git worktree 
 
 // TestHonestWork: agents notice nothing of the cage, whatever the network.
 func TestHonestWork(t *testing.T) {
-	for name, network := range map[string]cage.Network{"open": open, "none": {Refused: func(target string) { t.Errorf("refused: got %s, want nothing", target) }}} {
+	for name, network := range map[string]cage.Network{"open": open, "none": {OnRefused: func(target string) { t.Errorf("refused: got %s, want nothing", target) }}} {
 		for _, w := range everyday {
 			t.Run(name+"/"+w.name, func(t *testing.T) { w.do(t, network) })
 		}

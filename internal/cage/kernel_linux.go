@@ -95,24 +95,24 @@ const (
 // unhidden is how a container lets a process look at those that it starts.
 const unhidden = "in a job with container, container: options: --cap-add SYS_PTRACE allows it"
 
-func (k kernel) lacks(p Policy) []Lack {
-	var out []Lack
-	add := func(missing bool, l Lack) {
+func (k kernel) lacks(p Policy) []Gap {
+	var out []Gap
+	add := func(missing bool, l Gap) {
 		if missing {
 			out = append(out, l)
 		}
 	}
 	held := k.landlock > 0
-	add(!held, Lack{What: "the kernel has no Landlock: files aren't held, and neither is the memory of other processes", IsWhole: true})
-	add(!k.filters, Lack{What: "the kernel has no seccomp: calls of the system aren't held", IsWhole: true})
+	add(!held, Gap{Text: "the kernel has no Landlock: files aren't held, and neither is the memory of other processes", IsMajor: true})
+	add(!k.filters, Gap{Text: "the kernel has no seccomp: calls of the system aren't held", IsMajor: true})
 	isBlind := k.filters && !k.isDecided
-	add(isBlind && p.Network.IsOpen, Lack{What: "link-local addresses, as the metadata of clouds has, can be reached", Hint: unhidden})
-	add(isBlind && !p.Network.IsOpen, Lack{What: "servers of agents can be reached from other machines", Hint: unhidden})
-	add(isBlind, Lack{What: "agents can make no unix socket, since raymond can't look at where it would lead (pidfd_getfd is refused here)", Hint: unhidden, IsLoud: true})
-	add(!p.Network.IsOpen && !k.isDecided && k.landlock < withTCP, Lack{What: "the network isn't held", Hint: unhidden, IsWhole: true, IsLoud: true})
-	add(!p.Network.IsOpen && isBlind && k.landlock >= withTCP, Lack{What: "any host can be reached at the ports of the proxies, since nobody sees where agents connect to", Hint: unhidden, IsWhole: true, IsLoud: true})
-	add(held && k.landlock < withTruncate, Lack{What: "files that can't be written can be emptied"})
-	add(held && k.landlock < withIoctl, Lack{What: "devices that can be opened can be given any command"})
-	add(held && k.landlock < withScopes, Lack{What: "signals are kept from the program itself and those above it, not from other processes of the user"})
+	add(isBlind && p.Network.IsOpen, Gap{Text: "link-local addresses, as the metadata of clouds has, can be reached", Hint: unhidden})
+	add(isBlind && !p.Network.IsOpen, Gap{Text: "servers of agents can be reached from other machines", Hint: unhidden})
+	add(isBlind, Gap{Text: "agents can make no unix socket, since raymond can't look at where it would lead (pidfd_getfd is refused here)", Hint: unhidden, IsWarning: true})
+	add(!p.Network.IsOpen && !k.isDecided && k.landlock < withTCP, Gap{Text: "the network isn't held", Hint: unhidden, IsMajor: true, IsWarning: true})
+	add(!p.Network.IsOpen && isBlind && k.landlock >= withTCP, Gap{Text: "any host can be reached at the ports of the proxies, since nobody sees where agents connect to", Hint: unhidden, IsMajor: true, IsWarning: true})
+	add(held && k.landlock < withTruncate, Gap{Text: "files that can't be written can be emptied"})
+	add(held && k.landlock < withIoctl, Gap{Text: "devices that can be opened can be given any command"})
+	add(held && k.landlock < withScopes, Gap{Text: "signals are kept from the program itself and those above it, not from other processes of the user"})
 	return out
 }

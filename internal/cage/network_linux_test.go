@@ -56,7 +56,7 @@ func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
 	}
 	list, err := forward.Parse(u.Host)
 	assert.NilError(t, err)
-	proxy, err := forward.Start(forward.Options{List: list, Refused: tell})
+	proxy, err := forward.Start(forward.Options{List: list, OnRefused: tell})
 	assert.NilError(t, err)
 	defer proxy.Close()
 	for _, v := range forward.Env(list, proxy.Port()) {
@@ -64,7 +64,7 @@ func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	t.Setenv("HOME", t.TempDir())
-	network := cage.Network{Ports: []uint16{proxy.Port()}, Refused: tell}
+	network := cage.Network{Ports: []uint16{proxy.Port()}, OnRefused: tell}
 	script := strings.ReplaceAll(outside, "PORT", u.Port())
 	said := strings.Split(caged(t, cage.Policy{Network: network, Writable: []string{os.DevNull}}, "bash", "-c", script), "\n")
 	want := []string{"refs/heads/main", "403", "to connect", "Permission denied", "Permission denied", "Permission denied", "Connection refused", ""}

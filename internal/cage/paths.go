@@ -12,11 +12,11 @@ import (
 // readable returns the paths that together are all that may be read. Where something below one of them is hidden, it
 // is what lies beside that, and what is made there later is not among it.
 func (p Policy) readable() []string {
-	roots := Resolved(p.Readable)
+	roots := ResolveAll(p.Readable)
 	if p.Readable == nil {
 		roots = []string{string(filepath.Separator)}
 	}
-	hidden, w := Resolved(p.Hidden), walk{}
+	hidden, w := ResolveAll(p.Hidden), walk{}
 	for _, root := range roots {
 		w.hidden = below(root, hidden)
 		w.add(root)
@@ -32,8 +32,8 @@ func below(root string, paths []string) []string {
 // CanRead reports whether an existing path, without links, is among what is Readable.
 func (p Policy) CanRead(path string) bool {
 	isIn := func(folder string) bool { return IsWithin(path, folder) }
-	hidden := Resolved(p.Hidden)
-	return p.Readable == nil || slices.ContainsFunc(Resolved(p.Readable), func(root string) bool {
+	hidden := ResolveAll(p.Hidden)
+	return p.Readable == nil || slices.ContainsFunc(ResolveAll(p.Readable), func(root string) bool {
 		return isIn(root) && !slices.ContainsFunc(below(root, hidden), isIn)
 	})
 }
@@ -43,11 +43,11 @@ func (p Policy) writable() []string {
 	if p.IsTrusted {
 		return p.readable()
 	}
-	return Resolved(p.Writable)
+	return ResolveAll(p.Writable)
 }
 
-// Resolved are paths without links, in order and each once, and without what doesn't exist.
-func Resolved(paths []string) []string {
+// ResolveAll are paths without links, in order and each once, and without what doesn't exist.
+func ResolveAll(paths []string) []string {
 	var out []string
 	for _, path := range paths {
 		if target := Resolve(path); target != "" {
@@ -93,9 +93,9 @@ func (w *walk) add(path string) {
 	}
 }
 
-// Open opens a folder in which caged processes work. It is below a folder that they may write: no link that they make in the
+// OpenDir opens a folder in which caged processes work. It is below a folder that they may write: no link that they make in the
 // place of another one leads out of that. Without a cage every folder is opened.
-func (c *Cage) Open(dir string) (*os.Root, error) {
+func (c *Cage) OpenDir(dir string) (*os.Root, error) {
 	if c == nil {
 		return os.OpenRoot(dir)
 	}
@@ -113,10 +113,10 @@ func (c *Cage) Open(dir string) (*os.Root, error) {
 	return nil, &os.PathError{Op: "open", Path: dir, Err: os.ErrPermission}
 }
 
-// Follow returns where a clean absolute path leads, without links; of what is missing, where the folder around it is. A path that
+// FollowLinks returns where a clean absolute path leads, without links; of what is missing, where the folder around it is. A path that
 // leads into a workspace and, by a link there, out of it again is an error: pull requests and agents make links. A path that
 // names a place outside by itself is allowed.
-func Follow(path, workspace string) (target string, err error) {
+func FollowLinks(path, workspace string) (target string, err error) {
 	top := Resolve(workspace)
 	for last := ""; path != last; last, path = path, filepath.Dir(path) {
 		here := Resolve(path)

@@ -25,8 +25,8 @@ type Policy struct {
 	// Those that don't exist are left out. Nothing below a writable folder is hidden.
 	Writable []string
 	Network  Network
-	// Ended is called when a child and all its descendants have ended. It may be nil.
-	Ended func()
+	// OnEnd is called when a child and all its descendants have ended. It may be nil.
+	OnEnd func()
 }
 
 // Network says which addresses caged processes may connect to.
@@ -36,7 +36,7 @@ type Network struct {
 	IsOpen bool
 	// Ports are those of our own proxies on 127.0.0.1.
 	Ports []uint16
-	// Refused is told about connections that were refused, from any goroutine; nil
+	// OnRefused is told about connections that were refused, from any goroutine; nil
 	// for nobody. The target is an address, or the path of a unix socket.
-	Refused func(target string)
+	OnRefused func(target string)
 }

@@ -47,7 +47,7 @@ func TestTheFirstThreadStaysOutside(t *testing.T) {
 	started.Add(many)
 	for range many {
 		all.Go(func() {
-			assert.Check(t, cage.New(cage.Policy{Network: open}).Start(func() error {
+			assert.Check(t, cage.New(cage.Policy{Network: open}).StartInside(func() error {
 				started.Done()
 				started.Wait()
 				return nil

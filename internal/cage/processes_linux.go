@@ -28,11 +28,11 @@ func Mark(text string) uint64 {
 	if at := strings.LastIndexByte(text, '.'); at >= 0 {
 		run = text[:at]
 	}
-	return Family(run) | sum(text)&lowMask
+	return markPrefix(run) | sum(text)&lowMask
 }
 
-// Family is what all marks of a run have in common.
-func Family(run string) uint64 { return markBit | sum(run)>>32<<lowBits }
+// markPrefix is what all marks of a run have in common.
+func markPrefix(run string) uint64 { return markBit | sum(run)>>32<<lowBits }
 
 func sum(text string) uint64 {
 	h := fnv.New64a()
@@ -71,5 +71,5 @@ func shownLimit(pid int) unix.Rlimit {
 	return unix.Rlimit{Cur: soft, Max: hard}
 }
 
-// IsOf reports whether a mark is one of a run's.
-func IsOf(mark uint64, run string) bool { return mark != 0 && mark&familyOf == Family(run) }
+// IsMarkOf reports whether a mark is one of a run's.
+func IsMarkOf(mark uint64, run string) bool { return mark != 0 && mark&familyOf == markPrefix(run) }

@@ -39,7 +39,7 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	runtime.LockOSThread() // the child is killed when the thread ends that has started it
 	defer runtime.UnlockOSThread()
 	// Package os would first try out what the kernel can do, with a process of its own.
-	pid, _, err := syscall.StartProcess(Program, in.Arguments(run.Args), &syscall.ProcAttr{
+	pid, _, err := syscall.StartProcess(EntryProgram, in.Arguments(run.Args), &syscall.ProcAttr{
 		Env: run.Env, Files: []uintptr{0, 1, 2, in.File().Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
@@ -52,7 +52,7 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 			}
 		}
 	}()
-	err = in.Follow() // a child that can't enter ends by itself
+	err = in.Admit() // a child that can't enter ends by itself
 	status, waitErr := await(pid)
 	err = errors.Join(err, waitErr)
 	signal.Stop(signals)
@@ -80,10 +80,10 @@ func await(pid int) (syscall.WaitStatus, error) {
 	}
 }
 
-// Start calls start from a thread that has gone into the cage: the processes that it
+// StartInside calls start from a thread that has gone into the cage: the processes that it
 // starts are in there. They carry no mark, so whoever started them ends them. Files
 // that start opens by their names are opened as in the cage.
-func (c *Cage) Start(start func() error) error {
+func (c *Cage) StartInside(start func() error) error {
 	plan, err := c.plan(running(), "")
 	if err != nil {
 		return err
@@ -94,10 +94,10 @@ func (c *Cage) Start(start func() error) error {
 		// The first thread would never end, and a caged process could trace it.
 		if unix.Gettid() == os.Getpid() {
 			defer runtime.UnlockOSThread()
-			done <- c.Start(start)
+			done <- c.StartInside(start)
 			return
 		}
-		listener, err := plan.PutOn()
+		listener, err := plan.Apply()
 		if listener >= 0 {
 			go warden.Serve(context.Background(), os.NewFile(uintptr(listener), "listener"), c.rules(0))
 		}
@@ -112,5 +112,5 @@ func (c *Cage) Start(start func() error) error {
 // rules say what is decided for what carries a mark.
 func (c *Cage) rules(mark uint64) warden.Rules {
 	n := c.policy.Network
-	return warden.Rules{Mark: mark, IsOpen: n.IsOpen, Ports: n.Ports, Refused: n.Refused}
+	return warden.Rules{Mark: mark, IsOpen: n.IsOpen, Ports: n.Ports, OnRefused: n.OnRefused}
 }

@@ -1,8 +1,8 @@
 package cage
 
-// System are the files of the machine that programs need, and that hold nothing of a job or of a user. What links among
+// SystemPaths are the files of the machine that programs need, and that hold nothing of a job or of a user. What links among
 // them lead to elsewhere is not among them.
-func System() []string {
+func SystemPaths() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/home/linuxbrew",
 		"/proc", "/sys", "/var/lib", "/var/cache",

@@ -28,10 +28,10 @@ type JobFile struct {
 type Step struct {
 	Job    string // the id of the job
 	If     string // of the job
-	Step   int    // its place among the steps of the job
+	Index  int    // its place among the steps of the job
 	Action string // without its version; "" for a command
-	// Calls says that the job calls a workflow: what runs in it is not known.
-	Calls bool
+	// CallsWorkflow says that the job calls a workflow: what runs in it is not known.
+	CallsWorkflow bool
 	// HasSecret says that the step is given a secret, or the token of the job.
 	HasSecret bool
 	RunsOn    string   // labels of the job's runner
@@ -50,8 +50,8 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 	if problem != nil {
 		return nil, errors.New(problem.String())
 	}
-	f := &JobFile{Path: path, on: protocol.Entry(root, "on"), needs: map[string][]string{}}
-	jobs := protocol.Entry(root, "jobs")
+	f := &JobFile{Path: path, on: protocol.MapValue(root, "on"), needs: map[string][]string{}}
+	jobs := protocol.MapValue(root, "jobs")
 	if jobs == nil {
 		return nil, errors.New("it has no jobs")
 	}
@@ -60,7 +60,7 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 	}
 	for i := 0; i+1 < len(jobs.Content); i += 2 {
 		id, body := jobs.Content[i].Value, jobs.Content[i+1]
-		of := Step{Job: id, permissions: cmp.Or(protocol.Entry(body, "permissions"), protocol.Entry(root, "permissions")), Env: environ(root)}
+		of := Step{Job: id, permissions: cmp.Or(protocol.MapValue(body, "permissions"), protocol.MapValue(root, "permissions")), Env: environ(root)}
 		f.addJob(of, body)
 	}
 	return f, nil
@@ -68,7 +68,7 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 
 // environ returns the variables that a mapping sets.
 func environ(body *yaml.Node) (list []string) {
-	if env := protocol.Entry(body, "env"); env != nil && env.Kind == yaml.MappingNode {
+	if env := protocol.MapValue(body, "env"); env != nil && env.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(env.Content); i += 2 {
 			list = append(list, env.Content[i].Value+"="+scalar(env.Content[i+1]))
 		}
@@ -77,20 +77,20 @@ func environ(body *yaml.Node) (list []string) {
 }
 
 func (f *JobFile) addJob(of Step, body *yaml.Node) {
-	f.needs[of.Job] = texts(protocol.Entry(body, "needs"))
-	of.If, of.file = scalar(protocol.Entry(body, "if")), f
-	of.RunsOn, of.Env = strings.Join(texts(protocol.Entry(body, "runs-on")), " "), append(of.Env, environ(body)...)
-	if protocol.Entry(body, "uses") != nil {
-		of.Calls = true
+	f.needs[of.Job] = texts(protocol.MapValue(body, "needs"))
+	of.If, of.file = scalar(protocol.MapValue(body, "if")), f
+	of.RunsOn, of.Env = strings.Join(texts(protocol.MapValue(body, "runs-on")), " "), append(of.Env, environ(body)...)
+	if protocol.MapValue(body, "uses") != nil {
+		of.CallsWorkflow = true
 		f.addStep(of, body)
 		return
 	}
-	steps := protocol.Entry(body, "steps")
+	steps := protocol.MapValue(body, "steps")
 	if steps == nil || steps.Kind != yaml.SequenceNode {
 		return
 	}
 	for i, step := range steps.Content {
-		of.Step = i
+		of.Index = i
 		f.addStep(of, step)
 	}
 }
@@ -99,8 +99,8 @@ func (f *JobFile) addJob(of Step, body *yaml.Node) {
 func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	s.HasSecret, s.Env = hasSecret(body), slices.Concat(s.Env, environ(body))
 	s.at, s.with = protocol.PosOf(body), map[string]*yaml.Node{}
-	s.Action, _, _ = strings.Cut(scalar(protocol.Entry(body, "uses")), "@")
-	if with := protocol.Entry(body, "with"); with != nil && with.Kind == yaml.MappingNode {
+	s.Action, _, _ = strings.Cut(scalar(protocol.MapValue(body, "uses")), "@")
+	if with := protocol.MapValue(body, "with"); with != nil && with.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(with.Content); i += 2 {
 			s.with[strings.ToLower(with.Content[i].Value)] = with.Content[i+1]
 		}
@@ -115,19 +115,19 @@ func hasSecret(n *yaml.Node) bool {
 	return secret().MatchString(n.Value) || slices.ContainsFunc(n.Content, hasSecret)
 }
 
-// Ours returns the steps that use this action, or a fork or a copy of it, and name a workflow
+// RaymondSteps returns the steps that use this action, or a fork or a copy of it, and name a workflow
 // of agents, and the jobs that call a workflow with one: a local action may be any.
-func (f *JobFile) Ours() []Step {
+func (f *JobFile) RaymondSteps() []Step {
 	return slices.DeleteFunc(slices.Clone(f.Steps), func(s Step) bool { return !s.isOurs() })
 }
 
 func (s Step) isOurs() bool {
-	return (s.Calls || strings.HasPrefix(s.Action, "./") || s.IsAction()) && s.Input("workflow") != ""
+	return (s.CallsWorkflow || strings.HasPrefix(s.Action, "./") || s.IsAction()) && s.Input("workflow") != ""
 }
 
 // IsAction reports whether the step uses this action itself, or a fork of it.
 func (s Step) IsAction() bool {
-	return !s.Calls && slices.Contains(strings.Split(s.Action, "/"), "raymond-action")
+	return !s.CallsWorkflow && slices.Contains(strings.Split(s.Action, "/"), "raymond-action")
 }
 
 // Inputs returns the names of the inputs that the step is given, in lower case.
@@ -136,8 +136,8 @@ func (s Step) Inputs() []string { return slices.Sorted(maps.Keys(s.with)) }
 // File returns the path of the workflow file, as findings print it.
 func (s Step) File() string { return s.file.Path }
 
-// Place returns the place of an input in its file; the place of the step if the input is not given.
-func (s Step) Place(input string) protocol.Pos {
+// Pos returns the place of an input in its file; the place of the step if the input is not given.
+func (s Step) Pos(input string) protocol.Pos {
 	if n := s.with[input]; n != nil {
 		return protocol.PosOf(n)
 	}
@@ -148,7 +148,7 @@ func (s Step) Place(input string) protocol.Pos {
 func (s Step) may(scope, level string) bool {
 	given := scalar(s.permissions)
 	if s.permissions != nil && s.permissions.Kind == yaml.MappingNode {
-		given = cmp.Or(scalar(protocol.Entry(s.permissions, scope)), "none")
+		given = cmp.Or(scalar(protocol.MapValue(s.permissions, scope)), "none")
 	}
 	return s.permissions == nil || strings.HasPrefix(given, "write") || given == level || given == level+"-all" || strings.Contains(given, "${{")
 }
@@ -178,31 +178,33 @@ func (s Step) Input(name string) string { return strings.TrimSpace(scalar(s.with
 // Key is the input key without blanks; "" for the default.
 func (s Step) Key() string { return strings.Join(strings.Fields(s.Input("key")), "") }
 
-// IsOpen reports whether an input has an expression in it, whose value the file doesn't
+// HasExpression reports whether an input has an expression in it, whose value the file doesn't
 // tell.
-func (s Step) IsOpen(name string) bool { return strings.Contains(s.Input(name), "${{") }
+func (s Step) HasExpression(name string) bool { return strings.Contains(s.Input(name), "${{") }
 
 // Runs reports whether a step runs the states of a job, as far as the file tells.
 func (s Step) Runs(job string) bool {
-	return !s.Calls && slices.ContainsFunc(strings.Split(cmp.Or(s.Input("job"), protocol.MainJob), ","), func(name string) bool {
+	return !s.CallsWorkflow && slices.ContainsFunc(strings.Split(cmp.Or(s.Input("job"), protocol.MainJob), ","), func(name string) bool {
 		return strings.TrimSpace(name) == job
 	})
 }
 
 // MayRun is Runs, and true where the file doesn't tell.
-func (s Step) MayRun(job string) bool { return s.Calls || s.IsOpen("job") || s.Runs(job) }
+func (s Step) MayRun(job string) bool {
+	return s.CallsWorkflow || s.HasExpression("job") || s.Runs(job)
+}
 
 // names reports whether a step names the workflow at an absolute path.
 func (s Step) names(abs string) bool {
 	name := strings.TrimPrefix(filepath.ToSlash(filepath.Clean(filepath.FromSlash(s.Input("workflow")))), "./")
-	if builtin, ok := strings.CutPrefix(name, Builtin); ok {
+	if builtin, ok := strings.CutPrefix(name, BuiltinPrefix); ok {
 		return filepath.Base(abs) == builtin || strings.HasSuffix(abs, name)
 	}
-	return s.IsOpen("workflow") || strings.HasSuffix("/"+strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/"+strings.TrimPrefix(name, "/"))
+	return s.HasExpression("workflow") || strings.HasSuffix("/"+strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/"+strings.TrimPrefix(name, "/"))
 }
 
-// Builtin begins an input workflow that names an example of the action.
-const Builtin = "builtin:"
+// BuiltinPrefix begins an input workflow that names an example of the action.
+const BuiltinPrefix = "builtin:"
 
 // commented matches conditions of jobs that handle comments.
 var commented = pattern(`github\.event_name\s*==\s*'(issue_comment|pull_request_review(_comment)?)'|github\.event\.(comment|review)\b`)

@@ -31,7 +31,7 @@ func Jobs(path string, w *protocol.Workflow, files []*JobFile) (ofSteps, ofState
 func StepsOf(path string, files []*JobFile) (steps []Step) {
 	var named []Step
 	for _, f := range files {
-		for _, s := range f.Ours() {
+		for _, s := range f.RaymondSteps() {
 			if !slices.Contains([]string{"", "run"}, s.Input("mode")) {
 				continue
 			}
@@ -58,7 +58,7 @@ type jobs struct {
 
 // aboutStep adds a finding about an input of a step, or the step if it doesn't have it.
 func (c *jobs) aboutStep(severity Severity, s Step, input string, p protocol.Problem) {
-	p.File, p.Pos = s.file.Path, s.Place(input)
+	p.File, p.Pos = s.file.Path, s.Pos(input)
 	c.ofSteps = append(c.ofSteps, Finding{severity, p})
 }
 
@@ -111,7 +111,7 @@ func (c *jobs) checkOrder() {
 // moves are the states between which an agent goes by a transition in the same workflow
 // run, in pairs. What follows a question begins with a comment, in another one.
 func moves(from string, e protocol.Exit) [][2]string {
-	to, back := e.Target.State, e.After.State
+	to, back := e.Target.State, e.Next.State
 	switch e.Verb {
 	case protocol.Ask:
 		return nil
@@ -130,13 +130,13 @@ func (c *jobs) isTaken(from, to string) bool {
 	}
 	return slices.ContainsFunc(after, func(b Step) bool {
 		return slices.ContainsFunc(before, func(a Step) bool {
-			return a.file != b.file || a.Job == b.Job && a.Step <= b.Step || a.Job != b.Job && b.file.Needs(b.Job, a.Job)
+			return a.file != b.file || a.Job == b.Job && a.Index <= b.Index || a.Job != b.Job && b.file.Needs(b.Job, a.Job)
 		})
 	})
 }
 
 func (c *jobs) isPrompt(state string) bool {
-	return c.chart.Reading(state).State.Kind == protocol.Prompt
+	return c.chart.Analysis(state).State.Kind == protocol.Prompt
 }
 
 // RefusesPrompts reports whether the step has prompts: false.
@@ -164,11 +164,11 @@ func (c *jobs) checkWorkspace() {
 		for _, s := range ours.file.Steps {
 			p := protocol.Problem{Code: "after-agents", Hint: "give it a job of its own: docs/security.md#what-is-not-held"}
 			switch {
-			case s.Calls || s.Job != ours.Job || s.isOurs() || told[s.at] || !c.hasPrompts(ours):
+			case s.CallsWorkflow || s.Job != ours.Job || s.isOurs() || told[s.at] || !c.hasPrompts(ours):
 				continue
 			case strings.HasPrefix(s.Action, "actions/cache") && slices.ContainsFunc(strings.Fields(s.Input("path")), isInWorkspace):
 				p.Message = "this cache has files of the workspace, which agents can write: it brings them into other jobs"
-			case s.Step > ours.Step && s.HasSecret:
+			case s.Index > ours.Index && s.HasSecret:
 				p.Message = "this step has secrets, and comes after agents, which can write all that is in the workspace"
 			default:
 				continue
@@ -193,7 +193,7 @@ const dispatchInput = "raymond-key"
 // not have.
 func (c *jobs) checkRedispatch() {
 	for _, s := range c.steps {
-		given := protocol.Entry(protocol.Entry(protocol.Entry(s.file.on, "workflow_dispatch"), "inputs"), dispatchInput)
+		given := protocol.MapValue(protocol.MapValue(protocol.MapValue(s.file.on, "workflow_dispatch"), "inputs"), dispatchInput)
 		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch") // its caller is started again
 		if s.Input("continue") == "redispatch" && !isCalled && given == nil {
 			c.aboutStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",

@@ -61,8 +61,8 @@ func Workflow(fsys fs.FS, o Options) []Finding {
 		}
 	}
 	for _, name := range w.Names() {
-		if d := (reading{chart.Reading(name)}); l.chart.Reaches(d.State.Name) || l.o.Entry == "" && l.w.IsMeant(d.State.Name) ||
-			slices.ContainsFunc(d.State.Problems, func(p protocol.Problem) bool { return l.w.Forbids(d.State.Name, p) }) {
+		if d := (reading{chart.Analysis(name)}); l.chart.Reaches(d.State.Name) || l.o.Entry == "" && l.w.IsMeantAsState(d.State.Name) ||
+			slices.ContainsFunc(d.State.Problems, func(p protocol.Problem) bool { return l.w.ForbidsStart(d.State.Name, p) }) {
 			l.checkState(d)
 		}
 	}
@@ -70,11 +70,11 @@ func Workflow(fsys fs.FS, o Options) []Finding {
 	v := l.chart.Conversations(l.o.Backend, "")
 	told := false
 	for _, name := range l.chart.States() {
-		if l.chart.Reading(name).State.Kind == protocol.Script && v.IsVague {
+		if l.chart.Analysis(name).State.Kind == protocol.Script && v.IsIncomplete {
 			continue
 		}
 		for _, e := range l.chart.Exits(name) {
-			for _, to := range e.Continued() {
+			for _, to := range e.ContinuedStates() {
 				l.checkAgent(v, name, e, to)
 				told = told || l.noteCommand(v, name, e, to)
 			}
@@ -103,7 +103,7 @@ type linter struct {
 }
 
 // reading is a state that is looked at.
-type reading struct{ *protocol.Reading }
+type reading struct{ *protocol.Analysis }
 
 func (l *linter) add(severity Severity, p protocol.Problem) {
 	if p.File != "" {
@@ -138,7 +138,7 @@ func (l *linter) checkState(d reading) {
 	s := d.State
 	for _, p := range s.Problems {
 		severity := Error
-		if l.isUnreached(d) && !l.w.Forbids(s.Name, p) {
+		if l.isUnreached(d) && !l.w.ForbidsStart(s.Name, p) {
 			severity = Warning
 		}
 		l.add(severity, p)
@@ -149,13 +149,13 @@ func (l *linter) checkState(d reading) {
 	if isUnreadable(s) || len(s.Problems) > 0 && l.isUnreached(d) {
 		return
 	}
-	isBroken := func(name string) bool { return len(l.chart.Reading(name).State.Problems) > 0 } // it may lead anywhere
+	isBroken := func(name string) bool { return len(l.chart.Analysis(name).State.Problems) > 0 } // it may lead anywhere
 	if l.isUnreached(d) && !slices.ContainsFunc(l.chart.States(), isBroken) {
 		l.warn(d, protocol.Pos{}, protocol.Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
 	}
 	for _, r := range d.State.References {
-		if r.Part == "on_comment" && d.State.Name != l.w.Entry() {
+		if r.Role == "on_comment" && d.State.Name != l.w.Entry() {
 			l.warn(d, r.Pos, protocol.Problem{Code: "on-comment", Message: "on_comment has no effect here: only that of the first state counts",
 				Hint: "move it to " + l.w.Entry()})
 		}
@@ -241,10 +241,10 @@ func (l *linter) checkTemplates(d reading) {
 
 // checkAgent checks that a state may start in the conversation with which another one ends.
 func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.Exit, to string) {
-	backend := l.chart.Reading(to).State.Policy.Backend
-	all := sortedKeys(v.After(from))
+	backend := l.chart.Analysis(to).State.Policy.Backend
+	all := sortedKeys(v.BackendsAfter(from))
 	others := slices.DeleteFunc(slices.Clone(all), func(b string) bool { return b == "" || b == backend })
-	isUnsure := l.chart.Reading(from).State.Kind == protocol.Script && len(others) < len(all) // it may know when to go there
+	isUnsure := l.chart.Analysis(from).State.Kind == protocol.Script && len(others) < len(all) // it may know when to go there
 	if backend == "" || len(others) == 0 || isUnsure || slices.Contains(all, protocol.AnyBackend) {
 		return
 	}
@@ -256,8 +256,8 @@ func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.E
 // noteCommand says, and reports that it did, that a program of the user's own must be able
 // to continue a conversation.
 func (l *linter) noteCommand(v *protocol.Conversations, from string, e protocol.Exit, to string) bool {
-	after := v.After(from)
-	if l.chart.Reading(to).State.Kind != protocol.Prompt || len(after) != 1 || !after[protocol.BackendCommand] ||
+	after := v.BackendsAfter(from)
+	if l.chart.Analysis(to).State.Kind != protocol.Prompt || len(after) != 1 || !after[protocol.BackendCommand] ||
 		v.BackendOf(to, protocol.BackendCommand) != protocol.BackendCommand {
 		return false
 	}

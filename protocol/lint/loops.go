@@ -14,7 +14,7 @@ import (
 func endsOf(w *protocol.Workflow, c *protocol.Chart) map[string]bool {
 	ends := map[string]bool{}
 	for _, name := range w.Names() {
-		ends[name] = c.IsOpaque(name) || len(c.Reading(name).State.Problems) > 0
+		ends[name] = c.IsOpaque(name) || len(c.Analysis(name).State.Problems) > 0
 	}
 	for changed := true; changed; {
 		changed = false
@@ -30,14 +30,14 @@ func endsOf(w *protocol.Workflow, c *protocol.Chart) map[string]bool {
 // leadsOut reports whether a result can be reached by an exit, when ends is
 // right for the states it names.
 func leadsOut(e protocol.Exit, ends map[string]bool) bool {
-	known := func(g protocol.Goal) bool { return g.State == "" || ends[g.State] }
+	known := func(g protocol.Target) bool { return g.State == "" || ends[g.State] }
 	switch e.Verb {
 	case protocol.Result:
 		return true
 	case protocol.Call, protocol.Function:
-		return known(e.Target) && known(e.After)
+		return known(e.Target) && known(e.Next)
 	case protocol.Fork:
-		return known(e.After)
+		return known(e.Next)
 	}
 	return known(e.Target)
 }
@@ -50,7 +50,7 @@ func (l *linter) checkReturns(d reading) {
 		}
 		l.warn(d, e.Pos, protocol.Problem{Code: "no-return",
 			Message: fmt.Sprintf("<%s> to %s never returns: no <result> can be reached from there", e.Verb, protocol.Quote(e.Target.Name)),
-			Hint:    fmt.Sprintf("end it with <result>, or %s is never run", cmp.Or(e.After.Name, "the return"))})
+			Hint:    fmt.Sprintf("end it with <result>, or %s is never run", cmp.Or(e.Next.Name, "the return"))})
 	}
 }
 
@@ -85,7 +85,7 @@ func (l *linter) endless(name string, loop []string) {
 			pos = e.Pos
 		}
 	}
-	l.warn(reading{l.chart.Reading(name)}, pos, protocol.Problem{Code: "endless", Message: message,
+	l.warn(reading{l.chart.Analysis(name)}, pos, protocol.Problem{Code: "endless", Message: message,
 		Hint: "let one of its states end with <result>; else only a limit of the run ends it"})
 }
 
@@ -93,7 +93,7 @@ func (l *linter) endless(name string, loop []string) {
 // exit from which no result can be reached, "" for none.
 func (l *linter) successor(e protocol.Exit) string {
 	if e.Verb == protocol.Fork || (e.Verb == protocol.Call || e.Verb == protocol.Function) && l.ends[e.Target.State] {
-		return e.After.State
+		return e.Next.State
 	}
 	return e.Target.State
 }

@@ -26,7 +26,7 @@ func (l *linter) suppliedNames() map[string]bool {
 		}
 	}
 	for _, name := range l.w.Names() {
-		d := l.chart.Reading(name)
+		d := l.chart.Analysis(name)
 		if (l.chart.IsOpaque(name) || isUnreadable(d.State)) && l.chart.Reaches(name) {
 			return nil
 		}
@@ -37,7 +37,7 @@ func (l *linter) suppliedNames() map[string]bool {
 			add(t.Tag)
 		}
 		for _, r := range d.State.Policy.Transitions.Allowed {
-			add(r.Described())
+			add(r.AsTag())
 		}
 	}
 	return names
@@ -73,5 +73,5 @@ func (l *linter) isSupplied(s *protocol.State, name string) bool {
 
 // canLoop reports whether a state can be given commands on the command line that decide when it is done.
 func (l *linter) canLoop(s *protocol.State) bool {
-	return s.Name == l.w.Entry() && !s.Claims.Marked && !s.Claims.Keyed
+	return s.Name == l.w.Entry() && !s.Evidence.HasMarker && !s.Evidence.HasKnownKey
 }

@@ -16,24 +16,24 @@ func (l *linter) checkPayloads(d reading) {
 	for _, t := range d.Tags {
 		switch isMeant := len(t.Problems) == 0 && d.isFirm(t) && !isExample(t) && d.Permits(t.Tag); {
 		case isMeant && t.Verb == protocol.Result && isJSON(t.Body): // else it perhaps shows nothing but the form
-			l.addMisfits(d, t.Pos, Warning, protocol.Misfits(p.ResultSchema, t.Body, "the result does not fit the result_schema of this state"))
+			l.addMisfits(d, t.Pos, Warning, protocol.CheckPayload(p.ResultSchema, t.Body, "the result does not fit the result_schema of this state"))
 		case isMeant:
 			l.checkShownInput(d, t)
 		}
 	}
 	for _, r := range p.Transitions.Allowed {
 		if r.Payload != nil {
-			l.addMisfits(d, r.Pos, Error, protocol.Misfits(p.ResultSchema, *r.Payload, "the payload does not fit the result_schema of this state"))
+			l.addMisfits(d, r.Pos, Error, protocol.CheckPayload(p.ResultSchema, *r.Payload, "the payload does not fit the result_schema of this state"))
 		}
-		to, ok := l.w.State(d.Goal(r.States["target"]).State)
+		to, ok := l.w.State(d.Target(r.States["target"]).State)
 		if input, known := r.Attrs["input"]; ok && known && r.Tag != protocol.Join {
-			l.addMisfits(d, r.Pos, Error, protocol.Misfits(to.Policy.InputSchema, input, "the input does not fit the input_schema of "+to.Name))
+			l.addMisfits(d, r.Pos, Error, protocol.CheckPayload(to.Policy.InputSchema, input, "the input does not fit the input_schema of "+to.Name))
 		}
 	}
 	for _, e := range l.chart.Exits(d.State.Name) {
 		switch {
 		case e.Verb == protocol.Fork:
-			l.checkNoPayload(d, e.Pos, "next of <fork>", e.After.State)
+			l.checkNoPayload(d, e.Pos, "next of <fork>", e.Next.State)
 		case e.OnExhausted:
 			l.checkNoPayload(d, e.Pos, "on_exhausted", e.Target.State)
 		case e.TimedOut:
@@ -63,8 +63,8 @@ func (l *linter) addMisfits(d reading, at protocol.Pos, severity Severity, list 
 }
 
 // checkShownInput checks the input of a tag in the text of a state.
-func (l *linter) checkShownInput(d reading, t protocol.Written) {
-	to, ok := l.w.State(d.Goal(t.Body).State)
+func (l *linter) checkShownInput(d reading, t protocol.ParsedTag) {
+	to, ok := l.w.State(d.Target(t.Body).State)
 	if !ok || !t.Verb.HasTarget() || to.Policy.InputSchema == nil || t.Verb == protocol.Join {
 		return
 	}
@@ -77,13 +77,13 @@ func (l *linter) checkShownInput(d reading, t protocol.Written) {
 		if d.State.Kind == protocol.Prompt && !isJSON(input) && (len(strings.Fields(input)) > 1 || protocol.IsOpen(input)) {
 			severity = Warning // it describes what the agent writes there
 		}
-		l.addMisfits(d, t.Pos, severity, protocol.Misfits(to.Policy.InputSchema, input, fmt.Sprintf("the input of <%s> does not fit the input_schema of %s", t.Verb, to.Name)))
+		l.addMisfits(d, t.Pos, severity, protocol.CheckPayload(to.Policy.InputSchema, input, fmt.Sprintf("the input of <%s> does not fit the input_schema of %s", t.Verb, to.Name)))
 	}
 }
 
 // isOpenPayload reports whether parts of a payload are filled in later, or written with
 // escapes of a script's language.
-func (d reading) isOpenPayload(t protocol.Written, text string) bool {
+func (d reading) isOpenPayload(t protocol.ParsedTag, text string) bool {
 	if d.State.Kind == protocol.Script {
 		return strings.ContainsAny(d.Source(t), "$`%!\\^")
 	}

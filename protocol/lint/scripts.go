@@ -15,7 +15,7 @@ func (l *linter) checkForks(d reading) {
 	if d.State.Policy.Transitions.AllowsManyForks() {
 		return
 	}
-	forks := slices.DeleteFunc(slices.Clone(d.Tags), func(t protocol.Written) bool { return t.Verb != protocol.Fork || isExample(t) })
+	forks := slices.DeleteFunc(slices.Clone(d.Tags), func(t protocol.ParsedTag) bool { return t.Verb != protocol.Fork || isExample(t) })
 	if len(forks) < 2 {
 		return
 	}
@@ -25,7 +25,7 @@ func (l *linter) checkForks(d reading) {
 	}
 	l.add(severity, protocol.Problem{File: d.State.Name, Pos: forks[1].Pos, Code: "several-forks",
 		Message: fmt.Sprintf("there are %d forks, and a message may have only one", len(forks)),
-		Hint:    "where several are meant at once, write " + protocol.ManyForks(d.State.Kind)})
+		Hint:    "where several are meant at once, write " + protocol.ManyForksHint(d.State.Kind)})
 }
 
 // branches finds branches and loops in shell scripts.

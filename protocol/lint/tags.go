@@ -30,7 +30,7 @@ func (l *linter) checkTags(d reading) {
 				l.add(severity, p)
 			}
 		}
-		for _, part := range t.StateParts() {
+		for _, part := range t.StateRefs() {
 			l.checkTarget(d, t, part, severity)
 		}
 		l.checkTrust(d, t, severity)
@@ -51,7 +51,7 @@ func shownProblems(t protocol.Tag) []protocol.Problem {
 
 // isComposed reports whether a script composes the attributes of a tag when it runs, as
 // in <fork next="A" $more>.
-func (d reading) isComposed(t protocol.Written) bool {
+func (d reading) isComposed(t protocol.ParsedTag) bool {
 	if d.State.Kind != protocol.Script {
 		return false
 	}
@@ -65,32 +65,32 @@ func (d reading) isComposed(t protocol.Written) bool {
 
 // isExample reports whether a tag shows nothing but its form, as in
 // <call>…</call>.
-func isExample(t protocol.Written) bool {
+func isExample(t protocol.ParsedTag) bool {
 	body := strings.TrimSpace(t.Body)
 	return t.Verb.HasTarget() && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
 }
 
 // isFirm reports whether the states that a tag names exist or are left open. For others
 // there is a finding already.
-func (d reading) isFirm(t protocol.Written) bool {
-	return !slices.ContainsFunc(t.StateParts(), func(part protocol.StatePart) bool {
-		g := d.Goal(part.State)
+func (d reading) isFirm(t protocol.ParsedTag) bool {
+	return !slices.ContainsFunc(t.StateRefs(), func(part protocol.StateRef) bool {
+		g := d.Target(part.State)
 		return g.State == "" && !g.Open
 	})
 }
 
 // checkTarget checks one state that a tag names.
-func (l *linter) checkTarget(d reading, t protocol.Written, part protocol.StatePart, severity Severity) {
+func (l *linter) checkTarget(d reading, t protocol.ParsedTag, part protocol.StateRef, severity Severity) {
 	name := strings.TrimSpace(part.State)
-	g := d.Goal(name)
-	isPlaceholder := g.Open && (name != "" || part.Name == "target")
+	g := d.Target(name)
+	isPlaceholder := g.Open && (name != "" || part.Role == "target")
 	if g.State != "" || isPlaceholder && protocol.IsOpen(name) {
 		return
 	}
 	_, problem := l.w.Resolve(name)
 	p := *problem
 	p.File, p.Pos = d.State.Name, t.Pos
-	p.Message = fmt.Sprintf("%s of <%s>: %s", part.Name, t.Verb, p.Message)
+	p.Message = fmt.Sprintf("%s of <%s>: %s", part.Role, t.Verb, p.Message)
 	if isPlaceholder {
 		severity, p.Hint = Hint, "taken for a placeholder, because the file shows other transitions"
 	}
@@ -98,15 +98,15 @@ func (l *linter) checkTarget(d reading, t protocol.Written, part protocol.StateP
 }
 
 // checkTrust checks what bars a tag that names some states, and the variables of a fork.
-func (l *linter) checkTrust(d reading, t protocol.Written, severity Severity) {
+func (l *linter) checkTrust(d reading, t protocol.ParsedTag, severity Severity) {
 	if d.State.Kind == protocol.Script && !l.isUnreached(d) {
 		severity = Error
 	}
 	var problems []protocol.Problem
 	if d.Permits(t.Tag) {
-		problems = d.Barred(t.Tag)
+		problems = d.TrustProblems(t.Tag)
 	}
-	if why := protocol.Shadowing(t.Variables(), l.o.Meta); t.Verb == protocol.Fork && why != "" {
+	if why := protocol.ShadowedMeta(t.Variables(), l.o.Meta); t.Verb == protocol.Fork && why != "" {
 		problems = append(problems, protocol.Problem{Pos: t.Pos, Code: "bad-tag", Message: "<fork>: " + why})
 	}
 	for _, p := range problems {
@@ -120,7 +120,7 @@ var bareAsk = pattern(`<ask>[^<>]*\pL[^<>]*</ask>`)
 
 // checkTagForm warns of text that looks like a tag and is not one.
 func (l *linter) checkTagForm(d reading) {
-	for _, p := range d.Malformed() {
+	for _, p := range d.MalformedTags() {
 		l.warn(d, p.Pos, p)
 	}
 	for i, line := range d.Lines {

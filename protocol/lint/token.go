@@ -12,14 +12,14 @@ import (
 func (c *jobs) checkTokens() {
 	for _, ours := range c.steps {
 		isCaged := func(name string) bool {
-			return !c.chart.Reading(name).State.Trusted && !(c.isPrompt(name) && ours.RefusesPrompts()) && ours.Runs(c.flow.JobOf(name))
+			return !c.chart.Analysis(name).State.Trusted && !(c.isPrompt(name) && ours.RefusesPrompts()) && ours.Runs(c.flow.JobOf(name))
 		}
 		if ours.Input("cage") == "off" || !slices.ContainsFunc(c.chart.States(), isCaged) {
 			continue
 		}
 		for _, s := range ours.file.Steps {
-			isBefore := s.Job == ours.Job && s.Step < ours.Step && strings.HasSuffix(s.Action, "actions/checkout")
-			if isBefore && !strings.EqualFold(s.Input("persist-credentials"), "false") && !s.IsOpen("persist-credentials") {
+			isBefore := s.Job == ours.Job && s.Index < ours.Index && strings.HasSuffix(s.Action, "actions/checkout")
+			if isBefore && !strings.EqualFold(s.Input("persist-credentials"), "false") && !s.HasExpression("persist-credentials") {
 				c.aboutStep(Error, s, "persist-credentials", protocol.Problem{Code: "kept-token",
 					Message: "the checkout keeps its token, and every agent and script of the workflow could read it: the step is denied", Hint: "set persist-credentials: false"})
 			}
@@ -30,7 +30,7 @@ func (c *jobs) checkTokens() {
 // checkPermissions finds permissions that a step needs and that its job does not have.
 func (c *jobs) checkPermissions() {
 	for _, s := range c.steps {
-		if s.Calls || s.permissions == nil || s.Input("github-token") != "" {
+		if s.CallsWorkflow || s.permissions == nil || s.Input("github-token") != "" {
 			continue
 		}
 		hasCheckout := slices.ContainsFunc(s.file.Steps, func(o Step) bool { return o.Job == s.Job && strings.HasSuffix(o.Action, "actions/checkout") })
@@ -68,7 +68,7 @@ func (s Step) unscheduled() string {
 		return slices.Contains([]string{"github.event.inputs", "github.event.repository", "github.event.schedule"}, name)
 	})
 	switch {
-	case s.Calls:
+	case s.CallsWorkflow:
 		return ""
 	case !s.file.has("schedule"):
 		return s.file.Path + " has no schedule that resumes the run then"

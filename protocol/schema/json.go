@@ -32,12 +32,12 @@ func read(text string) (value any, v *Violation) {
 	var semantic *json.SemanticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return nil, &Violation{Place: shorten(string(syntax.JSONPointer)), Message: "the name is there twice"}
+		return nil, &Violation{Pointer: shorten(string(syntax.JSONPointer)), Message: "the name is there twice"}
 	case errors.As(err, &syntax):
 		at := min(int(syntax.ByteOffset), len(text))
 		return nil, &Violation{Message: fmt.Sprintf("it is not JSON: %v (line %d)", syntax.Err, 1+strings.Count(text[:at], "\n"))}
 	case errors.As(err, &semantic):
-		return nil, &Violation{Place: shorten(string(semantic.JSONPointer)), Message: "the number is too large"}
+		return nil, &Violation{Pointer: shorten(string(semantic.JSONPointer)), Message: "the number is too large"}
 	}
 	return nil, &Violation{Message: "it is not JSON: " + shorten(err.Error())}
 }

@@ -19,21 +19,21 @@ type Schema struct {
 
 // Violation is one thing that is wrong with a text.
 type Violation struct {
-	// Place is a JSON pointer into the text, "" for all of it.
-	Place string
+	// Pointer is a JSON pointer into the text, "" for all of it.
+	Pointer string
 	// Rule is a JSON pointer to the keyword of the schema that the text breaks; "" when the
 	// text is no JSON that this package reads.
 	Rule    string
 	Message string
-	// About is what the schema with the rule describes, in the schema's own words.
-	About string
+	// Description is what the schema with the rule describes, in the schema's own words.
+	Description string
 }
 
 // String says what is wrong, where, and by which rule.
 func (v Violation) String() string {
 	text := v.Message
-	if v.Place != "" {
-		text = "at " + v.Place + ": " + text
+	if v.Pointer != "" {
+		text = "at " + v.Pointer + ": " + text
 	}
 	if v.Rule != "" {
 		text += " (rule " + v.Rule + ")"
@@ -75,10 +75,10 @@ func (s *Schema) Check(text string) []Violation {
 func (s *Schema) CheckValue(value any) []Violation {
 	var found []Violation
 	for _, f := range s.failures(value) {
-		found = append(found, Violation{Place: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried), About: f.about})
+		found = append(found, Violation{Pointer: shorten(f.at), Rule: cmp.Or(shorten(f.schema+f.keyword), "/"), Message: f.message + tried(f.tried), Description: f.about})
 	}
 	slices.SortFunc(found, func(a, b Violation) int {
-		return cmp.Or(cmp.Compare(a.Place, b.Place), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
+		return cmp.Or(cmp.Compare(a.Pointer, b.Pointer), cmp.Compare(a.Rule, b.Rule), cmp.Compare(a.Message, b.Message))
 	})
 	found = slices.Compact(found)
 	if more := len(found) - most; more > 0 {

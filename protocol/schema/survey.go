@@ -93,7 +93,7 @@ func (s *Schema) add(n node) *Violation {
 
 // refused says why a keyword can't be used.
 func (n node) refused(key, format string, args ...any) *Violation {
-	return &Violation{Place: shorten(below(n.place, key)), Message: shorten(fmt.Sprintf(format, args...))}
+	return &Violation{Pointer: shorten(below(n.place, key)), Message: shorten(fmt.Sprintf(format, args...))}
 }
 
 // checkKeywords refuses what would make the schema depend on other ones.

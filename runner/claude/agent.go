@@ -15,7 +15,7 @@ var npm embed.FS
 
 // Pin is the pinned Claude Code. Its program needs no Node.
 var Pin = program.Pin{
-	Title: title, Package: "@anthropic-ai/claude-code", Files: program.NPM(npm),
+	Title: title, Package: "@anthropic-ai/claude-code", Files: program.NPMFiles(npm),
 	Program: "node_modules/@anthropic-ai/claude-code-*/claude*", Folder: "raymond-claude-code",
 }
 
@@ -23,9 +23,9 @@ var Pin = program.Pin{
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendClaude, Title: title, Provider: "anthropic",
-		ChoosesID: true, TellsUSD: true,
+		ChoosesID: true, ReportsUSD: true,
 	}
 }
 
-// Kept are the CLI's conversations.
-func (b *Backend) Kept() runner.Transcripts { return keptOf(b.Env) }
+// Transcripts are the CLI's conversations.
+func (b *Backend) Transcripts() runner.Transcripts { return keptOf(b.Env) }

@@ -27,9 +27,9 @@ const messagesPath = "/v1/messages"
 // modelPath is the path of one model: no dots alone, nothing escaped.
 var modelPath = text.Regexp(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
-// Service implements keyproxy.API. Tools know the credential too: what else the key may
+// Classify implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like the files and batches of others, is not for them.
-func (API) Service(r *http.Request) keyproxy.Service {
+func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	asked := r.URL.EscapedPath()
 	isPost, isGet := r.Method == http.MethodPost, r.Method == http.MethodGet
 	switch {
@@ -42,11 +42,11 @@ func (API) Service(r *http.Request) keyproxy.Service {
 }
 
 // fields are those of a request that say what an answer may cost.
-var fields = keyproxy.Fields{
-	Model: "model", Output: []string{"max_tokens"}, Standard: []string{"service_tier", "speed", "inference_geo"},
+var fields = keyproxy.RequestFields{
+	Model: "model", Output: []string{"max_tokens"}, PriceFactors: []string{"service_tier", "speed", "inference_geo"},
 	// A search among the tools of the request itself reaches nothing.
-	Client:   []string{"custom", "bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
-	Services: []string{"mcp_servers", "container"}, Opaque: []string{"input"}, Pictures: []string{"messages.content.source", "messages.content.content.source"},
+	ClientTools:    []string{"custom", "bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
+	VendorServices: []string{"mcp_servers", "container"}, Opaque: []string{"input"}, Pictures: []string{"messages.content.source", "messages.content.content.source"},
 	Known: []string{
 		"cache_control", "container", "context_management", "inference_geo", "max_tokens", "mcp_servers", "messages", "metadata", "model",
 		"output_config", "output_format", "service_tier", "speed", "stop_sequences", "stream", "system", "temperature", "thinking",
@@ -61,9 +61,9 @@ func (API) Read(_ *http.Request, body io.Reader) (keyproxy.Request, error) {
 	return r, err
 }
 
-// Shown implements keyproxy.API: a key, or a token.
-func (API) Shown(r *http.Request) []string {
-	return []string{r.Header.Get("X-Api-Key"), program.Bearer(r)}
+// ShownCredentials implements keyproxy.API: a key, or a token.
+func (API) ShownCredentials(r *http.Request) []string {
+	return []string{r.Header.Get("X-Api-Key"), program.BearerToken(r)}
 }
 
 // Headers implements keyproxy.API.
@@ -115,7 +115,7 @@ var kinds = map[int]string{
 	http.StatusTooManyRequests:       "rate_limit_error",
 }
 
-// Problem implements keyproxy.API.
-func (API) Problem(status int, message string) any {
+// ErrorBody implements keyproxy.API.
+func (API) ErrorBody(status int, message string) any {
 	return map[string]any{"type": "error", "error": map[string]any{"type": kinds[status], "message": message}}
 }

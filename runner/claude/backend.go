@@ -35,7 +35,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 
 // take makes the conversation ready that an order takes up, with a note where there is nothing to cut back.
 func (b *Backend) take(o runner.Order) (notes []string, _ *runner.Failure) {
-	_, path, fail := keptOf(b.Env).Take(o.Prompt, o.Dir)
+	_, path, fail := keptOf(b.Env).Prepare(o.Prompt, o.Dir)
 	if fail == nil && path == "" && o.Prompt.Cut != nil {
 		notes = []string{fmt.Sprintf("no transcript of session %s: nothing was cut back", o.Prompt.SessionID)}
 	}
@@ -44,7 +44,7 @@ func (b *Backend) take(o runner.Order) (notes []string, _ *runner.Failure) {
 
 func (b *Backend) turn(o runner.Order, tell func(runner.Progress)) program.Turn {
 	s := newStream(o, tell)
-	s.Own, s.HowTo = configFolder(b.Env), Pin.HowTo()
+	s.ConfigDir, s.HowTo = configFolder(b.Env), Pin.HowTo()
 	s.costs.prior = b.priorCount(o)
 	return program.Turn{
 		Stream: s.Stream,

@@ -25,10 +25,10 @@ import (
 func order(t testing.TB, prompt string) runner.Order {
 	t.Helper()
 	return runner.Order{
-		Dir:     t.TempDir(),
-		Mark:    uuid.NewString(),
-		Telling: runner.TellAll,
-		Prompt:  runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: chosen},
+		Dir:       t.TempDir(),
+		Mark:      uuid.NewString(),
+		Verbosity: runner.VerbosityFull,
+		Prompt:    runner.PromptOrder{Text: prompt, Session: state.Fresh, SessionID: chosen},
 	}
 }
 
@@ -196,7 +196,7 @@ func TestTheCLIIsNamedOnce(t *testing.T) {
 	}
 	for range 2 {
 		o := order(t, "hello")
-		o.Telling = runner.TellNothing
+		o.Verbosity = runner.VerbosityNone
 		a, err := b.Run(t.Context(), o, tell)
 		assert.Check(t, err == nil && a.CLI == "2.1.400 at "+path, "got %q, %v, want the version and the path", a.CLI, err)
 	}
@@ -219,7 +219,7 @@ func TestInstallationOfTheCLI(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	slow := &Backend{CLI: program.CLI{Installer: installer(func(ctx context.Context, say func(string)) (string, error) {
 		say("installing")
-		cancel(&runner.Stopping{Reason: "cancelled"})
+		cancel(&runner.StopCause{Reason: "cancelled"})
 		<-ctx.Done()
 		return "", ctx.Err()
 	})}}

@@ -18,7 +18,7 @@ type apiError struct {
 // limit takes in what a subscription's limit is at.
 func (e *apiError) limit(l rateLimit) {
 	e.limited = l.Status == "rejected"
-	e.reset = program.Epoch(l.ResetsAt)
+	e.reset = program.ParseEpoch(l.ResetsAt)
 }
 
 // classify says what a result record that is no good answer means. The CLI's
@@ -36,10 +36,10 @@ func (e apiError) classify(r *result, text string) *runner.Failure {
 		return program.Transient("no complete answer: the stream broke off")
 	}
 	words := e.kind + " " + r.TerminalReason + " " + text
-	if runner.FaultOf(words, 0).Class != runner.Fatal && e.isUsageLimit(r, text) {
+	if runner.ClassifyFault(words, 0).Class != runner.Fatal && e.isUsageLimit(r, text) {
 		return &runner.Failure{Class: runner.UsageLimit, Reset: e.reset, Message: "usage limit: " + text}
 	}
-	return program.Reported(words, r.APIErrorStatus, text)
+	return program.ReportedFailure(words, r.APIErrorStatus, text)
 }
 
 // isUsageLimit tells a subscription's limit, which ends at a known time, from a

@@ -43,7 +43,7 @@ func (b *Backend) args(o runner.Order) []string {
 	for _, tool := range o.Prompt.Permissions.DisallowedTools {
 		args = append(args, "--disallowedTools="+tool)
 	}
-	if !b.Proxy.Allows(protocol.BackendClaude, "web_search") {
+	if !b.Proxy.AllowsTool(protocol.BackendClaude, "web_search") {
 		args = append(args, "--disallowedTools=WebSearch")
 	}
 	if o.Prompt.BudgetCap > 0 {
@@ -113,7 +113,7 @@ func (b *Backend) env(o runner.Order) []string {
 	if wait := o.Prompt.OverloadWait; wait > 0 && wait < ownRetries {
 		env = append(env, "CLAUDE_CODE_MAX_RETRIES=0")
 	}
-	env = append(env, program.Without(b.Env, nested...)...)
+	env = append(env, program.WithoutVars(b.Env, nested...)...)
 	if b.IsSandboxed {
 		env = append(env, "IS_SANDBOX=1")
 	}

@@ -92,7 +92,7 @@ func (c *costs) reported() state.Cost {
 		return state.Cost{}
 	}
 	cost := state.Cost{Kind: state.Exact}
-	total, isTotal := program.Dollars(c.last.TotalCost)
+	total, isTotal := program.ParseDollars(c.last.TotalCost)
 	models := byModel(c.last.ModelUsage)
 	goesOn := isTotal && !c.version.Before(counting)
 	if goesOn {
@@ -155,7 +155,7 @@ func (s shares) add(raw jsontext.Value) bool {
 	}
 	isValid := reported != nil
 	for name, u := range reported {
-		usd, ok := program.Dollars(u.USD)
+		usd, ok := program.ParseDollars(u.USD)
 		isValid = isValid && ok
 		name = bare(name)
 		s[name] = state.ModelCost{CostUSD: s[name].CostUSD.Plus(usd), Usage: ofResult.Usage(u.Counts, name).Plus(s[name].Usage)}

@@ -39,7 +39,7 @@ func usageOf(record jsontext.Value, model string) state.Usage {
 	}
 	u = u.Plus(sum.Less(u))
 	u.HasFees = ofAPI.HasFees(record)
-	u.Surcharge = state.USD(min(keyproxy.In(record, "server_tool_use", searches), mostSearches)) * search
+	u.Surcharge = state.USD(min(keyproxy.CountAt(record, "server_tool_use", searches), mostSearches)) * search
 	return u
 }
 
@@ -99,9 +99,9 @@ func (c *counter) Event(data []byte) {
 	case p.Type == "error" && c.message == nil:
 		c.message = p.Message.counted(true) // an error counts no tokens
 	case p.Type == "message_delta" && c.message != nil:
-		c.message.Took(usageOf(p.Usage, ""))
+		c.message.Update(usageOf(p.Usage, ""))
 	default:
-		c.message.Wrote(p.size())
+		c.message.AddText(p.size())
 	}
 }
 

@@ -39,19 +39,19 @@ func resultOf(id string) string {
 // subagents and several at once too.
 func TestWhatGoesOnIsTold(t *testing.T) {
 	sub := strings.Replace(resultOf(`"c"`), `{"type":"user",`, `{"type":"user","parent_tool_use_id":"p",`, 1)
-	got := told(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellBounded}, 7,
+	got := told(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Verbosity: runner.VerbosityBounded}, 7,
 		start, hello, usesBash(`"a"`, "make"), usesBash(`"b"`, "ls"), resultOf(`"a"`), usesBash(`"c"`, "cat"), resultOf(`"x"`), resultOf(`"b"`), sub,
 		`{"type":"system","subtype":"api_retry","error_status":529,"error":"overloaded","attempt":2}`, goodbye)
 	want := []runner.Progress{
-		{Doing: "waiting for the model"},
-		{Text: "hello", Doing: "waiting for the model"},
-		{Text: "Bash(make)", Doing: "running Bash(make)"},
-		{Text: "Bash(ls)", Doing: "running Bash(make) and 1 more"},
-		{Doing: "running Bash(ls)"},
-		{Text: "Bash(cat)", Doing: "running Bash(ls) and 1 more"},
-		{Doing: "running Bash(cat)"},
-		{Doing: "waiting for the model"},
-		{Text: "API error 529 (overloaded), attempt 2", Doing: "waiting to ask the API again"},
+		{Activity: "waiting for the model"},
+		{Text: "hello", Activity: "waiting for the model"},
+		{Text: "Bash(make)", Activity: "running Bash(make)"},
+		{Text: "Bash(ls)", Activity: "running Bash(make) and 1 more"},
+		{Activity: "running Bash(ls)"},
+		{Text: "Bash(cat)", Activity: "running Bash(ls) and 1 more"},
+		{Activity: "running Bash(cat)"},
+		{Activity: "waiting for the model"},
+		{Text: "API error 529 (overloaded), attempt 2", Activity: "waiting to ask the API again"},
 	}
 	assert.Check(t, slices.Equal(got, want), "\n got %+v\nwant %+v", got, want)
 }
@@ -61,7 +61,7 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 	const secret = "sk-ant-0123456789 abcdef  ghijkl"
 	o := runner.Order{
-		Telling: runner.TellAll,
+		Verbosity: runner.VerbosityFull,
 		Hide: func(s string) string {
 			return strings.ReplaceAll(s, secret, "***")
 		},
@@ -76,13 +76,13 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 		}
 		for _, p := range told(o, 11, lines...) {
 			for _, part := range []string{"sk-a", "0123", "abcd", "ghij"} {
-				assert.Assert(t, !strings.Contains(p.Text+p.Doing, part), "%d before the cut: got %q in %q", shift, part, p.Text+"|"+p.Doing)
+				assert.Assert(t, !strings.Contains(p.Text+p.Activity, part), "%d before the cut: got %q in %q", shift, part, p.Text+"|"+p.Activity)
 			}
 		}
 		denied := fmt.Sprintf(`{"type":"result","subtype":"success","total_cost_usd":0,"permission_denials":[{"tool_name":"Bash","tool_input":{"command":"%s%s"}}]}`,
 			pad(120-shift), secret)
 		quiet := o
-		quiet.Telling = runner.TellNothing
+		quiet.Verbosity = runner.VerbosityNone
 		a, _ := answerOf(quiet, start, hello, denied)
 		assert.Assert(t, len(a.Refusals) == 1 && !strings.Contains(a.Refusals[0].Use, "sk-a"), "%d before the cut: refused: got %q, want it without a part of the secret", shift, a.Refusals)
 		_, f := answerOf(quiet, start, fmt.Sprintf(`{"type":"result","subtype":"error_during_execution","is_error":true,"errors":["%s%s"]}`, pad(500-shift), secret))

@@ -30,7 +30,7 @@ func (h hose) pour(t *testing.T, size int, measure func(runtime.MemStats) uint64
 		runtime.ReadMemStats(&m)
 		return int64(measure(m)) / mib
 	}
-	s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellAll}, nil)
+	s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Verbosity: runner.VerbosityFull}, nil)
 	piece := []byte(strings.Repeat(h.body, max(1, mib/len(h.body))))
 	before, peak := now(), int64(0)
 	s.Write([]byte(h.head))

@@ -38,10 +38,10 @@ func (m *meter) piece(line []byte) (e event) {
 		m.begin(e.Parent, e.Event.Message.counted(false))
 	case "message_delta":
 		if msg := m.open[e.Parent]; msg != nil {
-			msg.Took(usageOf(e.Event.Usage, ""))
+			msg.Update(usageOf(e.Event.Usage, ""))
 		}
 	default:
-		m.last.Wrote(e.Event.size())
+		m.last.AddText(e.Event.size())
 	}
 	return e
 }

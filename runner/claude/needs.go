@@ -42,7 +42,7 @@ var written = []string{"projects", "session-env", "tasks", "plans"}
 // Furnish makes the CLI's own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
 	from, to := configFolder(theirs), configFolder(b.Env)
-	if err := program.Furnish(from, to, kept, written); err != nil {
+	if err := program.CopyConfig(from, to, kept, written); err != nil {
 		return err
 	}
 	// The list of servers is in the home folder, unless a variable names the CLI's own.
@@ -57,7 +57,7 @@ func (b *Backend) Furnish(theirs []string) error {
 		return os.RemoveAll(filepath.Join(to, ".claude.json"))
 	}
 	settings = map[string]any{"mcpServers": settings["mcpServers"]}
-	program.Servers(settings)
+	program.RemoveServerSecrets(settings)
 	data, err := json.Marshal(settings)
 	if err != nil {
 		return err

@@ -54,7 +54,7 @@ func (p priorCount) read() state.Reached {
 		if json.Unmarshal(line, &c, jsonstrict.Loose) != nil {
 			return nil
 		}
-		if usd, ok := program.Dollars(c.TotalCost); ok {
+		if usd, ok := program.ParseDollars(c.TotalCost); ok {
 			last = state.Reached{USD: usd, Models: byModel(c.ModelUsage)}
 		}
 		return nil

@@ -98,8 +98,8 @@ var loose = jsonstrict.Loose
 // lenient is how whole records are read: a field of a type that nobody expected is
 // passed over, so that it costs itself and not the record.
 var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	program.Skips[string](`"`), program.Skips[int]("0"), program.Skips[rateLimit]("{"),
-	program.Skips[int64]("0"), program.Skips[denial]("{"), program.Skips[block]("{"), program.Skips[[]denial]("["), program.Skips[[]string]("["),
+	program.SkipMistyped[string](`"`), program.SkipMistyped[int]("0"), program.SkipMistyped[rateLimit]("{"),
+	program.SkipMistyped[int64]("0"), program.SkipMistyped[denial]("{"), program.SkipMistyped[block]("{"), program.SkipMistyped[[]denial]("["), program.SkipMistyped[[]string]("["),
 )))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }

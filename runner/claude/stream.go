@@ -63,7 +63,7 @@ func (s *stream) piece(line []byte) {
 // when it does.
 func (s *stream) tellUsage() {
 	if len(s.costs.proxy.Used()) == 0 {
-		s.Display.Usage(keyproxy.Usage(s.costs.counted()))
+		s.Display.ReportUsage(keyproxy.UsageOf(s.costs.counted()))
 	}
 }
 
@@ -72,14 +72,14 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	kind := typeOf(head)
 	switch kind {
 	case "user":
-		s.GoOn()
-		s.Display.Forget() // this is a result of one of them, and nobody knows which
+		s.StopGrace()
+		s.Display.ForgetTools() // this is a result of one of them, and nobody knows which
 		s.text.Reset()
 	case "assistant":
 		s.costs.meter.spoke = true
-		s.Give(fail)
+		s.Fail(fail)
 	case "result":
-		s.Give(fail)
+		s.Fail(fail)
 	}
 	return kind != ""
 }
@@ -89,10 +89,10 @@ func (s *stream) take(r *record) {
 	case "system":
 		s.system(r)
 	case "assistant":
-		s.GoOn()
+		s.StopGrace()
 		s.assistant(r)
 	case "user":
-		s.GoOn()
+		s.StopGrace()
 		s.user(r)
 	case "rate_limit_event":
 		s.api.limit(r.RateLimit)
@@ -104,18 +104,18 @@ func (s *stream) take(r *record) {
 func (s *stream) system(r *record) {
 	switch r.Subtype {
 	case "init":
-		s.GoOn()
+		s.StopGrace()
 		s.model = r.Model
 		s.costs.version, _ = program.ParseVersion([]byte(r.Version))
-		s.Display.Doing()
+		s.Display.ReportActivity()
 		s.checkSession(r.SessionID)
 	case "permission_denied":
 		s.reasons.add(r.ToolUse, textOf(r.Message))
 	case "api_retry":
-		s.Display.Line(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
+		s.Display.ReportLine(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
 		// The CLI would try for three more minutes; a key does not become valid.
 		if r.ErrorStatus == 401 || r.ErrorStatus == 403 {
-			s.Give(program.Fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
+			s.Fail(program.Fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
 		}
 	}
 }
@@ -128,15 +128,15 @@ func (s *stream) checkSession(id string) {
 		return
 	}
 	if !state.ValidSession(id) {
-		s.Give(program.CantKeep("the CLI named its session", id))
+		s.Fail(program.BadSessionID("the CLI named its session", id))
 		return
 	}
 	switch s.session = id; {
 	case id == asked.SessionID:
 	case asked.Session == state.Resume:
-		s.Give(program.Fatal("session %s was replaced by %q", asked.SessionID, id))
+		s.Fail(program.Fatal("session %s was replaced by %q", asked.SessionID, id))
 	case id == asked.From:
-		s.Give(program.Fatal("session %s was continued, not branched", id))
+		s.Fail(program.Fatal("session %s was continued, not branched", id))
 	default:
 		s.Note("the CLI chose session %q itself, not %s", id, asked.SessionID)
 	}
@@ -154,11 +154,11 @@ func (s *stream) assistant(r *record) {
 	for _, b := range blocksOf(m.Content) {
 		switch b.Type {
 		case "tool_use":
-			s.Display.Begin(b.ID, b.Name, program.Telling(b.Input, telling))
+			s.Display.BeginTool(b.ID, b.Name, program.MainInput(b.Input, telling))
 		case "text":
-			s.Display.Text(b.Text)
+			s.Display.ReportText(b.Text)
 			if r.Parent == "" && !s.text.Add(b.Text) {
-				s.Give(program.TooLong())
+				s.Fail(program.TooLongFailure())
 			}
 		}
 	}
@@ -180,16 +180,16 @@ func (s *stream) user(r *record) {
 		if b.Failed {
 			why := transcripts.TextOf(b.Said)
 			s.reasons.add(b.Use, why)
-			s.TellRefused(why)
+			s.ReportDenied(why)
 		}
 	}
-	s.Display.End(ended...)
+	s.Display.EndTools(ended...)
 	switch words := transcripts.TextOf(content); {
 	case r.Parent != "":
 		return
 	case strings.HasPrefix(words, "Stop hook feedback:"):
 		s.blocks, s.blocked = s.blocks+1, program.OneLine(s.Display.Hide(words), 300)
-		s.Display.Line(s.blocked, "")
+		s.Display.ReportLine(s.blocked, "")
 	case s.isCut && len(ended) == 0, strings.HasPrefix(words, "Output token limit hit"):
 		return
 	}
@@ -197,7 +197,7 @@ func (s *stream) user(r *record) {
 }
 
 func (s *stream) result(r *record) {
-	s.Settle()
+	s.StartGrace()
 	last := &r.result
 	last.Subtype, last.hasText = r.Subtype, s.text.Len() > 0
 	s.costs.add(last)
@@ -220,7 +220,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 			"fix what the hook complains about, or the hook: %s", s.blocks, s.blocked)
 	}
 	if fail == nil {
-		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
+		s.Notes = append(s.Notes, program.LateExitNotes(exit, s.Order)...)
 	}
 	a := s.Answer(exit, "agent CLI")
 	a.Text, a.SessionID, a.Model, a.Cost = s.text.String(), s.session, s.model, s.costs.total()
@@ -228,7 +228,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 		a.Turns = last.NumTurns
 		for _, use := range last.Denials[:min(len(last.Denials), maxDenied)] {
 			why := s.reasons[use.Use]
-			a.Refusals = append(a.Refusals, s.Refusal(s.Display.ToolUse(use.Tool, program.Telling(use.Input, telling)), why, rulesFor(use, why)...))
+			a.Refusals = append(a.Refusals, s.Refusal(s.Display.ToolUse(use.Tool, program.MainInput(use.Input, telling)), why, rulesFor(use, why)...))
 		}
 	}
 	if fail == nil {

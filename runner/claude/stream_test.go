@@ -21,7 +21,7 @@ const chosen = "11111111-1111-4111-8111-111111111111"
 
 // TestRecordedStreams holds what recordings of the real CLI, shortened, amount to.
 func TestRecordedStreams(t *testing.T) {
-	clitest.Replay(t, func(_ *testing.T, c clitest.Case) (got clitest.Brought) {
+	clitest.Replay(t, func(_ *testing.T, c clitest.Recording) (got clitest.Result) {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, SessionID: chosen}}, nil)
 		s.Write(c.Stdout)
 		s.Flush()
@@ -128,7 +128,7 @@ func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"result","subtype":"success","permission_denials":[{"tool_name":"\u0000","tool_input":5}]}`))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var told []string
-		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Telling: runner.TellAll}, func(p runner.Progress) { told = append(told, p.Text) })
+		s := newStream(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Verbosity: runner.VerbosityFull}, func(p runner.Progress) { told = append(told, p.Text) })
 		s.Write(data)
 		s.Flush()
 		a, fail := s.answer(proc.Exit{})
@@ -160,7 +160,7 @@ func TestAToolThatTheCageBreaksFailsTheAgent(t *testing.T) {
 		"Exit code 1\ntouch: '/own/settings': Permission denied":  "",
 		"EACCES: permission denied, open '/elsewhere/that/it/is'": "",
 	} {
-		s := b.turn(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Cage: cage.Refuse(nil)}, func(runner.Progress) {})
+		s := b.turn(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Cage: cage.Unavailable(nil)}, func(runner.Progress) {})
 		result := fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","is_error":true,"content":%q}]}}`, said)
 		s.Stream.Write([]byte(strings.Join([]string{start, result, hello, goodbye}, "\n")))
 		s.Stream.Flush()

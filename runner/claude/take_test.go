@@ -16,7 +16,7 @@ import (
 func conversation(t *testing.T, id, content string) (b *Backend, dir, file string) {
 	t.Helper()
 	k, dir, file := homeWith(t, id, content)
-	return &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=" + k.Top}}}, dir, file
+	return &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=" + k.Root}}}, dir, file
 }
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
@@ -42,7 +42,7 @@ func TestCutBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b, dir, file := conversation(t, chosen, tt.content)
-		_, path, f := keptOf(b.Env).Take(runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, dir)
+		_, path, f := keptOf(b.Env).Prepare(runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, dir)
 		got, err := os.ReadFile(file)
 		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || (path == file) == tt.wantFail || f != nil && f.Class != runner.Fatal {
 			t.Errorf("%s: got %q, %v, %q, %v, want %q, failure %v", tt.name, got, err, path, f, tt.want, tt.wantFail)
@@ -50,7 +50,7 @@ func TestCutBack(t *testing.T) {
 	}
 	b, dir, file := conversation(t, chosen, whole)
 	for id, o := range map[string]runner.PromptOrder{"other": {Session: state.Resume, SessionID: "other", Cut: at(5)}, chosen: {Session: state.Branch, SessionID: "new", From: chosen, Cut: at(1)}} {
-		got, _, f := keptOf(b.Env).Take(o, dir)
+		got, _, f := keptOf(b.Env).Prepare(o, dir)
 		text, err := os.ReadFile(file)
 		assert.Check(t, got == id && f == nil && string(text) == whole && err == nil, "%s of %s: got %q, %v, and %q, %v, want the transcript left alone", o.Session, id, got, f, text, err)
 	}
@@ -65,7 +65,7 @@ func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
 	b, dir, file := conversation(t, chosen, prompted)
 	assert.NilError(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
 	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: chosen}, {Session: state.Branch, SessionID: "new", From: chosen}} {
-		_, _, f := keptOf(b.Env).Take(o, dir)
+		_, _, f := keptOf(b.Env).Prepare(o, dir)
 		assert.Check(t, f != nil && f.Class == runner.Fatal, "%s: got %v, want it refused", o.Session, f)
 	}
 }

@@ -12,22 +12,24 @@ import (
 )
 
 // keptOf are the conversations of a CLI with an environment.
-func keptOf(env []string) transcripts.Kept {
+func keptOf(env []string) transcripts.Store {
 	config := configFolder(env)
 	of := func(dir string) string { return "projects/" + slug(dir) }
-	return transcripts.Kept{
-		Top: config, Folders: "projects/*", File: func(id string) string { return id + ".jsonl" },
-		Of:    func(dir string) []string { return []string{of(transcripts.Resolve(dir)), of(dir)} },
-		New:   func(id, dir string) (string, error) { return of(transcripts.Resolve(dir)) + "/" + id + ".jsonl", nil },
-		Holds: func(line []byte, _ bool) bool { return typeOf(line) == "user" },
+	return transcripts.Store{
+		Root: config, FolderPattern: "projects/*", FilePattern: func(id string) string { return id + ".jsonl" },
+		FoldersOf: func(dir string) []string { return []string{of(transcripts.ResolveLinks(dir)), of(dir)} },
+		PathForResume: func(id, dir string) (string, error) {
+			return of(transcripts.ResolveLinks(dir)) + "/" + id + ".jsonl", nil
+		},
+		IsResumable: func(line []byte, _ bool) bool { return typeOf(line) == "user" },
 		// A quotation mark within a text has a backslash before it: only members are renamed.
-		Named: func(id string) string { return `"sessionId":"` + id + `"` },
-		Used:  used, Teller: teller,
+		IDInLines: func(id string) string { return `"sessionId":"` + id + `"` },
+		ReadUsage: used, MessageReader: teller,
 	}
 }
 
 // configFolder returns the own folder of a CLI with an environment, which may not be there yet.
-func configFolder(env []string) string { return program.Folder(env, "CLAUDE_CONFIG_DIR", ".claude") }
+func configFolder(env []string) string { return program.ConfigDir(env, "CLAUDE_CONFIG_DIR", ".claude") }
 
 // slugSize is how many UTF-16 units of a path the CLI puts into a folder's name
 // before it resorts to a hash.

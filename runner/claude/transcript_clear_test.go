@@ -21,7 +21,7 @@ func TestClearRemovesWhatIsBesideASession(t *testing.T) {
 		b, _, file := homeWith(t, talked, prompted)
 		beside := filepath.Join(filepath.Dir(filepath.Dir(file)), "elsewhere", talked, "tool-results", "x")
 		write(t, beside, "x")
-		mark, err := transcripts.MarkOf(file)
+		mark, err := transcripts.FingerprintOf(file)
 		assert.NilError(t, err)
 		if isChanged {
 			assert.NilError(t, os.Chtimes(file, time.Time{}, time.Now().Add(time.Second)))

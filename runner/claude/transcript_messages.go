@@ -30,20 +30,20 @@ type line struct {
 }
 
 // teller tells the messages of a transcript.
-func teller(path string) transcripts.Teller {
+func teller(path string) transcripts.MessageReader {
 	agents := subagentsOf(path)
-	return transcripts.Teller{
-		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+	return transcripts.MessageReader{
+		LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 			return func(text []byte, m runner.Message) error {
 				var l line
 				if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || l.Type != "user" && l.Type != "assistant" && l.Type != "system" {
 					return nil
 				}
-				m.Time = transcripts.Moment(l.Time)
+				m.Time = transcripts.ParseTime(l.Time)
 				return l.tell(feed, m)
 			}
 		},
-		Agent: func(use string) (path, name string) { return agents[use].path, agents[use].name },
+		Subagent: func(use string) (path, name string) { return agents[use].path, agents[use].name },
 	}
 }
 
@@ -51,11 +51,11 @@ func teller(path string) transcripts.Teller {
 func (l *line) tell(feed *transcripts.Feed, m runner.Message) error {
 	if l.Type == "system" {
 		m.From = runner.FromCLI
-		m.Text, m.Cut = transcripts.Bounded(textOf(l.Content))
+		m.Text, m.Cut = transcripts.TruncateText(textOf(l.Content))
 		if m.Text == "" {
 			return nil
 		}
-		return feed.Say(m)
+		return feed.Add(m)
 	}
 	switch {
 	case l.IsMeta, l.IsSummary, l.Message.Model == synthetic:
@@ -82,19 +82,19 @@ func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) erro
 		if strings.HasPrefix(b.Text, "<system-reminder>") {
 			m.From = runner.FromCLI
 		}
-		m.Text, m.Cut = transcripts.Bounded(b.Text)
-		return feed.Say(m)
+		m.Text, m.Cut = transcripts.TruncateText(b.Text)
+		return feed.Add(m)
 	case "tool_use":
 		m.From, m.Tool = runner.FromTool, cmp.Or(b.Name, "tool")
-		m.Input, m.Cut = transcripts.Bounded(string(b.Input))
-		return feed.Use(b.ID, m)
+		m.Input, m.Cut = transcripts.TruncateText(string(b.Input))
+		return feed.AddToolUse(b.ID, m)
 	case "tool_result":
-		m.Text, m.Cut = transcripts.Bounded(textOf(b.Said))
+		m.Text, m.Cut = transcripts.TruncateText(textOf(b.Said))
 		m.Failed, m.Refused = b.Failed, l.Denied == "user-rejected" || l.Denied == "permission-rule"
-		return feed.Brought(b.Use, m)
+		return feed.AddToolResult(b.Use, m)
 	case "image", "document":
 		m.Text = "[" + b.Type + "]"
-		return feed.Say(m)
+		return feed.Add(m)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // messagesOf returns the messages of a session, a line each.
-func messagesOf(t *testing.T, d transcripts.Kept, session, dir string) (list []string) {
+func messagesOf(t *testing.T, d transcripts.Store, session, dir string) (list []string) {
 	t.Helper()
 	err := d.Read(runner.Conversation{ID: session, Dir: dir}, 0, -1, func(m runner.Message) error {
 		line := string(m.From) + ": " + m.Tool + m.Input + m.Text

@@ -33,7 +33,7 @@ func TestSlug(t *testing.T) {
 
 // homeWith is the folder of a CLI that holds one transcript, of a session
 // that began in the returned folder.
-func homeWith(t *testing.T, id, content string) (k transcripts.Kept, dir, file string) {
+func homeWith(t *testing.T, id, content string) (k transcripts.Store, dir, file string) {
 	t.Helper()
 	config := t.TempDir()
 	dir, err := filepath.EvalSymlinks(t.TempDir())

@@ -20,7 +20,7 @@ type spoken struct {
 // used returns the tokens that a transcript shows from the given byte on, by model without variants as in "[1m]". Each message
 // counts once, as its last line says: the CLI writes a line a part.
 func used(path string, from int64) ([]state.Usage, error) {
-	return transcripts.Usage(path, from, func(line []byte) (string, state.Usage, bool) {
+	return transcripts.SumUsage(path, from, func(line []byte) (string, state.Usage, bool) {
 		var m spoken
 		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || m.Type != "assistant" || m.Message.Model == synthetic {
 			return "", state.Usage{}, false

@@ -30,24 +30,24 @@ func (r *result) isRefusal() bool { return string(r.StopReason) == `"refusal"` }
 func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	last, o := s.costs.last, s.Order
 	switch {
-	case s.Early != nil:
-		return s.Early
+	case s.EarlyFailure != nil:
+		return s.EarlyFailure
 	case last != nil && last.isGood():
 		return nil
 	case s.final != nil && exit.Ended != proc.ByItself:
 		return nil
-	case program.Ended(exit, o) != nil:
-		return program.Ended(exit, o)
+	case program.EndFailure(exit, o) != nil:
+		return program.EndFailure(exit, o)
 	case last != nil:
 		return s.api.classify(last, last.words(s.Display.Hide))
 	case s.Records == 0 && strings.Contains(string(exit.StderrTail), "Input must be provided either through stdin"):
 		// It waits three seconds for its prompt, which it always gets: the machine stood still.
-		return program.Transient("the agent CLI took its prompt for missing: %s", program.Ending(exit, o))
+		return program.Transient("the agent CLI took its prompt for missing: %s", program.DescribeExit(exit, o))
 	case s.Records == 0 && exit.Code == 1 && refusesArguments().Match(exit.StderrTail):
 		// It would say so again.
-		return program.Fatal("the agent CLI refuses to start: %s", program.Ending(exit, o))
+		return program.Fatal("the agent CLI refuses to start: %s", program.DescribeExit(exit, o))
 	}
-	return program.Transient("no result record: the agent CLI ended with %s", program.Ending(exit, o))
+	return program.Transient("no result record: the agent CLI ended with %s", program.DescribeExit(exit, o))
 }
 
 var refusesArguments = text.Regexp(`(?im)^error: `)

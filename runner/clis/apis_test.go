@@ -19,7 +19,7 @@ import (
 const m = "/v1beta/models/gemini-3.1-pro:"
 
 // services are what each vendor's key opens: what its CLI needs, a request each.
-var services = map[keyproxy.API]map[keyproxy.Service]string{
+var services = map[keyproxy.API]map[keyproxy.RequestClass]string{
 	claude.API{}: {
 		keyproxy.Paid: "POST /v1/messages, POST /v1/messages?beta=true",
 		keyproxy.Free: "POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models?limit=1000, GET /v1/models/claude-x-4.5",
@@ -50,7 +50,7 @@ func TestWhatTheKeysOpen(t *testing.T) {
 		for want, list := range of {
 			for asked := range strings.SplitSeq(list, ", ") {
 				method, path, _ := strings.Cut(asked, " ")
-				got := api.Service(httptest.NewRequest(method, path, nil))
+				got := api.Classify(httptest.NewRequest(method, path, nil))
 				assert.Check(t, got == want, "%s: %s: got service %d, want %d", api.Backend(), asked, got, want)
 			}
 		}
@@ -80,7 +80,7 @@ func TestCredentialsAreReplaced(t *testing.T) {
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.target, nil)
 		r.Header = c.sent
-		d := cmp.Diff(c.shown, c.api.Shown(r))
+		d := cmp.Diff(c.shown, c.api.ShownCredentials(r))
 		assert.Check(t, d == "", "%s: shown (-want +got):\n%s", c.api.Backend(), d)
 		c.api.Sign(r, c.real)
 		if d := cmp.Diff(c.want, r.Header); d != "" || r.URL.String() != c.wantsTarget {
@@ -99,13 +99,13 @@ func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
 		bad    []string
 	}{
 		{codex.API{}, "/responses", map[string]keyproxy.Request{
-			`{"model":"gpt-5.5","max_output_tokens":7,"background":false,"service_tier":"auto"}`: {Model: "gpt-5.5", Output: 7},
+			`{"model":"gpt-5.5","max_output_tokens":7,"background":false,"service_tier":"auto"}`: {Model: "gpt-5.5", MaxOutput: 7},
 			`{"model":"m","previous_response_id":"r"}`:                                           {Model: "m", IsUnbounded: true},
 		}, []string{
 			`{}`, `{"model":5}`, `{"model":"gpt-5.5","background":true}`, `{"MODEL":"gpt-5.5"}`, `{"model":"gpt-5.5","service_tier":"priority"}`,
 		}},
 		{gemini.API{}, "/v1beta/models/x:streamGenerateContent", map[string]keyproxy.Request{
-			`{"contents":[]}`: {Model: "x"}, `{"generationConfig":{"maxOutputTokens":9,"candidateCount":1}}`: {Model: "x", Output: 9},
+			`{"contents":[]}`: {Model: "x"}, `{"generationConfig":{"maxOutputTokens":9,"candidateCount":1}}`: {Model: "x", MaxOutput: 9},
 		}, []string{`{"generationConfig":{"candidateCount":2}}`, `{"generation_config":{"candidate_count":8}}`}},
 	} {
 		r := httptest.NewRequest(http.MethodPost, c.target, nil)

@@ -98,7 +98,7 @@ func (a agent) Abilities() runner.Abilities { return a.abilities }
 type cli interface {
 	runner.Backend
 	Needs() runner.Needs
-	Kept() runner.Transcripts // its conversations
+	Transcripts() runner.Transcripts // its conversations
 }
 
 // cli is what the CLIs that can be installed have in common.
@@ -110,11 +110,11 @@ func (c Config) cli(backend string, pin Pin) program.CLI {
 }
 
 // New returns all agent CLIs, by backend. It starts nothing and looks for nothing.
-func New(c Config) map[string]runner.Agent {
-	all := map[string]runner.Agent{}
+func New(c Config) map[string]runner.AgentCLI {
+	all := map[string]runner.AgentCLI{}
 	for _, known := range All {
 		cli := known.make(c)
-		all[known.Abilities.Backend] = agent{cli, cli.Kept(), known.Abilities}
+		all[known.Abilities.Backend] = agent{cli, cli.Transcripts(), known.Abilities}
 	}
 	return all
 }

@@ -48,7 +48,7 @@ func TestCopiesOfConversations(t *testing.T) {
 			p := place(t, backend)
 			p.store(text[0] + text[1])
 			assert.NilError(t, p.Place(p.c, p.stored))
-			a, c := p.Agent, p.c
+			a, c := p.AgentCLI, p.c
 			first := int64(len(text[0]))
 			for length, want := range map[int64]string{first: "one", first + 1: "one", -1: "one two"} {
 				copied := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
@@ -78,7 +78,7 @@ func TestCopiesOfConversations(t *testing.T) {
 }
 
 // said are the texts of a conversation; of each message the second one is read by itself, too.
-func said(t *testing.T, a runner.Agent, c runner.Conversation) string {
+func said(t *testing.T, a runner.AgentCLI, c runner.Conversation) string {
 	t.Helper()
 	read := func(from, to int64) (texts []string, last int64) {
 		err := a.Read(c, from, to, func(m runner.Message) error {
@@ -97,7 +97,7 @@ func said(t *testing.T, a runner.Agent, c runner.Conversation) string {
 
 // placed is an agent CLI on a machine of its own that has the conversation talked.
 type placed struct {
-	runner.Agent
+	runner.AgentCLI
 	t      *testing.T
 	c      runner.Conversation
 	text   string // what was said in it
@@ -109,7 +109,7 @@ func place(t *testing.T, backend string) *placed {
 	t.Helper()
 	home := t.TempDir()
 	p := &placed{
-		Agent: New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend], t: t,
+		AgentCLI: New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend], t: t,
 		c: runner.Conversation{ID: talked, Dir: t.TempDir()}, text: kept[backend][0], stored: filepath.Join(t.TempDir(), "stored.jsonl"),
 	}
 	p.store(p.text)

@@ -21,7 +21,7 @@ type furnished interface {
 
 // Check reports what is wrong with the CLI of an agent on this machine: it is not there or, where isFree says that nothing is
 // confined, too old. Nothing is known of a program of the user's own, and of a CLI that would be installed.
-func Check(ctx context.Context, a runner.Agent, isFree bool) error {
+func Check(ctx context.Context, a runner.AgentCLI, isFree bool) error {
 	own, _ := a.(agent)
 	c, ok := own.cli.(interface {
 		Source() program.Source
@@ -36,9 +36,9 @@ func Check(ctx context.Context, a runner.Agent, isFree bool) error {
 	return nil
 }
 
-// Needs returns what the cage of a run has to know of agent CLIs, of which the given ones are used: their folders are made
+// PrepareFolders returns what the cage of a run has to know of agent CLIs, of which the given ones are used: their folders are made
 // and furnished below c.Folder.
-func Needs(c Config, used []string) (runner.Needs, error) {
+func PrepareFolders(c Config, used []string) (runner.Needs, error) {
 	var all runner.Needs
 	var errs []error
 	theirs := c
@@ -65,9 +65,9 @@ func Needs(c Config, used []string) (runner.Needs, error) {
 	return all, errors.Join(errs...)
 }
 
-// Empty takes out of the CLIs' folders below c.Folder what Needs has put there, the logins among it, once nothing
+// CleanFolders takes out of the CLIs' folders below c.Folder what Needs has put there, the logins among it, once nothing
 // runs there any more. Conversations stay.
-func Empty(c Config) error {
+func CleanFolders(c Config) error {
 	var errs []error
 	nobody := []string{"HOME=" + filepath.Join(c.Folder, "nobody"), "USERPROFILE=" + filepath.Join(c.Folder, "nobody")}
 	for name, a := range New(c) {

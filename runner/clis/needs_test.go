@@ -49,7 +49,7 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 				put(t, filepath.Join(c.Folder, backend, filepath.FromSlash(name)), "planted")
 			}
 		}
-		n, err := Needs(c, used)
+		n, err := PrepareFolders(c, used)
 		assert.NilError(t, err)
 		for backend, files := range where {
 			isUsed := slices.Contains(used, backend)
@@ -72,7 +72,7 @@ func TestAgentCLIsHaveFoldersOfTheirOwn(t *testing.T) {
 		assert.Check(t, !strings.Contains(all, "secret-") && !strings.Contains(all, "talk"), "used %q: got %s, want no keys and no conversations in it", used, all)
 		talk := filepath.Join(n.Write[0], "talk.jsonl")
 		put(t, talk, "said")
-		err = Empty(c)
+		err = CleanFolders(c)
 		if all := everything(t, c.Folder); err != nil || strings.Contains(all, "login") || strings.Contains(all, "memory") || strings.Contains(all, "server") {
 			t.Errorf("used %q: at the end: got %s, %v, want nothing of the user", used, all, err)
 		}

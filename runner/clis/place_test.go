@@ -51,9 +51,9 @@ func TestPlaceAndClear(t *testing.T) {
 			for _, from := range []string{p.stored + "s", t.TempDir()} {
 				assert.Check(t, p.Place(p.c, from) != nil, "placed from %s: got no error", from)
 			}
-			mark, err := transcripts.MarkOf(p.path)
+			mark, err := transcripts.FingerprintOf(p.path)
 			assert.NilError(t, err)
-			if err := p.Clear(p.c, &runner.Mark{Size: 1}); err != nil || !p.isThere(p.c) {
+			if err := p.Clear(p.c, &runner.Fingerprint{Size: 1}); err != nil || !p.isThere(p.c) {
 				t.Errorf("cleared with another mark: got %v, there: %v, want it left", err, p.isThere(p.c))
 			}
 			for range 2 { // the second time there is nothing

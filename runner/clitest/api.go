@@ -17,7 +17,7 @@ type object = map[string]any
 // api is how an API speaks, as far as its CLI uses it.
 type api struct {
 	// read returns what a request asks the model, and false for one that is for no model, which it has answered.
-	read func(c *call) (Asked, bool)
+	read func(c *call) (Request, bool)
 	// problem is the body of the error that a reply is, beside which it may set headers.
 	problem func(c *call) object
 	// answer sends a reply.
@@ -30,7 +30,7 @@ type call struct {
 	w     http.ResponseWriter
 	r     *http.Request
 	body  []byte
-	asked Asked
+	asked Request
 }
 
 // serve starts an API that asks m, until the test ends, and returns its URL.

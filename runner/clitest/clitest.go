@@ -17,24 +17,24 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// Asked is one request of a CLI for the model's next message.
-type Asked struct {
+// Request is one request of a CLI for the model's next message.
+type Request struct {
 	Model string // that is asked for
 	// Prompts are the texts of users in the conversation, the oldest first, without what the
 	// CLI adds by itself. Said are the model's own messages.
-	Prompts, Said []string
+	Prompts, ModelTexts []string
 	// Output is what the tool that the model has used last brought; "" when the newest message
 	// is a user's.
 	Output string
-	// Used counts the uses of tools since the newest prompt, for Claude Code alone.
-	Used  int
-	Tools []string // that the model may use, by the CLI's names
-	Key   string   // the credential that came with the request
-	Body  []byte   // the request as it came
+	// ToolUses counts the uses of tools since the newest prompt, for Claude Code alone.
+	ToolUses int
+	Tools    []string // that the model may use, by the CLI's names
+	Key      string   // the credential that came with the request
+	Body     []byte   // the request as it came
 }
 
-// Last is the newest prompt.
-func (a Asked) Last() string {
+// LastPrompt is the newest prompt.
+func (a Request) LastPrompt() string {
 	if len(a.Prompts) == 0 {
 		return ""
 	}
@@ -60,7 +60,7 @@ type Reply struct {
 }
 
 // Model is a scripted model. It may be called by several goroutines at once.
-type Model func(Asked) Reply
+type Model func(Request) Reply
 
 // tokens are those that the API reports.
 func (r Reply) tokens() (input, cached, output int) {

@@ -11,7 +11,7 @@ var generates = regexp.MustCompile(`^/v1beta/models/([^/:]+):(?:generateContent|
 // contents is the Gemini API.
 var contents = api{readContents, contentProblem, answerContent}
 
-func readContents(c *call) (a Asked, ok bool) {
+func readContents(c *call) (a Request, ok bool) {
 	found := generates.FindStringSubmatch(c.r.URL.Path)
 	if c.r.Method != http.MethodPost || found == nil {
 		http.NotFound(c.w, c.r)
@@ -34,7 +34,7 @@ func readContents(c *call) (a Asked, ok bool) {
 	}
 	for _, m := range q.Contents {
 		if m.Role == "model" {
-			a.Said, a.Output = append(a.Said, m.Parts.text()), ""
+			a.ModelTexts, a.Output = append(a.ModelTexts, m.Parts.text()), ""
 			continue
 		}
 		for _, p := range m.Parts {
@@ -51,7 +51,7 @@ func readContents(c *call) (a Asked, ok bool) {
 }
 
 // take adds a part of a user's message to what is asked.
-func (p part) take(a *Asked) {
+func (p part) take(a *Request) {
 	switch {
 	case p.FunctionResponse != nil:
 		for _, key := range []string{"output", "error"} {

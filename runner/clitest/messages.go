@@ -16,7 +16,7 @@ import (
 // messages is the Messages API of Claude Code.
 var messages = api{readMessages, messageProblem, answerMessage}
 
-func readMessages(c *call) (a Asked, ok bool) {
+func readMessages(c *call) (a Request, ok bool) {
 	switch path := c.r.URL.Path; {
 	case strings.HasSuffix(path, "/count_tokens"):
 		c.send(http.StatusOK, object{"input_tokens": len(c.body) / 4})
@@ -34,7 +34,7 @@ func readMessages(c *call) (a Asked, ok bool) {
 		Tools []struct{ Name string }
 	}
 	ok = c.reads(&q)
-	a.Model, a.Key = q.Model, cmp.Or(c.r.Header.Get("x-api-key"), program.Bearer(c.r))
+	a.Model, a.Key = q.Model, cmp.Or(c.r.Header.Get("x-api-key"), program.BearerToken(c.r))
 	for _, tool := range q.Tools {
 		a.Tools = append(a.Tools, tool.Name)
 	}
@@ -42,14 +42,14 @@ func readMessages(c *call) (a Asked, ok bool) {
 		for _, b := range m.Content {
 			switch {
 			case b.Type == "tool_use":
-				a.Used++
+				a.ToolUses++
 			case b.Type == "tool_result":
 				a.Output = b.Content.text()
 			case b.Type != "text" || isOwn(b.Text) || m.Role == "system":
 			case m.Role == "assistant":
-				a.Said = append(a.Said, b.Text)
+				a.ModelTexts = append(a.ModelTexts, b.Text)
 			default:
-				a.Prompts, a.Output, a.Used = append(a.Prompts, strings.TrimSpace(b.Text)), "", 0
+				a.Prompts, a.Output, a.ToolUses = append(a.Prompts, strings.TrimSpace(b.Text)), "", 0
 			}
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Case is an invocation of the CLI, shortened.
-type Case struct {
+// Recording is an invocation of the CLI, shortened.
+type Recording struct {
 	Mode   state.SessionMode
 	Stdout []byte
 	Exit   proc.Exit // with the stderr
@@ -24,8 +24,8 @@ type Case struct {
 	Beside map[string][]byte
 }
 
-// Brought is what was read from a case.
-type Brought struct {
+// Result is what was read from a case.
+type Result struct {
 	Answer   runner.Answer
 	Failure  *runner.Failure
 	Messages []runner.Message
@@ -33,15 +33,15 @@ type Brought struct {
 
 // Replay compares what play reads from each recording in testdata/stream with what the
 // recording wants. Its file how says how the process ended.
-func Replay(t *testing.T, play func(*testing.T, Case) Brought) {
+func Replay(t *testing.T, play func(*testing.T, Recording) Result) {
 	t.Helper()
 	goldentest.Each(t, "testdata/stream/*.txtar", func(t *testing.T, files map[string]string) string {
-		c := Case{Stdout: []byte(files["stdout"]), Before: []byte(files["before"]), After: []byte(files["after"]), Beside: map[string][]byte{}}
+		c := Recording{Stdout: []byte(files["stdout"]), Before: []byte(files["before"]), After: []byte(files["after"]), Beside: map[string][]byte{}}
 		var ended string
 		if _, err := fmt.Sscanf(strings.ReplaceAll(files["how"], "ended=\n", "ended=-\n"), "mode=%s code=%d ended=%s\n", &c.Mode, &c.Exit.Code, &ended); err != nil {
 			t.Fatalf("how %q: %v", files["how"], err)
 		}
-		c.Exit.Ended, c.Exit.StderrTail = proc.End(strings.Trim(ended, "-")), []byte(files["stderr"])
+		c.Exit.Ended, c.Exit.StderrTail = proc.EndReason(strings.Trim(ended, "-")), []byte(files["stderr"])
 		for name, text := range files {
 			if filepath.Ext(name) == ".jsonl" {
 				c.Beside[name] = []byte(text)
@@ -52,7 +52,7 @@ func Replay(t *testing.T, play func(*testing.T, Case) Brought) {
 }
 
 // describe writes down everything an invocation brought.
-func describe(got Brought) string {
+func describe(got Result) string {
 	var b strings.Builder
 	a := got.Answer
 	if f := got.Failure; f != nil {

@@ -15,7 +15,7 @@ import (
 // responses is the Responses API of Codex.
 var responses = api{readResponses, responseProblem, answerResponse}
 
-func readResponses(c *call) (a Asked, ok bool) {
+func readResponses(c *call) (a Request, ok bool) {
 	if c.r.Method != http.MethodPost || c.r.URL.Path != "/v1/responses" {
 		http.NotFound(c.w, c.r)
 		return a, false
@@ -30,12 +30,12 @@ func readResponses(c *call) (a Asked, ok bool) {
 		Tools []tool
 	}
 	ok = c.reads(&q)
-	a.Model, a.Key, a.Tools = q.Model, program.Bearer(c.r), named(q.Tools)
+	a.Model, a.Key, a.Tools = q.Model, program.BearerToken(c.r), named(q.Tools)
 	for _, item := range q.Input {
 		a.Tools = append(a.Tools, named(item.Tools)...)
 		switch text := item.Content.text(); {
 		case item.Role == "assistant":
-			a.Said, a.Output = append(a.Said, text), ""
+			a.ModelTexts, a.Output = append(a.ModelTexts, text), ""
 		case item.Role == "user" && text != "":
 			a.Prompts, a.Output = append(a.Prompts, text), ""
 		case strings.HasSuffix(item.Type, "_output"):

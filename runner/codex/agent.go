@@ -24,8 +24,8 @@ var npm embed.FS
 
 // Pin is the pinned Codex CLI. Its program needs no Node; beside it there are others that begin like it.
 var Pin = program.Pin{
-	Title: title, Package: "@openai/codex", Files: program.NPM(npm),
-	Program: "node_modules/@openai/codex-*/vendor/*/bin/" + program.OnSystem("codex.exe", "codex"), Folder: "raymond-codex",
+	Title: title, Package: "@openai/codex", Files: program.NPMFiles(npm),
+	Program: "node_modules/@openai/codex-*/vendor/*/bin/" + program.WindowsOr("codex.exe", "codex"), Folder: "raymond-codex",
 }
 
 // Abilities is what the CLI can do.
@@ -48,7 +48,7 @@ func (b *Backend) Needs() runner.Needs {
 // Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
 func (b *Backend) Furnish(theirs []string) error {
 	to := homeOf(b.Env)
-	if err := program.Furnish(homeOf(theirs), to, []string{"auth.json", configName, "AGENTS.md", "prompts", "rules", "skills"}, folders); err != nil {
+	if err := program.CopyConfig(homeOf(theirs), to, []string{"auth.json", configName, "AGENTS.md", "prompts", "rules", "skills"}, folders); err != nil {
 		return err
 	}
 	config := filepath.Join(to, configName)
@@ -102,5 +102,5 @@ const installation = "installation_id"
 
 var folders = []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills"}
 
-// Kept are the CLI's conversations.
-func (b *Backend) Kept() runner.Transcripts { return keptOf(b.Env) }
+// Transcripts are the CLI's conversations.
+func (b *Backend) Transcripts() runner.Transcripts { return keptOf(b.Env) }

@@ -28,9 +28,9 @@ const upstream = "https://api.openai.com/v1"
 // modelPath is the path of one model: no dots alone, nothing escaped.
 var modelPath = text.Regexp(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
-// Service implements keyproxy.API. Tools know the credential too: what else the key may
+// Classify implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like files, batches and stored answers of others, is not for them.
-func (API) Service(r *http.Request) keyproxy.Service {
+func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	asked := r.URL.EscapedPath()
 	switch {
 	case r.Method == http.MethodPost && (asked == "/responses" || asked == "/responses/compact"):
@@ -42,10 +42,10 @@ func (API) Service(r *http.Request) keyproxy.Service {
 }
 
 // fields are those of a request that say what an answer may cost.
-var fields = keyproxy.Fields{
-	Model: "model", Output: []string{"max_output_tokens"}, Standard: []string{"service_tier", "n", "background"},
-	Client: []string{"function", "custom", "namespace", "local_shell", "apply_patch", "computer", "computer_use_preview"}, Services: []string{"prompt", "plugins"},
-	Pictures: []string{"input.content.image_url", "input.output.image_url"}, Stored: []string{"previous_response_id", "conversation", "input.id"},
+var fields = keyproxy.RequestFields{
+	Model: "model", Output: []string{"max_output_tokens"}, PriceFactors: []string{"service_tier", "n", "background"},
+	ClientTools: []string{"function", "custom", "namespace", "local_shell", "apply_patch", "computer", "computer_use_preview"}, VendorServices: []string{"prompt", "plugins"},
+	Pictures: []string{"input.content.image_url", "input.output.image_url"}, StoredObjects: []string{"previous_response_id", "conversation", "input.id"},
 	Known: []string{
 		"background", "client_metadata", "context_management", "include", "input", "instructions", "max_output_tokens", "max_tool_calls", "metadata", "model", "n",
 		"parallel_tool_calls", "previous_response_id", "prompt", "prompt_cache_key", "prompt_cache_retention", "reasoning", "safety_identifier",
@@ -65,9 +65,9 @@ func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 	return asked, err
 }
 
-// Shown implements keyproxy.API.
-func (API) Shown(r *http.Request) []string {
-	return []string{program.Bearer(r)}
+// ShownCredentials implements keyproxy.API.
+func (API) ShownCredentials(r *http.Request) []string {
+	return []string{program.BearerToken(r)}
 }
 
 // Headers implements keyproxy.API.
@@ -88,11 +88,11 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(r keyproxy.Request) keyproxy.Counter {
-	return &counter{keyproxy.Answer{Model: r.Model, Layout: ofAPI}}
+	return &counter{keyproxy.FinalCounter{Model: r.Model, Layout: ofAPI}}
 }
 
-// Problem implements keyproxy.API.
-func (API) Problem(status int, message string) any {
+// ErrorBody implements keyproxy.API.
+func (API) ErrorBody(status int, message string) any {
 	kind := "invalid_request_error"
 	if status >= http.StatusInternalServerError {
 		kind = "server_error"

@@ -36,7 +36,7 @@ func classify(words string, hide func(string) string) *runner.Failure {
 	case strings.HasPrefix(words, "{"): // the CLI prints the body of an answer with status 400
 		status = http.StatusBadRequest
 	}
-	return program.Reported(words, status, text)
+	return program.ReportedFailure(words, status, text)
 }
 
 var resetForm = text.Regexp(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
@@ -74,5 +74,5 @@ func refused(exit proc.Exit, o runner.Order) *runner.Failure {
 			return program.Fatal("the agent CLI refuses to start: %s", program.OneLine(program.Hider(o)(line), 300))
 		}
 	}
-	return program.Transient("the agent CLI ended before it began, with %s", program.Ending(exit, o))
+	return program.Transient("the agent CLI ended before it began, with %s", program.DescribeExit(exit, o))
 }

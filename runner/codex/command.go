@@ -112,5 +112,5 @@ var nested = []string{"CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_CI", "CODEX_
 // env returns the CLI's environment: the base environment, and the order's own variables
 // over it.
 func (b *Backend) env(order []string) []string {
-	return append(program.Without(b.Env, nested...), order...)
+	return append(program.WithoutVars(b.Env, nested...), order...)
 }

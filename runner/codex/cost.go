@@ -33,7 +33,7 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 // isFree reports whether an invocation in which nothing came from the model has cost nothing,
 // since the API gave no answer.
 func (s *stream) isFree() bool {
-	return s.Early != nil || s.error != "" && !strings.Contains(s.error, "stream disconnected")
+	return s.EarlyFailure != nil || s.error != "" && !strings.Contains(s.error, "stream disconnected")
 }
 
 func sum(list []state.Usage) (all int64) {

@@ -15,7 +15,7 @@ import (
 // it, is a part of the input.
 var ofAPI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
-	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", IsWithin: true, Free: []string{"total_tokens"},
+	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", InputIncludesCache: true, Free: []string{"total_tokens"},
 }
 
 // response is an answer, as far as it counts tokens.
@@ -31,7 +31,7 @@ type event struct {
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type counter struct{ keyproxy.Answer }
+type counter struct{ keyproxy.FinalCounter }
 
 // Event takes the data of an event of a stream. The last one repeats the request.
 func (c *counter) Event(data []byte) {
@@ -41,7 +41,7 @@ func (c *counter) Event(data []byte) {
 	}
 	isFree := e.Type == "response.failed" || e.Type == "error" && c.Message() == nil
 	if e.Type == "response.created" || e.Response.Usage != nil || isFree {
-		c.Took(e.Response.Usage, isFree)
+		c.Update(e.Response.Usage, isFree)
 	}
 }
 
@@ -49,6 +49,6 @@ func (c *counter) Event(data []byte) {
 func (c *counter) Whole(data []byte) {
 	var r response
 	if json.Unmarshal(data, &r, jsonstrict.Loose) == nil && r.Object == "response" {
-		c.Took(r.Usage, false)
+		c.Update(r.Usage, false)
 	}
 }

@@ -42,7 +42,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"whole":        {whole: `{"id":"r","object":"response",` + counts + `}`, want: all},
 		"another one":  {whole: `{"object":"list",` + counts + `}`},
 	} {
-		n := &counter{keyproxy.Answer{Model: "m", Layout: ofAPI}}
+		n := &counter{keyproxy.FinalCounter{Model: "m", Layout: ofAPI}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}

@@ -32,8 +32,8 @@ type doneItem struct {
 }
 
 // teller tells the messages of a thread.
-func teller(string) transcripts.Teller {
-	return transcripts.Teller{Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error { return (&reader{feed: feed}).line }}
+func teller(string) transcripts.MessageReader {
+	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error { return (&reader{feed: feed}).line }}
 }
 
 // reader reads one rollout.
@@ -48,7 +48,7 @@ func (r *reader) line(text []byte, m runner.Message) error {
 	if json.Unmarshal(text, &e, jsonstrict.Loose) != nil {
 		return nil
 	}
-	m.Time = transcripts.Moment(e.Time)
+	m.Time = transcripts.ParseTime(e.Time)
 	p := e.Payload
 	switch {
 	case e.Type == "turn_context":
@@ -59,14 +59,14 @@ func (r *reader) line(text []byte, m runner.Message) error {
 		return r.done(p.Item, m)
 	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call_output"):
 		m.Refused = refusal(p.Output) != ""
-		m.Text, m.Cut = transcripts.Bounded(transcripts.TextOf(p.Output))
+		m.Text, m.Cut = transcripts.TruncateText(transcripts.TextOf(p.Output))
 		m.Failed = m.Refused || r.failed || strings.HasPrefix(m.Text, "Script failed")
-		return r.feed.Brought(p.ID, m)
+		return r.feed.AddToolResult(p.ID, m)
 	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call"):
 		r.failed = false
 		m.From, m.Model, m.Tool = runner.FromTool, r.model, cmp.Or(p.Name, p.Type)
-		m.Input, m.Cut = transcripts.Bounded(p.Input + p.Arguments)
-		return r.feed.Use(p.ID, m)
+		m.Input, m.Cut = transcripts.TruncateText(p.Input + p.Arguments)
+		return r.feed.AddToolUse(p.ID, m)
 	}
 	return nil
 }
@@ -90,6 +90,6 @@ func (r *reader) say(m runner.Message, who runner.Speaker, text string) error {
 		return nil
 	}
 	m.From = who
-	m.Text, m.Cut = transcripts.Bounded(text)
-	return r.feed.Say(m)
+	m.Text, m.Cut = transcripts.TruncateText(text)
+	return r.feed.Add(m)
 }

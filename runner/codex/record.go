@@ -43,7 +43,7 @@ type change struct {
 // loose is how records are read: what a model or a tool wrote may hold names twice and bytes
 // that are no UTF-8, and a field of a type that nobody expected costs itself alone.
 var loose = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	program.Skips[string](`"`), program.Skips[[]change]("["), program.Skips[change]("{"), program.Skips[item]("{"))))
+	program.SkipMistyped[string](`"`), program.SkipMistyped[[]change]("["), program.SkipMistyped[change]("{"), program.SkipMistyped[item]("{"))))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, loose) }
 

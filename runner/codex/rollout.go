@@ -17,18 +17,18 @@ import (
 )
 
 // homeOf is the own folder of a CLI with an environment.
-func homeOf(env []string) string { return program.Folder(env, "CODEX_HOME", ".codex") }
+func homeOf(env []string) string { return program.ConfigDir(env, "CODEX_HOME", ".codex") }
 
 // keptOf are the threads of a CLI with an environment, in folders by year, month and day.
-func keptOf(env []string) transcripts.Kept {
+func keptOf(env []string) transcripts.Store {
 	home := homeOf(env)
-	k := transcripts.Kept{
-		Top: home, Folders: "sessions/*/*/*", File: func(id string) string { return "rollout-*-" + id + ".jsonl" },
-		Holds: begins,
-		Named: func(id string) string { return id }, NamesItself: true,
-		Used: used, Teller: teller,
+	k := transcripts.Store{
+		Root: home, FolderPattern: "sessions/*/*/*", FilePattern: func(id string) string { return "rollout-*-" + id + ".jsonl" },
+		IsResumable: begins,
+		IDInLines:   func(id string) string { return id }, AssignsIDs: true,
+		ReadUsage: used, MessageReader: teller,
 	}
-	k.New = func(id, _ string) (string, error) {
+	k.PathForResume = func(id, _ string) (string, error) {
 		path, _, ok := k.Path(id)
 		if !ok {
 			return time.Now().Format("sessions/2006/01/02/rollout-2006-01-02T15-04-05-") + id + ".jsonl", nil

@@ -50,7 +50,7 @@ func (s *stream) line(line []byte) bool {
 // long takes a line that does not fit. The outputs of tools are passed over; a message can't be used, which is the failure.
 func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	if message().Match(head) {
-		s.Give(fail)
+		s.Fail(fail)
 	}
 	isItem := bytes.HasPrefix(head, []byte(`{"type":"item.`))
 	s.spoke = s.spoke || isItem
@@ -58,7 +58,7 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 }
 
 func (s *stream) take(r *record) {
-	s.GoOn()
+	s.StopGrace()
 	switch r.Type {
 	case "thread.started":
 		s.started(r.Thread)
@@ -68,14 +68,14 @@ func (s *stream) take(r *record) {
 		s.began = true
 	case "turn.completed":
 		s.sum, s.error = new(ofCLI.Usage(r.Usage, "")), ""
-		s.Settle()
+		s.StartGrace()
 	case "turn.failed":
 		s.sum, s.error = nil, r.Error.Message
-		s.Settle()
+		s.StartGrace()
 	case "error":
-		s.Display.Line(program.OneLine(s.Display.Hide(r.Message), 300), "waiting to ask the API again")
+		s.Display.ReportLine(program.OneLine(s.Display.Hide(r.Message), 300), "waiting to ask the API again")
 		if status := statusOf(r.Message); status == 401 || status == 403 { // a key does not become valid
-			s.Give(program.Fatal("authentication: the API refused the credentials with status %d", status))
+			s.Fail(program.Fatal("authentication: the API refused the credentials with status %d", status))
 		}
 	}
 }
@@ -84,34 +84,34 @@ func (s *stream) take(r *record) {
 func (s *stream) started(id string) {
 	switch {
 	case !state.ValidSession(id):
-		s.Give(program.CantKeep("the CLI named its thread", id))
+		s.Fail(program.BadSessionID("the CLI named its thread", id))
 		return
 	case s.turn.resumed != "" && id != s.turn.resumed:
-		s.Give(program.Fatal("thread %s was replaced by %s", s.turn.resumed, id))
+		s.Fail(program.Fatal("thread %s was replaced by %s", s.turn.resumed, id))
 		return
 	}
 	s.thread = id
 	if id != s.Order.Prompt.SessionID {
-		s.Display.Tell(runner.Progress{CLIID: id})
+		s.Display.Report(runner.Progress{CLIID: id})
 	}
-	s.Display.Doing()
+	s.Display.ReportActivity()
 }
 
 func (s *stream) item(kind string, i item) {
 	switch tool, input, isUse := i.use(); {
 	case i.Type == "error":
-		s.Display.Line(program.OneLine(s.Display.Hide(i.Words), 300), "")
+		s.Display.ReportLine(program.OneLine(s.Display.Hide(i.Words), 300), "")
 	case i.Type == "agent_message" && kind == "item.completed":
 		s.said(i.Text)
 	case isUse && kind == "item.started":
 		s.spoke = true
 		s.text.Reset()
-		s.Display.Begin(i.ID, tool, input)
+		s.Display.BeginTool(i.ID, tool, input)
 	case isUse && kind == "item.completed":
 		s.spoke = true
 		s.turns++
 		s.text.Reset()
-		s.Display.End(i.ID)
+		s.Display.EndTools(i.ID)
 		s.ended(i)
 	case i.Type != "agent_message" && i.Type != "reasoning" && kind != "item.completed":
 		// A plan, or another kind of tool. The CLI completes a plan only at the end of the turn.
@@ -125,10 +125,10 @@ func (s *stream) said(text string) {
 	s.turns++
 	s.text.Reset()
 	if !s.text.Add(text) {
-		s.Give(program.TooLong())
+		s.Fail(program.TooLongFailure())
 		return
 	}
-	s.Display.Text(text)
+	s.Display.ReportText(text)
 }
 
 // ended looks at what a tool has brought.
@@ -147,7 +147,7 @@ func (s *stream) ended(i item) {
 	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {
 		s.refused = append(s.refused, refusedUse{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
 	}
-	s.TellRefused(i.Output)
+	s.ReportDenied(i.Output)
 }
 
 // maxRefused is how many uses of tools are kept that were refused, of the stream and of the rollout each.
@@ -157,7 +157,7 @@ const maxRefused = 100
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
 	if fail == nil {
-		s.Notes = append(s.Notes, program.AfterAnswer(exit, s.Order)...)
+		s.Notes = append(s.Notes, program.LateExitNotes(exit, s.Order)...)
 	}
 	a := s.Answer(exit, "agent CLI")
 	a.Text, a.SessionID, a.Turns = s.text.String(), s.Order.Prompt.SessionID, s.turns
@@ -172,16 +172,16 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 // failure returns nil when there is a good answer.
 func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	switch {
-	case s.Early != nil:
-		return s.Early
+	case s.EarlyFailure != nil:
+		return s.EarlyFailure
 	case s.sum != nil:
 		return nil
-	case program.Ended(exit, s.Order) != nil:
-		return program.Ended(exit, s.Order)
+	case program.EndFailure(exit, s.Order) != nil:
+		return program.EndFailure(exit, s.Order)
 	case s.error != "":
 		return classify(s.error, s.Display.Hide)
 	case s.Records == 0 && (exit.Code == 1 || exit.Code == 2):
 		return refused(exit, s.Order)
 	}
-	return program.Transient("no completed turn: the agent CLI ended with %s", program.Ending(exit, s.Order))
+	return program.Transient("no completed turn: the agent CLI ended with %s", program.DescribeExit(exit, s.Order))
 }

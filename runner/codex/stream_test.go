@@ -20,7 +20,7 @@ const recordedThread = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 // TestRecordedStreams holds what recordings of the real CLI, and of its rollouts, amount to.
 func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
-func play(t *testing.T, c clitest.Case) clitest.Brought {
+func play(t *testing.T, c clitest.Recording) clitest.Result {
 	t.Helper()
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
@@ -40,14 +40,14 @@ func play(t *testing.T, c clitest.Case) clitest.Brought {
 	if len(c.After) > 0 {
 		write(t, path, string(c.Before)+string(c.After))
 	}
-	var got clitest.Brought
+	var got clitest.Result
 	got.Answer, got.Failure = s.answer(c.Exit)
 	b.book(&got.Answer, s)
 	b.refusals(&got.Answer, s)
 	if len(c.After) == 0 {
 		return got
 	}
-	err := b.Kept().Read(runner.Conversation{CLI: recordedThread}, taken.start, -1, func(m runner.Message) error {
+	err := b.Transcripts().Read(runner.Conversation{CLI: recordedThread}, taken.start, -1, func(m runner.Message) error {
 		got.Messages = append(got.Messages, m)
 		return nil
 	})
@@ -75,9 +75,9 @@ func TestTheThreadIsToldAtOnce(t *testing.T) {
 		{turn{}, "../../x", false},
 	} {
 		told := ""
-		s := newStream(runner.Order{Telling: runner.TellAll}, c.taken, func(p runner.Progress) { told += p.CLIID })
+		s := newStream(runner.Order{Verbosity: runner.VerbosityFull}, c.taken, func(p runner.Progress) { told += p.CLIID })
 		_, _ = s.Write([]byte(`{"type":"thread.started","thread_id":"` + c.told + `"}` + "\n"))
-		assert.Check(t, (s.Early == nil) == c.ok && (!c.ok || told == c.told), "%+v, %s: told %q, failure %v, want it taken: %v", c.taken, c.told, told, s.Early, c.ok)
+		assert.Check(t, (s.EarlyFailure == nil) == c.ok && (!c.ok || told == c.told), "%+v, %s: told %q, failure %v, want it taken: %v", c.taken, c.told, told, s.EarlyFailure, c.ok)
 	}
 }
 
@@ -85,10 +85,10 @@ func TestTheThreadIsToldAtOnce(t *testing.T) {
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"thread.started","thread_id":"x"}` + "\n" + `{"type":"turn.failed","error":{"message":"{"}}`))
 	f.Fuzz(func(t *testing.T, output []byte) {
-		s := newStream(runner.Order{Telling: runner.TellAll}, turn{}, nil)
+		s := newStream(runner.Order{Verbosity: runner.VerbosityFull}, turn{}, nil)
 		_, _ = s.Write(output)
 		s.Flush()
-		_, fail := s.answer(clitest.Case{}.Exit)
+		_, fail := s.answer(clitest.Recording{}.Exit)
 		assert.Check(t, fail == nil || fail.Message != "", "%q: got a failure without a reason", output)
 	})
 }

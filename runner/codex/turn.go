@@ -26,17 +26,17 @@ type turn struct {
 
 // prepare cuts or copies the rollout that an order takes up, and says what the CLI is to do.
 func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
-	t := turn{dir: transcripts.Resolve(o.Dir), model: o.Prompt.Model, effort: o.Prompt.Effort}
+	t := turn{dir: transcripts.ResolveLinks(o.Dir), model: o.Prompt.Model, effort: o.Prompt.Effort}
 	var fail *runner.Failure
 	if t.may, fail = grantOf(o.Prompt, o.Cage != nil); fail != nil {
 		return t, fail
 	}
-	if t.may.web && !b.Proxy.Allows(protocol.BackendCodex, "web_search") {
+	if t.may.web && !b.Proxy.AllowsTool(protocol.BackendCodex, "web_search") {
 		t.may.web = false
 		t.may.note("allowed_tools: WebSearch is run by the API: the input api-tools has to name web_search")
 	}
 	var path string
-	if t.resumed, path, fail = keptOf(b.Env).Take(o.Prompt, ""); fail != nil || t.resumed == "" {
+	if t.resumed, path, fail = keptOf(b.Env).Prepare(o.Prompt, ""); fail != nil || t.resumed == "" {
 		return t, fail
 	}
 	if from := t.resumed; o.Prompt.Session == state.Branch {

@@ -17,7 +17,7 @@ import (
 // ofCLI is how the CLI counts. What came from the cache, and what was written to it, is a part of the input.
 var ofCLI = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
-	CacheRead: "cached_input_tokens", CacheWrite: "cache_write_input_tokens", IsWithin: true,
+	CacheRead: "cached_input_tokens", CacheWrite: "cache_write_input_tokens", InputIncludesCache: true,
 }
 
 // count is what a rollout tells of its thread up to some byte.

@@ -33,7 +33,7 @@ func (all accounts) env(before []string) []string {
 
 // waited returns when a request of any of the accounts last waited.
 func (all accounts) waited() time.Time {
-	return slices.MaxFunc(append(each(all, func(a *keyproxy.Account) []time.Time { return []time.Time{a.Waited()} }), time.Time{}), time.Time.Compare)
+	return slices.MaxFunc(append(each(all, func(a *keyproxy.Account) []time.Time { return []time.Time{a.LastWait()} }), time.Time{}), time.Time.Compare)
 }
 
 // used returns the tokens that were counted so far.
@@ -44,7 +44,7 @@ func (all accounts) used() []keyproxy.Sum { return each(all, (*keyproxy.Account)
 func (all accounts) follow(seen func([]state.Usage)) (end func()) {
 	var ends []func()
 	for _, a := range all {
-		ends = append(ends, a.Follow(func([]state.Usage) { seen(keyproxy.Usage(all.used())) }))
+		ends = append(ends, a.Watch(func([]state.Usage) { seen(keyproxy.UsageOf(all.used())) }))
 	}
 	return func() {
 		for _, end := range ends {

@@ -35,7 +35,7 @@ type Backend struct {
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCommand, Title: "your own program",
-		TellsUSD: true,
+		ReportsUSD: true,
 	}
 }
 
@@ -46,7 +46,7 @@ func (b *Backend) Needs() runner.Needs {
 	if len(words) == 0 {
 		return runner.Needs{}
 	}
-	needs := runner.Needs{Read: program.Files(words[0])}
+	needs := runner.Needs{Read: program.ProgramFiles(words[0])}
 	if b.Proxy != nil {
 		needs.Hosts = []string{b.Proxy.Address()}
 	}
@@ -56,11 +56,11 @@ func (b *Backend) Needs() runner.Needs {
 // Run implements runner.Backend for prompts. The error is nil or a *runner.Failure.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	if strings.TrimSpace(b.Command) == "" {
-		return program.Nothing, program.Machine("there is no agent command: give one with --agent-command")
+		return program.NoAnswer, program.Machine("there is no agent command: give one with --agent-command")
 	}
 	file, fail := b.files().prepare(o.Prompt)
 	if fail != nil {
-		return program.Nothing, fail
+		return program.NoAnswer, fail
 	}
 	if o.Cage != nil {
 		p := o.Cage.Policy()
@@ -89,7 +89,7 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answer, *runner.Failure) {
 	bash, err := proc.Bash()
 	if err != nil {
-		return program.Nothing, program.Machine("the agent command is run by bash: %v", err)
+		return program.NoAnswer, program.Machine("the agent command is run by bash: %v", err)
 	}
 	for _, backend := range protocol.Backends() {
 		if account := b.Proxy.Open(backend, s.Order.Mark); account != nil {
@@ -97,19 +97,19 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 		}
 	}
 	defer s.costs.proxied.close()
-	defer s.costs.proxied.follow(s.Display.Usage)()
+	defer s.costs.proxied.follow(s.Display.ReportUsage)()
 	exit, fail := s.Run(ctx, proc.Options{
 		Path: bash, Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
 		// The shell waits for what it runs before it looks at a signal.
-		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs, Waited: s.costs.proxied.waited,
+		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs, LastWait: s.costs.proxied.waited,
 	}, "")
 	if fail != nil {
-		return program.Nothing, fail
+		return program.NoAnswer, fail
 	}
 	s.flush()
 	s.costs.proxied.close() // whatever the process left behind uses nothing from here on
 	a, fail := s.answer(exit)
-	return a, program.Explain(fail, s.costs.proxied...)
+	return a, program.AddProxyCause(fail, s.costs.proxied...)
 }
 
 // env returns the program's environment: the base environment, what the order adds to it, how

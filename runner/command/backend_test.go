@@ -121,7 +121,7 @@ func TestAStopEndsEverything(t *testing.T) {
 	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: fresh("x")}
 	a, f := result(p.backend.Run(ctx, o, func(told runner.Progress) {
 		if told.CLIID != "" {
-			stop(&runner.Stopping{Reason: "cancelled"})
+			stop(&runner.StopCause{Reason: "cancelled"})
 		}
 	}))
 	assert.Check(t, f != nil && f.Class == runner.Stopped && a.CLIID == "s", "got %v with session %q, want it stopped, with its session", f, a.CLIID)
@@ -130,7 +130,7 @@ func TestAStopEndsEverything(t *testing.T) {
 // small is a place with the small agent, whose model says all the prompts of the conversation.
 func small(t *testing.T) *place {
 	t.Helper()
-	url := commandtest.Vendor.Serve(t, func(q clitest.Asked) clitest.Reply {
+	url := commandtest.Vendor.Serve(t, func(q clitest.Request) clitest.Reply {
 		return clitest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
 	})
 	return newPlace(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t, nil)), commandtest.Vendor.Environ(t, url, t.TempDir())...)
@@ -156,7 +156,7 @@ func TestConversationsLieInAFile(t *testing.T) {
 	t.Parallel()
 	p := small(t)
 	session := p.say(fresh("one"), "one")
-	length, ok := p.backend.Kept().Length(runner.Conversation{ID: first, Dir: p.dir})
+	length, ok := p.backend.Transcripts().Length(runner.Conversation{ID: first, Dir: p.dir})
 	assert.Assert(t, ok, "length of the file: got %d, %v, want some", length, ok)
 	assert.Assert(t, length != 0, "length of the file: got %d, %v, want some", length, ok)
 	p.say(resume("two", session, nil), "one,two")
@@ -188,7 +188,7 @@ func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
 		}
 		got, err := os.ReadFile(victim)
 		assert.Check(t, is.Equal(string(got), "whole"), "%s: a file elsewhere: got %q, %v, want it as it was", o.Session, got, err)
-		if s, ok := p.backend.Kept().Find(runner.Conversation{ID: first}, []string{"/"}); ok && o.Session == state.Branch {
+		if s, ok := p.backend.Transcripts().Find(runner.Conversation{ID: first}, []string{"/"}); ok && o.Session == state.Branch {
 			t.Errorf("found through a link: got %+v, want nothing", s)
 		}
 	}

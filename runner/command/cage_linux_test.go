@@ -28,7 +28,7 @@ func TestACagedProgramWritesItsOwnConversationAlone(t *testing.T) {
 		assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	p.env = append(p.env, "RAYMOND_SCOPE="+scope)
-	p.cage = cage.New(cage.Policy{Readable: append(cage.System(), scope), Writable: []string{p.dir, os.DevNull}, Network: cage.Network{IsOpen: true}})
+	p.cage = cage.New(cage.Policy{Readable: append(cage.SystemPaths(), scope), Writable: []string{p.dir, os.DevNull}, Network: cage.Network{IsOpen: true}})
 	a, f := p.run(fresh("x"))
 	if want := "mine\nprogram\n"; f != nil || a.Text != want {
 		t.Errorf("got %q, %v, want %q", a.Text, f, want)

@@ -14,22 +14,22 @@ import (
 
 // conversations are the files that programs may keep conversations in, one for each. They are private to the user, and
 // outlive the job's temporary files.
-type conversations struct{ transcripts.Kept }
+type conversations struct{ transcripts.Store }
 
-// Kept are the conversations of programs. What is in their files is the programs' own matter; those of a program that does
+// Transcripts are the conversations of programs. What is in their files is the programs' own matter; those of a program that does
 // not use them are not known, and can't be found, read or copied.
-func (b *Backend) Kept() runner.Transcripts { return b.files() }
+func (b *Backend) Transcripts() runner.Transcripts { return b.files() }
 
 func (b *Backend) files() conversations {
 	const folder = "raymond/conversations/"
 	// A program may call the conversation as its file is called: that is not the id.
 	name := func(id string) string { return "conversation-" + id + ".jsonl" }
-	return conversations{transcripts.Kept{
-		Top: userState(b.Env), Folders: folder[:len(folder)-1], File: name,
-		New:    func(id, _ string) (string, error) { return folder + name(id), nil },
-		Holds:  func([]byte, bool) bool { return true },
-		Used:   func(string, int64) ([]state.Usage, error) { return nil, nil },
-		Teller: teller,
+	return conversations{transcripts.Store{
+		Root: userState(b.Env), FolderPattern: folder[:len(folder)-1], FilePattern: name,
+		PathForResume: func(id, _ string) (string, error) { return folder + name(id), nil },
+		IsResumable:   func([]byte, bool) bool { return true },
+		ReadUsage:     func(string, int64) ([]state.Usage, error) { return nil, nil },
+		MessageReader: teller,
 	}}
 }
 
@@ -49,7 +49,7 @@ func (k conversations) Copy(c runner.Conversation, length int64, id, dir string)
 	if size, _ := k.Length(c); size == 0 || length == 0 {
 		return "", runner.ErrCantCopy
 	}
-	_, err = k.Kept.Copy(c, length, id, dir)
+	_, err = k.Store.Copy(c, length, id, dir)
 	return c.CLI, err
 }
 
@@ -67,7 +67,7 @@ func (k conversations) prepare(o runner.PromptOrder) (path string, _ *runner.Fai
 	case o.Session == state.Resume && isThere:
 		err = nil
 		if o.Cut != nil {
-			err = transcripts.CutBack(path, *o.Cut)
+			err = transcripts.TruncateFile(path, *o.Cut)
 		}
 	}
 	if errors.Is(err, fs.ErrNotExist) {

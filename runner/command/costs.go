@@ -31,7 +31,7 @@ type costs struct {
 
 // add takes a line, and returns false for one that says nothing credible.
 func (c *costs) add(r record) bool {
-	usd, hasUSD := program.Dollars(r.USD)
+	usd, hasUSD := program.ParseDollars(r.USD)
 	used := state.Usage{Model: r.Model}
 	var ok [3]bool
 	used.Input, ok[0] = count(r.Input)

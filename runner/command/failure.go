@@ -32,7 +32,7 @@ func failure(class, said string, until time.Time) *runner.Failure {
 	case classSessionGone:
 		return program.Fatal("session gone: %s", said)
 	case classInvalid:
-		return program.Reported(said, http.StatusBadRequest, said)
+		return program.ReportedFailure(said, http.StatusBadRequest, said)
 	case classUsageLimit:
 		return &runner.Failure{Class: runner.UsageLimit, Reset: until, Message: "usage limit: " + said}
 	case classRateLimit:
@@ -40,7 +40,7 @@ func failure(class, said string, until time.Time) *runner.Failure {
 	case classOverloaded:
 		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "overloaded: " + said}
 	}
-	if fault := runner.FaultOf(said, 0); fault.Class == runner.Fatal {
+	if fault := runner.ClassifyFault(said, 0); fault.Class == runner.Fatal {
 		return program.Fatal("%s: %s", fault.Name, said)
 	}
 	return program.Transient("the agent command reports: %s", said)
@@ -49,10 +49,10 @@ func failure(class, said string, until time.Time) *runner.Failure {
 // ended says what an exit means when the program told no error.
 // A shell exits with 127 for a program that it does not find, and with 126 for one that it can't start.
 func (s *stream) ended(exit proc.Exit) *runner.Failure {
-	if f := program.Ended(exit, s.Order); f != nil {
+	if f := program.EndFailure(exit, s.Order); f != nil {
 		return f
 	}
-	switch how := program.Ending(exit, s.Order); {
+	switch how := program.DescribeExit(exit, s.Order); {
 	case s.isSilent() && (exit.Code == 127 || exit.Code == 126):
 		return program.Machine("the agent command can't be started: %s; check --agent-command", how)
 	case exit.Code != 0 || exit.Signal != "":

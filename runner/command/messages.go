@@ -30,13 +30,13 @@ var roles = map[string]runner.Speaker{
 
 // teller tells the messages of a file. Lines as in docs/agent-command.md are messages of theirs, and others are shown
 // as they are.
-func teller(string) transcripts.Teller {
-	return transcripts.Teller{Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+func teller(string) transcripts.MessageReader {
+	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 		return func(line []byte, m runner.Message) error {
 			if len(bytes.TrimSpace(line)) == 0 {
 				return nil
 			}
-			return feed.Say(messageOf(m.Offset, line))
+			return feed.Add(messageOf(m.Offset, line))
 		}
 	}}
 }
@@ -46,18 +46,18 @@ func messageOf(at int64, line []byte) runner.Message {
 	m := runner.Message{Offset: at, From: runner.FromCLI}
 	var k kept
 	if json.Unmarshal(line, &k, jsonstrict.Loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
-		m.Text, m.Cut = transcripts.Bounded(strings.ToValidUTF8(string(line), "\uFFFD"))
+		m.Text, m.Cut = transcripts.TruncateText(strings.ToValidUTF8(string(line), "\uFFFD"))
 		return m
 	}
-	m.From, m.Time = roles[k.Role], transcripts.Moment(k.Time)
+	m.From, m.Time = roles[k.Role], transcripts.ParseTime(k.Time)
 	if m.From == runner.FromAgent {
 		m.Model = k.Model
 	}
-	text, cut := transcripts.Bounded(k.Text + transcripts.TextOf(k.Content))
+	text, cut := transcripts.TruncateText(k.Text + transcripts.TextOf(k.Content))
 	m.Text, m.Cut = text, cut
 	if m.From == runner.FromTool {
 		m.Tool = k.Name
-		m.Input, cut = transcripts.Bounded(string(k.Input))
+		m.Input, cut = transcripts.TruncateText(string(k.Input))
 		m.Cut += cut
 	}
 	return m

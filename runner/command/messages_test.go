@@ -28,9 +28,9 @@ plain words
 {"role": "unknown", "text": "x"}
 `
 	stored := filepath.Join(t.TempDir(), "stored.jsonl")
-	assert.NilError(t, errors.Join(os.WriteFile(stored, []byte(file), 0o600), p.backend.Kept().Place(runner.Conversation{ID: first}, stored)))
+	assert.NilError(t, errors.Join(os.WriteFile(stored, []byte(file), 0o600), p.backend.Transcripts().Place(runner.Conversation{ID: first}, stored)))
 	var got []runner.Message
-	err := p.backend.Kept().Read(runner.Conversation{ID: first}, 0, -1, func(m runner.Message) error {
+	err := p.backend.Transcripts().Read(runner.Conversation{ID: first}, 0, -1, func(m runner.Message) error {
 		got = append(got, m)
 		return nil
 	})

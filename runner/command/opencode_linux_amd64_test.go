@@ -22,9 +22,9 @@ import (
 // openCode is a place with docs/opencode.mjs and the real OpenCode.
 func openCode(t *testing.T) *place {
 	t.Helper()
-	url := commandtest.Chat(t, func(q clitest.Asked) clitest.Reply {
+	url := commandtest.Chat(t, func(q clitest.Request) clitest.Reply {
 		r := clitest.Reply{Text: strings.Join(q.Prompts, "|"), Input: 70, Cached: 30, Output: 20}
-		switch last := q.Last(); {
+		switch last := q.LastPrompt(); {
 		case q.Output != "":
 			r.Text = "It says " + q.Output
 		case strings.Contains(last, "write"):

@@ -97,7 +97,7 @@ func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
 	p, _ := proxied(t, `env; cat answer`)
 	assert.Check(t, is.DeepEqual(p.backend.Needs().Hosts, []string{p.backend.Proxy.Address()}), "hosts that the program needs")
 	var mu sync.Mutex
-	var metered runner.Metered
+	var metered runner.MeteredUsage
 	o := runner.Order{Dir: p.dir, Mark: "command-key", Prompt: fresh("x")}
 	a, f := result(p.backend.Run(t.Context(), o, func(told runner.Progress) {
 		mu.Lock()
@@ -119,7 +119,7 @@ func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
 func TestASpentBudgetIsNoErrorOfTheProgram(t *testing.T) {
 	t.Parallel()
 	p, keys := proxied(t, `grep -q 'budget of the run is used up' answer && echo '{"type":"error","class":"invalid","message":"400"}'`)
-	p.backend.Proxy.Allow(0, nil)
+	p.backend.Proxy.SetAllowance(0, nil)
 	a, f := p.run(fresh("x"))
 	assert.Check(t, f != nil && f.Class == runner.OverBudget && len(keys()) == 0, "got %v, %q, want the run's budget used up, and nothing forwarded", f, a.Text)
 }

@@ -70,7 +70,7 @@ func (r record) until() time.Time {
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
 		return at.UTC()
 	}
-	return program.Epoch(r.Until)
+	return program.ParseEpoch(r.Until)
 }
 
 // mostTokens is the largest count that is believed.

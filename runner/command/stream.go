@@ -38,7 +38,7 @@ func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 // Write implements io.Writer. It never fails.
 func (s *stream) Write(p []byte) (int, error) {
 	if s.form != lines && !s.message.Add(string(p)) {
-		s.Give(program.TooLong())
+		s.Fail(program.TooLongFailure())
 	}
 	if s.form != plain {
 		_, _ = s.Stream.Write(p) // never fails
@@ -54,7 +54,7 @@ func (s *stream) flush() {
 	}
 	if s.form == plain {
 		s.spoke = true
-		s.Display.Text(s.message.String())
+		s.Display.ReportText(s.message.String())
 	}
 }
 
@@ -73,7 +73,7 @@ func (s *stream) line(line []byte) bool {
 // long takes a line that does not fit. It may be the message, which can't be used then.
 func (s *stream) long(_ []byte, fail *runner.Failure) bool {
 	if s.form == lines {
-		s.Give(fail)
+		s.Fail(fail)
 	} else {
 		s.form = plain
 	}
@@ -82,19 +82,19 @@ func (s *stream) long(_ []byte, fail *runner.Failure) bool {
 
 // take takes a record, and returns false for one that says nothing credible.
 func (s *stream) take(r record) bool {
-	s.Display.End(theTool)
+	s.Display.EndTools(theTool)
 	switch r.Type {
 	case typeText:
 		s.spoke = true
-		s.Display.Text(r.Text)
+		s.Display.ReportText(r.Text)
 		if !s.message.Add(r.Text) {
-			s.Give(program.TooLong())
+			s.Fail(program.TooLongFailure())
 		}
 	case typeTool:
 		// What was said before was not final.
 		s.spoke = true
 		s.message.Reset()
-		s.Display.Begin(theTool, r.Name, program.Telling(r.Input, shownFields))
+		s.Display.BeginTool(theTool, r.Name, program.MainInput(r.Input, shownFields))
 	case typeSession:
 		s.begin(r.ID)
 	case typeCost:
@@ -106,11 +106,11 @@ func (s *stream) take(r record) bool {
 			for _, m := range s.costs.models {
 				tokens = append(tokens, m.Usage)
 			}
-			s.Display.Usage(tokens)
+			s.Display.ReportUsage(tokens)
 		}
 	case typeError:
 		said := program.OneLine(s.Display.Hide(r.Message), 500)
-		s.Display.Line("error: "+said, "")
+		s.Display.ReportLine("error: "+said, "")
 		s.told = failure(r.Class, said, r.until())
 	}
 	return true
@@ -125,14 +125,14 @@ func (s *stream) begin(id string) {
 	case id == s.session:
 		return
 	case !state.ValidSession(id):
-		s.Give(program.CantKeep("the agent command named its session", id))
+		s.Fail(program.BadSessionID("the agent command named its session", id))
 		return
 	case s.Order.Prompt.Session == state.Branch && id == s.Order.Prompt.CLIID:
-		s.Give(program.Fatal("session %s was continued, not branched: the agent command must tell the id of the new one", id))
+		s.Fail(program.Fatal("session %s was continued, not branched: the agent command must tell the id of the new one", id))
 		return
 	}
 	s.session = id
-	s.Display.Tell(runner.Progress{CLIID: id})
+	s.Display.Report(runner.Progress{CLIID: id})
 }
 
 // isSilent reports whether nothing that means anything was printed.
@@ -145,11 +145,11 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	if s.session != "" {
 		a.SessionID = s.Order.Prompt.SessionID
 	}
-	fail := s.Early
+	fail := s.EarlyFailure
 	if fail == nil {
 		fail = s.told
 	}
-	if fail == nil || exit.Ended == proc.ByStop && s.Early == nil {
+	if fail == nil || exit.Ended == proc.ByStop && s.EarlyFailure == nil {
 		fail = s.ended(exit)
 	}
 	return a, fail

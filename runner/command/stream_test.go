@@ -34,7 +34,7 @@ func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure,
 
 // TestOutputs holds what outputs amount to, however they come: the message, and the costs.
 func TestOutputs(t *testing.T) {
-	clitest.Replay(t, func(_ *testing.T, c clitest.Case) (got clitest.Brought) {
+	clitest.Replay(t, func(_ *testing.T, c clitest.Recording) (got clitest.Result) {
 		got.Answer, got.Failure, _ = read(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, Model: "asked"}}, string(c.Stdout), 7)
 		return got
 	})
@@ -85,7 +85,7 @@ func TestWhatOutlivesACrashIsToldAtOnce(t *testing.T) {
 {"type":"cost","model":"m","input":4}
 `, 1<<20)
 	var sessions []string
-	var last runner.Metered
+	var last runner.MeteredUsage
 	for _, p := range told {
 		if p.CLIID != "" {
 			sessions = append(sessions, p.CLIID)
@@ -95,7 +95,7 @@ func TestWhatOutlivesACrashIsToldAtOnce(t *testing.T) {
 		}
 	}
 	assert.Check(t, is.DeepEqual(sessions, []string{"s.1"}), "sessions that were told")
-	assert.Check(t, is.DeepEqual(last, runner.Metered{{Model: "m", Input: 7}}), "tokens that were told last")
+	assert.Check(t, is.DeepEqual(last, runner.MeteredUsage{{Model: "m", Input: 7}}), "tokens that were told last")
 }
 
 // TestSessionsThatCantBeKept end the program.
@@ -158,10 +158,10 @@ func TestSecretsAreHiddenBeforeTextsAreCut(t *testing.T) {
 	output := `{"type":"tool","name":"` + secret + `","input":{"command":"` + strings.Repeat("y", 110) + secret + `"}}
 {"type":"text","text":"` + secret + `"}
 {"type":"error","message":"` + at + `"}`
-	_, f, told := read(runner.Order{Hide: hide, Telling: runner.TellAll}, output, 1<<20)
+	_, f, told := read(runner.Order{Hide: hide, Verbosity: runner.VerbosityFull}, output, 1<<20)
 	shown := f.Message
 	for _, p := range told {
-		shown += p.Text + p.Doing
+		shown += p.Text + p.Activity
 	}
 	assert.Check(t, !strings.Contains(shown, secret[:5]), "got %q, want no part of the secret in it", shown)
 	assert.Check(t, is.Contains(shown, "***("))
@@ -192,7 +192,7 @@ func TestSchemaIsWhatIsRead(t *testing.T) {
 		assert.NilError(t, err)
 		s := newStream(runner.Order{}, nil)
 		r, got := parse([]byte(line))
-		got = got && s.take(r) && s.Early == nil
+		got = got && s.take(r) && s.EarlyFailure == nil
 		if allows := compiled.Validate(value) == nil; allows != want || got != want {
 			t.Errorf("%s: the schema allows it: %v, the reader takes it: %v, want %v", line, allows, got, want)
 		}

@@ -93,7 +93,7 @@ func (g *graph) add(l line) {
 }
 
 // node returns the name of the node for a goal.
-func node(goal protocol.Goal) string {
+func node(goal protocol.Target) string {
 	switch {
 	case goal.State != "":
 		return goal.State
@@ -114,12 +114,12 @@ func (g *graph) exit(name string, e protocol.Exit) {
 		g.add(line{from: name, to: to, kind: TimedOut, delay: e.Delay})
 	case k == Fork:
 		g.add(line{from: name, to: to, kind: Fork})
-		g.add(line{from: name, to: node(e.After), kind: Next})
+		g.add(line{from: name, to: node(e.Next), kind: Next})
 		g.results(e.Target.State, endNode)
 	case k == call || k == function:
-		g.add(line{from: name, to: to, kind: k, after: e.After.Name})
-		if !g.results(e.Target.State, node(e.After)) {
-			g.add(line{from: name, to: node(e.After), kind: then})
+		g.add(line{from: name, to: to, kind: k, after: e.Next.Name})
+		if !g.results(e.Target.State, node(e.Next)) {
+			g.add(line{from: name, to: node(e.Next), kind: then})
 		}
 	default:
 		g.add(line{from: name, to: to, kind: k, delay: e.Delay})
@@ -159,7 +159,7 @@ func (g *graph) level(from string) []string {
 		for _, e := range g.chart.Exits(queue[0]) {
 			onward := e.Target.State
 			if k := kindOf(e.Verb); k == call || k == function || k == Fork {
-				onward = e.After.State
+				onward = e.Next.State
 			}
 			queue = append(queue, onward)
 		}

@@ -26,9 +26,9 @@ func (API) Upstream() string { return "https://generativelanguage.googleapis.com
 // call is the path of a call of a model: no dots alone, nothing escaped.
 var call = text.Regexp(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
 
-// Service implements keyproxy.API. Tools know the credential too: what else the key may
+// Classify implements keyproxy.API. Tools know the credential too: what else the key may
 // open, like files, caches and batches of others, is not for them.
-func (API) Service(r *http.Request) keyproxy.Service {
+func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	found := call().FindStringSubmatch(r.URL.EscapedPath())
 	isUnreadable := func(form string) bool { return form != "" && form != "json" && form != "sse" } // an answer could not be counted
 	switch {
@@ -41,13 +41,13 @@ func (API) Service(r *http.Request) keyproxy.Service {
 }
 
 // fields are those of a request that say what an answer may cost. The API takes both ways to write them.
-var fields = keyproxy.Fields{
+var fields = keyproxy.RequestFields{
 	Output: []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
-	Standard: []string{
+	PriceFactors: []string{
 		"generationConfig.candidateCount", "generationConfig.candidate_count", "generation_config.candidateCount", "generation_config.candidate_count",
 		"serviceTier", "service_tier",
 	},
-	Services: []string{"cachedContent", "cached_content"}, Opaque: []string{"args", "response"},
+	VendorServices: []string{"cachedContent", "cached_content"}, Opaque: []string{"args", "response"},
 	Pictures: []string{
 		"contents.parts.inlineData", "contents.parts.inline_data",
 		"contents.parts.functionResponse.parts.inlineData", "contents.parts.function_response.parts.inline_data",
@@ -68,9 +68,9 @@ func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 // keyHeader is where the CLI shows its key.
 const keyHeader = "X-Goog-Api-Key"
 
-// Shown implements keyproxy.API.
-func (API) Shown(r *http.Request) []string {
-	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), program.Bearer(r)}
+// ShownCredentials implements keyproxy.API.
+func (API) ShownCredentials(r *http.Request) []string {
+	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), program.BearerToken(r)}
 }
 
 // Headers implements keyproxy.API: the program that asks.
@@ -99,7 +99,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(asked keyproxy.Request) keyproxy.Counter {
-	return &counter{keyproxy.Answer{Model: asked.Model, Layout: ofAPI}}
+	return &counter{keyproxy.FinalCounter{Model: asked.Model, Layout: ofAPI}}
 }
 
 // kinds are the API's own names of errors.
@@ -114,7 +114,7 @@ var kinds = map[int]string{
 	http.StatusTooManyRequests:       "RESOURCE_EXHAUSTED",
 }
 
-// Problem implements keyproxy.API.
-func (API) Problem(status int, message string) any {
+// ErrorBody implements keyproxy.API.
+func (API) ErrorBody(status int, message string) any {
 	return map[string]any{"error": map[string]any{"code": status, "message": message, "status": kinds[status]}}
 }

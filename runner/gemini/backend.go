@@ -34,8 +34,8 @@ var npm embed.FS
 // Pin is the pinned Gemini CLI. Its program is a script for Node 20 or later, on PATH, which Windows
 // can't run as a program.
 var Pin = program.Pin{
-	Title: title, Package: "@google/gemini-cli", Files: program.NPM(npm), Folder: "raymond-gemini-cli",
-	Program: program.OnSystem("node_modules/.bin/gemini.cmd", "node_modules/@google/gemini-cli/bundle/gemini.js"),
+	Title: title, Package: "@google/gemini-cli", Files: program.NPMFiles(npm), Folder: "raymond-gemini-cli",
+	Program: program.WindowsOr("node_modules/.bin/gemini.cmd", "node_modules/@google/gemini-cli/bundle/gemini.js"),
 }
 
 // Abilities is what the CLI can do.
@@ -62,12 +62,12 @@ func (b *Backend) Needs() runner.Needs {
 func (b *Backend) Furnish(theirs []string) error {
 	from, to := home{userHome(theirs)}, b.home()
 	made := []string{filepath.Join("raymond", folder, "tmp"), filepath.Join("raymond", folder, "history")}
-	err := program.Furnish(from.theirs(), to.theirs(), append([]string{"settings.json", "policies"}, shared...), made)
+	err := program.CopyConfig(from.theirs(), to.theirs(), append([]string{"settings.json", "policies"}, shared...), made)
 	settings, bad := from.userSettings()
 	if err != nil || bad != nil || settings == nil { // the CLI says what is wrong with it
 		return err
 	}
-	program.Servers(settings)
+	program.RemoveServerSecrets(settings)
 	data, err := json.Marshal(settings)
 	if err != nil {
 		return err
@@ -75,8 +75,8 @@ func (b *Backend) Furnish(theirs []string) error {
 	return files.Write(to.theirs("settings.json"), data, 0o600)
 }
 
-// Kept are the CLI's conversations.
-func (b *Backend) Kept() runner.Transcripts { return b.home().kept() }
+// Transcripts are the CLI's conversations.
+func (b *Backend) Transcripts() runner.Transcripts { return b.home().kept() }
 
 // home is that of the CLI.
 func (b *Backend) home() home {
@@ -149,7 +149,7 @@ func (h home) open(o *runner.Order) (notes []string, _ *runner.Failure) {
 	if !transcripts.IsUUID(id) {
 		return nil, program.Fatal("session %.80q: %s takes UUIDs in lower case only", id, title)
 	}
-	if err := transcripts.OnlyFiles(h.ours(chats(o.Dir)), "session-*"); err != nil { // the CLI looks for one in all of them
+	if err := transcripts.CheckRegularFiles(h.ours(chats(o.Dir)), "session-*"); err != nil { // the CLI looks for one in all of them
 		return nil, program.Fatal("session gone: %v", err)
 	}
 	if o.Prompt.Session == state.Fresh {
@@ -160,7 +160,7 @@ func (h home) open(o *runner.Order) (notes []string, _ *runner.Failure) {
 		}
 		return nil, nil
 	}
-	_, path, fail := kept.Take(o.Prompt, o.Dir)
+	_, path, fail := kept.Prepare(o.Prompt, o.Dir)
 	if fail == nil && o.Prompt.Session == state.Branch {
 		if err := kept.Branch(runner.Conversation{ID: o.Prompt.From, Dir: o.Dir}, -1, id, o.Dir); err != nil {
 			return nil, program.Fatal("session gone: branch it: %v", err)
@@ -177,7 +177,7 @@ func (h home) open(o *runner.Order) (notes []string, _ *runner.Failure) {
 		return nil, nil
 	}
 	// It was held elsewhere: in another working copy, for one.
-	if err := kept.Move(id, o.Dir, path); err != nil {
+	if err := kept.InstallFile(id, o.Dir, path); err != nil {
 		return nil, program.Fatal("resume session %s: %v", id, err)
 	}
 	return []string{fmt.Sprintf("session %s was held in another directory: a copy is resumed here", id)}, nil
@@ -194,7 +194,7 @@ func (b *Backend) permissions(o runner.PromptOrder) permissions {
 	}
 	disallowed := slices.Clone(o.Permissions.DisallowedTools)
 	for tool, name := range map[string]string{"WebSearch": "googleSearch", "WebFetch": "urlContext"} {
-		if !b.Proxy.Allows(protocol.BackendGemini, name) {
+		if !b.Proxy.AllowsTool(protocol.BackendGemini, name) {
 			disallowed = append(disallowed, tool)
 		}
 	}

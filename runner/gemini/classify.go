@@ -16,19 +16,19 @@ import (
 func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
 	result := s.answer.result
 	switch {
-	case s.Early != nil:
-		return s.Early
+	case s.EarlyFailure != nil:
+		return s.EarlyFailure
 	case result != nil && result.Status == "success" && (text != "" || s.answer.warning == ""):
 		return nil
 	}
-	if f := program.Ended(exit, s.Order); f != nil {
+	if f := program.EndFailure(exit, s.Order); f != nil {
 		return f
 	}
 	if result != nil {
 		words := program.OneLine(s.Display.Hide(s.words()), 500)
-		return classify(words, statusOf(result.Error.Message, exit.Code), string(exit.LastWords()), time.Now())
+		return classify(words, statusOf(result.Error.Message, exit.Code), string(exit.StderrEnd()), time.Now())
 	}
-	return unanswered(s.Records, exit, program.Ending(exit, s.Order))
+	return unanswered(s.Records, exit, program.DescribeExit(exit, s.Order))
 }
 
 // words are what the CLI says of an answer that is no good one.
@@ -58,7 +58,7 @@ const (
 
 // unanswered is the failure of a CLI that ended without a result.
 func unanswered(records int, exit proc.Exit, ending string) *runner.Failure {
-	last := string(exit.LastWords())
+	last := string(exit.StderrEnd())
 	switch {
 	case exit.Code == badLogin:
 		return program.Fatal("authentication: the agent CLI has no way to log in, such as GEMINI_API_KEY: %s", ending)
@@ -116,7 +116,7 @@ func classify(words string, status int, last string, now time.Time) *runner.Fail
 	if status == 0 && refusals().MatchString(words) {
 		return program.Fatal("the model refused: %s", words)
 	}
-	return program.Reported(words+last, status, words)
+	return program.ReportedFailure(words+last, status, words)
 }
 
 var pause = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)

@@ -15,21 +15,21 @@ import (
 // line. The CLI only ever adds lines.
 
 // chats is the folder of a directory's conversations, in the CLI's own one.
-func chats(dir string) string { return "tmp/" + slug(transcripts.Resolve(dir)) + "/chats" }
+func chats(dir string) string { return "tmp/" + slug(transcripts.ResolveLinks(dir)) + "/chats" }
 
 // kept are the conversations of the home.
-func (h home) kept() transcripts.Kept {
-	k := transcripts.Kept{
-		Top: h.ours(), Folders: "tmp/*/chats", File: func(id string) string { return "session-*-" + id[:8] + ".jsonl" },
-		IsIts: func(path, id string) bool { return idOf(path) == id },
-		Of:    func(dir string) []string { return []string{chats(dir)} },
-		Holds: isSaid,
+func (h home) kept() transcripts.Store {
+	k := transcripts.Store{
+		Root: h.ours(), FolderPattern: "tmp/*/chats", FilePattern: func(id string) string { return "session-*-" + id[:8] + ".jsonl" },
+		IsFileOf:    func(path, id string) bool { return idOf(path) == id },
+		FoldersOf:   func(dir string) []string { return []string{chats(dir)} },
+		IsResumable: isSaid,
 		// The CLI notes the id again each time that it resumes. A quotation mark within a text has a
 		// backslash before it: only members are renamed.
-		Named: func(id string) string { return `"sessionId":"` + id + `"` },
-		Used:  used, Teller: tellerOf,
+		IDInLines: func(id string) string { return `"sessionId":"` + id + `"` },
+		ReadUsage: used, MessageReader: tellerOf,
 	}
-	k.New = func(id, dir string) (string, error) {
+	k.PathForResume = func(id, dir string) (string, error) {
 		if _, err := h.prepare(dir); err != nil {
 			return "", err
 		}

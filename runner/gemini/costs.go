@@ -17,7 +17,7 @@ func (s *stream) cost() (cost state.Cost, model string) {
 		for _, name := range slices.Sorted(maps.Keys(models)) {
 			counts := models[name].Counts
 			u := ofResult.Usage(counts, name)
-			u.Output = max(u.Output, keyproxy.In(counts, "total_tokens")-keyproxy.In(counts, "input_tokens"))
+			u.Output = max(u.Output, keyproxy.CountAt(counts, "total_tokens")-keyproxy.CountAt(counts, "input_tokens"))
 			if u.All() > 0 {
 				cost.Kind, cost.Usage = state.InTokens, append(cost.Usage, state.ModelCost{Usage: u})
 			}

@@ -17,7 +17,7 @@ import (
 // prompt; what tools of the API bring into it is not. Thoughts are not in the candidates.
 var ofAPI = keyproxy.Layout{
 	Input: []string{"promptTokenCount", "toolUsePromptTokenCount"}, Output: []string{"candidatesTokenCount", "thoughtsTokenCount"},
-	CacheRead: "cachedContentTokenCount", IsWithin: true, Free: []string{"totalTokenCount"},
+	CacheRead: "cachedContentTokenCount", InputIncludesCache: true, Free: []string{"totalTokenCount"},
 }
 
 // piece is a piece of an answer, as far as it counts tokens.
@@ -29,7 +29,7 @@ type piece struct {
 }
 
 // counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
-type counter struct{ keyproxy.Answer }
+type counter struct{ keyproxy.FinalCounter }
 
 // Event takes the data of an event of a stream.
 func (c *counter) Event(data []byte) {
@@ -56,6 +56,6 @@ func (c *counter) Whole(data []byte) {
 
 func (c *counter) took(p piece) {
 	if isFree := p.Error != nil && c.Message() == nil; isFree || p.Usage != nil || p.Candidates != nil {
-		c.Took(p.Usage, isFree)
+		c.Update(p.Usage, isFree)
 	}
 }

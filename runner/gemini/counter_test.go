@@ -34,7 +34,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
 		"a whole error": {whole: `{"error":{}}`},
 	} {
-		n := &counter{keyproxy.Answer{Model: "m", Layout: ofAPI}}
+		n := &counter{keyproxy.FinalCounter{Model: "m", Layout: ofAPI}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}

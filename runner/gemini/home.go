@@ -95,7 +95,7 @@ func (h home) prepare(dir string) (note string, err error) {
 		return "", err
 	}
 	h.link()
-	return note, h.register(transcripts.Resolve(dir))
+	return note, h.register(transcripts.ResolveLinks(dir))
 }
 
 // link puts links into the home for what is shared. What can't be linked is not there for the
@@ -121,7 +121,7 @@ func (h home) register(dir string) error {
 	}
 	name := slug(dir)
 	for _, place := range []string{"tmp", "history"} {
-		own, err := transcripts.Enter(h.ours(), place, name)
+		own, err := transcripts.OpenOrCreateDir(h.ours(), place, name)
 		if err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (h home) register(dir string) error {
 
 // list puts a directory into the list of all.
 func (h home) list(dir, name string) error {
-	tmp, err := transcripts.Open(h.ours(), "tmp")
+	tmp, err := transcripts.OpenDir(h.ours(), "tmp")
 	if err != nil {
 		return err
 	}

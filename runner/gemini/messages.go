@@ -36,13 +36,13 @@ type called struct {
 type agent struct{ name, id string }
 
 // tellerOf tells the messages of a transcript.
-func tellerOf(path string) transcripts.Teller {
+func tellerOf(path string) transcripts.MessageReader {
 	folder, agents := filepath.Join(filepath.Dir(path), idOf(path)), map[string]agent{}
-	return transcripts.Teller{
-		Begin: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+	return transcripts.MessageReader{
+		LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 			return (&teller{feed: feed, agents: agents, told: map[string]bool{}}).line
 		},
-		Agent: func(use string) (path, name string) {
+		Subagent: func(use string) (path, name string) {
 			if a := agents[use]; transcripts.IsUUID(a.id) {
 				return filepath.Join(folder, a.id+".jsonl"), a.name
 			}
@@ -64,15 +64,15 @@ func (t *teller) line(text []byte, m runner.Message) error {
 	if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || len(t.told) > transcripts.MaxMessages || speakers[l.Type] == "" {
 		return nil
 	}
-	m.From, m.Time = speakers[l.Type], transcripts.Moment(l.Time)
+	m.From, m.Time = speakers[l.Type], transcripts.ParseTime(l.Time)
 	if m.From == runner.FromAgent {
 		m.Model = l.Model
 	}
 	if text := l.text(); text != "" && (l.ID == "" || !t.told["message "+l.ID]) {
 		t.told["message "+l.ID] = true
 		m := m
-		m.Text, m.Cut = transcripts.Bounded(text)
-		if err := t.feed.Say(m); err != nil {
+		m.Text, m.Cut = transcripts.TruncateText(text)
+		if err := t.feed.Add(m); err != nil {
 			return err
 		}
 	}
@@ -95,7 +95,7 @@ func (t *teller) call(c called, m runner.Message) error {
 		t.told["use "+c.ID] = true
 		use := m
 		use.From, use.Tool = runner.FromTool, cmp.Or(c.Name, "tool")
-		use.Input, use.Cut = transcripts.Bounded(string(c.Args))
+		use.Input, use.Cut = transcripts.TruncateText(string(c.Args))
 		if c.Agent != "" && c.ID != "" {
 			var args struct {
 				Name string `json:"agent_name"`
@@ -104,7 +104,7 @@ func (t *teller) call(c called, m runner.Message) error {
 			name := cmp.Or(args.Name, c.Name, "agent")
 			t.agents[c.ID] = agent{name: name[:min(len(name), maxName)], id: c.Agent}
 		}
-		if err := t.feed.Use(c.ID, use); err != nil {
+		if err := t.feed.AddToolUse(c.ID, use); err != nil {
 			return err
 		}
 	}
@@ -113,12 +113,12 @@ func (t *teller) call(c called, m runner.Message) error {
 		return nil
 	}
 	t.told["result "+c.ID] = true
-	m.Text, m.Cut = transcripts.Bounded(text)
+	m.Text, m.Cut = transcripts.TruncateText(text)
 	m.Failed = c.Status == "error"
 	// The transcript has the words alone.
 	isHidden := strings.HasPrefix(text, `Tool "`+c.Name+`" not found`) && slices.Contains(builtIn, c.Name)
 	m.Refused = m.Failed && (isHidden || isOutside(text) || strings.Contains(text[:min(len(text), 200)], "denied by policy"))
-	return t.feed.Brought(c.ID, m)
+	return t.feed.AddToolResult(c.ID, m)
 }
 
 // maxName is how long the name of an agent may be, in bytes.

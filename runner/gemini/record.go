@@ -53,12 +53,12 @@ func (r *record) models() map[string]modelStats {
 }
 
 // ofResult is how a result counts for one model.
-var ofResult = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", IsWithin: true}
+var ofResult = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", InputIncludesCache: true}
 
 // lenient is how records are read: what a model or a tool wrote may hold names twice and bytes that are no UTF-8, and a field
 // of a type that nobody expected costs itself alone.
 var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	program.Skips[string](`"`), program.Skips[problem]("{"),
+	program.SkipMistyped[string](`"`), program.SkipMistyped[problem]("{"),
 )))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }

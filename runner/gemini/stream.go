@@ -63,11 +63,11 @@ func (s *stream) line(line []byte) bool {
 func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	switch {
 	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
-		s.Give(fail)
+		s.Fail(fail)
 	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
 		s.showRest()
 		s.answer.message.Reset()
-		s.Display.Forget() // this is the result of one of them, and nobody knows which
+		s.Display.ForgetTools() // this is the result of one of them, and nobody knows which
 	}
 	return true
 }
@@ -77,9 +77,9 @@ func (s *stream) take(r *record) {
 	case "init":
 		s.answer.model, s.answer.session = r.Model, r.SessionID
 		if want := s.Order.Prompt.SessionID; r.SessionID != want && want != "" {
-			s.Give(program.Fatal("session %s was replaced by %.80q", want, r.SessionID))
+			s.Fail(program.Fatal("session %s was replaced by %.80q", want, r.SessionID))
 		}
-		s.Display.Doing()
+		s.Display.ReportActivity()
 	case "message":
 		if r.Role == "assistant" {
 			s.say(r.Content)
@@ -96,9 +96,9 @@ func (s *stream) take(r *record) {
 		s.brought(r)
 	case "error":
 		s.answer.warning = r.Message
-		s.Display.Line(program.OneLine(s.Display.Hide(r.Message), 500), "")
+		s.Display.ReportLine(program.OneLine(s.Display.Hide(r.Message), 500), "")
 	case "result":
-		s.Settle()
+		s.StartGrace()
 		s.answer.result = r
 	}
 }
@@ -107,11 +107,11 @@ func (s *stream) take(r *record) {
 func (s *stream) say(piece string) {
 	s.answer.spoke = s.answer.spoke || piece != ""
 	if !s.answer.message.Add(piece) {
-		s.Give(program.TooLong())
+		s.Fail(program.TooLongFailure())
 		return
 	}
 	// Lines are told whole.
-	if s.Order.Telling == runner.TellNothing {
+	if s.Order.Verbosity == runner.VerbosityNone {
 		return
 	}
 	s.answer.shown.WriteString(piece)
@@ -122,7 +122,7 @@ func (s *stream) say(piece string) {
 		}
 		s.answer.shown.Reset()
 		s.answer.shown.WriteString(all[end:])
-		s.Display.Text(all[:end])
+		s.Display.ReportText(all[:end])
 	}
 }
 
@@ -130,28 +130,28 @@ func (s *stream) say(piece string) {
 func (s *stream) showRest() {
 	if rest := s.answer.shown.String(); rest != "" {
 		s.answer.shown.Reset()
-		s.Display.Text(rest)
+		s.Display.ReportText(rest)
 	}
 }
 
 // use takes the begin of a use of a tool.
 func (s *stream) use(r *record) {
-	input := program.Telling(r.Parameters, telling)
+	input := program.MainInput(r.Parameters, telling)
 	if r.Use != "" && len(s.uses) < maxUses {
 		s.uses[r.Use] = use{s.Display.ToolUse(r.Tool, input), r.Tool, input}
 	}
-	s.Display.Begin(r.Use, r.Tool, input)
+	s.Display.BeginTool(r.Use, r.Tool, input)
 }
 
 // brought takes what a use of a tool brought.
 func (s *stream) brought(r *record) {
 	use := s.uses[r.Use]
 	delete(s.uses, r.Use)
-	s.Display.End(r.Use)
+	s.Display.EndTools(r.Use)
 	if r.Status != "error" {
 		return
 	}
-	s.TellRefused(r.Output + "\n" + r.Error.Message)
+	s.ReportDenied(r.Output + "\n" + r.Error.Message)
 	isHidden := r.Error.Type == "tool_not_registered" && slices.Contains(builtIn, use.tool)
 	isRefused := isHidden || r.Error.Type == "policy_violation" || isOutside(r.Error.Message)
 	if isRefused && len(s.answer.refused) < maxRefused {
@@ -201,7 +201,7 @@ func (s *stream) final(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	a.Refusals, a.Text = s.answer.refused, s.answer.message.String()
 	fail := s.verdict(exit, a.Text)
 	if fail == nil {
-		a.Notes = append(a.Notes, program.AfterAnswer(exit, s.Order)...)
+		a.Notes = append(a.Notes, program.LateExitNotes(exit, s.Order)...)
 	}
 	return a, fail
 }

@@ -17,7 +17,7 @@ import (
 // TestRecordedStreams holds what recordings of the real CLI, and of its transcripts, amount to.
 func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
-func play(t *testing.T, c clitest.Case) clitest.Brought {
+func play(t *testing.T, c clitest.Recording) clitest.Result {
 	t.Helper()
 	const id = "11111111-1111-4111-8111-111111111111"
 	b, dir := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}, t.TempDir()
@@ -33,12 +33,12 @@ func play(t *testing.T, c clitest.Case) clitest.Brought {
 	s := newStream(o, nil)
 	_, _ = s.Write(c.Stdout)
 	s.Flush()
-	var got clitest.Brought
+	var got clitest.Result
 	got.Answer, got.Failure = s.final(c.Exit)
 	if got.Failure != nil {
 		got.Failure.Reset = time.Time{} // midnight in California
 	}
-	err := b.Kept().Read(runner.Conversation{ID: id, Dir: dir}, 0, -1, func(m runner.Message) error {
+	err := b.Transcripts().Read(runner.Conversation{ID: id, Dir: dir}, 0, -1, func(m runner.Message) error {
 		got.Messages = append(got.Messages, m)
 		return nil
 	})
@@ -50,7 +50,7 @@ func play(t *testing.T, c clitest.Case) clitest.Brought {
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"init","session_id":"s"}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"code\":1}}]"}}`))
 	f.Fuzz(func(_ *testing.T, output []byte) {
-		s := newStream(runner.Order{Telling: runner.TellAll}, nil)
+		s := newStream(runner.Order{Verbosity: runner.VerbosityFull}, nil)
 		_, _ = s.Write(output)
 		s.Flush()
 		_, _ = s.final(proc.Exit{Code: 145})

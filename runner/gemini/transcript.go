@@ -20,7 +20,7 @@ type said struct {
 }
 
 // ofMessage is how the CLI counts for one message.
-var ofMessage = keyproxy.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", IsWithin: true}
+var ofMessage = keyproxy.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", InputIncludesCache: true}
 
 // isSaid reports whether the message is one of a user or of the model.
 func (m said) isSaid() bool { return m.Type == "user" || m.Type == "gemini" }
@@ -30,7 +30,7 @@ func (m said) text() string { return transcripts.TextOf(m.Content) }
 
 // used returns the tokens that a transcript shows from a byte on, by model. Each message counts once, as it was written last.
 func used(path string, from int64) ([]state.Usage, error) {
-	return transcripts.Usage(path, from, func(line []byte) (string, state.Usage, bool) {
+	return transcripts.SumUsage(path, from, func(line []byte) (string, state.Usage, bool) {
 		var m said
 		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || !m.isSaid() {
 			return "", state.Usage{}, false

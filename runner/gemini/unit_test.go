@@ -123,12 +123,12 @@ func TestConversationsOfLikeNames(t *testing.T) {
 	stored := filepath.Join(t.TempDir(), "t.jsonl")
 	c := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
 	assert.NilError(t, os.WriteFile(stored, []byte(`{"sessionId":"`+c.ID+`","projectHash":"x"}`+"\n"+`{"id":"1","type":"user","content":"hi"}`+"\n"), 0o600))
-	assert.NilError(t, b.Kept().Place(c, stored))
+	assert.NilError(t, b.Transcripts().Place(c, stored))
 	other := c
 	other.ID = c.ID[:8] + uuid.NewString()[8:]
-	n, ok := b.Kept().Length(other)
+	n, ok := b.Transcripts().Length(other)
 	assert.Check(t, !ok, "length of another conversation: got %d, want none", n)
-	assert.Check(t, is.ErrorContains(b.Kept().Place(other, stored), "is the one of"), "transcript of another conversation: want it refused")
+	assert.Check(t, is.ErrorContains(b.Transcripts().Place(other, stored), "is the one of"), "transcript of another conversation: want it refused")
 }
 
 // TestTranscripts holds that the tokens of each message count once, as it was written last.

@@ -172,7 +172,7 @@ func sizeOf(t *testing.T, r *Report) int {
 func TestNoHalfSecrets(t *testing.T) {
 	const secret = "correct-horse-battery-staple"
 	long := strings.Repeat("x", mostOfTool*2/3-60) + strings.Repeat(secret+" ", 10) + strings.Repeat("y", mostOfTool)
-	cutOff := strings.Repeat("x", runner.MostMessage-10) + secret[:10]
+	cutOff := strings.Repeat("x", runner.MaxMessageText-10) + secret[:10]
 	l := &log{}
 	l.prompt(1, "main", "s")
 	all := talks{"s": {

@@ -27,17 +27,17 @@ type Report struct {
 	Result     string            `json:"result,omitempty"`
 	Next       string            `json:"next,omitempty"` // what can be done with the run, for people; commands stand between backticks, or begin with "raymond "
 
-	Spent        report.Spent   `json:"spent"`
-	InheritedUSD state.USD      `json:"inherited_usd,omitempty"` // spent by the run that this one continues a copy of
-	BudgetUSD    state.USD      `json:"budget_usd,omitempty"`
-	RerunOf      *state.RerunOf `json:"rerun_of,omitempty"`
-	Parts        []report.Part  `json:"parts"` // of the time: from each start or resume to the stop after it
-	Agents       []report.Agent `json:"agents"`
-	Executions   []report.Exec  `json:"executions"` // in the order of their numbers
-	Waits        []report.Wait  `json:"waits"`
-	Limits       []report.Limit `json:"limits"`
-	Costs        Costs          `json:"costs"`
-	LeftOut      []string       `json:"left_out"` // a line each, for people
+	Spent        report.Spent     `json:"spent"`
+	InheritedUSD state.USD        `json:"inherited_usd,omitempty"` // spent by the run that this one continues a copy of
+	BudgetUSD    state.USD        `json:"budget_usd,omitempty"`
+	RerunOf      *state.RerunOf   `json:"rerun_of,omitempty"`
+	Segments     []report.Segment `json:"parts"` // of the time: from each start or resume to the stop after it
+	Agents       []report.Agent   `json:"agents"`
+	Executions   []report.Exec    `json:"executions"` // in the order of their numbers
+	Waits        []report.Wait    `json:"waits"`
+	Limits       []report.Limit   `json:"limits"`
+	Costs        Costs            `json:"costs"`
+	LeftOut      []string         `json:"left_out"` // a line each, for people
 }
 
 // Costs are sums of all executions.

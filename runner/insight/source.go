@@ -24,7 +24,7 @@ type Source struct {
 	Agents map[string]Transcripts
 	// Files has what executions changed, by their numbers, with diffs that are bounded; nil where
 	// there are no snapshots.
-	Files map[int]Changed
+	Files map[int]ChangedFiles
 	// Hide replaces secrets; nil leaves texts as they are.
 	Hide func(string) string
 }
@@ -34,8 +34,8 @@ type Transcripts interface {
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }
 
-// Changed are the files that an execution changed.
-type Changed struct {
+// ChangedFiles are the files that an execution changed.
+type ChangedFiles struct {
 	Files    []report.File
 	IsShared bool // other agents worked in the folder meanwhile
 }
@@ -81,9 +81,9 @@ func newReport(m *report.Model, s Source) *Report {
 	}
 	r.Executions = m.Rows(s.IsDriven)
 	if !s.IsDriven {
-		m.CutOff(m.Now)
+		m.EndLostSegment(m.Now)
 	}
-	r.Parts = append([]report.Part{}, m.Parts...)
+	r.Segments = append([]report.Segment{}, m.Segments...)
 	r.Agents = make([]report.Agent, len(m.Agents))
 	for i, a := range m.Agents {
 		r.Agents[i] = *a

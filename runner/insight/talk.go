@@ -207,7 +207,7 @@ func (l *listener) masked(m runner.Message) runner.Message {
 	for _, text := range []*string{&m.Text, &m.Input} {
 		whole := len(*text)
 		*text = l.source.Hide(*text)
-		if m.Cut > 0 && whole > runner.MostMessage-4 && len(*text) > unsureEnd {
+		if m.Cut > 0 && whole > runner.MaxMessageText-4 && len(*text) > unsureEnd {
 			m.Cut += unsureEnd
 			*text = (*text)[:len(*text)-unsureEnd]
 		}

@@ -88,10 +88,10 @@ func (a *Account) Env(before []string) []string {
 	return append(a.vendor.api.Env(a.Access()), bypass(slices.Concat(a.proxy.options.Environ, before))...)
 }
 
-// Follow has what was counted so far told whenever a message of the model begins or ends, until
+// Watch has what was counted so far told whenever a message of the model begins or ends, until
 // the function that it returns is called, which waits for the last telling. Several
 // messages may be told at once. One goroutine follows an account.
-func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
+func (a *Account) Watch(tell func([]state.Usage)) (end func()) {
 	if a == nil {
 		return func() {}
 	}
@@ -101,10 +101,10 @@ func (a *Account) Follow(tell func([]state.Usage)) (end func()) {
 		for {
 			select {
 			case <-a.news:
-				tell(Usage(a.Used()))
+				tell(UsageOf(a.Used()))
 			case <-over:
 				if len(a.news) > 0 {
-					tell(Usage(a.Used()))
+					tell(UsageOf(a.Used()))
 				}
 				return
 			}
@@ -137,9 +137,9 @@ func (a *Account) Used() []Sum {
 	return a.counts.counted()
 }
 
-// Waited returns when a request last waited for its turn; now if a request is waiting.
+// LastWait returns when a request last waited for its turn; now if a request is waiting.
 // The agent CLI can't do anything in that time.
-func (a *Account) Waited() time.Time {
+func (a *Account) LastWait() time.Time {
 	if a == nil {
 		return time.Time{}
 	}

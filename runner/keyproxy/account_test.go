@@ -129,7 +129,7 @@ func TestWhatIsUsedIsKnownAtOnce(t *testing.T) {
 	assert.NilError(t, err)
 	_, err = io.ReadFull(answer.Body, make([]byte, len(begins("sonnet"))))
 	assert.NilError(t, err)
-	defer a.Follow(func(list []state.Usage) { told <- list })()
+	defer a.Watch(func(list []state.Usage) { told <- list })()
 	if got := <-told; len(got) != 1 || got[0].Input != 1000 {
 		t.Errorf("told: got %+v, want 1000 tokens of input", got)
 	}

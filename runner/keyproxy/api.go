@@ -12,16 +12,16 @@ type API interface {
 	Backend() string
 	// Upstream is the URL below which the vendor itself serves it.
 	Upstream() string
-	// Service says what is done with a request, whose URL has the path below the upstream,
+	// Classify says what is done with a request, whose URL has the path below the upstream,
 	// in the form in which it was sent (EscapedPath). What no agent CLI needs is Refused.
-	Service(r *http.Request) Service
+	Classify(r *http.Request) RequestClass
 	// Read reads the body of a request, and returns what it asks for, without
 	// the size. The error says for people why the request is not forwarded: because its cost
 	// could not be counted, for one.
 	Read(r *http.Request, body io.Reader) (Request, error)
-	// Shown returns what a request may show as its credential, from each place where the
+	// ShownCredentials returns what a request may show as its credential, from each place where the
 	// API would look for one.
-	Shown(r *http.Request) []string
+	ShownCredentials(r *http.Request) []string
 	// Headers are the names of the headers that the agent CLI needs, in canonical form, besides those that every HTTP client
 	// sends. A name that ends in a hyphen stands for all names that begin so. Other headers are not forwarded.
 	Headers() []string
@@ -33,36 +33,36 @@ type API interface {
 	Env(Access) []string
 	// Counter counts one answer to a request that is Paid.
 	Counter(Request) Counter
-	// Problem is the body, as JSON, with which the API would tell an error.
-	Problem(status int, message string) any
+	// ErrorBody is the body, as JSON, with which the API would tell an error.
+	ErrorBody(status int, message string) any
 }
 
-// Service is what is done with a request.
-type Service int
+// RequestClass is what is done with a request.
+type RequestClass int
 
 // The services.
 const (
-	Refused Service = iota // not forwarded
-	Free                   // forwarded
-	Paid                   // forwarded as far as the budget allows, and counted
+	Refused RequestClass = iota // not forwarded
+	Free                        // forwarded
+	Paid                        // forwarded as far as the budget allows, and counted
 )
 
 // Request is what is known of a request with a body.
 type Request struct {
-	Model  string // "" where it names none
-	Size   int64  // of its body, in bytes
-	Output int64  // the most tokens of the answer; 0 where it names no number
+	Model     string // "" where it names none
+	Size      int64  // of its body, in bytes
+	MaxOutput int64  // the most tokens of the answer; 0 where it names no number
 	// Pictures are how many pictures it has, and Packed is how many bytes of the body they are.
-	Pictures, Packed int64
+	Pictures, PictureBytes int64
 	// IsUnbounded says that the request may cost more than its bytes and pictures counted as tokens.
 	IsUnbounded bool
-	// Uses are what the vendor is asked to run, such as searches, by the names in its API.
-	Uses []string
+	// VendorTools are what the vendor is asked to run, such as searches, by the names in its API.
+	VendorTools []string
 	// Fetches names something that the vendor would get from elsewhere; "" for nothing. Unknown are
 	// fields that nobody knows.
-	Fetches string
-	Unknown []string
-	IsHour  bool // something is to be kept in the cache for an hour
+	Fetches       string
+	UnknownFields []string
+	CachesForHour bool // something is to be kept in the cache for an hour
 }
 
 // Credential is what a vendor's API gets.

@@ -14,14 +14,14 @@ import (
 // spentMessage is what an agent CLI is told when the budget is used up.
 const spentMessage = "raymond: the budget of the run is used up"
 
-// Allow says what may still be spent, apart from what the invocations with these marks
+// SetAllowance says what may still be spent, apart from what the invocations with these marks
 // use; state.MostUSD is no limit. A request of a model is forwarded when what was spent, what
 // the others under way may cost at most and what it may cost itself are within that. Else it
 // waits, first come, first served, but for nobody when nothing else is under way: so the
 // budget is exceeded by one request at most. Once the budget is used up requests are refused;
 // answers that have begun go on to their end. It may be called at any time, and does not wait
 // for anything.
-func (p *Proxy) Allow(left state.USD, running []string) {
+func (p *Proxy) SetAllowance(left state.USD, running []string) {
 	l := &p.accounts
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -152,19 +152,19 @@ const (
 func (p *Proxy) reserve(r Request) state.USD {
 	price, _ := p.price(r.Model)
 	price.CacheWrite = max(price.Input, price.CacheWrite)
-	u := state.Usage{CacheWrite: r.Size - r.Packed + r.Pictures*perPicture, Output: r.output()}
-	if r.IsHour {
+	u := state.Usage{CacheWrite: r.Size - r.PictureBytes + r.Pictures*perPicture, Output: r.output()}
+	if r.CachesForHour {
 		u.CacheHour = u.CacheWrite
 	}
 	return price.Of(u).Plus(price.Surcharge(u)).Plus(r.fees())
 }
 
 // output returns how many tokens the answer to a request may have.
-func (r Request) output() int64 { return cmp.Or(r.Output, mostByItself) }
+func (r Request) output() int64 { return cmp.Or(r.MaxOutput, mostByItself) }
 
 // fees returns the most that the vendor charges for tools that it runs: ten cents a tool, as for ten searches.
-func (r Request) fees() state.USD { return state.USD(len(r.Uses)) * state.Dollar / 10 }
+func (r Request) fees() state.USD { return state.USD(len(r.VendorTools)) * state.Dollar / 10 }
 
 // isAlone reports whether a request may cost more than was reserved for it. It then runs while no other request does,
 // so that the budget is exceeded by one request at most.
-func (r Request) isAlone() bool { return r.IsUnbounded || len(r.Uses) > 0 }
+func (r Request) isAlone() bool { return r.IsUnbounded || len(r.VendorTools) > 0 }

@@ -55,7 +55,7 @@ func askOften(t *testing.T, p *Proxy, a *Account, n int) map[int]int {
 // until there is more.
 func TestSpentBudgetEndsRequests(t *testing.T) {
 	p, got := metered(t)
-	p.Allow(10*perAnswer, []string{"one", "two"})
+	p.SetAllowance(10*perAnswer, []string{"one", "two"})
 	one, two := p.Open(toy, "one"), p.Open(toy, "two")
 	assert.Assert(t, is.DeepEqual(askOften(t, p, two, 4), map[int]int{200: 4}), "the second invocation")
 	diff := cmp.Diff(map[int]int{200: 6, 400: 194}, askOften(t, p, one, 200))
@@ -64,9 +64,9 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	assert.Check(t, answer.StatusCode == 400 && strings.Contains(body, spentMessage) && one.IsSpent() && two.IsSpent(), "the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
 	one.Close() // and is not booked yet
 	assert.Check(t, is.Equal(askOften(t, p, two, 1)[400], 1), "when the first has ended")
-	p.Allow(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more
+	p.SetAllowance(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more
 	assert.Check(t, is.DeepEqual(askOften(t, p, two, 2), map[int]int{200: 1, 400: 1}), "with a dollar more")
-	p.Allow(state.MostUSD, []string{"two"})
+	p.SetAllowance(state.MostUSD, []string{"two"})
 	assert.Check(t, is.DeepEqual(askOften(t, p, two, 50), map[int]int{200: 50}), "without a budget")
 }
 
@@ -90,7 +90,7 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 			<-r.Context().Done()
 		})
 		p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer, IsOpen: true, Tools: []string{"web_search"}})
-		p.Allow(c.left, []string{"one"})
+		p.SetAllowance(c.left, []string{"one"})
 		a := p.Open(toy, "one")
 		var all sync.WaitGroup
 		for range 30 {
@@ -121,7 +121,7 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 // is not waited for.
 func TestFirstComeFirstServed(t *testing.T) {
 	p := start(t, Options{Vendors: vendors(""), Price: byAnswer})
-	p.Allow(10*perAnswer, []string{"one"})
+	p.SetAllowance(10*perAnswer, []string{"one"})
 	a := p.Open(toy, "one")
 	order, ends := make(chan string, 3), map[string]func(){}
 	enter := func(name string, dollars int64, waiting int) {
@@ -161,7 +161,7 @@ func TestFirstComeFirstServed(t *testing.T) {
 // TestAWaitEnds after four minutes, and is no silence of the agent CLI.
 func TestAWaitEnds(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
-	p.Allow(perAnswer, []string{"one"})
+	p.SetAllowance(perAnswer, []string{"one"})
 	a := p.Open(toy, "one")
 	synctest.Test(t, func(t *testing.T) {
 		p.accounts.underway = []*exchange{{account: a, price: perAnswer}}
@@ -169,13 +169,13 @@ func TestAWaitEnds(t *testing.T) {
 		defer cancel()
 		go func() {
 			time.Sleep(longestTurn / 2)
-			assert.Check(t, is.Equal(a.Waited(), time.Now()), "in the middle")
+			assert.Check(t, is.Equal(a.LastWait(), time.Now()), "in the middle")
 		}()
 		w, began := httptest.NewRecorder(), time.Now()
 		isIn := (&exchange{account: a, price: perAnswer}).isAdmitted(ctx, w, httptest.NewRequest(http.MethodPost, "/", nil))
 		assert.Check(t, !isIn && w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") != "", "got %v, %d %q", isIn, w.Code, w.Header())
 		time.Sleep(time.Minute)
-		assert.Check(t, a.Waited().Equal(began.Add(longestTurn)) && len(p.accounts.waiting) == 0, "afterwards: got %s, want %s after %s", a.Waited(), longestTurn, began)
+		assert.Check(t, a.LastWait().Equal(began.Add(longestTurn)) && len(p.accounts.waiting) == 0, "afterwards: got %s, want %s after %s", a.LastWait(), longestTurn, began)
 	})
 }
 
@@ -200,12 +200,12 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 	}
 	p := start(t, Options{Vendors: vendors(""), Price: func(string) (state.Price, bool) { return price, true }})
 	for want, r := range map[string]Request{
-		"4.5":  {Size: 2000, Output: 1000},                                      // 2 * 1.25 + 2
-		"6":    {Size: 2000, Output: 1000, IsHour: true},                        // 2 * 2 + 2
-		"4.7":  {Size: 2000, Output: 1000, Uses: []string{"a", "b"}},            // and two times ten cents
-		"28":   {Size: 10_000, Output: 1000},                                    // 2 * 10 * 1.25 + 1.5 * 2
-		"9.5":  {Size: 2_001_000, Output: 1000, Pictures: 1, Packed: 2_000_000}, // (1 + 5) * 1.25 + 2
-		"66.5": {Size: 2000},                                                    // 2 * 1.25 + 32 * 2
+		"4.5":  {Size: 2000, MaxOutput: 1000},                                            // 2 * 1.25 + 2
+		"6":    {Size: 2000, MaxOutput: 1000, CachesForHour: true},                       // 2 * 2 + 2
+		"4.7":  {Size: 2000, MaxOutput: 1000, VendorTools: []string{"a", "b"}},           // and two times ten cents
+		"28":   {Size: 10_000, MaxOutput: 1000},                                          // 2 * 10 * 1.25 + 1.5 * 2
+		"9.5":  {Size: 2_001_000, MaxOutput: 1000, Pictures: 1, PictureBytes: 2_000_000}, // (1 + 5) * 1.25 + 2
+		"66.5": {Size: 2000},                                                             // 2 * 1.25 + 32 * 2
 	} {
 		assert.Check(t, is.Equal(p.reserve(r).String(), want), "%+v", r)
 	}
@@ -251,9 +251,9 @@ type watched struct {
 	asked chan<- context.Context
 }
 
-func (w watched) Service(r *http.Request) Service {
+func (w watched) Classify(r *http.Request) RequestClass {
 	w.asked <- r.Context()
-	return w.toyAPI.Service(r)
+	return w.toyAPI.Classify(r)
 }
 
 // until waits until something is so.

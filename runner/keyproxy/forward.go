@@ -40,7 +40,7 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 		}
 		defer leave()
 		v := account.vendor
-		service := v.api.Service(r)
+		service := v.api.Classify(r)
 		switch {
 		case !account.admits(r):
 			v.refuse(w, http.StatusUnauthorized, "not the credential of this invocation")
@@ -146,7 +146,7 @@ func (a *Account) read(r *http.Request, e *exchange) (err error) {
 
 // admits says whether a request shows the credential of the account.
 func (a *Account) admits(r *http.Request) bool {
-	for _, shown := range a.vendor.api.Shown(r) {
+	for _, shown := range a.vendor.api.ShownCredentials(r) {
 		if subtle.ConstantTimeCompare([]byte(shown), []byte(a.credential)) == 1 {
 			return true
 		}
@@ -186,7 +186,7 @@ func (v *vendor) refuse(w http.ResponseWriter, status int, message string) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(longestRead)) // the server still reads the rest of the body
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v.api.Problem(status, message)) // who has left hears nothing
+	_ = json.NewEncoder(w).Encode(v.api.ErrorBody(status, message)) // who has left hears nothing
 }
 
 // newTransport returns the way to the API. An answer may take as long as it takes:

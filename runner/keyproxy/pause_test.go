@@ -42,10 +42,10 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 // TestAddressIsHidden: errors of the CLI name the API, not where we listen.
 func TestAddressIsHidden(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("https://gateway.example/claude/")})
-	got := p.Hide("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + p.Open(toy, "").Access().URL + "/v1/messages, 127.0.0.1:1")
+	got := p.HideAddress("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + p.Open(toy, "").Access().URL + "/v1/messages, 127.0.0.1:1")
 	assert.Check(t, is.Equal(got, "check your inference gateway (gateway.example), https://gateway.example/claude/v1/messages, https://gateway.example/claude/v1/messages, 127.0.0.1:1"))
 	two := append(vendors(""), Vendor{API: toyAPI{"other"}, Upstream: "http://other.example", Credential: Credential{Text: realKey}})
 	p = start(t, Options{Vendors: two})
-	got = p.Hide("ask " + p.Open(toy, "").Access().URL + "/x and " + p.Open("other", "").Access().URL + "/y at " + p.address)
+	got = p.HideAddress("ask " + p.Open(toy, "").Access().URL + "/x and " + p.Open("other", "").Access().URL + "/y at " + p.address)
 	assert.Check(t, is.Equal(got, "ask https://toy.example/api/x and http://other.example/y at the API of the model"), "of two")
 }

@@ -12,18 +12,18 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Fields are the fields of a vendor's requests that say what an answer may cost, by the names that
+// RequestFields are the fields of a vendor's requests that say what an answer may cost, by the names that
 // lead to them, as in "generationConfig.candidateCount".
-type Fields struct {
-	Model    string   // the model; "" where it is not in the body
-	Output   []string // how many tokens the answer may have
-	Standard []string // what the price depends on: tier, speed, region, number of answers. Only the values in standard pass
-	Client   []string // the types of tools that the client runs, without their dates; none where tools have no types
-	Services []string // what has the vendor run something, beside tools, such as servers of tools
-	Opaque   []string // the names of values that are the model's or a tool's own, such as arguments
-	Known    []string // the fields of a request itself; none for any
-	Pictures []string // the places of pictures, without the indexes of lists, as in "contents.parts.inlineData"
-	Stored   []string // the places that refer to objects stored by the API
+type RequestFields struct {
+	Model          string   // the model; "" where it is not in the body
+	Output         []string // how many tokens the answer may have
+	PriceFactors   []string // what the price depends on: tier, speed, region, number of answers. Only the values in standard pass
+	ClientTools    []string // the types of tools that the client runs, without their dates; none where tools have no types
+	VendorServices []string // what has the vendor run something, beside tools, such as servers of tools
+	Opaque         []string // the names of values that are the model's or a tool's own, such as arguments
+	Known          []string // the fields of a request itself; none for any
+	Pictures       []string // the places of pictures, without the indexes of lists, as in "contents.parts.inlineData"
+	StoredObjects  []string // the places that refer to objects stored by the API
 }
 
 var (
@@ -34,7 +34,7 @@ var (
 
 // Read reads the body of a request. A name that stands twice in an object is an
 // error: vendors differ in which of the two values they use.
-func (f Fields) Read(body io.Reader) (r Request, err error) {
+func (f RequestFields) Read(body io.Reader) (r Request, err error) {
 	d := jsontext.NewDecoder(body)
 	if d.PeekKind() != '{' {
 		return r, errNoJSON
@@ -49,13 +49,13 @@ func (f Fields) Read(body io.Reader) (r Request, err error) {
 }
 
 // read reads the value to which names lead. What is in a list has the name "".
-func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
+func (f RequestFields) read(r *Request, d *jsontext.Decoder, names []string) error {
 	name, kind := "", d.PeekKind()
 	if len(names) > 0 {
 		name = names[len(names)-1]
 	}
-	if len(names) == 1 && slices.Contains(f.Services, name) && kind != 'n' && kind != 'f' {
-		r.Uses = append(r.Uses, name)
+	if len(names) == 1 && slices.Contains(f.VendorServices, name) && kind != 'n' && kind != 'f' {
+		r.VendorTools = append(r.VendorTools, name)
 	}
 	if len(names) > mostNested {
 		return fmt.Errorf("a request that is nested more than %d deep is not forwarded", mostNested)
@@ -71,7 +71,7 @@ func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
 		}
 		r.picture(v)
 		d = jsontext.NewDecoder(bytes.NewReader(v))
-	} else if kind != 'n' && (slices.Contains(media, name) || slices.Contains(fetched, name) || slices.Contains(f.Stored, path)) {
+	} else if kind != 'n' && (slices.Contains(media, name) || slices.Contains(fetched, name) || slices.Contains(f.StoredObjects, path)) {
 		r.IsUnbounded = true
 	}
 	isMany := kind == '{' || kind == '['
@@ -93,7 +93,7 @@ func (f Fields) read(r *Request, d *jsontext.Decoder, names []string) error {
 }
 
 // inner reads an object or a list.
-func (f Fields) inner(r *Request, d *jsontext.Decoder, names []string) error {
+func (f RequestFields) inner(r *Request, d *jsontext.Decoder, names []string) error {
 	if n := len(names) - 1; n >= 0 && (slices.Contains(f.Opaque, names[n]) || slices.Contains(schemas, names[n])) {
 		return d.SkipValue()
 	}
@@ -121,9 +121,9 @@ func (f Fields) inner(r *Request, d *jsontext.Decoder, names []string) error {
 }
 
 // note notes a field at the top that nobody knows.
-func (f Fields) note(r *Request, name string) {
-	if len(f.Known) > 0 && len(r.Unknown) < mostTold && !slices.Contains(f.Known, name) {
-		r.Unknown = append(r.Unknown, name)
+func (f RequestFields) note(r *Request, name string) {
+	if len(f.Known) > 0 && len(r.UnknownFields) < mostTold && !slices.Contains(f.Known, name) {
+		r.UnknownFields = append(r.UnknownFields, name)
 	}
 }
 
@@ -155,7 +155,7 @@ func (r *Request) picture(v jsontext.Value) {
 	}
 	if isPicture {
 		r.Pictures++
-		r.Packed += int64(size)
+		r.PictureBytes += int64(size)
 	} else if v.Kind() != 'n' {
 		r.IsUnbounded = true
 	}
@@ -171,7 +171,7 @@ func (r *Request) look(names []string, v jsontext.Value) {
 	isURL := last == "url" && len(in) > 0 && (in[len(in)-1] == "source" || slices.Contains(fetched, in[len(in)-1]))
 	switch {
 	case last == "ttl":
-		r.IsHour = r.IsHour || string(v) != `"5m"`
+		r.CachesForHour = r.CachesForHour || string(v) != `"5m"`
 	case last == "type" && names[0] == "context_management" && !bytes.HasPrefix(v, []byte(`"clear_`)):
 		r.IsUnbounded = true // it compacts the conversation before it answers
 	case r.Fetches == "" && (isURL || slices.Contains(fetched, last)) && len(v) > len(`""`) && !bytes.HasPrefix(v, []byte(`"data:`)):
@@ -182,13 +182,13 @@ func (r *Request) look(names []string, v jsontext.Value) {
 // deepest is how deep a field lies that says what an answer may cost.
 const deepest = 2
 
-func (f Fields) take(r *Request, path string, v jsontext.Value) error {
+func (f RequestFields) take(r *Request, path string, v jsontext.Value) error {
 	switch {
 	case path == f.Model:
 		r.Model = text(v)
 	case slices.Contains(f.Output, path):
-		r.Output = max(r.Output, Count(bytes.Trim(v, `"`))) // some APIs take a number as a string too
-	case slices.Contains(f.Standard, path) && !slices.Contains(standard, string(v)):
+		r.MaxOutput = max(r.MaxOutput, Count(bytes.Trim(v, `"`))) // some APIs take a number as a string too
+	case slices.Contains(f.PriceFactors, path) && !slices.Contains(standard, string(v)):
 		return fmt.Errorf("%s: %s may cost more than the list of prices says, and is not forwarded", path, v)
 	}
 	return nil

@@ -15,10 +15,10 @@ import (
 // TestWhatARequestSays of its cost is found wherever it stands, and what can't be held to a price is
 // refused.
 func TestWhatARequestSays(t *testing.T) {
-	f := Fields{Model: "model", Output: []string{"max", "config.max"}, Standard: []string{"tier", "config.n", "later"}}
+	f := RequestFields{Model: "model", Output: []string{"max", "config.max"}, PriceFactors: []string{"tier", "config.n", "later"}}
 	for body, want := range map[string]Request{
-		`{"model":"m","max":7}`: {Model: "m", Output: 7},
-		` {"x":{"model":"other","max":1},"y":[{"model":"other"},"model",["max",9]],"config":{"max":5,"n":1},"model":"m","tier":"auto","later":false} `: {Model: "m", Output: 5},
+		`{"model":"m","max":7}`: {Model: "m", MaxOutput: 7},
+		` {"x":{"model":"other","max":1},"y":[{"model":"other"},"model",["max",9]],"config":{"max":5,"n":1},"model":"m","tier":"auto","later":false} `: {Model: "m", MaxOutput: 5},
 		`{"config":{"deep":{"n":2}},"list":[{"config":{"n":2}}],"later":null}`:                                                                         {},
 	} {
 		got, err := f.Read(strings.NewReader(body))
@@ -36,7 +36,7 @@ func TestWhatARequestSays(t *testing.T) {
 
 // TestWhatCannotBeBounded runs alone: what is no text, and no picture in its place.
 func TestWhatCannotBeBounded(t *testing.T) {
-	f := Fields{Pictures: []string{"messages.content.source", "input.image_url"}, Stored: []string{"input.id", "conversation"}}
+	f := RequestFields{Pictures: []string{"messages.content.source", "input.image_url"}, StoredObjects: []string{"input.id", "conversation"}}
 	const picture, alone = `{"media_type":"image/png","data":"iVBORw0K"}`, "alone"
 	for body, want := range map[string]string{
 		`{"messages":[{"content":[{"source":` + picture + `},{"text":"iVBORw0K"}]}]}`:                        "1 picture of 10 bytes",
@@ -58,7 +58,7 @@ func TestWhatCannotBeBounded(t *testing.T) {
 		r, err := f.Read(strings.NewReader(body))
 		got := map[bool]string{true: alone}[r.IsUnbounded]
 		if r.Pictures > 0 {
-			got += fmt.Sprintf("%d picture of %d bytes", r.Pictures, r.Packed)
+			got += fmt.Sprintf("%d picture of %d bytes", r.Pictures, r.PictureBytes)
 		}
 		assert.Check(t, got == want && err == nil, "%s: got %q, %v, want %q", body, got, err, want)
 	}
@@ -66,7 +66,7 @@ func TestWhatCannotBeBounded(t *testing.T) {
 
 // TestWhatTheVendorRunsIsKnown, in whatever form it is asked for, and what the client runs is not taken for it.
 func TestWhatTheVendorRunsIsKnown(t *testing.T) {
-	f := Fields{Client: []string{"custom", "function", "namespace", "bash"}, Services: []string{"mcp_servers", "prompt"}, Opaque: []string{"args"}}
+	f := RequestFields{ClientTools: []string{"custom", "function", "namespace", "bash"}, VendorServices: []string{"mcp_servers", "prompt"}, Opaque: []string{"args"}}
 	for body, want := range map[string][]string{
 		`{"tools":[{"name":"x","input_schema":{}},{"type":"custom","name":"y"},{"type":"function"},{"type":"bash_20250124"},{"parameters":{}}]}`: nil,
 		`{"tools":[{"type":"shell","environment":{"type":"local"}},{"functionDeclarations":[{"name":"x"}]},{"function_declarations":[]}]}`:       nil,
@@ -84,8 +84,8 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 		`{"tools":[{"name":"no schema"}]}`:                    {"name"},
 	} {
 		got, err := f.Read(strings.NewReader(body))
-		slices.Sort(got.Uses)
-		assert.Check(t, is.DeepEqual(got.Uses, want), body)
+		slices.Sort(got.VendorTools)
+		assert.Check(t, is.DeepEqual(got.VendorTools, want), body)
 		assert.Check(t, err, body)
 	}
 	for _, body := range []string{`{"tools":["web_search"]}`, `{"tools":[[{"type":"web_search"}]]}`, `{"tools":[{"tools":5}]}`, strings.Repeat(`{"tools":[`, 9) + strings.Repeat(`]}`, 9)} {
@@ -97,7 +97,7 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 // TestWhatTheVendorFetchesIsKnown, wherever it stands but in arguments and schemas; what is in the request is not
 // taken for it.
 func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
-	f := Fields{Client: []string{"custom"}, Opaque: []string{"input"}, Known: []string{"messages", "text", "tools"}}
+	f := RequestFields{ClientTools: []string{"custom"}, Opaque: []string{"input"}, Known: []string{"messages", "text", "tools"}}
 	for body, want := range map[string]Request{
 		`{"messages":[{"content":[{"type":"image","source":{"type":"url","url":"https://x/?data"}}]}]}`:      {Fetches: "source.url"},
 		`{"messages":[{"content":[{"content":[{"source":{"type":"file","file_id":"f"}}]}]}]}`:                {Fetches: "source.file_id"},
@@ -108,8 +108,8 @@ func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
 		`{"messages":[{"source":{"data":"eA=="}},{"image_url":"data:image/png;base64,eA=="}]}`:               {IsUnbounded: true},
 		`{"messages":[{"input":{"source":{"url":"https://x"},"file_id":"f"}},{"url":"x","file_id":null}]}`:   {},
 		`{"text":{"format":{"schema":{"properties":{"a":{"default":"x"}},"image_url":"x"}}},"tools":[]}`:     {},
-		`{"tools":[{"name":"x","input_schema":{"properties":{"file_id":{"type":"string"}}}}],"mcp":1,"z":2}`: {Unknown: []string{"mcp", "z"}},
-		`{"messages":[{"cache_control":{"type":"ephemeral","ttl":"1h"},"mcp":1}]}`:                           {IsHour: true},
+		`{"tools":[{"name":"x","input_schema":{"properties":{"file_id":{"type":"string"}}}}],"mcp":1,"z":2}`: {UnknownFields: []string{"mcp", "z"}},
+		`{"messages":[{"cache_control":{"type":"ephemeral","ttl":"1h"},"mcp":1}]}`:                           {CachesForHour: true},
 	} {
 		got, err := f.Read(strings.NewReader(body))
 		want.IsUnbounded = want.IsUnbounded || want.Fetches != ""

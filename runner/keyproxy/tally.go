@@ -32,32 +32,32 @@ func NewMessage(id string, u state.Usage, counted bool) *Message {
 	return &Message{ID: id, Usage: u, begun: true, counted: counted}
 }
 
-// Answer is one answer of an API that counts all tokens at the end. The model is the one that
+// FinalCounter is one answer of an API that counts all tokens at the end. The model is the one that
 // the request names: by that it has its price.
-type Answer struct {
+type FinalCounter struct {
 	Model   string
 	Layout  Layout // of what the API says of tokens
 	message *Message
 }
 
 // Message returns what was counted so far; nil before the answer has begun.
-func (a *Answer) Message() *Message { return a.message }
+func (a *FinalCounter) Message() *Message { return a.message }
 
-// Took adds the token counts in a piece of an answer. A piece without counts costs nothing if isFree is true;
+// Update adds the token counts in a piece of an answer. A piece without counts costs nothing if isFree is true;
 // otherwise the answer has begun.
-func (a *Answer) Took(record jsontext.Value, isFree bool) {
+func (a *FinalCounter) Update(record jsontext.Value, isFree bool) {
 	if a.message == nil {
 		a.message = &Message{Usage: state.Usage{Model: a.Model}}
 	}
 	if isFree || record.Kind() == '{' {
 		u := a.Layout.Usage(record, a.Model)
 		u.HasFees = a.Layout.HasFees(record)
-		a.message.Took(u)
+		a.message.Update(u)
 	}
 }
 
-// Took takes in what the API has counted of a message by now. What is 0 stays as it was.
-func (m *Message) Took(now state.Usage) {
+// Update takes in what the API has counted of a message by now. What is 0 stays as it was.
+func (m *Message) Update(now state.Usage) {
 	for _, f := range []struct{ was, is *int64 }{
 		{&m.Usage.Input, &now.Input}, {&m.Usage.Output, &now.Output},
 		{&m.Usage.CacheWrite, &now.CacheWrite}, {&m.Usage.CacheHour, &now.CacheHour}, {&m.Usage.CacheRead, &now.CacheRead},
@@ -70,9 +70,9 @@ func (m *Message) Took(now state.Usage) {
 	m.begun, m.counted = true, true
 }
 
-// Wrote takes in how many bytes of text a piece has that counts nothing. A nil message
+// AddText takes in how many bytes of text a piece has that counts nothing. A nil message
 // has not begun, and takes nothing.
-func (m *Message) Wrote(size int64) {
+func (m *Message) AddText(size int64) {
 	if m != nil && !m.counted {
 		m.text += size
 	}
@@ -103,7 +103,7 @@ func Count(raw jsontext.Value) int64 {
 type Layout struct {
 	Input, Output                    []string // of which the sum counts
 	CacheWrite, CacheHour, CacheRead string
-	IsWithin                         bool     // the tokens of the cache are a part of the input
+	InputIncludesCache               bool     // the tokens of the cache are a part of the input
 	Free                             []string // other known counters, which cost nothing or are priced elsewhere
 }
 
@@ -111,20 +111,20 @@ type Layout struct {
 func (l Layout) Usage(record jsontext.Value, model string) state.Usage {
 	sum := func(names ...string) (n int64) {
 		for _, name := range names {
-			n += In(record, strings.Split(name, ".")...)
+			n += CountAt(record, strings.Split(name, ".")...)
 		}
 		return n
 	}
 	u := state.Usage{Model: model, Input: sum(l.Input...), Output: sum(l.Output...), CacheWrite: sum(l.CacheWrite), CacheRead: sum(l.CacheRead)}
 	u.CacheHour = min(u.CacheWrite, sum(l.CacheHour))
-	if l.IsWithin {
+	if l.InputIncludesCache {
 		u.Input = max(0, u.Input-u.CacheRead-u.CacheWrite)
 	}
 	return u
 }
 
-// In is the count to which names lead in a record; 0 when there is none.
-func In(record jsontext.Value, names ...string) int64 {
+// CountAt is the count to which names lead in a record; 0 when there is none.
+func CountAt(record jsontext.Value, names ...string) int64 {
 	for _, name := range names {
 		var all map[string]jsontext.Value
 		if json.Unmarshal(record, &all, jsonstrict.Loose) != nil {
@@ -201,8 +201,8 @@ func (s Sums) With(open iter.Seq[*Message]) []Sum {
 	return slices.SortedFunc(maps.Values(all), func(a, b Sum) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// Usage is what was counted without the guesses' own count.
-func Usage(list []Sum) []state.Usage {
+// UsageOf is what was counted without the guesses' own count.
+func UsageOf(list []Sum) []state.Usage {
 	out := make([]state.Usage, 0, len(list))
 	for _, s := range list {
 		out = append(out, s.Usage)

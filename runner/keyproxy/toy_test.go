@@ -22,8 +22,8 @@ func (a toyAPI) Backend() string       { return a.name }
 func (toyAPI) Upstream() string        { return "https://toy.example/api" }
 func (toyAPI) Counter(Request) Counter { return &toyCounter{} }
 
-func (toyAPI) Service(r *http.Request) Service {
-	return map[string]Service{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]
+func (toyAPI) Classify(r *http.Request) RequestClass {
+	return map[string]RequestClass{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]
 }
 
 // Read finds nothing in a body that is none of this API.
@@ -44,10 +44,10 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 	if asked.Later {
 		return Request{}, errors.New("nobody could count that")
 	}
-	return Request{Model: asked.Model, Output: asked.Output, Uses: asked.Uses, Fetches: asked.Fetches, Unknown: asked.Unknown, IsUnbounded: asked.Unbounded}, nil
+	return Request{Model: asked.Model, MaxOutput: asked.Output, VendorTools: asked.Uses, Fetches: asked.Fetches, UnknownFields: asked.Unknown, IsUnbounded: asked.Unbounded}, nil
 }
 
-func (toyAPI) Shown(r *http.Request) []string {
+func (toyAPI) ShownCredentials(r *http.Request) []string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return []string{r.Header.Get("X-Api-Key"), token}
 }
@@ -63,7 +63,7 @@ func (a toyAPI) Env(to Access) []string {
 	return []string{"TOY_URL=" + to.URL, "TOY_KEY=" + to.Credential}
 }
 
-func (toyAPI) Problem(status int, message string) any {
+func (toyAPI) ErrorBody(status int, message string) any {
 	return map[string]any{"status": status, "error": message}
 }
 
@@ -85,7 +85,7 @@ func (p toyPiece) usage() state.Usage {
 		CacheWrite: "cache_creation_input_tokens", CacheRead: "cache_read_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
 	}
 	u := l.Usage(jsontext.Value(p.Usage), p.Model)
-	u.Surcharge = state.USD(In(jsontext.Value(p.Usage), "server_tool_use", "web_search_requests")) * state.Dollar / 100
+	u.Surcharge = state.USD(CountAt(jsontext.Value(p.Usage), "server_tool_use", "web_search_requests")) * state.Dollar / 100
 	u.HasFees = l.HasFees(jsontext.Value(p.Usage))
 	return u
 }
@@ -96,7 +96,7 @@ func (c *toyCounter) Event(data []byte) {
 	}
 	if !bytes.Contains(data, []byte(`"usage"`)) {
 		_, text, _ := strings.Cut(string(data), `"text":"`)
-		c.message.Wrote(int64(max(0, strings.Index(text, `"}`))))
+		c.message.AddText(int64(max(0, strings.Index(text, `"}`))))
 		return
 	}
 	var p toyPiece
@@ -104,7 +104,7 @@ func (c *toyCounter) Event(data []byte) {
 	case p.Message != nil && c.message == nil:
 		c.message = NewMessage("", p.Message.usage(), false)
 	case p.Usage != nil && c.message != nil:
-		c.message.Took(p.usage())
+		c.message.Update(p.usage())
 	}
 }
 

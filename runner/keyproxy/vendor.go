@@ -67,8 +67,8 @@ func parseUpstream(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// Has reports whether the proxy has a key for an agent CLI.
-func (p *Proxy) Has(backend string) bool { return p.vendor(backend) != nil }
+// HasKey reports whether the proxy has a key for an agent CLI.
+func (p *Proxy) HasKey(backend string) bool { return p.vendor(backend) != nil }
 
 // vendor returns the API of an agent CLI; nil when there is none.
 func (p *Proxy) vendor(backend string) *vendor {
@@ -80,9 +80,9 @@ func (p *Proxy) vendor(backend string) *vendor {
 	return nil
 }
 
-// Hide replaces the proxy's address, with an invocation's own path, by that of the
+// HideAddress replaces the proxy's address, with an invocation's own path, by that of the
 // API, which is what an agent CLI means when its errors name where it asked.
-func (p *Proxy) Hide(text string) string { return p.own.ReplaceAllStringFunc(text, p.meant) }
+func (p *Proxy) HideAddress(text string) string { return p.own.ReplaceAllStringFunc(text, p.meant) }
 
 // meant is the address of the API that is meant by one of the proxy's. Without a path that
 // is known only if there is one API.

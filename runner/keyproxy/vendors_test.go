@@ -47,7 +47,7 @@ func TestModelsWithoutAPriceAreRefused(t *testing.T) {
 		10 * perAnswer: {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 400, `{"later":true}`: 400},
 		state.MostUSD:  {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 200, `{"later":true}`: 400},
 	} {
-		p.Allow(budget, []string{"one"})
+		p.SetAllowance(budget, []string{"one"})
 		a := p.Open(toy, "one")
 		for body, status := range want {
 			before := len(got.all())

@@ -10,27 +10,27 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Cure is what helps a run of which an agent has failed.
-type Cure struct {
-	Do      string // what has to be done first, without a full stop; "" for nothing that is known
-	InFiles bool   // it is a change of files, which the re-run button does not see
-	From    string // the state from which the run begins again, since a resume would say the same; "" where it is resumed
-	flags   string // of the resume
+// Advice is what helps a run of which an agent has failed.
+type Advice struct {
+	FirstStep       string // what has to be done first, without a full stop; "" for nothing that is known
+	NeedsFileChange bool   // it is a change of files, which the re-run button does not see
+	RerunFrom       string // the state from which the run begins again, since a resume would say the same; "" where it is resumed
+	flags           string // of the resume
 }
 
 // fixTheCause is what comes first where nothing is known that says more.
 const fixTheCause = "fix the cause"
 
 // cureOf returns what helps a run on a command line. In what comes first a state is named as it is.
-func cureOf(run *state.Run) Cure {
+func cureOf(run *state.Run) Advice {
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
 	if i < 0 {
-		return Cure{Do: fixTheCause}
+		return Advice{FirstStep: fixTheCause}
 	}
 	a, fault := run.Agents[i], run.Agents[i].Failure.Message
 	kind, _, _ := strings.Cut(fault, ": ")
-	f, isFault := runner.FaultNamed(kind)
-	var c Cure
+	f, isFault := runner.FindFault(kind)
+	var c Advice
 	switch {
 	// The first three are failures at limits of the run. A resume alone would fail again, as after the faults of runner.Faults.
 	case kind == "max-agents":
@@ -39,21 +39,21 @@ func cureOf(run *state.Run) Cure {
 		c.flags = fmt.Sprint(" --max-depth ", 2*run.Options.MaxDepth)
 	case kind == "budget":
 		c.flags = " --budget 0"
-	case isFault && f.Kind == runner.OfConversation && a.Session != nil: // a resume would continue the same conversation and fail again
-		c = Cure{Do: "have a state before {state} reset", InFiles: true}
+	case isFault && f.Kind == runner.FaultOfConversation && a.Session != nil: // a resume would continue the same conversation and fail again
+		c = Advice{FirstStep: "have a state before {state} reset", NeedsFileChange: true}
 		if by, from, _ := strings.Cut(a.By, " "); by == "agent" || by == "script" {
-			c.From = from
+			c.RerunFrom = from
 		}
 	case isFault:
-		c = Cure{Do: f.Do, InFiles: f.InFiles}
+		c = Advice{FirstStep: f.Remedy, NeedsFileChange: f.NeedsFileChange}
 	case state.IsExhausted(fault), slices.Contains([]state.Class{state.Transient, state.TimedOut, state.Service}, state.Class(a.Failure.Class)):
 	default:
-		c = Cure{Do: fixTheCause, InFiles: filepath.Ext(a.State) != ".md"}
+		c = Advice{FirstStep: fixTheCause, NeedsFileChange: filepath.Ext(a.State) != ".md"}
 	}
-	if rules := refusedRules(a); len(rules) > 0 && (c.Do == fixTheCause || state.IsExhausted(fault)) {
-		c = Cure{Do: "allow what was refused, if the task needs it (this rule was not tried)", flags: " --allowed-tools " + quoted(strings.Join(slices.Concat(run.Options.AllowedTools, rules), ","))}
+	if rules := refusedRules(a); len(rules) > 0 && (c.FirstStep == fixTheCause || state.IsExhausted(fault)) {
+		c = Advice{FirstStep: "allow what was refused, if the task needs it (this rule was not tried)", flags: " --allowed-tools " + quoted(strings.Join(slices.Concat(run.Options.AllowedTools, rules), ","))}
 	}
-	c.Do = strings.ReplaceAll(c.Do, "{state}", name(a.State))
+	c.FirstStep = strings.ReplaceAll(c.FirstStep, "{state}", name(a.State))
 	return c
 }
 
@@ -72,14 +72,14 @@ func refusedRules(a *state.Agent) (rules []string) {
 	return rules
 }
 
-// CureOf returns what helps a run in a job that has failed.
-func CureOf(run *state.Run) Cure {
+// AdviceForJob returns what helps a run in a job that has failed.
+func AdviceForJob(run *state.Run) Advice {
 	c := cureOf(run)
 	if flag, value, isFlag := strings.Cut(strings.TrimPrefix(c.flags, " --"), " "); isFlag {
-		c.Do, c.InFiles = "set `"+flag+": "+value+"`", true
+		c.FirstStep, c.NeedsFileChange = "set `"+flag+": "+value+"`", true
 	}
-	if f, _ := runner.FaultNamed("authentication"); c.Do == fixTheCause || c.Do == f.Do { // the action itself names the input for the key
-		c.Do = ""
+	if f, _ := runner.FindFault("authentication"); c.FirstStep == fixTheCause || c.FirstStep == f.Remedy { // the action itself names the input for the key
+		c.FirstStep = ""
 	}
 	return c
 }
@@ -103,7 +103,7 @@ func ResumeHint(run *state.Run, stateDir string) string {
 	case state.Suspended:
 		waits := WaitsOf(run)
 		if len(waits) == 0 && !p.Until.IsZero() {
-			return "to resume from " + Minute(p.Until) + " on: " + resume
+			return "to resume from " + FormatMinute(p.Until) + " on: " + resume
 		}
 		return waitHint(resume, waits)
 	case state.Failed:
@@ -115,11 +115,11 @@ func ResumeHint(run *state.Run, stateDir string) string {
 func failedHint(run *state.Run, id string) string {
 	c := cureOf(run)
 	command := "raymond resume " + id + c.flags
-	if c.From != "" {
-		command = "raymond rerun " + id + " --from " + quoted(c.From)
+	if c.RerunFrom != "" {
+		command = "raymond rerun " + id + " --from " + quoted(c.RerunFrom)
 	}
-	if c.Do == "" {
+	if c.FirstStep == "" {
 		return "to try again: " + command
 	}
-	return c.Do + ", then: " + command
+	return c.FirstStep + ", then: " + command
 }

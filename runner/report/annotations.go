@@ -31,10 +31,10 @@ type Annotation struct {
 // JobLog is the log of a job. It makes everything harmless in lines, titles and
 // annotations that the CI runner could take for a command.
 type JobLog interface {
-	// Paint shows a line that may have colours of ours. Others wrote no control sequences in it.
-	Paint(line string)
-	// Say is Paint for a line of our own words, in which others chose only names.
-	Say(line string)
+	// PrintStyled shows a line that may have colours of ours. Others wrote no control sequences in it.
+	PrintStyled(line string)
+	// PrintOwn is Paint for a line of our own words, in which others chose only names.
+	PrintOwn(line string)
 	// Group opens a group of lines. Groups never nest.
 	Group(title string)
 	EndGroup()

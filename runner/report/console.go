@@ -312,7 +312,7 @@ func (c *Console) print(l line) {
 	c.layout.stateColumn = max(c.layout.stateColumn, min(columns(l.state), widestColumn))
 	if own, ok := c.w.(sayer); ok && (l.isOurs || slices.Contains([]mark{began, fine, judged, opened, resumed, stored}, l.mark)) {
 		_ = c.flush() // the writer of a job log never fails
-		own.Say(c.layout.render(l))
+		own.PrintOwn(c.layout.render(l))
 	} else {
 		c.out = append(append(c.out, c.layout.render(l)...), '\n')
 	}
@@ -322,7 +322,7 @@ func (c *Console) print(l line) {
 }
 
 // sayer is a writer that treats lines differently in which others chose only names.
-type sayer interface{ Say(line string) }
+type sayer interface{ PrintOwn(line string) }
 
 // minRank returns the lowest rank of lines that this reader wants to see.
 func (c *Console) minRank() rank {

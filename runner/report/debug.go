@@ -11,9 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Debug writes result.json into the debug folder of each attempt that ended. The
+// DebugWriter writes result.json into the debug folder of each attempt that ended. The
 // backends write the other files there.
-type Debug struct {
+type DebugWriter struct {
 	dir   string
 	model *Model
 }
@@ -30,11 +30,11 @@ type debugResult struct {
 	Verdict    *state.NodeAttempt `json:"verdict,omitempty"`
 }
 
-// NewDebug returns a Debug for the folder given with --debug-dir.
-func NewDebug(dir string, m *Model) *Debug { return &Debug{dir, m} }
+// NewDebugWriter returns a Debug for the folder given with --debug-dir.
+func NewDebugWriter(dir string, m *Model) *DebugWriter { return &DebugWriter{dir, m} }
 
 // Report implements Reporter.
-func (d *Debug) Report(e state.Event) error {
+func (d *DebugWriter) Report(e state.Event) error {
 	x := d.model.Last(e.Agent)
 	if x == nil {
 		return nil
@@ -61,9 +61,9 @@ func (d *Debug) Report(e state.Event) error {
 }
 
 // Close implements Reporter.
-func (d *Debug) Close() error { return nil }
+func (d *DebugWriter) Close() error { return nil }
 
-func (d *Debug) write(r *debugResult) error {
+func (d *DebugWriter) write(r *debugResult) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {
 		return err

@@ -30,7 +30,7 @@ func tree(t *testing.T, dir string) string {
 func TestDebugGolden(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed"} {
 		dir := t.TempDir()
-		d := NewDebug(dir, NewLiveModel())
+		d := NewDebugWriter(dir, NewLiveModel())
 		replayFile(t, name, d)
 		must(t, d.Close())
 		goldenFile(t, name+".debug.txt", tree(t, dir))

@@ -21,8 +21,8 @@ func (d *doing) note(p runner.Progress, at time.Time) {
 	if p.Text != "" {
 		d.said(p.Text, at)
 	}
-	if p.Doing != "" && p.Doing != d.busy {
-		d.busy, d.since = p.Doing, at
+	if p.Activity != "" && p.Activity != d.busy {
+		d.busy, d.since = p.Activity, at
 	}
 }
 

@@ -21,15 +21,15 @@ var progressLines = []struct {
 	want  string
 }{
 	{"nothing is known", 0, nil, "working for 1m00s"},
-	{"a tool", 0, []any{&state.AgentOutput{Text: "Bash(make)"}, runner.Progress{Doing: "running Bash(make)"}}, "working for 1m20s; running Bash(make) for 1m00s"},
-	{"the same tool, and words beside it", 0, []any{runner.Progress{Doing: "running Bash(make)"}, &state.AgentOutput{Text: "meanwhile"}, runner.Progress{Doing: "running Bash(make)"}},
+	{"a tool", 0, []any{&state.AgentOutput{Text: "Bash(make)"}, runner.Progress{Activity: "running Bash(make)"}}, "working for 1m20s; running Bash(make) for 1m00s"},
+	{"the same tool, and words beside it", 0, []any{runner.Progress{Activity: "running Bash(make)"}, &state.AgentOutput{Text: "meanwhile"}, runner.Progress{Activity: "running Bash(make)"}},
 		"working for 1m30s; running Bash(make) for 1m20s"},
 	{"a script's stderr", 0, []any{&state.AgentOutput{Text: "compiling"}}, "working for 1m10s; last, 1m00s ago: compiling"},
 	{"beyond what is told", 0, []any{&state.AgentOutput{Text: "compiling"}, runner.Progress{Text: "line 501"}},
 		"working for 1m20s; last, 1m00s ago: line 501"},
-	{"a command that verifies", 0, []any{runner.Progress{Doing: "checking go test ./..."}}, "working for 1m10s; checking go test ./... for 1m00s"},
+	{"a command that verifies", 0, []any{runner.Progress{Activity: "checking go test ./..."}}, "working for 1m10s; checking go test ./... for 1m00s"},
 	{"the second attempt", state.Dollar,
-		[]any{runner.Progress{Doing: "checking make"}, &state.NodeAttempt{Attempt: 1, Spent: state.Spent{USD: state.Dollar / 2}, Results: []state.CommandResult{{Cmd: "make", RC: 2}}}},
+		[]any{runner.Progress{Activity: "checking make"}, &state.NodeAttempt{Attempt: 1, Spent: state.Spent{USD: state.Dollar / 2}, Results: []state.CommandResult{{Cmd: "make", RC: 2}}}},
 		"working for 1m20s, attempt 2, $1.50 spent; last, 1m00s ago: verdict attempt 1 not done after 0.0s, $0.5000: `make` ended with exit code 2"},
 	{"a budget", 0,
 		[]any{&state.RunStarted{BudgetUSD: 10 * state.Dollar}, &state.StateFinished{OK: true, Spent: state.Spent{USD: state.Dollar}}, &state.StateStarted{}},
@@ -37,7 +37,7 @@ var progressLines = []struct {
 	{"a limit knows better", 0,
 		[]any{&state.RunStarted{BudgetUSD: 10 * state.Dollar}, &state.Limit{Which: "budget", Value: 8.25, Max: 10}},
 		"working for 1m20s, $8.25 of $10.00 spent"},
-	{"text of others", 0, []any{runner.Progress{Doing: "running \x1b[31mBash\x1b[0m(\n::error::x##[group]"}},
+	{"text of others", 0, []any{runner.Progress{Activity: "running \x1b[31mBash\x1b[0m(\n::error::x##[group]"}},
 		"working for 1m10s; running Bash( ::error::x# #[group] for 1m00s"},
 }
 
@@ -47,7 +47,7 @@ func TestProgressLine(t *testing.T) {
 		var log jobLog
 		m, at := NewLiveModel(), nine
 		m.Resume(&state.Run{Progress: state.Progress{TotalUSD: c.spent}})
-		j := NewJob(&log, m, ConsoleOptions{})
+		j := NewJobReporter(&log, m, ConsoleOptions{})
 		for _, deed := range append([]any{&state.StateStarted{Kind: "prompt"}}, c.deeds...) {
 			switch deed := deed.(type) {
 			case runner.Progress:
@@ -71,7 +71,7 @@ func TestProgressLine(t *testing.T) {
 func TestJobColours(t *testing.T) {
 	for _, name := range []string{"forks", "failed"} {
 		var log jobLog
-		j := NewJob(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Color: true})
+		j := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Color: true})
 		replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start again"})
 		goldenFile(t, name+".job-colour.txt", strings.ReplaceAll(strings.Join(log.painted, "\n")+"\n", "\x1b", "^["))
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Job shows a run in the log of a job: a line outside of groups for each state that
+// JobReporter shows a run in the log of a job: a line outside of groups for each state that
 // starts and ends, and for each state a group with what happened in it. The group of
 // a state that works alone grows while it works. Of states that work at the same time
 // each group is printed when its state has ended, and its lines begin with the agent.
@@ -19,7 +19,7 @@ import (
 // At least every 30 seconds, if Tick is called more often than that, a line outside
 // of groups says of each active agent what it does. It interrupts the group that is
 // open, which continues after it in a new one.
-type Job struct {
+type JobReporter struct {
 	log  *groupLog
 	o    ConsoleOptions
 	live *agentView // the one whose lines are shown as they come
@@ -36,17 +36,17 @@ const (
 	maxVerbose = 4 << 20
 )
 
-// NewJob returns a Job that writes to a job log. One that is Verbose also shows far more lines of
+// NewJobReporter returns a Job that writes to a job log. One that is Verbose also shows far more lines of
 // a state.
-func NewJob(log JobLog, m *Model, o ConsoleOptions) *Job {
-	j := &Job{log: &groupLog{log: log}, o: o}
+func NewJobReporter(log JobLog, m *Model, o ConsoleOptions) *JobReporter {
+	j := &JobReporter{log: &groupLog{log: log}, o: o}
 	j.open = NewConsole(j.log, m, o)
 	j.open.isJob = true
 	return j
 }
 
 // Report implements Reporter.
-func (j *Job) Report(e state.Event) error {
+func (j *JobReporter) Report(e state.Event) error {
 	if e.Time.After(j.open.now) {
 		j.open.now = e.Time
 	}
@@ -66,7 +66,7 @@ func (j *Job) Report(e state.Event) error {
 }
 
 // Note shows a line about an agent that is not an event.
-func (j *Job) Note(agent, stateName, text string) error {
+func (j *JobReporter) Note(agent, stateName, text string) error {
 	if v := j.open.find(agent); v != nil {
 		j.print(v, j.paint(noted, string(noted))+" "+j.said(text))
 		return nil
@@ -75,7 +75,7 @@ func (j *Job) Note(agent, stateName, text string) error {
 }
 
 // Doing remembers what an agent does from now on.
-func (j *Job) Doing(agent, stateName string, p runner.Progress) error {
+func (j *JobReporter) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
 	}
@@ -84,10 +84,10 @@ func (j *Job) Doing(agent, stateName string, p runner.Progress) error {
 }
 
 // Tick says what the active agents are doing.
-func (j *Job) Tick(now time.Time) error { return j.open.Tick(now) }
+func (j *JobReporter) Tick(now time.Time) error { return j.open.Tick(now) }
 
 // Next shows what can be done with the run.
-func (j *Job) Next(text string) error {
+func (j *JobReporter) Next(text string) error {
 	if text == "" {
 		return nil
 	}
@@ -96,13 +96,13 @@ func (j *Job) Next(text string) error {
 }
 
 // Close ends what is open.
-func (j *Job) Close() error {
+func (j *JobReporter) Close() error {
 	j.interruptAll()
 	return j.open.Close()
 }
 
 // view is what is known of an agent that may be at work since before the first event here, as after a resume.
-func (j *Job) view(agent, stateName string) *agentView {
+func (j *JobReporter) view(agent, stateName string) *agentView {
 	if v := j.open.find(agent); v != nil {
 		return v
 	}
@@ -110,7 +110,7 @@ func (j *Job) view(agent, stateName string) *agentView {
 }
 
 // add begins to show what an agent does. Its lines are shown as they come if it is alone.
-func (j *Job) add(agent, stateName string) *agentView {
+func (j *JobReporter) add(agent, stateName string) *agentView {
 	j.log.endGroup()
 	j.live = nil
 	v := j.open.activate(agent, stateName)
@@ -126,7 +126,7 @@ func (j *Job) add(agent, stateName string) *agentView {
 }
 
 // begin shows that a state begins.
-func (j *Job) begin(e state.Event, b *state.StateStarted) error {
+func (j *JobReporter) begin(e state.Event, b *state.StateStarted) error {
 	j.interrupt(j.open.find(e.Agent))
 	err := j.open.Report(e)
 	v := j.add(e.Agent, e.State)
@@ -144,7 +144,7 @@ func (j *Job) begin(e state.Event, b *state.StateStarted) error {
 
 // tell shows an event of an agent at work: verdicts outside of groups, all else in its
 // group.
-func (j *Job) tell(v *agentView, e state.Event) error {
+func (j *JobReporter) tell(v *agentView, e state.Event) error {
 	l := j.open.o.describe(e)
 	switch b := e.Body.(type) {
 	case *state.AgentOutput:
@@ -163,7 +163,7 @@ func (j *Job) tell(v *agentView, e state.Event) error {
 }
 
 // said returns a line of what an agent said.
-func (j *Job) said(text string) string {
+func (j *JobReporter) said(text string) string {
 	if j.o.Verbose {
 		return cutMiddle(text, vitalText)
 	}
@@ -172,7 +172,7 @@ func (j *Job) said(text string) string {
 
 // print shows a line of the agent that is live, and keeps that of others. Its
 // text is plain. A state without lines has no group.
-func (j *Job) print(v *agentView, line string) {
+func (j *JobReporter) print(v *agentView, line string) {
 	if facts := v.facts; facts != "" { // where its state works comes first
 		v.facts = ""
 		j.print(v, facts)
@@ -181,19 +181,19 @@ func (j *Job) print(v *agentView, line string) {
 		v.lines.Add(j.dim(name(v.id)+" │") + " " + line)
 		return
 	}
-	if v.lines.Takes(line) {
+	if v.lines.Admit(line) {
 		j.beginGroup(v)
 		j.log.print(line)
 	}
 }
 
-func (j *Job) paint(m mark, text string) string { return j.open.layout.paint(m, text) }
+func (j *JobReporter) paint(m mark, text string) string { return j.open.layout.paint(m, text) }
 
 // dim paints text of ours that matters little.
-func (j *Job) dim(text string) string { return j.paint(began, text) }
+func (j *JobReporter) dim(text string) string { return j.paint(began, text) }
 
 // end closes or prints the group of a state that ended.
-func (j *Job) end(e state.Event, b *state.StateFinished) {
+func (j *JobReporter) end(e state.Event, b *state.StateFinished) {
 	v := j.open.find(e.Agent)
 	if v == nil {
 		return
@@ -206,21 +206,21 @@ func (j *Job) end(e state.Event, b *state.StateFinished) {
 }
 
 // interrupt ends what is shown of an agent that was cut off; nil for none.
-func (j *Job) interrupt(v *agentView) {
+func (j *JobReporter) interrupt(v *agentView) {
 	if v != nil {
 		j.print(v, j.paint(rerun, "interrupted"))
 		j.remove(v, v.title()+": interrupted")
 	}
 }
 
-func (j *Job) interruptAll() {
+func (j *JobReporter) interruptAll() {
 	for _, v := range slices.Clone(j.open.active) {
 		j.interrupt(v)
 	}
 }
 
 // remove ends what is shown of an agent, and prints the lines of it that were kept.
-func (j *Job) remove(v *agentView, title string) {
+func (j *JobReporter) remove(v *agentView, title string) {
 	j.open.deactivate(v.id)
 	switch {
 	case j.live != v && v.lines.IsEmpty():
@@ -239,7 +239,7 @@ func (j *Job) remove(v *agentView, title string) {
 }
 
 // beginGroup opens the group of the agent that is live, unless it is open.
-func (j *Job) beginGroup(v *agentView) {
+func (j *JobReporter) beginGroup(v *agentView) {
 	if j.log.isOpen {
 		return
 	}
@@ -253,7 +253,7 @@ func (j *Job) beginGroup(v *agentView) {
 func (v *agentView) title() string { return name(v.id) + " at " + name(v.state) }
 
 // finish shows how the run ended.
-func (j *Job) finish(e state.Event, b *state.RunFinished) error {
+func (j *JobReporter) finish(e state.Event, b *state.RunFinished) error {
 	j.interruptAll()
 	j.open.printPending()
 	if b.Result != nil && *b.Result != "" {

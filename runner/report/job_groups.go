@@ -17,14 +17,14 @@ func (g *groupLog) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Say writes a line in which others chose no more than names.
-func (g *groupLog) Say(line string) {
+// PrintOwn writes a line in which others chose no more than names.
+func (g *groupLog) PrintOwn(line string) {
 	g.endGroup()
-	g.log.Say(visible(line))
+	g.log.PrintOwn(visible(line))
 }
 
 // print shows a line in which others wrote no control character.
-func (g *groupLog) print(line string) { g.log.Paint(visible(line)) }
+func (g *groupLog) print(line string) { g.log.PrintStyled(visible(line)) }
 
 // visible replaces dim by grey, because GitHub's viewer does not show dim.
 func visible(line string) string { return strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m") }

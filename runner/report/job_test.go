@@ -41,12 +41,12 @@ func (l *jobLog) print(line string) {
 // ownColours are the sequences that a Job may have in a line.
 var ownColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
-func (l *jobLog) Paint(line string) {
+func (l *jobLog) PrintStyled(line string) {
 	l.painted = append(l.painted, line)
 	l.print(ownColours.ReplaceAllString(line, ""))
 }
 
-func (l *jobLog) Say(line string) { l.Paint(line) }
+func (l *jobLog) PrintOwn(line string) { l.PrintStyled(line) }
 
 func (l *jobLog) Group(title string) {
 	if l.open {
@@ -86,7 +86,7 @@ func TestJobGolden(t *testing.T) {
 		for reader, verbose := range map[string]bool{"job": false, "job-verbose": true} {
 			t.Run(name+"/"+reader, func(t *testing.T) {
 				var log jobLog
-				j := NewJob(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Verbose: verbose})
+				j := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Verbose: verbose})
 				replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start the workflow again"})
 				closed(t, j)
 				log.check(t, name)
@@ -101,7 +101,7 @@ func TestJobGolden(t *testing.T) {
 func TestJobLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	var log jobLog
-	j := NewJob(&log, NewLiveModel(), ConsoleOptions{})
+	j := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{})
 	about := func(b state.Body) { report(t, j, state.Event{Time: nine, Agent: "main", State: "A.md", Body: b}) }
 	about(&state.StateStarted{Kind: "prompt"})
 	for n := range 12_000 {
@@ -120,10 +120,10 @@ func TestJobLinesAreBounded(t *testing.T) {
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
 		var log jobLog
-		j := NewJob(&log, NewLiveModel(), ConsoleOptions{Color: true, Verbose: true, WorkflowID: text})
+		j := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{Color: true, Verbose: true, WorkflowID: text})
 		for _, e := range everywhere(text) {
 			report(t, j, e)
-			must(t, errors.Join(j.Doing(text, text, runner.Progress{Text: text, Doing: text}), j.Tick(nine.Add(time.Hour))))
+			must(t, errors.Join(j.Doing(text, text, runner.Progress{Text: text, Activity: text}), j.Tick(nine.Add(time.Hour))))
 		}
 		must(t, errors.Join(j.Note(text, text, text), j.Next(text)))
 		closed(t, j)

@@ -188,7 +188,7 @@ func verdictText(b *state.NodeAttempt) string {
 	if b.Converged {
 		word = "done"
 	}
-	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, Seconds(b.DurationS), b.Spent)
+	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, FormatSeconds(b.DurationS), b.Spent)
 	if why := b.Lack(); why != "" {
 		text += ": " + why
 	}
@@ -221,9 +221,9 @@ func limitLine(l line, b *state.Limit) line {
 	case state.BudgetPerKey, state.BudgetPerDay:
 		l.text = fmt.Sprintf("%s: %s of $%.2f spent in 24 hours", b.Which, b.Spent(), b.Max)
 	case "deadline":
-		l.text = "the deadline of " + Seconds(b.Max) + " is reached"
+		l.text = "the deadline of " + FormatSeconds(b.Max) + " is reached"
 		if b.Value >= b.Max+1 {
-			l.text += "; what was under way ended after " + Seconds(b.Value)
+			l.text += "; what was under way ended after " + FormatSeconds(b.Value)
 		}
 	case "usage":
 		l.text = "usage limit of the model reached"

@@ -36,8 +36,8 @@ func starts(t *testing.T, c *Console, agents int) {
 
 // The models that reporters read.
 func (c *Console) its() *Model     { return c.model }
-func (d *Debug) its() *Model       { return d.model }
-func (j *Job) its() *Model         { return j.open.model }
+func (d *DebugWriter) its() *Model { return d.model }
+func (j *JobReporter) its() *Model { return j.open.model }
 func (a *Annotations) its() *Model { return a.model }
 func (s *Summary) its() *Model     { return s.model }
 
@@ -62,7 +62,7 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true})
 	starts(t, c, 2)
-	must(t, c.Doing("main_work0", "WORK.md", runner.Progress{Doing: "running Bash(make \x1b[2J)"}))
+	must(t, c.Doing("main_work0", "WORK.md", runner.Progress{Activity: "running Bash(make \x1b[2J)"}))
 	must(t, c.Tick(nine.Add(time.Second)))
 	assert.Check(t, is.Equal(strings.Count(strings.Join(w, ""), `running Bash(make )`), 1), "live lines")
 	must(t, c.SetLive(false))

@@ -13,42 +13,42 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Log writes the events of one run as JSON lines. It writes an event only if its
+// EventLog writes the events of one run as JSON lines. It writes an event only if its
 // number is above those of all events of the run that it has. After a crash it can
 // therefore be given the events of the last save again, and then has each event
 // exactly once.
-type Log struct {
+type EventLog struct {
 	w      io.Writer
 	file   *os.File // nil for a Log of NewLog
 	id     string
 	last   int
 	broken error
-	seal   Seal // nil: nobody is told
+	seal   IntegrityLog // nil: nobody is told
 }
 
-// Seal is told of what a log has, and of each line before that is added. An error
+// IntegrityLog is told of what a log has, and of each line before that is added. An error
 // prevents the line. Paths are those of the file.
-type Seal interface {
+type IntegrityLog interface {
 	Adopt(path string) error
 	Append(path string, data []byte) error
 }
 
-// NewLog returns a Log on w, which writes the events of a run that have a number above
+// NewEventLog returns a Log on w, which writes the events of a run that have a number above
 // after. It is for writers that can't be read, such as stdout.
-func NewLog(w io.Writer, workflowID string, after int) *Log {
-	return &Log{w: w, id: workflowID, last: after}
+func NewEventLog(w io.Writer, workflowID string, after int) *EventLog {
+	return &EventLog{w: w, id: workflowID, last: after}
 }
 
-// OpenLog opens the log at path for appending. It creates missing folders with mode
+// OpenEventLog opens the log at path for appending. It creates missing folders with mode
 // 0700 and a missing file with mode 0600. If a crash left half a line at the end,
-// OpenLog removes that; nothing else in the file is ever changed. The file may also
+// OpenEventLog removes that; nothing else in the file is ever changed. The file may also
 // have the events of other runs, and it may be a pipe or a device.
-func OpenLog(path, workflowID string) (*Log, error) {
+func OpenEventLog(path, workflowID string) (*EventLog, error) {
 	f, last, err := openLog(path, workflowID)
 	if err != nil {
 		return nil, fmt.Errorf("open event log: %w", err)
 	}
-	return &Log{w: f, file: f, id: workflowID, last: last}, nil
+	return &EventLog{w: f, file: f, id: workflowID, last: last}, nil
 }
 
 func openLog(path, workflowID string) (f *os.File, last int, err error) {
@@ -67,11 +67,11 @@ func openLog(path, workflowID string) (f *os.File, last int, err error) {
 
 // Restart makes the log accept the events of a new run that has the id of a run
 // whose events it already has. It may be called only before the first Report.
-func (l *Log) Restart() { l.last = 0 }
+func (l *EventLog) Restart() { l.last = 0 }
 
-// Seal has a Seal told of the log from now on. It is for logs of OpenLog, before the
+// SetIntegrityLog has a Seal told of the log from now on. It is for logs of OpenLog, before the
 // first Report.
-func (l *Log) Seal(s Seal) error {
+func (l *EventLog) SetIntegrityLog(s IntegrityLog) error {
 	l.seal = s
 	if err := s.Adopt(l.file.Name()); err != nil {
 		return fmt.Errorf("seal event log: %w", err)
@@ -82,12 +82,12 @@ func (l *Log) Seal(s Seal) error {
 // LastSeq returns the number of the last event of this run in the log, 0 when there
 // is none. It can be above the number in the state file, since some events belong to
 // no save: a resumed run must number its events above both.
-func (l *Log) LastSeq() int { return l.last }
+func (l *EventLog) LastSeq() int { return l.last }
 
 // Report writes the event in one write, unless the log has it. After an error it
 // writes nothing more and returns the same error, so that a torn line stays the last
 // one.
-func (l *Log) Report(e state.Event) error {
+func (l *EventLog) Report(e state.Event) error {
 	if l.broken != nil || e.Seq <= l.last {
 		return l.broken
 	}
@@ -111,7 +111,7 @@ func (l *Log) Report(e state.Event) error {
 // CopyFrom writes the events that the run's own log at path has and this one lacks.
 // It ignores a missing file, and lines that are no events, as a crash of the machine may have left them. If both are
 // the same file, this Log writes nothing from now on. CopyFrom may be called only before the first Report.
-func (l *Log) CopyFrom(path string) error {
+func (l *EventLog) CopyFrom(path string) error {
 	here, errHere := l.file.Stat()
 	if there, err := os.Stat(path); errors.Join(err, errHere) == nil && os.SameFile(here, there) {
 		l.w = io.Discard
@@ -133,7 +133,7 @@ func (l *Log) CopyFrom(path string) error {
 
 // Sync makes what was written survive a crash of the machine, if the log is a
 // regular file.
-func (l *Log) Sync() error {
+func (l *EventLog) Sync() error {
 	if l.file == nil {
 		return nil
 	}
@@ -145,7 +145,7 @@ func (l *Log) Sync() error {
 
 // Close implements Reporter. It does not sync, and it does not close the writer of
 // NewLog.
-func (l *Log) Close() error {
+func (l *EventLog) Close() error {
 	if l.file == nil {
 		return nil
 	}

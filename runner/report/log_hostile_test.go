@@ -20,10 +20,10 @@ func TestStretchedLogsAreRefused(t *testing.T) {
 	assert.NilError(t, os.Truncate(path, 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
-	if l, err := OpenLog(path, runID); err == nil || !strings.Contains(err.Error(), "a line of more than") {
+	if l, err := OpenEventLog(path, runID); err == nil || !strings.Contains(err.Error(), "a line of more than") {
 		t.Errorf("OpenLog: got %v, %v", l, err)
 	}
-	assert.Check(t, NewLog(os.Stderr, runID, 0).CopyFrom(path) != nil, "CopyFrom: got no error")
+	assert.Check(t, NewEventLog(os.Stderr, runID, 0).CopyFrom(path) != nil, "CopyFrom: got no error")
 	_, err := read(path)
 	assert.Check(t, err != nil, "Events: got no error")
 	runtime.ReadMemStats(&after)

@@ -44,9 +44,9 @@ func logged(t *testing.T, events []state.Event, workflowID string) []byte {
 	return b.Bytes()
 }
 
-func open(t *testing.T, path string) *Log {
+func open(t *testing.T, path string) *EventLog {
 	t.Helper()
-	l, err := OpenLog(path, runID)
+	l, err := OpenEventLog(path, runID)
 	assert.NilError(t, err, "open log %s", path)
 	return l
 }
@@ -63,7 +63,7 @@ func content(t *testing.T, path string) string {
 	return string(data)
 }
 
-func tell(t *testing.T, l *Log, events []state.Event) {
+func tell(t *testing.T, l *EventLog, events []state.Event) {
 	t.Helper()
 	for _, e := range events {
 		report(t, l, e)
@@ -196,7 +196,7 @@ func (f *full) Write(p []byte) (int, error) {
 // put behind the torn line.
 func TestNothingAfterTornLine(t *testing.T) {
 	var w full
-	l := NewLog(&w, runID, 0)
+	l := NewEventLog(&w, runID, 0)
 	for _, e := range some(3) {
 		assert.Check(t, is.ErrorContains(l.Report(e), "no space left"), "report of event %d to a full disk", e.Seq)
 	}

@@ -12,19 +12,19 @@ import (
 // Model is what is known of a run: what its events tell, and its state. All that people and
 // programs are shown of a run is read from it. A Model is not safe for concurrent use.
 type Model struct {
-	Now        time.Time          `json:"now"`              // of the last event
-	Opening    *state.RunStarted  `json:"opening"`          // of the last part
-	Ending     *state.RunFinished `json:"ending,omitempty"` // nil while the run is active
-	Parts      []Part             `json:"parts"`
-	Agents     []*Agent           `json:"agents"` // in the order in which they came
-	Begun      int                `json:"begun"`  // state executions
-	Executions []*Exec            `json:"executions"`
-	Waits      []Wait             `json:"waits"` // in the order in which they began; they have a To when they have ended
-	Limits     []Limit            `json:"limits"`
-	Stored     *state.Checkpoint  `json:"stored,omitempty"`
-	StoredAt   time.Time          `json:"stored_at,omitzero"`
-	NotStored  *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
-	CLI        string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
+	Now            time.Time          `json:"now"`              // of the last event
+	Opening        *state.RunStarted  `json:"opening"`          // of the last part
+	Ending         *state.RunFinished `json:"ending,omitempty"` // nil while the run is active
+	Segments       []Segment          `json:"parts"`
+	Agents         []*Agent           `json:"agents"` // in the order in which they came
+	ExecutionCount int                `json:"begun"`  // state executions
+	Executions     []*Exec            `json:"executions"`
+	Waits          []Wait             `json:"waits"` // in the order in which they began; they have a To when they have ended
+	Limits         []Limit            `json:"limits"`
+	Stored         *state.Checkpoint  `json:"stored,omitempty"`
+	StoredAt       time.Time          `json:"stored_at,omitzero"`
+	NotStored      *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
+	CLI            string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
 
 	seq     int  // of the last event
 	ended   Wait // that the last event has ended; zero for none
@@ -63,7 +63,7 @@ func (m *Model) Resume(run *state.Run) {
 			m.beginWait(w)
 		}
 	}
-	m.Know(waits)
+	m.SetWaitDetails(waits)
 	m.spent = run.Spent()
 	for _, s := range run.Agents {
 		if s.Exec == nil || s.Status == state.Stuck {
@@ -84,8 +84,8 @@ const (
 	maxOutputs = 2000 // executions up to the last that keep what programs wrote in them, so that a huge log fits into memory
 )
 
-// Learn takes recorded events, up to their first error, which it returns.
-func (m *Model) Learn(events iter.Seq2[state.Event, error]) error {
+// AddAll takes recorded events, up to their first error, which it returns.
+func (m *Model) AddAll(events iter.Seq2[state.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
 			return err
@@ -117,10 +117,10 @@ func (m *Model) Add(e state.Event) {
 	}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
-		m.CutOff(last)
+		m.EndLostSegment(last)
 		m.tryAgain()
 		m.Opening, m.Ending, m.NotStored = b, nil, nil
-		m.Parts = append(m.Parts, Part{Started: e.Time})
+		m.Segments = append(m.Segments, Segment{Started: e.Time})
 	case *state.RunFinished:
 		m.end(e, b)
 	case *state.Checkpoint:
@@ -137,10 +137,10 @@ func (m *Model) end(e state.Event, b *state.RunFinished) {
 	ending := *b
 	ending.Reason = state.WithoutCode(b.Reason)
 	m.Ending = &ending
-	if len(m.Parts) == 0 {
-		m.Parts = []Part{{Started: e.Time}}
+	if len(m.Segments) == 0 {
+		m.Segments = []Segment{{Started: e.Time}}
 	}
-	p := &m.Parts[len(m.Parts)-1]
+	p := &m.Segments[len(m.Segments)-1]
 	p.Ended, p.Status, p.Reason, p.DurationMS = e.Time, string(b.Status), ending.Reason, b.DurationMS
 	m.spent, m.atLimit = b.Spent, state.Spent{}
 	for _, a := range m.Agents {
@@ -154,10 +154,10 @@ func (m *Model) end(e state.Event, b *state.RunFinished) {
 	m.pause(m.Now)
 }
 
-// CutOff ends a part of the run whose process was lost, if the last one has no end.
-func (m *Model) CutOff(at time.Time) {
-	if n := len(m.Parts); n > 0 && m.Parts[n-1].Status == "" {
-		p := &m.Parts[n-1]
+// EndLostSegment ends a part of the run whose process was lost, if the last one has no end.
+func (m *Model) EndLostSegment(at time.Time) {
+	if n := len(m.Segments); n > 0 && m.Segments[n-1].Status == "" {
+		p := &m.Segments[n-1]
 		p.Ended, p.Status, p.DurationMS = at, Interrupted, max(0, at.Sub(p.Started)).Milliseconds()
 		m.pause(at)
 	}
@@ -246,8 +246,8 @@ func (m *Model) note(e state.Event, a *Agent) {
 
 // began is when this part of the run began.
 func (m *Model) began() (at time.Time) {
-	if n := len(m.Parts); n > 0 {
-		at = m.Parts[n-1].Started
+	if n := len(m.Segments); n > 0 {
+		at = m.Segments[n-1].Started
 	}
 	return at
 }
@@ -287,10 +287,10 @@ func (m *Model) Last(agent string) *Exec {
 
 // begin adds an execution.
 func (m *Model) begin(e state.Event, a *Agent) *Exec {
-	m.Begun++
+	m.ExecutionCount++
 	x := &Exec{N: e.Exec, Agent: e.Agent, State: e.State, Status: Running, Started: e.Time, work: stopwatch{resumed: e.Time}}
 	if x.N == 0 {
-		x.N = m.Begun
+		x.N = m.ExecutionCount
 	}
 	a.last = x
 	a.Executions++

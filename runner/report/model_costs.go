@@ -60,13 +60,13 @@ func (s sums) book(spent Spent, models map[string]state.USD, asked string, ms in
 	} else {
 		s.add(asked, rest)
 	}
-	if sum := s[cut(cmp.Or(Mostly(models), asked), widestCell)]; sum != nil && sum.Name != "" {
+	if sum := s[cut(cmp.Or(MainModel(models), asked), widestCell)]; sum != nil && sum.Name != "" {
 		sum.DurationMS += ms
 	}
 }
 
-// Mostly is the model that most was spent on; "" when none is known.
-func Mostly(models map[string]state.USD) string {
+// MainModel is the model that most was spent on; "" when none is known.
+func MainModel(models map[string]state.USD) string {
 	name, most := "", state.USD(-1)
 	for model, usd := range models {
 		if usd > most || usd == most && model < name {

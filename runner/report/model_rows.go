@@ -20,8 +20,8 @@ const (
 	agentEnded = "ended"
 )
 
-// Part is a time in which a process drove the run.
-type Part struct {
+// Segment is a time in which a process drove the run.
+type Segment struct {
 	Started    time.Time `json:"started"`
 	Ended      time.Time `json:"ended,omitzero"`
 	Status     string    `json:"status,omitempty"` // in which it stopped
@@ -114,8 +114,8 @@ type Exec struct {
 	Cwd        string            `json:"cwd,omitempty"`
 	Turns      int               `json:"turns,omitempty"`
 	Transition *state.Transition `json:"transition"` // the last one; nil while there is none
-	Reminders  []Moment          `json:"reminders,omitempty"`
-	Retries    []Moment          `json:"retries,omitempty"`
+	Reminders  []TimedNote       `json:"reminders,omitempty"`
+	Retries    []TimedNote       `json:"retries,omitempty"`
 	// Interruptions are the times at which an attempt was cut off and then repeated.
 	Interruptions []Interruption  `json:"interruptions,omitempty"`
 	Attempts      []Attempt       `json:"attempts,omitempty"`
@@ -150,8 +150,8 @@ type Gap struct {
 	Messages int `json:"messages"` // how many were left out
 }
 
-// Moment is something that happened in an execution.
-type Moment struct {
+// TimedNote is something that happened in an execution.
+type TimedNote struct {
 	Time      time.Time `json:"time"`
 	Text      string    `json:"text"`
 	BackoffMS int64     `json:"backoff_ms,omitempty"`
@@ -234,9 +234,9 @@ func (x *Exec) start(b *state.StateStarted) {
 func (x *Exec) note(e state.Event) (isAgain bool) {
 	switch b := e.Body.(type) {
 	case *state.Reminder:
-		x.Reminders = append(x.Reminders, Moment{Time: e.Time, Text: b.Reason})
+		x.Reminders = append(x.Reminders, TimedNote{Time: e.Time, Text: b.Reason})
 	case *state.Retry:
-		x.Retries = append(x.Retries, Moment{Time: e.Time, Text: b.Error, BackoffMS: b.BackoffMS})
+		x.Retries = append(x.Retries, TimedNote{Time: e.Time, Text: b.Error, BackoffMS: b.BackoffMS})
 		if b.Service {
 			x.outages++
 		}

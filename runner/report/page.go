@@ -91,7 +91,7 @@ func (s *Summary) figures() string {
 	if m.Opening != nil && m.Opening.BudgetUSD > 0 {
 		parts[0] += fmt.Sprintf(" (%d %%)", int64(float64(spent.USD)/float64(m.Opening.BudgetUSD)*100))
 	}
-	iterations := m.Begun
+	iterations := m.ExecutionCount
 	if m.Ending != nil {
 		iterations = m.Ending.Iterations
 	}
@@ -117,15 +117,15 @@ func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 // duration says how long this part of the run took, and how long all parts took.
 func (m *Model) duration() string {
 	var part, all time.Duration
-	for _, p := range m.Parts {
+	for _, p := range m.Segments {
 		if part = millisOf(p.DurationMS); p.Status == "" {
 			part = m.Now.Sub(p.Started)
 		}
 		all += part
 	}
-	text := Span(part)
-	if len(m.Parts) > 1 {
-		text += fmt.Sprintf(" (%s in %d parts)", Span(all), len(m.Parts))
+	text := FormatDuration(part)
+	if len(m.Segments) > 1 {
+		text += fmt.Sprintf(" (%s in %d parts)", FormatDuration(all), len(m.Segments))
 	}
 	return text
 }
@@ -188,7 +188,7 @@ func (s *Summary) atWork(w *writer) {
 	var parts []string
 	for _, x := range s.model.open() {
 		if x.isActive() {
-			since := Span(s.model.Now.Sub(x.Started))
+			since := FormatDuration(s.model.Now.Sub(x.Started))
 			parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.Agent, widestName), code(x.State, widestName), since))
 		}
 	}
@@ -226,8 +226,8 @@ func FirstOf(parts []string, n int) []string {
 	return parts
 }
 
-// Joined joins parts, as in "a, b or c".
-func Joined(parts []string, word string) string {
+// JoinWords joins parts, as in "a, b or c".
+func JoinWords(parts []string, word string) string {
 	last := len(parts) - 1
 	if last < 1 {
 		return strings.Join(parts, "")
@@ -237,7 +237,7 @@ func Joined(parts []string, word string) string {
 
 // drawing returns the path that the run took, "" when there is none.
 func (s *Summary) drawing() string {
-	if s.model.Begun == 0 || s.o.Workflow == nil {
+	if s.model.ExecutionCount == 0 || s.o.Workflow == nil {
 		return ""
 	}
 	// It is not in a <details> element: a browser gives hidden elements no size, and

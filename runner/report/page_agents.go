@@ -168,7 +168,7 @@ func (s *Summary) writeAttempts(w *writer, a *Agent) {
 		for i := range x.Attempts {
 			if one := &x.Attempts[i]; x.Agent == a.ID {
 				rows = append(rows, fmt.Sprintf("| %d | %s | %s | %s | %s |\n",
-					one.Attempt, code(x.State, widestCell), Seconds(one.DurationS), one.Spent, one.verdict()))
+					one.Attempt, code(x.State, widestCell), FormatSeconds(one.DurationS), one.Spent, one.verdict()))
 			}
 		}
 	}

@@ -96,11 +96,11 @@ func runsOf(line string) [][2]int {
 func markdownOf(t *testing.T, text string) (summary, overview string) {
 	t.Helper()
 	var p page
-	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), Place: Place{Prefix: "/raymond", Job: text}})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), JobContext: JobContext{Prefix: "/raymond", Job: text}})
 	for _, e := range everywhere(text) {
 		report(t, s, e)
 	}
-	s.model.Know([]Wait{{Agent: text + "2", Error: text, State: text, AgentWaits: state.AgentWaits{For: state.ForJob, Job: text}}})
+	s.model.SetWaitDetails([]Wait{{Agent: text + "2", Error: text, State: text, AgentWaits: state.AgentWaits{For: state.ForJob, Job: text}}})
 	s.SetError(text)
 	closed(t, s)
 	return p.text, s.Overview()

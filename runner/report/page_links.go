@@ -24,13 +24,13 @@ type linker string
 
 // find finds the addresses in a text that may be links.
 func (l linker) find(text string) [][]int {
-	return slices.DeleteFunc(Addresses(text), func(at []int) bool { return !l.mayLink(text[at[0]:at[1]]) })
+	return slices.DeleteFunc(FindURLs(text), func(at []int) bool { return !l.mayLink(text[at[0]:at[1]]) })
 }
 
-// Addresses finds the addresses of the web in a text, without punctuation at their end: of each
+// FindURLs finds the addresses of the web in a text, without punctuation at their end: of each
 // the first byte and that after its last. It leaves out an address that is followed by a
 // character which address does not match: the link would lead elsewhere than the text says.
-func Addresses(text string) [][]int {
+func FindURLs(text string) [][]int {
 	var found [][]int
 	for _, at := range address().FindAllStringIndex(text, -1) {
 		from, to := at[0], at[1]

@@ -18,15 +18,15 @@ const (
 // Of many it returns the sums by state, and the rows folded.
 func (s *Summary) table() string {
 	m := s.model
-	if m.Begun == 0 {
+	if m.ExecutionCount == 0 {
 		return ""
 	}
 	costs := costsByModel(m.ByModel())
-	if m.Begun <= maxRows {
+	if m.ExecutionCount <= maxRows {
 		return "### States\n\n" + m.rows() + costs
 	}
 	return "### States\n\n" + sumsByState(m.ByState()) +
-		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(m.Begun, "state execution"), m.rows()) + costs
+		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(m.ExecutionCount, "state execution"), m.rows()) + costs
 }
 
 func (m *Model) rows() string {
@@ -34,7 +34,7 @@ func (m *Model) rows() string {
 	b.WriteString("| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
 		"| ---: | --- | --- | --- | ---: | ---: | --- | --- |\n")
 	for i, x := range m.Executions {
-		if gone := m.Begun - len(m.Executions); gone > 0 && i == maxFirst {
+		if gone := m.ExecutionCount - len(m.Executions); gone > 0 && i == maxFirst {
 			fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(gone, "more state"))
 		}
 		b.WriteString(x.row())
@@ -58,7 +58,7 @@ func (x *Exec) row() string {
 		cost = x.Spent.String()
 	}
 	if x.work.isPaused {
-		duration = Span(x.work.worked)
+		duration = FormatDuration(x.work.worked)
 	}
 	attempts := []string{fmt.Sprint(x.Attempt())}
 	if n := len(x.Retries) - x.outages; n > 0 {

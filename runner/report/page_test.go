@@ -19,7 +19,7 @@ type shownPage struct {
 	workflow  string // in testdata/pages
 	resume    string
 	events    int // of the recording; 0 for all
-	place     Place
+	place     JobContext
 	waits     []Wait // what the run knows besides the events
 }
 
@@ -41,12 +41,12 @@ var shownPages = []shownPage{
 	{name: "overbudget", recording: "resumed", workflow: "issue-to-pr", resume: raise, events: 32},
 	{name: "resumed", recording: "resumed", workflow: "issue-to-pr", resume: again},
 	{
-		name: "asks", recording: "asks", workflow: "approve-plan", resume: answer, place: Place{Number: 412, Kind: "issue", Job: "work"},
+		name: "asks", recording: "asks", workflow: "approve-plan", resume: answer, place: JobContext{Number: 412, Kind: "issue", Job: "work"},
 		waits: []Wait{asked412},
 	},
 	{
 		name: "waits", recording: "waits", workflow: "watch-checks", resume: publish,
-		place: Place{Number: 77, Kind: "pull request", Job: "work", NoSchedule: true},
+		place: JobContext{Number: 77, Kind: "pull request", Job: "work", NoSchedule: true},
 	},
 	{name: "running", recording: "forks", workflow: "forks", resume: again, events: 27},
 }
@@ -98,13 +98,13 @@ func (g shownPage) show(t *testing.T) (summary, overview string) {
 	key, _, _ := strings.Cut(id, id[strings.LastIndexByte(id, '-'):])
 	var p page
 	s := NewSummary(NewLiveModel(), SummaryOptions{
-		Write: p.write, WorkflowID: id, Workflow: w, Site: "https://github.com/acme/ledger/", Place: g.place,
+		Write: p.write, WorkflowID: id, Workflow: w, Site: "https://github.com/acme/ledger/", JobContext: g.place,
 		Next: "If the job has ended, it was cut off. " + strings.ReplaceAll(g.resume, "%", key),
 	})
 	for _, e := range events {
 		report(t, advised{s, strings.ReplaceAll(g.resume, "%", key)}, e)
 	}
-	s.model.Know(g.waits)
+	s.model.SetWaitDetails(g.waits)
 	must(t, s.write())
 	return p.text, s.Overview()
 }

@@ -12,8 +12,8 @@ import (
 // maxFrom is how many logins are named that may answer a question.
 const maxFrom = 5
 
-// Place says where a run is driven, as far as it decides how agents are reached that wait.
-type Place struct {
+// JobContext says where a run is driven, as far as it decides how agents are reached that wait.
+type JobContext struct {
 	Prefix string // that answers begin with; "" for DefaultPrefix
 	// Number is that of the issue or pull request of the event, 0 for none, and Kind is
 	// "issue" or "pull request", with a number.
@@ -31,7 +31,7 @@ func (s *Summary) waits() []Wait {
 	if end := s.model.Ending; end != nil && end.Status == state.Completed {
 		return nil
 	}
-	return slices.DeleteFunc(s.model.openWaits(), func(w Wait) bool { return !isMember(w.Agent, s.o.Place.Part) })
+	return slices.DeleteFunc(s.model.openWaits(), func(w Wait) bool { return !isMember(w.Agent, s.o.JobContext.Part) })
 }
 
 // writeWaits writes the open questions, each with the words that answer it, and then who
@@ -87,9 +87,9 @@ func (s *Summary) question(w *writer, one *Wait, number int) {
 
 // where says where the comment belongs that answers a question.
 func (s *Summary) where(one *Wait) string {
-	number, kind := cmp.Or(one.Where, s.o.Place.Number), "issue or pull request"
-	if number == s.o.Place.Number {
-		kind = cmp.Or(s.o.Place.Kind, kind)
+	number, kind := cmp.Or(one.Where, s.o.JobContext.Number), "issue or pull request"
+	if number == s.o.JobContext.Number {
+		kind = cmp.Or(s.o.JobContext.Kind, kind)
 	}
 	switch {
 	case number <= 0:
@@ -104,7 +104,7 @@ func (s *Summary) where(one *Wait) string {
 
 // words are the exact words that answer a question, after "comment on issue 12".
 func (s *Summary) words(w *writer, one *Wait, number int) string {
-	lines := AnswerLines(s.o.Place.Prefix, number, one.Choices)
+	lines := AnswerLines(s.o.JobContext.Prefix, number, one.Choices)
 	switch n := len(one.Choices); {
 	case n == 0:
 		return "with " + codeSpan(lines[0])
@@ -138,7 +138,7 @@ func limits(one *Wait) string {
 		for _, login := range one.From {
 			logins = append(logins, code(login, widestName))
 		}
-		parts = append(parts, "Only "+Joined(FirstOf(logins, maxFrom), "or")+" may answer.")
+		parts = append(parts, "Only "+JoinWords(FirstOf(logins, maxFrom), "or")+" may answer.")
 	}
 	if until := one.untilText(); until != "" {
 		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the run continues with %s.", until, code(one.TimeoutNext, widestName)))
@@ -152,9 +152,9 @@ func (s *Summary) timeLines(all []Wait) []string {
 	for i := range all {
 		lines = append(lines, fmt.Sprintf("until %s: %s.", cmp.Or(all[i].untilText(), "a time"), all[i].next()))
 	}
-	if len(lines) > 0 && s.o.Place.Job != "" {
+	if len(lines) > 0 && s.o.JobContext.Job != "" {
 		how := "A run of this workflow by a `schedule` (`on: schedule`) resumes what is due."
-		if s.o.Place.NoSchedule {
+		if s.o.JobContext.NoSchedule {
 			how = "This workflow has no `schedule` that would resume it then: start it yourself."
 		}
 		lines[0] += " " + how
@@ -180,7 +180,7 @@ func (s *Summary) jobLines(all [][]Wait) []string {
 			names = append(names, part)
 		}
 		job, how := agents[0].Job, ""
-		if own := s.o.Place.Job; own != "" {
+		if own := s.o.JobContext.Job; own != "" {
 			condition := fmt.Sprintf(`contains(needs.%s.outputs.next-jobs, '"%s"')`, own, job)
 			how = fmt.Sprintf(" It runs in a job with %s and %s, whose step has %s, `resume: require` and the `key` of this run.",
 				code("needs: "+own, widestLine), code("if: "+condition, 2*widestLine), code("job: "+job, widestLine))

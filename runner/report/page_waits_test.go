@@ -22,7 +22,7 @@ func TestManyWaitsFit(t *testing.T) {
 	for _, filler := range []string{"中", "```\n"} {
 		text := "begin" + strings.Repeat(filler, 20_000/len(filler)) + "end"
 		var p page
-		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Site: "https://github.com/acme/ledger/", Place: Place{Number: 7, Kind: "issue", Job: "work"}})
+		s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, Site: "https://github.com/acme/ledger/", JobContext: JobContext{Number: 7, Kind: "issue", Job: "work"}})
 		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}})
 		n := 0
 		for range agents {
@@ -58,7 +58,7 @@ func TestAPartTellsOfItsOwnAgents(t *testing.T) {
 		{Name: "other", Agents: []state.Handover{{Agent: "main_work2"}}},
 		{Name: "own", Agents: []state.Handover{{Agent: "main_work1"}}, Began: &state.Began{}},
 	}}
-	s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, Place: Place{Part: []string{"main_work1"}}})
+	s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, JobContext: JobContext{Part: []string{"main_work1"}}})
 	for i, id := range []string{"main", "main_work1", "main_work1_a1", "main_work12", "main_work2"} {
 		q := state.AgentWaits{For: state.ForAnswer, Number: i + 1, Question: "?"}
 		report(t, s, state.Event{Agent: id, State: "A.md", Body: &q})

@@ -115,8 +115,8 @@ func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
 
-// Span formats a duration, as in "1.2s", "3m04s" and "1h02m".
-func Span(d time.Duration) string {
+// FormatDuration formats a duration, as in "1.2s", "3m04s" and "1h02m".
+func FormatDuration(d time.Duration) string {
 	if tenths := d.Round(time.Second / 10); tenths < time.Minute {
 		return fmt.Sprintf("%.1fs", max(0, tenths).Seconds())
 	}
@@ -136,10 +136,10 @@ func clock(d time.Duration) string {
 }
 
 // millis is Span for a number of milliseconds.
-func millis(ms int64) string { return Span(millisOf(ms)) }
+func millis(ms int64) string { return FormatDuration(millisOf(ms)) }
 
-// Seconds is Span for a number of seconds.
-func Seconds(s float64) string { return Span(secondsOf(s)) }
+// FormatSeconds is Span for a number of seconds.
+func FormatSeconds(s float64) string { return FormatDuration(secondsOf(s)) }
 
 func millisOf(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 

@@ -22,8 +22,8 @@ type SummaryOptions struct {
 	// known. Nothing else on its host is linked to: the forge would tell people there
 	// that they were mentioned.
 	Site string
-	// Place is where the run is driven.
-	Place Place
+	// JobContext is where the run is driven.
+	JobContext JobContext
 	// Next says what can be done with the run if its job is killed. It is shown while
 	// the run is active. Pairs of backticks make code, as in Notes; all else in both is
 	// shown as it is.

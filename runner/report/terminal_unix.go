@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Terminal returns the width in columns of the terminal that f is, 80 where it
+// TerminalWidth returns the width in columns of the terminal that f is, 80 where it
 // doesn't say, and false when f is none.
-func Terminal(f *os.File) (int, bool) {
+func TerminalWidth(f *os.File) (int, bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {
 		return 0, false

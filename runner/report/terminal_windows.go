@@ -6,9 +6,9 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// Terminal returns the width in columns of the console that f is, and false when
+// TerminalWidth returns the width in columns of the console that f is, and false when
 // f is none or one that can't be told to obey escape sequences. It is told to.
-func Terminal(f *os.File) (int, bool) {
+func TerminalWidth(f *os.File) (int, bool) {
 	console := windows.Handle(f.Fd())
 	var mode uint32
 	if err := windows.GetConsoleMode(console, &mode); err != nil {

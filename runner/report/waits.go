@@ -105,9 +105,9 @@ func (m *Model) beginWait(w Wait) {
 	m.Waits = append(m.Waits, w)
 }
 
-// Know takes what is known of agents that wait besides what events say of them: questions as a
+// SetWaitDetails takes what is known of agents that wait besides what events say of them: questions as a
 // whole, and the comments that ask them. What is no longer true has no effect.
-func (m *Model) Know(waits []Wait) {
+func (m *Model) SetWaitDetails(waits []Wait) {
 	for _, w := range waits {
 		if i, ok := m.waiting[w.Agent]; ok && m.Waits[i].For == w.For && m.Waits[i].Number == w.Number {
 			m.Waits[i] = w
@@ -150,8 +150,8 @@ func (m *Model) wait(agent string) Wait {
 	return Wait{}
 }
 
-// Asked returns the questions of the run, open or not; those have a To.
-func (m *Model) Asked() []Wait { return ofKind(m.Waits, state.ForAnswer) }
+// Questions returns the questions of the run, open or not; those have a To.
+func (m *Model) Questions() []Wait { return ofKind(m.Waits, state.ForAnswer) }
 
 // questions returns those that wait for an answer, in the order of their numbers.
 func questions(waits []Wait) []Wait {
@@ -182,11 +182,11 @@ func (w *Wait) untilText() string {
 	if w.end().IsZero() {
 		return ""
 	}
-	return Minute(w.end())
+	return FormatMinute(w.end())
 }
 
-// Minute is a time as people are told when they may do something: in UTC, since readers may be anywhere.
-func Minute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
+// FormatMinute is a time as people are told when they may do something: in UTC, since readers may be anywhere.
+func FormatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
 // what says what the agent waits for, in our own words and names.
 func (w *Wait) what() string {

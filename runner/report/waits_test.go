@@ -16,7 +16,7 @@ import (
 func TestWaitsGolden(t *testing.T) {
 	for _, name := range []string{"asks", "waits"} {
 		var log, notes jobLog
-		job, a := NewJob(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, NewLiveModel(), inWorkflows)
+		job, a := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, NewLiveModel(), inWorkflows)
 		replayFile(t, "pages/"+name, advised{job, "answer it with `/raymond yes`."})
 		replayFile(t, "pages/"+name, advised{a, "answer it with `/raymond yes`."})
 		closed(t, a)

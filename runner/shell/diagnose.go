@@ -22,9 +22,9 @@ func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Fa
 	case e.Ended == proc.ByWriter:
 		what = fmt.Sprintf("stdout is over %d MiB, the limit of a message", MaxMessage>>20)
 	case e.Signal != "":
-		what = "ended by " + e.How()
+		what = "ended by " + e.Describe()
 	case e.Code != 0:
-		what = e.How()
+		what = e.Describe()
 	default:
 		return nil
 	}

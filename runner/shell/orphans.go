@@ -5,15 +5,15 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// Adopt makes this process inherit what its children leave behind, so that it
+// AdoptOrphans makes this process inherit what its children leave behind, so that it
 // can end it. It is called once, before the first run.
-func Adopt() error { return proc.Adopt() }
+func AdoptOrphans() error { return proc.AdoptOrphans() }
 
-// EndAll ends everything that descends from this process, however it tries to hide, and
+// EndDescendants ends everything that descends from this process, however it tries to hide, and
 // returns what it could not end, for people. It is for the end of the program, when
 // nothing of it starts or awaits a process any more. Elsewhere than on Linux it does
 // nothing.
-func EndAll() []string { return processes.EndDescendants() }
+func EndDescendants() []string { return processes.EndDescendants() }
 
 // Sweep ends every process that a run of the given mark left behind on this
 // machine, scripts and agents alike, and returns how many there were. It is called

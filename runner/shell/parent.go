@@ -23,11 +23,11 @@ func ParentGone(stdin io.Reader) <-chan struct{} {
 	return gone
 }
 
-// Gone returns a channel that is closed when the process that started this one has
+// ParentOrReaderGone returns a channel that is closed when the process that started this one has
 // ended, or when nobody reads out any more, as far as the system tells.
-func Gone(out *os.File) <-chan struct{} { return proc.Gone(out) }
+func ParentOrReaderGone(out *os.File) <-chan struct{} { return proc.WatchParent(out) }
 
-// Undumpable keeps the processes that agents and scripts start from reading the
+// DisableDumping keeps the processes that agents and scripts start from reading the
 // environment and the memory of this process, as far as they are not root. It is
 // called before anything else. Only Linux has this; elsewhere it does nothing.
-func Undumpable() error { return proc.Undumpable() }
+func DisableDumping() error { return proc.MakeUndumpable() }

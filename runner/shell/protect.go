@@ -27,13 +27,13 @@ const maxDigested = 2 << 30
 // maxCopied is how much of protected files is kept, in bytes.
 const maxCopied = 64 << 20
 
-// Keep implements runner.Verifier. Patterns match slash-separated paths
+// SaveProtected implements runner.Verifier. Patterns match slash-separated paths
 // relative to the directory; ** stands for any number of folders. Links are not followed:
 // where they lead is their content. A file that can't be read has a digest that
 // says so; so has one that comes after maxDigested bytes of others, which is known by
 // its size and its time instead.
-func (v Verifier) Keep(o runner.Order) map[string]string {
-	root, err := o.Cage.Open(o.Dir)
+func (v Verifier) SaveProtected(o runner.Order) map[string]string {
+	root, err := o.Cage.OpenDir(o.Dir)
 	if err != nil {
 		return nil
 	}
@@ -83,7 +83,7 @@ func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error 
 // restore gives protected files that have changed their content back, and removes those that were not there. lost are
 // the files with which that can't be done.
 func restore(c runner.Order) (differ, lost []string) {
-	root, err := c.Cage.Open(c.Dir)
+	root, err := c.Cage.OpenDir(c.Dir)
 	if err != nil { // something else is in its place
 		differ = changed(c.Protected, map[string]string{})
 		return differ, differ

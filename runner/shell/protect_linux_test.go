@@ -40,7 +40,7 @@ func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	t.Helper()
 	c := checks(t, "true")
 	c.Dir, c.Protect, c.Copies = dir, patterns, t.TempDir()
-	before := verifying.Keep(c)
+	before := verifying.SaveProtected(c)
 	data, err := json.Marshal(before)
 	assert.NilError(t, err)
 	do()
@@ -48,7 +48,7 @@ func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	v := verifying.Verify(t.Context(), c, quietly)
 	assert.Assert(t, is.Len(v.Results, 1), "results")
 	assert.Check(t, is.Equal(v.Results[0].RC, 0), "results")
-	if diff := cmp.Diff(before, verifying.Keep(c)); diff != "" || v.Lost != nil {
+	if diff := cmp.Diff(before, verifying.SaveProtected(c)); diff != "" || v.Lost != nil {
 		t.Errorf("after a verdict: lost %q, and not as before (-want +got):\n%s", v.Lost, diff)
 	}
 	return v.Changed
@@ -112,7 +112,7 @@ func TestWhatHasNoCopyIsLost(t *testing.T) {
 	dir, outside := tree(t), t.TempDir()
 	c := checks(t, "true")
 	c.Dir, c.Protect, c.Copies = dir, []string{"**/*_test.go", "testdata/*"}, t.TempDir()
-	c.Protected = verifying.Keep(c)
+	c.Protected = verifying.SaveProtected(c)
 	put(t, filepath.Join(dir, "a_test.go"), "x")
 	assert.NilError(t, os.RemoveAll(filepath.Join(dir, "sub/deep")))
 	assert.NilError(t, os.Symlink(outside, filepath.Join(dir, "sub/deep")))
@@ -133,10 +133,10 @@ func TestALinkInThePlaceOfTheDirectoryIsNotFollowed(t *testing.T) {
 	dir, outside, c := tree(t), tree(t), checks(t)
 	c.Dir, c.Protect, c.Copies = filepath.Join(dir, "sub"), []string{"*_test.go"}, t.TempDir()
 	c.Cage = cage.New(cage.Policy{Writable: []string{dir}})
-	c.Protected = verifying.Keep(c)
+	c.Protected = verifying.SaveProtected(c)
 	assert.NilError(t, errors.Join(os.Rename(c.Dir, filepath.Join(dir, "kept")), os.Symlink(outside, c.Dir)))
 	assert.Check(t, is.DeepEqual(verifying.Verify(t.Context(), c, quietly).Lost, []string{"b_test.go"}), "lost")
-	assert.Check(t, is.Len(verifying.Keep(c), 0), "files that are kept")
+	assert.Check(t, is.Len(verifying.SaveProtected(c), 0), "files that are kept")
 	_, err := os.Stat(filepath.Join(outside, "a_test.go"))
 	assert.NilError(t, err)
 }
@@ -149,8 +149,8 @@ func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	assert.NilError(t, os.WriteFile(at("a_test.go"), nil, 0o600))
 	assert.NilError(t, os.WriteFile(at("b_test.go"), []byte("b"), 0o600))
 	c := runner.Order{Dir: dir, Checks: &runner.Checks{Protect: []string{"*_test.go"}, Copies: t.TempDir()}}
-	before := verifying.Keep(c)
+	before := verifying.SaveProtected(c)
 	assert.NilError(t, os.Truncate(at("a_test.go"), 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
-	got := changed(before, verifying.Keep(c))
+	got := changed(before, verifying.SaveProtected(c))
 	assert.Check(t, is.DeepEqual(got, []string{"a_test.go"}), "changed")
 }

@@ -63,7 +63,7 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	exit, err := proc.Run(ctx, options)
 	live[0].Flush()
 	live[1].Flush()
-	answer := runner.Answer{Text: said.String(), Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: exit.Leftovers("script")}
+	answer := runner.Answer{Text: said.String(), Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: exit.LeftoverNotes("script")}
 	env := slices.Concat(b.Env, b.Trusted)
 	answer.Script.StdoutTail, _ = end(stdout, env, o.Hide)
 	answer.Script.StderrTail, _ = end(stderr, env, o.Hide)

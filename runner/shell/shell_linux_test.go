@@ -167,11 +167,11 @@ func (w *watcher) tell(p runner.Progress) {
 func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
 	t.Parallel()
 	o, w := order(t, "A.sh", "(trap '' INT TERM; sleep 1000) & echo $! >&2; trap '' INT TERM; while :; do sleep 1000; done"), &watcher{}
-	o.Telling = runner.TellAll
+	o.Verbosity = runner.VerbosityFull
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err := base.Run(ctx, o, func(p runner.Progress) {
 		w.tell(p)
-		cancel(&runner.Stopping{Reason: "deadline", Term: 100 * time.Millisecond, Kill: 100 * time.Millisecond})
+		cancel(&runner.StopCause{Reason: "deadline", Term: 100 * time.Millisecond, Kill: 100 * time.Millisecond})
 	})
 	var f *runner.Failure
 	assert.Check(t, errors.As(err, &f) && f.Class == runner.Stopped && strings.HasPrefix(f.Message, "stopped: deadline"), "got %v, want Stopped", err)
@@ -189,7 +189,7 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 		echo orphaned >&2
 		while :; do sleep 1000; done
 	) & echo done`), &watcher{}
-	o.Telling = runner.TellAll
+	o.Verbosity = runner.VerbosityFull
 	ctx, cancel := context.WithCancel(context.Background())
 	answer, err := base.Run(ctx, o, func(p runner.Progress) {
 		// Before this line the script itself may still run, and a signal would end it.
@@ -204,9 +204,9 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 // lines become events.
 func TestOutputIsToldByTheLine(t *testing.T) {
 	t.Parallel()
-	for _, telling := range []runner.Telling{runner.TellNothing, runner.TellBounded, runner.TellAll} {
+	for _, telling := range []runner.Verbosity{runner.VerbosityNone, runner.VerbosityBounded, runner.VerbosityFull} {
 		o, w := order(t, "A.sh", `printf 'one\r\ntw\xffo\nthr' >&2; echo message; printf 'ee' >&2; printf last`), &watcher{}
-		o.Telling = telling
+		o.Verbosity = telling
 		_, err := base.Run(context.Background(), o, w.tell)
 		var stdout, stderr []string
 		for _, line := range w.lines {
@@ -233,7 +233,7 @@ func TestSecretsOnStderrAreHiddenWhole(t *testing.T) {
 			printf '%%*s%s\n' %d x >&2
 			printf '%s%%*s\nlast words' %d x >&2
 			exit 3`, secret, maxLine-shift, secret, 4096-len("\nlast words")-shift)), &watcher{}
-		o.Telling = runner.TellBounded
+		o.Verbosity = runner.VerbosityBounded
 		o.Hide = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
 		_, err := base.Run(context.Background(), o, w.tell)
 		all := strings.Join(append(w.lines, err.Error()), "\n")

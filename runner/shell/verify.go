@@ -49,9 +49,9 @@ func (v Verifier) Verify(ctx context.Context, c runner.Order, tell func(runner.P
 	defer log.Close()
 	var out state.Verification
 	for _, cmd := range c.Commands {
-		tell(runner.Progress{Doing: "checking " + cmd})
+		tell(runner.Progress{Activity: "checking " + cmd})
 		r := v.command(ctx, c, cmd, log)
-		if path := cage.Denied(r.Tail); path != "" && c.Cage != nil {
+		if path := cage.DeniedPath(r.Tail); path != "" && c.Cage != nil {
 			tell(runner.Progress{Refused: path})
 		}
 		if cause := context.Cause(ctx); cause != nil {
@@ -86,7 +86,7 @@ func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *
 		Path: bash, Args: []string{"-c", cmd}, Dir: c.Dir,
 		Env:  append(secrets.Strip(v.Env), c.Env...),
 		Mark: c.Mark, Timeout: c.Timeout,
-		Stdout: io.MultiWriter(tail, &proc.Capped{W: log, Room: maxLogged}), MergeStderr: true,
+		Stdout: io.MultiWriter(tail, &proc.CappedWriter{W: log, Room: maxLogged}), MergeStderr: true,
 		InterruptGroup: true, DeathSignal: syscall.SIGTERM, NoNewPrivs: v.NoNewPrivs, Cage: c.Cage,
 		Ladder: proc.Ladder{Term: time.Second, Kill: time.Second},
 	}

@@ -124,7 +124,7 @@ func TestEverythingRunsInOrder(t *testing.T) {
 	var got []string
 	v := verifying.Verify(t.Context(), c, func(p runner.Progress) {
 		trace, _ := os.ReadFile(filepath.Join(c.Dir, "trace"))
-		got = append(got, fmt.Sprintf("%q: %.12s", trace, p.Doing))
+		got = append(got, fmt.Sprintf("%q: %.12s", trace, p.Activity))
 	})
 	for _, r := range v.Results {
 		got = append(got, fmt.Sprint(r.RC, " ", r.Tail))
@@ -138,8 +138,8 @@ func TestStop(t *testing.T) {
 	c := checks(t, "true", "echo never >never")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	v := verifying.Verify(ctx, c, func(p runner.Progress) {
-		if strings.Contains(p.Doing, "never") {
-			cancel(&runner.Stopping{Reason: "deadline"})
+		if strings.Contains(p.Activity, "never") {
+			cancel(&runner.StopCause{Reason: "deadline"})
 		}
 	})
 	assert.Check(t, is.Equal(v.Stopped, "deadline"))

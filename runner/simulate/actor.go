@@ -41,7 +41,7 @@ type scene struct {
 
 var (
 	_ runner.Store    = (*Actor)(nil)
-	_ runner.Agent    = (*player)(nil)
+	_ runner.AgentCLI = (*player)(nil)
 	_ runner.Verifier = (*Actor)(nil)
 )
 
@@ -62,8 +62,8 @@ func (a *Actor) Append(d *state.Delta) error {
 	return nil
 }
 
-// Fold implements runner.Store.
-func (a *Actor) Fold(r *state.Run, _ *state.Delta) error {
+// WriteSnapshot implements runner.Store.
+func (a *Actor) WriteSnapshot(r *state.Run, _ *state.Delta) error {
 	a.start(r.Agents)
 	return nil
 }
@@ -161,7 +161,7 @@ func (a *Actor) perform(ctx context.Context, o runner.Order, tell func(runner.Pr
 		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
 	case failure != nil:
 		return answer, failure
-	case o.Telling != runner.TellNothing && answer.Text != "":
+	case o.Verbosity != runner.VerbosityNone && answer.Text != "":
 		tell(runner.Progress{Text: answer.Text})
 	}
 	return answer, nil

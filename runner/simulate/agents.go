@@ -9,8 +9,8 @@ import (
 )
 
 // Agents returns the agent CLIs of the run: all there are, which play the same replies.
-func (a *Actor) Agents() map[string]runner.Agent {
-	all := map[string]runner.Agent{}
+func (a *Actor) Agents() map[string]runner.AgentCLI {
+	all := map[string]runner.AgentCLI{}
 	for _, name := range protocol.Backends() {
 		all[name] = &player{actor: a, name: name}
 	}
@@ -33,7 +33,7 @@ func (p *player) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 // Abilities implements runner.Agent: a simulation shows what the workflow does, and nothing
 // of it depends on what a CLI can't do.
 func (p *player) Abilities() runner.Abilities {
-	return runner.Abilities{Backend: p.name, Title: p.name, ChoosesID: true, TellsUSD: true}
+	return runner.Abilities{Backend: p.name, Title: p.name, ChoosesID: true, ReportsUSD: true}
 }
 
 // Needs implements runner.Agent.

@@ -14,21 +14,21 @@ import (
 type People struct {
 	answers []Answer
 	used    []bool
-	updates chan runner.Update // has room for all answers
-	asked   int                // number of the newest question
-	timed   bool               // a question is open that its timeout may end
+	updates chan runner.QuestionUpdate // has room for all answers
+	asked   int                        // number of the newest question
+	timed   bool                       // a question is open that its timeout may end
 	wrong   []string
 }
 
-var _ runner.People = (*People)(nil)
+var _ runner.Prompter = (*People)(nil)
 
 // NewPeople returns People who give the answers of a file, each once.
 func NewPeople(r *Replies) *People {
-	return &People{answers: r.Answers, used: make([]bool, len(r.Answers)), updates: make(chan runner.Update, len(r.Answers))}
+	return &People{answers: r.Answers, used: make([]bool, len(r.Answers)), updates: make(chan runner.QuestionUpdate, len(r.Answers))}
 }
 
-// Open implements runner.People.
-func (p *People) Open(run *state.Run) {
+// UpdateQuestions implements runner.People.
+func (p *People) UpdateQuestions(run *state.Run) {
 	p.timed = false
 	for _, a := range run.OpenQuestions() {
 		q := a.Waits.Question
@@ -53,13 +53,13 @@ func (p *People) answer(agent string, q *state.Question) {
 				i+1, given.Text, q.Number, agent, strings.Join(q.Choices, ", ")))
 			return
 		}
-		p.updates <- runner.Update{Agent: agent, Number: q.Number, Answer: &state.Answer{Text: text, By: "cli"}}
+		p.updates <- runner.QuestionUpdate{Agent: agent, Number: q.Number, Answer: &state.Answer{Text: text, By: "cli"}}
 		return
 	}
 }
 
 // Updates implements runner.People.
-func (p *People) Updates() <-chan runner.Update { return p.updates }
+func (p *People) Updates() <-chan runner.QuestionUpdate { return p.updates }
 
 // IsSettled implements runner.People.
 func (p *People) IsSettled() bool { return !p.isAnswering() && !p.timed }

@@ -79,13 +79,13 @@ func plain(root *yaml.Node) (value any, err error) {
 func placed(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, v := range all {
-		at, hint := nodeAt(root, v), v.About
-		words := strings.FieldsFunc(v.About, func(r rune) bool { return !unicode.IsLetter(r) }) // the keys are among these words
+		at, hint := nodeAt(root, v), v.Description
+		words := strings.FieldsFunc(v.Description, func(r rune) bool { return !unicode.IsLetter(r) }) // the keys are among these words
 		if near := protocol.DidYouMean(at.Value, words); near != "" && strings.HasSuffix(v.Rule, "/additionalProperties") {
 			hint = near + "; " + hint
 		}
 		problems = append(problems, protocol.Problem{Pos: protocol.PosOf(at), Code: "wrong-value", Hint: hint,
-			Message: cmp.Or(strings.TrimPrefix(v.Place, "/"), "the file") + ": " + v.Message})
+			Message: cmp.Or(strings.TrimPrefix(v.Pointer, "/"), "the file") + ": " + v.Message})
 	}
 	slices.SortStableFunc(problems, func(a, b protocol.Problem) int { return cmp.Or(a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col) })
 	return problems
@@ -95,8 +95,8 @@ var inPointer = strings.NewReplacer("~1", "/", "~0", "~")
 
 // nodeAt is the node that a violation is about: the value, or a key in it that the message names.
 func nodeAt(n *yaml.Node, v schema.Violation) *yaml.Node {
-	for _, name := range strings.Split(v.Place, "/")[1:] {
-		next := protocol.Entry(n, inPointer.Replace(name))
+	for _, name := range strings.Split(v.Pointer, "/")[1:] {
+		next := protocol.MapValue(n, inPointer.Replace(name))
 		if i, err := strconv.Atoi(name); err == nil && n.Kind == yaml.SequenceNode {
 			next = n.Content[i]
 		}
@@ -146,7 +146,9 @@ func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 }
 
 // entry is what a map has under a key, or an empty node.
-func entry(n *yaml.Node, key string) *yaml.Node { return cmp.Or(protocol.Entry(n, key), &yaml.Node{}) }
+func entry(n *yaml.Node, key string) *yaml.Node {
+	return cmp.Or(protocol.MapValue(n, key), &yaml.Node{})
+}
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (c *Cost) UnmarshalYAML(n *yaml.Node) error {

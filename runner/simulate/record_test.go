@@ -76,7 +76,7 @@ func TestRecord(t *testing.T) {
 		Executions: []report.Exec{
 			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Failed, Error: "it ends with code 3"},
 			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
-				Spent: report.Spent{Spent: state.Spent{USD: state.Dollar}}, Retries: []report.Moment{{Time: at, Text: "it died"}}, Reminders: []report.Moment{{Time: at.Add(1)}}},
+				Spent: report.Spent{Spent: state.Spent{USD: state.Dollar}}, Retries: []report.TimedNote{{Time: at, Text: "it died"}}, Reminders: []report.TimedNote{{Time: at.Add(1)}}},
 			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
 				Attempts: []report.Attempt{
 					{Ended: at, NodeAttempt: state.NodeAttempt{Results: []state.CommandResult{{RC: 1}, {RC: 0}}}},

@@ -96,7 +96,7 @@ type commands struct{}
 
 func (commands) Ready() error { return nil }
 
-func (commands) Keep(runner.Order) map[string]string { return nil }
+func (commands) SaveProtected(runner.Order) map[string]string { return nil }
 
 func (commands) Verify(_ context.Context, c runner.Order, _ func(runner.Progress)) state.Verification {
 	var v state.Verification
@@ -136,7 +136,7 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 	ids := 0
 	cfg := runner.Config{
 		Workflow: w, NewID: func() string { ids++; return fmt.Sprint("s", ids) }, PayloadDir: t.TempDir(), ScriptDir: "/scripts",
-		Clock: p.people.Runner(p.clock), People: p.people, Hold: -1, Verifier: p.actor, Store: p.actor, Agents: p.actor.Agents(), Scripts: p.actor.Scripts(), Reporter: p,
+		Clock: p.people.Runner(p.clock), Prompter: p.people, Hold: -1, Verifier: p.actor, Store: p.actor, Agents: p.actor.Agents(), Scripts: p.actor.Scripts(), Reporter: p,
 	}
 	meta := map[string]string{}
 	for k, v := range p.replies.Meta {
@@ -182,7 +182,7 @@ func TestRuns(t *testing.T) {
 				"budget 1":       func() { o.BudgetUSD = state.Dollar },
 				"deadline 5m":    func() { cfg.Deadline = 5 * time.Minute },
 				"keep-going":     func() { o.KeepGoing = true },
-				"verbose":        func() { cfg.Telling = runner.TellAll },
+				"verbose":        func() { cfg.Verbosity = runner.VerbosityFull },
 			} {
 				if strings.Contains(flags, name) {
 					set()

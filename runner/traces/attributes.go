@@ -81,7 +81,7 @@ func spent(s state.Spent) []attribute {
 func (r *Reporter) used(x *report.Exec) []attribute {
 	all := []attribute{
 		ofText("raymond.agent_cli", x.Backend), ofText("gen_ai.provider.name", r.options.Providers[x.Backend]), ofText("gen_ai.request.model", shown(x.Model)),
-		ofText("raymond.session", x.Mode), ofText("gen_ai.response.model", shown(report.Mostly(x.Models))), ofText("gen_ai.conversation.id", x.SessionID),
+		ofText("raymond.session", x.Mode), ofText("gen_ai.response.model", shown(report.MainModel(x.Models))), ofText("gen_ai.conversation.id", x.SessionID),
 	}
 	all = slices.DeleteFunc(all, func(a attribute) bool { return a.Value["stringValue"] == "" })
 	all = append(all, ofFloat("gen_ai.usage.cost", dollars(x.Spent.USD)), ofNumber("raymond.turns", x.Turns))

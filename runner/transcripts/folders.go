@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Enter opens a folder below that of a path, name by name, and makes what is missing. Only the
+// OpenOrCreateDir opens a folder below that of a path, name by name, and makes what is missing. Only the
 // path itself may be a link.
-func Enter(top string, names ...string) (*os.Root, error) {
+func OpenOrCreateDir(top string, names ...string) (*os.Root, error) {
 	if err := os.MkdirAll(top, 0o700); err != nil {
 		return nil, err
 	}
@@ -27,8 +27,8 @@ func Enter(top string, names ...string) (*os.Root, error) {
 	})
 }
 
-// Open opens a folder below that of a path, name by name. Only the path itself may be a link.
-func Open(top string, names ...string) (*os.Root, error) { return below(top, names, open) }
+// OpenDir opens a folder below that of a path, name by name. Only the path itself may be a link.
+func OpenDir(top string, names ...string) (*os.Root, error) { return below(top, names, open) }
 
 func below(top string, names []string, step func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
 	at, err := os.OpenRoot(top)
@@ -89,7 +89,7 @@ func Install(folder *os.Root, name string, in io.Reader) error {
 
 // Remove removes a regular file from a folder. With a mark it leaves a file that has another
 // one, and says so. What is not there, or no regular file, is left alone and is no error.
-func Remove(folder *os.Root, name string, only *runner.Mark) (isOther bool, err error) {
+func Remove(folder *os.Root, name string, only *runner.Fingerprint) (isOther bool, err error) {
 	if info, err := folder.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false, nil
 	}

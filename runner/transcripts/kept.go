@@ -15,33 +15,33 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Kept are the conversations that an agent CLI keeps, each in a file of lines that is named after its id. It implements
+// Store are the conversations that an agent CLI keeps, each in a file of lines that is named after its id. It implements
 // runner.Transcripts. The fields say what differs from CLI to CLI; paths in Top have slashes.
-type Kept struct {
-	Top     string                 // the CLI's own folder; it alone may be a link, as a matter of the machine's owner
-	Folders string                 // a pattern of the folders in Top in which the files are
-	File    func(id string) string // a pattern of the names of a conversation's files there
-	// IsIts reports whether a file of such a name is of the conversation; nil where the name says it.
-	IsIts func(path, id string) bool
-	// Of returns the folders in Top of the conversations that are held in a directory; nil where they do not depend on it.
-	Of func(dir string) []string
-	// New returns the path in Top at which the CLI finds a conversation that it resumes in a directory, and makes there
+type Store struct {
+	Root          string                 // the CLI's own folder; it alone may be a link, as a matter of the machine's owner
+	FolderPattern string                 // a pattern of the folders in Top in which the files are
+	FilePattern   func(id string) string // a pattern of the names of a conversation's files there
+	// IsFileOf reports whether a file of such a name is of the conversation; nil where the name says it.
+	IsFileOf func(path, id string) bool
+	// FoldersOf returns the folders in Top of the conversations that are held in a directory; nil where they do not depend on it.
+	FoldersOf func(dir string) []string
+	// PathForResume returns the path in Top at which the CLI finds a conversation that it resumes in a directory, and makes there
 	// what else it needs for that.
-	New func(id, dir string) (string, error)
-	// Holds reports whether a line, of which perhaps only the beginning is there, makes a file one that can be resumed: a CLI
+	PathForResume func(id, dir string) (string, error)
+	// IsResumable reports whether a line, of which perhaps only the beginning is there, makes a file one that can be resumed: a CLI
 	// can neither resume a conversation in which nobody has said anything nor begin it again.
-	Holds func(line []byte, truncated bool) bool
-	// Named is how a line of a file names its conversation; nil where none does.
-	Named func(id string) string
-	// NamesItself says that the CLI chooses the ids of conversations, and calls a copy by its name.
-	NamesItself bool
-	Used        func(path string, from int64) ([]state.Usage, error) // the tokens that a file tells from a byte on
-	Teller      func(path string) Teller                             // of the messages of a file
+	IsResumable func(line []byte, truncated bool) bool
+	// IDInLines is how a line of a file names its conversation; nil where none does.
+	IDInLines func(id string) string
+	// AssignsIDs says that the CLI chooses the ids of conversations, and calls a copy by its name.
+	AssignsIDs    bool
+	ReadUsage     func(path string, from int64) ([]state.Usage, error) // the tokens that a file tells from a byte on
+	MessageReader func(path string) MessageReader                      // of the messages of a file
 }
 
 // id is what the CLI calls a conversation.
-func (k Kept) id(c runner.Conversation) string {
-	if k.NamesItself && c.CLI != "" {
+func (k Store) id(c runner.Conversation) string {
+	if k.AssignsIDs && c.CLI != "" {
 		return c.CLI
 	}
 	return c.ID
@@ -49,17 +49,17 @@ func (k Kept) id(c runner.Conversation) string {
 
 // Path returns the newest file of a conversation that was held in one of the directories, the most likely first, or else
 // anywhere, and false when there is none; dir is the directory, or else the first one.
-func (k Kept) Path(id string, dirs ...string) (path, dir string, ok bool) {
+func (k Store) Path(id string, dirs ...string) (path, dir string, ok bool) {
 	if !IsUUID(id) {
 		return "", "", false
 	}
-	isIts := func(path string) bool { return k.IsIts == nil || k.IsIts(path, id) }
+	isIts := func(path string) bool { return k.IsFileOf == nil || k.IsFileOf(path, id) }
 	for _, d := range dirs {
-		if k.Of == nil {
+		if k.FoldersOf == nil {
 			break
 		}
-		for _, folder := range k.Of(d) {
-			if path, ok := Newest(k.Top, folder+"/"+k.File(id), isIts); ok {
+		for _, folder := range k.FoldersOf(d) {
+			if path, ok := Newest(k.Root, folder+"/"+k.FilePattern(id), isIts); ok {
 				return path, d, true
 			}
 		}
@@ -67,22 +67,22 @@ func (k Kept) Path(id string, dirs ...string) (path, dir string, ok bool) {
 	if len(dirs) > 0 {
 		dir = dirs[0]
 	}
-	path, ok = Newest(k.Top, k.Folders+"/"+k.File(id), isIts)
+	path, ok = Newest(k.Root, k.FolderPattern+"/"+k.FilePattern(id), isIts)
 	return path, dir, ok
 }
 
 // Check returns an error if what the CLI would open as the file of a conversation is none.
-func (k Kept) Check(id string) error {
+func (k Store) Check(id string) error {
 	if !IsUUID(id) {
 		return nil // then there is none
 	}
-	return OnlyFiles(k.Top, k.Folders+"/"+k.File(id))
+	return CheckRegularFiles(k.Root, k.FolderPattern+"/"+k.FilePattern(id))
 }
 
-// Take makes the file of the conversation that an order takes up ready: one that is resumed is cut back as the order says.
+// Prepare makes the file of the conversation that an order takes up ready: one that is resumed is cut back as the order says.
 // It returns what the CLI calls the conversation, and its file; "" for none, of which the CLI itself says so. A conversation in
 // which nobody has said anything, as a kill may leave it, can't be resumed.
-func (k Kept) Take(p runner.PromptOrder, dir string) (id, path string, _ *runner.Failure) {
+func (k Store) Prepare(p runner.PromptOrder, dir string) (id, path string, _ *runner.Failure) {
 	switch p.Session {
 	case state.Resume:
 		id = k.id(runner.Conversation{ID: p.SessionID, CLI: p.CLIID})
@@ -96,7 +96,7 @@ func (k Kept) Take(p runner.PromptOrder, dir string) (id, path string, _ *runner
 		path, _, _ = k.Path(id, dir)
 	}
 	if path != "" && p.Session == state.Resume && p.Cut != nil {
-		err = CutBack(path, *p.Cut)
+		err = TruncateFile(path, *p.Cut)
 	}
 	if path != "" && err == nil {
 		if holds, oops := k.holds(path, math.MaxInt64); oops == nil && !holds {
@@ -110,9 +110,9 @@ func (k Kept) Take(p runner.PromptOrder, dir string) (id, path string, _ *runner
 }
 
 // holds reports whether one of the lines that begin in the first length bytes of a file makes that one that can be resumed.
-func (k Kept) holds(path string, length int64) (found bool, err error) {
+func (k Store) holds(path string, length int64) (found bool, err error) {
 	err = Read(path, 0, length, func(_ int64, line []byte, truncated bool) error {
-		if found = k.Holds(line, truncated); found {
+		if found = k.IsResumable(line, truncated); found {
 			return ErrStop
 		}
 		return nil
@@ -121,42 +121,42 @@ func (k Kept) holds(path string, length int64) (found bool, err error) {
 }
 
 // Length implements runner.Transcripts.
-func (k Kept) Length(c runner.Conversation) (int64, bool) {
+func (k Store) Length(c runner.Conversation) (int64, bool) {
 	path, _, _ := k.Path(k.id(c), c.Dir)
 	return Size(path)
 }
 
 // Usage implements runner.Transcripts.
-func (k Kept) Usage(c runner.Conversation, from int64) ([]state.Usage, bool) {
+func (k Store) Usage(c runner.Conversation, from int64) ([]state.Usage, bool) {
 	path, _, _ := k.Path(k.id(c), c.Dir)
 	size, ok := Size(path)
 	if !ok || from < 0 || size-from > MaxRead {
 		return nil, false
 	}
-	list, err := k.Used(path, from)
+	list, err := k.ReadUsage(path, from)
 	return list, err == nil && len(list) > 0
 }
 
 // Find implements runner.Transcripts.
-func (k Kept) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
+func (k Store) Find(c runner.Conversation, dirs []string) (runner.TranscriptFile, bool) {
 	path, dir, ok := k.Path(k.id(c), dirs...)
 	if !ok || len(dirs) == 0 {
-		return runner.Stored{}, false
+		return runner.TranscriptFile{}, false
 	}
 	size, ok := Size(path)
 	if holds, err := k.holds(path, size); err != nil || !holds || !ok {
-		return runner.Stored{}, false
+		return runner.TranscriptFile{}, false
 	}
-	return runner.Stored{Path: path, Size: size, Dir: dir}, true
+	return runner.TranscriptFile{Path: path, Size: size, Dir: dir}, true
 }
 
 // Read implements runner.Transcripts.
-func (k Kept) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
+func (k Store) Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error {
 	path, _, ok := k.Path(k.id(c), c.Dir)
 	if !ok {
 		return gone(k.id(c))
 	}
-	t := k.Teller(path)
+	t := k.MessageReader(path)
 	t.each = each
 	return t.tell(path, from, to, nil)
 }
@@ -167,7 +167,7 @@ func gone(id string) error {
 }
 
 // Copy implements runner.Transcripts.
-func (k Kept) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
+func (k Store) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
 	from := k.id(c)
 	if _, _, ok := k.Path(id, dir); ok {
 		err = fmt.Errorf("there is a session %s already", id)
@@ -177,14 +177,14 @@ func (k Kept) Copy(c runner.Conversation, length int64, id, dir string) (cliID s
 	if err != nil {
 		return "", fmt.Errorf("copy session %.80q: %w", from, err)
 	}
-	if k.NamesItself {
+	if k.AssignsIDs {
 		cliID = id
 	}
 	return cliID, nil
 }
 
 // Branch is Copy of the conversation that the CLI calls c.ID, also to one that is there already.
-func (k Kept) Branch(c runner.Conversation, length int64, id, dir string) error {
+func (k Store) Branch(c runner.Conversation, length int64, id, dir string) error {
 	path, _, ok := k.Path(c.ID, c.Dir)
 	if !ok {
 		return gone(c.ID)
@@ -201,14 +201,14 @@ func (k Kept) Branch(c runner.Conversation, length int64, id, dir string) error 
 	if ok, err := k.holds(path, size); err != nil || !ok {
 		return errors.Join(err, errors.New("nothing was said in it until then"))
 	}
-	if k.Named != nil {
-		said = Renamed(said, k.Named(c.ID), k.Named(id))
+	if k.IDInLines != nil {
+		said = ReplaceID(said, k.IDInLines(c.ID), k.IDInLines(id))
 	}
 	return k.Install(id, dir, said)
 }
 
 // Place implements runner.Transcripts. A conversation that could not be resumed is not put there, which is no error.
-func (k Kept) Place(c runner.Conversation, from string) error {
+func (k Store) Place(c runner.Conversation, from string) error {
 	id := k.id(c)
 	if err := k.place(id, c.Dir, from); err != nil {
 		return fmt.Errorf("put transcript of session %.80q in place: %w", id, err)
@@ -216,22 +216,22 @@ func (k Kept) Place(c runner.Conversation, from string) error {
 	return nil
 }
 
-func (k Kept) place(id, dir, from string) error {
+func (k Store) place(id, dir, from string) error {
 	size, ok := Size(from)
 	if !ok || !IsUUID(id) {
 		return fmt.Errorf("want a regular file, and an id that is a UUID in lower case, not %s and %.80q", from, id)
 	}
-	if k.IsIts != nil && !k.IsIts(from, id) {
+	if k.IsFileOf != nil && !k.IsFileOf(from, id) {
 		return errors.New("it is the one of another session")
 	}
 	if holds, err := k.holds(from, size); err != nil || !holds {
 		return err
 	}
-	return k.Move(id, dir, from)
+	return k.InstallFile(id, dir, from)
 }
 
-// Move makes a copy of a file, which is not reached through a link, the one of a conversation in a directory.
-func (k Kept) Move(id, dir, from string) error {
+// InstallFile makes a copy of a file, which is not reached through a link, the one of a conversation in a directory.
+func (k Store) InstallFile(id, dir, from string) error {
 	in, _, err := files.Open(from)
 	if err != nil {
 		return err
@@ -242,17 +242,17 @@ func (k Kept) Move(id, dir, from string) error {
 
 // Install makes what in brings the file of a conversation that is resumed in a directory, and replaces one that is there.
 // It is complete or not there at all. Links in the place of the file or of folders are not followed.
-func (k Kept) Install(id, dir string, in io.Reader) error {
+func (k Store) Install(id, dir string, in io.Reader) error {
 	if !IsUUID(id) {
 		return fmt.Errorf("the id %.80q is no UUID in lower case", id)
 	}
-	path, err := k.New(id, dir)
+	path, err := k.PathForResume(id, dir)
 	if err != nil {
 		return err
 	}
 	names := strings.Split(path, "/")
 	last := len(names) - 1
-	folder, err := Enter(k.Top, names[:last]...)
+	folder, err := OpenOrCreateDir(k.Root, names[:last]...)
 	if err != nil {
 		return err
 	}
@@ -262,15 +262,15 @@ func (k Kept) Install(id, dir string, in io.Reader) error {
 
 // Clear implements runner.Transcripts. The folder of its name beside a file, in which agents are that the conversation has
 // started, goes with it. What is neither a regular file nor a folder of its own is left alone.
-func (k Kept) Clear(c runner.Conversation, only *runner.Mark) error {
+func (k Store) Clear(c runner.Conversation, only *runner.Fingerprint) error {
 	id, isOther := k.id(c), false
 	if !IsUUID(id) {
 		return errors.New("clear session: its id is no UUID in lower case")
 	}
 	err := k.each(func(folder *os.Root) error {
-		names, err := fs.Glob(folder.FS(), k.File(id))
+		names, err := fs.Glob(folder.FS(), k.FilePattern(id))
 		for _, name := range names {
-			if k.IsIts == nil || k.IsIts(filepath.Join(folder.Name(), name), id) {
+			if k.IsFileOf == nil || k.IsFileOf(filepath.Join(folder.Name(), name), id) {
 				other, oops := Remove(folder, name, only)
 				isOther, err = isOther || other, errors.Join(err, oops)
 			}
@@ -289,14 +289,14 @@ func (k Kept) Clear(c runner.Conversation, only *runner.Mark) error {
 }
 
 // each opens the folders of all conversations. Links among them are passed over.
-func (k Kept) each(do func(*os.Root) error) error {
+func (k Store) each(do func(*os.Root) error) error {
 	var err error
-	for _, path := range Glob(k.Top, k.Folders) {
-		at, oops := filepath.Rel(k.Top, path)
+	for _, path := range Glob(k.Root, k.FolderPattern) {
+		at, oops := filepath.Rel(k.Root, path)
 		if oops != nil {
 			return oops
 		}
-		if folder, oops := Open(k.Top, strings.Split(filepath.ToSlash(at), "/")...); oops == nil {
+		if folder, oops := OpenDir(k.Root, strings.Split(filepath.ToSlash(at), "/")...); oops == nil {
 			err = errors.Join(err, do(folder), folder.Close())
 		}
 	}

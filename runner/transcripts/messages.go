@@ -47,27 +47,27 @@ func NewFeed(each func(use string, m runner.Message) error) *Feed {
 	return &Feed{each: each, uses: map[string]*said{}}
 }
 
-// Say takes a message that is whole. It returns the error of each.
-func (f *Feed) Say(m runner.Message) error { return f.take(&said{Message: m}) }
+// Add takes a message that is whole. It returns the error of each.
+func (f *Feed) Add(m runner.Message) error { return f.take(&said{Message: m}) }
 
-// Use takes a use of a tool, of which nothing is known yet but its input.
-func (f *Feed) Use(id string, m runner.Message) error {
+// AddToolUse takes a use of a tool, of which nothing is known yet but its input.
+func (f *Feed) AddToolUse(id string, m runner.Message) error {
 	if id == "" {
-		return f.Say(m)
+		return f.Add(m)
 	}
 	s := &said{Message: m, use: id, waits: true}
 	f.uses[id] = s
 	return f.take(s)
 }
 
-// Brought takes what a use of a tool has brought. When the use is not known, because the
+// AddToolResult takes what a use of a tool has brought. When the use is not known, because the
 // reading began after it, other is a message of its own; its Offset and Time are those of the
 // result.
-func (f *Feed) Brought(id string, other runner.Message) error {
+func (f *Feed) AddToolResult(id string, other runner.Message) error {
 	s, ok := f.uses[id]
 	if !ok {
 		other.From = runner.FromTool
-		return f.Say(other)
+		return f.Add(other)
 	}
 	delete(f.uses, id)
 	s.Text, s.Failed, s.Refused, s.waits = other.Text, other.Failed, other.Refused, false
@@ -101,21 +101,21 @@ func (f *Feed) release(all bool) error {
 	return f.err
 }
 
-// Bounded returns what of a text is read, and how many bytes were left out.
-func Bounded(text string) (string, int64) {
-	if len(text) <= runner.MostMessage {
+// TruncateText returns what of a text is read, and how many bytes were left out.
+func TruncateText(text string) (string, int64) {
+	if len(text) <= runner.MaxMessageText {
 		return text, 0
 	}
-	n := runner.MostMessage
-	for n > runner.MostMessage-utf8.UTFMax && !utf8.RuneStart(text[n]) {
+	n := runner.MaxMessageText
+	for n > runner.MaxMessageText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
 		n--
 	}
 	// The rest of the text would stay in memory otherwise.
 	return strings.Clone(text[:n]), int64(len(text) - n)
 }
 
-// Moment reads the time of a line; the zero time when it is none.
-func Moment(text string) time.Time {
+// ParseTime reads the time of a line; the zero time when it is none.
+func ParseTime(text string) time.Time {
 	at, _ := time.Parse(time.RFC3339Nano, text) // it is zero then
 	return at.UTC()
 }
@@ -145,9 +145,9 @@ const (
 	MaxNames    = 512 // bytes of the id and the model of a message
 )
 
-// Usage adds up what the lines of a transcript tell from a byte on, one element a model, in order of name. told returns the
+// SumUsage adds up what the lines of a transcript tell from a byte on, one element a model, in order of name. told returns the
 // tokens of the message of a line and its id, and false for a line without; of a message the last line counts.
-func Usage(path string, from int64, told func(line []byte) (id string, u state.Usage, ok bool)) ([]state.Usage, error) {
+func SumUsage(path string, from int64, told func(line []byte) (id string, u state.Usage, ok bool)) ([]state.Usage, error) {
 	messages := map[string]state.Usage{}
 	err := Read(path, from, -1, func(_ int64, line []byte, truncated bool) error {
 		if truncated {

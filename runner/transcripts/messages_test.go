@@ -40,11 +40,11 @@ func TestFeed(t *testing.T) {
 		t.Helper()
 		assert.Check(t, is.DeepEqual(*got, want), when)
 	}
-	err := errors.Join(f.Say(text("a")), f.Use("1", use("x")), f.Use("2", use("y")), f.Say(text("b")), f.Brought("2", text("second")))
+	err := errors.Join(f.Add(text("a")), f.AddToolUse("1", use("x")), f.AddToolUse("2", use("y")), f.Add(text("b")), f.AddToolResult("2", text("second")))
 	want("while the first use waits", "a")
-	err = errors.Join(err, f.Brought("1", text("first")))
+	err = errors.Join(err, f.AddToolResult("1", text("first")))
 	want("when it has brought something", "a", "1:x=first", "2:y=second", "b")
-	err = errors.Join(err, f.Brought("0", text("of an earlier use")), f.Use("", use("unnamed")), f.Use("3", use("z")), f.Flush())
+	err = errors.Join(err, f.AddToolResult("0", text("of an earlier use")), f.AddToolUse("", use("unnamed")), f.AddToolUse("3", use("z")), f.Flush())
 	want("at the end", "a", "1:x=first", "2:y=second", "b", "of an earlier use", "", "3:z=")
 	assert.Check(t, err)
 }
@@ -52,17 +52,17 @@ func TestFeed(t *testing.T) {
 // TestFeedIsBounded: a use that never brings anything does not keep all that comes after it.
 func TestFeedIsBounded(t *testing.T) {
 	t.Parallel()
-	for name, size := range map[string]int{"many": 1, "large": runner.MostMessage} {
+	for name, size := range map[string]int{"many": 1, "large": runner.MaxMessageText} {
 		f, got := collect()
-		assert.NilError(t, f.Use("1", runner.Message{}))
+		assert.NilError(t, f.AddToolUse("1", runner.Message{}))
 		for range 2 * mostKept {
-			assert.NilError(t, f.Say(runner.Message{Text: strings.Repeat("x", size)}))
+			assert.NilError(t, f.Add(runner.Message{Text: strings.Repeat("x", size)}))
 		}
 		assert.Check(t, is.Equal(len(*got), 2*mostKept+1), "%s: messages", name)
 	}
 	stop := errors.New("enough")
 	f := NewFeed(func(string, runner.Message) error { return stop })
-	err := f.Say(runner.Message{})
+	err := f.Add(runner.Message{})
 	assert.Check(t, errors.Is(err, stop) && errors.Is(f.Flush(), stop), "a reader that wants no more: got %v, want %v", err, stop)
 }
 
@@ -72,10 +72,10 @@ func TestBounded(t *testing.T) {
 		text string
 		cut  int64
 	}{
-		{"short", 0}, {strings.Repeat("x", runner.MostMessage), 0}, {strings.Repeat("x", runner.MostMessage+3), 3},
-		{"x" + strings.Repeat("é", runner.MostMessage/2), 2}, {strings.Repeat("\x80", runner.MostMessage+1), 5},
+		{"short", 0}, {strings.Repeat("x", runner.MaxMessageText), 0}, {strings.Repeat("x", runner.MaxMessageText+3), 3},
+		{"x" + strings.Repeat("é", runner.MaxMessageText/2), 2}, {strings.Repeat("\x80", runner.MaxMessageText+1), 5},
 	} {
-		got, cut := Bounded(tt.text)
+		got, cut := TruncateText(tt.text)
 		assert.Check(t, cut == tt.cut && got+tt.text[len(got):] == tt.text && len(got)+int(cut) == len(tt.text), "%.5q of %d bytes: got %d and %d, want %d left out", tt.text, len(tt.text), len(got), cut, tt.cut)
 	}
 }

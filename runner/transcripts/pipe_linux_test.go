@@ -20,7 +20,7 @@ func TestOnlyFilesAreTranscripts(t *testing.T) {
 	assert.NilError(t, errors.Join(os.Mkdir(filepath.Join(dir, "a"), 0o700), os.WriteFile(at("file.jsonl"), nil, 0o600),
 		syscall.Mkfifo(at("pipe.jsonl"), 0o600), os.Symlink("file.jsonl", at("link.jsonl")), os.Mkdir(at("folder.jsonl"), 0o700)))
 	for name, want := range map[string]string{"file": "", "missing": "", "pipe": "pipe.jsonl", "link": "link.jsonl", "folder": "folder.jsonl"} {
-		err := transcripts.OnlyFiles(dir, "*/"+name+".jsonl")
+		err := transcripts.CheckRegularFiles(dir, "*/"+name+".jsonl")
 		assert.Check(t, (want != "" || err == nil) && (want == "" || (err != nil && strings.Contains(err.Error(), want))), "%s: got %v, want %q named", name, err, want)
 	}
 }

@@ -7,9 +7,9 @@ import (
 	"io"
 )
 
-// Renamed returns what in brings, with each occurrence of one id replaced by another one of
+// ReplaceID returns what in brings, with each occurrence of one id replaced by another one of
 // its length; "" replaces nothing. It keeps no more of it in memory than a buffer.
-func Renamed(in io.Reader, from, to string) io.Reader {
+func ReplaceID(in io.Reader, from, to string) io.Reader {
 	if from == "" || from == to || len(from) != len(to) {
 		return in
 	}

@@ -36,26 +36,26 @@ const (
 // ErrStop ends a Read early.
 var ErrStop = errors.New("stop")
 
-// MarkOf returns the mark of a regular file, which is not reached through a link.
-func MarkOf(path string) (runner.Mark, error) {
+// FingerprintOf returns the mark of a regular file, which is not reached through a link.
+func FingerprintOf(path string) (runner.Fingerprint, error) {
 	f, info, err := files.Open(path)
 	return markOf(f, info, err, math.MaxInt64)
 }
 
 // markOf reads as much of a file, and closes it.
-func markOf(f *os.File, info fs.FileInfo, err error, most int64) (runner.Mark, error) {
+func markOf(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fingerprint, error) {
 	if err != nil {
-		return runner.Mark{}, err
+		return runner.Fingerprint{}, err
 	}
 	defer f.Close()
 	hash := sha256.New()
 	n, err := io.Copy(hash, io.LimitReader(f, most))
-	return runner.Mark{Size: n, Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(hash.Sum(nil))}, err
+	return runner.Fingerprint{Size: n, Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(hash.Sum(nil))}, err
 }
 
-// CutBack truncates a file to a length, and leaves a shorter one alone: bytes that were never
+// TruncateFile truncates a file to a length, and leaves a shorter one alone: bytes that were never
 // there would not be the conversation either.
-func CutBack(path string, length int64) error {
+func TruncateFile(path string, length int64) error {
 	f, info, err := files.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
 		return err
@@ -113,9 +113,9 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 	return errors.Join(err, stop)
 }
 
-// Begins reports whether a regular file begins with all that another one has.
-func Begins(path, with string) bool {
-	short, err := MarkOf(with)
+// HasPrefix reports whether a regular file begins with all that another one has.
+func HasPrefix(path, with string) bool {
+	short, err := FingerprintOf(with)
 	if err != nil {
 		return false
 	}
@@ -153,9 +153,9 @@ func Newest(folder, pattern string, test func(path string) bool) (string, bool) 
 	return best, best != ""
 }
 
-// OnlyFiles returns an error if something below a folder whose path in it the pattern matches is
+// CheckRegularFiles returns an error if something below a folder whose path in it the pattern matches is
 // no regular file: a CLI that opens a pipe waits for whoever writes to it, and a link leads anywhere.
-func OnlyFiles(folder, pattern string) error {
+func CheckRegularFiles(folder, pattern string) error {
 	for _, path := range Glob(folder, pattern) {
 		if _, ok := Size(path); !ok {
 			return fmt.Errorf("%q is no regular file, as a transcript is", path)
@@ -173,9 +173,9 @@ func Glob(folder, pattern string) []string {
 	return found
 }
 
-// Resolve returns the path of a directory without links, as a program sees it that works in it;
+// ResolveLinks returns the path of a directory without links, as a program sees it that works in it;
 // of one that is not there yet, as far as it is.
-func Resolve(dir string) string {
+func ResolveLinks(dir string) string {
 	if whole, err := filepath.EvalSymlinks(dir); err == nil {
 		return whole
 	}
@@ -183,7 +183,7 @@ func Resolve(dir string) string {
 	if parent == dir {
 		return dir
 	}
-	return filepath.Join(Resolve(parent), filepath.Base(dir))
+	return filepath.Join(ResolveLinks(parent), filepath.Base(dir))
 }
 
 var uuidForm = text.Regexp(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)

@@ -64,7 +64,7 @@ func ready() {
 
 // enter puts the cage on and hands the listener over.
 func enter(plan *Plan) error {
-	listener, err := plan.PutOn()
+	listener, err := plan.Apply()
 	if err != nil || listener < 0 {
 		return err
 	}
@@ -94,9 +94,9 @@ func (f *Failure) Error() string { return f.What }
 // Unwrap makes errors.Is know the errno.
 func (f *Failure) Unwrap() error { return f.Errno }
 
-// ReadAnswer waits until the process at the other end of a socket has become its
+// AwaitExec waits until the process at the other end of a socket has become its
 // program, or couldn't. The listener is nil where there is none.
-func ReadAnswer(conn *os.File) (listener *os.File, err error) {
+func AwaitExec(conn *os.File) (listener *os.File, err error) {
 	data, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(int(conn.Fd()), data, rights, unix.MSG_CMSG_CLOEXEC)

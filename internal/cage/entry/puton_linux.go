@@ -11,11 +11,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// PutOn puts the cage on the calling thread, which must be locked, and on what it
+// Apply puts the cage on the calling thread, which must be locked, and on what it
 // starts from then on; the mark is put on the whole process. It can't be taken back.
 // The listener is where somebody outside decides about calls of the system that the
 // filter doesn't decide itself; -1 where a cage around this one does.
-func (p *Plan) PutOn() (listener int, err error) {
+func (p *Plan) Apply() (listener int, err error) {
 	if !p.IsTrusted {
 		if err := gainNothing(); err != nil {
 			return -1, err

@@ -35,9 +35,9 @@ type Options struct {
 	// Getenv returns the job's own variables, such as HTTPS_PROXY: the proxy that they
 	// name is used on the way to hosts of the list, and NO_PROXY holds. Nil for none.
 	Getenv func(name string) string
-	// Refused is told each host with its port that isn't in the list, whenever somebody asks
+	// OnRefused is told each host with its port that isn't in the list, whenever somebody asks
 	// for it, from any goroutine; nil for nobody.
-	Refused func(target string)
+	OnRefused func(target string)
 }
 
 // Proxy is a proxy that runs.
@@ -63,7 +63,7 @@ func Start(o Options) (*Proxy, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{list: o.List, refused: o.Refused, upstream: upstreamOf(o.Getenv), listener: listener}
+	p := &Proxy{list: o.List, refused: o.OnRefused, upstream: upstreamOf(o.Getenv), listener: listener}
 	p.dialer = net.Dialer{Timeout: connectTime, ControlContext: o.List.checkDial}
 	quiet := log.New(io.Discard, "", 0)
 	direct := &http.Transport{DialContext: p.dialDirect, IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders}

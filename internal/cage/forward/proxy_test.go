@@ -55,7 +55,7 @@ func newSite(t *testing.T, list string, o Options, answers ...string) *site {
 	var err error
 	o.List, err = Parse(strings.ReplaceAll(strings.TrimPrefix(list, "tls "), "PORT", s.port()))
 	assert.NilError(t, err)
-	o.Refused = func(target string) {
+	o.OnRefused = func(target string) {
 		s.lock.Lock()
 		defer s.lock.Unlock()
 		s.refused = append(s.refused, target)

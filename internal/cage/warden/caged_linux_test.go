@@ -104,10 +104,10 @@ func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
 	i.lines = bufio.NewReader(stdout)
 	assert.NilError(t, i.cmd.Start())
 	assert.NilError(t, errors.Join(theirs.Close(), entry.WritePlan(ours, &entry.Plan{Path: []byte("/proc/self/exe"), Mark: mark, Filter: program})))
-	listener, err := entry.ReadAnswer(ours)
+	listener, err := entry.AwaitExec(ours)
 	assert.NilError(t, err)
 	rules.Mark = mark
-	rules.Refused = func(target string) {
+	rules.OnRefused = func(target string) {
 		i.lock.Lock()
 		defer i.lock.Unlock()
 		i.refused = append(i.refused, target)

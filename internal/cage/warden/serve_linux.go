@@ -104,8 +104,8 @@ func (w *warden) decide(ctx context.Context, c call) verdict {
 
 // refuse tells of a target, and returns what the caller is told.
 func (w *warden) refuse(target string, errno unix.Errno) unix.Errno {
-	if w.rules.Refused != nil {
-		w.rules.Refused(target)
+	if w.rules.OnRefused != nil {
+		w.rules.OnRefused(target)
 	}
 	return errno
 }

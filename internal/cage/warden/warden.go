@@ -20,8 +20,8 @@ type Rules struct {
 	// processes of the cage listen, and nobody else; who listens does so for loopback.
 	IsOpen bool
 	Ports  []uint16
-	// Refused is told about each connection that was refused, from
+	// OnRefused is told about each connection that was refused, from
 	// any goroutine; nil for nobody. The target is an address with its port, the path of
 	// a unix socket, or its abstract name behind an @. Its text comes from strangers.
-	Refused func(target string)
+	OnRefused func(target string)
 }

@@ -73,8 +73,8 @@ type chat struct {
 	Tools []struct{ Function struct{ Name string } }
 }
 
-func (q chat) asked() clitest.Asked {
-	a := clitest.Asked{Model: q.Model}
+func (q chat) asked() clitest.Request {
+	a := clitest.Request{Model: q.Model}
 	for _, m := range q.Messages {
 		text, isText := m.Content.(string)
 		if parts, ok := m.Content.([]any); ok && !isText {
@@ -90,7 +90,7 @@ func (q chat) asked() clitest.Asked {
 		case "user":
 			a.Prompts = append(a.Prompts, text)
 		case "assistant":
-			a.Said = append(a.Said, text)
+			a.ModelTexts = append(a.ModelTexts, text)
 		case "tool":
 			a.Output = text
 		}

@@ -55,7 +55,7 @@ func serve(t testing.TB, m clitest.Model) string {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		reply(w, r, m(clitest.Asked{Model: q.Model, Prompts: q.Prompts, Said: q.Said, Output: q.Output, Tools: q.Tools}))
+		reply(w, r, m(clitest.Request{Model: q.Model, Prompts: q.Prompts, ModelTexts: q.Said, Output: q.Output, Tools: q.Tools}))
 	})
 }
 

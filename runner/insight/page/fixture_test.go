@@ -43,7 +43,7 @@ func manyAgents(n int) *insight.Report {
 	random := rand.New(rand.NewPCG(3, 4))
 	r := &insight.Report{
 		WorkflowID: "fan-out-nightly-51c9e0d2", Status: "completed", Scope: "examples/fan-out", Entry: "LIST.sh", Created: began, BudgetUSD: 500 * state.Dollar,
-		Parts: []report.Part{{Started: began}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
+		Segments: []report.Segment{{Started: began}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
 		LeftOut: []string{"Of the conversations, 12 MiB of 50 MiB are shown: those of failed and of the newest executions."},
 	}
 	ran := func(agent, name string, from time.Time, takes time.Duration) *report.Exec {
@@ -76,7 +76,7 @@ func manyAgents(n int) *insight.Report {
 	}
 	r.Waits = append(r.Waits, report.Wait{Agent: "main", State: "LIST.sh", Since: began, To: r.Finished, By: "agents", AgentWaits: state.AgentWaits{For: state.ForAgents}})
 	ran("main", "REPORT.md", r.Finished, 95*time.Second)
-	r.Parts[0].Ended = r.Finished
+	r.Segments[0].Ended = r.Finished
 	return r
 }
 

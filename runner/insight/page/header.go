@@ -56,7 +56,7 @@ func newHeader(r *insight.Report) header {
 	asked := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
 	headline := v.words
 	if !r.Finished.IsZero() {
-		headline += " after " + report.Span(r.Finished.Sub(r.Created))
+		headline += " after " + report.FormatDuration(r.Finished.Sub(r.Created))
 	}
 	headline += ", " + state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String()
 	h := header{
@@ -112,7 +112,7 @@ func timeFact(r *insight.Report) fact {
 	if r.Finished.IsZero() {
 		return f
 	}
-	f.Value = report.Span(r.Finished.Sub(r.Created))
+	f.Value = report.FormatDuration(r.Finished.Sub(r.Created))
 	var busy time.Duration
 	for _, s := range cutUp(shifts(r)) {
 		if !s.isPause {
@@ -121,7 +121,7 @@ func timeFact(r *insight.Report) fact {
 	}
 	f.More = moment(r.Created) + " UTC"
 	if idle := r.Finished.Sub(r.Created) - busy; idle > time.Minute && idle > busy/20 {
-		f.More = "working " + report.Span(busy) + "\nsince " + f.More
+		f.More = "working " + report.FormatDuration(busy) + "\nsince " + f.More
 	}
 	return f
 }

@@ -38,7 +38,7 @@ var sources embed.FS
 // templates are parsed when the first page is written: most processes write none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
-		"shown": shown, "span": report.Span, "seconds": report.Seconds, "moment": moment, "clock": clock,
+		"shown": shown, "span": report.FormatDuration, "seconds": report.FormatSeconds, "moment": moment, "clock": clock,
 		"lines": lines, "bytes": bytesOf, "class": classOf, "many": state.Count,
 	}).ParseFS(sources, "page.html"))
 })

@@ -204,7 +204,7 @@ func (s scale) pauses() []band {
 	var out []band
 	for _, x := range s.stretches {
 		if x.isCut {
-			out = append(out, band{int(x.left * whole), max(1, int(x.width*whole)), "nothing ran for " + report.Span(x.to.Sub(x.from))})
+			out = append(out, band{int(x.left * whole), max(1, int(x.width*whole)), "nothing ran for " + report.FormatDuration(x.to.Sub(x.from))})
 		}
 	}
 	return out

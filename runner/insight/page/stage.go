@@ -75,10 +75,10 @@ func happeningsIn(e *report.Exec) []happening {
 			Title: fmt.Sprintf("Attempt %d, cut off", c.Attempt), Mark: "warn", About: spent.String(), Why: c.Reason + "; it was repeated",
 		}})
 	}
-	note := func(m report.Moment, what string) {
+	note := func(m report.TimedNote, what string) {
 		what += m.Text
 		if m.BackoffMS > 0 {
-			what += ", then waited " + report.Span(time.Duration(m.BackoffMS)*time.Millisecond)
+			what += ", then waited " + report.FormatDuration(time.Duration(m.BackoffMS)*time.Millisecond)
 		}
 		all = append(all, happening{at: m.Time, says: said{Kind: "note", Time: m.Time, Brief: what}})
 	}
@@ -95,7 +95,7 @@ func happeningsIn(e *report.Exec) []happening {
 // newStage is an attempt with its verdict.
 func newStage(a *report.Attempt, isLast bool) *stage {
 	s := &stage{
-		Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.Seconds(a.DurationS) + ", " + a.Spent.String(),
+		Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.FormatSeconds(a.DurationS) + ", " + a.Spent.String(),
 		Results: a.Results, IsLast: isLast,
 	}
 	if !a.Converged {

@@ -80,7 +80,7 @@ func newTimeline(r *insight.Report) timeline {
 	for _, w := range r.Waits {
 		if i, ok := index[w.Agent]; ok && len(s.stretches) > 0 {
 			left, lasted := s.at(w.Since), lengthOf(r, w)
-			t.Rows[i].Waits = append(t.Rows[i].Waits, band{left, max(1, s.at(w.Since.Add(lasted))-left), "waited " + report.Span(lasted) + " " + waitedFor(w)})
+			t.Rows[i].Waits = append(t.Rows[i].Waits, band{left, max(1, s.at(w.Since.Add(lasted))-left), "waited " + report.FormatDuration(lasted) + " " + waitedFor(w)})
 		}
 	}
 	for _, e := range r.Executions {
@@ -91,7 +91,7 @@ func newTimeline(r *insight.Report) timeline {
 			t.Failed++
 		}
 	}
-	for _, p := range r.Parts[min(1, len(r.Parts)):] {
+	for _, p := range r.Segments[min(1, len(r.Segments)):] {
 		t.Starts = append(t.Starts, band{s.at(p.Started), 0, "resumed " + moment(p.Started)})
 	}
 	t.IsDense = len(t.Rows) > fewRows
@@ -139,7 +139,7 @@ func newBar(e report.Exec, at shift, s scale) bar {
 	left := s.at(at.from)
 	b := bar{N: e.N, Label: e.State, Class: classOf(e.Kind) + " " + classOf(e.Status)}
 	b.Left, b.Width = left, max(1, s.at(at.to)-left)
-	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, e.State, e.Status, report.Span(duration(e)), e.Spent.Spent.String())
+	b.Title = fmt.Sprintf("#%d %s, %s, %s, %s", e.N, e.State, e.Status, report.FormatDuration(duration(e)), e.Spent.Spent.String())
 	if e.Error != "" {
 		b.Title += ": " + shortText(e.Error)
 	}

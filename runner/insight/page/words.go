@@ -28,7 +28,7 @@ func withCommands(text string) []words {
 // withLinks splits a text of a stranger where addresses are that may be links: each leads where
 // it says.
 func withLinks(text string) []words {
-	return split(text, report.Addresses(text), func(s string) words {
+	return split(text, report.FindURLs(text), func(s string) words {
 		w := words{Text: s}
 		if to, err := url.Parse(s); err == nil {
 			w.Before, w.After, _ = strings.Cut(s, to.Host)

@@ -25,7 +25,7 @@ func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
 	})
 	assert.NilError(t, err)
 	caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") }, func(p processes.Process) { t.Errorf("left: got %v, want none", p) })
-	assert.Check(t, is.Equal(exit.Left, 0), "left")
+	assert.Check(t, is.Equal(exit.Survivors, 0), "left")
 	return exit, out.String()
 }
 
@@ -64,7 +64,7 @@ func TestForksDontOutrunTheEnd(t *testing.T) {
 				Path: "bash", Args: []string{"-c", begin + script}, Dir: dir, Env: os.Environ(), Mark: t.Name() + ".1",
 			})
 			assert.Check(t, err, "without a cage")
-			assert.Check(t, is.Equal(exit.Left, 0), "without a cage")
+			assert.Check(t, is.Equal(exit.Survivors, 0), "without a cage")
 			wantNoStrays(t, name)
 			_, err = os.Stat(filepath.Join(dir, "outlived"))
 			assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "the last of the processes")

@@ -2,14 +2,14 @@ package proc
 
 import "io"
 
-// Capped is an io.Writer that passes the first Room bytes on to W. Its Write never fails: what W can't hold is dropped.
-type Capped struct {
+// CappedWriter is an io.Writer that passes the first Room bytes on to W. Its Write never fails: what W can't hold is dropped.
+type CappedWriter struct {
 	W    io.Writer
 	Room int
 }
 
 // Write implements io.Writer.
-func (c *Capped) Write(p []byte) (int, error) {
+func (c *CappedWriter) Write(p []byte) (int, error) {
 	if c.Room > 0 {
 		n := min(len(p), c.Room)
 		c.Room -= n

@@ -103,7 +103,7 @@ func (s Options) launchCaged(order start) (*kin, error) {
 	if err != nil {
 		return nil, err
 	}
-	order.path, order.argv, order.caged = cage.Program, in.Arguments(order.argv), cage.Mark(s.Mark)
+	order.path, order.argv, order.caged = cage.EntryProgram, in.Arguments(order.argv), cage.Mark(s.Mark)
 	order.files = append(slices.Clip(order.files), in.File())
 	confine(order.sys)
 	k, err := fork(order)
@@ -112,7 +112,7 @@ func (s Options) launchCaged(order start) (*kin, error) {
 		return nil, err
 	}
 	k.leave = in.Close
-	if err := in.Follow(); err != nil {
+	if err := in.Admit(); err != nil {
 		k.signal(syscall.SIGKILL, true)
 		k.await()
 		k.finish(true)

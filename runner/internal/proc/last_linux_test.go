@@ -38,7 +38,7 @@ func again(role string, args ...string) *exec.Cmd {
 // playLast starts a part, waits until that has told n processes, and ends what descends
 // from it. It tells what it could not end.
 func playLast(args []string) {
-	must(Adopt())
+	must(AdoptOrphans())
 	from, to, err := os.Pipe()
 	must(err)
 	cmd := exec.Command("/proc/self/exe")

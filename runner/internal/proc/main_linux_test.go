@@ -57,14 +57,14 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	protect()
-	must(Adopt()) // the orphans of helpers that know nothing of Run come here too
+	must(AdoptOrphans()) // the orphans of helpers that know nothing of Run come here too
 	os.Exit(m.Run())
 }
 
 // protect makes this process one that can't be read, if it was asked to.
 func protect() {
 	if os.Getenv(undumpableVar) != "" {
-		must(Undumpable())
+		must(MakeUndumpable())
 	}
 }
 

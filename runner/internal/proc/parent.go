@@ -8,11 +8,11 @@ import (
 // watchEvery is how often what can't be waited for is looked at.
 const watchEvery = time.Second
 
-// Gone returns a channel that is closed when the process that started this one has
+// WatchParent returns a channel that is closed when the process that started this one has
 // ended, or when nobody reads out any more. A parent that this process can't see,
 // as one outside its container, is not watched, and neither is an output of which
 // the system doesn't tell.
-func Gone(out *os.File) <-chan struct{} {
+func WatchParent(out *os.File) <-chan struct{} {
 	gone, parent := make(chan struct{}), os.Getppid()
 	go func() {
 		defer close(gone)

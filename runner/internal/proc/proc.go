@@ -55,8 +55,8 @@ type Options struct {
 
 	Timeout time.Duration // from the start; 0: none
 	Idle    time.Duration // without a byte on stdout or stderr; 0: none
-	// Waited, when not nil, returns when the child waited last for this program, which stops Idle.
-	Waited func() time.Time
+	// LastWait, when not nil, returns when the child waited last for this program, which stops Idle.
+	LastWait func() time.Time
 
 	// InterruptGroup sends SIGINT and SIGTERM to the child's whole process group
 	// and not to the child alone. SIGKILL always goes to the group.
@@ -95,17 +95,17 @@ type Ladder struct{ Term, Kill time.Duration }
 // DefaultLadder leaves an agent CLI the time to report what it cost.
 var DefaultLadder = Ladder{Term: 5 * time.Second, Kill: 3 * time.Second}
 
-// End says why a child was ended, if it was.
-type End string
+// EndReason says why a child was ended, if it was.
+type EndReason string
 
 // The reasons for which Run ends a child.
 const (
-	ByItself   End = ""        // nobody ended it
-	ByTimeout  End = "timeout" // Options.Timeout
-	ByIdle     End = "idle"    // Options.Idle
-	ByStop     End = "stopped" // the context was done
-	ByLateExit End = "settled" // it was still there after Options.Finished; no failure
-	ByWriter   End = "writer"  // Options.Stdout returned an error
+	ByItself   EndReason = ""        // nobody ended it
+	ByTimeout  EndReason = "timeout" // Options.Timeout
+	ByIdle     EndReason = "idle"    // Options.Idle
+	ByStop     EndReason = "stopped" // the context was done
+	ByLateExit EndReason = "settled" // it was still there after Options.Finished; no failure
+	ByWriter   EndReason = "writer"  // Options.Stdout returned an error
 )
 
 // Exit is what became of a child.
@@ -114,17 +114,17 @@ type Exit struct {
 	Signal string // "SIGKILL"; "" when it exited
 	// Ended says what made Run end it. A child that exits with code 0 while it
 	// is being ended has Ended set all the same.
-	Ended      End
+	Ended      EndReason
 	StderrTail []byte // at most StderrTailSize bytes
 	Swept      int    // processes that it left behind and that were ended
-	Left       int    // those of them that could not be ended: not ours to kill
+	Survivors  int    // those of them that could not be ended: not ours to kill
 }
 
 // Code of a shell whose command was killed: 128 and the number of SIGKILL.
 const codeKilled = 137
 
-// How says how a child ended, such as "exit code 3". Of a SIGKILL that nobody here has sent it says what sends one.
-func (e Exit) How() string {
+// Describe says how a child ended, such as "exit code 3". Of a SIGKILL that nobody here has sent it says what sends one.
+func (e Exit) Describe() string {
 	how := "exit code " + strconv.Itoa(e.Code)
 	if e.Signal != "" {
 		how = "signal " + e.Signal
@@ -135,13 +135,13 @@ func (e Exit) How() string {
 	return how
 }
 
-// Leftovers are notes on what a child left behind, as one of somebody, "script" for one.
-func (e Exit) Leftovers(whose string) (notes []string) {
+// LeftoverNotes are notes on what a child left behind, as one of somebody, "script" for one.
+func (e Exit) LeftoverNotes(whose string) (notes []string) {
 	if e.Swept > 0 {
 		notes = append(notes, fmt.Sprintf("processes that the %s left behind: %d ended", whose, e.Swept))
 	}
-	if e.Left > 0 {
-		notes = append(notes, fmt.Sprintf("processes that the %s left behind: %d can't be ended", whose, e.Left))
+	if e.Survivors > 0 {
+		notes = append(notes, fmt.Sprintf("processes that the %s left behind: %d can't be ended", whose, e.Survivors))
 	}
 	return notes
 }
@@ -149,10 +149,10 @@ func (e Exit) Leftovers(whose string) (notes []string) {
 // StderrTailSize is how many of the last bytes of stderr an Exit keeps.
 const StderrTailSize = 4096
 
-// LastWords returns the end of stderr to be quoted: of a tail that is cut it
+// StderrEnd returns the end of stderr to be quoted: of a tail that is cut it
 // leaves out the first line, or half of it all, where half a secret may stand
 // that nobody could find any more.
-func (e Exit) LastWords() []byte {
+func (e Exit) StderrEnd() []byte {
 	tail := e.StderrTail
 	if len(tail) < StderrTailSize {
 		return tail

@@ -80,7 +80,7 @@ func (r *recorder) tee(w io.Writer, name, extension string) io.Writer {
 		return w
 	}
 	r.out = append(r.out, f)
-	file := &Capped{W: f, Room: maxRecorded}
+	file := &CappedWriter{W: f, Room: maxRecorded}
 	if w == nil {
 		return file
 	}

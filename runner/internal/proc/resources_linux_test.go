@@ -53,7 +53,7 @@ func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 
 // playCrowded fills the process table, keeps threads busy, and prints why it can't start a child.
 func playCrowded([]string) {
-	must(Adopt())
+	must(AdoptOrphans())
 	if os.Getuid() == 0 { // root has no limit
 		must(syscall.Setuid(65534))
 	}

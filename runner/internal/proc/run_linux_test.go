@@ -153,11 +153,11 @@ func TestOutputIsNoSilence(t *testing.T) {
 func TestTimesEndTheChild(t *testing.T) {
 	t.Parallel()
 	const limit = 200 * time.Millisecond
-	for want, change := range map[End]func(*Options) (least time.Duration){
+	for want, change := range map[EndReason]func(*Options) (least time.Duration){
 		ByTimeout: func(s *Options) time.Duration { s.Timeout = limit; return limit },
 		ByIdle: func(s *Options) time.Duration {
 			until := time.Now().Add(5 * limit)
-			s.Idle, s.Waited = limit, func() time.Time { return time.Unix(0, min(time.Now().UnixNano(), until.UnixNano())) }
+			s.Idle, s.LastWait = limit, func() time.Time { return time.Unix(0, min(time.Now().UnixNano(), until.UnixNano())) }
 			return 6 * limit
 		},
 	} {
@@ -216,7 +216,7 @@ func (f *fussy) Write(p []byte) (int, error) {
 // TestRefusedOutput ends the child when it is stdout. A writer that has refused is not called again.
 func TestRefusedOutput(t *testing.T) {
 	t.Parallel()
-	for stream, want := range map[string]End{"stdout": ByWriter, "stderr": ByItself} {
+	for stream, want := range map[string]EndReason{"stdout": ByWriter, "stderr": ByItself} {
 		s, w := part("flood", "50 "+stream), &fussy{left: 1 << 20}
 		if stream == "stdout" {
 			s.Stdout = w

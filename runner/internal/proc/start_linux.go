@@ -32,9 +32,9 @@ var family = struct {
 	kin map[int]*kin
 }{kin: map[int]*kin{}}
 
-// Adopt makes this process inherit the orphans that its children leave, however
+// AdoptOrphans makes this process inherit the orphans that its children leave, however
 // far they moved away. Run calls it before the first child.
-func Adopt() error { return adopted() }
+func AdoptOrphans() error { return adopted() }
 
 var adopted = sync.OnceValue(func() error {
 	// Threads are made while there can be some. Where agents have filled the process table and it has none
@@ -97,7 +97,7 @@ func newStarter(prepare func() error) starter {
 
 func fork(s start) (k *kin, err error) {
 	// Without adoption the search for the mark still finds nearly everything.
-	_ = Adopt()
+	_ = AdoptOrphans()
 	by := plainStarter
 	if s.options.NoNewPrivs {
 		by = boundStarter
@@ -180,12 +180,12 @@ func (k *kin) finish(forced bool) Exit {
 	family.mu.Lock()
 	k.ended = true
 	family.mu.Unlock()
-	all := forced || Adopt() != nil
+	all := forced || AdoptOrphans() != nil
 	swept, left := processes.End(func(each func(processes.Process)) { k.leftovers(all, each) })
 	family.mu.Lock()
 	defer family.mu.Unlock()
 	e := k.collect()
-	e.Swept, e.Left = swept, len(left)
+	e.Swept, e.Survivors = swept, len(left)
 	return e
 }
 

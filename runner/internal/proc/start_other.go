@@ -59,12 +59,12 @@ func (k *kin) finish(bool) Exit {
 
 func reapStrays() {}
 
-// Adopt does nothing: only Linux lets a process inherit the orphans of its
+// AdoptOrphans does nothing: only Linux lets a process inherit the orphans of its
 // children.
-func Adopt() error { return nil }
+func AdoptOrphans() error { return nil }
 
-// Undumpable does nothing: only Linux has such a setting.
-func Undumpable() error { return nil }
+// MakeUndumpable does nothing: only Linux has such a setting.
+func MakeUndumpable() error { return nil }
 
 // Sweep does nothing: only Linux shows the environment of other processes.
 func Sweep(string) (int, error) { return 0, nil }

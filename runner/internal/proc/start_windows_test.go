@@ -77,7 +77,7 @@ func open(t *testing.T, pid int) windows.Handle {
 }
 
 func TestNothingOutlivesRun(t *testing.T) {
-	for role, want := range map[string]End{"parent": ByItself, "host": ByStop} {
+	for role, want := range map[string]EndReason{"parent": ByItself, "host": ByStop} {
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
 		var child windows.Handle

@@ -16,7 +16,7 @@ var rungs = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL
 // watch ends one child when it is time to.
 type watch struct {
 	c      *child
-	ended  End
+	ended  EndReason
 	ladder Ladder
 	next   int         // rung to step on; 0: not ending
 	due    time.Time   // of that step
@@ -79,10 +79,10 @@ func (w *watch) untilExit(ctx context.Context) {
 
 // idle is how long the child could have written something and has not.
 func (w *watch) idle() time.Duration {
-	if w.c.options.Waited == nil {
+	if w.c.options.LastWait == nil {
 		return w.c.silence()
 	}
-	return min(w.c.silence(), time.Since(w.c.options.Waited()))
+	return min(w.c.silence(), time.Since(w.c.options.LastWait()))
 }
 
 // after is time.After, and never for a time that is not above zero.
@@ -107,7 +107,7 @@ func (w *watch) patience(cause error) Ladder {
 
 // end begins to end the child. When that has begun already it is only hastened: the ladder is at most as slow as l
 // from now on.
-func (w *watch) end(why End, l Ladder) {
+func (w *watch) end(why EndReason, l Ladder) {
 	switch {
 	case w.next > 0:
 		w.ladder = Ladder{Term: min(w.ladder.Term, l.Term), Kill: min(w.ladder.Kill, l.Kill)}

@@ -26,7 +26,7 @@ func Sweep(prefix string) (int, error) {
 				each(p)
 			}
 		}
-		caged(func(mark uint64) bool { return cage.IsOf(mark, prefix) }, unspared)
+		caged(func(mark uint64) bool { return cage.IsMarkOf(mark, prefix) }, unspared)
 		carriers(processes.All(), func(entry string) bool { return beginsWith(entry, MarkVar+"="+prefix) }, unspared)
 	})
 	if len(left) > 0 {

@@ -36,7 +36,7 @@ func TestNothingOutlivesRun(t *testing.T) {
 		s.Stdout = a
 		e := run(t, s)
 		pid := a.next(t)
-		assert.Check(t, e.Ended == ByItself && e.Code == 0 && e.Swept != 0 && e.Left == 0, "%s\ngot %+v", args, e)
+		assert.Check(t, e.Ended == ByItself && e.Code == 0 && e.Swept != 0 && e.Survivors == 0, "%s\ngot %+v", args, e)
 		wantGone(t, pid)
 		wantNoStrays(t, args)
 	}
@@ -215,10 +215,10 @@ func TestSweepFindsWhatIsInACage(t *testing.T) {
 	e, err := cage.New(cage.Policy{Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}}).Enter("/bin/sh", cage.Mark(run+".7"))
 	assert.NilError(t, err)
 	defer e.Close()
-	cmd := exec.Command(cage.Program)
+	cmd := exec.Command(cage.EntryProgram)
 	cmd.Args, cmd.Env, cmd.ExtraFiles = e.Arguments([]string{"sh", "-c", "exec sleep 300"}), []string{"PATH=/usr/bin:/bin"}, []*os.File{e.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
-	assert.NilError(t, errors.Join(cmd.Start(), e.Follow()))
+	assert.NilError(t, errors.Join(cmd.Start(), e.Admit()))
 	if n, err := Sweep(run); n != 1 || err != nil {
 		t.Errorf("Sweep: got %d, %v, want 1", n, err)
 	}

@@ -56,11 +56,11 @@ type Turn struct {
 // process did after that.
 func (c *CLI) Run(ctx context.Context, o runner.Order, tell func(runner.Progress), p Prompt) (runner.Answer, error) {
 	if strings.TrimSpace(o.Prompt.Text) == "" {
-		return Nothing, Fatal("prompt is empty: the agent CLI takes none that is blank")
+		return NoAnswer, Fatal("prompt is empty: the agent CLI takes none that is blank")
 	}
 	began := time.Now()
 	found, fail := c.Find(ctx, p.Source, o, func(line string) { tell(runner.Progress{Note: line}) })
-	a, prepared := Nothing, time.Since(began)
+	a, prepared := NoAnswer, time.Since(began)
 	var notes []string
 	if fail == nil {
 		var t Turn
@@ -82,19 +82,19 @@ func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.An
 	t.Stream.grace = cmp.Or(c.ResultGrace, 10*time.Second)
 	account := c.Proxy.Open(s.Backend, o.Mark)
 	defer account.Close()
-	defer account.Follow(t.Stream.Display.Usage)()
+	defer account.Watch(t.Stream.Display.ReportUsage)()
 	o.Env = slices.Concat(o.Env, account.Env(o.Env))
 	in, fail := t.Start(account)
 	if fail != nil {
-		return Nothing, fail
+		return NoAnswer, fail
 	}
-	in.Path, in.Stdout, in.NoNewPrivs, in.Waited = found.Path, t.Stream, c.NoNewPrivs, account.Waited
+	in.Path, in.Stdout, in.NoNewPrivs, in.LastWait = found.Path, t.Stream, c.NoNewPrivs, account.LastWait
 	exit, fail := t.Stream.Run(ctx, in, s.HowTo)
 	if fail != nil {
-		return Nothing, fail
+		return NoAnswer, fail
 	}
 	t.Stream.Flush()
 	account.Close() // whatever the process left behind uses nothing from here on
 	a, fail := t.Answer(exit)
-	return a, Explain(fail, account)
+	return a, AddProxyCause(fail, account)
 }

@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Skips passes over values that are not of the kind of a T, so that a field of a type that
+// SkipMistyped passes over values that are not of the kind of a T, so that a field of a type that
 // nobody expected costs itself alone. Of a number that is not whole T stays as it is.
-func Skips[T any](kind string) *json.Unmarshalers {
+func SkipMistyped[T any](kind string) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *T) error {
 		if k := dec.PeekKind(); k != 0 && string(k) != kind {
 			return dec.SkipValue()
@@ -39,9 +39,9 @@ func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	return err
 }
 
-// Telling returns what says most of the input of a tool: a text, the first of the fields that is one and not empty, or all
+// MainInput returns what says most of the input of a tool: a text, the first of the fields that is one and not empty, or all
 // of the JSON; "" for an input that says nothing.
-func Telling(input jsontext.Value, names []string) (text string) {
+func MainInput(input jsontext.Value, names []string) (text string) {
 	if json.Unmarshal(input, &text, jsonstrict.Loose) == nil { // also null
 		return text
 	}
@@ -58,9 +58,9 @@ func Telling(input jsontext.Value, names []string) (text string) {
 	return string(input)
 }
 
-// Dollars reads an amount. One that is too large to keep is the largest that can be kept, so
+// ParseDollars reads an amount. One that is too large to keep is the largest that can be kept, so
 // that it ends the run. What is negative or no number is no amount.
-func Dollars(raw jsontext.Value) (state.USD, bool) {
+func ParseDollars(raw jsontext.Value) (state.USD, bool) {
 	if len(raw) == 0 || raw.Kind() != '0' || raw[0] == '-' {
 		return 0, false
 	}
@@ -73,8 +73,8 @@ func Dollars(raw jsontext.Value) (state.USD, bool) {
 	return state.MostUSD, true
 }
 
-// Epoch reads seconds since 1970. Anything but a credible number is the zero time.
-func Epoch(raw jsontext.Value) time.Time {
+// ParseEpoch reads seconds since 1970. Anything but a credible number is the zero time.
+func ParseEpoch(raw jsontext.Value) time.Time {
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil || !(n > 0 && n < 1e11) {
 		return time.Time{}

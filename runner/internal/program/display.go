@@ -19,10 +19,10 @@ const (
 // Display tells what an agent CLI says and does while it runs, as far as the order wants it. It
 // is for one goroutine, but for Usage.
 type Display struct {
-	Tell func(runner.Progress) // whatever the order wants
-	Hide func(string) string   // replaces secrets; applied before a text is cut
+	Report func(runner.Progress) // whatever the order wants
+	Hide   func(string) string   // replaces secrets; applied before a text is cut
 
-	telling runner.Telling
+	telling runner.Verbosity
 	tools   bool  // each use of a tool is told as such, too
 	uses    []use // of tools, under way, in the order in which they began
 }
@@ -34,29 +34,29 @@ func NewDisplay(o runner.Order, tell func(runner.Progress)) Display {
 	if tell == nil {
 		tell = func(runner.Progress) {}
 	}
-	return Display{Tell: tell, Hide: Hider(o), telling: o.Telling, tools: o.Prompt.TellsTools}
+	return Display{Report: tell, Hide: Hider(o), telling: o.Verbosity, tools: o.Prompt.ReportsTools}
 }
 
-// Usage tells the tokens that were counted so far.
-func (d *Display) Usage(counted []state.Usage) {
-	seen := runner.Metered(counted)
-	d.Tell(runner.Progress{Metered: &seen})
+// ReportUsage tells the tokens that were counted so far.
+func (d *Display) ReportUsage(counted []state.Usage) {
+	seen := runner.MeteredUsage(counted)
+	d.Report(runner.Progress{Metered: &seen})
 }
 
-// Line tells a line, in which there may be no secrets, and what is done from now on; "" for either
+// ReportLine tells a line, in which there may be no secrets, and what is done from now on; "" for either
 // tells nothing of it. What is done is told whatever the order wants: people watch it.
-func (d *Display) Line(line, doing string) {
-	if d.telling == runner.TellNothing {
+func (d *Display) ReportLine(line, doing string) {
+	if d.telling == runner.VerbosityNone {
 		line = ""
 	}
 	if line != "" || doing != "" {
-		d.Tell(runner.Progress{Text: line, Doing: doing})
+		d.Report(runner.Progress{Text: line, Activity: doing})
 	}
 }
 
-// Text tells what the model said, line by line.
-func (d *Display) Text(text string) {
-	if d.telling == runner.TellNothing {
+// ReportText tells what the model said, line by line.
+func (d *Display) ReportText(text string) {
+	if d.telling == runner.VerbosityNone {
 		return
 	}
 	n := 0
@@ -73,16 +73,16 @@ func (d *Display) Text(text string) {
 }
 
 // say tells a line.
-func (d *Display) say(line string) { d.Line(line, d.doing()) }
+func (d *Display) say(line string) { d.ReportLine(line, d.doing()) }
 
-// Doing tells what is done from now on.
-func (d *Display) Doing() { d.Line("", d.doing()) }
+// ReportActivity tells what is done from now on.
+func (d *Display) ReportActivity() { d.ReportLine("", d.doing()) }
 
-// Begin tells that the use of a tool has begun. What ends is told by an id; without one the end
+// BeginTool tells that the use of a tool has begun. What ends is told by an id; without one the end
 // is not noticed.
-func (d *Display) Begin(id, tool, input string) {
+func (d *Display) BeginTool(id, tool, input string) {
 	if d.tools {
-		d.Tell(runner.Progress{Tool: &runner.ToolUse{Name: d.short(tool), Input: d.short(input)}})
+		d.Report(runner.Progress{Tool: &runner.ToolUse{Name: d.short(tool), Input: d.short(input)}})
 	}
 	text := d.ToolUse(tool, input)
 	if id != "" && len(d.uses) < maxUses {
@@ -91,19 +91,19 @@ func (d *Display) Begin(id, tool, input string) {
 	d.say(text)
 }
 
-// End tells that uses of tools have ended.
-func (d *Display) End(ids ...string) {
+// EndTools tells that uses of tools have ended.
+func (d *Display) EndTools(ids ...string) {
 	n := len(d.uses)
 	d.uses = slices.DeleteFunc(d.uses, func(u use) bool { return slices.Contains(ids, u.id) })
 	if len(d.uses) < n {
-		d.Doing()
+		d.ReportActivity()
 	}
 }
 
-// Forget forgets the uses of tools under way.
-func (d *Display) Forget() {
+// ForgetTools forgets the uses of tools under way.
+func (d *Display) ForgetTools() {
 	d.uses = nil
-	d.Doing()
+	d.ReportActivity()
 }
 
 // doing says what the CLI is busy with.

@@ -18,8 +18,8 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
-// Without returns an environment without some variables.
-func Without(environ []string, names ...string) []string {
+// WithoutVars returns an environment without some variables.
+func WithoutVars(environ []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
 		return slices.Contains(names, name)
@@ -28,7 +28,7 @@ func Without(environ []string, names ...string) []string {
 
 // HomeVar is the variable with the home folder.
 func HomeVar() string {
-	return OnSystem("USERPROFILE", "HOME")
+	return WindowsOr("USERPROFILE", "HOME")
 }
 
 // Home returns the home folder of an environment, else that of the user of this process; "" when nobody knows it.
@@ -42,8 +42,8 @@ func Home(environ []string) string {
 	return ""
 }
 
-// Folder returns the folder that a variable names, else that of a name in the home folder; "" when nobody knows that.
-func Folder(environ []string, variable, name string) string {
+// ConfigDir returns the folder that a variable names, else that of a name in the home folder; "" when nobody knows that.
+func ConfigDir(environ []string, variable, name string) string {
 	dir := Variable(environ, variable)
 	if home := Home(environ); dir == "" && home != "" {
 		return filepath.Join(home, name)

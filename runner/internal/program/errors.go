@@ -2,9 +2,9 @@ package program
 
 import "github.com/raymond-action/raymond-action/runner"
 
-// Reported returns the failure for the words of a CLI and the status of the API, 0 for none. text is the message for people.
-func Reported(words string, status int, text string) *runner.Failure {
-	f := runner.FaultOf(words, status)
+// ReportedFailure returns the failure for the words of a CLI and the status of the API, 0 for none. text is the message for people.
+func ReportedFailure(words string, status int, text string) *runner.Failure {
+	f := runner.ClassifyFault(words, status)
 	if f.Class == runner.Fatal {
 		return Fatal("%s: %s", f.Name, text)
 	}

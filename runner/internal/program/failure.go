@@ -30,9 +30,9 @@ func Stopped() *runner.Failure {
 	return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent CLI was started"}
 }
 
-// NotStarted says what a failed start means. What is missing or forbidden stays so; a machine
+// StartFailure says what a failed start means. What is missing or forbidden stays so; a machine
 // short of processes or memory may recover. howTo is how the CLI is installed, or "".
-func NotStarted(err error, howTo string) *runner.Failure {
+func StartFailure(err error, howTo string) *runner.Failure {
 	f := &runner.Failure{Class: runner.Transient, NotStarted: true, Message: fmt.Sprintf("start the agent CLI: %v", err)}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENOEXEC):
@@ -46,9 +46,9 @@ func NotStarted(err error, howTo string) *runner.Failure {
 	return f
 }
 
-// Ended is the failure of a process that was ended before it had answered; nil for one that
+// EndFailure is the failure of a process that was ended before it had answered; nil for one that
 // ended by itself or after its answer.
-func Ended(exit proc.Exit, o runner.Order) *runner.Failure {
+func EndFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 	switch exit.Ended {
 	case proc.ByStop:
 		return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent had answered"}
@@ -60,10 +60,10 @@ func Ended(exit proc.Exit, o runner.Order) *runner.Failure {
 	return nil
 }
 
-// Ending describes an exit, with the end of stderr.
-func Ending(exit proc.Exit, o runner.Order) string {
-	how := exit.How()
-	if text := OneLine(Hider(o)(string(exit.LastWords())), 500); text != "" {
+// DescribeExit describes an exit, with the end of stderr.
+func DescribeExit(exit proc.Exit, o runner.Order) string {
+	how := exit.Describe()
+	if text := OneLine(Hider(o)(string(exit.StderrEnd())), 500); text != "" {
 		how += ": " + text
 	}
 	return how

@@ -126,16 +126,16 @@ func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.
 	})
 	switch {
 	case err != nil:
-		return Version{}, NotStarted(err, s.HowTo)
+		return Version{}, StartFailure(err, s.HowTo)
 	case exit.Ended == proc.ByStop:
 		return Version{}, Stopped()
 	}
 	v, ok := ParseVersion(out.Bytes())
 	switch {
-	case !ok && o.Cage != nil && strings.Contains(string(exit.LastWords()), "ermission denied"):
-		return v, Machine("agent CLI %s does not tell its version (%s); if the cage keeps it from its own files, add their folder to cage-read", path, Ending(exit, o))
+	case !ok && o.Cage != nil && strings.Contains(string(exit.StderrEnd()), "ermission denied"):
+		return v, Machine("agent CLI %s does not tell its version (%s); if the cage keeps it from its own files, add their folder to cage-read", path, DescribeExit(exit, o))
 	case !ok:
-		return v, Machine("agent CLI %s does not tell its version (%s); %s", path, Ending(exit, o), s.HowTo)
+		return v, Machine("agent CLI %s does not tell its version (%s); %s", path, DescribeExit(exit, o), s.HowTo)
 	case v.Before(s.Oldest):
 		return v, Machine("agent CLI %s is version %s, want at least %s; %s", path, v, s.Oldest, s.HowTo)
 	}

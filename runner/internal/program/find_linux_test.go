@@ -19,7 +19,7 @@ func TestVersionIsAskedInACageAndAnEmptyFolder(t *testing.T) {
 	path := filepath.Join(bin, "cli")
 	installtest.WriteProgram(t, path, "#!/bin/sh\n[ -e settings ] && exit 3; echo x >\"$OUT\" && exit 4; echo \"$HOME\" 1>&2; [ \"$HOME\" = /of/the/run ] && echo 1.2.3\n")
 	o := runner.Order{Dir: dir, Mark: "m.1", Env: []string{"HOME=/of/the/run"}}
-	o.Cage = cage.New(cage.Policy{Readable: append(cage.System(), bin), Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}})
+	o.Cage = cage.New(cage.Policy{Readable: append(cage.SystemPaths(), bin), Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}})
 	s := Source{Title: "CLI", Name: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=/of/the/user", "OUT=" + filepath.Join(bin, "out")}}
 	var c CLI
 	if found, fail := c.Find(t.Context(), s, o, func(string) {}); fail != nil || found.Version != (Version{1, 2, 3}) {

@@ -17,10 +17,10 @@ const (
 	maxDepth  = 16       // folders in folders
 )
 
-// Furnish puts copies of files and folders of one folder into another one, in place of those that are there, and makes
+// CopyConfig puts copies of files and folders of one folder into another one, in place of those that are there, and makes
 // folders there that a CLI writes to. What is in neither is no error. Links in the first folder are followed, which is the
 // user's own; none leads out of the second.
-func Furnish(from, to string, names, made []string) error {
+func CopyConfig(from, to string, names, made []string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -64,9 +64,9 @@ func copyTo(root *os.Root, name, from string, depth int) error {
 	return err
 }
 
-// Files returns what has to be read of a program, named by its path or found on PATH, to run it: the file and, of one of
+// ProgramFiles returns what has to be read of a program, named by its path or found on PATH, to run it: the file and, of one of
 // npm's packages, the packages around it.
-func Files(name string) []string {
+func ProgramFiles(name string) []string {
 	path, err := exec.LookPath(name)
 	if err == nil {
 		path, err = filepath.Abs(path)
@@ -83,9 +83,9 @@ func Files(name string) []string {
 	return []string{path}
 }
 
-// Servers takes from the settings of an agent CLI what its servers of tools are given: variables and headers, in which keys
+// RemoveServerSecrets takes from the settings of an agent CLI what its servers of tools are given: variables and headers, in which keys
 // are.
-func Servers(settings map[string]any) {
+func RemoveServerSecrets(settings map[string]any) {
 	servers, _ := settings["mcpServers"].(map[string]any)
 	for _, s := range servers {
 		if server, ok := s.(map[string]any); ok {

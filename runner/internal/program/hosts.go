@@ -13,9 +13,9 @@ import (
 // Needs returns what the CLI needs in a cage: its program, and its vendor's host or the one of the URL that its environment
 // names; "" for none.
 func (c *CLI) Needs(s Source, base, host string) runner.Needs {
-	needs := runner.Needs{Read: Files(cmp.Or(c.Path, s.Name))}
+	needs := runner.Needs{Read: ProgramFiles(cmp.Or(c.Path, s.Name))}
 	switch {
-	case c.Proxy != nil && c.Proxy.Has(s.Backend):
+	case c.Proxy != nil && c.Proxy.HasKey(s.Backend):
 		needs.Hosts = []string{c.Proxy.Address()}
 	case base == "":
 		needs.Hosts = []string{host}
@@ -37,8 +37,8 @@ func hostsOf(base string) []string {
 	return []string{u.Host}
 }
 
-// Bearer is the token that a request shows, "" for none.
-func Bearer(r *http.Request) string {
+// BearerToken is the token that a request shows, "" for none.
+func BearerToken(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token
 }

@@ -23,14 +23,14 @@ type Pin struct {
 	Folder  string // its own folder in a runner's tool cache
 }
 
-// NPM returns the files in the folder npm of those that a package of an agent CLI embeds.
-func NPM(embedded embed.FS) fs.FS {
+// NPMFiles returns the files in the folder npm of those that a package of an agent CLI embeds.
+func NPMFiles(embedded embed.FS) fs.FS {
 	files, _ := fs.Sub(embedded, "npm") // the name is well-formed
 	return files
 }
 
-// OnSystem returns a name on Windows, or that on others.
-func OnSystem(windows, others string) string {
+// WindowsOr returns a name on Windows, or that on others.
+func WindowsOr(windows, others string) string {
 	if runtime.GOOS == "windows" {
 		return windows
 	}

@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Nothing is what an invocation brings that did not start: it costs nothing.
-var Nothing = runner.Answer{Cost: state.Cost{Silent: true}}
+// NoAnswer is what an invocation brings that did not start: it costs nothing.
+var NoAnswer = runner.Answer{Cost: state.Cost{Silent: true}}
 
 // MaxMessage is the longest final message that is accepted, in bytes.
 const MaxMessage = 10 << 20
@@ -33,8 +33,8 @@ func (m *Message) Add(text string) bool {
 	return true
 }
 
-// TooLong is the failure of an invocation whose message does not fit.
-func TooLong() *runner.Failure { return Fatal("the message is over %d MiB", MaxMessage>>20) }
+// TooLongFailure is the failure of an invocation whose message does not fit.
+func TooLongFailure() *runner.Failure { return Fatal("the message is over %d MiB", MaxMessage>>20) }
 
 // Hider is the order's Hide; without one texts stay as they are.
 func Hider(o runner.Order) func(string) string {
@@ -47,15 +47,15 @@ func Hider(o runner.Order) func(string) string {
 // OneLine returns a text on one line of at most width characters. Secrets must be hidden before.
 func OneLine(s string, width int) string { return untrusted.Brief(s, width) }
 
-// AfterAnswer are notes about what a process did after its answer was complete.
-func AfterAnswer(exit proc.Exit, o runner.Order) (notes []string) {
+// LateExitNotes are notes about what a process did after its answer was complete.
+func LateExitNotes(exit proc.Exit, o runner.Order) (notes []string) {
 	switch {
 	case exit.Ended == proc.ByLateExit:
 		return []string{"the agent CLI continued after its result and was ended"}
 	case exit.Ended != proc.ByItself:
 		return []string{fmt.Sprintf("the agent CLI was ended (%s) after its result", exit.Ended)}
 	case exit.Code != 0:
-		return []string{fmt.Sprintf("the agent CLI ended with %s after a good result", Ending(exit, o))}
+		return []string{fmt.Sprintf("the agent CLI ended with %s after a good result", DescribeExit(exit, o))}
 	}
 	return nil
 }

@@ -7,9 +7,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// Explain adds to the failure of an invocation what only the key proxy knows: that the budget
+// AddProxyCause adds to the failure of an invocation what only the key proxy knows: that the budget
 // is used up, or until when the API asked not to be asked again. There may be no accounts.
-func Explain(f *runner.Failure, accounts ...*keyproxy.Account) *runner.Failure {
+func AddProxyCause(f *runner.Failure, accounts ...*keyproxy.Account) *runner.Failure {
 	switch {
 	case f == nil:
 	case f.Class != runner.Stopped && slices.ContainsFunc(accounts, (*keyproxy.Account).IsSpent):

@@ -21,9 +21,9 @@ func TestSettle(t *testing.T) {
 			wait   time.Duration
 			isDone bool // after the wait
 		}{
-			{s.GoOn, time.Hour, false}, {s.Settle, 9 * time.Second, false}, {s.GoOn, time.Hour, false}, {s.Settle, 9 * time.Second, false},
-			{s.Settle, 9 * time.Second, false}, // a second result begins the wait again
-			{s.Settle, 11 * time.Second, true}, {s.GoOn, time.Second, true}, {s.Settle, time.Hour, true},
+			{s.StopGrace, time.Hour, false}, {s.StartGrace, 9 * time.Second, false}, {s.StopGrace, time.Hour, false}, {s.StartGrace, 9 * time.Second, false},
+			{s.StartGrace, 9 * time.Second, false}, // a second result begins the wait again
+			{s.StartGrace, 11 * time.Second, true}, {s.StopGrace, time.Second, true}, {s.StartGrace, time.Hour, true},
 		} {
 			step.tell()
 			time.Sleep(step.wait) // of the bubble's clock

@@ -21,16 +21,16 @@ import (
 // Stream is what the readers of the outputs of all agent CLIs share. It is an io.Writer for one
 // goroutine, which keeps at most a line of transcripts.MaxLine in memory.
 type Stream struct {
-	Order   runner.Order
-	Display Display
-	Abort   context.CancelCauseFunc // ends the CLI
-	Own     string                  // the CLI's own folder; "" where it is not known
-	HowTo   string                  // how to install the CLI
+	Order     runner.Order
+	Display   Display
+	Abort     context.CancelCauseFunc // ends the CLI
+	ConfigDir string                  // the CLI's own folder; "" where it is not known
+	HowTo     string                  // how to install the CLI
 
-	Early   *runner.Failure // why nothing can come of the invocation any more
-	Records int             // lines that were records
-	Unread  int             // lines that were not
-	Notes   []string        // what was odd
+	EarlyFailure *runner.Failure // why nothing can come of the invocation any more
+	Records      int             // lines that were records
+	UnknownLines int             // lines that were not
+	Notes        []string        // what was odd
 
 	lines proc.Lines
 
@@ -52,7 +52,7 @@ func NewStream(o runner.Order, tell func(runner.Progress), take func(line []byte
 		head := line[:min(len(line), headSize)]
 		switch err := jsonstrict.CheckSize(line); {
 		case truncated:
-			isRecord = long(head, TooLong())
+			isRecord = long(head, TooLongFailure())
 		case err != nil:
 			isRecord = long(head, Fatal("a record of the agent CLI is %v", err))
 		default:
@@ -61,7 +61,7 @@ func NewStream(o runner.Order, tell func(runner.Progress), take func(line []byte
 		if isRecord {
 			s.Records++
 		} else {
-			s.Unread++
+			s.UnknownLines++
 		}
 	}}
 	return s
@@ -76,24 +76,24 @@ func (s *Stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
 // Flush takes a last line that no line feed ended.
 func (s *Stream) Flush() { s.lines.Flush() }
 
-// Give records why the invocation can't succeed, and ends the CLI.
-func (s *Stream) Give(f *runner.Failure) {
-	if s.Early == nil {
-		s.Early = f
+// Fail records why the invocation can't succeed, and ends the CLI.
+func (s *Stream) Fail(f *runner.Failure) {
+	if s.EarlyFailure == nil {
+		s.EarlyFailure = f
 		s.Abort(f)
 	}
 }
 
-// Settle says that the CLI has told its result. It is ended if it is still there after a while in which it does not go on.
-func (s *Stream) Settle() {
+// StartGrace says that the CLI has told its result. It is ended if it is still there after a while in which it does not go on.
+func (s *Stream) StartGrace() {
 	if s.late == nil {
 		s.late = time.AfterFunc(s.grace, sync.OnceFunc(func() { close(s.finished) }))
 	}
 	s.late.Reset(s.grace)
 }
 
-// GoOn says that the CLI has more to tell: there are several turns when work in the background ends after the first.
-func (s *Stream) GoOn() {
+// StopGrace says that the CLI has more to tell: there are several turns when work in the background ends after the first.
+func (s *Stream) StopGrace() {
 	if s.late != nil {
 		s.late.Stop()
 	}
@@ -118,40 +118,40 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	in.DeathSignal = syscall.SIGINT // an orphaned CLI would continue to the end of its turn and spend money
 	in.Finished = s.finished
 	in.DebugDir, in.DebugStdout = o.DebugDir, ".jsonl"
-	defer s.GoOn()
+	defer s.StopGrace()
 	exit, err := proc.Run(ctx, in)
 	if err != nil {
-		return exit, NotStarted(err, howTo)
+		return exit, StartFailure(err, howTo)
 	}
 	return exit, nil
 }
 
 // Answer is what can be said of any process that has ended. who is what people call it.
 func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
-	if s.Unread > 0 {
-		s.Note("no records in %s of the %s's output", state.Count(s.Unread, "line"), who)
+	if s.UnknownLines > 0 {
+		s.Note("no records in %s of the %s's output", state.Count(s.UnknownLines, "line"), who)
 	}
-	return runner.Answer{Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: append(s.Notes, exit.Leftovers("agent")...)}
+	return runner.Answer{Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: append(s.Notes, exit.LeftoverNotes("agent")...)}
 }
 
-// CantKeep is the failure of a CLI whose name for a conversation can't be kept. what it named says who has, too.
-func CantKeep(what, id string) *runner.Failure {
+// BadSessionID is the failure of a CLI whose name for a conversation can't be kept. what it named says who has, too.
+func BadSessionID(what, id string) *runner.Failure {
 	return Fatal("%s %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of them at most", what, id)
 }
 
-// TellRefused reports the file that a caged tool was refused, as its output says. A CLI that can't make a
+// ReportDenied reports the file that a caged tool was refused, as its output says. A CLI that can't make a
 // file or folder in its own folder can't use its tools, and its agent can't work.
-func (s *Stream) TellRefused(output string) {
+func (s *Stream) ReportDenied(output string) {
 	if s.Order.Cage == nil {
 		return
 	}
-	path := cage.Denied(output)
+	path := cage.DeniedPath(output)
 	switch {
 	case path == "":
-	case s.Own != "" && strings.HasPrefix(output, "EACCES: ") && cage.IsWithin(path, s.Own):
-		s.Give(Machine("the agent CLI can't use its tools in the cage: %s; %s", OneLine(output, 300), s.HowTo))
+	case s.ConfigDir != "" && strings.HasPrefix(output, "EACCES: ") && cage.IsWithin(path, s.ConfigDir):
+		s.Fail(Machine("the agent CLI can't use its tools in the cage: %s; %s", OneLine(output, 300), s.HowTo))
 	default:
-		s.Display.Tell(runner.Progress{Refused: path})
+		s.Display.Report(runner.Progress{Refused: path})
 	}
 }
 

@@ -27,7 +27,7 @@ func Run(e Env) error {
 	s := newStep(e, out, false)
 	s.gone = gone
 	defer s.log.out.Close()
-	files, guardErr := job.Guard(e.Getenv)
+	files, guardErr := job.GuardFiles(e.Getenv)
 	s.files = files
 	err = errors.Join(err, problem.OfMachine("command files", guardErr), setOutputs(e, files, s.log, nobodyWaits)) // which are there even if the step is killed
 	var p prepared

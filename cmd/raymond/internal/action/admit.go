@@ -11,7 +11,7 @@ import (
 // admit asks whether who caused the event may start the workflow, and whether the
 // checkout may configure the agent CLI.
 func admit(ctx context.Context, s *step, p *prepared) error {
-	if ask.IsComment(s.event.About.Body) || ask.IsMarked(s.event.About.Body) {
+	if ask.IsStickyComment(s.event.Comment.Body) || ask.IsQuestionOrReply(s.event.Comment.Body) {
 		// With a token other than the job's own, each edit would start the next run.
 		return s.log.skip("skipped: the event is about a comment that this action keeps")
 	}
@@ -20,13 +20,13 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 	}
 	lowest, denied := job.Authorize(ctx, s.in.Rules, s.event, s.api)
 	if denied == nil {
-		p.isAllowed, p.isTrusted = true, job.Trusted(s.event, lowest)
+		p.isAllowed, p.isTrusted = true, job.IsCheckoutTrusted(s.event, lowest)
 		if s.in.TrustCheckout != nil {
 			p.isTrusted = *s.in.TrustCheckout
 		}
 		return nil
 	}
-	if denied.Unanswered { // a maintainer's event is not to vanish
+	if denied.IsTemporary { // a maintainer's event is not to vanish
 		return storeFault("permission", denied)
 	}
 	var err error

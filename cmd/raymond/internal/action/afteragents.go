@@ -29,9 +29,9 @@ func afterAgents(dirs folders) []string {
 // isOfAgents reports whether agents of this job could have written one of some files, whose paths are relative to the
 // workspace or to the working directory.
 func isOfAgents(dirs folders, paths ...string) bool {
-	folders := cage.Resolved(afterAgents(dirs))
+	folders := cage.ResolveAll(afterAgents(dirs))
 	return slices.ContainsFunc(paths, func(path string) bool {
-		at := cage.Resolved([]string{within(dirs.top, path), within(dirs.work, path)})
+		at := cage.ResolveAll([]string{within(dirs.top, path), within(dirs.work, path)})
 		isTheirs := func(at string) bool {
 			return slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(at, dir) })
 		}

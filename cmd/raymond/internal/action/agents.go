@@ -33,7 +33,7 @@ type agents struct {
 
 // conversationsOf are the agent CLIs as far as their conversations go: none of them can be
 // started.
-func conversationsOf(s *step) map[string]runner.Agent {
+func conversationsOf(s *step) map[string]runner.AgentCLI {
 	return clis.New(clis.Config{Envs: environs(s.env, s.in), Folder: s.cliFolder()})
 }
 
@@ -74,7 +74,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 		name := cli.Abilities.Backend
 		if key := s.in.ModelKey(name); cli.API != nil && key.Text != "" {
 			v := keyproxy.Vendor{
-				API: cli.API, Upstream: s.env.Getenv(job.BaseVariable(name)), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
+				API: cli.API, Upstream: s.env.Getenv(job.BaseURLVariable(name)), Credential: keyproxy.Credential{Text: key.Text, IsToken: key.IsToken},
 			}
 			if name == protocol.BackendClaude && v.Upstream != "" {
 				for line := range strings.Lines(s.env.Getenv("ANTHROPIC_CUSTOM_HEADERS")) {
@@ -96,7 +96,7 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 		return problem.OfMachine("key proxy", err)
 	}
 	redact := a.redact
-	a.redact = func(text string) string { return p.Hide(redact(text)) }
+	a.redact = func(text string) string { return p.HideAddress(redact(text)) }
 	a.clis.Proxy, a.proxy = p, p
 	return nil
 }

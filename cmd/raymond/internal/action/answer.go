@@ -109,16 +109,16 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 		return
 	}
 	_, isGone := errors.AsType[*slots.Gone](err)
-	token, why := c.token(s.key), problem.All(err)[0]
+	token, why := c.token(s.key), problem.Flatten(err)[0]
 	if token == "" || !isGone && (why.Class == problem.ClassStore || why.Class == problem.ClassRuntime) {
 		return
 	}
 	ctx, cancel := context.WithTimeout(ctx, lastComment)
 	defer cancel()
-	mark := ask.StuckMark(token)
-	place, err := ask.Look(ctx, s.api, s.event.Number, time.Time{})
-	if err == nil && !place.Says(mark) {
-		_, err = s.api.Say(ctx, s.event.Number, ask.Stuck(mark, s.log.shown(forJob(s.log, why).Error())))
+	mark := ask.RejectionMark(token)
+	place, err := ask.ReadOwnComments(ctx, s.api, s.event.Number, time.Time{})
+	if err == nil && !place.Contains(mark) {
+		_, err = s.api.CreateComment(ctx, s.event.Number, ask.RejectionBody(mark, s.log.shown(forJob(s.log, why).Error())))
 	}
 	if err != nil {
 		s.log.warn(commentRefused(s.event.Kind, err))

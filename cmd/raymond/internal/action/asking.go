@@ -19,7 +19,7 @@ import (
 // asking asks people the questions of a run while it is driven. It implements
 // runner.People and report.Reporter.
 type asking struct {
-	*ask.People
+	*ask.CommentPrompter
 	periodic *periodic // stores the run; nil where each saved step is stored
 }
 
@@ -27,10 +27,10 @@ type asking struct {
 // could resume the run.
 func startAsking(s *step, b *readyRun) *asking {
 	isPart := s.part() != nil // the step that joins it asks, under numbers that no other part has
-	if isPart || s.in.GitHubToken == "" || s.event.IsForks() || b.to == nil && !s.in.IsLocal() {
+	if isPart || s.in.GitHubToken == "" || s.event.IsFromFork() || b.to == nil && !s.in.IsLocal() {
 		return nil
 	}
-	return &asking{People: ask.New(askOptions(s, b.flow.Workflow, b.lookup, b.run), b.run)}
+	return &asking{CommentPrompter: ask.NewCommentPrompter(askOptions(s, b.flow.Workflow, b.lookup, b.run), b.run)}
 }
 
 // askOptions says where and how the questions of a run are asked, of which l was found.
@@ -41,13 +41,13 @@ func askOptions(s *step, w *protocol.Workflow, l lookup, run *state.Run) ask.Opt
 	}
 	earlier, _ := lastPart(l)
 	return ask.Options{
-		Forum: s.api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, earlier.Number), Earlier: earlier.Number,
-		Pointer: ask.Pointer{Workflow: s.event.Workflow, Key: s.key, Run: run.WorkflowID},
-		MayAnswer: func(ctx context.Context, who job.Account) *job.Denied {
-			return job.MayAnswer(ctx, s.in.Rules, who, s.api)
+		API: s.api, Prefix: s.in.AnswerPrefix, Number: cmp.Or(s.event.Number, earlier.Number), EarlierNumber: earlier.Number,
+		Ref: ask.QuestionRef{Workflow: s.event.Workflow, Key: s.key, Run: run.WorkflowID},
+		AuthorizeAnswer: func(ctx context.Context, who job.Account) *job.Denial {
+			return job.AuthorizeAnswer(ctx, s.in.Rules, who, s.api)
 		},
 		IsPrompt: func(name string) bool { st, ok := w.State(name); return ok && st.Kind == protocol.Prompt },
-		Shown:    s.log.shown, Tell: s.log.warn, Link: runLink(s.event, "Asked in"), IsKept: s.in.IsLocal(),
+		Redact:   s.log.shown, Warn: s.log.warn, Link: runLink(s.event, "Asked in"), IsLocal: s.in.IsLocal(),
 		Retention: days,
 	}
 }
@@ -63,10 +63,10 @@ func hasAnswers(ctx context.Context, s *step, f *flow, l lookup) bool {
 		log = filepath.Join(l.found.Dir, session.EventsFile)
 	}
 	m := report.NewLiveModel()
-	err := m.Learn(report.Events(log))
+	err := m.AddAll(report.Events(log))
 	o := askOptions(s, f.Workflow, l, l.was)
-	o.Asked = m.Asked()
-	return err != nil || ask.HaveAnswers(ctx, o, l.was)
+	o.Questions = m.Questions()
+	return err != nil || ask.HasPendingWork(ctx, o, l.was)
 }
 
 // join has the run ask. A nil asking asks nobody.
@@ -74,7 +74,7 @@ func (a *asking) join(u *session.Setup) {
 	if a == nil {
 		return
 	}
-	u.Config.People = a
+	u.Config.Prompter = a
 	if p, ok := u.Config.Checkpoints.(*periodic); ok {
 		p.asks, a.periodic = a, p
 	}
@@ -83,20 +83,20 @@ func (a *asking) join(u *session.Setup) {
 // listen has it learn what is stored.
 func (a *asking) listen(events *report.Fanout) {
 	if a != nil {
-		a.Listen(events.Model)
+		a.UseModel(events.Model)
 		events.Add("questions", a)
 	}
 }
 
-var _ runner.People = (*asking)(nil)
+var _ runner.Prompter = (*asking)(nil)
 
-// Open implements runner.People. Nobody is asked anything of a run that could not be
+// UpdateQuestions implements runner.People. Nobody is asked anything of a run that could not be
 // resumed, and that is about to fail for that.
-func (a *asking) Open(run *state.Run) {
-	if a.periodic != nil && !a.IsAsked() && a.periodic.CheckResumable(run.OpenQuestions()) != nil {
+func (a *asking) UpdateQuestions(run *state.Run) {
+	if a.periodic != nil && !a.HasOpenQuestions() && a.periodic.CheckResumable(run.OpenQuestions()) != nil {
 		return
 	}
-	a.People.Open(run)
+	a.CommentPrompter.UpdateQuestions(run)
 }
 
 // Tick is called about once a second.
@@ -104,7 +104,7 @@ func (a *asking) Tick(now time.Time) error {
 	if a.periodic != nil {
 		a.periodic.again()
 	}
-	return a.People.Tick(now)
+	return a.CommentPrompter.Tick(now)
 }
 
 // finish ends the asking, after the end of the run is stored, within a time; isStored says so of one that is suspended.
@@ -114,7 +114,7 @@ func (a *asking) finish(ctx context.Context, limit time.Duration, isSuspended, i
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	err := a.People.Finish(ctx, isSuspended && isStored)
+	err := a.CommentPrompter.Finish(ctx, isSuspended && isStored)
 	if err == nil || !isSuspended {
 		return nil
 	}

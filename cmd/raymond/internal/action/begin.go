@@ -91,9 +91,9 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 			return problem.Usage("input input-from", "the payload of this "+s.event.Name+" event has none of "+strings.Join(s.in.InputFrom, ", "),
 				"name fields that it has, such as issue.body for events of issues; GITHUB_EVENT_PATH is the file")
 		}
-		w, input := b.flow.Workflow, job.ScriptInput
+		w, input := b.flow.Workflow, job.CleanScriptInput
 		if st, _ := w.State(w.Entry()); st.Kind == protocol.Prompt {
-			input = job.Input
+			input = job.CleanPromptInput
 		}
 		return beginRun(s, b, input(s.event, s.in.Input))
 	}
@@ -107,7 +107,7 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 func adopt(s *step, p *prepared, l lookup) error {
 	subject, isUntrusted := lastPart(l)
 	head := s.event.Head
-	if !s.event.IsOfHead() {
+	if !s.event.IsAboutHead() {
 		head = cmp.Or(subject.Head, head)
 	}
 	if s.event.Number == 0 {
@@ -145,14 +145,14 @@ func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 	if s.in.IsLocal() { // another job may continue the run where it is
 		jobs = nil
 	}
-	if !b.flow.HandsOver(jobs) {
+	if !b.flow.HasHandOver(jobs) {
 		return nil
 	}
 	if b.isResumed() && !b.isStored() { // on this machine, where agents have been
-		b.checkout, _ = session.KeptCheckout(s.dirs.run(b.was.WorkflowID))
+		b.checkout, _ = session.LoadCheckout(s.dirs.run(b.was.WorkflowID))
 		return nil
 	}
-	b.checkout, err = session.LookAtCheckout(ctx, s.git, s.dirs.work, s.env.Getenv("GITHUB_SHA"))
+	b.checkout, err = session.InspectCheckout(ctx, s.git, s.dirs.work, s.env.Getenv("GITHUB_SHA"))
 	return problem.OfMachine("the checkout", err)
 }
 
@@ -194,8 +194,8 @@ func noteLocal(s *step, b *readyRun) error {
 		Key: s.key, Kind: s.event.Kind, Number: s.event.Number, Title: s.event.Title, Head: s.event.Head, Untrusted: s.note.get().Untrusted,
 		KeyOrigin: b.began.KeyOf, Checkout: b.began.Checkout, Input: b.began.Input, Supersedes: b.began.Supersedes,
 	})
-	if _, isKept := session.KeptCheckout(dir); err == nil && !isKept && b.checkout.Base != "" {
-		err = b.checkout.Keep(dir)
+	if _, isKept := session.LoadCheckout(dir); err == nil && !isKept && b.checkout.Base != "" {
+		err = b.checkout.Save(dir)
 	}
 	return errors.Join(err, s.note.change(func(d *noteData) { d.Local = true }))
 }
@@ -208,7 +208,7 @@ func beginRun(s *step, b *readyRun, input string) error {
 	if err != nil {
 		return err
 	}
-	if err := session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs); err != nil {
+	if err := session.CheckAgentCommand(&run.Options, b.flow.Scope, o.Jobs); err != nil {
 		return err
 	}
 	tellWarnings(s.env.Stderr, warnings)
@@ -218,7 +218,7 @@ func beginRun(s *step, b *readyRun, input string) error {
 // tellWarnings tells what is odd about a new run.
 func tellWarnings(to io.Writer, warnings []string) {
 	for _, w := range warnings {
-		fmt.Fprintln(to, "raymond: warning: "+text.Escape(problem.Bounded(w)))
+		fmt.Fprintln(to, "raymond: warning: "+text.Escape(problem.CutMiddle(w)))
 	}
 }
 
@@ -276,7 +276,7 @@ func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 	} else if err := bringLocalWork(ctx, s, b, before); err != nil {
 		return err
 	}
-	if err := beginRun(s, b, ask.Payload(s.event.About, s.in.AnswerPrefix, next.Kind == protocol.Prompt)); err != nil {
+	if err := beginRun(s, b, ask.CommentPayload(s.event.Comment, s.in.AnswerPrefix, next.Kind == protocol.Prompt)); err != nil {
 		return err
 	}
 	if !b.isStored() {
@@ -288,7 +288,7 @@ func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 	if before.Last != nil { // else where its conversation has ended was not kept
 		last = *before.Last
 	}
-	b.run.FollowUp(next.Name, s.event.About.Author.Login, last)
+	b.run.FollowUp(next.Name, s.event.Comment.Author.Login, last)
 	s.log.say("run " + b.run.WorkflowID + " follows run " + before.WorkflowID + ", which is completed, in a branch of its conversation")
 	return nil
 }

@@ -23,24 +23,24 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 	var needs runner.Needs
 	if isCaged(s.in, s.options.Cage) {
 		var err error
-		if needs, err = session.Needs(a.clis, *b.options(), b.flow.Scope, s.options.Jobs); err != nil {
+		if needs, err = session.CageNeeds(a.clis, *b.options(), b.flow.Scope, s.options.Jobs); err != nil {
 			return nil, problem.OfMachine("agent CLIs", err)
 		}
 	}
 	return confine.New(s.options.Cage, confine.Site{
 		Environ: a.clis.Env, Dir: s.dirs.work, Workspace: s.dirs.top, Temp: s.env.Getenv("RUNNER_TEMP"),
-		Hidden: private(s.env, s.dirs, s.in.IsLocal()), Read: needed(s.dirs.state, s.options.CLIs), Guarded: guarded(s.env), Needs: needs,
-		IsFree: s.in.AllowSudo,
-		Begin:  func(writable []string) error { return taint(s.dirs, writable) },
+		Hidden: private(s.env, s.dirs, s.in.IsLocal()), Readable: needed(s.dirs.state, s.options.CLIs), Guarded: guarded(s.env), Needs: needs,
+		MayGainPrivileges: s.in.AllowSudo,
+		BeforeStart:       func(writable []string) error { return taint(s.dirs, writable) },
 		// No agent, and nothing of what one has done, comes into the workspace: there trusted scripts may read the checkout.
-		IsClean: s.in.NoPrompts && !b.hasWork && afterAgents(s.dirs) == nil && !b.flow.HasCaged(s.options.Jobs),
-		Label:   s.options.Label, Tell: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
+		NeverHasAgents: s.in.NoPrompts && !b.hasWork && afterAgents(s.dirs) == nil && !b.flow.HasUntrustedScripts(s.options.Jobs),
+		Label:          s.options.Label, Info: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
 	})
 }
 
 // isCaged reports whether agents are to run in a cage, as far as there is one on this system.
 func isCaged(in job.Settings, c options.Cage) bool {
-	return !c.IsOff() && !in.AllowSudo && cage.Program != ""
+	return !c.IsOff() && !in.AllowSudo && cage.EntryProgram != ""
 }
 
 // cliFolder is where the agent CLIs have folders of their own, with the conversations, in place of those in the home folder;
@@ -50,15 +50,15 @@ func (s *step) cliFolder() string {
 	case !isCaged(s.in, s.options.Cage):
 		return ""
 	case s.in.IsLocal():
-		return session.CLIFolder(s.dirs.run(cmp.Or(s.note.get().WorkflowID, s.options.WorkflowID)))
+		return session.CLIDir(s.dirs.run(cmp.Or(s.note.get().WorkflowID, s.options.WorkflowID)))
 	}
-	return session.CLIFolder(s.dirs.own)
+	return session.CLIDir(s.dirs.own)
 }
 
 // private are the files of the run, of the runner, and of other steps that use the
 // action.
 func private(env Env, dirs folders, isLocal bool) []string {
-	hidden := append(job.CommandFiles(env.Getenv), dirs.all, dirs.state)
+	hidden := append(job.CommandFilePaths(env.Getenv), dirs.all, dirs.state)
 	if isLocal { // with other repositories' runs beside this one's
 		hidden = append(hidden, filepath.Dir(filepath.Dir(dirs.state)))
 	}

@@ -19,12 +19,12 @@ const claimWait = 10 * time.Second
 func newClaimer(s *step) *slots.Claimer {
 	query := s.query()
 	holder := s.stored.runtime.Job()
-	if s.event.UnderAct() { // whose token names the workflow run twice
+	if s.event.IsUnderAct() { // whose token names the workflow run twice
 		holder = "act " + s.event.Job + " " + s.in.Matrix
 	}
 	mine := slots.Claim{
 		ID: s.note.get().Claim, Key: s.key, Part: query.Part.Name, Holder: holder, RunID: s.event.RunID, Attempt: s.event.Attempt, Job: s.event.Job, Step: filepath.Base(s.dirs.own),
-		Runner: s.event.Runner, RunURL: s.event.Page(s.event.RunID), Created: time.Now().UTC(), Process: s.env.Process.Self(),
+		Runner: s.event.Runner, RunURL: s.event.RunURL(s.event.RunID), Created: time.Now().UTC(), Process: s.env.Process.Self(),
 	}
 	if s.options.Deadline > 0 {
 		mine.Deadline = mine.Created.Add(s.options.Deadline)

@@ -36,7 +36,7 @@ func (s *scene) wantComment(number int, parts ...string) sitetest.Said {
 
 // markerOf7 is what the comment on issue 7 begins with.
 func (*scene) markerOf7() string {
-	return ask.Marker(".github/workflows/agent.yml", "agent-build.issue-7", "issue", "7")
+	return ask.StickyMarker(".github/workflows/agent.yml", "agent-build.issue-7", "issue", "7")
 }
 
 // wantNoTalk checks that nothing was asked about comments.

@@ -18,9 +18,9 @@ import (
 )
 
 // deafForge is a forge that never answers.
-type deafForge struct{ ask.Forum }
+type deafForge struct{ ask.CommentAPI }
 
-func (deafForge) Comments(ctx context.Context, _ int) ([]job.Remark, error) {
+func (deafForge) ListIssueComments(ctx context.Context, _ int) ([]job.Comment, error) {
 	<-ctx.Done()
 	return nil, &forge.Error{Kind: forge.Unanswered, Err: ctx.Err()}
 }
@@ -28,7 +28,7 @@ func (deafForge) Comments(ctx context.Context, _ int) ([]job.Remark, error) {
 // TestWhatTheCommentHasNoTimeForIsOwed to people, by the post part.
 func TestWhatTheCommentHasNoTimeForIsOwed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		p := &page{step: newStep(Env{}, io.Discard, false), comment: &comment{poster: ask.StartComment(deafForge{}, 7, "m"), text: func() string { return "m" }}}
+		p := &page{step: newStep(Env{}, io.Discard, false), comment: &comment{poster: ask.StartStickyComment(deafForge{}, 7, "m"), text: func() string { return "m" }}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		p.finish(ctx)

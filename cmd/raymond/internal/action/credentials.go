@@ -31,7 +31,7 @@ func keyAdvice(run *state.Run, given job.Settings, f *flow) string {
 			}
 		}
 		backend := a.RunBy(st, &run.Options)
-		inputs := job.KeyInputs(backend)
+		inputs := job.APIKeyInputs(backend)
 		switch {
 		case len(inputs) == 0:
 			return ""
@@ -58,8 +58,8 @@ func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Sco
 		return nil
 	}
 	var errs []error
-	for _, backend := range f.SurelyNeeded(o.Alone().Backend, o.Jobs) {
-		inputs := job.KeyInputs(backend)
+	for _, backend := range f.SurelyNeededCLIs(o.ForNewRun().Backend, o.Jobs) {
+		inputs := job.APIKeyInputs(backend)
 		given := in.ModelKey(backend).Text != "" || job.HasProvider(backend, env.Environ)
 		if given || len(inputs) == 0 || mayLogIn(env, in, backend) {
 			continue

@@ -28,25 +28,25 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 		return e, err
 	}
 	e.atEnd(func() { cages.Close() })
-	a.env.Cages, a.env.Private = cages, cages.Private()
+	a.env.Cages, a.env.PrivateDir = cages, cages.PrivateDir()
 	e.asks = startAsking(s, b)
 	u := setup(s, b, a)
 	talks := clis.New(a.clis) // as far as their conversations go
 	e.take = func(run *state.Run) (*checkpoints.Snapshot, error) {
 		return checkpoints.Take(run, u.Dir, talks, s.note.seals)
 	}
-	stops := session.StopOptions{Gone: s.gone, InJob: true, Signals: s.env.Process.Signals}
+	stops := session.StopOptions{ParentGone: s.gone, InJob: true, Signals: s.env.Process.Signals}
 	if b.to != nil {
 		stored := &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
 		if b.supersedes.WorkflowID != "" { // later jobs of the superseded run must learn of it at once
 			stored.began = time.Time{}
 		}
 		u.Config.Checkpoints = stored
-		stops.Asked = b.to.claim.Asked()
+		stops.Reasons = b.to.claim.Asked()
 	}
 	e.stops = session.Listen(stops)
 	u.Stops = e.stops
-	s.git.SetContext(e.stops.Asked)
+	s.git.SetContext(e.stops.Requested)
 	e.asks.join(&u)
 	if e.told, err = session.Open(u); err != nil {
 		return e, err
@@ -54,7 +54,7 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	e.atEnd(e.told.Close)
 	e.tell = func(context.Context) { e.tellNext(s.log) }
 	o := &e.told.Config
-	o.Began, o.Continuations = p.jobBegan(), s.in.Continuations
+	o.StartTime, o.Continuations = p.jobBegan(), s.in.Continuations
 	if s.env.Clock.Now != nil {
 		o.Clock = s.env.Clock
 	}
@@ -73,10 +73,10 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 // setup is what the session of a run is opened with.
 func setup(s *step, b *readyRun, a *agents) session.Setup {
 	u := session.Setup{
-		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), Changed: b.changed,
+		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), NewOptions: b.changed,
 		Config: runner.Config{Part: agentsOf(s.part()), HandOver: b.checkout.HandOver(s.git), Redact: a.redact},
 		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.dirs.run(b.run.WorkflowID),
-		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Hide: s.log.shown, Seal: s.note.seals, TracesTo: s.env.Environ, Version: s.env.Version,
+		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Hide: s.log.shown, Seal: s.note.seals, TraceEnviron: s.env.Environ, Version: s.env.Version,
 	}
 	if s.part() == nil { // a part hands no agents over
 		u.Config.Matrix = &runner.Matrix{Job: s.in.MatrixJob, MaxJobs: s.in.MaxJobs}
@@ -89,7 +89,7 @@ func setup(s *step, b *readyRun, a *agents) session.Setup {
 
 // wrapAgents has prompts run as the step wants it: refused where it has none, noted for the
 // post part, and held until the key is known to be the run's.
-func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
+func wrapAgents(s *step, b *readyRun, agents map[string]runner.AgentCLI) {
 	for name, a := range agents {
 		run := runner.Backend(noPrompts{})
 		if !s.in.NoPrompts {
@@ -98,7 +98,7 @@ func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
 		if b.to != nil {
 			run = b.to.claim.Guard(run)
 		}
-		agents[name] = runner.Through(a, run)
+		agents[name] = runner.WithBackend(a, run)
 	}
 }
 
@@ -106,7 +106,7 @@ func wrapAgents(s *step, b *readyRun, agents map[string]runner.Agent) {
 func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err error) {
 	e.page, err = openPage(s, e, b, events)
 	events.Model.Resume(b.run)
-	events.Add("job log", report.NewJob(s.log.out, events.Model, report.ConsoleOptions{
+	events.Add("job log", report.NewJobReporter(s.log.out, events.Model, report.ConsoleOptions{
 		WorkflowID: b.run.WorkflowID, Verbose: s.options.Verbose(), Color: s.env.Getenv("NO_COLOR") == "",
 	}))
 	if s.in.Annotations {
@@ -122,7 +122,7 @@ func (e *ending) tellNext(log *jobLog) {
 		e.page.summary.SetNotes(log.notes...)
 		e.page.summary.SetReport(e.kept.report)
 	}
-	e.told.Events.Model.Know(report.WaitsOf(e.run))
+	e.told.Events.Model.SetWaitDetails(report.WaitsOf(e.run))
 	e.told.Events.Next(log.shown(e.next.Text))
 }
 
@@ -130,7 +130,7 @@ func (e *ending) tellNext(log *jobLog) {
 // Nothing starts, and nothing is stored.
 func showAgain(s *step, p prepared, b *readyRun) (*ending, error) {
 	e := newEnding(s, p, b)
-	o, err := session.Replay(session.Setup{
+	o, err := session.OpenUndriven(session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Resumed: true, Dir: s.dirs.run(b.run.WorkflowID),
 		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Hide: s.log.shown, Seal: s.note.seals,
 	})

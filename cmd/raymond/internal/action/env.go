@@ -54,7 +54,7 @@ type Process struct {
 // ThisProcess is the program on its own.
 func ThisProcess() Process {
 	return Process{
-		Protect: func() error { _ = shell.Adopt(); return shell.Undumpable() }, // the session says what Adopt could not
+		Protect: func() error { _ = shell.AdoptOrphans(); return shell.DisableDumping() }, // the session says what Adopt could not
 		Enter: func(dir string) (string, error) {
 			if err := os.Chdir(dir); err != nil {
 				return "", err
@@ -63,13 +63,13 @@ func ThisProcess() Process {
 		},
 		Gone: func(e Env) []<-chan struct{} {
 			out, _ := e.Stdout.(*os.File) // in a job it is one
-			signs := []<-chan struct{}{shell.Gone(out)}
+			signs := []<-chan struct{}{shell.ParentOrReaderGone(out)}
 			if e.Getenv(shell.ShimStdin) == "1" {
 				signs = append(signs, shell.ParentGone(os.Stdin))
 			}
 			return signs
 		},
-		Self: checkpoints.ThisProcess, Alive: checkpoints.Alive, EndAll: shell.EndAll,
+		Self: checkpoints.ThisProcess, Alive: checkpoints.Alive, EndAll: shell.EndDescendants,
 		Signal: func(pid int, s os.Signal) error {
 			p, err := os.FindProcess(pid)
 			if err != nil {

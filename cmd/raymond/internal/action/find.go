@@ -126,12 +126,12 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 	}
 	if l.found != nil {
 		facts.Found = *l.found
-		facts.RunURL = cmp.Or(l.found.RunURL, s.event.Page(l.found.RunID))
+		facts.RunURL = cmp.Or(l.found.RunURL, s.event.RunURL(l.found.RunID))
 	} else {
 		facts.RunStatus = "completed" // who drives one of this machine holds its lock
 	}
 	if f != nil && l.was != nil {
-		now := s.options.Alone()
+		now := s.options.ForNewRun()
 		facts.Budget, facts.MaxIterations = now.BudgetUSD, now.MaxIterations
 		facts.Changed = session.ChangedFiles(l.was, f.Scope)
 	}
@@ -140,7 +140,7 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 
 // addHead adds the facts about the heads of the event and of the run, which decide whether the run resumes.
 func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
-	if !s.event.IsOfHead() {
+	if !s.event.IsAboutHead() {
 		return
 	}
 	facts.Head = s.event.Head
@@ -229,7 +229,7 @@ func isDue(ctx context.Context, s *step, f *flow, l lookup) bool {
 func notDue(log *jobLog, run *state.Run) error {
 	text := "nothing is due: run " + run.WorkflowID + " is suspended (" + run.Progress.Reason + ")"
 	if until := run.Progress.Until; !until.IsZero() {
-		text += " until " + report.Minute(until)
+		text += " until " + report.FormatMinute(until)
 	}
 	log.notice(text)
 	return errNotDue

@@ -37,7 +37,7 @@ type ending struct {
 
 	kept      kept
 	page      *page
-	next      ask.Outlook
+	next      ask.NextSteps
 	isSkipped bool // nothing was started, and that is no error
 	isIdle    bool // nothing of the run is due, so that it was left alone
 }
@@ -116,7 +116,7 @@ func finish(ctx context.Context, s *step, e *ending) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	if e.stops != nil {
-		defer context.AfterFunc(e.stops.Asked, func() {
+		defer context.AfterFunc(e.stops.Requested, func() {
 			limit, _ := e.within(orphanSave)
 			time.AfterFunc(limit, cancel)
 		})()

@@ -19,13 +19,13 @@ import (
 // call is a remark of somebody that may answer a question of a run: the step continues
 // that run, and never begins one, unless the remark follows one that is completed. A nil call is that of any other event.
 type call struct {
-	key      string         // of the run that was looked at last
-	lookup                  // of that run
-	open     []*state.Agent // whose questions are asked where the remark was made
-	isHanded bool           // an earlier job of this event has left the run to this step
-	posted   []ask.Posted   // questions whose comments stand there
-	err      error          // why the run can't be had
-	others   string         // why a run that was found is not taken here; "" when there was none
+	key      string               // of the run that was looked at last
+	lookup                        // of that run
+	open     []*state.Agent       // whose questions are asked where the remark was made
+	isHanded bool                 // an earlier job of this event has left the run to this step
+	posted   []ask.PostedQuestion // questions whose comments stand there
+	err      error                // why the run can't be had
+	others   string               // why a run that was found is not taken here; "" when there was none
 
 	next       string // the state in which a run begins that follows a completed one; "" where the workflow has none
 	completed  string // the first key that was looked at whose last run is completed; "" for none
@@ -35,7 +35,7 @@ type call struct {
 // hear finds out what the remark that has started the step is for. A remark that doesn't
 // begin with the prefix is none of our business, and nobody is asked anything.
 func hear(ctx context.Context, s *step, from source) (*call, error) {
-	if s.in.Mode != job.ModeRun || s.event.About.Kind == "" || s.event.Number == 0 {
+	if s.in.Mode != job.ModeRun || s.event.Comment.Kind == "" || s.event.Number == 0 {
 		return nil, nil
 	}
 	w := workflowOf(ctx, s, from)
@@ -46,7 +46,7 @@ func hear(ctx context.Context, s *step, from source) (*call, error) {
 	if first, ok := w.State(w.Entry()); ok {
 		c.next = first.OnComment
 	}
-	if _, ok := ask.Call(s.event.About.Body, s.in.AnswerPrefix); !ok || ask.IsMarked(s.event.About.Body) {
+	if _, ok := ask.ParseAnswer(s.event.Comment.Body, s.in.AnswerPrefix); !ok || ask.IsQuestionOrReply(s.event.Comment.Body) {
 		return c, errSkipped
 	}
 	err := c.find(ctx, s)
@@ -104,11 +104,11 @@ func (c *call) find(ctx context.Context, s *step) error {
 	}
 	isNone, own := c.was == nil && c.err == nil && !s.in.IsLocal(), c.err
 	since := time.Now().Add(-time.Duration(s.in.RetentionDays+30) * 24 * time.Hour)
-	place, err := ask.Look(ctx, s.api, s.event.Number, since)
+	place, err := ask.ReadOwnComments(ctx, s.api, s.event.Number, since)
 	if err != nil {
 		return storeFault("comments", err)
 	}
-	c.posted, c.err = place.Posted, nil
+	c.posted, c.err = place.Questions, nil
 	if isNone {
 		own = c.expired(s.event, s.key)
 	}
@@ -117,7 +117,7 @@ func (c *call) find(ctx context.Context, s *step) error {
 			return nil
 		}
 	}
-	if c.err == nil && (isUnavailable(own) || slices.ContainsFunc(c.posted, func(p ask.Posted) bool { return p.Key == s.key })) {
+	if c.err == nil && (isUnavailable(own) || slices.ContainsFunc(c.posted, func(p ask.PostedQuestion) bool { return p.Key == s.key })) {
 		c.err = own
 	}
 	if c.err != nil || c.isFollowing(ctx, s) {
@@ -213,7 +213,7 @@ func (c *call) isHere(here int, q *state.Question, number int) bool {
 	case number == here && len(c.posted) == 0:
 		return true // nobody has looked at the comments, and nobody needs to
 	}
-	return slices.ContainsFunc(c.posted, func(p ask.Posted) bool { return p.Comment == q.Comment })
+	return slices.ContainsFunc(c.posted, func(p ask.PostedQuestion) bool { return p.Comment == q.Comment })
 }
 
 // isFollowing looks once more at the first run that is completed, and reports whether a new one
@@ -230,15 +230,15 @@ func (c *call) isFollowing(ctx context.Context, s *step) bool {
 // admits lets somebody answer who may not start the run: whoever opened the issue, where a
 // question says so. The job that took such an answer has been asked that before it left the
 // run to a later one.
-func (c *call) admits(ctx context.Context, api *job.GitHub, e job.Event, denied *job.Denied) (bool, error) {
+func (c *call) admits(ctx context.Context, api *job.GitHub, e job.Event, denied *job.Denial) (bool, error) {
 	if c == nil || denied.Who != e.Sender.Login {
 		return false, nil
 	}
-	asks := func(a *state.Agent) bool { return ask.AsksAuthor(a.Waits.Question) }
+	asks := func(a *state.Agent) bool { return ask.AuthorMayAnswer(a.Waits.Question) }
 	if c.isHanded || !slices.ContainsFunc(c.open, asks) {
 		return c.isHanded, nil
 	}
-	author, err := api.Author(ctx, e.Number)
+	author, err := api.IssueAuthor(ctx, e.Number)
 	if err != nil {
 		return false, storeFault("the author of the issue", err)
 	}

@@ -108,13 +108,13 @@ func (c *running) env() action.Env {
 			},
 		},
 		Backends: session.Backends{
-			Agents: func(cfg clis.Config) map[string]runner.Agent {
+			Agents: func(cfg clis.Config) map[string]runner.AgentCLI {
 				j.mu.Lock()
 				j.agents = cfg
 				j.mu.Unlock()
 				all := clis.New(cfg)
 				for name, a := range all {
-					all[name] = runner.Through(a, &stub{j: j, env: cfg.Environ(name), step: c})
+					all[name] = runner.WithBackend(a, &stub{j: j, env: cfg.Environ(name), step: c})
 				}
 				return all
 			},
@@ -135,11 +135,11 @@ func (c *running) now() time.Time {
 // exitCode tells an error as the program does, and returns its exit code.
 func exitCode(stderr io.Writer, err error) int {
 	code := 0
-	for _, p := range problem.All(err) {
+	for _, p := range problem.Flatten(err) {
 		if code == 0 {
 			code = p.ExitCode()
 		}
-		if !p.Told {
+		if !p.IsReported {
 			fmt.Fprintln(stderr, "raymond: "+p.Error())
 		}
 	}

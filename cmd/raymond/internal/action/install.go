@@ -107,7 +107,7 @@ func (c installation) run(cmd *exec.Cmd) error {
 	}
 	defer os.RemoveAll(cache)
 	cmd.Env = append(slices.Clone(cmd.Env), "npm_config_cache="+cache, "TMPDIR="+cache)
-	if err := c.cage(cmd.Path, cmd.Dir, cache).Start(cmd.Start); err != nil {
+	if err := c.cage(cmd.Path, cmd.Dir, cache).StartInside(cmd.Start); err != nil {
 		return err
 	}
 	return cmd.Wait()
@@ -115,7 +115,7 @@ func (c installation) run(cmd *exec.Cmd) error {
 
 // cage is that of npm: it writes its folders alone, and reads itself, node, and the settings that it is given.
 func (c installation) cage(npm string, folders ...string) *cage.Cage {
-	read := append(cage.System(), "/etc/resolv.conf")
+	read := append(cage.SystemPaths(), "/etc/resolv.conf")
 	node, _ := exec.LookPath("node") // npm says so where there is none
 	for _, program := range []string{npm, node} {
 		at, _ := filepath.EvalSymlinks(program)

@@ -14,7 +14,7 @@ const jobStartWait = 5 * time.Second
 // counts. What it returns waits for the answer: the start of the step where nobody can say
 // it, or when the step has no deadline.
 func askJobStart(ctx context.Context, s *step) (began func() time.Time) {
-	if s.stored.archive == nil || s.options.Deadline == 0 || s.event.Runner == "" || s.event.UnderAct() {
+	if s.stored.archive == nil || s.options.Deadline == 0 || s.event.Runner == "" || s.event.IsUnderAct() {
 		return func() time.Time { return s.began }
 	}
 	answer := make(chan time.Time, 1)

@@ -135,7 +135,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 
 // placeTranscripts puts the conversations of the parts' agents where the agent CLIs of this
 // machine look for them.
-func (j *merged) placeTranscripts(agents map[string]runner.Agent, talks *checkpoints.Talks) error {
+func (j *merged) placeTranscripts(agents map[string]runner.AgentCLI, talks *checkpoints.Talks) error {
 	for _, p := range j.parts {
 		if p.newest == nil {
 			continue

@@ -42,7 +42,7 @@ func TestLimitsOfAResumedRunAreThoseOfTheInputs(t *testing.T) {
 	assert.Assert(t, is.Contains(sitetest.Read(t, path), freed))
 	j := s.job(2, append(local, "max-iterations", "9", "budget", "3.00", "api-tools", "web_search", "anthropic-api-key", modelKey)...)
 	j.do(0).WantOutputs(t, "status", "completed", "workflow-id", id)
-	assert.Check(t, !j.agents.Proxy.Allows("claude", "code_execution") && j.agents.Proxy.Allows("claude", "web_search"), "what the API may run for agents: want what the input api-tools names alone")
+	assert.Check(t, !j.agents.Proxy.AllowsTool("claude", "code_execution") && j.agents.Proxy.AllowsTool("claude", "web_search"), "what the API may run for agents: want what the input api-tools names alone")
 	p := j.prompts[len(j.prompts)-1].Permissions
 	if p.PermissionMode != "acceptEdits" || p.SkipPermissions || len(p.AllowedTools)+len(p.DisallowedTools)+len(j.agents.ClaudeArgs) > 0 {
 		t.Errorf("what the agent CLI may do: got %+v and the arguments %q, want the default", p, j.agents.ClaudeArgs)

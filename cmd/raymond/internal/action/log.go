@@ -15,7 +15,7 @@ import (
 // page and comment say besides the events of a run. Only the goroutine of the step changes
 // what it hides.
 type jobLog struct {
-	out     *job.Commands
+	out     *job.LogWriter
 	isPost  bool
 	mask    *secrets.Set      // what is hidden; nil before hide
 	all     *secrets.Set      // before words were spared
@@ -26,7 +26,7 @@ type jobLog struct {
 	differs []string          // what a run that continues found different, whole sentences
 }
 
-func newLog(out *job.Commands, isPost bool) *jobLog { return &jobLog{out: out, isPost: isPost} }
+func newLog(out *job.LogWriter, isPost bool) *jobLog { return &jobLog{out: out, isPost: isPost} }
 
 // hide has values hidden from now on: those of secrets, and of other variables. It
 // returns the secrets that are too short for that. The runner is told of the

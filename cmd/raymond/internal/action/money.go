@@ -163,7 +163,7 @@ func bookAltered(ctx context.Context, s *step) {
 		return
 	}
 	run := &state.Run{}
-	run.Progress.TotalUSD = s.options.Alone().BudgetUSD
+	run.Progress.TotalUSD = s.options.ForNewRun().BudgetUSD
 	if run.Progress.TotalUSD > 0 {
 		s.log.warn("it is not known what this step has spent: the whole budget of the run counts for budget-per-key and budget-per-day of later runs")
 	}

@@ -48,7 +48,7 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 // that nothing can be read, has spent the budget.
 func TestWhatCannotBeReadIsBookedWhole(t *testing.T) {
 	var log strings.Builder
-	s := &step{log: newLog(job.NewCommands(&log, ""), true), note: &stepNote{}, options: &options.Options{}}
+	s := &step{log: newLog(job.NewLogWriter(&log, ""), true), note: &stepNote{}, options: &options.Options{}}
 	s.dirs.state = t.TempDir()
 	s.note.data.WorkflowID = "r"
 	file := filepath.Join(s.dirs.state, "r.json")

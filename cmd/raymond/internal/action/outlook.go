@@ -22,31 +22,31 @@ const (
 
 // outlook decides what can be done with a run. Everything that is said about that
 // is said of its value.
-func (e *ending) outlook(s *step, run *state.Run) ask.Outlook {
+func (e *ending) outlook(s *step, run *state.Run) ask.NextSteps {
 	p := &run.Progress
 	f := ask.Facts{
-		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s.event, s.in, s.keys != nil), Head: s.event.Head, Until: p.Until, Waits: report.WaitsOf(run), Place: place(s.event, s.in, s.part(), e.jobFile),
+		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s.event, s.in, s.keys != nil), Head: s.event.Head, Until: p.Until, Waits: report.WaitsOf(run), JobContext: place(s.event, s.in, s.part(), e.jobFile),
 		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: e.isBlind,
-		Cause: keyAdvice(run, s.in, e.flow), Lacks: e.lacks(s, run),
+		Cause: keyAdvice(run, s.in, e.flow), LeftOut: e.lacks(s, run),
 		RefusesChanges: s.in.ChangedWorkflow != job.ChangedTake,
 	}
-	if f.Cure = report.CureOf(run); f.Cure.Do != "" {
-		f.Cure.Do = inputsNamed(f.Cure.Do)
+	if f.Cure = report.AdviceForJob(run); f.Cure.FirstStep != "" {
+		f.Cure.FirstStep = inputsNamed(f.Cure.FirstStep)
 	}
 	f.Cap.Which, f.Cap.Spent, f.Cap.Max = run.ReachedCap()
 	if s.isPost && f.Status == state.Running { // nobody drives it any more
 		f.Status = state.Cancelled
 	}
-	f.Kept, f.WhyNowhere = e.whereKept(s, run)
+	f.Storage, f.WhyNotStored = e.whereKept(s, run)
 	if e.kept.byPost {
-		f.ByPost = e.kept.artifact
+		f.PostArtifact = e.kept.artifact
 	}
 	isRed := f.Status != state.Suspended || s.in.SuspendedIsFailure
-	f.Successor = ask.Successor(e.jobFile, ask.Ending{
-		Job: s.event.Job, Key: s.in.Key, Status: f.Status, IsRed: isRed, Waits: f.Waits,
+	f.Successor = ask.Successor(e.jobFile, ask.StepResult{
+		Job: s.event.Job, Key: s.in.Key, Status: f.Status, IsFailure: isRed, Waits: f.Waits,
 	})
-	return ask.OutlookOf(f)
+	return ask.NextStepsFor(f)
 }
 
 // onlyBranch is the branch whose runs alone find what the step stores: a seal would make it
@@ -61,8 +61,8 @@ func onlyBranch(e job.Event, in job.Settings, isSealed bool) string {
 
 // place says how people reach agents that wait. jobFile is the workflow file of the job, nil
 // for not known.
-func place(e job.Event, in job.Settings, part *state.Part, jobFile []byte) report.Place {
-	p := report.Place{Prefix: in.AnswerPrefix, Number: e.Number, Kind: "issue", Job: e.Job, NoSchedule: ask.HasNoSchedule(jobFile)}
+func place(e job.Event, in job.Settings, part *state.Part, jobFile []byte) report.JobContext {
+	p := report.JobContext{Prefix: in.AnswerPrefix, Number: e.Number, Kind: "issue", Job: e.Job, NoSchedule: ask.HasNoSchedule(jobFile)}
 	if e.Kind == job.KindPullRequest {
 		p.Kind = "pull request"
 	}
@@ -71,27 +71,27 @@ func place(e job.Event, in job.Settings, part *state.Part, jobFile []byte) repor
 }
 
 // whereKept says where a run is kept; of one that is kept nowhere, why.
-func (e *ending) whereKept(s *step, run *state.Run) (where ask.Kept, why string) {
+func (e *ending) whereKept(s *step, run *state.Run) (where ask.Storage, why string) {
 	isLast := e.stops.IsOrphaned() // no post part follows
 	switch {
 	case e.kept.lost != "":
-		return ask.Nowhere, e.kept.lost
+		return ask.NotStored, e.kept.lost
 	case s.in.IsLocal():
-		return ask.Locally, ""
+		return ask.StoredLocally, ""
 	case e.isIdle:
-		return ask.Stored, ""
+		return ask.StoredAsArtifact, ""
 	case e.to == nil && !s.isPost:
-		return ask.Nowhere, noService
+		return ask.NotStored, noService
 	case e.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:
-		return ask.Stored, ""
+		return ask.StoredAsArtifact, ""
 	case e.isCancelled(): // there was no time
-		return ask.Later, ""
+		return ask.StoredLater, ""
 	case e.kept.artifact != "":
-		return ask.Stored, "" // an earlier part of it
+		return ask.StoredAsArtifact, "" // an earlier part of it
 	case s.isPost, isLast:
-		return ask.Nowhere, lost
+		return ask.NotStored, lost
 	}
-	return ask.Nowhere, unstored
+	return ask.NotStored, unstored
 }
 
 // lacks is what the last checkpoint lacks; before there is one, what it is sure
@@ -100,7 +100,7 @@ func (e *ending) lacks(s *step, run *state.Run) []checkpoint.Omission {
 	switch {
 	case s.in.IsLocal():
 		return checkpoints.ReadLocal(s.dirs.run(run.WorkflowID)).LeftOut
-	case s.event.IsForks():
+	case s.event.IsFromFork():
 		return []checkpoint.Omission{{What: "workspace", Why: checkpoint.FromFork}}
 	case e.to == nil:
 		return nil

@@ -18,7 +18,7 @@ const lastComment = 30 * time.Second
 // comment is a reporter that shows the overview of the run in the comment. It never
 // waits for the service.
 type comment struct {
-	poster *ask.Comment
+	poster *ask.StickyComment
 	text   func() string // what it should say now; "" for nothing
 	stale  bool
 }
@@ -37,27 +37,27 @@ func wantsComment(e job.Event, in job.Settings, log *jobLog) bool {
 
 // startComment prepares the comment of a run; overview returns what it should say.
 func startComment(s *step, overview func() string, how string) *comment {
-	marker := ask.Marker(s.event.Workflow, s.key, s.event.Kind, fmt.Sprint(s.event.Number))
+	marker := ask.StickyMarker(s.event.Workflow, s.key, s.event.Kind, fmt.Sprint(s.event.Number))
 	last := runLink(s.event, how)
 	return &comment{
-		poster: ask.StartComment(s.api, s.event.Number, marker),
+		poster: ask.StartStickyComment(s.api, s.event.Number, marker),
 		text: func() string {
 			text := overview()
 			if text == "" {
 				return ""
 			}
-			return ask.Body(marker, s.log.shown(text), s.log.shown(last))
+			return ask.StickyBody(marker, s.log.shown(text), s.log.shown(last))
 		},
 	}
 }
 
 // runLink leads from the comment to the workflow run.
 func runLink(e job.Event, how string) string {
-	page := e.Page(e.RunID)
+	page := e.RunURL(e.RunID)
 	if page == "" {
 		return ""
 	}
-	if !e.Gitea {
+	if !e.IsGitea {
 		page += fmt.Sprintf("/attempts/%d", e.Attempt)
 	}
 	return fmt.Sprintf("<sub>%s [workflow run %d](<%s>)</sub>", how, e.RunID, page)
@@ -82,7 +82,7 @@ func (c *comment) Tick(time.Time) error {
 	}
 	c.stale = false
 	if text := c.text(); text != "" {
-		c.poster.Show(text)
+		c.poster.Update(text)
 	}
 	return nil
 }

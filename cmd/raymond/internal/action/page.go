@@ -22,7 +22,7 @@ type page struct {
 // model learns what other parts of the run, on other machines maybe, have done.
 func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, error) {
 	if b.isResumed() {
-		if err := events.Model.Learn(report.Events(s.dirs.events(b.run.WorkflowID))); err != nil {
+		if err := events.Model.AddAll(report.Events(s.dirs.events(b.run.WorkflowID))); err != nil {
 			return nil, err
 		}
 	}
@@ -33,7 +33,7 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 	p := &page{step: s}
 	p.summary = report.NewSummary(events.Model, report.SummaryOptions{
 		Write: p.write, WorkflowID: b.run.WorkflowID, Workflow: b.flow.Workflow, Next: e.outlook(s, b.run).Text,
-		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.Site, Place: place(s.event, s.in, s.part(), e.jobFile),
+		Differences: s.log.differs, Notes: s.log.notes, Site: s.event.RepositoryURL, JobContext: place(s.event, s.in, s.part(), e.jobFile),
 	})
 	events.Add("step summary", p.summary)
 	if err := p.owe(owesPage); err != nil || !commenting {
@@ -106,7 +106,7 @@ func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error 
 	byPost, owed := e.kept.byPost || isLate, s.note.get().Owed
 	if !byPost && owed == "" {
 		if l := e.kept.report; l.Name != "" && s.in.Summary { // the page of the main part has no link to it
-			return s.files.WriteSummary(report.LinkText(l, s.event.Site))
+			return s.files.WriteSummary(report.LinkText(l, s.event.RepositoryURL))
 		}
 		return nil
 	}
@@ -136,18 +136,18 @@ func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error 
 // has it: whoever resumes the run does so where it was.
 func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	known := report.NewLiveModel()
-	if err := known.Learn(report.Events(s.dirs.events(run.WorkflowID))); err != nil {
+	if err := known.AddAll(report.Events(s.dirs.events(run.WorkflowID))); err != nil {
 		return nil, err
 	}
-	if n := len(known.Parts); run.Progress.Status == state.Running && n > 0 {
+	if n := len(known.Segments); run.Progress.Status == state.Running && n > 0 {
 		known.Add(state.Event{Time: known.Now, Body: &state.RunFinished{
 			Status: state.Cancelled, Reason: "the step was killed before the run had stopped", Spent: run.Spent(), Unfinished: run.Unfinished(),
-			Iterations: run.Begun(), DurationMS: known.Now.Sub(known.Parts[n-1].Started).Milliseconds(),
+			Iterations: run.Begun(), DurationMS: known.Now.Sub(known.Segments[n-1].Started).Milliseconds(),
 		}})
 	}
-	known.Know(report.WaitsOf(run))
+	known.SetWaitDetails(report.WaitsOf(run))
 	sum := report.NewSummary(known, report.SummaryOptions{
-		Write: func(string) error { return nil }, WorkflowID: run.WorkflowID, Site: s.event.Site, Place: place(s.event, s.in, s.part(), nil),
+		Write: func(string) error { return nil }, WorkflowID: run.WorkflowID, Site: s.event.RepositoryURL, JobContext: place(s.event, s.in, s.part(), nil),
 	})
 	return sum, sum.Next(next)
 }

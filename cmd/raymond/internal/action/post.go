@@ -30,7 +30,7 @@ func Post(e Env) error {
 		err = post(context.Background(), s)
 	}
 	var all []*problem.Problem
-	for _, p := range problem.All(err) {
+	for _, p := range problem.Flatten(err) {
 		p = forJob(s.log, p)
 		annotate(s.log, "", p)
 		all = append(all, p)
@@ -74,7 +74,7 @@ func readNote(s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := checkpoints.ReadNote(s.note.file, &s.note.data)
 	isMissing := errors.Is(err, os.ErrNotExist)
-	files, guardErr := job.Guard(s.env.Getenv)
+	files, guardErr := job.GuardFiles(s.env.Getenv)
 	s.files = files
 	_, inputErr := readInputs(s)
 	if sealErr := checkSeals(s); sealErr != nil {
@@ -87,7 +87,7 @@ func readNote(s *step) error {
 		return err
 	}
 	note := &s.note.data
-	isCalled := note.Called && s.event.About.Kind != ""
+	isCalled := note.Called && s.event.Comment.Kind != ""
 	if note.WorkflowID == "" && !isCalled {
 		note.Key = s.key // it came no further than to look for a run
 	}

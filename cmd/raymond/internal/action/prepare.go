@@ -122,7 +122,7 @@ func readInputs(s *step) (from source, err error) {
 // and nobody can tell them apart: there they are warned of, and nothing more.
 func unknownInputs(env Env, e job.Event, log *jobLog) []job.InputProblem {
 	found := job.UnknownInputs(env.Environ)
-	if !e.ByAct {
+	if !e.IsActBased {
 		return found
 	}
 	for _, f := range found {
@@ -147,20 +147,20 @@ func readStored(in job.Settings) (keys *checkpoint.Keys, follows slots.Named, er
 
 // readFlags reads the inputs that are flags of raymond run.
 func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) {
-	args, top, prices := job.Arguments(env.Getenv), env.Getenv("GITHUB_WORKSPACE"), job.Value(env.Getenv, "prices")
+	args, top, prices := job.Arguments(env.Getenv), env.Getenv("GITHUB_WORKSPACE"), job.InputValue(env.Getenv, "prices")
 	file, denied := folders{top: top}.named("prices", top, prices)
 	if denied != nil { // the file is read with the flags
 		args = nil
 	} else if i := slices.Index(args, "--prices="+prices); i >= 0 {
 		args[i] = "--prices=" + file
 	}
-	o, err := options.ReadJob(args, job.LabelOf)
+	o, err := options.ReadJob(args, job.FlagLabel)
 	if err = errors.Join(denied, err); err != nil {
 		return o, err
 	}
-	o.Telling, o.ScriptEnv, o.Workspace = runner.TellBounded, in.ScriptEnv, in.Workspace
+	o.Verbosity, o.ScriptEnv, o.Workspace = runner.VerbosityBounded, in.ScriptEnv, in.Workspace
 	if env.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
-		o.Telling = runner.TellAll
+		o.Verbosity = runner.VerbosityFull
 	}
 	return o, errors.Join(o.Check(), checkCage(in, o.Cage, log))
 }

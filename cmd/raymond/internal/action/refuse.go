@@ -52,7 +52,7 @@ func checkHeld(s *step, f *scope.Scope) error {
 		err = errors.Join(err, problem.Usage("uses", "the action lies in the workspace ("+actionFolder(s.env)+"), where agents can change what its post part runs",
 			"use a version of it, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true"))
 	}
-	if hasPrompts || f.HasCaged(s.options.Jobs) {
+	if hasPrompts || f.HasUntrustedScripts(s.options.Jobs) {
 		err = errors.Join(err, checkLogins(s.git, s.dirs, s.env.Environ))
 	}
 	return err
@@ -63,7 +63,7 @@ func unheld(allowSudo bool) string {
 	if allowSudo {
 		return "allow-sudo: true means no cage"
 	}
-	return session.Unheld()
+	return session.WhyNotConfined()
 }
 
 // loginFile matches the names of files in which package managers and others keep logins.
@@ -91,8 +91,8 @@ func checkLogins(git *workspace.Git, dirs folders, environ []string) error {
 // checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:
 // the workflow's files, and those that inputs name.
 func checkAfterAgents(s *step, f *scope.Scope) error {
-	isTheirs := isOfAgents(s.dirs, f.Path, job.Value(s.env.Getenv, "prices")) || s.options.Alone().Command != "" && afterAgents(s.dirs) != nil
-	isHeld := !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrusted(s.options.Jobs)
+	isTheirs := isOfAgents(s.dirs, f.Path, job.InputValue(s.env.Getenv, "prices")) || s.options.ForNewRun().Command != "" && afterAgents(s.dirs) != nil
+	isHeld := !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrustedScripts(s.options.Jobs)
 	if isTheirs && !isHeld {
 		return lateProblem()
 	}

@@ -64,7 +64,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	defer os.Remove(f.Name())
 	defer f.Close()
 	logins := secrets.NewRedactor(nil).Text // passwords in URLs are no secrets that the mask knows
-	from := runs.Source{
+	from := runs.ReportSource{
 		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return s.log.shown(logins(text)) }, Next: next,
 	}
 	if s.in.Workspace == job.WorkspaceGit {
@@ -85,7 +85,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 		return report.Link{}, err
 	}
 	link := report.Link{Name: name}
-	if at := s.event.Page(s.event.RunID); at != "" && stored.ID != 0 && !s.event.Gitea && !s.event.UnderAct() {
+	if at := s.event.RunURL(s.event.RunID); at != "" && stored.ID != 0 && !s.event.IsGitea && !s.event.IsUnderAct() {
 		link.URL = fmt.Sprintf("%s/artifacts/%d", at, stored.ID)
 	}
 	return link, nil
@@ -93,7 +93,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 
 // writeReport writes the archive of a report. It is made from what was written by strangers: if no page can be made of
 // it, the step must not end for that.
-func writeReport(to *os.File, from runs.Source) (err error) {
+func writeReport(to *os.File, from runs.ReportSource) (err error) {
 	defer func() {
 		if failed := recover(); failed != nil {
 			err = fmt.Errorf("a bug of raymond: %v", failed)

@@ -25,7 +25,7 @@ func beginRerun(ctx context.Context, s *step, b *readyRun) error {
 	if err != nil {
 		return err
 	}
-	point, err := runs.Find(dir, b.was.WorkflowID, s.in.Rerun, "input resume")
+	point, err := runs.FindPoint(dir, b.was.WorkflowID, s.in.Rerun, "input resume")
 	if err != nil {
 		return err
 	}
@@ -72,9 +72,9 @@ func rerunOf(s *step, b *readyRun, point runs.Point) (*state.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.Options = s.options.Alone() // never what a history says, which agents could have written
+	run.Options = s.options.ForNewRun() // never what a history says, which agents could have written
 	tellWarnings(s.env.Stderr, warnings)
-	return run, session.CheckAgents(&run.Options, b.flow.Scope, o.Jobs)
+	return run, session.CheckAgentCommand(&run.Options, b.flow.Scope, o.Jobs)
 }
 
 // moveRerun gives a run conversations of its own on this machine, and the directories that it
@@ -148,7 +148,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 		if err := restored(s.log, nil, err); err != nil {
 			return err
 		}
-		for _, note := range append(notes, runs.FilesOf(point, one)) {
+		for _, note := range append(notes, runs.DescribeSnapshotAge(point, one)) {
 			s.log.say(note)
 		}
 	}

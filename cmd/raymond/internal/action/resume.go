@@ -62,13 +62,13 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 
 // openRun opens the state of a run that is in its place, with the options of the step.
 func openRun(s *step, b *readyRun) (err error) {
-	now := s.options.Alone() // never what a state file says, which agents could have written
+	now := s.options.ForNewRun() // never what a state file says, which agents could have written
 	path := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
-	err = errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, path), session.CheckAgents(&now, b.flow.Scope, s.options.Jobs))
+	err = errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, path), session.CheckAgentCommand(&now, b.flow.Scope, s.options.Jobs))
 	if err != nil {
 		return err
 	}
-	if job.Value(s.env.Getenv, "budget") == "" && (s.in.NoPrompts || !b.flow.HasPromptsOf(s.options.Jobs)) {
+	if job.InputValue(s.env.Getenv, "budget") == "" && (s.in.NoPrompts || !b.flow.HasPromptsOf(s.options.Jobs)) {
 		now.BudgetUSD = 0 // a job that publishes spends nothing, and the default budget must not replace the run's
 	}
 	if s.part() != nil {
@@ -192,7 +192,7 @@ func makeDirs(run *state.Run) error {
 
 // placing puts conversations of a checkpoint where the agent CLIs of this machine look for them.
 type placing struct {
-	agents map[string]runner.Agent
+	agents map[string]runner.AgentCLI
 	talks  *checkpoints.Talks
 	found  *slots.Found
 	where  func(dir string) string
@@ -221,7 +221,7 @@ func (p placing) one(t checkpoint.Transcript) error {
 	}
 	c := runner.Conversation{ID: t.Session, CLI: t.CLIID, Dir: p.where(t.Dir)}
 	from := filepath.Join(p.found.Dir, filepath.FromSlash(t.Name()))
-	if there, ok := cli.Find(c, []string{c.Dir}); ok && p.isKept && transcripts.Begins(there.Path, from) {
+	if there, ok := cli.Find(c, []string{c.Dir}); ok && p.isKept && transcripts.HasPrefix(there.Path, from) {
 		return nil
 	}
 	if err := cli.Place(c, from); err != nil {
@@ -234,7 +234,7 @@ func (p placing) one(t checkpoint.Transcript) error {
 // bringLocal brings the conversations that a run needs from those of a run that is kept on this machine, or of one that had no
 // cage.
 func bringLocal(s *step, id string, run *state.Run) error {
-	for _, folder := range []string{"", session.CLIFolder(s.dirs.run(id))} {
+	for _, folder := range []string{"", session.CLIDir(s.dirs.run(id))} {
 		if err := checkpoints.BringTalks(clis.New(clis.Config{Envs: environs(s.env, s.in), Folder: folder}), conversationsOf(s), run); err != nil {
 			return problem.OfMachine("conversations", err)
 		}

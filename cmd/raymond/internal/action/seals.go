@@ -17,7 +17,7 @@ import (
 // token, and of Gitea's runner it is not known.
 func sealKey(env Env, in job.Settings, e job.Event, own string) (checkpoints.SealKey, error) {
 	token := env.Getenv("ACTIONS_RUNTIME_TOKEN")
-	if token == "" || in.IsLocal() || e.ByAct {
+	if token == "" || in.IsLocal() || e.IsActBased {
 		return nil, nil
 	}
 	return checkpoints.NewSealKey(token, e.StepID()+"/"+filepath.Base(own))

@@ -48,7 +48,7 @@ func openFlow(s *step, from source) (*flow, error) {
 		return nil, err
 	}
 	s.log.spareStates(files.Workflow.Names())
-	err = files.Faulty
+	err = files.StartError
 	if err == nil {
 		err = errors.Join(checkCredentials(s.env, s.in, s.options, files), checkHeld(s, files))
 	}
@@ -118,7 +118,7 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 	if p.isTrusted {
 		return from, nil
 	}
-	file := job.Value(s.env.Getenv, "prices")
+	file := job.InputValue(s.env.Getenv, "prices")
 	if file != "" && cage.IsWithin(cage.Resolve(within(s.dirs.top, file)), cage.Resolve(s.dirs.top)) {
 		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
 			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}

@@ -67,7 +67,7 @@ func within(dir, path string) string {
 // named is the path that an input names, relative to a folder unless it is absolute. No link leads it out of the workspace.
 func (d folders) named(input, dir, path string) (string, error) {
 	path = within(dir, path)
-	if _, err := cage.Follow(path, d.top); err != nil {
+	if _, err := cage.FollowLinks(path, d.top); err != nil {
 		return "", &problem.Problem{Class: problem.ClassDenied, Where: "input " + input, What: path + ": " + err.Error()}
 	}
 	return path, nil
@@ -84,7 +84,7 @@ func (d folders) events(id string) string { return filepath.Join(d.state, id, se
 const shimVariable = "RAYMOND_SHIM"
 
 func newStep(e Env, out io.Writer, isPost bool) *step {
-	return &step{env: e, log: newLog(job.NewCommands(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
+	return &step{env: e, log: newLog(job.NewLogWriter(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
 }
 
 // part is the part of a matrix that the step runs; nil for the run itself.
@@ -101,7 +101,7 @@ func newGit(env Env, in job.Settings, dirs folders, c options.Cage) *workspace.G
 	}
 	var besides []string
 	for _, dir := range c.Writable {
-		if dir = (&confine.Site{Environ: env.Environ}).InHome(dir); !filepath.IsAbs(dir) {
+		if dir = (&confine.Site{Environ: env.Environ}).ExpandHome(dir); !filepath.IsAbs(dir) {
 			dir = filepath.Join(dirs.top, dir)
 		}
 		besides = append(besides, dir)
@@ -125,7 +125,7 @@ func openServices(env Env, e job.Event, githubToken string, mask func(string)) (
 	var v services
 	api, err := forge.New(forge.Options{
 		URL: env.Getenv("GITHUB_API_URL"), GraphQL: env.Getenv("GITHUB_GRAPHQL_URL"), Token: githubToken,
-		Repository: e.Repository.Name, Act: e.UnderAct(), Transport: env.Transport,
+		Repository: e.Repository.Name, Act: e.IsUnderAct(), Transport: env.Transport,
 	})
 	if err != nil {
 		return nil, v, problem.Usage("GITHUB_API_URL", err.Error(), "")
@@ -136,7 +136,7 @@ func openServices(env Env, e job.Event, githubToken string, mask func(string)) (
 	}
 	if token := env.Getenv("ACTIONS_RUNTIME_TOKEN"); token != "" {
 		v.runtime, err = artifacts.NewRuntime(artifacts.Options{
-			URL: env.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: e.UnderAct(), Transport: env.Transport,
+			URL: env.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: e.IsUnderAct(), Transport: env.Transport,
 		})
 		if v.finder.Service = v.runtime; err != nil { // with store: local nobody may need it
 			v.finder.Service, v.err = nil, &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error(),
@@ -156,11 +156,11 @@ func (s *step) query() slots.Query {
 		Mode: s.in.Resume, Key: s.key, Part: part,
 		Origin: slots.Origin{
 			RepositoryID: s.event.Repository.ID, Workflow: s.event.Workflow, ResumeFrom: s.in.ResumeFrom,
-			Branch: s.event.Branch, DefaultBranch: s.event.Repository.DefaultBranch, Gitea: s.event.Gitea,
+			Branch: s.event.Branch, DefaultBranch: s.event.Repository.DefaultBranch, Gitea: s.event.IsGitea,
 			Head: s.event.Code.Head, Sealed: s.keys != nil,
 		},
 		Job:     jobOf(s.event),
-		SameIDs: s.event.Gitea || s.event.UnderAct(), Act: s.event.UnderAct(), Temp: s.dirs.state,
+		SameIDs: s.event.IsGitea || s.event.IsUnderAct(), Act: s.event.IsUnderAct(), Temp: s.dirs.state,
 		Read: func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
 			return checkpoint.Read(checkpoint.ReadRequest{File: f, Size: size, Keys: s.keys, Dir: dir})
 		},

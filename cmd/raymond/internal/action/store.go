@@ -86,7 +86,7 @@ func isPublic(e job.Event, in job.Settings, api *job.GitHub) bool {
 	if in.GitHubToken == "" {
 		return true
 	}
-	private, err := api.Private(context.Background())
+	private, err := api.IsPrivate(context.Background())
 	return err != nil || !private
 }
 
@@ -110,7 +110,7 @@ func lossesOf(s *step, b *readyRun, store *checkpoints.Store) (losses []string) 
 	switch {
 	case store == nil:
 		return append(losses, losesAll)
-	case s.event.IsForks():
+	case s.event.IsFromFork():
 		return append(losses, losesFork)
 	case !s.in.ResumeWithoutTranscript && prompts && store.IsOpen():
 		return append(losses, losesOpen)
@@ -164,7 +164,7 @@ func (b *periodic) again() {
 	case !b.asks.NeedsCheckpoint():
 		b.urgent = nil
 	case b.to.saver.IsSpent():
-		b.asks.GiveUpStoring()
+		b.asks.ExpectNoCheckpoints()
 	default:
 		b.to.saver.Start(b.urgent)
 	}
@@ -175,7 +175,7 @@ func (b *periodic) Stored() <-chan *state.Checkpoint { return b.to.saver.Events(
 
 // CheckResumable implements runner.Checkpoints.
 func (b *periodic) CheckResumable(left []*state.Agent) error {
-	if b.step.event.IsForks() {
+	if b.step.event.IsFromFork() {
 		return errors.New("its event is a fork's, and runs of forks are never resumed")
 	}
 	store := b.to.store

@@ -77,7 +77,7 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 			err = s.log(o, c, strings.TrimSpace(rest))
 		case "meter":
 			if _, gone := os.Stat(s.variable(o, "SIDE_EFFECTS") + ".go"); gone != nil {
-				tell(runner.Progress{Metered: &runner.Metered{{Model: strings.TrimSpace(rest), Input: 1e6}}})
+				tell(runner.Progress{Metered: &runner.MeteredUsage{{Model: strings.TrimSpace(rest), Input: 1e6}}})
 				<-ctx.Done()
 			}
 		}
@@ -100,7 +100,7 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 		said.answer = answer.Text
 	}
 	answer.Text = string([]rune(said.answer)) // as from JSON
-	if o.Telling != runner.TellNothing {
+	if o.Verbosity != runner.VerbosityNone {
 		tellLines(tell, hidden(o, said.text+"\n"+said.answer))
 	}
 	if err := c.add("assistant", said.text+said.answer); err != nil {

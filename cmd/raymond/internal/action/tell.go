@@ -22,7 +22,7 @@ import (
 // decide on its exit code, which it returns. Agents and scripts are gone.
 func tell(s *step, from prepared, e *ending, err error) error {
 	var all []*problem.Problem
-	for _, p := range problem.All(err) {
+	for _, p := range problem.Flatten(err) {
 		all = append(all, forJob(s.log, p))
 	}
 	stopped := outcome(s.log, e) // of which the events of the run have told
@@ -36,8 +36,8 @@ func tell(s *step, from prepared, e *ending, err error) error {
 			annotate(s.log, from.source.path, p)
 		}
 	}
-	all = append(all, problem.All(writeOutputs(s, e, all))...)
-	others := slices.DeleteFunc(slices.Clone(all), func(p *problem.Problem) bool { return p == stopped || p.Told })
+	all = append(all, problem.Flatten(writeOutputs(s, e, all))...)
+	others := slices.DeleteFunc(slices.Clone(all), func(p *problem.Problem) bool { return p == stopped || p.IsReported })
 	finishPage(s, from.isAllowed, e, others)
 	if len(all) == 1 && all[0].Class == problem.ClassSuspended && !s.in.SuspendedIsFailure {
 		return nil
@@ -74,7 +74,7 @@ func asInput(where string) string {
 	if where == "PATH" {
 		return "input workflow"
 	}
-	if name := job.FlagInput(where); name != "" {
+	if name := job.InputOfFlag(where); name != "" {
 		return "input " + name
 	}
 	return where
@@ -84,7 +84,7 @@ var flagNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 
 // inputsNamed replaces flags by the inputs of a step.
 func inputsNamed(text string) string {
-	return flagNames().ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.FlagInput(flag), flag) })
+	return flagNames().ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.InputOfFlag(flag), flag) })
 }
 
 // outcome says why the run is not completed, for somebody who reads a job; nil where there is nothing to say.
@@ -92,7 +92,7 @@ func outcome(log *jobLog, e *ending) *problem.Problem {
 	if e.run == nil || e.run.Progress.Status == state.Completed || e.run.Progress.Status == state.Running || e.conflict() != nil {
 		return nil
 	}
-	p := forJob(log, session.Outcome(e.run, ""))
+	p := forJob(log, session.StopProblem(e.run, ""))
 	p.Hint = "next: " + log.shown(e.next.Plain())
 	if p.Class == problem.ClassCancelled {
 		p.What, p.Code = log.shown(e.run.Progress.Reason), e.stops.ExitCode()
@@ -104,7 +104,7 @@ func outcome(log *jobLog, e *ending) *problem.Problem {
 // that wrote to them tried to reach beyond its state.
 func checkCommandFiles(files *job.Files) []*problem.Problem {
 	changed, err := files.Verify()
-	out := problem.All(problem.OfMachine("command files", err))
+	out := problem.Flatten(problem.OfMachine("command files", err))
 	if len(changed) > 0 {
 		out = append(out, &problem.Problem{
 			Class: problem.ClassDenied, Where: strings.Join(changed, ", "), What: "an agent or a script wrote to a file that tells the runner what to do; it was put back",
@@ -116,7 +116,7 @@ func checkCommandFiles(files *job.Files) []*problem.Problem {
 
 // annotate makes an annotation of a problem that is not told yet.
 func annotate(log *jobLog, source string, p *problem.Problem) {
-	if p.Told {
+	if p.IsReported {
 		return
 	}
 	a := report.Annotation{Level: report.LevelError, Title: "raymond: " + string(p.Class), Text: p.Error()}

@@ -22,7 +22,7 @@ func runTool(s *step, from source) error {
 		for key := range s.options.Meta {
 			args = append(args, "--meta="+key)
 		}
-		if backend := s.options.Alone().Backend; backend != "" {
+		if backend := s.options.ForNewRun().Backend; backend != "" {
 			args = append(args, "--agent="+backend)
 		}
 		for _, arg := range job.Arguments(s.env.Getenv) {
@@ -56,7 +56,7 @@ func runTool(s *step, from source) error {
 	showOutput(s.in, s.files, s.log, out.String())
 	for class, c := range problem.ExitCodes {
 		if c == code { // the tool has told by itself what is wrong
-			return &problem.Problem{Class: class, Code: code, Told: true}
+			return &problem.Problem{Class: class, Code: code, IsReported: true}
 		}
 	}
 	return nil

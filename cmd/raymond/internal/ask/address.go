@@ -27,7 +27,7 @@ func openAt(asked []report.Wait, t time.Time) map[int]report.Wait {
 // without its number. If the remark fits several questions, and says for none that it is meant, it returns these. It
 // depends on what was open when the remark was made, not on what has been answered since:
 // "/raymond 1 yes" is never an answer to question 2.
-func address(r job.Remark, said string, here []*question, open map[int]report.Wait) (to *question, answer string, several []*question) {
+func address(r job.Comment, said string, here []*question, open map[int]report.Wait) (to *question, answer string, several []*question) {
 	numbers := map[int]*question{} // those that were open anywhere; nil: not here
 	for n := range open {
 		numbers[n] = nil

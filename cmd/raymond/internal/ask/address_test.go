@@ -19,12 +19,12 @@ func TestWhatBeginsWithThePrefix(t *testing.T) {
 		"/raymond yes": "yes", "/raymond": "", "  /raymond\tyes\n": "yes", "/raymond\nline\n> quoted": "line\n> quoted", "\r\n\n/raymond yes": "yes",
 		"> asked\n> more\n\n/raymond yes": "yes", "<!-- x -->/raymond <!-- no --> yes": "yes", "\u200b/raymond yes": "yes",
 	} {
-		if got, ok := Call(body, "/raymond"); !ok || strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
+		if got, ok := ParseAnswer(body, "/raymond"); !ok || strings.Join(strings.Fields(got), " ") != strings.Join(strings.Fields(want), " ") {
 			t.Errorf("%q: got %q, %t; want %q", body, got, ok, want)
 		}
 	}
 	for _, body := range []string{"", "yes", "/raymonds yes", "/raymond:yes", "> /raymond yes", "hey /raymond yes", "<!-- /raymond yes -->", "<!-- x\n/raymond yes", "/Raymond yes"} {
-		got, ok := Call(body, "/raymond")
+		got, ok := ParseAnswer(body, "/raymond")
 		assert.Check(t, !ok, "%q: got %q, want that it does not begin with the prefix", body, got)
 	}
 }
@@ -52,8 +52,8 @@ func TestWhichQuestionIsAnswered(t *testing.T) {
 		{15, "yes", "2: yes"}, {15, "2 yes", "2: 2 yes"}, {15, "1 yes", "2: 1 yes"}, // alone
 		{25, "yes", "2: yes"}, {25, "2 yes", "2: yes"}, {25, "3 yes", "none"}, // beside one elsewhere
 	} {
-		r := job.Remark{Kind: job.OnIssue, ID: 5, Created: at(test.minute)}
-		to, said, several := address(r, test.said, []*question{two}, openAt(m.Asked(), r.Created))
+		r := job.Comment{Kind: job.IssueComment, ID: 5, Created: at(test.minute)}
+		to, said, several := address(r, test.said, []*question{two}, openAt(m.Questions(), r.Created))
 		got := "none"
 		switch {
 		case len(several) > 0:
@@ -66,12 +66,12 @@ func TestWhichQuestionIsAnswered(t *testing.T) {
 }
 
 func TestPointersAreReadBack(t *testing.T) {
-	p := Pointer{Token: token, Workflow: ".github/workflows/a--b.yml", Key: "k --> <!-- x", Run: "w-12345678", Number: 3}
-	if got, ok := ParsePointer(p.mark() + "\ntext"); !ok || got != p || strings.Count(p.mark(), "-->") != 1 {
+	p := QuestionRef{Token: token, Workflow: ".github/workflows/a--b.yml", Key: "k --> <!-- x", Run: "w-12345678", Number: 3}
+	if got, ok := ParseQuestionRef(p.mark() + "\ntext"); !ok || got != p || strings.Count(p.mark(), "-->") != 1 {
 		t.Errorf("%q: got %+v, %t; want %+v", p.mark(), got, ok, p)
 	}
 	for _, body := range []string{"", "x" + p.mark(), questionMark + token + " !!! -->", questionMark + token + " e30 -->", strings.Replace(p.mark(), "0", "g", 1)} {
-		got, ok := ParsePointer(body)
+		got, ok := ParseQuestionRef(body)
 		assert.Check(t, !ok, "%q: got %+v, want no pointer", body, got)
 	}
 }

@@ -21,11 +21,11 @@ const maxHunk = 8_000
 // question is the comment that asks a question; end says how it was answered, "" as long
 // as it is open.
 func (o *Options) question(q *question, end string) string {
-	p := o.Pointer
+	p := o.Ref
 	p.Token, p.Number = q.Token, q.Number
 	lines := []string{
 		p.mark(), fmt.Sprintf("**Question %d** of the run %s:", q.Number, code(p.Run)), "",
-		text.Fence(text.Truncate(text.Printable(o.Shown(string(q.Text))), maxText), "text"),
+		text.Fence(text.Truncate(text.Printable(o.Redact(string(q.Text))), maxText), "text"),
 	}
 	if end != "" {
 		lines = append(lines, end, answeredMark)
@@ -45,7 +45,7 @@ func (o *Options) howToAnswer(q *question) []string {
 	example := code(named + " your answer")
 	if len(q.Choices) > 0 {
 		lines = slices.Concat([]string{"To answer, write a comment here with one of these:", ""}, o.choices(q), []string{""})
-		example = code(named + " " + o.Shown(q.Choices[0]))
+		example = code(named + " " + o.Redact(q.Choices[0]))
 	}
 	lines = append(lines, fmt.Sprintf("While several questions of this run are open, name this one: %s.", example),
 		fmt.Sprintf("The state %s follows.", code(q.next)))
@@ -54,7 +54,7 @@ func (o *Options) howToAnswer(q *question) []string {
 		for i, name := range from {
 			from[i] = code(name)
 		}
-		lines = append(lines, "It waits for an answer of "+report.Joined(from, "or")+".")
+		lines = append(lines, "It waits for an answer of "+report.JoinWords(from, "or")+".")
 	}
 	if !q.until.IsZero() {
 		lines = append(lines, fmt.Sprintf("It waits until %s; then %s follows.", q.until.UTC().Format(time.RFC1123), code(q.TimeoutNext)))
@@ -68,13 +68,13 @@ func (o *Options) answered(q *question) string {
 		return "Nobody has answered in time, and the run has continued without an answer."
 	}
 	if len(q.Choices) > 0 {
-		return fmt.Sprintf("%s has answered %s.", code(q.answer.By), code(o.Shown(q.answer.Text)))
+		return fmt.Sprintf("%s has answered %s.", code(q.answer.By), code(o.Redact(q.answer.Text)))
 	}
 	return fmt.Sprintf("%s has answered.", code(q.answer.By))
 }
 
 // again replies to an answer that can't be taken: why not, and what is to be written instead.
-func again(q *question, r job.Remark, why string, words []string) string {
+func again(q *question, r job.Comment, why string, words []string) string {
 	lines := []string{replyMark(q.Token, r.Name()), fmt.Sprintf("Thank you, %s. %s:", code(r.Author.Login), why), ""}
 	return strings.Join(append(lines, words...), "\n")
 }
@@ -82,25 +82,25 @@ func again(q *question, r job.Remark, why string, words []string) string {
 // choices are a list of the words that answer a question.
 func (o *Options) choices(q *question) (list []string) {
 	for _, c := range q.Choices {
-		list = append(list, "- "+code(o.Prefix+" "+o.Shown(c)))
+		list = append(list, "- "+code(o.Prefix+" "+o.Redact(c)))
 	}
 	return list
 }
 
-// Stuck is the comment that says why an answer can't be taken. mark is that of StuckMark.
-func Stuck(mark, why string) string {
+// RejectionBody is the comment that says why an answer can't be taken. mark is that of StuckMark.
+func RejectionBody(mark, why string) string {
 	return mark + "\nThis answer can't be taken, since the run that asked can't continue:\n\n" + text.Fence(text.Printable(why), "text")
 }
 
-// StuckMark is how a comment begins that says why the answer to a question can't be taken.
-func StuckMark(token string) string { return replyMark(token, "stuck") }
+// RejectionMark is how a comment begins that says why the answer to a question can't be taken.
+func RejectionMark(token string) string { return replyMark(token, "stuck") }
 
 // code is a text as a code span, which nothing in it can end.
 func code(s string) string { return text.Code(text.Brief(s, 200)) }
 
 // onLine puts the line that a comment is about before what it says.
-func onLine(r job.Remark, said string) string {
-	if r.Kind != job.OnLine || r.File == "" {
+func onLine(r job.Comment, said string) string {
+	if r.Kind != job.LineComment || r.File == "" {
 		return said
 	}
 	where := "File " + text.WithoutHidden(text.Line(r.File))

@@ -24,14 +24,14 @@ type clerk struct {
 	seen    map[string]bool        // names of remarks that are answers already, or have had a reply
 	places  map[int64]int          // where comments with questions are
 	authors map[int]job.Account    // those of issues, by number
-	denied  map[string]*job.Denied // what is known of people, by login and type; nil: they may answer
+	denied  map[string]*job.Denial // what is known of people, by login and type; nil: they may answer
 	noted   map[string]bool        // what was told already
 }
 
 func newClerk(o *Options) *clerk {
 	return &clerk{
-		o: o, us: account{of: o.Forum},
-		seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, denied: map[string]*job.Denied{}, noted: map[string]bool{},
+		o: o, us: account{of: o.API},
+		seen: map[string]bool{}, places: map[int64]int{}, authors: map[int]job.Account{}, denied: map[string]*job.Denial{}, noted: map[string]bool{},
 	}
 }
 
@@ -56,7 +56,7 @@ func (c *clerk) post(ctx context.Context, q *question) (int64, error) {
 		}
 	}
 	q.mayBeThere = true
-	made, err := c.o.Forum.Say(ctx, number, c.o.question(q, ""))
+	made, err := c.o.API.CreateComment(ctx, number, c.o.question(q, ""))
 	if err == nil {
 		c.us.learn(made)
 	}
@@ -65,25 +65,25 @@ func (c *clerk) post(ctx context.Context, q *question) (int64, error) {
 }
 
 // posted is the comment that asks a question; a zero one when there is none.
-func (c *clerk) posted(ctx context.Context, number int, q *question) (job.Remark, error) {
-	list, err := c.o.Forum.Remarks(ctx, number, q.since.Add(-lookBack))
+func (c *clerk) posted(ctx context.Context, number int, q *question) (job.Comment, error) {
+	list, err := c.o.API.ListComments(ctx, number, q.since.Add(-lookBack))
 	if err == nil {
 		list, err = c.us.wrote(ctx, list, questionMark+q.Token)
 	}
 	if err != nil || len(list) == 0 {
-		return job.Remark{}, err
+		return job.Comment{}, err
 	}
 	return list[0], nil
 }
 
 // reply replies to a remark, once.
-func (c *clerk) reply(ctx context.Context, number int, list []job.Remark, body string) error {
+func (c *clerk) reply(ctx context.Context, number int, list []job.Comment, body string) error {
 	mark, _, _ := strings.Cut(body, "\n")
 	found, err := c.us.wrote(ctx, list, mark)
 	if err != nil || len(found) > 0 {
 		return err
 	}
-	_, err = c.o.Forum.Say(ctx, number, body)
+	_, err = c.o.API.CreateComment(ctx, number, body)
 	return err
 }
 
@@ -91,13 +91,13 @@ func (c *clerk) reply(ctx context.Context, number int, list []job.Remark, body s
 func (c *clerk) tell(text string) {
 	if !c.noted[text] {
 		c.noted[text] = true
-		c.o.Tell(text)
+		c.o.Warn(text)
 	}
 }
 
 // lookUp returns the answers to questions: of each the first one that answers it. asked are all
 // that the run has asked.
-func (c *clerk) lookUp(ctx context.Context, open []*question, asked []report.Wait) ([]runner.Update, error) {
+func (c *clerk) lookUp(ctx context.Context, open []*question, asked []report.Wait) ([]runner.QuestionUpdate, error) {
 	places := map[int][]*question{}
 	for _, q := range open {
 		number, err := c.placeOf(ctx, q)
@@ -108,7 +108,7 @@ func (c *clerk) lookUp(ctx context.Context, open []*question, asked []report.Wai
 			places[number] = append(places[number], q)
 		}
 	}
-	var answers []runner.Update
+	var answers []runner.QuestionUpdate
 	for _, number := range slices.Sorted(maps.Keys(places)) {
 		r := &reading{clerk: c, number: number, here: places[number], asked: asked}
 		err := r.read(ctx)
@@ -125,8 +125,8 @@ func (c *clerk) place(q *question) int {
 	switch {
 	case q.Where != 0:
 		return q.Where
-	case q.isOld && c.o.Earlier != 0:
-		return c.o.Earlier
+	case q.isOld && c.o.EarlierNumber != 0:
+		return c.o.EarlierNumber
 	}
 	return c.o.Number
 }
@@ -140,7 +140,7 @@ func (c *clerk) placeOf(ctx context.Context, q *question) (int, error) {
 	if c.places[q.Comment] != 0 {
 		return c.places[q.Comment], nil
 	}
-	found, err := c.o.Forum.Comment(ctx, q.Comment)
+	found, err := c.o.API.ReadComment(ctx, q.Comment)
 	if forge.IsTemporary(err) {
 		return 0, err
 	}

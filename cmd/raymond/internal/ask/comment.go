@@ -17,9 +17,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Marker returns the invisible first line of a Comment. It is different for each
+// StickyMarker returns the invisible first line of a Comment. It is different for each
 // identity, which is a list of texts.
-func Marker(identity ...string) string {
+func StickyMarker(identity ...string) string {
 	h := sha256.New()
 	for _, text := range identity {
 		fmt.Fprintf(h, "%d:%s,", len(text), text)
@@ -29,16 +29,16 @@ func Marker(identity ...string) string {
 
 var commentMarked = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^<!-- raymond-action [0-9a-f]{32} -->`) })
 
-// IsComment reports whether a comment begins with a marker of any identity. Anybody can
+// IsStickyComment reports whether a comment begins with a marker of any identity. Anybody can
 // write such a comment.
-func IsComment(body string) bool { return commentMarked().MatchString(body) }
+func IsStickyComment(body string) bool { return commentMarked().MatchString(body) }
 
 // maxBody bounds a comment, in bytes. GitHub accepts 65,536 characters.
 const maxBody = 60_000
 
-// Body returns the text of a comment: the marker, what the comment says in Markdown, and
+// StickyBody returns the text of a comment: the marker, what the comment says in Markdown, and
 // a last line. If that is too long, only the first line of what it says remains.
-func Body(marker, says, last string) string {
+func StickyBody(marker, says, last string) string {
 	frame := len(marker) + len(last) + len("\n\n\n")
 	if len(says)+frame > maxBody {
 		says, _, _ = strings.Cut(says, "\n")
@@ -60,12 +60,12 @@ const (
 	limitPause = time.Minute     // after a rate limit that does not say how long
 )
 
-// Comment is one comment on an issue or a pull request that is kept up to date, from a
+// StickyComment is one comment on an issue or a pull request that is kept up to date, from a
 // goroutine of its own: found again by its marker, created if there is none, edited in
 // place. A second one that two steps or a lost answer have made is deleted. One goroutine
 // at a time may call its methods.
-type Comment struct {
-	in     Forum
+type StickyComment struct {
+	in     CommentAPI
 	number int       // of the issue or pull request
 	marker string    // each body begins with it
 	news   chan news // the newest, not taken yet
@@ -88,21 +88,21 @@ type news struct {
 	final bool // it is the last text
 }
 
-// StartComment returns a Comment on the issue or pull request of a number, which makes no
+// StartStickyComment returns a Comment on the issue or pull request of a number, which makes no
 // request before there is something to show. The caller must end it with Finish.
-func StartComment(in Forum, number int, marker string) *Comment {
+func StartStickyComment(in CommentAPI, number int, marker string) *StickyComment {
 	ctx, stop := context.WithCancel(context.Background())
-	c := &Comment{in: in, number: number, marker: marker, news: make(chan news, 1), done: make(chan struct{}), stop: stop, self: account{of: in}}
+	c := &StickyComment{in: in, number: number, marker: marker, news: make(chan news, 1), done: make(chan struct{}), stop: stop, self: account{of: in}}
 	go c.run(ctx)
 	return c
 }
 
-// Show makes the comment show another body soon. If there are several before the next
+// Update makes the comment show another body soon. If there are several before the next
 // edit, the last one counts. Show never waits.
-func (c *Comment) Show(body string) { c.put(news{body: body}) }
+func (c *StickyComment) Update(body string) { c.put(news{body: body}) }
 
 // put replaces news that was not taken yet. Nobody else sends, so it never blocks.
-func (c *Comment) put(n news) {
+func (c *StickyComment) put(n news) {
 	select {
 	case <-c.news:
 	default:
@@ -117,7 +117,7 @@ var ErrUnfinished = errors.New("there was no time to bring the comment up to dat
 // Finish gives the comment its last body, and waits until that is written or the context
 // ends. An empty body leaves the comment as it is. The error is ErrUnfinished unless
 // another request could not help.
-func (c *Comment) Finish(ctx context.Context, body string) error {
+func (c *StickyComment) Finish(ctx context.Context, body string) error {
 	c.put(news{body, true})
 	select {
 	case <-c.done:
@@ -138,7 +138,7 @@ func (c *Comment) Finish(ctx context.Context, body string) error {
 
 // run brings the comment up to date whenever that is due, until the last text is shown or
 // nothing more can be done.
-func (c *Comment) run(ctx context.Context) {
+func (c *StickyComment) run(ctx context.Context) {
 	defer close(c.done)
 	var began, limit, next time.Time // the first attempt, the end of a rate limit, the next attempt
 	for !c.isRefused() && !(c.want.final && c.isCurrent()) {
@@ -164,7 +164,7 @@ func (c *Comment) run(ctx context.Context) {
 }
 
 // pause returns until when the service wants to be left alone, and the time of the next attempt.
-func (c *Comment) pause(began time.Time) (limit, next time.Time) {
+func (c *StickyComment) pause(began time.Time) (limit, next time.Time) {
 	now := time.Now()
 	next = now.Add(min(slowEvery, max(every, now.Sub(began)/slower)))
 	if c.want.final {
@@ -181,16 +181,16 @@ func (c *Comment) pause(began time.Time) (limit, next time.Time) {
 }
 
 // isRefused reports whether the service has said that another request is of no use.
-func (c *Comment) isRefused() bool { return c.err != nil && !forge.IsTemporary(c.err) }
+func (c *StickyComment) isRefused() bool { return c.err != nil && !forge.IsTemporary(c.err) }
 
 // isCurrent reports whether there is nothing to do.
-func (c *Comment) isCurrent() bool {
+func (c *StickyComment) isCurrent() bool {
 	return c.want.body == "" || c.isSure && c.shown == c.want.body
 }
 
 // bring has the comment say what it should. After an error the next call goes on with what
 // is still to be done.
-func (c *Comment) bring(ctx context.Context) error {
+func (c *StickyComment) bring(ctx context.Context) error {
 	if !c.isSure {
 		if err := c.look(ctx); err != nil {
 			return err
@@ -198,7 +198,7 @@ func (c *Comment) bring(ctx context.Context) error {
 	}
 	if c.id == 0 {
 		c.isSure = false // also without an answer there may be one
-		made, err := c.in.Say(ctx, c.number, c.want.body)
+		made, err := c.in.CreateComment(ctx, c.number, c.want.body)
 		if err != nil {
 			return err
 		}
@@ -211,7 +211,7 @@ func (c *Comment) bring(ctx context.Context) error {
 	if c.shown == c.want.body {
 		return nil
 	}
-	err := c.in.Edit(ctx, c.id, c.want.body)
+	err := c.in.EditComment(ctx, c.id, c.want.body)
 	switch {
 	case err == nil:
 		c.shown = c.want.body
@@ -223,8 +223,8 @@ func (c *Comment) bring(ctx context.Context) error {
 
 // look looks for ours among all comments. If several are, the oldest one stays, so that two
 // steps agree.
-func (c *Comment) look(ctx context.Context) error {
-	ours, err := c.in.Comments(ctx, c.number)
+func (c *StickyComment) look(ctx context.Context) error {
+	ours, err := c.in.ListIssueComments(ctx, c.number)
 	if err == nil {
 		ours, err = c.self.wrote(ctx, ours, c.marker)
 	}
@@ -232,13 +232,13 @@ func (c *Comment) look(ctx context.Context) error {
 		return err
 	}
 	if c.id != 0 { // the list may lag behind
-		ours = slices.Insert(ours, 0, job.Remark{ID: c.id, Body: c.shown})
+		ours = slices.Insert(ours, 0, job.Comment{ID: c.id, Body: c.shown})
 	}
-	slices.SortStableFunc(ours, func(a, b job.Remark) int { return cmp.Compare(a.ID, b.ID) })
-	for i, r := range slices.CompactFunc(ours, func(a, b job.Remark) bool { return a.ID == b.ID }) {
+	slices.SortStableFunc(ours, func(a, b job.Comment) int { return cmp.Compare(a.ID, b.ID) })
+	for i, r := range slices.CompactFunc(ours, func(a, b job.Comment) bool { return a.ID == b.ID }) {
 		if i == 0 {
 			c.id, c.shown = r.ID, r.Body
-		} else if err := c.in.Delete(ctx, r.ID); forge.IsTemporary(err) {
+		} else if err := c.in.DeleteComment(ctx, r.ID); forge.IsTemporary(err) {
 			return err
 		}
 	}

@@ -18,7 +18,7 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 	for _, told := range []time.Duration{20 * time.Second, 0} {
 		inBubble(t, func(s *scene) {
 			p, wait := s.start(), told
-			p.Show(body("begun"))
+			p.Update(body("begun"))
 			s.wait(time.Minute)
 			if told == 0 {
 				wait = limitPause
@@ -31,7 +31,7 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 				refused++
 				return fate{err: &forge.Error{Kind: forge.Limited, Wait: told}}
 			}
-			p.Show(body("more"))
+			p.Update(body("more"))
 			s.wait(wait - 10*time.Second)
 			s.wantNoError(s.finish(p, "ended"))
 			s.wantOne("ended")
@@ -54,7 +54,7 @@ func TestARefusalIsFinal(t *testing.T) {
 			}
 			p := s.start()
 			for n := range 100 {
-				p.Show(body(fmt.Sprint(n)))
+				p.Update(body(fmt.Sprint(n)))
 				s.wait(time.Minute)
 			}
 			err := s.finish(p, "ended")
@@ -93,7 +93,7 @@ func TestALateCreationLeavesNoTwin(t *testing.T) {
 			return fate{}
 		}
 		p := s.start()
-		p.Show(body("begun"))
+		p.Update(body("begun"))
 		s.wait(time.Minute)
 		assert.Equal(t, len(s.of(ours)), 2, "comments before the end: want the late one and another")
 		s.wantNoError(s.finish(p, "ended"))
@@ -105,7 +105,7 @@ func TestALateCreationLeavesNoTwin(t *testing.T) {
 func TestAListThatLagsHidesNoTwin(t *testing.T) {
 	s := newService()
 	s.add(ours, marker)
-	c := &Comment{in: s, marker: marker, id: 12, shown: "later", self: account{login: ours}}
+	c := &StickyComment{in: s, marker: marker, id: 12, shown: "later", self: account{login: ours}}
 	err := c.look(t.Context())
 	if c.id != 11 || c.shown != marker || !slices.Equal(s.asked, []string{"list", "delete"}) {
 		t.Errorf("got %d, %q, %v after %q, want 11, its marker, and that 12 is deleted", c.id, c.shown, err, s.asked)

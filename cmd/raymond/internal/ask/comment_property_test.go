@@ -64,7 +64,7 @@ func TestNeverASecondComment(t *testing.T) {
 func (s *scene) part(random *rand.Rand) {
 	p := s.start()
 	for n := range random.IntN(30) {
-		p.Show(body(fmt.Sprint(n)))
+		p.Update(body(fmt.Sprint(n)))
 		s.wait(time.Duration(random.IntN(20)) * time.Second)
 	}
 	if random.IntN(2) == 0 {

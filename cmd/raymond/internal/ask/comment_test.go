@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
 )
 
-var marker = Marker("agent.yml", "agent-issue-7")
+var marker = StickyMarker("agent.yml", "agent-issue-7")
 
-func body(text string) string { return Body(marker, text, "") }
+func body(text string) string { return StickyBody(marker, text, "") }
 
 // scene is a poster and its service, with a fake clock.
 type scene struct {
@@ -29,12 +29,12 @@ func inBubble(t *testing.T, test func(*scene)) {
 	synctest.Test(t, func(t *testing.T) { test(&scene{T: t, service: newService()}) })
 }
 
-func (s *scene) start() *Comment {
-	return StartComment(s.service, 7, marker)
+func (s *scene) start() *StickyComment {
+	return StartStickyComment(s.service, 7, marker)
 }
 
 // finish ends a poster that has 30 s for its last text.
-func (s *scene) finish(p *Comment, text string) error {
+func (s *scene) finish(p *StickyComment, text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return p.Finish(ctx, body(text))
@@ -47,7 +47,7 @@ func (s *scene) wait(d time.Duration) {
 }
 
 // wantOne checks that there is one comment of ours, and what it says.
-func (s *scene) wantOne(text string) job.Remark {
+func (s *scene) wantOne(text string) job.Comment {
 	s.Helper()
 	got := s.of(ours)
 	if len(got) != 1 || got[0].Body != body(text) {
@@ -68,7 +68,7 @@ func TestLongRunsAreToldOfLessOften(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
 		for n := range 5 * 3600 {
-			p.Show(body(fmt.Sprint(n)))
+			p.Update(body(fmt.Sprint(n)))
 			s.wait(time.Second)
 		}
 		began := time.Now()
@@ -91,8 +91,8 @@ func TestLongRunsAreToldOfLessOften(t *testing.T) {
 func TestOthersCommentsStay(t *testing.T) {
 	foreign := []struct{ author, text string }{
 		{"eve", marker}, {"eve", body("begun")}, {"github-actions", body("x")}, {"Github-Actions[bot]", body("x")}, {"", body("x")},
-		{ours, "> " + body("quoted")}, {ours, "\n" + body("x")}, {ours, Body(Marker("other.yml", "agent-issue-7"), "x", "")},
-		{ours, Body(Marker("agent.yml", "agent-issue-8"), "x", "")}, {ours, ""}, {ours, marker[:len(marker)-5] + " -->"},
+		{ours, "> " + body("quoted")}, {ours, "\n" + body("x")}, {ours, StickyBody(StickyMarker("other.yml", "agent-issue-7"), "x", "")},
+		{ours, StickyBody(StickyMarker("agent.yml", "agent-issue-8"), "x", "")}, {ours, ""}, {ours, marker[:len(marker)-5] + " -->"},
 	}
 	for _, self := range []string{ours, ""} {
 		inBubble(t, func(s *scene) {
@@ -115,8 +115,8 @@ func TestTwoPostersAgree(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(string) fate { return fate{takes: time.Second} }
 		p, q := s.start(), s.start()
-		p.Show(body("p"))
-		q.Show(body("q"))
+		p.Update(body("p"))
+		q.Update(body("q"))
 		s.wait(time.Minute)
 		s.wantNoError(s.finish(p, "p ended"))
 		s.wantNoError(s.finish(q, "q ended"))

@@ -24,14 +24,14 @@ const (
 	fileFlag = "answer-file"
 )
 
-// Given are the answers of flags. Which questions they answer is decided by Match.
-type Given []given
+// FlagAnswers are the answers of flags. Which questions they answer is decided by Match.
+type FlagAnswers []given
 
 // given is the value of one flag.
 type given struct{ flag, value string }
 
 // AddFlags defines the flags of answers.
-func (g *Given) AddFlags(o *options.Options) {
+func (g *FlagAnswers) AddFlags(o *options.Options) {
 	add := func(flag string) func(string) error {
 		return func(value string) error {
 			*g = append(*g, given{flag, value})
@@ -44,12 +44,12 @@ func (g *Given) AddFlags(o *options.Options) {
 
 // Match finds the question that each answer is to. Its error, of class usage, lists the
 // open questions.
-func (g Given) Match(run *state.Run) ([]runner.Update, error) {
+func (g FlagAnswers) Match(run *state.Run) ([]runner.QuestionUpdate, error) {
 	if len(g) == 0 {
 		return nil, nil
 	}
 	open := run.OpenQuestions()
-	var updates []runner.Update
+	var updates []runner.QuestionUpdate
 	var errs []error
 	answered := map[string]bool{}
 	for _, one := range g {
@@ -66,7 +66,7 @@ func (g Given) Match(run *state.Run) ([]runner.Update, error) {
 			continue
 		}
 		answered[agent.ID] = true
-		updates = append(updates, runner.Update{Agent: agent.ID, Number: agent.Waits.Question.Number, Answer: &state.Answer{Text: text, By: by}})
+		updates = append(updates, runner.QuestionUpdate{Agent: agent.ID, Number: agent.Waits.Question.Number, Answer: &state.Answer{Text: text, By: by}})
 	}
 	return updates, errors.Join(errs...)
 }

@@ -31,8 +31,8 @@ func asking(agents ...string) *state.Run {
 func TestAnswersFindTheirQuestion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a=b")
 	assert.NilError(t, os.WriteFile(file, []byte("two\nlines\r\n"), 0o600))
-	text := func(values ...string) Given {
-		var g Given
+	text := func(values ...string) FlagAnswers {
+		var g FlagAnswers
 		for _, v := range values {
 			g = append(g, given{textFlag, v})
 		}
@@ -41,7 +41,7 @@ func TestAnswersFindTheirQuestion(t *testing.T) {
 	two := asking("main", "main_chooser")
 	for name, c := range map[string]struct {
 		run   *state.Run
-		given Given
+		given FlagAnswers
 		want  string // agent and text of each answer, or what the error has
 	}{
 		"none":                    {two, nil, ""},
@@ -54,9 +54,9 @@ func TestAnswersFindTheirQuestion(t *testing.T) {
 		"one good, one bare":      {two, text("main=x", "y"), `"y": 2 questions`},
 		"twice":                   {asking("main"), text("x", "main=y"), "the question of main is answered twice"},
 		"none is open":            {asking(), text("x"), `"x": the run has no open question`},
-		"a file":                  {asking("main"), Given{{fileFlag, file}}, "main: two\nlines;"},
-		"a file for an agent":     {two, Given{{fileFlag, "main=" + file}}, "main: two\nlines;"},
-		"a file that isn't there": {asking("main"), Given{{fileFlag, file + "x"}}, "no such file"},
+		"a file":                  {asking("main"), FlagAnswers{{fileFlag, file}}, "main: two\nlines;"},
+		"a file for an agent":     {two, FlagAnswers{{fileFlag, "main=" + file}}, "main: two\nlines;"},
+		"a file that isn't there": {asking("main"), FlagAnswers{{fileFlag, file + "x"}}, "no such file"},
 	} {
 		got := ""
 		updates, err := c.given.Match(c.run)

@@ -12,15 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Kept says where a later job finds a run.
-type Kept int
+// Storage says where a later job finds a run.
+type Storage int
 
 // The places of a run.
 const (
-	Nowhere Kept = iota
-	Stored       // in an artifact
-	Later        // in an artifact that the post part of the step stores when the job ends
-	Locally      // in a folder of the machine
+	NotStored        Storage = iota
+	StoredAsArtifact         // in an artifact
+	StoredLater              // in an artifact that the post part of the step stores when the job ends
+	StoredLocally            // in a folder of the machine
 )
 
 // Facts are all that the outlook depends on.
@@ -32,24 +32,24 @@ type Facts struct {
 	Head       string        // that the run is about, so that an event of another head supersedes it; "" for none
 	Until      time.Time     // when a suspended run may be resumed; zero for at once
 	Waits      []report.Wait // the agents that wait
-	report.Place
+	report.JobContext
 
 	Spent                     state.Spent // so far
 	Budget                    state.USD   // 0 for none
 	Iterations, MaxIterations int
 	Cap                       Cap // that was reached; zero for none
 
-	Kept              Kept
-	ByPost            string                // the artifact as which the post part has stored the run; "" for none
+	Storage           Storage
+	PostArtifact      string                // the artifact as which the post part has stored the run; "" for none
 	StateDir          string                // where a run is that is kept locally
-	WhyNowhere        string                // why a run is kept nowhere, and what would have kept it
-	Lacks             []checkpoint.Omission // what the last checkpoint lacks
+	WhyNotStored      string                // why a run is kept nowhere, and what would have kept it
+	LeftOut           []checkpoint.Omission // what the last checkpoint lacks
 	WithoutTranscript bool                  // resume-without-transcript: true
 	NeverResume       bool                  // resume: never
 	NoActionsRead     bool                  // without actions: read, later workflow runs can't find the run
 	Successor         string                // the later job of this workflow run that resumes the run; "" for none
 	Cause             string                // what has to be fixed first, without a full stop; "" for not known
-	Cure              report.Cure           // of a run that has failed
+	Cure              report.Advice         // of a run that has failed
 	RefusesChanges    bool                  // changed-workflow is not take
 }
 
@@ -59,8 +59,8 @@ type Cap struct {
 	Spent, Max state.USD
 }
 
-// Outlook is what can be done with a run.
-type Outlook struct {
+// NextSteps is what can be done with a run.
+type NextSteps struct {
 	// Resumable says that somebody can resume the run, later or elsewhere.
 	Resumable bool
 	// Text says in whole sentences how, or why not and what would have made it so.
@@ -69,24 +69,24 @@ type Outlook struct {
 }
 
 // Plain returns the text for places that have no markup.
-func (o Outlook) Plain() string { return strings.ReplaceAll(o.Text, "`", "") }
+func (o NextSteps) Plain() string { return strings.ReplaceAll(o.Text, "`", "") }
 
-// OutlookOf returns the outlook for a run.
-func OutlookOf(f Facts) Outlook {
+// NextStepsFor returns the outlook for a run.
+func NextStepsFor(f Facts) NextSteps {
 	if f.Status == state.Completed {
-		return Outlook{}
+		return NextSteps{}
 	}
 	if why := f.whyNot(); why != "" {
-		return Outlook{Text: f.causeText() + why}
+		return NextSteps{Text: f.causeText() + why}
 	}
 	text := f.causeText() + f.howText()
 	switch {
-	case f.Kept == Later:
+	case f.Storage == StoredLater:
 		text += " It is stored by the post part when this job ends."
-	case f.ByPost != "":
-		text += " It is stored as `" + f.ByPost + "` by the post part."
+	case f.PostArtifact != "":
+		text += " It is stored as `" + f.PostArtifact + "` by the post part."
 	}
-	return Outlook{Resumable: true, Text: text}
+	return NextSteps{Resumable: true, Text: text}
 }
 
 // howText says how the run is resumed.
@@ -121,7 +121,7 @@ func (f *Facts) howText() string {
 func (f *Facts) causeText() string {
 	text := f.Cause
 	if text == "" && f.Status == state.Failed {
-		text = f.Cure.Do
+		text = f.Cure.FirstStep
 	}
 	if text == "" {
 		return ""
@@ -142,7 +142,7 @@ func (f *Facts) resumeText() string {
 		}
 	}
 	if f.Status == state.Suspended && !f.Until.IsZero() {
-		button = " from " + report.Minute(f.Until) + " on" + button
+		button = " from " + report.FormatMinute(f.Until) + " on" + button
 	}
 	return successor + who + " " + f.withText() + " resumes it" + button + "." + f.hindrance()
 }
@@ -151,9 +151,9 @@ func (f *Facts) resumeText() string {
 func (f *Facts) failedText() string {
 	id := "`resume: " + f.WorkflowID + "`"
 	switch {
-	case f.Cure.From != "":
-		return "Then run the workflow with `resume: " + f.WorkflowID + "@N`, where N is the number of `" + strings.ReplaceAll(f.Cure.From, "`", "") + "` in the table of states."
-	case f.Kept == Locally && f.Number != 0 && f.Head == "":
+	case f.Cure.RerunFrom != "":
+		return "Then run the workflow with `resume: " + f.WorkflowID + "@N`, where N is the number of `" + strings.ReplaceAll(f.Cure.RerunFrom, "`", "") + "` in the table of states."
+	case f.Storage == StoredLocally && f.Number != 0 && f.Head == "":
 		return "Fix the cause, then run the step again on this " + f.Kind + ", " + f.withText() + "."
 	case !f.hasButton():
 		return "Fix the cause, then run the step again " + f.withText() + " and " + id + "."
@@ -168,7 +168,7 @@ func (f *Facts) failedText() string {
 // filesText is for a run that failed by what may be in the files of its repository, where
 // there is another way than the re-run button.
 func (f *Facts) filesText() string {
-	if !f.Cure.InFiles {
+	if !f.Cure.NeedsFileChange {
 		return ""
 	}
 	text := " The button takes the files of this commit: after a change of them, take the other way."
@@ -181,14 +181,14 @@ func (f *Facts) filesText() string {
 // raisedText is how a run is resumed whose limit was raised.
 func (f *Facts) raisedText() string {
 	text := "run the workflow again " + f.withText() + "." + f.hindrance()
-	if f.Kept != Locally {
+	if f.Storage != StoredLocally {
 		text += " The re-run button can't: it keeps the old limit."
 	}
 	return text
 }
 
 // hasButton reports whether the re-run button may resume the run.
-func (f *Facts) hasButton() bool { return f.Kept != Locally && !f.NeverResume }
+func (f *Facts) hasButton() bool { return f.Storage != StoredLocally && !f.NeverResume }
 
 // hindrance is what keeps later runs from finding the run, or from resuming it; "" for nothing.
 func (f *Facts) hindrance() string {
@@ -196,7 +196,7 @@ func (f *Facts) hindrance() string {
 	switch {
 	case f.Head != "" && !asksPeople && !f.NeverResume && !f.NoActionsRead:
 		return " An event of another head supersedes it."
-	case f.Kept == Locally:
+	case f.Storage == StoredLocally:
 		return ""
 	case f.NeverResume:
 		return " The step that resumes it needs `resume: auto`; with `resume: never`, as here, each one starts from the beginning."
@@ -208,7 +208,7 @@ func (f *Facts) hindrance() string {
 
 // withText says with which inputs a step finds the run.
 func (f *Facts) withText() string {
-	if f.Kept == Locally {
+	if f.Storage == StoredLocally {
 		return "on this machine with `state-dir: " + f.StateDir + "` and " + f.keyText()
 	}
 	return "with " + f.keyText()
@@ -227,10 +227,10 @@ func (f *Facts) keyText() string {
 
 // whyNot says why nobody can resume the run; "" if somebody can.
 func (f *Facts) whyNot() string {
-	if f.Kept == Nowhere {
-		return "Nobody can resume this run: " + f.WhyNowhere + "."
+	if f.Storage == NotStored {
+		return "Nobody can resume this run: " + f.WhyNotStored + "."
 	}
-	lacks := f.Lacks
+	lacks := f.LeftOut
 	if slices.ContainsFunc(lacks, func(l checkpoint.Omission) bool { return l.Why == checkpoint.FromFork }) {
 		return "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
 			"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."

@@ -40,7 +40,7 @@ func withWaits(all ...report.Wait) func(*ask.Facts) {
 func lacking(why string, what ...string) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		for _, w := range what {
-			f.Lacks = append(f.Lacks, checkpoint.Omission{What: w, Why: why})
+			f.LeftOut = append(f.LeftOut, checkpoint.Omission{What: w, Why: why})
 		}
 	}
 }
@@ -57,7 +57,7 @@ func isStatus(s state.Status, in ...func(*ask.Facts)) func(*ask.Facts) {
 
 func never(f *ask.Facts)   { f.NeverResume = true }
 func blind(f *ask.Facts)   { f.NoActionsRead = true }
-func locally(f *ask.Facts) { f.Kept = ask.Locally }
+func locally(f *ask.Facts) { f.Storage = ask.StoredLocally }
 func noIssue(f *ask.Facts) { f.Number = 0 }
 func ofHead(f *ask.Facts)  { f.Head = "0123456789" }
 
@@ -74,9 +74,9 @@ var outlooks = []struct {
 	{"failed, about a head", isStatus(state.Failed, ofHead), "Fix the cause, then press the re-run button, or run the workflow with `resume: k-1a2b3c4d`."},
 	{"a question about a head", isStatus(state.Suspended, ofHead, withWaits(question(1))), "Answer question 1 with a comment on issue 12: `/raymond your answer`."},
 	{"from a time on", func(f *ask.Facts) { f.Until = nine }, "The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button."},
-	{"stored later", isStatus(state.Cancelled, func(f *ask.Facts) { f.Kept, f.Until = ask.Later, nine }),
+	{"stored later", isStatus(state.Cancelled, func(f *ask.Facts) { f.Storage, f.Until = ask.StoredLater, nine }),
 		"The next run with `key: k` resumes it, or the re-run button. It is stored by the post part when this job ends."},
-	{"stored by post", func(f *ask.Facts) { f.ByPost = "a" }, "The next run with `key: k` resumes it, or the re-run button. It is stored as `a` by the post part."},
+	{"stored by post", func(f *ask.Facts) { f.PostArtifact = "a" }, "The next run with `key: k` resumes it, or the re-run button. It is stored as `a` by the post part."},
 	{"running", isStatus(state.Running), "If the job has ended, it was cut off. The next run with `key: k` resumes it, or the re-run button."},
 	{"a job follows", func(f *ask.Facts) { f.Successor = "go-on" },
 		"The job `go-on` of this workflow run resumes it. If it does not: The next run with `key: k` resumes it, or the re-run button."},
@@ -102,7 +102,7 @@ var outlooks = []struct {
 	}), "Raise `budget-per-key` above `$7`, or wait: only what was spent in the last 24 hours counts. The next run with `key: k` resumes it, or the re-run button."},
 	{"over iterations", isStatus(state.OverIterations, locally), "Raise `max-iterations` above `7`, then run the workflow again on this machine with `state-dir: runs` and `key: k`."},
 
-	{"kept nowhere", func(f *ask.Facts) { f.Kept, f.Cause = ask.Nowhere, "the agents had no key" }, "The agents had no key. Nobody can resume this run: the reason."},
+	{"kept nowhere", func(f *ask.Facts) { f.Storage, f.Cause = ask.NotStored, "the agents had no key" }, "The agents had no key. Nobody can resume this run: the reason."},
 	{"of a fork", lacking(checkpoint.FromFork, "workspace"), "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
 		"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."},
 	{"without a key", lacking(checkpoint.NoKey, "workspace", "transcripts"), "As it is, nobody can resume this run: its transcripts and workspace could not be stored, because " +
@@ -163,7 +163,7 @@ var outlooks = []struct {
 		"The step with `key: k` and without `part` joins what this part of the run has done."},
 	{"a part that failed", func(f *ask.Facts) { f.Status, f.Part = state.Failed, []string{"main_work1"} },
 		"The step with `key: k` and without `part` joins what this part of the run has done, and hands over again what is left to do; the re-run button runs the part once more."},
-	{"a question that nobody can answer", func(f *ask.Facts) { f.Waits, f.Kept = []report.Wait{question(1)}, ask.Nowhere },
+	{"a question that nobody can answer", func(f *ask.Facts) { f.Waits, f.Storage = []report.Wait{question(1)}, ask.NotStored },
 		"Nobody can resume this run: the reason."},
 }
 
@@ -171,11 +171,11 @@ var outlooks = []struct {
 func TestWhatIsSaidOfRuns(t *testing.T) {
 	for _, c := range outlooks {
 		f := ask.Facts{
-			Status: state.Suspended, WorkflowID: "k-1a2b3c4d", Key: "k", Kept: ask.Stored, WhyNowhere: "the reason", StateDir: "runs",
-			Spent: state.Spent{USD: state.Dollar}, Iterations: 7, Place: report.Place{Number: 12, Kind: "issue"},
+			Status: state.Suspended, WorkflowID: "k-1a2b3c4d", Key: "k", Storage: ask.StoredAsArtifact, WhyNotStored: "the reason", StateDir: "runs",
+			Spent: state.Spent{USD: state.Dollar}, Iterations: 7, JobContext: report.JobContext{Number: 12, Kind: "issue"},
 		}
 		c.do(&f)
-		got := ask.OutlookOf(f)
+		got := ask.NextStepsFor(f)
 		assert.Check(t, is.Equal(got.Text, c.want), c.name)
 		if want := c.want != "" && !strings.Contains(c.want, "obody can resume"); got.Resumable != want || strings.Count(got.Text, "`")%2 != 0 {
 			t.Errorf("%s: got resumable %t, want %t, and pairs of backticks", c.name, got.Resumable, want)
@@ -201,8 +201,8 @@ func TestAFailureSaysWhatHelps(t *testing.T) {
 			state.Agent{State: "A.md", By: "agent B.md", Session: &state.Session{ID: "s"}, Failure: &long}, false},
 	} {
 		run := &state.Run{Agents: []*state.Agent{&c.agent}, Options: state.Options{MaxAgents: 4}}
-		f := ask.Facts{Status: state.Failed, WorkflowID: "w", Kept: ask.Stored, Cure: report.CureOf(run), RefusesChanges: c.refuses}
-		assert.Check(t, is.Equal(ask.OutlookOf(f).Text, want), c.agent.Failure.Message)
+		f := ask.Facts{Status: state.Failed, WorkflowID: "w", Storage: ask.StoredAsArtifact, Cure: report.AdviceForJob(run), RefusesChanges: c.refuses}
+		assert.Check(t, is.Equal(ask.NextStepsFor(f).Text, want), c.agent.Failure.Message)
 	}
 }
 

@@ -42,9 +42,9 @@ func (f *Facts) waitsText() string {
 		return strings.Join(append(parts, f.resumeText()+f.scheduleText()), " ")
 	case !f.Until.IsZero():
 		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the next run with %s resumes it without an answer.%s",
-			report.Minute(f.Until), f.keyText(), f.scheduleText()))
+			report.FormatMinute(f.Until), f.keyText(), f.scheduleText()))
 	}
-	if f.Kept == Locally {
+	if f.Storage == StoredLocally {
 		parts = append(parts, "The run is kept on this machine, for steps "+strings.TrimPrefix(f.withText(), "on this machine ")+".")
 	}
 	return strings.Join(parts, " ") + f.hindrance()
@@ -61,7 +61,7 @@ func (f *Facts) answerText(open []report.Wait) string {
 		numbers = append(numbers, fmt.Sprint(w.Number))
 	}
 	first := report.AnswerLines(f.Prefix, open[0].Number, open[0].Choices)
-	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", report.Joined(report.FirstOf(numbers, maxNamed), "and"), orCode(first), open[0].Number)
+	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", report.JoinWords(report.FirstOf(numbers, maxNamed), "and"), orCode(first), open[0].Number)
 }
 
 // whereText says on which issue or pull request the answer to a question belongs.
@@ -101,7 +101,7 @@ func orCode(lines []string) string {
 	for _, line := range lines {
 		parts = append(parts, "`"+line+"`")
 	}
-	return report.Joined(report.FirstOf(parts, maxNamed), "or")
+	return report.JoinWords(report.FirstOf(parts, maxNamed), "or")
 }
 
 // HasNoSchedule reports whether a workflow file says that no schedule starts it. It is

@@ -12,46 +12,46 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Forum is where people are asked and told, as *job.GitHub is one. Each method takes a bounded
+// CommentAPI is where people are asked and told, as *job.GitHub is one. Each method takes a bounded
 // time; their errors are of type *forge.Error.
-type Forum interface {
-	Remarks(ctx context.Context, number int, since time.Time) ([]job.Remark, error)
-	Comments(ctx context.Context, number int) ([]job.Remark, error)
-	Comment(ctx context.Context, id int64) (job.Remark, error)
-	Say(ctx context.Context, number int, body string) (job.Remark, error)
-	Edit(ctx context.Context, id int64, body string) error
-	Delete(ctx context.Context, id int64) error
-	Self(ctx context.Context) (login string, err error)
-	Author(ctx context.Context, number int) (job.Account, error)
+type CommentAPI interface {
+	ListComments(ctx context.Context, number int, since time.Time) ([]job.Comment, error)
+	ListIssueComments(ctx context.Context, number int) ([]job.Comment, error)
+	ReadComment(ctx context.Context, id int64) (job.Comment, error)
+	CreateComment(ctx context.Context, number int, body string) (job.Comment, error)
+	EditComment(ctx context.Context, id int64, body string) error
+	DeleteComment(ctx context.Context, id int64) error
+	OwnLogin(ctx context.Context) (login string, err error)
+	IssueAuthor(ctx context.Context, number int) (job.Account, error)
 }
 
 // Options are what People need.
 type Options struct {
-	Forum   Forum
-	Prefix  string  // with which answers begin
-	Pointer Pointer // what the comments of this run have in common
+	API    CommentAPI
+	Prefix string      // with which answers begin
+	Ref    QuestionRef // what the comments of this run have in common
 	// Number is the issue or pull request on which questions are asked that name none, 0 for
 	// nowhere; Earlier is that of the questions which the run brings with it.
-	Number, Earlier int
-	// MayAnswer says why somebody may not answer; nil when they may.
-	MayAnswer func(ctx context.Context, who job.Account) *job.Denied
-	IsPrompt  func(state string) bool
-	Shown     func(string) string // what people may see of a text
-	Tell      func(string)        // tells somebody who reads the job's log
-	Link      string              // to the workflow run, in Markdown; "" for none
-	Retention time.Duration       // how long checkpoints are kept; 0 for ever
-	IsKept    bool                // what is saved is stored: there are no checkpoints
-	Asked     []report.Wait       // the questions of the run so far, open or not
+	Number, EarlierNumber int
+	// AuthorizeAnswer says why somebody may not answer; nil when they may.
+	AuthorizeAnswer func(ctx context.Context, who job.Account) *job.Denial
+	IsPrompt        func(state string) bool
+	Redact          func(string) string // what people may see of a text
+	Warn            func(string)        // tells somebody who reads the job's log
+	Link            string              // to the workflow run, in Markdown; "" for none
+	Retention       time.Duration       // how long checkpoints are kept; 0 for ever
+	IsLocal         bool                // what is saved is stored: there are no checkpoints
+	Questions       []report.Wait       // the questions of the run so far, open or not
 }
 
 // maxUnstored is how many saves may fail before the run no longer waits for one that has
 // a question.
 const maxUnstored = 3
 
-// People asks the questions of a run in comments, and reads the answers, from a goroutine
+// CommentPrompter asks the questions of a run in comments, and reads the answers, from a goroutine
 // of its own. It implements runner.People, and report.Reporter, by which it learns what is
 // stored. The methods are for the owner of the run.
-type People struct {
+type CommentPrompter struct {
 	*queue
 	o     Options
 	clerk *clerk // the goroutine's own
@@ -75,12 +75,12 @@ type People struct {
 	awaited time.Time // the owner waits to hear that all is read that came before; zero: it doesn't
 }
 
-var _ runner.People = (*People)(nil)
+var _ runner.Prompter = (*CommentPrompter)(nil)
 
-// New returns People for a run as it is before it is driven. They make no request before a
+// NewCommentPrompter returns People for a run as it is before it is driven. They make no request before a
 // question is open. The caller must end them with Finish.
-func New(o Options, run *state.Run) *People {
-	p := &People{queue: newQueue(100), o: o, clerk: newClerk(&o), done: make(chan struct{}), old: map[string]bool{}}
+func NewCommentPrompter(o Options, run *state.Run) *CommentPrompter {
+	p := &CommentPrompter{queue: newQueue(100), o: o, clerk: newClerk(&o), done: make(chan struct{}), old: map[string]bool{}}
 	for _, q := range openOf(run) {
 		p.old[q.Token] = true
 	}
@@ -88,35 +88,35 @@ func New(o Options, run *state.Run) *People {
 	return p
 }
 
-// Listen has People learn from the model of the run what was asked when. They are to be told
+// UseModel has People learn from the model of the run what was asked when. They are to be told
 // each event after it.
-func (p *People) Listen(m *report.Model) {
+func (p *CommentPrompter) UseModel(m *report.Model) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.model, p.o.Asked = m, m.Asked()
+	p.model, p.o.Questions = m, m.Questions()
 }
 
-// HaveAnswers reports whether there is something to do for the questions of a run that
+// HasPendingWork reports whether there is something to do for the questions of a run that
 // nobody drives: one has an answer, or was never posted, or can't be looked at by now. Who
 // has given an answer that can't be taken is told so.
-func HaveAnswers(ctx context.Context, o Options, run *state.Run) bool {
+func HasPendingWork(ctx context.Context, o Options, run *state.Run) bool {
 	open := openOf(run)
 	for _, q := range open {
 		if q.isOld = true; q.Comment == 0 {
 			return true
 		}
 	}
-	answers, err := newClerk(&o).lookUp(ctx, open, o.Asked)
+	answers, err := newClerk(&o).lookUp(ctx, open, o.Questions)
 	return len(answers) > 0 || err != nil
 }
 
-// Open implements runner.People.
-func (p *People) Open(run *state.Run) {
+// UpdateQuestions implements runner.People.
+func (p *CommentPrompter) UpdateQuestions(run *state.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := time.Now()
 	p.seq, p.looks.noted = run.Progress.Seq, now
-	if p.o.IsKept {
+	if p.o.IsLocal {
 		p.stored = p.seq
 	}
 	if slices.ContainsFunc(run.Agents, func(a *state.Agent) bool { return a.Status == state.Ready || a.Status == state.Busy }) {
@@ -142,7 +142,7 @@ func (p *People) Open(run *state.Run) {
 }
 
 // see returns what is known of a question, which may be a new one.
-func (p *People) see(q *question, now time.Time) *question {
+func (p *CommentPrompter) see(q *question, now time.Time) *question {
 	if i := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {
 		p.open[i].isSaved = q.isSaved
 		return p.open[i]
@@ -159,22 +159,22 @@ func (p *People) see(q *question, now time.Time) *question {
 			wait = q.until.Sub(q.since)
 		}
 		if p.o.Retention > 0 && wait > p.o.Retention {
-			p.o.Tell(fmt.Sprintf("question %d may be open for longer than the %d days for which the run is stored: an answer that comes later can't be taken; "+
+			p.o.Warn(fmt.Sprintf("question %d may be open for longer than the %d days for which the run is stored: an answer that comes later can't be taken; "+
 				"a larger retention-days keeps it longer", q.Number, p.o.Retention/day))
 		}
 	}
 	return q
 }
 
-// IsAsked reports whether questions are known to be open.
-func (p *People) IsAsked() bool {
+// HasOpenQuestions reports whether questions are known to be open.
+func (p *CommentPrompter) HasOpenQuestions() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return len(p.open) > 0
 }
 
 // IsSettled implements runner.People. Answers are read once more before it is true.
-func (p *People) IsSettled() bool {
+func (p *CommentPrompter) IsSettled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.open) > 0 && p.quiet == 0 {
@@ -190,7 +190,7 @@ func (p *People) IsSettled() bool {
 }
 
 // isSettled reports whether nothing more is to come soon.
-func (p *People) isSettled() bool {
+func (p *CommentPrompter) isSettled() bool {
 	for _, q := range p.open {
 		if q.answer != nil || q.Comment != 0 && !q.isSaved {
 			return false // the owner is about to take that
@@ -204,7 +204,7 @@ func (p *People) isSettled() bool {
 }
 
 // HasRead implements runner.People.
-func (p *People) HasRead(before time.Time) bool {
+func (p *CommentPrompter) HasRead(before time.Time) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.hasRead(before) {
@@ -217,19 +217,19 @@ func (p *People) HasRead(before time.Time) bool {
 }
 
 // hasRead reports whether the owner has been sent all answers that came before a time.
-func (p *People) hasRead(before time.Time) bool {
+func (p *CommentPrompter) hasRead(before time.Time) bool {
 	return !p.looks.known.Before(before) && len(p.unanswered()) == len(p.open)
 }
 
 // NeedsCheckpoint reports whether the run is to be stored as soon as possible: for the token
 // of a question, or so that a job which is started by an answer sees that this one may leave.
-func (p *People) NeedsCheckpoint() bool {
+func (p *CommentPrompter) NeedsCheckpoint() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.needsCheckpoint()
 }
 
-func (p *People) needsCheckpoint() bool {
+func (p *CommentPrompter) needsCheckpoint() bool {
 	if len(p.open) == 0 || p.unstored >= maxUnstored {
 		return false
 	}
@@ -237,10 +237,10 @@ func (p *People) needsCheckpoint() bool {
 }
 
 // isStored reports whether the token of a question is where a later job finds it.
-func (p *People) isStored(q *question) bool { return q.isOld || p.stored >= q.seq }
+func (p *CommentPrompter) isStored(q *question) bool { return q.isOld || p.stored >= q.seq }
 
-// GiveUpStoring says that nothing more is stored before the run ends.
-func (p *People) GiveUpStoring() {
+// ExpectNoCheckpoints says that nothing more is stored before the run ends.
+func (p *CommentPrompter) ExpectNoCheckpoints() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.unstored = maxUnstored
@@ -248,12 +248,12 @@ func (p *People) GiveUpStoring() {
 }
 
 // Report implements report.Reporter.
-func (p *People) Report(e state.Event) error {
+func (p *CommentPrompter) Report(e state.Event) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	switch b := e.Body.(type) {
 	case *state.AgentWaits, *state.AgentGoesOn:
-		p.o.Asked = p.model.Asked()
+		p.o.Questions = p.model.Questions()
 	case *state.Checkpoint:
 		if b.Error == "" {
 			p.stored = max(p.stored, b.SeqStored)
@@ -266,7 +266,7 @@ func (p *People) Report(e state.Event) error {
 }
 
 // Tick is called about once a second.
-func (p *People) Tick(now time.Time) error {
+func (p *CommentPrompter) Tick(now time.Time) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.open) > 0 && now.Sub(p.looks.ended) >= pollEvery {
@@ -278,13 +278,13 @@ func (p *People) Tick(now time.Time) error {
 }
 
 // Close implements report.Reporter. There may be more to do afterwards: Finish ends it.
-func (p *People) Close() error { return nil }
+func (p *CommentPrompter) Close() error { return nil }
 
 // Finish posts the questions that are open though the run has stopped, if isStored says
 // that its end is stored, and has comments say who has answered, until that is done or the
 // context ends. The error is why it is not known whether there are answers to questions
 // that are still open.
-func (p *People) Finish(ctx context.Context, isStored bool) error {
+func (p *CommentPrompter) Finish(ctx context.Context, isStored bool) error {
 	p.mu.Lock()
 	p.isEnding = true
 	p.looks.again()

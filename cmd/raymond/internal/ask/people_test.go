@@ -22,7 +22,7 @@ const token = "0123456789abcdef0123456789abcdef"
 
 // posted counts the comments with the question.
 func (s *service) posted() int {
-	return len(slices.DeleteFunc(slices.Clone(s.all), func(r job.Remark) bool { return !strings.HasPrefix(r.Body, questionMark+token) }))
+	return len(slices.DeleteFunc(slices.Clone(s.all), func(r job.Comment) bool { return !strings.HasPrefix(r.Body, questionMark+token) }))
 }
 
 // asks is a run whose agent waits for an answer.
@@ -38,24 +38,24 @@ func asks(q state.Question) *state.Run {
 // onIssue are for a run whose questions are asked on issue 7, where ann may answer.
 func onIssue(f *service) Options {
 	return Options{
-		Forum: f, Prefix: "/raymond", Number: 7, Pointer: Pointer{Workflow: "w.yml", Key: "k", Run: "w-12345678"},
-		MayAnswer: func(_ context.Context, who job.Account) *job.Denied {
+		API: f, Prefix: "/raymond", Number: 7, Ref: QuestionRef{Workflow: "w.yml", Key: "k", Run: "w-12345678"},
+		AuthorizeAnswer: func(_ context.Context, who job.Account) *job.Denial {
 			if who.Login == "ann" {
 				return nil
 			}
-			return &job.Denied{Who: who.Login, Why: "has the permission \"read\""}
+			return &job.Denial{Who: who.Login, Why: "has the permission \"read\""}
 		},
-		IsPrompt: func(string) bool { return false }, Shown: func(s string) string { return s }, Tell: func(string) {},
+		IsPrompt: func(string) bool { return false }, Redact: func(s string) string { return s }, Warn: func(string) {},
 	}
 }
 
 // drive is an owner of a run, in one process: it stores each step, and ends when all is
 // settled, when the answer is there, or when it is killed. It returns the answer.
 func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (answer string, err error) {
-	p := New(onIssue(f), begun)
+	p := NewCommentPrompter(onIssue(f), begun)
 	q := run.Agents[0].Waits.Question
 	open := func() {
-		p.Open(run)
+		p.UpdateQuestions(run)
 		_ = p.Report(state.Event{Body: &state.Checkpoint{SeqStored: run.Progress.Seq}})
 	}
 	for open(); answer == "" && !p.IsSettled(); {
@@ -135,9 +135,9 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
-		p := New(onIssue(f), &state.Run{})
+		p := NewCommentPrompter(onIssue(f), &state.Run{})
 		run := asks(state.Question{})
-		p.Open(run)
+		p.UpdateQuestions(run)
 		_ = p.Report(state.Event{Body: &state.Checkpoint{SeqStored: 4}})
 		time.Sleep(time.Minute)
 		if f.posted() != 0 || !p.NeedsCheckpoint() || p.IsSettled() {
@@ -162,11 +162,11 @@ func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
 func TestTheOwnerHearsWhatItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours, fate: func(string) fate { return fate{takes: 100 * time.Millisecond} }}
-		p := New(onIssue(f), &state.Run{})
+		p := NewCommentPrompter(onIssue(f), &state.Run{})
 		run, heard := asks(state.Question{}), 0
 		step := func() {
 			time.Sleep(10 * time.Millisecond) // it is saved
-			p.Open(run)
+			p.UpdateQuestions(run)
 			stored := state.Event{Body: &state.Checkpoint{SeqStored: run.Progress.Seq}}
 			time.AfterFunc(10*time.Second, func() { _ = p.Report(stored) })
 		}
@@ -187,7 +187,7 @@ func TestTheOwnerHearsWhatItWaitsFor(t *testing.T) {
 func TestAnswersAreReadHoweverOftenSomethingIsAsked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
-		p := New(onIssue(f), &state.Run{})
+		p := NewCommentPrompter(onIssue(f), &state.Run{})
 		run, answer := asks(state.Question{}), ""
 		for n := 1; n < 6; n++ { // one in 40 s
 			if n > 1 {
@@ -195,7 +195,7 @@ func TestAnswersAreReadHoweverOftenSomethingIsAsked(t *testing.T) {
 				more.ID = fmt.Sprintf("main_a%d", n)
 				run.Agents = append(run.Agents, more)
 			}
-			p.Open(run)
+			p.UpdateQuestions(run)
 			_ = p.Report(state.Event{Body: &state.Checkpoint{SeqStored: run.Progress.Seq}})
 			if n == 2 {
 				f.add("ann", "/raymond 1 yes")
@@ -322,7 +322,7 @@ func TestACommentOnALineBringsTheLine(t *testing.T) {
 		f.add(ours, questionMark+token+" e30 -->")
 		f.add("ann", "/raymond shorter, <!-- hidden -->please")
 		said := &f.all[1]
-		said.Kind, said.File, said.Line, said.Hunk = job.OnLine, "a.go", 12, "@@ -1 +1 @@\n+x <!--"
+		said.Kind, said.File, said.Line, said.Hunk = job.LineComment, "a.go", 12, "@@ -1 +1 @@\n+x <!--"
 		want := "File a.go, line 12:\n\n```diff\n@@ -1 +1 @@\n+x\n```\n\nshorter, please"
 		if answer, err := drive(t.Context(), f, run, copied(run)); answer != want || err != nil {
 			t.Errorf("got %q, %v; want %q", answer, err, want)

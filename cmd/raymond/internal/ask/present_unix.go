@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IsPresent reports whether somebody can type at f: it is a terminal, and this process is
+// IsInteractive reports whether somebody can type at f: it is a terminal, and this process is
 // not in its background, where reading would stop it.
-func IsPresent(f *os.File) bool {
+func IsInteractive(f *os.File) bool {
 	if _, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err != nil {
 		return false
 	}

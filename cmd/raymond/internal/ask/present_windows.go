@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// IsPresent reports whether somebody can type at f: it is a console.
-func IsPresent(f *os.File) bool {
+// IsInteractive reports whether somebody can type at f: it is a console.
+func IsInteractive(f *os.File) bool {
 	var mode uint32
 	return windows.GetConsoleMode(windows.Handle(f.Fd()), &mode) == nil
 }

@@ -14,22 +14,22 @@ import (
 
 // queue brings the owner of a run what a goroutine has learnt from people.
 type queue struct {
-	updates chan runner.Update // after the run has stopped nobody receives
-	wake    chan struct{}      // something has changed; has room for one
-	ctx     context.Context    // ends when the goroutine is to end
+	updates chan runner.QuestionUpdate // after the run has stopped nobody receives
+	wake    chan struct{}              // something has changed; has room for one
+	ctx     context.Context            // ends when the goroutine is to end
 	stop    context.CancelFunc
 	mu      sync.Mutex // guards what whoever has a queue knows of the run
 }
 
 // newQueue returns a queue that has room for updates which nobody has received yet.
 func newQueue(room int) *queue {
-	q := &queue{updates: make(chan runner.Update, room), wake: make(chan struct{}, 1)}
+	q := &queue{updates: make(chan runner.QuestionUpdate, room), wake: make(chan struct{}, 1)}
 	q.ctx, q.stop = context.WithCancel(context.Background())
 	return q
 }
 
 // Updates implements runner.People.
-func (q *queue) Updates() <-chan runner.Update { return q.updates }
+func (q *queue) Updates() <-chan runner.QuestionUpdate { return q.updates }
 
 // rouse has the goroutine look at the run again.
 func (q *queue) rouse() {
@@ -40,7 +40,7 @@ func (q *queue) rouse() {
 }
 
 // send tells the owner something, unless the goroutine is to end.
-func (q *queue) send(u runner.Update) {
+func (q *queue) send(u runner.QuestionUpdate) {
 	select {
 	case q.updates <- u:
 	case <-q.ctx.Done():
@@ -78,9 +78,9 @@ func openOf(run *state.Run) []*question {
 }
 
 // isAfter reports whether a remark was made after the question was asked.
-func (q *question) isAfter(r job.Remark) bool {
+func (q *question) isAfter(r job.Comment) bool {
 	switch {
-	case q.Comment != 0 && r.Kind == job.OnIssue:
+	case q.Comment != 0 && r.Kind == job.IssueComment:
 		return r.ID > q.Comment
 	case !q.created.IsZero():
 		return !r.Created.Before(q.created)

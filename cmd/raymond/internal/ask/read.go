@@ -18,20 +18,20 @@ type reading struct {
 	*clerk
 	number  int
 	here    []*question // that are open at this place, and have no answer yet
-	list    []job.Remark
+	list    []job.Comment
 	asked   []report.Wait // all questions of the run
-	answers []runner.Update
+	answers []runner.QuestionUpdate
 }
 
 // read reads all that was said since the oldest question of the place.
 func (r *reading) read(ctx context.Context) error {
 	since := slices.MinFunc(r.here, func(a, b *question) int { return a.since.Compare(b.since) }).since
 	var err error
-	if r.list, err = r.o.Forum.Remarks(ctx, r.number, since.Add(-lookBack)); err != nil {
+	if r.list, err = r.o.API.ListComments(ctx, r.number, since.Add(-lookBack)); err != nil {
 		return err
 	}
 	for _, q := range r.here {
-		if i := slices.IndexFunc(r.list, func(x job.Remark) bool { return x.Kind == job.OnIssue && x.ID == q.Comment }); i >= 0 {
+		if i := slices.IndexFunc(r.list, func(x job.Comment) bool { return x.Kind == job.IssueComment && x.ID == q.Comment }); i >= 0 {
 			q.created = r.list[i].Created
 		}
 	}
@@ -44,11 +44,11 @@ func (r *reading) read(ctx context.Context) error {
 }
 
 // consider takes a remark as an answer, if it is one.
-func (r *reading) consider(ctx context.Context, remark job.Remark) error {
-	if IsMarked(remark.Body) || r.seen[remark.Name()] || len(r.here) == 0 {
+func (r *reading) consider(ctx context.Context, remark job.Comment) error {
+	if IsQuestionOrReply(remark.Body) || r.seen[remark.Name()] || len(r.here) == 0 {
 		return nil
 	}
-	said, ok := Call(remark.Body, r.o.Prefix)
+	said, ok := ParseAnswer(remark.Body, r.o.Prefix)
 	if !ok {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	if len(several) > 0 {
 		var words []string
 		for _, q := range several {
-			words = append(words, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", r.o.Prefix, q.Number)), code(text.Brief(r.o.Shown(string(q.Text)), 80))))
+			words = append(words, fmt.Sprintf("- %s: %s", code(fmt.Sprintf("%s %d …", r.o.Prefix, q.Number)), code(text.Brief(r.o.Redact(string(q.Text)), 80))))
 		}
 		return r.refuse(ctx, remark, several[0], again(several[0], remark, "Several questions were open when you wrote this. Please write again, and name the one that you answer", words))
 	}
@@ -74,15 +74,15 @@ func (r *reading) consider(ctx context.Context, remark job.Remark) error {
 	r.seen[remark.Name()] = true
 	r.here = slices.DeleteFunc(slices.Clone(r.here), func(other *question) bool { return other == q })
 	if len(q.Choices) == 0 {
-		choice = job.Answer(onLine(remark, choice), q.toPrompt)
+		choice = job.CleanAnswer(onLine(remark, choice), q.toPrompt)
 	}
 	a := &state.Answer{Text: choice, By: remark.Author.Login}
-	r.answers = append(r.answers, runner.Update{Agent: q.agent, Number: q.Number, Answer: a})
+	r.answers = append(r.answers, runner.QuestionUpdate{Agent: q.agent, Number: q.Number, Answer: a})
 	return nil
 }
 
 // refuse replies to an answer that can't be taken, if it is of somebody who may answer.
-func (r *reading) refuse(ctx context.Context, remark job.Remark, q *question, body string) error {
+func (r *reading) refuse(ctx context.Context, remark job.Comment, q *question, body string) error {
 	may, err := r.may(ctx, q, remark.Author)
 	if err != nil || !may {
 		return err

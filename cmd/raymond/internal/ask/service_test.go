@@ -16,7 +16,7 @@ const ours = "github-actions[bot]"
 // service has what was said on issue 7, which opener has opened. It runs on a fake clock.
 type service struct {
 	mu    sync.Mutex // guards all below
-	all   []job.Remark
+	all   []job.Comment
 	last  int64
 	asked []string    // what was asked, without arguments
 	wrote []time.Time // when a comment was created or edited
@@ -42,8 +42,8 @@ func newService() *service { return &service{last: 10, self: ours} }
 
 // answer is the result of a request when the poster sees it.
 type answer struct {
-	list    []job.Remark
-	comment job.Remark
+	list    []job.Comment
+	comment job.Comment
 	missing bool
 }
 
@@ -87,7 +87,7 @@ func (s *service) locked(act func()) {
 	act()
 }
 
-func (s *service) Comments(ctx context.Context, _ int) ([]job.Remark, error) {
+func (s *service) ListIssueComments(ctx context.Context, _ int) ([]job.Comment, error) {
 	got, err := s.meet(ctx, "list", func(a *answer) {
 		a.list = slices.Clone(s.all)
 	})
@@ -95,9 +95,9 @@ func (s *service) Comments(ctx context.Context, _ int) ([]job.Remark, error) {
 }
 
 // on does something with a comment.
-func (s *service) on(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Remark, error) {
+func (s *service) on(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Comment, error) {
 	got, err := s.meet(ctx, what, func(a *answer) {
-		at := slices.IndexFunc(s.all, func(c job.Remark) bool { return c.ID == id })
+		at := slices.IndexFunc(s.all, func(c job.Comment) bool { return c.ID == id })
 		if a.missing = at < 0; !a.missing {
 			act(at, a)
 		}
@@ -105,20 +105,20 @@ func (s *service) on(ctx context.Context, what string, id int64, act func(at int
 	return got.comment, err
 }
 
-func (s *service) Remarks(ctx context.Context, _ int, _ time.Time) ([]job.Remark, error) {
-	return s.Comments(ctx, 0)
+func (s *service) ListComments(ctx context.Context, _ int, _ time.Time) ([]job.Comment, error) {
+	return s.ListIssueComments(ctx, 0)
 }
 
-func (s *service) Comment(ctx context.Context, id int64) (job.Remark, error) {
+func (s *service) ReadComment(ctx context.Context, id int64) (job.Comment, error) {
 	return s.on(ctx, "comment", id, func(at int, a *answer) { a.comment = s.all[at] })
 }
 
-func (s *service) Author(ctx context.Context, _ int) (job.Account, error) {
+func (s *service) IssueAuthor(ctx context.Context, _ int) (job.Account, error) {
 	_, err := s.meet(ctx, "author", func(*answer) {})
 	return job.Account{Login: "opener", Type: "User"}, err
 }
 
-func (s *service) Say(ctx context.Context, _ int, body string) (job.Remark, error) {
+func (s *service) CreateComment(ctx context.Context, _ int, body string) (job.Comment, error) {
 	got, err := s.meet(ctx, "create", func(a *answer) {
 		a.comment = s.said(ours, body)
 		s.wrote = append(s.wrote, time.Now())
@@ -126,19 +126,19 @@ func (s *service) Say(ctx context.Context, _ int, body string) (job.Remark, erro
 	return got.comment, err
 }
 
-func (s *service) Edit(ctx context.Context, id int64, body string) error {
+func (s *service) EditComment(ctx context.Context, id int64, body string) error {
 	_, err := s.on(ctx, "edit", id, func(at int, _ *answer) {
 		s.all[at].Body, s.wrote = body, append(s.wrote, time.Now())
 	})
 	return err
 }
 
-func (s *service) Delete(ctx context.Context, id int64) error {
+func (s *service) DeleteComment(ctx context.Context, id int64) error {
 	_, err := s.on(ctx, "delete", id, func(at int, _ *answer) { s.all = slices.Delete(s.all, at, at+1) })
 	return err
 }
 
-func (s *service) Self(ctx context.Context) (string, error) {
+func (s *service) OwnLogin(ctx context.Context) (string, error) {
 	_, err := s.meet(ctx, "self", func(*answer) {})
 	if err == nil && s.self == "" {
 		err = &forge.Error{Kind: forge.Denied, Op: "may not ask"}
@@ -152,18 +152,18 @@ func (s *service) Self(ctx context.Context) (string, error) {
 // add adds a comment of somebody.
 func (s *service) add(author, body string) { s.locked(func() { s.said(author, body) }) }
 
-func (s *service) said(author, body string) job.Remark {
+func (s *service) said(author, body string) job.Comment {
 	s.last++
-	r := job.Remark{Kind: job.OnIssue, ID: s.last, Number: 7, Author: job.Account{Login: author}, Body: body, Created: time.Now()}
+	r := job.Comment{Kind: job.IssueComment, ID: s.last, Number: 7, Author: job.Account{Login: author}, Body: body, Created: time.Now()}
 	s.all = append(s.all, r)
 	return r
 }
 
 // of returns the comments of an author.
-func (s *service) of(author string) []job.Remark {
+func (s *service) of(author string) []job.Comment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.DeleteFunc(slices.Clone(s.all), func(c job.Remark) bool { return c.Author.Login != author })
+	return slices.DeleteFunc(slices.Clone(s.all), func(c job.Comment) bool { return c.Author.Login != author })
 }
 
 // count returns how often a request was made.

@@ -14,10 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Shell brings the answers of flags, and those that are typed at a terminal. There the
+// TerminalPrompter brings the answers of flags, and those that are typed at a terminal. There the
 // questions of a run are asked one at a time, in the order of their numbers. It implements
 // runner.People.
-type Shell struct {
+type TerminalPrompter struct {
 	*queue
 	at   *Terminal // nil for none
 	asks sync.Once // starts the asking
@@ -28,12 +28,12 @@ type Shell struct {
 	left     bool         // nothing more is typed
 }
 
-var _ runner.People = (*Shell)(nil)
+var _ runner.Prompter = (*TerminalPrompter)(nil)
 
-// NewShell returns a Shell that gives the answers of flags, as Match returned them, and answers
+// NewTerminalPrompter returns a Shell that gives the answers of flags, as Match returned them, and answers
 // at a terminal; nil for none. The caller closes it when the run has stopped.
-func NewShell(given []runner.Update, at *Terminal) *Shell {
-	p := &Shell{queue: newQueue(len(given)), at: at, left: at == nil, answered: map[int]bool{}}
+func NewTerminalPrompter(given []runner.QuestionUpdate, at *Terminal) *TerminalPrompter {
+	p := &TerminalPrompter{queue: newQueue(len(given)), at: at, left: at == nil, answered: map[int]bool{}}
 	for _, u := range given {
 		p.answered[u.Number] = true
 		p.updates <- u
@@ -41,8 +41,8 @@ func NewShell(given []runner.Update, at *Terminal) *Shell {
 	return p
 }
 
-// Open implements runner.People.
-func (p *Shell) Open(run *state.Run) {
+// UpdateQuestions implements runner.People.
+func (p *TerminalPrompter) UpdateQuestions(run *state.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.open = openOf(run)
@@ -53,20 +53,20 @@ func (p *Shell) Open(run *state.Run) {
 }
 
 // HasRead implements runner.People.
-func (p *Shell) HasRead(time.Time) bool { return len(p.updates) == 0 }
+func (p *TerminalPrompter) HasRead(time.Time) bool { return len(p.updates) == 0 }
 
 // IsSettled implements runner.People.
-func (p *Shell) IsSettled() bool {
+func (p *TerminalPrompter) IsSettled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.left && len(p.updates) == 0
 }
 
 // Close ends the asking. Who waits for a line then waits until the process ends.
-func (p *Shell) Close() { p.stop() }
+func (p *TerminalPrompter) Close() { p.stop() }
 
 // serve asks until nothing more is typed or the run has stopped.
-func (p *Shell) serve() {
+func (p *TerminalPrompter) serve() {
 	for q := p.next(); q != nil; q = p.next() {
 		var b strings.Builder
 		fmt.Fprintf(&b, "Question %d, from %s:\n", q.Number, q.agent)
@@ -77,7 +77,7 @@ func (p *Shell) serve() {
 			b.WriteString("Choices: " + text.Escape(strings.Join(q.Choices, ", ")) + "\n")
 		}
 		if !q.until.IsZero() {
-			fmt.Fprintf(&b, "Without an answer until %s, %s comes next.\n", report.Minute(q.until), q.TimeoutNext)
+			fmt.Fprintf(&b, "Without an answer until %s, %s comes next.\n", report.FormatMinute(q.until), q.TimeoutNext)
 		}
 		b.WriteString("Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n")
 		_, _ = io.WriteString(p.at.out, b.String()) // who can't read it doesn't answer
@@ -87,7 +87,7 @@ func (p *Shell) serve() {
 				p.mu.Lock()
 				p.left = true
 				p.mu.Unlock()
-				p.send(runner.Update{})
+				p.send(runner.QuestionUpdate{})
 				return
 			}
 			isTaken = p.take(q, answer)
@@ -96,7 +96,7 @@ func (p *Shell) serve() {
 }
 
 // next returns the question to ask, as soon as there is one; nil when the run has stopped.
-func (p *Shell) next() *question {
+func (p *TerminalPrompter) next() *question {
 	for {
 		if q := p.unanswered(); q != nil {
 			return q
@@ -110,7 +110,7 @@ func (p *Shell) next() *question {
 }
 
 // unanswered returns the first open question that has no answer yet; nil for none.
-func (p *Shell) unanswered() *question {
+func (p *TerminalPrompter) unanswered() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, q := range p.open {
@@ -123,7 +123,7 @@ func (p *Shell) unanswered() *question {
 
 // take takes what was typed to a question, which counts for no other one. It returns false
 // when the question is still to be answered.
-func (p *Shell) take(q *question, answer string) bool {
+func (p *TerminalPrompter) take(q *question, answer string) bool {
 	p.mu.Lock()
 	isOpen := slices.ContainsFunc(p.open, func(open *question) bool { return open.Number == q.Number })
 	p.mu.Unlock()
@@ -142,6 +142,6 @@ func (p *Shell) take(q *question, answer string) bool {
 	p.mu.Lock()
 	p.answered[q.Number] = true
 	p.mu.Unlock()
-	p.send(runner.Update{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}})
+	p.send(runner.QuestionUpdate{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}})
 	return true
 }

@@ -40,7 +40,7 @@ func (s *screen) since() string {
 // seat is a terminal, and the run whose questions are asked there.
 type seat struct {
 	*testing.T
-	*Shell
+	*TerminalPrompter
 	keys   *io.PipeWriter
 	screen screen
 }
@@ -50,7 +50,7 @@ func atTerminal(t *testing.T, test func(s *seat)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
 		s := &seat{T: t, keys: keys}
-		s.Shell = NewShell(nil, NewTerminal(in, &s.screen, func(text string) string { return strings.ReplaceAll(text, "secret", "***") }))
+		s.TerminalPrompter = NewTerminalPrompter(nil, NewTerminal(in, &s.screen, func(text string) string { return strings.ReplaceAll(text, "secret", "***") }))
 		test(s)
 		s.Close()
 		keys.Close() // the process would end
@@ -90,7 +90,7 @@ func TestQuestionsAreAskedOneAfterAnother(t *testing.T) {
 		run := asking("main", "main_chooser")
 		run.Agents[0].Waits.Question.Text = "first\x1b[31m\nsecret line"
 		run.Agents[0].Waits.Until, run.Agents[0].Waits.Question.TimeoutNext = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "LATE.md"
-		s.Open(run)
+		s.UpdateQuestions(run)
 		s.want("first", s.screen.since(), "Question 1, from main:\n    first\n    *** line\n"+
 			"Without an answer until 2026-01-02 03:04 UTC, LATE.md comes next.\n"+help)
 		if s.IsSettled() {
@@ -104,13 +104,13 @@ func TestQuestionsAreAskedOneAfterAnother(t *testing.T) {
 		s.want("answer of several lines", s.got(), "main: one\n \\two\n")
 		s.want("second", s.screen.since(), "That is no answer. Try again.\nQuestion 2, from main_chooser:\n    What now?\nChoices: Yes, No\n"+help)
 		run.Agents = run.Agents[1:]
-		s.Open(run)
+		s.UpdateQuestions(run)
 		s.types("maybe\n")
 		s.want("no choice", s.got(), "")
 		s.want("another try", s.screen.since(), "That is none of the choices. Try again.\n")
 		s.types("YES \n")
 		s.want("a choice", s.got(), "main_chooser: Yes")
-		s.Open(&state.Run{})
+		s.UpdateQuestions(&state.Run{})
 		s.want("at the end", s.screen.since(), "")
 	})
 }
@@ -118,14 +118,14 @@ func TestQuestionsAreAskedOneAfterAnother(t *testing.T) {
 // TestWhoeverLeavesIsAskedNothingMore: after Ctrl-D the run may be suspended.
 func TestWhoeverLeavesIsAskedNothingMore(t *testing.T) {
 	atTerminal(t, func(s *seat) {
-		s.Open(asking("main", "other"))
+		s.UpdateQuestions(asking("main", "other"))
 		s.types("not the whole line")
 		s.keys.Close()
 		s.want("after the end of input", s.got(), "nobody")
 		if s.screen.since(); !s.IsSettled() {
 			s.Error("settled: got false, want true")
 		}
-		s.Open(asking("main", "other", "third"))
+		s.UpdateQuestions(asking("main", "other", "third"))
 		s.want("later", s.screen.since(), "")
 	})
 }
@@ -135,10 +135,10 @@ func TestWhoeverLeavesIsAskedNothingMore(t *testing.T) {
 func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		run := asking("main", "other")
-		s.Open(run)
+		s.UpdateQuestions(run)
 		s.screen.since()
 		run.Agents = run.Agents[1:]
-		s.Open(run)
+		s.UpdateQuestions(run)
 		s.types("of the first\n")
 		s.want("late answer", s.got(), "")
 		s.want("next", s.screen.since(), "Question 1 is no longer open.\nQuestion 2, from other:\n    What now?\n"+help)
@@ -149,16 +149,16 @@ func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
 
 // TestAnswersOfFlagsComeFirst, also where nobody is at a terminal, and nobody is asked for them.
 func TestAnswersOfFlagsComeFirst(t *testing.T) {
-	updates := []runner.Update{{Agent: "main", Number: 1, Answer: &state.Answer{Text: "x"}}}
+	updates := []runner.QuestionUpdate{{Agent: "main", Number: 1, Answer: &state.Answer{Text: "x"}}}
 	synctest.Test(t, func(t *testing.T) {
 		var shown screen
-		p := NewShell(updates, NewTerminal(strings.NewReader(""), &shown, strings.ToLower))
-		p.Open(asking("main"))
+		p := NewTerminalPrompter(updates, NewTerminal(strings.NewReader(""), &shown, strings.ToLower))
+		p.UpdateQuestions(asking("main"))
 		assert.Check(t, is.Equal(shown.since(), ""), "what is on the terminal")
 		p.Close()
 	})
-	p := NewShell(updates, nil)
-	p.Open(asking("main"))
+	p := NewTerminalPrompter(updates, nil)
+	p.UpdateQuestions(asking("main"))
 	if p.IsSettled() || p.HasRead(time.Time{}) {
 		t.Errorf("with an answer to bring: got settled %v and has read %v, want neither", p.IsSettled(), p.HasRead(time.Time{}))
 	}

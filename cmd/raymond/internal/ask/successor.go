@@ -11,19 +11,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Ending is how a step of a job ends. Which jobs start next depends on it.
-type Ending struct {
-	Job    string // its id
-	Key    string // the input of the step; "" for the default, which no other job has
-	Status state.Status
-	IsRed  bool // the step fails
+// StepResult is how a step of a job ends. Which jobs start next depends on it.
+type StepResult struct {
+	Job       string // its id
+	Key       string // the input of the step; "" for the default, which no other job has
+	Status    state.Status
+	IsFailure bool // the step fails
 	// Waits are the agents that wait. Only a job for which one of them waits resumes a run
 	// that has any.
 	Waits []report.Wait
 }
 
 // jobs are the jobs of which one has to run next.
-func (e Ending) jobs() []string {
+func (e StepResult) jobs() []string {
 	if !slices.ContainsFunc(e.Waits, func(w report.Wait) bool { return w.For != state.ForAgents }) {
 		return []string{protocol.MainJob}
 	}
@@ -40,9 +40,9 @@ func (e Ending) jobs() []string {
 // this job, and names the same key for the same action. It returns the first by name of
 // several, and "" if there is none or the file can't be read, or after a step that has failed
 // or was cancelled: most jobs don't start then.
-func Successor(file []byte, e Ending) string {
+func Successor(file []byte, e StepResult) string {
 	f, err := lint.ReadJobFile("", file)
-	if e.Key == "" || e.IsRed || e.Status == state.Cancelled || err != nil {
+	if e.Key == "" || e.IsFailure || e.Status == state.Cancelled || err != nil {
 		return ""
 	}
 	wanted := e.jobs()
@@ -70,9 +70,9 @@ var perJob = sync.OnceValue(func() *regexp.Regexp {
 // in all jobs.
 func share(mine, other lint.Step, key string) bool {
 	switch {
-	case mine.Calls || other.Calls || mine.Action == "" || mine.Action != other.Action:
+	case mine.CallsWorkflow || other.CallsWorkflow || mine.Action == "" || mine.Action != other.Action:
 		return false
-	case !other.IsOpen("key"):
+	case !other.HasExpression("key"):
 		return other.Input("key") == key
 	}
 	return mine.Key() == other.Key() && !perJob().MatchString(other.Key())

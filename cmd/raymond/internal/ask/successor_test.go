@@ -35,9 +35,9 @@ jobs:
 func TestSuccessor(t *testing.T) {
 	example, err := os.ReadFile("../../../../examples/resume-across-jobs/workflow.yml")
 	assert.NilError(t, err)
-	green := ask.Ending{Job: "begin", Key: "survey-main", Status: state.Suspended}
+	green := ask.StepResult{Job: "begin", Key: "survey-main", Status: state.Suspended}
 	assert.Check(t, is.Equal(ask.Successor(example, green), "go-on"), "the example")
-	assert.Check(t, is.Equal(ask.Successor(example, ask.Ending{Job: "go-on", Key: "survey-main", Status: state.Suspended}), ""), "the example's second job")
+	assert.Check(t, is.Equal(ask.Successor(example, ask.StepResult{Job: "go-on", Key: "survey-main", Status: state.Suspended}), ""), "the example's second job")
 	same := "k-${{github.ref}}"
 	for _, c := range []struct {
 		needs, condition, key string
@@ -52,7 +52,7 @@ func TestSuccessor(t *testing.T) {
 		{"one", "always()", same, state.Cancelled, false, ""},
 	} {
 		file := strings.NewReplacer("NEEDS", c.needs, "CONDITION", c.condition, "KEY", c.key).Replace(threeJobs)
-		assert.Check(t, is.Equal(ask.Successor([]byte(file), ask.Ending{Job: "one", Key: "k-refs/heads/main", Status: c.status, IsRed: c.isRed}), c.want), "%+v", c)
+		assert.Check(t, is.Equal(ask.Successor([]byte(file), ask.StepResult{Job: "one", Key: "k-refs/heads/main", Status: c.status, IsFailure: c.isRed}), c.want), "%+v", c)
 	}
 	for _, file := range []string{"", "jobs: [", "jobs:\n  \"`x\":\n    needs: one\n"} {
 		assert.Check(t, is.Equal(ask.Successor([]byte(file), green), ""), "%q", file)
@@ -86,7 +86,7 @@ jobs:
 		{"k", "k", "key: k, resume: require", "two"},
 	} {
 		text := strings.NewReplacer("KEY", c.key, "TWO", c.two).Replace(file)
-		e := ask.Ending{Job: "one", Key: c.given, Status: state.Suspended}
+		e := ask.StepResult{Job: "one", Key: c.given, Status: state.Suspended}
 		assert.Check(t, is.Equal(ask.Successor([]byte(text), e), c.want), "%+v", c)
 	}
 }
@@ -113,7 +113,7 @@ jobs:
 		{[]report.Wait{wait(state.ForAnswer, ""), wait(state.ForJob, "tag")}, "publish"},
 		{[]report.Wait{wait(state.ForJob, "other")}, "some"},
 	} {
-		e := ask.Ending{Job: "one", Key: "k", Status: state.Suspended, Waits: c.waits}
+		e := ask.StepResult{Job: "one", Key: "k", Status: state.Suspended, Waits: c.waits}
 		assert.Check(t, is.Equal(ask.Successor([]byte(file), e), c.want), "%+v", c.waits)
 	}
 }

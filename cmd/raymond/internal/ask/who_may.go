@@ -17,7 +17,7 @@ const maxAuthors = 100
 // may reports whether somebody may answer a question. An error says that this can't be
 // found out by now.
 func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, error) {
-	if AsksAuthor(&q.Question) {
+	if AuthorMayAnswer(&q.Question) {
 		author, err := r.author(ctx)
 		if err != nil {
 			return false, err
@@ -37,8 +37,8 @@ func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, 
 			r.tell(fmt.Sprintf("more than %d people have tried to answer; the answers of the others are not looked at in this step", maxAuthors))
 			return false, nil
 		}
-		denied = r.o.MayAnswer(ctx, who)
-		if denied != nil && denied.Unanswered {
+		denied = r.o.AuthorizeAnswer(ctx, who)
+		if denied != nil && denied.IsTemporary {
 			return false, &forge.Error{Op: "ask who may answer", Err: denied}
 		}
 		r.denied[name] = denied
@@ -54,7 +54,7 @@ func (r *reading) author(ctx context.Context) (job.Account, error) {
 	if a, isKnown := r.authors[r.number]; isKnown {
 		return a, nil
 	}
-	a, err := r.o.Forum.Author(ctx, r.number)
+	a, err := r.o.API.IssueAuthor(ctx, r.number)
 	if forge.IsTemporary(err) {
 		return a, err
 	}
@@ -62,9 +62,9 @@ func (r *reading) author(ctx context.Context) (job.Account, error) {
 	return a, nil
 }
 
-// AsksAuthor reports whether whoever has opened the issue may answer a question, without
+// AuthorMayAnswer reports whether whoever has opened the issue may answer a question, without
 // permission to start the run.
-func AsksAuthor(q *state.Question) bool {
+func AuthorMayAnswer(q *state.Question) bool {
 	const author = "author" // stands in From for whoever that is
 	return q.Untrusted && isFrom(q, author)
 }

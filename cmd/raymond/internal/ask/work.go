@@ -57,7 +57,7 @@ func (l *looks) end(now time.Time, hasRead bool, err error) {
 }
 
 // run looks whenever there is something to do, until there is nothing left after Finish.
-func (p *People) run() {
+func (p *CommentPrompter) run() {
 	defer close(p.done)
 	for p.ctx.Err() == nil {
 		p.mu.Lock()
@@ -69,7 +69,7 @@ func (p *People) run() {
 		}
 		p.mu.Unlock()
 		if isSettled || hasRead {
-			p.send(runner.Update{})
+			p.send(runner.QuestionUpdate{})
 		}
 		at, isEnding := p.due()
 		var due <-chan time.Time
@@ -88,7 +88,7 @@ func (p *People) run() {
 }
 
 // due is when the next look begins, zero for never, and whether the run has stopped.
-func (p *People) due() (at time.Time, isEnding bool) {
+func (p *CommentPrompter) due() (at time.Time, isEnding bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if (len(p.closed) > 0 || len(p.unasked()) > 0 || p.isToRead()) && !p.looks.isGivenUp() {
@@ -101,24 +101,24 @@ func (p *People) due() (at time.Time, isEnding bool) {
 }
 
 // unanswered are the open questions to which no answer is known.
-func (p *People) unanswered() []*question {
+func (p *CommentPrompter) unanswered() []*question {
 	return slices.DeleteFunc(slices.Clone(p.open), func(q *question) bool { return q.answer != nil })
 }
 
 // unasked are the questions that are to be posted by now.
-func (p *People) unasked() []*question {
+func (p *CommentPrompter) unasked() []*question {
 	return slices.DeleteFunc(p.unanswered(), func(q *question) bool { return q.Comment != 0 || q.isRefused || !p.isStored(q) })
 }
 
 // isToRead reports whether a look at what people say is wanted.
-func (p *People) isToRead() bool {
+func (p *CommentPrompter) isToRead() bool {
 	return p.looks.wanted.After(p.looks.known) && !p.isEnding && len(p.unanswered()) > 0
 }
 
 // look posts questions, has comments say how theirs were answered, and reads answers.
-func (p *People) look() {
+func (p *CommentPrompter) look() {
 	p.mu.Lock()
-	unasked, closed, open, asked := p.unasked(), p.closed, p.unanswered(), p.o.Asked
+	unasked, closed, open, asked := p.unasked(), p.closed, p.unanswered(), p.o.Questions
 	if !p.isToRead() {
 		open = nil
 	}
@@ -140,7 +140,7 @@ func (p *People) look() {
 }
 
 // post posts a question.
-func (p *People) post(q *question) error {
+func (p *CommentPrompter) post(q *question) error {
 	id, err := p.clerk.post(p.ctx, q)
 	if p.ctx.Err() != nil {
 		return nil
@@ -151,7 +151,7 @@ func (p *People) post(q *question) error {
 	p.mu.Unlock()
 	switch {
 	case err == nil:
-		p.send(runner.Update{Agent: q.agent, Number: q.Number, Comment: id})
+		p.send(runner.QuestionUpdate{Agent: q.agent, Number: q.Number, Comment: id})
 		return nil
 	case q.isRefused || isLast:
 		p.clerk.tell(fmt.Sprintf("question %d could not be asked: %s", q.Number, explained(err)))
@@ -160,8 +160,8 @@ func (p *People) post(q *question) error {
 }
 
 // edit has the comment of a question say how it was answered.
-func (p *People) edit(q *question) error {
-	err := passing(p.o.Forum.Edit(p.ctx, q.Comment, p.o.question(q, p.o.answered(q))))
+func (p *CommentPrompter) edit(q *question) error {
+	err := passing(p.o.API.EditComment(p.ctx, q.Comment, p.o.question(q, p.o.answered(q))))
 	if err == nil {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -171,7 +171,7 @@ func (p *People) edit(q *question) error {
 }
 
 // read reads the answers to questions. asked are all that the run has asked.
-func (p *People) read(open []*question, asked []report.Wait, began time.Time) error {
+func (p *CommentPrompter) read(open []*question, asked []report.Wait, began time.Time) error {
 	answers, err := p.clerk.lookUp(p.ctx, open, asked)
 	if p.ctx.Err() != nil {
 		return nil

@@ -251,13 +251,13 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 
 // keeping is an agent CLI that has the transcripts of conversations with these ids of its own.
 type keeping struct {
-	runner.Agent
+	runner.AgentCLI
 	paths map[string]string
 }
 
-func (k keeping) Find(c runner.Conversation, dirs []string) (runner.Stored, bool) {
+func (k keeping) Find(c runner.Conversation, dirs []string) (runner.TranscriptFile, bool) {
 	path, ok := k.paths[c.CLI]
-	return runner.Stored{Path: path, Size: 4, Dir: dirs[0]}, ok
+	return runner.TranscriptFile{Path: path, Size: 4, Dir: dirs[0]}, ok
 }
 
 // TestASnapshotHasTheConversationsOfEachAgent CLI, by the ids that it knows them by, and
@@ -269,7 +269,7 @@ func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
 		{ID: "main", Session: &state.Session{ID: session}, Stack: []state.Frame{{Session: &state.Session{ID: lost, Backend: protocol.BackendGemini}}}},
 		{ID: "main_w1", Dir: "/a", Session: &state.Session{ID: other, Backend: protocol.BackendCodex, CLIID: "thread"}},
 	}}
-	shot, err := Take(run, t.TempDir(), map[string]runner.Agent{
+	shot, err := Take(run, t.TempDir(), map[string]runner.AgentCLI{
 		protocol.BackendClaude: keeping{paths: map[string]string{"": "/c"}}, protocol.BackendCodex: keeping{paths: map[string]string{"thread": "/x"}},
 	}, nil)
 	assert.NilError(t, err)

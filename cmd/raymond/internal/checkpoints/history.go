@@ -25,7 +25,7 @@ type history struct {
 	path   string
 	size   int64 // -1: nobody has sealed it
 	sum    [sha256.Size]byte
-	agents map[string]runner.Agent
+	agents map[string]runner.AgentCLI
 }
 
 // errAltered says that somebody has changed the history.

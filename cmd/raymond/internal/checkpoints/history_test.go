@@ -81,7 +81,7 @@ func (p *past) stored(seals *Seals, between func()) (checkpoint.Manifest, string
 	o, _ := lean(p.t)
 	o.Dir = p.dir
 	o.Mask, _ = secrets.New(map[string]string{"TOKEN": secret})
-	agents := map[string]runner.Agent{protocol.BackendClaude: keeping{paths: map[string]string{"": filepath.Join(o.Temp, "talk")}}}
+	agents := map[string]runner.AgentCLI{protocol.BackendClaude: keeping{paths: map[string]string{"": filepath.Join(o.Temp, "talk")}}}
 	write(p.t, filepath.Join(o.Temp, "talk"), "said")
 	shot, err := Take(p.run, p.dir, agents, seals)
 	assert.NilError(p.t, err)

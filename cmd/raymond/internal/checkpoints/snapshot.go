@@ -39,7 +39,7 @@ type Snapshot struct {
 // is quick enough for the goroutine that owns the run, which alone may call it. The agents are
 // the agent CLIs, by their names, among which those of the run's conversations are. The seals
 // are those of the run's files; nil for none.
-func Take(run *state.Run, dir string, agents map[string]runner.Agent, seals *Seals) (*Snapshot, error) {
+func Take(run *state.Run, dir string, agents map[string]runner.AgentCLI, seals *Seals) (*Snapshot, error) {
 	data, err := run.Encode()
 	if err != nil {
 		return nil, err

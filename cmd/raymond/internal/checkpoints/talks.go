@@ -53,7 +53,7 @@ func (n *Talks) add(o Own) {
 }
 
 // AddPlaced notes the conversation of an agent CLI that was put back.
-func (n *Talks) AddPlaced(cli runner.Agent, c runner.Conversation) {
+func (n *Talks) AddPlaced(cli runner.AgentCLI, c runner.Conversation) {
 	if n == nil {
 		return
 	}
@@ -61,7 +61,7 @@ func (n *Talks) AddPlaced(cli runner.Agent, c runner.Conversation) {
 	if !ok {
 		return
 	}
-	if mark, err := transcripts.MarkOf(stored.Path); err == nil {
+	if mark, err := transcripts.FingerprintOf(stored.Path); err == nil {
 		n.add(Own{ID: c.ID, Backend: cli.Abilities().Backend, CLIID: c.CLI, Placed: &mark})
 	}
 }

@@ -23,12 +23,12 @@ type Own struct {
 	CLIID   string `json:"cli_id,omitempty"`
 	// Placed is the file that was put back; nil for a conversation that the step has
 	// made.
-	Placed *runner.Mark `json:"placed,omitempty"`
+	Placed *runner.Fingerprint `json:"placed,omitempty"`
 }
 
 // left is a conversation that a run needs, as a step has left it.
 type left struct {
-	runner.Mark
+	runner.Fingerprint
 	// Kept says that a checkpoint holds it, or that none will ever hold it.
 	Kept bool `json:"kept"`
 }
@@ -40,7 +40,7 @@ func leftBehind(parts []checkpoint.Entry, isKept bool) map[string]left {
 	all := map[string]left{}
 	for _, t := range parts {
 		id := strings.TrimSuffix(filepath.Base(t.Name), ".jsonl")
-		mark, err := transcripts.MarkOf(t.Path)
+		mark, err := transcripts.FingerprintOf(t.Path)
 		all[id] = left{mark, isKept && err == nil && mark.Size == t.Size}
 	}
 	return all
@@ -52,14 +52,14 @@ func leftBehind(parts []checkpoint.Entry, isKept bool) map[string]left {
 // was kept and is still as it was then. Of a run whose end is never to be stored
 // (isUnstored) the chain does not count: its own conversations are removed, and those that
 // were put back unless somebody has spoken in them.
-func ClearTalks(agents map[string]runner.Agent, own []Own, c Chain, isUnstored bool) (failed []string) {
+func ClearTalks(agents map[string]runner.AgentCLI, own []Own, c Chain, isUnstored bool) (failed []string) {
 	for _, o := range own {
 		only := o.Placed // the checkpoint that it came from has it
 		if l, isNeeded := c.Sessions[o.ID]; isNeeded && !isUnstored {
 			if !l.Kept {
 				continue
 			}
-			only = &l.Mark
+			only = &l.Fingerprint
 		} else if !isUnstored {
 			only = nil // whatever was said in it, the run needs it no more
 		}
@@ -73,7 +73,7 @@ func ClearTalks(agents map[string]runner.Agent, own []Own, c Chain, isUnstored b
 
 // BringTalks puts the conversations that a run needs from where some agent CLIs keep them to where others do: to another
 // folder, since it ran without a cage, or since it is another run's. What is there already, and not shorter, stays.
-func BringTalks(from, to map[string]runner.Agent, run *state.Run) error {
+func BringTalks(from, to map[string]runner.AgentCLI, run *state.Run) error {
 	var errs []error
 	for _, s := range checkpoint.Sessions(run) {
 		theirs, ours := from[s.Backend], to[s.Backend]

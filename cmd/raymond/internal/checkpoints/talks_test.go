@@ -29,7 +29,7 @@ var ids = []string{
 const said = `{"type":"user","message":{"role":"user","content":"Hello"}}` + "\n"
 
 // home is an agent CLI's folder with a conversation for each of the ids.
-func home(t *testing.T) (map[string]runner.Agent, []string) {
+func home(t *testing.T) (map[string]runner.AgentCLI, []string) {
 	t.Helper()
 	config := t.TempDir()
 	var paths []string
@@ -59,7 +59,7 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 	}
 	n := NewTalks(file, nil)
 	n.AddPlaced(clis[protocol.BackendClaude], runner.Conversation{ID: ids[0], Dir: t.TempDir()})
-	placed, err := transcripts.MarkOf(paths[0])
+	placed, err := transcripts.FingerprintOf(paths[0])
 	assert.NilError(t, err)
 	want := []Own{{ID: ids[0], Backend: protocol.BackendClaude, Placed: &placed}}
 	told := 0
@@ -111,18 +111,18 @@ func TestTheIDThatAnAgentTellsIsNoted(t *testing.T) {
 	want("after another one", told, second)
 	cleared := map[string]string{}
 	agent := clearing{cleared: cleared}
-	failed := ClearTalks(map[string]runner.Agent{protocol.BackendCodex: agent}, []Own{told, {ID: ids[2]}}, Chain{}, true)
+	failed := ClearTalks(map[string]runner.AgentCLI{protocol.BackendCodex: agent}, []Own{told, {ID: ids[2]}}, Chain{}, true)
 	assert.Check(t, is.DeepEqual(failed, ids[2:]), "failed")
 	assert.Check(t, is.DeepEqual(cleared, map[string]string{ids[0]: "thread-1"}), "cleared")
 }
 
 // clearing is an agent CLI that notes what it removes.
 type clearing struct {
-	runner.Agent
+	runner.AgentCLI
 	cleared map[string]string
 }
 
-func (c clearing) Clear(k runner.Conversation, _ *runner.Mark) error {
+func (c clearing) Clear(k runner.Conversation, _ *runner.Fingerprint) error {
 	c.cleared[k.ID] = k.CLI
 	return nil
 }
@@ -152,7 +152,7 @@ func TestClearTalks(t *testing.T) {
 			var own []Own
 			var parts []checkpoint.Entry
 			for i, id := range ids[:2] {
-				mark, err := transcripts.MarkOf(paths[i])
+				mark, err := transcripts.FingerprintOf(paths[i])
 				assert.NilError(t, err)
 				own = append(own, Own{ID: id})
 				if c.placed {

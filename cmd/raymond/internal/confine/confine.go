@@ -32,20 +32,20 @@ type Site struct {
 	Temp      string   // the job's temporary folder; "" where there is none
 	Hidden    []string // run files, command files and the like
 	Guarded   []string // what nobody may write: the action's own code
-	Read      []string // what is needed besides
+	Readable  []string // what is needed besides
 	// Needs are those of the agent CLIs. Their hosts are reached whatever the user names.
 	Needs runner.Needs
-	// IsClean says that nothing of agents is there, and nobody comes whom a cage is for.
-	IsClean bool
-	// IsFree says that agents may gain privileges, which nobody in a cage can.
-	IsFree bool
-	// Begin is called with the folders that agents can write before each agent, check or untrusted script starts, also without
+	// NeverHasAgents says that nothing of agents is there, and nobody comes whom a cage is for.
+	NeverHasAgents bool
+	// MayGainPrivileges says that agents may gain privileges, which nobody in a cage can.
+	MayGainPrivileges bool
+	// BeforeStart is called with the folders that agents can write before each agent, check or untrusted script starts, also without
 	// a cage. If it fails, nothing starts. It may be nil.
-	Begin func(writable []string) error
+	BeforeStart func(writable []string) error
 	// Label is what the user calls a flag of the cage.
 	Label func(flag string) string
-	// Tell is told of refusals and of what is not held, a line each, from any goroutine.
-	Tell func(line string)
+	// Info is told of refusals and of what is not held, a line each, from any goroutine.
+	Info func(line string)
 	// Warn is told of what agents will miss, and of what isn't held though somebody asked for it.
 	Warn func(line string)
 
@@ -77,12 +77,12 @@ var _ runner.Cages = (*Cages)(nil)
 
 // New makes the cages of a run, before anything of it is started. The caller closes them.
 func New(wish options.Cage, at Site) (*Cages, error) {
-	c := &Cages{told: &told{label: at.Label, tell: at.Tell, loud: at.Warn}, isClean: at.IsClean, begin: at.Begin}
+	c := &Cages{told: &told{label: at.Label, tell: at.Info, loud: at.Warn}, isClean: at.NeverHasAgents, begin: at.BeforeStart}
 	switch {
 	case wish.IsOff():
 		c.isOff = true
 		return c, nil
-	case at.IsFree:
+	case at.MayGainPrivileges:
 		c.none = "agents may gain privileges"
 		return c, nil
 	}
@@ -110,7 +110,7 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 		return err
 	}
 	p := &c.policy
-	p.Ended = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}, ofRunner()), p.Writable)
+	p.OnEnd = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}, ofRunner()), p.Writable)
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 // setFiles sets which files the policy lets programs read and write.
 func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	// Work that was put back may have a link in the place of the working directory.
-	if _, err := cage.Follow(at.Dir, at.Workspace); err != nil {
+	if _, err := cage.FollowLinks(at.Dir, at.Workspace); err != nil {
 		return &problem.Problem{Class: problem.ClassDenied, Where: "working directory", What: at.Dir + ": " + err.Error()}
 	}
 	writable, err := named(wish.Writable, "cage-write", at)
@@ -132,12 +132,12 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	if err = errors.Join(err, more); err != nil {
 		return err
 	}
-	at.own, c.never = c.own, cage.Resolved(slices.Concat(at.Hidden, at.Guarded))
-	at.Read = slices.Concat(at.Read, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
+	at.own, c.never = c.own, cage.ResolveAll(slices.Concat(at.Hidden, at.Guarded))
+	at.Readable = slices.Concat(at.Readable, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
 	at.write = slices.Concat(at.Needs.Write, writable)
 	git, commons := workspace.GitDirs(cage.Resolve(at.Dir))
-	k := keep{at.kept(), cage.Resolved(at.Hidden)}
-	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Read)
+	k := keep{at.kept(), cage.ResolveAll(at.Hidden)}
+	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Readable)
 	c.policy, c.commons, c.top = at.files(git, shown, k), commons, at.top()
 	if err := at.makeHome(append(shown, at.write...)); err != nil {
 		return problem.OfMachine("home folder of the agents", err)
@@ -147,7 +147,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "temporary folder", What: filepath.Dir(c.private) + " lies where agents can write", Hint: "set TMPDIR to a folder elsewhere"}
 	}
 	if unseen := at.unseen(); at.Temp != "" && len(unseen) > 0 {
-		at.Tell("cage: agents don't see " + strings.Join(unseen, ", ") + "; " + c.told.label("cage-write") + ": " + unseen[0] +
+		at.Info("cage: agents don't see " + strings.Join(unseen, ", ") + "; " + c.told.label("cage-write") + ": " + unseen[0] +
 			" gives them one, and what they put there is used by later steps")
 	}
 	for _, path := range slices.Concat(at.Hidden, at.Guarded) {
@@ -166,7 +166,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 // setNetwork says what can be reached, and starts the proxy that knows the list.
 func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	n := &c.policy.Network
-	n.IsOpen, n.Refused = wish.Network == "", c.told.refusedAddress
+	n.IsOpen, n.OnRefused = wish.Network == "", c.told.refusedAddress
 	if n.IsOpen {
 		return nil
 	}
@@ -186,7 +186,7 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 		}
 	}
 	getenv := func(name string) string { return workspace.Getenv(at.Environ, name) }
-	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, Refused: c.told.refusedHost})
+	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, OnRefused: c.told.refusedHost})
 	if err != nil {
 		return problem.OfMachine("proxy of the cage", err)
 	}
@@ -200,22 +200,22 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 func (c *Cages) compare(mode string) error {
 	var whole []string
 	hint := "run it on Linux with Landlock and seccomp, or set it to on, which holds what can be held"
-	for _, lack := range cage.Lacks(c.policy) {
-		line := "cage: " + lack.What
-		if lack.IsWhole {
-			whole = append(whole, lack.What)
+	for _, lack := range cage.Gaps(c.policy) {
+		line := "cage: " + lack.Text
+		if lack.IsMajor {
+			whole = append(whole, lack.Text)
 			hint = cmp.Or(lack.Hint, hint)
 		}
 		if lack.Hint != "" {
 			line += "; " + lack.Hint
 		}
-		if lack.IsLoud {
+		if lack.IsWarning {
 			c.told.once(line, c.told.loud)
 		} else {
 			c.told.note(line)
 		}
 	}
-	if cage.Program == "" {
+	if cage.EntryProgram == "" {
 		c.none, c.env = "this system has none", nil
 	}
 	if mode != options.CageRequire || len(whole) == 0 {
@@ -250,7 +250,7 @@ func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 	}
 	switch {
 	case err != nil:
-		return cage.Refuse(err)
+		return cage.Unavailable(err)
 	case !isCaged:
 		return nil
 	}
@@ -283,8 +283,8 @@ func (c *Cages) in(dir string) (cage.Policy, error) {
 	return p, nil
 }
 
-// Refused implements runner.Cages.
-func (c *Cages) Refused(path string) {
+// RecordRefusal implements runner.Cages.
+func (c *Cages) RecordRefusal(path string) {
 	at := filepath.Clean(path)
 	for at != cage.Resolve(at) && cage.Resolve(at) == "" && filepath.Dir(at) != at {
 		at = filepath.Dir(at)
@@ -343,7 +343,7 @@ func named(names []string, flag string, at Site) ([]string, error) {
 		isAround := func(k string) bool { r := cage.Resolve(k); return cage.IsWithin(r, path) || cage.IsWithin(path, r) }
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && flag == "cage-read":
-			at.Tell("cage: " + at.Label(flag) + ": " + name + " is not there")
+			at.Info("cage: " + at.Label(flag) + ": " + name + " is not there")
 			continue
 		case err == nil && flag == "cage-write" && slices.ContainsFunc(slices.Concat(at.Hidden, at.Guarded), isAround):
 			err = errors.New(never)
@@ -360,11 +360,11 @@ func named(names []string, flag string, at Site) ([]string, error) {
 // locate returns a path that a user names, without links. A path that is not absolute is one of the workspace. A folder is
 // made first where it is wanted and missing.
 func (at Site) locate(name string, isMade bool) (string, error) {
-	path := filepath.Clean(at.InHome(name))
+	path := filepath.Clean(at.ExpandHome(name))
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(at.Workspace, path)
 	}
-	_, err := cage.Follow(path, at.Workspace)
+	_, err := cage.FollowLinks(path, at.Workspace)
 	if err == nil && isMade {
 		err = os.MkdirAll(path, 0o755)
 	}

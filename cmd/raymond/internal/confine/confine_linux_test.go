@@ -44,13 +44,13 @@ func newMachine(t *testing.T) *machine {
 		Environ: []string{"HOME=" + m.path("home"), "PATH=" + m.path("bin")}, Dir: m.path("work"), Workspace: m.path("work"), Temp: m.path("temp"),
 		Hidden: []string{m.path("temp/raymond"), m.path("temp/_runner_file_commands/set_env")},
 		Label:  func(flag string) string { return "input " + flag },
-		Tell: func(line string) {
+		Info: func(line string) {
 			m.mu.Lock()
 			defer m.mu.Unlock()
 			m.lines = append(m.lines, line)
 		},
 	}
-	m.at.Warn = m.at.Tell
+	m.at.Warn = m.at.Info
 	return m
 }
 
@@ -269,11 +269,11 @@ func caged(t *testing.T, c *Cages, dir, script string) string {
 	defer e.Close()
 	var out strings.Builder
 	cmd := exec.Cmd{
-		Path: cage.Program, Args: e.Arguments(argv), Dir: dir, Env: append([]string{"PATH=" + os.Getenv("PATH"), "WORK=" + dir}, c.Env()...),
+		Path: cage.EntryProgram, Args: e.Arguments(argv), Dir: dir, Env: append([]string{"PATH=" + os.Getenv("PATH"), "WORK=" + dir}, c.Env()...),
 		ExtraFiles: []*os.File{e.File()}, Stdout: &out, Stderr: &out,
 	}
 	assert.NilError(t, cmd.Start())
-	assert.Check(t, e.Follow())
+	assert.Check(t, e.Admit())
 	_ = cmd.Wait()
 	return out.String()
 }
@@ -400,7 +400,7 @@ func TestRefusedFilesAreTold(t *testing.T) {
 		m.path("action/new"): "agents never write there", m.file("home/.netrc", ""): "add it to input cage-read", m.path("home/new/file"): "add its folder to input cage-write", m.file("work/x", ""): "",
 	} {
 		before := len(c.Notes())
-		c.Refused(path)
+		c.RecordRefusal(path)
 		if got := strings.Join(c.Notes()[before:], "\n"); !strings.Contains(got, want) || (want == "") != (got == "") {
 			t.Errorf("%s: got %q, want %q", path, got, want)
 		}

@@ -16,7 +16,7 @@ import (
 // they are shown of the home folder and beside it.
 func (at *Site) files(git, shown []string, k keep) cage.Policy {
 	writable := Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
-	readable := slices.Concat(cage.System(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
+	readable := slices.Concat(cage.SystemPaths(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
 	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.kept}
 }
 
@@ -28,7 +28,7 @@ func (at *Site) kept() []string {
 			kept = append(kept, path)
 		}
 	}
-	return cage.Resolved(kept)
+	return cage.ResolveAll(kept)
 }
 
 // devices may be written. Those that a machine lacks are left out.
@@ -49,7 +49,7 @@ func isIn(path string, folders []string) bool {
 
 // Outermost are the paths that exist, without links and without those below others: who
 // may write a folder may replace what is in it, and it must not be looked up again.
-func Outermost(paths []string) []string { return withoutInner(cage.Resolved(paths)) }
+func Outermost(paths []string) []string { return withoutInner(cage.ResolveAll(paths)) }
 
 // withoutInner leaves out the paths below others.
 func withoutInner(all []string) []string {

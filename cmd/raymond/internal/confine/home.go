@@ -103,8 +103,8 @@ var ownPlaces = map[string]string{
 // variables lead programs to the home folder of agents and to caches in it, which no later step of the job reads: what
 // agents put there can poison nobody. A place that a user lets them write stays what it is.
 func (at *Site) variables() []string {
-	in := func(name string) string { return filepath.Join(at.Home(), filepath.FromSlash(name)) }
-	env := []string{"HOME=" + at.Home()}
+	in := func(name string) string { return filepath.Join(at.AgentHome(), filepath.FromSlash(name)) }
+	env := []string{"HOME=" + at.AgentHome()}
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		env = append(env, name+"="+filepath.Join(at.own, "tmp"))
 	}
@@ -130,7 +130,9 @@ func (at *Site) with(name, flag string) string {
 }
 
 // isWritten reports whether a user lets agents write a path.
-func (at *Site) isWritten(path string) bool { return isIn(cage.Resolve(path), cage.Resolved(at.write)) }
+func (at *Site) isWritten(path string) bool {
+	return isIn(cage.Resolve(path), cage.ResolveAll(at.write))
+}
 
 // goVariables have go take modules from the real module cache, as from a proxy, before it asks others: it can't change
 // them there, and checks them as it checks all modules. Its own cache can be removed.

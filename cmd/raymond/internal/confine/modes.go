@@ -17,7 +17,7 @@ import (
 // a link. giveBack restores the modes: no cage restricts chmod, which the owner of a file may always do.
 func recordModes(paths, writable []string) (giveBack func()) {
 	modes := map[string]fs.FileMode{}
-	for _, path := range cage.Resolved(paths) {
+	for _, path := range cage.ResolveAll(paths) {
 		for ; modes[path] == 0 && !isIn(filepath.Dir(path), writable); path = filepath.Dir(path) {
 			if info, err := os.Lstat(path); err == nil {
 				modes[path] = info.Mode()

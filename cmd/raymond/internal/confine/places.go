@@ -26,11 +26,11 @@ func makeOwn(temp string) (string, error) {
 // home is the real home folder; "" where the environment names none.
 func (at *Site) home() string { return absolute(workspace.Getenv(at.Environ, "HOME")) }
 
-// Home is the folder that agents have for their home.
-func (at *Site) Home() string { return filepath.Join(at.own, "home") }
+// AgentHome is the folder that agents have for their home.
+func (at *Site) AgentHome() string { return filepath.Join(at.own, "home") }
 
-// InHome is a path in which ~ may stand for the real home folder.
-func (at *Site) InHome(path string) string {
+// ExpandHome is a path in which ~ may stand for the real home folder.
+func (at *Site) ExpandHome(path string) string {
 	if home := at.home(); home != "" && (path == "~" || len(path) > 1 && path[:2] == "~/") {
 		return filepath.Join(home, path[1:])
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Private is a folder of the run that nobody in a cage sees, which Close removes; "" without a cage.
-func (c *Cages) Private() string { return c.private }
+// PrivateDir is a folder of the run that nobody in a cage sees, which Close removes; "" without a cage.
+func (c *Cages) PrivateDir() string { return c.private }
 
 // Trusted implements runner.Cages: such a script comes across nothing that an agent can have written.
 func (c *Cages) Trusted(s runner.ScriptOrder) *cage.Cage {

@@ -24,7 +24,7 @@ import (
 // "say: <goto>B</goto>", "write: /a/file" and "shell: command".
 type player struct {
 	mu    sync.Mutex
-	seen  []clitest.Asked
+	seen  []clitest.Request
 	hangs bool
 	input int            // tokens of the input, of what asks for a tool
 	fails *clitest.Reply // what every request gets
@@ -38,21 +38,21 @@ func (p *player) set(change func(*player)) {
 }
 
 // all are the requests so far.
-func (p *player) all() []clitest.Asked {
+func (p *player) all() []clitest.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.seen)
 }
 
-func (p *player) answer(a clitest.Asked) clitest.Reply {
+func (p *player) answer(a clitest.Request) clitest.Reply {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = append(p.seen, a)
-	write, shell := lineOf(a.Last(), "write: "), lineOf(a.Last(), "shell: ")
+	write, shell := lineOf(a.LastPrompt(), "write: "), lineOf(a.LastPrompt(), "shell: ")
 	switch {
 	case p.fails != nil:
 		return *p.fails
-	case p.hangs && strings.Contains(a.Last(), "wait here") && (shell == "" || a.Output != ""):
+	case p.hangs && strings.Contains(a.LastPrompt(), "wait here") && (shell == "" || a.Output != ""):
 		return clitest.Reply{Text: "Let me think about that.", Hang: true}
 	case write != "" && a.Output == "":
 		return clitest.Reply{Write: write}
@@ -63,7 +63,7 @@ func (p *player) answer(a clitest.Asked) clitest.Reply {
 }
 
 // say is what the newest prompt that tells wants to be said: one that asks to continue does not.
-func say(a clitest.Asked) string {
+func say(a clitest.Request) string {
 	for _, prompt := range slices.Backward(a.Prompts) {
 		if text := lineOf(prompt, "say: "); text != "" {
 			return text

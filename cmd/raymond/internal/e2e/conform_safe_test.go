@@ -150,7 +150,7 @@ func checkUntrusted(t *testing.T, v clitest.Vendor) {
 		r := newRelay(t, v, model, once)
 		sitetest.Commit(t, r.repo, planted)
 		r.run(0, 1, "trust-checkout", trust)
-		obeyed := slices.ContainsFunc(model.all(), func(a clitest.Asked) bool {
+		obeyed := slices.ContainsFunc(model.all(), func(a clitest.Request) bool {
 			return strings.Contains(string(a.Body), "PLANTED") || strings.Contains(a.Model, "PLANTED")
 		})
 		assert.Check(t, is.Equal(obeyed, trust == "true"), "trusted %s: what was planted reached the model", trust)

@@ -104,7 +104,7 @@ func checkTransitions(t *testing.T, v clitest.Vendor) {
 	m.wantShown("Worker prompt.")
 	m.wantShown(append(third, "Fourth prompt: from the function", "Fifth prompt.")...)
 	m.wantShown("Last prompt.")
-	if slices.ContainsFunc(m.model.all(), func(a clitest.Asked) bool { return strings.Contains(string(a.Body), "what only the file says") }) {
+	if slices.ContainsFunc(m.model.all(), func(a clitest.Request) bool { return strings.Contains(string(a.Body), "what only the file says") }) {
 		t.Error("a file that the prompt names was attached")
 	}
 	ended := m.finished()

@@ -42,24 +42,24 @@ type Permissions interface {
 	Permission(ctx context.Context, login string) (string, error)
 }
 
-// Denied is why a run may not start.
-type Denied struct {
+// Denial is why a run may not start.
+type Denial struct {
 	Who     string // login; "" when it is not about a person
 	Event   string
 	Why     string
 	Setting string // the input that allows it
-	// Unanswered says that nobody denied it: the permission could not be asked for, and
+	// IsTemporary says that nobody denied it: the permission could not be asked for, and
 	// at another time it may be.
-	Unanswered bool
+	IsTemporary bool
 }
 
 // Remedy says what would allow it.
-func (d *Denied) Remedy() string {
+func (d *Denial) Remedy() string {
 	return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", cmp.Or(shorten(d.Who), d.Event), d.Setting)
 }
 
 // Error is the denial in one line, without its setting.
-func (d *Denied) Error() string {
+func (d *Denial) Error() string {
 	if d.Who == "" {
 		return fmt.Sprintf("event %s: %s", d.Event, d.Why)
 	}
@@ -69,7 +69,7 @@ func (d *Denied) Error() string {
 // Authorize says whether the event may start a run: nil if so. Then lowest is the lowest permission of the people who
 // caused it, "none" if it could not be told, and "" if it was caused by no person. What can't be found out
 // is denied. The rules are in docs/inputs.md.
-func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowest string, _ *Denied) {
+func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowest string, _ *Denial) {
 	if d := refused(rules, e); d != nil || ofNobody[e.Name] {
 		return "", d
 	}
@@ -89,50 +89,50 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowe
 	return lowest, nil
 }
 
-// MayAnswer says whether somebody may answer a question of a run: nil if they may start
+// AuthorizeAnswer says whether somebody may answer a question of a run: nil if they may start
 // it. The permission is asked for as Authorize asks for that of an event's sender.
-func MayAnswer(ctx context.Context, rules Rules, who Account, ask Permissions) *Denied {
+func AuthorizeAnswer(ctx context.Context, rules Rules, who Account, ask Permissions) *Denial {
 	if who.Login == "" {
-		return &Denied{Event: "answer", Why: "it is not known who wrote it", Setting: "allow-actors"}
+		return &Denial{Event: "answer", Why: "it is not known who wrote it", Setting: "allow-actors"}
 	}
 	_, denied := rules.admit(ctx, "answer", who, ask)
 	return denied
 }
 
 // refused says why the event itself can't start a run; nil when it may.
-func refused(rules Rules, e Event) *Denied {
+func refused(rules Rules, e Event) *Denial {
 	if slices.Contains(rules.AllowEvents, e.Name) {
 		return nil
 	}
 	if !ofNobody[e.Name] && !ofPeople[e.Name] {
-		return &Denied{Event: e.Name, Why: "it is not known who can cause this event", Setting: "allow-events"}
+		return &Denial{Event: e.Name, Why: "it is not known who can cause this event", Setting: "allow-events"}
 	}
 	if notFromForks[e.Name] && e.Code.Fork {
 		why := "it comes from a fork, and would run with this repository's secrets"
-		return &Denied{Event: e.Name, Why: why, Setting: "allow-events"}
+		return &Denial{Event: e.Name, Why: why, Setting: "allow-events"}
 	}
 	return nil
 }
 
 // causes are those who caused an event of people.
-func causes(e Event) ([]Account, *Denied) {
-	all := append([]Account{e.Sender}, e.Others...)
-	if e.Attempt > 1 && (e.Triggering != "" || !e.Gitea) {
-		all = append(all, Account{Login: e.Triggering})
+func causes(e Event) ([]Account, *Denial) {
+	all := append([]Account{e.Sender}, e.UpstreamActors...)
+	if e.Attempt > 1 && (e.TriggeringActor != "" || !e.IsGitea) {
+		all = append(all, Account{Login: e.TriggeringActor})
 	}
 	if e.Sender.Login == "" && !ofPeople[e.Name] {
 		all = all[1:] // an event allowed by name that nobody sent
 	}
 	if slices.ContainsFunc(all, func(a Account) bool { return a.Login == "" }) {
-		return nil, &Denied{Event: e.Name, Why: "it is not known who caused it", Setting: "allow-events"}
+		return nil, &Denial{Event: e.Name, Why: "it is not known who caused it", Setting: "allow-events"}
 	}
 	return all, nil
 }
 
 // admit returns the permission of somebody who may start the run; "" for a bot.
-func (r Rules) admit(ctx context.Context, event string, who Account, ask Permissions) (string, *Denied) {
-	deny := func(why, setting string) (string, *Denied) {
-		return "", &Denied{Who: who.Login, Event: event, Why: why, Setting: setting}
+func (r Rules) admit(ctx context.Context, event string, who Account, ask Permissions) (string, *Denial) {
+	deny := func(why, setting string) (string, *Denial) {
+		return "", &Denial{Who: who.Login, Event: event, Why: why, Setting: setting}
 	}
 	// A person can have a bot's name, and a bot a person's: so the type of the account
 	// is looked at before any list.
@@ -155,7 +155,7 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 		return "none", nil
 	case err != nil:
 		level, d := deny("it could not be found out whether they have write permission: "+err.Error(), "allow-actors")
-		d.Unanswered = forge.IsTemporary(err)
+		d.IsTemporary = forge.IsTemporary(err)
 		return level, d
 	}
 	return deny(fmt.Sprintf("has the permission %q, and needs write", shorten(level)), "allow-actors")
@@ -166,10 +166,10 @@ func canWrite(level string) bool {
 	return slices.Contains([]string{"write", "maintain", "admin", "owner"}, level)
 }
 
-// Trusted says whether settings, hooks and instructions of the checkout may be
+// IsCheckoutTrusted says whether settings, hooks and instructions of the checkout may be
 // obeyed, unless trust-checkout says so: not on events from forks, of people
 // without write permission, or where it is not known whose code it is. lowest is what
 // Authorize returns.
-func Trusted(e Event, lowest string) bool {
+func IsCheckoutTrusted(e Event, lowest string) bool {
 	return !e.Code.Fork && e.Code.Known && (lowest == "" || canWrite(lowest))
 }

@@ -63,25 +63,25 @@ var starts = []struct {
 	{"a bot with write permission", Event{Name: "issues", Sender: bot("ann")}, Rules{}, "allow-bots", ""},
 	{"a person with a bot's name", Event{Name: "issues", Sender: user("renovate")}, Rules{AllowBots: []string{"renovate", "*"}}, "allow-actors", ""},
 	{"a bot without a type", Event{Name: "issues", Sender: Account{Login: "X[BOT]"}}, Rules{AllowActors: []string{"x[bot]"}}, "allow-bots", ""},
-	{"Gitea's own bot", Event{Name: "issues", Sender: Account{Login: "gitea-actions"}, Gitea: true}, Rules{}, "allow-bots", ""},
+	{"Gitea's own bot", Event{Name: "issues", Sender: Account{Login: "gitea-actions"}, IsGitea: true}, Rules{}, "allow-bots", ""},
 
-	{"a re-run by a writer", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Triggering: "mo"}, Rules{}, "", "write"},
-	{"a re-run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Triggering: "eve"}, Rules{}, "allow-actors", ""},
-	{"a re-run by a bot", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Triggering: "x[bot]"}, Rules{}, "allow-bots", ""},
-	{"a re-run of a reader's event", Event{Name: "issues", Sender: user("eve"), Attempt: 2, Triggering: "ann"}, Rules{}, "allow-actors", ""},
+	{"a re-run by a writer", Event{Name: "issues", Sender: user("ann"), Attempt: 2, TriggeringActor: "mo"}, Rules{}, "", "write"},
+	{"a re-run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 2, TriggeringActor: "eve"}, Rules{}, "allow-actors", ""},
+	{"a re-run by a bot", Event{Name: "issues", Sender: user("ann"), Attempt: 2, TriggeringActor: "x[bot]"}, Rules{}, "allow-bots", ""},
+	{"a re-run of a reader's event", Event{Name: "issues", Sender: user("eve"), Attempt: 2, TriggeringActor: "ann"}, Rules{}, "allow-actors", ""},
 	{"a re-run by nobody", Event{Name: "issues", Sender: user("ann"), Attempt: 2}, Rules{}, "allow-events", ""},
-	{"a re-run on Gitea, which does not tell", Event{Name: "issues", Sender: user("ann"), Attempt: 2, Gitea: true}, Rules{}, "", "write"},
-	{"a first run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 1, Triggering: "eve"}, Rules{}, "", "write"},
+	{"a re-run on Gitea, which does not tell", Event{Name: "issues", Sender: user("ann"), Attempt: 2, IsGitea: true}, Rules{}, "", "write"},
+	{"a first run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 1, TriggeringActor: "eve"}, Rules{}, "", "write"},
 
-	{"a pull request from a fork by a writer", Event{Name: "pull_request", Sender: user("ann"), Code: Code{Fork: true}}, Rules{}, "", "write"},
-	{"a pull request from a fork by a reader", Event{Name: "pull_request", Sender: user("eve"), Code: Code{Fork: true}}, Rules{}, "allow-actors", ""},
-	{"pull_request_target from a fork by a writer", Event{Name: "pull_request_target", Sender: user("ann"), Code: Code{Fork: true}}, Rules{}, "allow-events", ""},
-	{"pull_request_target from a fork, allowed", Event{Name: "pull_request_target", Sender: user("ann"), Code: Code{Fork: true}}, Rules{AllowEvents: []string{"pull_request_target"}}, "", "write"},
+	{"a pull request from a fork by a writer", Event{Name: "pull_request", Sender: user("ann"), Code: CodeSource{Fork: true}}, Rules{}, "", "write"},
+	{"a pull request from a fork by a reader", Event{Name: "pull_request", Sender: user("eve"), Code: CodeSource{Fork: true}}, Rules{}, "allow-actors", ""},
+	{"pull_request_target from a fork by a writer", Event{Name: "pull_request_target", Sender: user("ann"), Code: CodeSource{Fork: true}}, Rules{}, "allow-events", ""},
+	{"pull_request_target from a fork, allowed", Event{Name: "pull_request_target", Sender: user("ann"), Code: CodeSource{Fork: true}}, Rules{AllowEvents: []string{"pull_request_target"}}, "", "write"},
 	{"pull_request_target from here", Event{Name: "pull_request_target", Sender: user("ann")}, Rules{}, "", "write"},
-	{"workflow_run from a fork", Event{Name: "workflow_run", Sender: user("ann"), Code: Code{Fork: true}}, Rules{}, "allow-events", ""},
-	{"workflow_run from here", Event{Name: "workflow_run", Sender: user("ann"), Others: []Account{user("mo")}}, Rules{}, "", "write"},
-	{"workflow_run after a reader's run", Event{Name: "workflow_run", Sender: user("ann"), Others: []Account{user("eve")}}, Rules{}, "allow-actors", ""},
-	{"workflow_run of a person and a bot of that name", Event{Name: "workflow_run", Sender: user("ann"), Others: []Account{bot("ann")}}, Rules{}, "allow-bots", ""},
+	{"workflow_run from a fork", Event{Name: "workflow_run", Sender: user("ann"), Code: CodeSource{Fork: true}}, Rules{}, "allow-events", ""},
+	{"workflow_run from here", Event{Name: "workflow_run", Sender: user("ann"), UpstreamActors: []Account{user("mo")}}, Rules{}, "", "write"},
+	{"workflow_run after a reader's run", Event{Name: "workflow_run", Sender: user("ann"), UpstreamActors: []Account{user("eve")}}, Rules{}, "allow-actors", ""},
+	{"workflow_run of a person and a bot of that name", Event{Name: "workflow_run", Sender: user("ann"), UpstreamActors: []Account{bot("ann")}}, Rules{}, "allow-bots", ""},
 
 	{"an event that nobody knows", Event{Name: "unheard_of", Sender: user("root")}, Rules{}, "allow-events", ""},
 	{"the same, allowed", Event{Name: "unheard_of", Sender: user("ann")}, Rules{AllowEvents: []string{"unheard_of"}}, "", "write"},
@@ -111,16 +111,16 @@ func TestWhichCheckoutIsTrusted(t *testing.T) {
 		level string
 		want  bool
 	}{
-		{Event{Name: "schedule", Code: Code{Known: true}}, "", true},
-		{Event{Name: "issues", Code: Code{Known: true}}, "write", true},
-		{Event{Name: "issues", Code: Code{Known: true}}, "owner", true},
-		{Event{Name: "issues", Code: Code{Known: true}}, "none", false},
-		{Event{Name: "issues", Code: Code{Known: true}}, "read", false},
-		{Event{Name: "pull_request", Code: Code{Known: true, Fork: true}}, "admin", false},
-		{Event{Name: "pull_request", Code: Code{Known: true}}, "", true},
+		{Event{Name: "schedule", Code: CodeSource{Known: true}}, "", true},
+		{Event{Name: "issues", Code: CodeSource{Known: true}}, "write", true},
+		{Event{Name: "issues", Code: CodeSource{Known: true}}, "owner", true},
+		{Event{Name: "issues", Code: CodeSource{Known: true}}, "none", false},
+		{Event{Name: "issues", Code: CodeSource{Known: true}}, "read", false},
+		{Event{Name: "pull_request", Code: CodeSource{Known: true, Fork: true}}, "admin", false},
+		{Event{Name: "pull_request", Code: CodeSource{Known: true}}, "", true},
 		{Event{Name: "issue_comment", Subject: Subject{Kind: "pr"}}, "admin", false},
 		{Event{Name: "unheard_of"}, "", false},
 	} {
-		assert.Check(t, is.Equal(Trusted(test.event, test.level), test.want), "%+v by somebody with %q", test.event, test.level)
+		assert.Check(t, is.Equal(IsCheckoutTrusted(test.event, test.level), test.want), "%+v by somebody with %q", test.event, test.level)
 	}
 }

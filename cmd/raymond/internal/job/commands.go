@@ -19,16 +19,16 @@ import (
 // it, whatever white space the runner skips.
 const linePrefix = "│ "
 
-var _ report.JobLog = (*Commands)(nil)
+var _ report.JobLog = (*LogWriter)(nil)
 
-// Commands writes the job log: commands of ours, and text of others in a way that the
+// LogWriter writes the job log: commands of ours, and text of others in a way that the
 // runner obeys nothing in it. Such text is between stop-commands and a token. There is
 // one token for the whole step: the runner treats each as a secret that it looks for in
 // every later line of the job. Whoever learns it gains
 // nothing, because no line of others can be a command, the one that resumes
 // commands included. Nothing else may write to the same output. Its methods may be
 // called from several goroutines.
-type Commands struct {
+type LogWriter struct {
 	workspace string
 	token     string // with which commands are obeyed again
 
@@ -56,17 +56,17 @@ func (o *output) Write(p []byte) (int, error) {
 
 func (o *output) print(lines string) { _, _ = o.Write([]byte(lines)) }
 
-// NewCommands returns the job log that is written to w, the step's stdout.
+// NewLogWriter returns the job log that is written to w, the step's stdout.
 // workspace is GITHUB_WORKSPACE.
-func NewCommands(w io.Writer, workspace string) *Commands {
+func NewLogWriter(w io.Writer, workspace string) *LogWriter {
 	out := &output{w: w}
-	return &Commands{workspace: workspace, token: rand.Text(), out: out, runner: githubactions.New(githubactions.WithWriter(out))}
+	return &LogWriter{workspace: workspace, token: rand.Text(), out: out, runner: githubactions.New(githubactions.WithWriter(out))}
 }
 
 // Print shows text that anybody may have written, each of its lines behind a
 // prefix. Control characters and invisible ones are left out, and lines are cut
 // at 8 KiB.
-func (c *Commands) Print(text string) {
+func (c *LogWriter) Print(text string) {
 	var b strings.Builder
 	for _, line := range printable(text) {
 		b.WriteString(strings.TrimRight(linePrefix+line, " ") + "\n")
@@ -74,9 +74,9 @@ func (c *Commands) Print(text string) {
 	c.show(b.String())
 }
 
-// Paint is Print for one line with colours of ours: sequences like "\x1b[32m", which
+// PrintStyled is Print for one line with colours of ours: sequences like "\x1b[32m", which
 // the caller removes from the text of others. A line that is too long loses them.
-func (c *Commands) Paint(line string) {
+func (c *LogWriter) PrintStyled(line string) {
 	text := painted(line)
 	if len(text) > maxLine {
 		c.Print(line)
@@ -85,13 +85,13 @@ func (c *Commands) Paint(line string) {
 	c.show(strings.TrimRight(linePrefix+text, " ") + "\n")
 }
 
-// Say is Paint for a line of our own words, in which only names are chosen by others.
+// PrintOwn is Paint for a line of our own words, in which only names are chosen by others.
 // Where nothing in the line can be read as a command, commands are not stopped, which
 // saves the log two lines.
-func (c *Commands) Say(line string) {
+func (c *LogWriter) PrintOwn(line string) {
 	text := strings.TrimRight(linePrefix+painted(line), " ")
 	if len(text) > maxLine || !inert(text) {
-		c.Paint(line)
+		c.PrintStyled(line)
 		return
 	}
 	c.mu.Lock()
@@ -109,7 +109,7 @@ func inert(line string) bool {
 }
 
 // show writes lines that are no commands.
-func (c *Commands) show(lines string) {
+func (c *LogWriter) show(lines string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if !c.stopped {
@@ -120,17 +120,17 @@ func (c *Commands) show(lines string) {
 }
 
 // Group begins a group of lines that can be folded.
-func (c *Commands) Group(title string) {
+func (c *LogWriter) Group(title string) {
 	c.command(func(a *githubactions.Action) { a.Group(upright(text.BreakCommandMark(oneLine(title)))) })
 }
 
 // EndGroup ends the group that was begun last.
-func (c *Commands) EndGroup() { c.command((*githubactions.Action).EndGroup) }
+func (c *LogWriter) EndGroup() { c.command((*githubactions.Action).EndGroup) }
 
 // AddMask has the runner hide a value wherever it shows up in the log. A value of
 // several lines is hidden line by line too, since the runner looks at lines;
 // short lines of it are not, or the log would become unreadable.
-func (c *Commands) AddMask(value string) {
+func (c *LogWriter) AddMask(value string) {
 	if strings.TrimSpace(value) == "" {
 		return
 	}
@@ -151,7 +151,7 @@ func (c *Commands) AddMask(value string) {
 
 // Annotate makes an annotation, whose file may be absolute. One on a file outside of the workspace is shown
 // without a place.
-func (c *Commands) Annotate(a report.Annotation) {
+func (c *LogWriter) Annotate(a report.Annotation) {
 	fields := map[string]string{}
 	if file := c.relative(a.File); file != "" {
 		fields["file"] = file
@@ -176,7 +176,7 @@ func (c *Commands) Annotate(a report.Annotation) {
 }
 
 // relative is a file as it is named in the workspace; "" if it isn't in there.
-func (c *Commands) relative(file string) string {
+func (c *LogWriter) relative(file string) string {
 	if file == "" {
 		return ""
 	}
@@ -203,7 +203,7 @@ func safeStart(value, before string) string {
 }
 
 // command gives the runner commands of ours, where they are obeyed.
-func (c *Commands) command(give func(*githubactions.Action)) {
+func (c *LogWriter) command(give func(*githubactions.Action)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resume()
@@ -211,7 +211,7 @@ func (c *Commands) command(give func(*githubactions.Action)) {
 }
 
 // resume ends what stop-commands began.
-func (c *Commands) resume() {
+func (c *LogWriter) resume() {
 	if c.stopped {
 		c.out.print("::" + c.token + "::\n")
 		c.stopped = false
@@ -220,7 +220,7 @@ func (c *Commands) resume() {
 
 // Close leaves the log as a later writer expects it, and returns the first error
 // of a write. The log can be used again after it.
-func (c *Commands) Close() error {
+func (c *LogWriter) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.resume()

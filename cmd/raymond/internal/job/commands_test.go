@@ -36,7 +36,7 @@ var attacks = []string{
 // session writes what a run could write, with one hostile text in every place.
 func session(text string) (output string, wantCommands []string) {
 	var b bytes.Buffer
-	c := NewCommands(&b, "/w")
+	c := NewLogWriter(&b, "/w")
 	text = strings.ReplaceAll(text, "TOKEN", c.token)
 	c.Print(text)
 	c.Print("more")
@@ -45,12 +45,12 @@ func session(text string) (output string, wantCommands []string) {
 	c.EndGroup()
 	c.Annotate(report.Annotation{Level: report.LevelError, File: "a.md", Title: text, Text: text})
 	c.Print(text)
-	c.Paint(text)
-	c.Paint("\x1b[2m" + text + "\x1b[0m" + text)
+	c.PrintStyled(text)
+	c.PrintStyled("\x1b[2m" + text + "\x1b[0m" + text)
 	c.Group("x")
-	c.Say("\x1b[32mok\x1b[0m " + text) // while commands are obeyed
+	c.PrintOwn("\x1b[32mok\x1b[0m " + text) // while commands are obeyed
 	c.EndGroup()
-	c.Say(text)
+	c.PrintOwn(text)
 	_ = c.Close() // a Buffer takes everything
 	return b.String(), []string{"group", "endgroup", "error", "group", "endgroup"}
 }
@@ -150,7 +150,7 @@ func TestTextsThatLeanArrive(t *testing.T) {
 		assert.Check(t, is.Equal(got.Text, "\u00a0"+text), "%U", r)
 		assert.Check(t, is.Equal(got.Title, text), "%U", r)
 		var b bytes.Buffer
-		c := NewCommands(&b, "")
+		c := NewLogWriter(&b, "")
 		c.Group(text)
 		h := sitetest.Runner{}
 		if h.Read(b.String()); !slices.Equal(commandNames(h.Ran), []string{"group"}) {
@@ -163,9 +163,9 @@ func TestTextsThatLeanArrive(t *testing.T) {
 // TestLinesAreShown: what a painted line keeps is its colours, and nothing else that a
 // terminal would obey.
 func TestLinesAreShown(t *testing.T) {
-	plain, paint := (*Commands).Print, (*Commands).Paint
+	plain, paint := (*LogWriter).Print, (*LogWriter).PrintStyled
 	for _, test := range []struct {
-		show       func(*Commands, string)
+		show       func(*LogWriter, string)
 		text, want string
 	}{
 		{plain, "a\nb\r\nc\rd\n", "│ a\n│ b\n│ c\n│ d\n"},
@@ -180,7 +180,7 @@ func TestLinesAreShown(t *testing.T) {
 		{paint, "\x1b[33m" + strings.Repeat("x", maxLine), "│ " + strings.Repeat("x", maxLine) + "\n"},
 	} {
 		var b bytes.Buffer
-		test.show(NewCommands(&b, ""), test.text)
+		test.show(NewLogWriter(&b, ""), test.text)
 		_, got, _ := strings.Cut(b.String(), "\n")
 		assert.Check(t, is.Equal(got, test.want), "%.80q", test.text)
 	}
@@ -209,7 +209,7 @@ func TestAnnotationsArriveAsGiven(t *testing.T) {
 func annotated(t *testing.T, workspace string, a report.Annotation) report.Annotation {
 	t.Helper()
 	var b bytes.Buffer
-	c := NewCommands(&b, workspace)
+	c := NewLogWriter(&b, workspace)
 	c.Print("before")
 	c.Annotate(a)
 	h := sitetest.Runner{}
@@ -223,7 +223,7 @@ func annotated(t *testing.T, workspace string, a report.Annotation) report.Annot
 
 func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
 	var b bytes.Buffer
-	c := NewCommands(&b, "")
+	c := NewLogWriter(&b, "")
 	c.Print("text")
 	for _, secret := range []string{"100%: a::b", "", " ", "first line 1\nshort\r\nsecond line"} {
 		c.AddMask(secret)

@@ -34,8 +34,8 @@ type Subject struct {
 // maxTitle is how much of a title is kept, in bytes: GitHub's own limit is 256 characters.
 const maxTitle = 1 << 10
 
-// Code says where the code comes from that an event is about.
-type Code struct {
+// CodeSource says where the code comes from that an event is about.
+type CodeSource struct {
 	Fork  bool   // from another repository
 	Known bool   // false: the payload doesn't tell
 	Head  string // branch of this repository that is the pull request's head; "" for none or not known
@@ -44,29 +44,29 @@ type Code struct {
 // Event is the job and what started it, as the payload and the runner tell it. What
 // neither tells is zero.
 type Event struct {
-	RunID    int64  // of the workflow run
-	Attempt  int    // of the workflow run: 1, and more in a re-run
-	Job      string // its id in the workflow file
-	Step     string // the id of the step
-	Runner   string // the name of the machine
-	Workflow string // the workflow file: see WorkflowFile
-	Site     string // the address of the repository, with a slash at its end
-	ByAct    bool   // act runs the job, or what is made of it, as Gitea's runner is
-	Gitea    bool
+	RunID         int64  // of the workflow run
+	Attempt       int    // of the workflow run: 1, and more in a re-run
+	Job           string // its id in the workflow file
+	Step          string // the id of the step
+	Runner        string // the name of the machine
+	Workflow      string // the workflow file: see WorkflowFile
+	RepositoryURL string // the address of the repository, with a slash at its end
+	IsActBased    bool   // act runs the job, or what is made of it, as Gitea's runner is
+	IsGitea       bool
 
 	Name string // such as "issue_comment"
 	Subject
-	About Remark // what was said; its kind is empty where nothing was that could be an answer
+	Comment Comment // what was said; its kind is empty where nothing was that could be an answer
 	// Dispatched is what a workflow_dispatch has in its input raymond-key.
 	Dispatched string
 
-	Sender     Account
-	Others     []Account // of a workflow_run: who caused the run before
-	Triggering string    // login of who started this attempt
+	Sender          Account
+	UpstreamActors  []Account // of a workflow_run: who caused the run before
+	TriggeringActor string    // login of who started this attempt
 
 	Repository Repository
 	Branch     string // of the pull request's head, else the branch or tag of the job
-	Code       Code
+	Code       CodeSource
 }
 
 // Repository is the repository of the job.
@@ -82,8 +82,8 @@ type Repository struct {
 func ReadEvent(getenv func(string) string) (Event, error) {
 	e := Event{
 		Attempt: 1, Job: getenv("GITHUB_JOB"), Step: getenv("GITHUB_ACTION"), Runner: getenv("RUNNER_NAME"), Workflow: WorkflowFile(getenv),
-		ByAct: getenv("ACT") == "true", Gitea: onGitea(getenv),
-		Name: getenv("GITHUB_EVENT_NAME"), Repository: Repository{Name: getenv("GITHUB_REPOSITORY")}, Triggering: getenv("GITHUB_TRIGGERING_ACTOR"),
+		IsActBased: getenv("ACT") == "true", IsGitea: onGitea(getenv),
+		Name: getenv("GITHUB_EVENT_NAME"), Repository: Repository{Name: getenv("GITHUB_REPOSITORY")}, TriggeringActor: getenv("GITHUB_TRIGGERING_ACTOR"),
 	}
 	e.RunID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // 0 where the runner doesn't say
 	if e.Name == "" {
@@ -107,7 +107,7 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	}
 	e.fill(p, getenv)
 	if server := strings.TrimSuffix(getenv("GITHUB_SERVER_URL"), "/"); server != "" && e.Repository.Name != "" {
-		e.Site = server + "/" + e.Repository.Name + "/"
+		e.RepositoryURL = server + "/" + e.Repository.Name + "/"
 	}
 	if id, err := strconv.ParseInt(getenv("GITHUB_REPOSITORY_ID"), 10, 64); err == nil && id != 0 {
 		e.Repository.ID = id
@@ -123,7 +123,7 @@ func (e *Event) fill(p *payload, getenv func(string) string) {
 	e.Sender = p.Sender
 	for _, a := range []Account{p.WorkflowRun.Actor, p.WorkflowRun.TriggeringActor} {
 		if a.Login != "" && e.Name == "workflow_run" {
-			e.Others = append(e.Others, a)
+			e.UpstreamActors = append(e.UpstreamActors, a)
 		}
 	}
 	from := p.Repository
@@ -139,23 +139,23 @@ func (e *Event) fill(p *payload, getenv func(string) string) {
 	if e.Name == "workflow_dispatch" {
 		e.Dispatched = p.Inputs.Key
 	}
-	e.About = p.remark(e.Name, e.Number)
+	e.Comment = p.remark(e.Name, e.Number)
 	e.Code = p.code(e.Name)
 	e.Branch = cmp.Or(
 		getenv("GITHUB_HEAD_REF"), p.PullRequest.head().Ref, getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
 }
 
-// UnderAct reports whether act itself runs the job: its artifact service is simpler, and it has no earlier runs.
-func (e *Event) UnderAct() bool { return e.ByAct && !e.Gitea }
+// IsUnderAct reports whether act itself runs the job: its artifact service is simpler, and it has no earlier runs.
+func (e *Event) IsUnderAct() bool { return e.IsActBased && !e.IsGitea }
 
-// IsForks reports whether the event is a fork's, whose runs nobody resumes.
-func (e *Event) IsForks() bool {
+// IsFromFork reports whether the event is a fork's, whose runs nobody resumes.
+func (e *Event) IsFromFork() bool {
 	return e.Code.Fork && (strings.HasPrefix(e.Name, "pull_request") || e.Name == "workflow_run")
 }
 
-// IsOfHead reports whether the event is about a commit, its head, so that it supersedes a run about another head.
+// IsAboutHead reports whether the event is about a commit, its head, so that it supersedes a run about another head.
 // Comments and reviews continue a run, whatever its head is.
-func (e *Event) IsOfHead() bool {
+func (e *Event) IsAboutHead() bool {
 	return e.Head != "" && slices.Contains([]string{"push", "merge_group", "pull_request", "pull_request_target"}, e.Name)
 }
 
@@ -164,10 +164,10 @@ func (e *Event) StepID() string {
 	return fmt.Sprintf("%d/%d/%s/%s", e.RunID, e.Attempt, e.Job, e.Step)
 }
 
-// Page is where people see a workflow run; "" where that is not known.
-func (e *Event) Page(run int64) string {
-	if e.Site == "" || run == 0 {
+// RunURL is where people see a workflow run; "" where that is not known.
+func (e *Event) RunURL(run int64) string {
+	if e.RepositoryURL == "" || run == 0 {
 		return ""
 	}
-	return e.Site + "actions/runs/" + strconv.FormatInt(run, 10)
+	return e.RepositoryURL + "actions/runs/" + strconv.FormatInt(run, 10)
 }

@@ -23,8 +23,8 @@ const (
 	summaryFile = "GITHUB_STEP_SUMMARY"
 )
 
-// CommandFiles are the paths of the command files of a step.
-func CommandFiles(getenv func(string) string) []string {
+// CommandFilePaths are the paths of the command files of a step.
+func CommandFilePaths(getenv func(string) string) []string {
 	var paths []string
 	for _, name := range commandFiles {
 		if path := getenv(name); path != "" {
@@ -60,10 +60,10 @@ type content struct {
 	data []byte
 }
 
-// Guard remembers how the command files are. It is called before anything of a
+// GuardFiles remembers how the command files are. It is called before anything of a
 // workflow runs. A file that can't be read is not guarded, and can't be written;
 // the error names all of those.
-func Guard(getenv func(string) string) (*Files, error) {
+func GuardFiles(getenv func(string) string) (*Files, error) {
 	f := &Files{files: map[string]*commandFile{}, touched: map[string]bool{}}
 	var errs []error
 	for _, name := range commandFiles {

@@ -40,7 +40,7 @@ func (s *step) getenv(name string) string {
 
 func (s *step) guard() *Files {
 	s.t.Helper()
-	f, err := Guard(s.getenv)
+	f, err := GuardFiles(s.getenv)
 	assert.NilError(s.t, err)
 	return f
 }
@@ -192,7 +192,7 @@ func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 
 // TestFilesThatAreNotThere: a runner without any of them is an error that the caller can go on after.
 func TestFilesThatAreNotThere(t *testing.T) {
-	none, err := Guard(env())
+	none, err := GuardFiles(env())
 	assert.NilError(t, err)
 	assert.Check(t, is.ErrorContains(none.WriteSummary("x"), "GITHUB_STEP_SUMMARY"), "want an error with the variable")
 	if changed, err := none.Verify(); changed != nil || err != nil {

@@ -19,15 +19,15 @@ import (
 // maxPages is how many pages of a hundred are read of what was said. GitHub takes 2,500 comments on an issue.
 const maxPages = 50
 
-// Remarks returns what was said on an issue or a pull request, and changed since a time at
+// ListComments returns what was said on an issue or a pull request, and changed since a time at
 // the earliest: comments, reviews and comments on lines, the oldest first. It may return
 // some that are older. The token may lack the permission to read reviews; then there are none.
-func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Remark, error) {
-	all, err := g.list(ctx, OnIssue, number, since)
+func (g *GitHub) ListComments(ctx context.Context, number int, since time.Time) ([]Comment, error) {
+	all, err := g.list(ctx, IssueComment, number, since)
 	if err != nil {
 		return nil, err
 	}
-	for _, kind := range []RemarkKind{Review, OnLine} {
+	for _, kind := range []CommentKind{ReviewText, LineComment} {
 		more, err := g.list(ctx, kind, number, since)
 		var e *forge.Error
 		if errors.As(err, &e) && (e.Kind == forge.Missing || e.Kind == forge.Denied) {
@@ -38,27 +38,27 @@ func (g *GitHub) Remarks(ctx context.Context, number int, since time.Time) ([]Re
 		}
 		all = append(all, more...)
 	}
-	slices.SortStableFunc(all, func(a, b Remark) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b Comment) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 
-// Comments returns the comments on an issue or a pull request, the oldest first.
-func (g *GitHub) Comments(ctx context.Context, number int) ([]Remark, error) {
-	return g.list(ctx, OnIssue, number, time.Time{})
+// ListIssueComments returns the comments on an issue or a pull request, the oldest first.
+func (g *GitHub) ListIssueComments(ctx context.Context, number int) ([]Comment, error) {
+	return g.list(ctx, IssueComment, number, time.Time{})
 }
 
 // lists are what to ask for, and how, by what is listed.
-var lists = map[RemarkKind]struct {
+var lists = map[CommentKind]struct {
 	op, path string
 	query    url.Values
 }{
-	OnIssue: {"list comments", "issues/%d/comments?%s", nil},
-	Review:  {"list reviews", "pulls/%d/reviews?%s", nil},
-	OnLine:  {"list comments on lines", "pulls/%d/comments?%s", url.Values{"sort": {"created"}, "direction": {"asc"}}},
+	IssueComment: {"list comments", "issues/%d/comments?%s", nil},
+	ReviewText:   {"list reviews", "pulls/%d/reviews?%s", nil},
+	LineComment:  {"list comments on lines", "pulls/%d/comments?%s", url.Values{"sort": {"created"}, "direction": {"asc"}}},
 }
 
 // list reads all that is of a kind, page by page.
-func (g *GitHub) list(ctx context.Context, kind RemarkKind, number int, since time.Time) (all []Remark, err error) {
+func (g *GitHub) list(ctx context.Context, kind CommentKind, number int, since time.Time) (all []Comment, err error) {
 	query := url.Values{"per_page": {"100"}}
 	maps.Copy(query, lists[kind].query)
 	if !since.IsZero() {
@@ -72,7 +72,7 @@ func (g *GitHub) list(ctx context.Context, kind RemarkKind, number int, since ti
 			return nil, err
 		}
 		for _, w := range found {
-			if kind != Review || w.Submitted != "" {
+			if kind != ReviewText || w.Submitted != "" {
 				all = append(all, w.remark(kind, number))
 			}
 		}
@@ -81,13 +81,13 @@ func (g *GitHub) list(ctx context.Context, kind RemarkKind, number int, since ti
 	return all, nil
 }
 
-// Comment returns a comment on an issue or a pull request, with that one's number.
-func (g *GitHub) Comment(ctx context.Context, id int64) (Remark, error) {
+// ReadComment returns a comment on an issue or a pull request, with that one's number.
+func (g *GitHub) ReadComment(ctx context.Context, id int64) (Comment, error) {
 	return g.one(ctx, forge.Request{Op: "read a comment", Path: fmt.Sprintf("issues/comments/%d", id)})
 }
 
 // one asks for something that is answered with a comment. An answer without one is as good as none.
-func (g *GitHub) one(ctx context.Context, q forge.Request) (Remark, error) {
+func (g *GitHub) one(ctx context.Context, q forge.Request) (Comment, error) {
 	var w written
 	q.To = &w
 	_, err := g.api.Do(ctx, forge.Once, q)
@@ -95,14 +95,14 @@ func (g *GitHub) one(ctx context.Context, q forge.Request) (Remark, error) {
 		err = &forge.Error{Op: q.Op, Err: errors.New("the API's answer is no comment")}
 	}
 	if err != nil {
-		return Remark{}, err
+		return Comment{}, err
 	}
 	number, _ := strconv.Atoi(path.Base(w.IssueURL)) // 0 where the forge does not say
-	return w.remark(OnIssue, number), nil
+	return w.remark(IssueComment, number), nil
 }
 
-// Say adds a comment. After an error of kind forge.Unanswered there may be one all the same.
-func (g *GitHub) Say(ctx context.Context, number int, body string) (Remark, error) {
+// CreateComment adds a comment. After an error of kind forge.Unanswered there may be one all the same.
+func (g *GitHub) CreateComment(ctx context.Context, number int, body string) (Comment, error) {
 	r, err := g.one(ctx, forge.Request{
 		Op: "write a comment", Method: http.MethodPost, Path: fmt.Sprintf("issues/%d/comments", number), Body: map[string]string{"body": body},
 	})
@@ -110,25 +110,25 @@ func (g *GitHub) Say(ctx context.Context, number int, body string) (Remark, erro
 	return r, err
 }
 
-// Edit replaces the text of a comment on an issue.
-func (g *GitHub) Edit(ctx context.Context, id int64, body string) error {
+// EditComment replaces the text of a comment on an issue.
+func (g *GitHub) EditComment(ctx context.Context, id int64, body string) error {
 	_, err := g.one(ctx, forge.Request{
 		Op: "edit a comment", Method: http.MethodPatch, Path: fmt.Sprintf("issues/comments/%d", id), Body: map[string]string{"body": body},
 	})
 	return err
 }
 
-// Delete removes a comment on an issue.
-func (g *GitHub) Delete(ctx context.Context, id int64) error {
+// DeleteComment removes a comment on an issue.
+func (g *GitHub) DeleteComment(ctx context.Context, id int64) error {
 	_, err := g.api.Do(ctx, forge.Once, forge.Request{Op: "delete a comment", Method: http.MethodDelete, Path: fmt.Sprintf("issues/comments/%d", id)})
 	return err
 }
 
-// Self returns the login of the token's own account: the author of what Say says.
-func (g *GitHub) Self(ctx context.Context) (string, error) { return g.api.Login(ctx) }
+// OwnLogin returns the login of the token's own account: the author of what Say says.
+func (g *GitHub) OwnLogin(ctx context.Context) (string, error) { return g.api.Login(ctx) }
 
-// Author returns who has opened an issue or a pull request.
-func (g *GitHub) Author(ctx context.Context, number int) (Account, error) {
+// IssueAuthor returns who has opened an issue or a pull request.
+func (g *GitHub) IssueAuthor(ctx context.Context, number int) (Account, error) {
 	var issue struct{ User Account }
 	_, err := g.api.Do(ctx, forge.Once, forge.Request{Op: "ask who opened an issue", Path: fmt.Sprintf("issues/%d", number), To: &issue})
 	return issue.User, err

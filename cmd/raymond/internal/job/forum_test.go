@@ -29,14 +29,14 @@ func TestCommentsAreListedPageByPage(t *testing.T) {
 				w.Header().Set("Link", fmt.Sprintf(`<http://%s%s?page=%d>; rel="last"`, r.Host, r.URL.Path, pages))
 			}
 			fmt.Fprintf(w, `[{"id":%d,"body":"of page %d","user":{"login":"ann"}},{"id":%d}]`, page*10, page, page*10+1)
-		}), "").Comments(t.Context(), 7)
+		}), "").ListIssueComments(t.Context(), 7)
 		assert.NilError(t, err, "%d pages", pages)
 		assert.Assert(t, is.Len(list, 2*want), "%d pages", pages)
 		for i := 0; i < len(list); i += 2 {
 			page := int64(i/2 + 1)
-			one := Remark{Kind: OnIssue, ID: page * 10, Number: 7, Author: Account{Login: "ann"}, Body: fmt.Sprintf("of page %d", page)}
+			one := Comment{Kind: IssueComment, ID: page * 10, Number: 7, Author: Account{Login: "ann"}, Body: fmt.Sprintf("of page %d", page)}
 			assert.Check(t, is.Equal(list[i], one), "%d pages", pages)
-			assert.Check(t, is.Equal(list[i+1], (Remark{Kind: OnIssue, ID: page*10 + 1, Number: 7})), "%d pages", pages)
+			assert.Check(t, is.Equal(list[i+1], (Comment{Kind: IssueComment, ID: page*10 + 1, Number: 7})), "%d pages", pages)
 		}
 	}
 }
@@ -44,15 +44,15 @@ func TestCommentsAreListedPageByPage(t *testing.T) {
 // ways are all requests about comments.
 var ways = map[string]func(*GitHub, context.Context) error{
 	"GET /api/v3/repos/o/r/issues/7/comments?page=1&per_page=100": func(g *GitHub, ctx context.Context) error {
-		_, err := g.Comments(ctx, 7)
+		_, err := g.ListIssueComments(ctx, 7)
 		return err
 	},
 	"POST /api/v3/repos/o/r/issues/7/comments": func(g *GitHub, ctx context.Context) error {
-		_, err := g.Say(ctx, 7, "text")
+		_, err := g.CreateComment(ctx, 7, "text")
 		return err
 	},
-	"PATCH /api/v3/repos/o/r/issues/comments/5":  func(g *GitHub, ctx context.Context) error { return g.Edit(ctx, 5, "text") },
-	"DELETE /api/v3/repos/o/r/issues/comments/5": func(g *GitHub, ctx context.Context) error { return g.Delete(ctx, 5) },
+	"PATCH /api/v3/repos/o/r/issues/comments/5":  func(g *GitHub, ctx context.Context) error { return g.EditComment(ctx, 5, "text") },
+	"DELETE /api/v3/repos/o/r/issues/comments/5": func(g *GitHub, ctx context.Context) error { return g.DeleteComment(ctx, 5) },
 }
 
 // TestTroubleHasKinds by what the API answers beyond status and header, which package
@@ -103,7 +103,7 @@ func TestSelfIsAskedOf(t *testing.T) {
 		{"http://elsewhere.invalid:80/graphql", 0, `{"login":"ann"}`, "ann", []string{user}},
 	} {
 		f := &api{answer: fmt.Sprint(max(200, test.status), " ", test.body)}
-		got, err := clientOf(t, f, test.graphql).Self(t.Context())
+		got, err := clientOf(t, f, test.graphql).OwnLogin(t.Context())
 		if got != test.login || (err != nil) != (test.login == "") || !slices.Equal(f.asked, test.asked) {
 			t.Errorf("%q, %d %s: got %q, %v by %q; want %q by %q", test.graphql, test.status, test.body, got, err, f.asked, test.login, test.asked)
 		}

@@ -6,28 +6,28 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Input is what the input of a run becomes in a prompt under an event: on events
+// CleanPromptInput is what the input of a run becomes in a prompt under an event: on events
 // of people it may be text of theirs, so what they don't see is removed, and the rest
 // is fenced; otherwise, or if nothing is left of it, it stays as it is.
-func Input(e Event, input string) string {
-	if input = ScriptInput(e, input); input == "" || ofNobody[e.Name] {
+func CleanPromptInput(e Event, input string) string {
+	if input = CleanScriptInput(e, input); input == "" || ofNobody[e.Name] {
 		return input
 	}
 	return fenced(input)
 }
 
-// ScriptInput is Input for a run that begins with a script, which has no use for
+// CleanScriptInput is Input for a run that begins with a script, which has no use for
 // a fence.
-func ScriptInput(e Event, input string) string {
+func CleanScriptInput(e Event, input string) string {
 	if ofNobody[e.Name] {
 		return input
 	}
 	return text.WithoutHidden(input)
 }
 
-// Answer is what a text of people that answers a question becomes: what its readers don't
+// CleanAnswer is what a text of people that answers a question becomes: what its readers don't
 // see is removed, and for a prompt the rest is fenced, as it is in Input.
-func Answer(said string, toPrompt bool) string {
+func CleanAnswer(said string, toPrompt bool) string {
 	said = strings.TrimSpace(text.WithoutHidden(said))
 	if said == "" || !toPrompt {
 		return said

@@ -18,7 +18,7 @@ func TestInputIsFencedWhereItMayBeOfPeople(t *testing.T) {
 		if plain {
 			want = text
 		}
-		assert.Check(t, is.Equal(Input(Event{Name: event}, text), want), event)
-		assert.Check(t, is.Equal(Input(Event{Name: event}, ""), ""), "%s, no input", event)
+		assert.Check(t, is.Equal(CleanPromptInput(Event{Name: event}, text), want), event)
+		assert.Check(t, is.Equal(CleanPromptInput(Event{Name: event}, ""), ""), "%s, no input", event)
 	}
 }

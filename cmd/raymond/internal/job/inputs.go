@@ -26,15 +26,15 @@ type OutputSpec struct{ Name, Text string }
 // six hours: time is left to save.
 const hostedDeadline = "5h30m"
 
-// Value returns an input as the runner hands it over, without white space around
+// InputValue returns an input as the runner hands it over, without white space around
 // it. getenv looks up an environment variable.
-func Value(getenv func(string) string, name string) string {
-	return strings.TrimSpace(getenv(Variable(name)))
+func InputValue(getenv func(string) string, name string) string {
+	return strings.TrimSpace(getenv(InputVariable(name)))
 }
 
-// Variable returns the name of the environment variable that an input comes in: the runner turns
+// InputVariable returns the name of the environment variable that an input comes in: the runner turns
 // blanks into underscores and leaves hyphens.
-func Variable(name string) string {
+func InputVariable(name string) string {
 	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(name, " ", "_"))
 }
 
@@ -56,7 +56,7 @@ func Arguments(getenv func(string) string) []string {
 
 // flagValues are the values that an input gives its flag.
 func flagValues(getenv func(string) string, in InputSpec) []string {
-	v := Value(getenv, in.Name)
+	v := InputValue(getenv, in.Name)
 	switch {
 	case v == "" && in.Flag == "--deadline" && getenv("RUNNER_ENVIRONMENT") == "github-hosted":
 		return []string{hostedDeadline}
@@ -71,12 +71,12 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 	return []string{v}
 }
 
-// LabelOf names a flag in problems by its input.
-func LabelOf(flag string) string { return "input " + cmp.Or(FlagInput("--"+flag), flag) }
+// FlagLabel names a flag in problems by its input.
+func FlagLabel(flag string) string { return "input " + cmp.Or(InputOfFlag("--"+flag), flag) }
 
-// FlagInput returns the name of the input that sets a flag such as "--budget", or
+// InputOfFlag returns the name of the input that sets a flag such as "--budget", or
 // "" if none does.
-func FlagInput(flag string) string {
+func InputOfFlag(flag string) string {
 	for _, in := range inputs {
 		if in.Flag != "" && in.Flag == flag {
 			return in.Name
@@ -103,7 +103,7 @@ func UnknownInputs(environ []string) []InputProblem {
 	known := map[string]bool{}
 	var names []string
 	for _, in := range inputs {
-		known[Variable(in.Name)] = true
+		known[InputVariable(in.Name)] = true
 		names = append(names, in.Name)
 	}
 	var problems []InputProblem

@@ -6,8 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Key is what the API of an agent CLI takes from a job.
-type Key struct {
+// APIKey is what the API of an agent CLI takes from a job.
+type APIKey struct {
 	Text    string // "" for none
 	IsToken bool   // of a subscription, not an API key
 }
@@ -43,20 +43,20 @@ func (r *reader) versions() map[string]string {
 	return given
 }
 
-// KeyInputs returns the names of the inputs that may have the key of an agent CLI's API,
+// APIKeyInputs returns the names of the inputs that may have the key of an agent CLI's API,
 // none for a CLI that asks none.
-func KeyInputs(backend string) []string { return slices.Clone(vendors[backend].inputs) }
+func APIKeyInputs(backend string) []string { return slices.Clone(vendors[backend].inputs) }
 
-// BaseVariable returns the name of the variable with which the job may name another address
+// BaseURLVariable returns the name of the variable with which the job may name another address
 // for the API of an agent CLI; "" for a CLI that asks none.
-func BaseVariable(backend string) string { return vendors[backend].base }
+func BaseURLVariable(backend string) string { return vendors[backend].base }
 
 // ModelKey returns the key that the job has for the API of an agent CLI.
-func (s Settings) ModelKey(backend string) Key {
+func (s Settings) ModelKey(backend string) APIKey {
 	for _, input := range vendors[backend].inputs {
 		if text := s.ModelKeys[input]; text != "" {
-			return Key{text, input == inputClaudeToken}
+			return APIKey{text, input == inputClaudeToken}
 		}
 	}
-	return Key{}
+	return APIKey{}
 }

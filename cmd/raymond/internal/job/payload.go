@@ -155,19 +155,19 @@ func (p *payload) subject() Subject {
 }
 
 // code tells where the code comes from that the event is about.
-func (p *payload) code(event string) Code {
+func (p *payload) code(event string) CodeSource {
 	pr, isPull := p.PullRequest, p.PullRequest != nil || strings.HasPrefix(event, "pull_request")
 	switch {
 	case event == "workflow_run":
-		return Code{Known: true, Fork: !isSame(p.WorkflowRun.HeadRepository, p.Repository.repository)}
+		return CodeSource{Known: true, Fork: !isSame(p.WorkflowRun.HeadRepository, p.Repository.repository)}
 	case !isPull:
-		return Code{Known: p.subject().Kind != KindPullRequest && (ofPeople[event] || ofNobody[event])}
+		return CodeSource{Known: p.subject().Kind != KindPullRequest && (ofPeople[event] || ofNobody[event])}
 	case event == "pull_request_comment" && (pr == nil || pr.Head == nil):
-		return Code{}
+		return CodeSource{}
 	case pr.isFork():
-		return Code{Known: true, Fork: true}
+		return CodeSource{Known: true, Fork: true}
 	}
-	return Code{Known: true, Head: pr.head().Ref}
+	return CodeSource{Known: true, Head: pr.head().Ref}
 }
 
 // isSame compares two repositories by id, or by name where ids are missing. What can't be
@@ -181,18 +181,18 @@ func isSame(a, b repository) bool {
 
 // remark is what the event is about, when that is something that somebody has said. Of
 // what is said elsewhere than on an issue or a pull request there is only the text.
-func (p *payload) remark(event string, number int) Remark {
-	var r Remark
+func (p *payload) remark(event string, number int) Comment {
+	var r Comment
 	switch event {
 	case "issue_comment", "pull_request_comment":
-		r = p.Comment.remark(OnIssue, number)
+		r = p.Comment.remark(IssueComment, number)
 	case "pull_request_review_comment":
-		r = p.Comment.remark(OnLine, number)
+		r = p.Comment.remark(LineComment, number)
 	case "pull_request_review":
-		r = p.Review.remark(Review, number)
+		r = p.Review.remark(ReviewText, number)
 	}
 	if r.ID == 0 && r.Body == "" {
-		return Remark{Body: p.Comment.Body}
+		return Comment{Body: p.Comment.Body}
 	}
 	return r
 }

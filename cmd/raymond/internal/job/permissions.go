@@ -39,7 +39,7 @@ func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 	if err := g.ask(ctx, fmt.Sprintf("look up pull request %d", e.Number), fmt.Sprintf("pulls/%d", e.Number), &pr); err != nil {
 		return err
 	}
-	if e.Code = (Code{Known: true, Fork: pr.isFork()}); !e.Code.Fork {
+	if e.Code = (CodeSource{Known: true, Fork: pr.isFork()}); !e.Code.Fork {
 		e.Code.Head = pr.head().Ref
 	}
 	return nil
@@ -52,9 +52,9 @@ func (g *GitHub) CurrentHead(ctx context.Context, number int) (string, error) {
 	return pr.head().SHA, err
 }
 
-// Private reports whether the repository is private, for events that don't say.
+// IsPrivate reports whether the repository is private, for events that don't say.
 // The token needs no permission for it beyond metadata, which each has.
-func (g *GitHub) Private(ctx context.Context) (bool, error) {
+func (g *GitHub) IsPrivate(ctx context.Context) (bool, error) {
 	var repo struct{ Private bool }
 	err := g.ask(ctx, "look up the repository", "", &repo)
 	return repo.Private, err

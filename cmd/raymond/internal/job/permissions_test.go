@@ -81,7 +81,7 @@ func TestHeadsAreLookedUp(t *testing.T) {
 		{comment, `200 {}`, true, true, false},
 		{comment, `403 {}`, false, false, true},
 		{Event{Name: "unheard_of"}, "", false, false, false},
-		{Event{Name: "pull_request", Subject: Subject{Kind: KindPullRequest, Number: 8}, Code: Code{Known: true, Fork: true}}, "", true, true, false},
+		{Event{Name: "pull_request", Subject: Subject{Kind: KindPullRequest, Number: 8}, Code: CodeSource{Known: true, Fork: true}}, "", true, true, false},
 	} {
 		a := &api{answer: test.answer}
 		e := test.event
@@ -98,7 +98,7 @@ func TestHeadsAreLookedUp(t *testing.T) {
 // TestPrivacyIsAskedOfTheAPI: what it doesn't say is not private.
 func TestPrivacyIsAskedOfTheAPI(t *testing.T) {
 	for answer, want := range map[string]bool{`200 {"private":true}`: true, `200 {"private":false}`: false, `200 {}`: false} {
-		got, err := clientOf(t, &api{answer: answer}, "").Private(t.Context())
+		got, err := clientOf(t, &api{answer: answer}, "").IsPrivate(t.Context())
 		assert.NilError(t, err)
 		assert.Check(t, is.Equal(got, want), answer)
 	}

@@ -19,7 +19,7 @@ type reader struct {
 // check checks all inputs but those that are flags, which whoever reads the flags does.
 func (r *reader) check() {
 	for _, in := range inputs {
-		v := Value(r.getenv, in.Name)
+		v := InputValue(r.getenv, in.Name)
 		if v == "" || v == in.Default || in.Flag != "" {
 			continue
 		}
@@ -48,7 +48,7 @@ func (r *reader) faulty(name string) bool {
 // expressions are the runner's to work out: "" on one that leaves them as they are.
 func (r *reader) value(name string) string {
 	spec := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name }) // a test notices a name without one
-	v, standard := Value(r.getenv, name), inputs[spec].Default
+	v, standard := InputValue(r.getenv, name), inputs[spec].Default
 	if isExpression := strings.Contains(standard, "${{"); isExpression && v == standard {
 		return ""
 	} else if !isExpression && v == "" {

@@ -6,20 +6,20 @@ import (
 	"time"
 )
 
-// RemarkKind is where a remark stands.
-type RemarkKind string
+// CommentKind is where a remark stands.
+type CommentKind string
 
 // The kinds of remark.
 const (
-	OnIssue RemarkKind = "comment" // a comment on an issue or a pull request
-	Review  RemarkKind = "review"  // the text of a review of a pull request
-	OnLine  RemarkKind = "line"    // a comment on a line of a pull request, mostly part of a review
+	IssueComment CommentKind = "comment" // a comment on an issue or a pull request
+	ReviewText   CommentKind = "review"  // the text of a review of a pull request
+	LineComment  CommentKind = "line"    // a comment on a line of a pull request, mostly part of a review
 )
 
-// Remark is what somebody has said on an issue or a pull request. What the forge does not
+// Comment is what somebody has said on an issue or a pull request. What the forge does not
 // tell is zero.
-type Remark struct {
-	Kind    RemarkKind
+type Comment struct {
+	Kind    CommentKind
 	ID      int64 // among those of its kind
 	Number  int   // of the issue or pull request
 	Author  Account
@@ -33,7 +33,7 @@ type Remark struct {
 }
 
 // Name tells a remark from all others of the repository.
-func (r Remark) Name() string { return fmt.Sprintf("%s-%d", r.Kind, r.ID) }
+func (r Comment) Name() string { return fmt.Sprintf("%s-%d", r.Kind, r.ID) }
 
 // written is a comment or a review, as the API and payloads have it.
 type written struct {
@@ -50,8 +50,8 @@ type written struct {
 	Hunk         string `json:"diff_hunk"`
 }
 
-func (w written) remark(kind RemarkKind, number int) Remark {
-	r := Remark{
+func (w written) remark(kind CommentKind, number int) Comment {
+	r := Comment{
 		Kind: kind, ID: int64(w.ID), Number: number, Author: w.User, Body: cmp.Or(w.Body, w.Content),
 		File: w.Path, Line: int(cmp.Or(w.Line, w.OriginalLine)), Hunk: w.Hunk,
 	}

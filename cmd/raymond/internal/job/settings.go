@@ -184,7 +184,7 @@ func (r *reader) combinations(s Settings) {
 	)
 	for _, c := range all {
 		if c.isThere {
-			r.problems = append(r.problems, InputProblem{Input: c.input, Value: shorten(Value(r.getenv, c.input)), What: c.what, Hint: c.hint})
+			r.problems = append(r.problems, InputProblem{Input: c.input, Value: shorten(InputValue(r.getenv, c.input)), What: c.what, Hint: c.hint})
 		}
 	}
 }

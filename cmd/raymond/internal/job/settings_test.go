@@ -25,11 +25,11 @@ func env(pairs ...string) func(string) string {
 func with(pairs ...string) func(string) string {
 	var all []string
 	for _, in := range Inputs() {
-		all = append(all, Variable(in.Name), strings.ReplaceAll(in.Default, "${{ github.token }}", ""))
+		all = append(all, InputVariable(in.Name), strings.ReplaceAll(in.Default, "${{ github.token }}", ""))
 	}
-	all = append(all, Variable("workflow"), "wf")
+	all = append(all, InputVariable("workflow"), "wf")
 	for i := 0; i < len(pairs); i += 2 {
-		all = append(all, Variable(pairs[i]), pairs[i+1])
+		all = append(all, InputVariable(pairs[i]), pairs[i+1])
 	}
 	return env(all...)
 }
@@ -180,6 +180,6 @@ func TestInputsBecomeFlags(t *testing.T) {
 		assert.Check(t, is.DeepEqual(Arguments(test.getenv), test.want), "want %q", test.want)
 	}
 	for flag, want := range map[string]string{"--claude": "claude-path", "--budget": "budget", "--nothing": "", "": ""} {
-		assert.Check(t, is.Equal(FlagInput(flag), want), "input of %q", flag)
+		assert.Check(t, is.Equal(InputOfFlag(flag), want), "input of %q", flag)
 	}
 }

@@ -76,7 +76,7 @@ func TestProtectiveFlagsSurviveAResume(t *testing.T) {
 				continue
 			}
 			got := ""
-			if o.Keep(was.Alone()) == nil {
+			if o.InheritProtection(was.ForNewRun()) == nil {
 				got = fmt.Sprint(o.Cage.Mode, " ", o.Cage.Network, " ", o.Workspace, " ", o.ScriptEnv, " ", o.Cage.Writable)
 			}
 			assert.Check(t, is.Equal(got, test.want), "%q", args)

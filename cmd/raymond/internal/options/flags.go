@@ -75,16 +75,16 @@ func (o *Options) AddSimulated() {
 		}
 		return nil
 	})
-	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", Into(&o.SkipLint, Truth))
+	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", Into(&o.SkipLint, ParseBool))
 	o.addLimits()
 	o.addLoop()
 	o.Add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", Into(&o.Events, logFile))
 	o.Add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", Into(&o.DebugDir, folder))
-	o.Switch("quiet", "show only failures and the end", Into(&o.Quiet, Truth))
+	o.Switch("quiet", "show only failures and the end", Into(&o.Quiet, ParseBool))
 	o.Switch("verbose", "show and log what agents say", func(s string) error {
-		b, err := Truth(s)
-		if o.Telling = runner.TellNothing; b {
-			o.Telling = runner.TellAll
+		b, err := ParseBool(s)
+		if o.Verbosity = runner.VerbosityNone; b {
+			o.Verbosity = runner.VerbosityFull
 		}
 		return err
 	})
@@ -143,7 +143,7 @@ func (o *Options) addLimits() {
 	o.Add("on-overload", "WORD", "what happens when its failures outlast --overload-wait: suspend (the run, for 15m, doubling to 4h, six times at most) or fail (the agent; default)",
 		ofRun(o, OneOf(state.SuspendOnOverload, "fail"), func(run *state.Options, s string) { run.OnOverload = strings.TrimPrefix(s, "fail") }))
 	o.Add("deadline", "DUR", "suspend the run after this time (default: none)", Into(&o.Deadline, duration))
-	o.Switch("keep-going", "let the other agents finish when one fails", ofRun(o, Truth, func(run *state.Options, b bool) { run.KeepGoing = b }))
+	o.Switch("keep-going", "let the other agents finish when one fails", ofRun(o, ParseBool, func(run *state.Options, b bool) { run.KeepGoing = b }))
 }
 
 // addLoop defines the flags that make a loop of a plain prompt file.
@@ -198,7 +198,7 @@ func (o *Options) addAgents() {
 	o.Add("effort", "LEVEL", "effort of the agents (default: the agent CLI's)", ofRun(o, model, func(run *state.Options, s string) { run.Effort = s }))
 	o.Add("permission-mode", "MODE", "what agents may do without asking: "+strings.Join(modes, ", ")+" (default acceptEdits)",
 		ofRun(o, OneOf(modes...), func(run *state.Options, s string) { run.PermissionMode = s }))
-	o.Switch("dangerously-skip-permissions", "let agents do everything without asking", ofRun(o, Truth, func(run *state.Options, b bool) { run.SkipPermissions = b }))
+	o.Switch("dangerously-skip-permissions", "let agents do everything without asking", ofRun(o, ParseBool, func(run *state.Options, b bool) { run.SkipPermissions = b }))
 	o.Add("allowed-tools", "LIST", "tools that agents may use without asking, separated by commas",
 		ofRun(o, each(tools), func(run *state.Options, list []string) { run.AllowedTools = list }))
 	o.Add("disallowed-tools", "LIST", "tools that agents may not use, separated by commas",

@@ -28,14 +28,14 @@ type Options struct {
 	SkipLint         bool
 	Events, DebugDir string // "" for none
 	Quiet            bool
-	Telling          runner.Telling // of what agents say
-	Cage             Cage           // how agents are confined
-	ScriptEnv        []string       // variables that trusted scripts get, and where agents are confined nobody else
-	Hold             time.Duration  // how long a run stays for a time that its agents wait for; negative for without end
-	Jobs             []string       // whose states run here; nil for all
-	History          int64          // how much is kept of the steps of a run, in bytes; 0: nothing
-	Workspace        string         // of what files snapshots are taken: one of the Workspace constants
-	Resumes          bool           // the command continues a run, so Keep checks the flags of the cage
+	Verbosity        runner.Verbosity // of what agents say
+	Cage             Cage             // how agents are confined
+	ScriptEnv        []string         // variables that trusted scripts get, and where agents are confined nobody else
+	Hold             time.Duration    // how long a run stays for a time that its agents wait for; negative for without end
+	Jobs             []string         // whose states run here; nil for all
+	History          int64            // how much is kept of the steps of a run, in bytes; 0: nothing
+	Workspace        string           // of what files snapshots are taken: one of the Workspace constants
+	Resumes          bool             // the command continues a run, so Keep checks the flags of the cage
 
 	// Label names a flag in problems; nil for the flag as it is written.
 	Label func(name string) string
@@ -85,10 +85,10 @@ func (o *Options) Apply(run state.Options) state.Options {
 	return run
 }
 
-// Keep takes the values of flags that protect a run, and that this command does not name, from an earlier part of the
+// InheritProtection takes the values of flags that protect a run, and that this command does not name, from an earlier part of the
 // run. Agents may have written its file, so flags that give access, such as --cage-write, are not taken from it. Keep
 // then reports flags that contradict each other.
-func (o *Options) Keep(run state.Options) error {
+func (o *Options) InheritProtection(run state.Options) error {
 	for _, f := range []struct{ name, value string }{
 		{"cage", run.Cage}, {"network", run.Network}, {"workspace", run.Workspace}, {"script-env", strings.Join(run.ScriptEnv, ",")},
 	} {
@@ -97,15 +97,15 @@ func (o *Options) Keep(run state.Options) error {
 			continue
 		}
 		if err := o.flags.Lookup(f.name).Value.(*value).set(f.value); err != nil {
-			return problem.Usage(o.Called(f.name), fmt.Sprintf("%q, which the run has kept: %v", problem.Shorten(f.value), err), "give another value")
+			return problem.Usage(o.FlagName(f.name), fmt.Sprintf("%q, which the run has kept: %v", problem.Shorten(f.value), err), "give another value")
 		}
 	}
 	return errors.Join(o.checkCage()...)
 }
 
-// Alone returns the options that the flags give a run of which nothing else is
+// ForNewRun returns the options that the flags give a run of which nothing else is
 // known: what no flag says has its default.
-func (o *Options) Alone() state.Options {
+func (o *Options) ForNewRun() state.Options {
 	return o.Apply(state.Options{
 		BudgetUSD: 10 * state.Dollar, MaxParallel: 4, MaxAgents: 256, MaxDepth: 64, MaxRetries: 3, MaxReminders: 3,
 		IdleTimeout: state.Duration(15 * time.Minute), Grace: state.Duration(30 * time.Second),
@@ -116,9 +116,9 @@ func (o *Options) Alone() state.Options {
 // jobHold is how long a run in a job stays for a time that its agents wait for.
 const jobHold = 5 * time.Minute
 
-// InJob sets the defaults of a step of a job where they differ from those of a command
+// SetJobDefaults sets the defaults of a step of a job where they differ from those of a command
 // line. It must be called before the flags are read.
-func (o *Options) InJob() {
+func (o *Options) SetJobDefaults() {
 	o.Cage.Mode, o.Hold = CageOn, jobHold
 	o.change(func(run *state.Options) { run.OnOverload = state.SuspendOnOverload })
 }
@@ -128,7 +128,7 @@ func ReadJob(args []string, label func(flag string) string) (*Options, error) {
 	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
 	o := New(flags)
 	o.AddAll()
-	o.InJob()
+	o.SetJobDefaults()
 	o.Label = label
 	return o, flags.Parse(args)
 }
@@ -151,13 +151,13 @@ func (v *value) Type() string { return v.kind }
 func (v *value) Set(s string) error {
 	v.o.given[v.name] = true
 	if err := v.set(s); err != nil {
-		v.o.Reject(problem.Usage(v.o.Called(v.name), fmt.Sprintf("%q: %v", problem.Shorten(s), err), ""))
+		v.o.Reject(problem.Usage(v.o.FlagName(v.name), fmt.Sprintf("%q: %v", problem.Shorten(s), err), ""))
 	}
 	return nil
 }
 
-// Called is what the user calls a flag.
-func (o *Options) Called(name string) string {
+// FlagName is what the user calls a flag.
+func (o *Options) FlagName(name string) string {
 	if o.Label != nil {
 		return o.Label(name)
 	}
@@ -177,7 +177,7 @@ func (o *Options) Switch(name, text string, set func(string) error) {
 }
 
 // Verbose says that people see all that agents say.
-func (o *Options) Verbose() bool { return o.Telling == runner.TellAll }
+func (o *Options) Verbose() bool { return o.Verbosity == runner.VerbosityFull }
 
 // Check reports everything that is wrong with the flags.
 func (o *Options) Check() error {
@@ -200,13 +200,13 @@ func (o *Options) checkCage() (errs []error) {
 	if !o.Cage.IsOff() {
 		return nil
 	}
-	hint := fmt.Sprintf("set %s to on or require", o.Called("cage"))
+	hint := fmt.Sprintf("set %s to on or require", o.FlagName("cage"))
 	if o.Cage.Network != "" {
-		errs = append(errs, problem.Usage(o.Called("network"), "needs a cage", hint))
+		errs = append(errs, problem.Usage(o.FlagName("network"), "needs a cage", hint))
 	}
 	for flag, paths := range map[string][]string{"cage-write": o.Cage.Writable, "cage-read": o.Cage.Readable} {
 		if len(paths) > 0 {
-			errs = append(errs, problem.Usage(o.Called(flag), "is of no use without a cage", hint))
+			errs = append(errs, problem.Usage(o.FlagName(flag), "is of no use without a cage", hint))
 		}
 	}
 	return errs
@@ -214,5 +214,5 @@ func (o *Options) checkCage() (errs []error) {
 
 // rejectBoth reports a flag that does not go with another one.
 func (o *Options) rejectBoth(flag, other string) {
-	o.Reject(problem.Usage(o.Called(flag), "--"+other+" is given too", "give one of them"))
+	o.Reject(problem.Usage(o.FlagName(flag), "--"+other+" is given too", "give one of them"))
 }

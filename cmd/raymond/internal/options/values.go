@@ -87,8 +87,8 @@ func OneOf(words ...string) func(string) (string, error) {
 	}
 }
 
-// Truth reads what a switch may be.
-func Truth(s string) (bool, error) {
+// ParseBool reads what a switch may be.
+func ParseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
 		return false, errors.New("want true or false")
 	}

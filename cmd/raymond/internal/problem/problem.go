@@ -56,12 +56,12 @@ var Meanings = map[Class]string{
 
 // Problem is an error as the user sees it: one line.
 type Problem struct {
-	Class Class
-	Where string // file, field, input or flag; "" for none
-	What  string
-	Hint  string // what to do; "" for nothing
-	Code  int    // the exit code; 0 for the one of the class
-	Told  bool   // the user knows it already: it is not printed again
+	Class      Class
+	Where      string // file, field, input or flag; "" for none
+	What       string
+	Hint       string // what to do; "" for nothing
+	Code       int    // the exit code; 0 for the one of the class
+	IsReported bool   // the user knows it already: it is not printed again
 }
 
 // Error is the line without the program's name.
@@ -77,15 +77,15 @@ func (f *Problem) Error() string {
 		line += "; " + f.Hint
 	}
 	// The job log of a runner takes this for the beginning of a command.
-	return text.BreakCommandMark(text.Escape(Bounded(line)))
+	return text.BreakCommandMark(text.Escape(CutMiddle(line)))
 }
 
 // maxError is how long an error line may be, in bytes: what came from outside,
 // such as a path into deeply nested JSON, can be of any length.
 const maxError = 4000
 
-// Bounded cuts out the middle of a text that is too long.
-func Bounded(s string) string {
+// CutMiddle cuts out the middle of a text that is too long.
+func CutMiddle(s string) string {
 	if len(s) <= maxError {
 		return s
 	}
@@ -115,16 +115,16 @@ func OfMachine(where string, err error) error {
 	return &Problem{Class: ClassRuntime, Where: where, What: err.Error()}
 }
 
-// All flattens an error into the lines to print. An error that nobody gave a
+// Flatten flattens an error into the lines to print. An error that nobody gave a
 // class is judged by what is known of it.
-func All(err error) []*Problem {
+func Flatten(err error) []*Problem {
 	if err == nil {
 		return nil
 	}
 	if joined, ok := err.(interface{ Unwrap() []error }); ok {
 		var out []*Problem
 		for _, e := range joined.Unwrap() {
-			out = append(out, All(e)...)
+			out = append(out, Flatten(e)...)
 		}
 		return out
 	}

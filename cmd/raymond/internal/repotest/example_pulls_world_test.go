@@ -39,21 +39,21 @@ func forGreeting(text string) string { return strings.ReplaceAll(text, "make tes
 type model struct {
 	plays []play
 	mu    sync.Mutex // guards asked
-	asked []clitest.Asked
+	asked []clitest.Request
 }
 
 // play is what the model says to prompts with a text in them.
 type play struct {
 	to   string
-	says func(clitest.Asked) clitest.Reply
+	says func(clitest.Request) clitest.Reply
 }
 
-func (m *model) answer(a clitest.Asked) clitest.Reply {
+func (m *model) answer(a clitest.Request) clitest.Reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.asked = append(m.asked, a)
 	for _, p := range m.plays {
-		if strings.Contains(a.Last(), p.to) {
+		if strings.Contains(a.LastPrompt(), p.to) {
 			return p.says(a)
 		}
 	}
@@ -61,13 +61,13 @@ func (m *model) answer(a clitest.Asked) clitest.Reply {
 }
 
 // steps says one thing after the other to a prompt, a tool between each two; the last one repeats.
-func steps(replies ...clitest.Reply) func(clitest.Asked) clitest.Reply {
-	return func(a clitest.Asked) clitest.Reply { return replies[min(a.Used, len(replies)-1)] }
+func steps(replies ...clitest.Reply) func(clitest.Request) clitest.Reply {
+	return func(a clitest.Request) clitest.Reply { return replies[min(a.ToolUses, len(replies)-1)] }
 }
 
 // turns says one thing after the other to all the prompts; the last one repeats.
-func turns(replies ...clitest.Reply) func(clitest.Asked) clitest.Reply {
-	return func(clitest.Asked) clitest.Reply {
+func turns(replies ...clitest.Reply) func(clitest.Request) clitest.Reply {
+	return func(clitest.Request) clitest.Reply {
 		said := replies[0]
 		replies = replies[min(1, len(replies)-1):]
 		return said
@@ -153,9 +153,9 @@ func wantSticky(t *testing.T, s *stage, text string) {
 func wantNotToldTo(t *testing.T, api *model) {
 	t.Helper()
 	for _, q := range api.asked {
-		seen := strings.Join(append(slices.Clone(q.Prompts), q.Said...), "\n")
+		seen := strings.Join(append(slices.Clone(q.Prompts), q.ModelTexts...), "\n")
 		isTold := strings.Contains(seen, "> It should say hello.") || strings.Contains(seen, "> /raymond greet everybody, please")
-		if strings.Contains(q.Last(), "You review") && (strings.Contains(seen, "One file") || !isTold) {
+		if strings.Contains(q.LastPrompt(), "You review") && (strings.Contains(seen, "One file") || !isTold) {
 			t.Errorf("reviewer: got\n%s\nwant the issue, and nothing of the author's conversation", seen)
 		}
 		assert.Check(t, !strings.Contains(string(q.Body), token), "request: got the token in\n%s", q.Body)

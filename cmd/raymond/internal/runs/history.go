@@ -34,8 +34,8 @@ type Execution struct {
 	of report.Exec
 }
 
-// ModelOf reads what is known of a run from its event log and its state file.
-func ModelOf(stateDir string, run *state.Run) (*report.Model, error) {
+// ReadModel reads what is known of a run from its event log and its state file.
+func ReadModel(stateDir string, run *state.Run) (*report.Model, error) {
 	return report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
 }
 
@@ -45,7 +45,7 @@ func executions(stateDir, id string) (*state.Run, []Execution, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	m, err := ModelOf(stateDir, run)
+	m, err := ReadModel(stateDir, run)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -91,7 +91,7 @@ func PrintHistory(out io.Writer, list []Execution) error {
 	for _, e := range list {
 		took := ""
 		if e.Status != report.Running && e.Status != report.Interrupted {
-			took = report.Span(time.Duration(e.DurationMS) * time.Millisecond)
+			took = report.FormatDuration(time.Duration(e.DurationMS) * time.Millisecond)
 		}
 		files := strings.Join(e.Files, ", ")
 		if more := len(e.Files) - mostNames; more > 0 {

@@ -87,7 +87,7 @@ func (l *Lint) open(paths []string) (flows []flow, err error) {
 	var errs []error
 	for _, path := range paths {
 		s, err := scope.Find(path)
-		for _, f := range problem.All(err) {
+		for _, f := range problem.Flatten(err) {
 			if f.Class != problem.ClassWorkflow {
 				errs = append(errs, f)
 				continue

@@ -54,22 +54,22 @@ func (l *Lint) checkInputs(f *lint.JobFile) {
 		var environ []string
 		given := map[string]string{}
 		for _, name := range s.Inputs() {
-			variable := job.Variable(name)
+			variable := job.InputVariable(name)
 			given[variable] = s.Input(name)
 			environ = append(environ, variable+"="+s.Input(name))
 		}
 		getenv := func(name string) string { return given[name] }
 		_, bad := job.ReadSettings(getenv)
 		args := slices.DeleteFunc(job.Arguments(getenv), func(arg string) bool { return strings.HasPrefix(arg, "--prices=") })
-		o, err := options.ReadJob(args, job.LabelOf)
+		o, err := options.ReadJob(args, job.FlagLabel)
 		errs := []error{err, o.Check()}
 		for _, b := range append(bad, job.UnknownInputs(environ)...) {
 			errs = append(errs, b.Usage())
 		}
-		for _, p := range problem.All(errors.Join(errs...)) {
+		for _, p := range problem.Flatten(errors.Join(errs...)) {
 			name := strings.TrimPrefix(p.Where, "input ")
-			if !s.IsOpen(name) {
-				at := s.Place(name)
+			if !s.HasExpression(name) {
+				at := s.Pos(name)
 				l.add(remark{File: f.Path, Line: at.Line, Col: at.Col, Severity: lint.Error, Code: "input", Message: p.Where + ": " + p.What, Hint: p.Hint})
 			}
 		}
@@ -79,12 +79,12 @@ func (l *Lint) checkInputs(f *lint.JobFile) {
 // missingKeys finds steps whose agents get no key of their API, as far as the file shows.
 func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 	for _, s := range lint.StepsOf(abs, l.jobs) {
-		isOther := s.Calls || s.RefusesPrompts() || s.IsOpen("agent") || s.IsOpen("job") || strings.Contains(s.RunsOn, "self-hosted")
+		isOther := s.CallsWorkflow || s.RefusesPrompts() || s.HasExpression("agent") || s.HasExpression("job") || strings.Contains(s.RunsOn, "self-hosted")
 		if isOther || s.Input("env") != "" || s.Input("claude-args") != "" || s.Input("agent-command") != "" {
 			continue
 		}
-		for _, backend := range f.SurelyNeeded(s.Input("agent"), strings.Split(cmp.Or(s.Input("job"), protocol.MainJob), ",")) {
-			inputs := job.KeyInputs(backend)
+		for _, backend := range f.SurelyNeededCLIs(s.Input("agent"), strings.Split(cmp.Or(s.Input("job"), protocol.MainJob), ",")) {
+			inputs := job.APIKeyInputs(backend)
 			isGiven := func(name string) bool { return s.Input(name) != "" }
 			if len(inputs) == 0 || slices.ContainsFunc(inputs, isGiven) || job.HasProvider(backend, s.Env) {
 				continue
@@ -93,7 +93,7 @@ func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 			if slices.Contains([]string{"ubuntu", "macos", "windows"}, runner) && s.RunsOn != runner { // nobody has logged in there
 				severity = lint.Error
 			}
-			p := protocol.Problem{File: s.File(), Pos: s.Place(inputs[0]), Code: "no-key", Message: "the step is given no key for the agent " + backend + ", which runs prompts of the workflow",
+			p := protocol.Problem{File: s.File(), Pos: s.Pos(inputs[0]), Code: "no-key", Message: "the step is given no key for the agent " + backend + ", which runs prompts of the workflow",
 				Hint: "set " + strings.Join(inputs, " or ") + " from a secret"}
 			found = append(found, lint.Finding{Severity: severity, Problem: p})
 		}
@@ -107,9 +107,9 @@ func (l *Lint) named() (flows []flow, err error) {
 	var errs []error
 	var seen []string
 	for _, f := range l.jobs {
-		for _, step := range f.Ours() {
+		for _, step := range f.RaymondSteps() {
 			name := step.Input("workflow")
-			if step.IsOpen("workflow") || slices.Contains(seen, name) {
+			if step.HasExpression("workflow") || slices.Contains(seen, name) {
 				continue
 			}
 			seen = append(seen, name)
@@ -129,7 +129,7 @@ func (l *Lint) named() (flows []flow, err error) {
 
 // shownPath is the path of a workflow as findings have it.
 func shownPath(s *scope.Scope, name string) string {
-	if strings.HasPrefix(name, lint.Builtin) {
+	if strings.HasPrefix(name, lint.BuiltinPrefix) {
 		return name
 	}
 	wd, _ := os.Getwd() // without one no path is relative to it
@@ -143,7 +143,7 @@ func shownPath(s *scope.Scope, name string) string {
 // file is in, or else from here.
 func openNamed(f *lint.JobFile, step lint.Step) (*scope.Scope, error) {
 	name := step.Input("workflow")
-	if builtin, ok := strings.CutPrefix(name, lint.Builtin); ok {
+	if builtin, ok := strings.CutPrefix(name, lint.BuiltinPrefix); ok {
 		sub, err := fs.Sub(examples.Files, builtin)
 		if err == nil {
 			_, err = fs.Stat(sub, ".")

@@ -18,13 +18,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Source is where the data of a report are.
-type Source struct {
+// ReportSource is where the data of a report are.
+type ReportSource struct {
 	StateDir string
 	Run      *state.Run // as it was read, or as it was saved last; is not changed
 	IsDriven bool       // a process drives the run at this moment, so that it is not interrupted
 	// Agents are the agent CLIs by name, whose transcripts are read. They are not started.
-	Agents map[string]runner.Agent
+	Agents map[string]runner.AgentCLI
 	// Snapshots are those of the run's files, of which there may be none; nil for none.
 	Snapshots *workspace.Snapshots
 	// Hide replaces secrets in all texts; nil leaves them as they are.
@@ -37,7 +37,7 @@ var most = workspace.DiffLimits{File: 64 << 10, Execution: 256 << 10, All: 4 << 
 
 // BuildReport gathers what is known of a run. What can't be read besides the event log is named in
 // the report; its error is that of an event log, a *state.FileError where that is damaged.
-func BuildReport(s Source) (*insight.Report, error) {
+func BuildReport(s ReportSource) (*insight.Report, error) {
 	from := insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Hide: s.Hide,
 		History: state.ReadHistory(s.StateDir, s.Run.WorkflowID),
@@ -54,13 +54,13 @@ func BuildReport(s Source) (*insight.Report, error) {
 	if s.Snapshots != nil {
 		var changes map[int]workspace.Changes
 		changes, fileErr = s.Snapshots.Changes(context.Background(), most)
-		from.Files = map[int]insight.Changed{}
+		from.Files = map[int]insight.ChangedFiles{}
 		for exec, one := range changes {
 			files := make([]report.File, len(one.Files))
 			for i, f := range one.Files {
 				files[i] = report.File{Path: f.Path, Change: f.What, Diff: f.Diff, Cut: f.IsCut}
 			}
-			from.Files[exec] = insight.Changed{Files: files, IsShared: one.IsShared}
+			from.Files[exec] = insight.ChangedFiles{Files: files, IsShared: one.IsShared}
 		}
 	}
 	r, err := insight.Build(from)

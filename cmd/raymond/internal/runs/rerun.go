@@ -22,10 +22,10 @@ type Point struct {
 	Run *state.Run
 }
 
-// Find returns the point of a run of a state folder that from names: the number of a state execution, a state
+// FindPoint returns the point of a run of a state folder that from names: the number of a state execution, a state
 // for its last execution, or STATE#k for its k-th. The run may be under way. What is wrong with
 // from is a problem of class usage with where, such as "--from".
-func Find(stateDir, id, from, where string) (Point, error) {
+func FindPoint(stateDir, id, from, where string) (Point, error) {
 	original, list, err := executions(stateDir, id)
 	if err != nil {
 		return Point{}, err

@@ -17,13 +17,13 @@ import (
 
 // copyist is an agent CLI that notes what is asked of it.
 type copyist struct {
-	runner.Agent
+	runner.AgentCLI
 	wrong map[string]error // by conversation
 	done  []string
 }
 
-func (c *copyist) Find(_ runner.Conversation, dirs []string) (runner.Stored, bool) {
-	return runner.Stored{Dir: dirs[len(dirs)-1]}, true
+func (c *copyist) Find(_ runner.Conversation, dirs []string) (runner.TranscriptFile, bool) {
+	return runner.TranscriptFile{Dir: dirs[len(dirs)-1]}, true
 }
 
 func (c *copyist) Copy(k runner.Conversation, length int64, id, dir string) (string, error) {
@@ -46,7 +46,7 @@ func talking() *state.Run {
 
 // prepare copies the conversations of a run with c.
 func prepare(c *copyist, r *state.Run) ([]string, error) {
-	return runs.CopyConversations(r, map[string]runner.Agent{"claude": c}, func(dir string) string { return "/new" + dir })
+	return runs.CopyConversations(r, map[string]runner.AgentCLI{"claude": c}, func(dir string) string { return "/new" + dir })
 }
 
 // TestConversationsAreCopied: each once, as far as the run needs it, and wherever it is named.

@@ -21,7 +21,7 @@ import (
 // all which may be nil, was taken before, with the files of then, and copies of conversations. run is what Rerun of
 // package state has made, and is used up. What was made is told, a line each, and stays after an error, which names the
 // worktrees.
-func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runner.Agent, all *workspace.Snapshots) (*state.Run, []string, error) {
+func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runner.AgentCLI, all *workspace.Snapshots) (*state.Run, []string, error) {
 	told := []string{fmt.Sprintf("%s runs %s again from state execution %d, %s of %s", run.WorkflowID, p.Run.WorkflowID, p.Exec, p.State, p.Agent)}
 	trees, files, err := p.checkOut(ctx, all, run.WorkflowID)
 	if err != nil {
@@ -46,7 +46,7 @@ func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runn
 // that end where those of the other run had ended by then. The directories of the run are still
 // those of the other one; where returns the one of the new run in the place of one of them. Conversations that can't be
 // copied begin anew, which the notes say, a line each.
-func CopyConversations(run *state.Run, clis map[string]runner.Agent, where func(dir string) string) (notes []string, err error) {
+func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where func(dir string) string) (notes []string, err error) {
 	for _, s := range checkpoint.Sessions(run) {
 		cli, ok := clis[s.Backend]
 		if !ok {
@@ -97,7 +97,7 @@ func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string
 			return nil, nil, fmt.Errorf("put the files of %s as they were into %s: %w", one.Dir, to, err)
 		}
 		trees[one.Dir] = to
-		told, more = append(told, FilesOf(p, one)+"; they are in the new git worktree "+to), append(more, notes...)
+		told, more = append(told, DescribeSnapshotAge(p, one)+"; they are in the new git worktree "+to), append(more, notes...)
 	}
 	return trees, append(told, more...), nil
 }
@@ -115,9 +115,9 @@ func (w worktrees) where(dir string) string {
 	}
 }
 
-// FilesOf says how old the files of the last snapshot before a point are. No snapshot follows a script, or a prompt whose
+// DescribeSnapshotAge says how old the files of the last snapshot before a point are. No snapshot follows a script, or a prompt whose
 // files could not be saved.
-func FilesOf(p Point, one workspace.Snapshot) string {
+func DescribeSnapshotAge(p Point, one workspace.Snapshot) string {
 	text := fmt.Sprintf("the files of %s are as they were after state execution %d", one.Dir, one.Exec)
 	if one.Exec == 0 {
 		text = fmt.Sprintf("the files of %s are as they were when the run began", one.Dir)

@@ -35,6 +35,6 @@ func TestFilesOfARerunAreDated(t *testing.T) {
 		2: "the files of /w are as they were after state execution 2: what state executions 3 to 3 have changed there is not in them",
 		3: "the files of /w are as they were after state execution 3",
 	} {
-		assert.Check(t, is.Equal(FilesOf(Point{Exec: 4}, workspace.Snapshot{Dir: "/w", Exec: exec}), want), "snapshot after %d, point 4", exec)
+		assert.Check(t, is.Equal(DescribeSnapshotAge(Point{Exec: 4}, workspace.Snapshot{Dir: "/w", Exec: exec}), want), "snapshot after %d, point 4", exec)
 	}
 }

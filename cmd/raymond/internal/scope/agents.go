@@ -7,21 +7,21 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Need is an agent CLI that a workflow needs.
-type Need struct {
+// CLINeed is an agent CLI that a workflow needs.
+type CLINeed struct {
 	Backend string // one of protocol.Backends
 	State   string // the first state that needs it
 }
 
-// Agents returns the agent CLIs that the workflow needs, as far as its files show, each once and in
+// NeededCLIs returns the agent CLIs that the workflow needs, as far as its files show, each once and in
 // the order of the states; run is that of states that name none. Only the prompts of the jobs count;
 // nil is all. from are the states where agents are; without one, they begin.
-func (s *Scope) Agents(run string, jobs []string, from ...string) []Need {
-	var all []Need
+func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed {
+	var all []CLINeed
 	add := func(backend, state string) {
-		isIt := func(n Need) bool { return n.Backend == backend }
+		isIt := func(n CLINeed) bool { return n.Backend == backend }
 		if protocol.IsBackend(backend) && !slices.ContainsFunc(all, isIt) {
-			all = append(all, Need{backend, state})
+			all = append(all, CLINeed{backend, state})
 		}
 	}
 	chart := s.Workflow.Chart()
@@ -51,10 +51,10 @@ func (s *Scope) Agents(run string, jobs []string, from ...string) []Need {
 	return all
 }
 
-// SurelyNeeded returns the agent CLIs that the prompts reachable from the entry need, in some jobs; nil for all jobs. run is the CLI of the run,
+// SurelyNeededCLIs returns the agent CLIs that the prompts reachable from the entry need, in some jobs; nil for all jobs. run is the CLI of the run,
 // "" for the default. A state that names no CLI continues with
 // the CLI of the conversation that reaches it; if states name other CLIs, only the CLI of the entry is sure.
-func (s *Scope) SurelyNeeded(run string, jobs []string) []string {
+func (s *Scope) SurelyNeededCLIs(run string, jobs []string) []string {
 	own := cmp.Or(run, protocol.DefaultBackend)
 	var named, open []string // CLIs of states that name one, and of states that don't
 	for _, name := range s.Workflow.Chart().States() {

@@ -34,7 +34,7 @@ func (s *Scope) StartCheck(o lint.Options, skipLint bool) (warnings []string, er
 		}
 	}
 	if len(s.problems)+len(wrong) > 0 {
-		return nil, errors.Join(s.Faulty, problem.OfWorkflow(s.Path, wrong))
+		return nil, errors.Join(s.StartError, problem.OfWorkflow(s.Path, wrong))
 	}
 	return warnings, nil
 }
@@ -59,7 +59,7 @@ func (s *Scope) Lint(o lint.Options) []lint.Finding {
 		for _, name := range w.Names() {
 			st, _ := w.State(name)
 			leads := slices.Contains(reached, name)
-			if strings.HasSuffix(strings.ToLower(name), ".sh") && len(st.Problems) == 0 && (leads || o.Entry == "" && st.Claims.Marked) {
+			if strings.HasSuffix(strings.ToLower(name), ".sh") && len(st.Problems) == 0 && (leads || o.Entry == "" && st.Evidence.HasMarker) {
 				scripts = append(scripts, script{st, leads})
 			}
 		}

@@ -57,9 +57,9 @@ func (s *Scope) copyStates(c *copier) error {
 	return nil
 }
 
-// Partial says that scripts lack the other files of their folder; "" where they
+// PartialCopyNote says that scripts lack the other files of their folder; "" where they
 // don't.
-func (s *Scope) Partial() string {
+func (s *Scope) PartialCopyNote() string {
 	if !s.partial {
 		return ""
 	}

@@ -26,11 +26,11 @@ const maxZip = 64 << 20
 
 // Scope is where a workflow was started from, opened.
 type Scope struct {
-	Path     string // absolute: what the user named
-	Entry    string // the one file that was named; "" for a folder or an archive
-	FS       fs.FS
-	Workflow *protocol.Workflow // nil before Load
-	Faulty   error              // what forbids a start, of class workflow; nil for nothing
+	Path       string // absolute: what the user named
+	Entry      string // the one file that was named; "" for a folder or an archive
+	FS         fs.FS
+	Workflow   *protocol.Workflow // nil before Load
+	StartError error              // what forbids a start, of class workflow; nil for nothing
 
 	dir      string             // the folder of the files, absolute; "" for an archive
 	problems []protocol.Problem // those of Faulty
@@ -49,7 +49,7 @@ func Open(path string) (*Scope, error) {
 	s.Load()
 	if s.Workflow.Entry() == "" {
 		s.Close()
-		return nil, s.Faulty
+		return nil, s.StartError
 	}
 	return s, nil
 }
@@ -121,7 +121,7 @@ func (s *Scope) openZip(path string, size int64) error {
 // Load reads the state files. What is wrong with them is in Faulty.
 func (s *Scope) Load() {
 	s.Workflow, s.problems = protocol.Load(s.FS, s.loadOptions())
-	s.Faulty = problem.OfWorkflow(s.Path, s.problems)
+	s.StartError = problem.OfWorkflow(s.Path, s.problems)
 }
 
 func (s *Scope) loadOptions() protocol.LoadOptions {
@@ -153,18 +153,18 @@ func (s *Scope) HasPromptsOf(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Prompt })
 }
 
-// HasCaged reports whether one of the jobs has a script that is not trusted; nil is all jobs.
-func (s *Scope) HasCaged(jobs []string) bool {
+// HasUntrustedScripts reports whether one of the jobs has a script that is not trusted; nil is all jobs.
+func (s *Scope) HasUntrustedScripts(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Script && !st.Trusted })
 }
 
-// HasTrusted reports whether one of the jobs has a script that is trusted; nil is all jobs.
-func (s *Scope) HasTrusted(jobs []string) bool {
+// HasTrustedScripts reports whether one of the jobs has a script that is trusted; nil is all jobs.
+func (s *Scope) HasTrustedScripts(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Trusted })
 }
 
-// HandsOver reports whether a script of one of the jobs gets the agents' work; nil is all jobs.
-func (s *Scope) HandsOver(jobs []string) bool {
+// HasHandOver reports whether a script of one of the jobs gets the agents' work; nil is all jobs.
+func (s *Scope) HasHandOver(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Work })
 }
 
@@ -186,8 +186,8 @@ func (s *Scope) has(jobs []string, is func(*protocol.State) bool) bool {
 	})
 }
 
-// WithoutStates returns those of some jobs to which no state of the workflow belongs.
-func (s *Scope) WithoutStates(jobs []string) []string {
+// JobsWithoutStates returns those of some jobs to which no state of the workflow belongs.
+func (s *Scope) JobsWithoutStates(jobs []string) []string {
 	belongs := func(job string) bool {
 		return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool { return s.Workflow.JobOf(name) == job })
 	}

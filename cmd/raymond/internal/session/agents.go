@@ -13,10 +13,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// CheckAgents reports that a run with these options needs the agent command, as far as the files of
+// CheckAgentCommand reports that a run with these options needs the agent command, as far as the files of
 // the workflow show, and that nobody says what it is. Only the states of the jobs count; nil is all.
-func CheckAgents(now *state.Options, s *scope.Scope, jobs []string) error {
-	for _, n := range s.Agents(cmp.Or(now.Backend, protocol.DefaultBackend), jobs) {
+func CheckAgentCommand(now *state.Options, s *scope.Scope, jobs []string) error {
+	for _, n := range s.NeededCLIs(cmp.Or(now.Backend, protocol.DefaultBackend), jobs) {
 		if n.Backend == protocol.BackendCommand && now.Command == "" {
 			return problem.Usage(n.State, "nobody says which program the agent "+n.Backend+" is", "name it with --agent-command, in a job with the input agent-command")
 		}
@@ -33,7 +33,7 @@ func (s *Session) checkCLIs(ctx context.Context) error {
 		places = append(places, p.State)
 	}
 	var out []error
-	for _, n := range u.Scope.Agents(cmp.Or(u.Now().Backend, protocol.DefaultBackend), u.Options.Jobs, places...) {
+	for _, n := range u.Scope.NeededCLIs(cmp.Or(u.CurrentOptions().Backend, protocol.DefaultBackend), u.Options.Jobs, places...) {
 		if err := clis.Check(ctx, s.clis[n.Backend], u.Options.Cage.IsOff()); err != nil {
 			out = append(out, problem.OfMachine(n.State, err))
 		}
@@ -41,14 +41,14 @@ func (s *Session) checkCLIs(ctx context.Context) error {
 	return errors.Join(out...)
 }
 
-// Needs returns what the cage of a run with these options has to know of agent CLIs, and makes what
+// CageNeeds returns what the cage of a run with these options has to know of agent CLIs, and makes what
 // they must find in it.
-func Needs(c clis.Config, now state.Options, s *scope.Scope, jobs []string) (runner.Needs, error) {
+func CageNeeds(c clis.Config, now state.Options, s *scope.Scope, jobs []string) (runner.Needs, error) {
 	run := cmp.Or(now.Backend, protocol.DefaultBackend)
 	used := []string{run} // the files don't show all that a script may lead to
-	for _, n := range s.Agents(run, jobs) {
+	for _, n := range s.NeededCLIs(run, jobs) {
 		used = append(used, n.Backend)
 	}
 	c.ClaudeArgs, c.Command = now.ClaudeArgs, now.Command
-	return clis.Needs(c, used)
+	return clis.PrepareFolders(c, used)
 }

@@ -16,6 +16,6 @@ func TestARepositoryThatAgentsTookAwayIsAnError(t *testing.T) {
 		g := &workspace.Git{Temp: t.TempDir()}
 		got, err := Checkout{Base: base}.HandOver(g)(t.Context(), runner.Work{Dir: t.TempDir()}, t.TempDir())
 		assert.Check(t, is.Equal((err == nil), want), "begun at %q", base)
-		assert.Check(t, is.Equal(got, (runner.HandedOver{})), "begun at %q", base)
+		assert.Check(t, is.Equal(got, (runner.HandOver{})), "begun at %q", base)
 	}
 }

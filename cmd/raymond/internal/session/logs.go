@@ -21,7 +21,7 @@ const EventsFile = "events.jsonl"
 
 // openLogs opens the run's own log and its copy. The caller closes the events, also
 // after an error; the log is nil for a run that has none of its own.
-func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
+func openLogs(u Setup) (events *report.Fanout, log *report.EventLog, err error) {
 	events = report.NewFanout(func(name string, err error) {
 		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escape(name+": "+err.Error()+"; nothing more goes there"))
 	})
@@ -46,18 +46,18 @@ func openLogs(u Setup) (events *report.Fanout, log *report.Log, err error) {
 // OpenLog opens the event log in a run's own folder and completes it: the events
 // of the last save may be missing after a crash, and numbers in it must not come
 // again. A seal that isn't nil is told of all that is written. The caller closes the log.
-func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.Seal) (*report.Log, error) {
+func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.IntegrityLog) (*report.EventLog, error) {
 	path := filepath.Join(dir, EventsFile)
 	// A pipe that an agent put there would never take an event.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("event log %s: %w", path, files.ErrNotRegular)
 	}
-	log, err := report.OpenLog(path, run.WorkflowID)
+	log, err := report.OpenEventLog(path, run.WorkflowID)
 	if err != nil {
 		return nil, err
 	}
 	if seal != nil {
-		if err := log.Seal(seal); err != nil {
+		if err := log.SetIntegrityLog(seal); err != nil {
 			return nil, errors.Join(err, log.Close())
 		}
 	}
@@ -79,10 +79,10 @@ func copyLog(u Setup, events *report.Fanout) error {
 	case "":
 		return nil
 	case "-":
-		events.Add("--events", report.NewLog(u.Stdout, u.Run.WorkflowID, u.Run.Progress.Events))
+		events.Add("--events", report.NewEventLog(u.Stdout, u.Run.WorkflowID, u.Run.Progress.Events))
 		return nil
 	}
-	log, err := report.OpenLog(u.Options.Events, u.Run.WorkflowID)
+	log, err := report.OpenEventLog(u.Options.Events, u.Run.WorkflowID)
 	if err != nil {
 		return problem.Usage("--events", err.Error(), "")
 	}
@@ -103,7 +103,7 @@ func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 		return nil
 	}
 	if f, isFile := stdout.(*os.File); isFile {
-		if _, isTerminal := report.Terminal(f); isTerminal {
+		if _, isTerminal := report.TerminalWidth(f); isTerminal {
 			result = text.Printable(result)
 		}
 	}
@@ -115,12 +115,12 @@ func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 // has their events is on disk too.
 type keeper struct {
 	*state.File
-	log    *report.Log
+	log    *report.EventLog
 	synced int // the last event of the log that is on disk for sure
 }
 
-// Fold implements runner.Store.
-func (k *keeper) Fold(r *state.Run, d *state.Delta) error {
+// WriteSnapshot implements runner.Store.
+func (k *keeper) WriteSnapshot(r *state.Run, d *state.Delta) error {
 	last := k.log.LastSeq()
 	if last == k.synced {
 		return k.File.Fold(r, d, nil)

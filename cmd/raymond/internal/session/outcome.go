@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Outcome says why a run that has stopped is not completed, and what to do; its class decides
+// StopProblem says why a run that has stopped is not completed, and what to do; its class decides
 // on the exit code. stateDir is the folder of its state file, "" for the default.
-func Outcome(run *state.Run, stateDir string) *problem.Problem {
+func StopProblem(run *state.Run, stateDir string) *problem.Problem {
 	p := &run.Progress
 	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: report.ResumeHint(run, stateDir)}
 	switch p.Status {
@@ -23,7 +23,7 @@ func Outcome(run *state.Run, stateDir string) *problem.Problem {
 	case state.Suspended:
 		f.Class = problem.ClassSuspended
 		if !p.Until.IsZero() {
-			f.What += fmt.Sprintf(" (until %s)", report.Minute(p.Until))
+			f.What += fmt.Sprintf(" (until %s)", report.FormatMinute(p.Until))
 		}
 	case state.Cancelled:
 		f.Class, f.What = problem.ClassCancelled, "stopped by "+p.Reason

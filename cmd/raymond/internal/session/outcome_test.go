@@ -35,7 +35,7 @@ func TestOutcome(t *testing.T) {
 			problem.ExitCodes[problem.ClassDenied], "denied: w: why; fix the cause, then: raymond resume w"},
 	} {
 		c.run.WorkflowID = "w"
-		if got := Outcome(&c.run, ""); got.ExitCode() != c.code || got.Error() != c.want {
+		if got := StopProblem(&c.run, ""); got.ExitCode() != c.code || got.Error() != c.want {
 			t.Errorf("%s: got %q with exit code %d, want %q with %d", name, got, got.ExitCode(), c.want, c.code)
 		}
 	}

@@ -29,7 +29,7 @@ func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) er
 	for _, u := range clis.Unpriced(w, &run, Prices(run)) {
 		if o.Jobs == nil || slices.Contains(o.Jobs, w.JobOf(u.State)) {
 			what := fmt.Sprintf("%s (in the state %s)", runner.NoPrice(u.Backend, u.Model), u.State)
-			out = append(out, problem.Usage(o.Called("budget"), what, runner.NoPriceHint))
+			out = append(out, problem.Usage(o.FlagName("budget"), what, runner.NoPriceHint))
 		}
 	}
 	return errors.Join(out...)

@@ -30,9 +30,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Dir is a run's own folder below a state folder, absolute unless nobody knows the working directory, in which nothing is
+// RunDir is a run's own folder below a state folder, absolute unless nobody knows the working directory, in which nothing is
 // driven then.
-func Dir(stateDir, id string) string {
+func RunDir(stateDir, id string) string {
 	dir := filepath.Join(stateDir, id)
 	if abs, err := filepath.Abs(dir); err == nil {
 		return abs
@@ -40,8 +40,8 @@ func Dir(stateDir, id string) string {
 	return dir
 }
 
-// CLIFolder is where agent CLIs that run in a cage have folders of their own, below that of a run or of a step.
-func CLIFolder(dir string) string { return filepath.Join(dir, "clis") }
+// CLIDir is where agent CLIs that run in a cage have folders of their own, below that of a run or of a step.
+func CLIDir(dir string) string { return filepath.Join(dir, "clis") }
 
 // Session is a run that is ready to be driven.
 type Session struct {
@@ -52,9 +52,9 @@ type Session struct {
 	Events *report.Fanout
 
 	setup Setup
-	clis  map[string]runner.Agent // as they are before anybody wraps them
-	files *snapshots              // nil: none are taken
-	log   *report.Log             // the run's own; nil for a run of which no state is kept
+	clis  map[string]runner.AgentCLI // as they are before anybody wraps them
+	files *snapshots                 // nil: none are taken
+	log   *report.EventLog           // the run's own; nil for a run of which no state is kept
 }
 
 // newToken returns the token of a question, or the mark of all processes of a run: 128 random bits in hex.
@@ -73,7 +73,7 @@ func Open(u Setup) (*Session, error) {
 		}
 	}
 	s := &Session{setup: u, Config: u.Config}
-	if err := shell.Adopt(); err != nil {
+	if err := shell.AdoptOrphans(); err != nil {
 		s.note("what a state leaves in the background may outlive it: " + err.Error())
 	}
 	folderErr := s.makeFolders()
@@ -84,16 +84,16 @@ func Open(u Setup) (*Session, error) {
 	}
 	c := &s.Config
 	c.Workflow, c.Cages, c.Clock = u.Scope.Workflow, u.Env.Cages, runner.RealClock()
-	c.Telling, c.Deadline, c.Jobs, c.Hold = u.Options.Telling, u.Options.Deadline, u.Options.Jobs, u.Options.Hold
-	c.IsApart = c.Cages != nil && !u.Options.Cage.IsOff()
-	c.NewID, c.NewToken, c.Cancel, c.ListPrice = uuid.NewString, newToken, u.Stops.Reasons(), Prices(u.Now()).Of
+	c.Verbosity, c.Deadline, c.Jobs, c.Hold = u.Options.Verbosity, u.Options.Deadline, u.Options.Jobs, u.Options.Hold
+	c.RunsTrustedAlone = c.Cages != nil && !u.Options.Cage.IsOff()
+	c.NewID, c.NewToken, c.Cancel, c.ListPrice = uuid.NewString, newToken, u.Stops.Reasons(), Prices(u.CurrentOptions()).Of
 	if c.DebugDir != "" {
-		s.Events.Add("debug folder", report.NewDebug(c.DebugDir, s.Events.Model))
+		s.Events.Add("debug folder", report.NewDebugWriter(c.DebugDir, s.Events.Model))
 	}
 	c.Reporter = s.Events
 	// Snapshots are of what prompts have done.
 	if u.Snapshots != nil && u.Scope.HasPrompts() {
-		s.files = newSnapshots(u.Stops.Asked, u.Snapshots.Take, c.Reporter)
+		s.files = newSnapshots(u.Stops.Requested, u.Snapshots.Take, c.Reporter)
 		c.Snapshots = s.files
 	}
 	s.setBackends()
@@ -121,12 +121,12 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 		s.files.start(s.setup.Run)
 	}
 	r := runner.New(s.Config, s.setup.Run)
-	err := r.Run(ctx, s.setup.Resumed, s.setup.Changed)
+	err := r.Run(ctx, s.setup.Resumed, s.setup.NewOptions)
 	if s.files != nil {
 		s.files.close()
 	}
 	if c := s.setup.Agents; c != nil && c.Folder != "" {
-		err = errors.Join(err, clis.Empty(*c))
+		err = errors.Join(err, clis.CleanFolders(*c))
 	}
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
 }
@@ -134,7 +134,7 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 // IsIdle reports whether Run would suspend the run again at once, with nothing changed. It
 // may be left as it is then.
 func (s *Session) IsIdle() bool {
-	return s.setup.Resumed && runner.New(s.Config, s.setup.Run).IsIdle(s.setup.Changed)
+	return s.setup.Resumed && runner.New(s.Config, s.setup.Run).IsIdle(s.setup.NewOptions)
 }
 
 // Report tells an event that is no part of a step.
@@ -168,8 +168,8 @@ func Tidy(dir string) error {
 func (s *Session) makeFolders() (err error) {
 	u, c := &s.setup, &s.Config
 	c.LogDir, c.CopyDir = filepath.Join(u.Dir, "logs"), filepath.Join(u.Dir, "protected")
-	c.PayloadDir, c.OwnDir = filepath.Join(u.private(), "payload"), filepath.Join(u.private(), "scripts")
-	for _, dir := range []string{c.PayloadDir, c.OwnDir} {
+	c.PayloadDir, c.TrustedDir = filepath.Join(u.private(), "payload"), filepath.Join(u.private(), "scripts")
+	for _, dir := range []string{c.PayloadDir, c.TrustedDir} {
 		if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
 			return err
 		}
@@ -188,7 +188,7 @@ func (s *Session) makeFolders() (err error) {
 // copyScope makes the private copy that scripts and the agent command run from. Where nothing is known
 // to lead to a script, it is made for the case that an agent names one.
 func (s *Session) copyScope() error {
-	files, hasCommand := s.setup.Scope, s.setup.Now().Command != ""
+	files, hasCommand := s.setup.Scope, s.setup.CurrentOptions().Command != ""
 	if !files.NeedsCopy(hasCommand) {
 		return nil
 	}
@@ -196,7 +196,7 @@ func (s *Session) copyScope() error {
 	err := files.PrivateCopy(dir)
 	if err == nil {
 		s.Config.ScriptDir = dir
-		if note := files.Partial(); note != "" {
+		if note := files.PartialCopyNote(); note != "" {
 			fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escape(note))
 		}
 	}
@@ -220,7 +220,7 @@ func (s *Session) setBackends() {
 	if u.Agents == nil {
 		return
 	}
-	run, cfg, newAgents := u.Now(), *u.Agents, clis.New
+	run, cfg, newAgents := u.CurrentOptions(), *u.Agents, clis.New
 	cfg.ClaudeArgs, cfg.Command = run.ClaudeArgs, run.Command
 	if u.Backends.Agents != nil {
 		newAgents = u.Backends.Agents
@@ -232,9 +232,9 @@ func (s *Session) setBackends() {
 	}
 }
 
-// Replay opens the logs of a run of which nothing is driven: reporters may be added
+// OpenUndriven opens the logs of a run of which nothing is driven: reporters may be added
 // to the session's Events. The caller closes it.
-func Replay(u Setup) (*Session, error) {
+func OpenUndriven(u Setup) (*Session, error) {
 	s := &Session{setup: u}
 	var err error
 	if s.Events, s.log, err = openLogs(u); err != nil {
@@ -247,7 +247,7 @@ func Replay(u Setup) (*Session, error) {
 // ShowCompleted completes the logs of a run that has nothing left to do, and
 // prints its result: a crash after its end may have kept events from them.
 func ShowCompleted(u Setup) error {
-	s, err := Replay(u)
+	s, err := OpenUndriven(u)
 	if err != nil {
 		return err
 	}

@@ -60,7 +60,7 @@ func (k *snapshots) start(run *state.Run) {
 }
 
 // Take implements runner.Snapshots.
-func (k *snapshots) Take(s runner.Shot) <-chan struct{} {
+func (k *snapshots) Take(s runner.SnapshotRequest) <-chan struct{} {
 	k.tell()
 	done, before := make(chan struct{}), k.last
 	k.last = done

@@ -59,7 +59,7 @@ func TestOneAtATime(t *testing.T) {
 		began := time.Now()
 		var done []<-chan struct{}
 		for i := range 3 {
-			done = append(done, k.Take(runner.Shot{Exec: 8 + i, Agent: "main", State: "A.md", Dir: "/w", IsShared: i == 2}))
+			done = append(done, k.Take(runner.SnapshotRequest{Exec: 8 + i, Agent: "main", State: "A.md", Dir: "/w", IsShared: i == 2}))
 		}
 		for i, d := range done {
 			<-d
@@ -82,7 +82,7 @@ func TestFailuresAreNotes(t *testing.T) {
 		f, n := &taker{err: errors.New("the disk is full")}, new(notes)
 		k := newSnapshots(t.Context(), f.take, n)
 		for i := range 3 {
-			<-k.Take(runner.Shot{Exec: i + 1})
+			<-k.Take(runner.SnapshotRequest{Exec: i + 1})
 		}
 		k.close()
 		if want := []string{"no snapshot of the files: the disk is full"}; !slices.Equal(n.list, want) || len(f.shots) != 3 {
@@ -98,7 +98,7 @@ func TestSlowOnesEnd(t *testing.T) {
 		k := newSnapshots(t.Context(), f.take, n)
 		began := time.Now()
 		for i := range 4 {
-			<-k.Take(runner.Shot{Exec: i + 1})
+			<-k.Take(runner.SnapshotRequest{Exec: i + 1})
 		}
 		k.close()
 		assert.Check(t, is.Equal(time.Since(began), takeWithin), "time that it took")
@@ -111,7 +111,7 @@ func TestTheEndWaitsALittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &taker{lasts: 10 * time.Second}
 		k := newSnapshots(t.Context(), f.take, new(notes))
-		k.Take(runner.Shot{Exec: 1})
+		k.Take(runner.SnapshotRequest{Exec: 1})
 		began := time.Now()
 		k.close()
 		if took := time.Since(began); took != 3*time.Second || len(f.shots) != 0 || f.busy {

@@ -29,7 +29,7 @@ func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, war
 	r := state.Run{
 		WorkflowID: newID(o, s), Mark: newToken(),
 		Scope: s.Path, Entry: s.Workflow.Entry(), Dir: dir,
-		Files: s.Workflow.Hashes(), Meta: o.Meta, Options: o.Alone(),
+		Files: s.Workflow.Hashes(), Meta: o.Meta, Options: o.ForNewRun(),
 	}
 	run = state.New(r, o.Input+o.InputFile, time.Now())
 	if first, ok := s.Workflow.State(r.Entry); ok && first.OnComment != "" {
@@ -66,7 +66,7 @@ func checkLoop(s *scope.Scope, opt *state.Options) error {
 	if opt.MaxAttempts > 0 {
 		c.MaxAttempts = opt.MaxAttempts
 	}
-	if s.Entry == "" || !s.Workflow.Loop(c) {
+	if s.Entry == "" || !s.Workflow.LoopEntry(c) {
 		return problem.Usage("--done-when", "is for a plain prompt file, without frontmatter and transition tags",
 			"a state of a workflow has done_when in its frontmatter")
 	}

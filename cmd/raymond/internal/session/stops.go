@@ -13,19 +13,19 @@ import (
 // Stops are the reasons to end a run from outside: signals, and what a job has
 // besides them. They are safe for use by several goroutines.
 type Stops struct {
-	Asked    context.Context // ends when the run is first asked to end
-	ask      context.CancelFunc
-	reasons  chan string
-	code     atomic.Int32 // exit code of the signal that cancelled the run
-	at       atomic.Int64 // when it came, in nanoseconds of the epoch
-	orphaned atomic.Bool
+	Requested context.Context // ends when the run is first asked to end
+	ask       context.CancelFunc
+	reasons   chan string
+	code      atomic.Int32 // exit code of the signal that cancelled the run
+	at        atomic.Int64 // when it came, in nanoseconds of the epoch
+	orphaned  atomic.Bool
 }
 
 // StopOptions are what ends a run of a job besides signals.
 type StopOptions struct {
-	Gone  <-chan struct{} // closed when who started the run is gone; nil for never
-	Asked <-chan string   // brings reasons to end the run; nil for none
-	InJob bool            // the signals are those of a CI runner
+	ParentGone <-chan struct{} // closed when who started the run is gone; nil for never
+	Reasons    <-chan string   // brings reasons to end the run; nil for none
+	InJob      bool            // the signals are those of a CI runner
 	// Signals brings signals; nil has those caught that the process gets.
 	Signals <-chan os.Signal
 }
@@ -33,7 +33,7 @@ type StopOptions struct {
 // Listen begins to wait for reasons to end a run. It does so until the process ends.
 func Listen(o StopOptions) *Stops {
 	s := &Stops{reasons: make(chan string, 4)}
-	s.Asked, s.ask = context.WithCancel(context.Background())
+	s.Requested, s.ask = context.WithCancel(context.Background())
 	if o.Signals == nil {
 		raw := make(chan os.Signal, 4)
 		signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
@@ -43,12 +43,12 @@ func Listen(o StopOptions) *Stops {
 		o.Signals = raw
 	}
 	go func() {
-		<-o.Gone
+		<-o.ParentGone
 		s.orphaned.Store(true)
 		s.end("the runner is gone", 143)
 	}()
 	go func() {
-		for reason := range o.Asked {
+		for reason := range o.Reasons {
 			s.end(reason, 0)
 		}
 	}()

@@ -10,7 +10,7 @@ import (
 // a note: no run fails because of it.
 func (s *Session) addTraces(now time.Time) {
 	u := &s.setup
-	if u.TracesTo == nil {
+	if u.TraceEnviron == nil {
 		return
 	}
 	providers := map[string]string{}
@@ -18,7 +18,7 @@ func (s *Session) addTraces(now time.Time) {
 		providers[name] = a.Abilities().Provider
 	}
 	r, err := traces.Open(u.Run, u.Resumed, traces.Options{
-		Environ: u.TracesTo, Version: u.Version, Providers: providers, Part: u.Config.Part, Now: now, Model: s.Events.Model, Note: s.note,
+		Environ: u.TraceEnviron, Version: u.Version, Providers: providers, Part: u.Config.Part, Now: now, Model: s.Events.Model, Note: s.note,
 	})
 	switch {
 	case err != nil:
