@@ -42,7 +42,7 @@ func (r *Runner) mayBring(step *state.Step) bool {
 // apply adds news about a question to a step.
 func (u QuestionUpdate) apply(step *state.Step) {
 	if u.Comment != 0 {
-		step.NoteComment(u.Agent, u.Number, u.Comment)
+		step.RecordComment(u.Agent, u.Number, u.Comment)
 	}
 	switch {
 	case u.Answer != nil:

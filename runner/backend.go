@@ -161,7 +161,7 @@ type PromptOrder struct {
 	BudgetCap     state.USD // 0: none
 	// Reached is how far the agent CLI's own count of the session that is resumed or
 	// branched from has come, as far as the run knows.
-	Reached state.Reached
+	Reached state.RunningTotal
 	// IsChecked says that commands decide about the work, so that they must be able to run.
 	IsChecked bool
 	// OverloadWait is how long the run waits while the service fails; 0 when it does not, or as long as usual.

@@ -39,7 +39,7 @@ func (r *Runner) closing(step *state.Step) state.Closing {
 		return c
 	}
 	if err := r.cfg.Checkpoints.CheckResumable(slices.Collect(step.Agents())); err != nil {
-		return c.NotResumable(err)
+		return c.AsFailed(err)
 	}
 	return c
 }

@@ -109,7 +109,7 @@ func wantAsWhole(t *testing.T, whole, l *loop, cut *state.Run) {
 
 // wantExact counts the processes that told what they cost.
 func wantExact(l *loop) int {
-	return len(slices.DeleteFunc(slices.Clone(l.run.Ledger), func(e state.Entry) bool { return e.Kind != state.Exact || e.CostUSD == 0 }))
+	return len(slices.DeleteFunc(slices.Clone(l.run.Ledger), func(e state.LedgerEntry) bool { return e.Kind != state.Exact || e.CostUSD == 0 }))
 }
 
 // TestWithoutAShellNoAttemptIsPaid: a machine that can run no command fails before the agent.

@@ -58,7 +58,7 @@ func (c *Config) inDollars(said state.Cost) state.Cost {
 		case !ok && cost > 0:
 			said.Kind = state.Estimated
 		case !ok:
-			said.Unpriced += m.All()
+			said.Unpriced += m.Total()
 		}
 		m.CostUSD, said.USD = cost, said.USD.Plus(cost)
 	}
@@ -78,7 +78,7 @@ func (c *Config) priced(used []state.Usage) (list []state.ModelCost, unpriced in
 	for _, u := range used {
 		cost, ok := c.listPrice(u)
 		if !ok && cost == 0 {
-			unpriced += u.All()
+			unpriced += u.Total()
 		}
 		list = append(list, state.ModelCost{Usage: u, CostUSD: cost})
 	}
@@ -103,8 +103,8 @@ func total(list []state.ModelCost) state.USD {
 // that it cost: what was seen going by, or, when the invocation says nothing, what
 // its transcript shows.
 func (c *Config) beyond(a *state.Agent, dir string, said state.Cost) []state.Usage {
-	if len(said.Beyond) > 0 || said.Silent || said.Kind != "" {
-		return said.Beyond
+	if len(said.Unreported) > 0 || said.Silent || said.Kind != "" {
+		return said.Unreported
 	}
 	return c.transcript(a, dir)
 }
@@ -121,9 +121,9 @@ func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
 // run lost: what it had saved of them, else what their transcripts show.
 func (c *Config) lost(run *state.Run) map[string]state.Outcome {
 	list := map[string]state.Outcome{}
-	for _, a := range run.Lost() {
+	for _, a := range run.InterruptedAgents() {
 		used := a.Exec.Running.Metered
-		if !slices.ContainsFunc(used, func(u state.Usage) bool { return u.All() > 0 }) {
+		if !slices.ContainsFunc(used, func(u state.Usage) bool { return u.Total() > 0 }) {
 			used = append(c.transcript(a, workDir(run, a)), used...)
 		}
 		priced, unpriced := c.priced(used)
@@ -157,7 +157,7 @@ func (c *Config) transcript(a *state.Agent, dir string) []state.Usage {
 	}
 	if run.Mode == state.Branch {
 		before, _ := cli.Usage(Conversation{ID: run.From, CLI: run.FromCLIID, Dir: dir}, 0)
-		used = state.Without(used, before)
+		used = state.SubtractUsage(used, before)
 	}
 	return used
 }

@@ -15,7 +15,7 @@ import (
 func tokensOnly(t *testing.T, f flow, change func(*state.Options)) *loop {
 	l := newLoop(t, f, change)
 	l.inTokens = true
-	l.cfg.ListPrice = prices.Book{Given: map[string]state.Price{"dear": {Input: 10, CachedInput: 5, Output: 100}}}.Of
+	l.cfg.ListPrice = prices.Table{Custom: map[string]state.Price{"dear": {Input: 10, CachedInput: 5, Output: 100}}}.Cost
 	return l
 }
 
@@ -28,7 +28,7 @@ func TestTokensArePriced(t *testing.T) {
 		return []state.Usage{{Model: model, Input: input, CacheRead: 200, Output: 50, Surcharge: surcharge}}
 	}
 	dear := func(input int64) state.USD { return (10*state.USD(input) + 5*200 + 100*50) * state.Dollar / 1e6 }
-	dearest, hasPrice := prices.Book{}.Of(seen("claude-next", 2000, 0)[0])
+	dearest, hasPrice := prices.Table{}.Cost(seen("claude-next", 2000, 0)[0])
 	same(t, "claude-next: dear, without a price", []bool{true, false}, []bool{dearest > 3*state.Dollar/100, hasPrice})
 	for name, c := range map[string]struct {
 		model   string
@@ -39,7 +39,7 @@ func TestTokensArePriced(t *testing.T) {
 		"more than is told": {"dear", seen("dear", 2000, 0), state.Spent{USD: dear(2000), Estimated: true}},
 		"a surcharge":       {"dear", seen("dear", 1000, 1234), state.Spent{USD: dear(1000) + 1234}},
 		"of a known vendor": {"claude-next", seen("claude-next", 2000, 0), state.Spent{USD: dearest, Estimated: true}},
-		"of nobody known":   {"unheard-of", nil, state.Spent{Unpriced: told.All()}},
+		"of nobody known":   {"unheard-of", nil, state.Spent{Unpriced: told.Total()}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := tokensOnly(t, flow{"A": "---\nmodel: " + c.model + "\n---\n<result>done</result>"}, func(o *state.Options) { o.BudgetUSD = 0 })

@@ -44,7 +44,7 @@ func TestADeadlineCountsFromWhenItBegan(t *testing.T) {
 				t.Errorf("%v before: got suspended after %v, want after %v", before, took, want)
 			}
 			p := l.run.Progress
-			assert.Check(t, is.Equal(p.Continuing, map[bool]state.Continuing{true: state.Continues, false: state.NoProgress}[want > 0]), "%v before", before)
+			assert.Check(t, is.Equal(p.Continuing, map[bool]state.Continuation{true: state.Continues, false: state.NoProgress}[want > 0]), "%v before", before)
 		})
 	}
 }

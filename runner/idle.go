@@ -11,12 +11,12 @@ import (
 // change. It is called before Run.
 func (r *Runner) IsIdle(override *state.Options) bool {
 	isChanged := override != nil && !reflect.DeepEqual(*override, r.run.Options)
-	if isChanged || r.run.Progress.Status != state.Suspended || len(r.run.Waiting()) == 0 {
+	if isChanged || r.run.Progress.Status != state.Suspended || len(r.run.WaitingAgents()) == 0 {
 		return false
 	}
 	step := r.newStep(r.now())
 	step.Resume(nil)
-	step.Settle(r.here)
+	step.UpdateWaits(r.here)
 	_, ready := step.Next(0)
-	return !ready && !r.holds(step) && len(r.updates) == 0 && !step.Delta().DoesMore()
+	return !ready && !r.holds(step) && len(r.updates) == 0 && !step.Delta().HasOtherEvents()
 }

@@ -92,7 +92,7 @@ func (r *Runner) wakeTime(now time.Time) time.Time {
 	if _, ready := step.Next(r.busy); ready {
 		return now // its wait ended while a message was handled
 	}
-	wake, settle := step.WakeTime(), step.SettleTime(r.here)
+	wake, settle := step.WakeTime(), step.NextUpdate(r.here)
 	if wake.IsZero() || !settle.IsZero() && settle.Before(wake) {
 		return settle
 	}
@@ -134,7 +134,7 @@ func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
 	r.alarms.grace = now.Add(time.Duration(r.run.Options.Grace))
 	return func(s *state.Step) {
 		decide(s)
-		s.ReachDeadline(r.cfg.Deadline) // told at once: states in flight may continue for a while
+		s.RecordDeadline(r.cfg.Deadline) // told at once: states in flight may continue for a while
 	}
 }
 

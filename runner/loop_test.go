@@ -150,7 +150,7 @@ func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	text := lines[min(n, len(lines)-1)]
 	ans := runner.Answer{
 		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, Process: state.Process{ExitCode: c.exits},
-		Cost: state.Cost{Kind: state.Exact, USD: state.Dollar / 10, Reached: state.Reached{USD: o.Prompt.Reached.USD + state.Dollar/10}},
+		Cost: state.Cost{Kind: state.Exact, USD: state.Dollar / 10, RunningTotal: state.RunningTotal{USD: o.Prompt.Reached.USD + state.Dollar/10}},
 	}
 	if c.inTokens {
 		used := state.Usage{Model: o.Prompt.Model, Input: 1000, CacheRead: 200, Output: 50}
@@ -299,7 +299,7 @@ func (l *loop) wantInvariants() {
 	if len(l.log.events) == 0 || l.log.events[0].Seq != 1 {
 		return // it was restored without its log
 	}
-	left := invarianttest.Left{Run: l.run, Events: l.log.events}
+	left := invarianttest.Evidence{Run: l.run, Events: l.log.events}
 	for _, o := range l.orders {
 		left.Effects = append(left.Effects, invarianttest.Effect{Agent: o.Agent, State: o.State})
 	}

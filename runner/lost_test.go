@@ -32,7 +32,7 @@ func TestWhatTellsNothingIsBookedByItsTranscript(t *testing.T) {
 		"branched":      {state.Invocation{Mode: state.Branch, SessionID: "12345", From: "1"}, state.Cost{}, 4},
 		"tells its own": {fresh, state.Cost{Kind: state.Exact}, 0},
 		"never began":   {fresh, state.Cost{Silent: true}, 0},
-		"seen":          {fresh, state.Cost{Beyond: []state.Usage{{Model: "m", Output: 7}}}, 7},
+		"seen":          {fresh, state.Cost{Unreported: []state.Usage{{Model: "m", Output: 7}}}, 7},
 	} {
 		cfg, got := &Config{Agents: map[string]AgentCLI{protocol.BackendClaude: shown{}}}, int64(0)
 		for _, u := range cfg.beyond(&state.Agent{Exec: &state.Exec{Running: &c.run}}, "", c.said) {

@@ -63,19 +63,19 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 		return a.Plan(st, state.CLI{})
 	}
 	if why := c.Workflow.CheckInput(st.Name, string(a.Payload)); why != "" {
-		return state.Plan{Refused: why}
+		return state.Plan{FailureReason: why}
 	}
-	name := a.RunBy(st, opt)
+	name := a.BackendFor(st, opt)
 	cli, ok := c.Agents[name]
 	if !ok {
-		return state.Plan{Refused: "the state " + st.Name + " needs the agent " + name + ", which this run does not have"}
+		return state.Plan{FailureReason: "the state " + st.Name + " needs the agent " + name + ", which this run does not have"}
 	}
 	can := cli.Abilities()
-	p := a.Plan(st, state.CLI{Name: name, ChoosesID: can.ChoosesID})
-	if p.Mode != "" && p.Refused == "" && opt.HasBudget() && !can.ReportsUSD {
+	p := a.Plan(st, state.CLI{Name: name, AcceptsSessionID: can.ChoosesID})
+	if p.Mode != "" && p.FailureReason == "" && opt.HasBudget() && !can.ReportsUSD {
 		model := p.Model(a, st, opt)
 		if _, ok := c.listPrice(state.Usage{Model: model}); !ok || model == "" {
-			p.Refused = NoPrice(name, model) + "; " + NoPriceHint
+			p.FailureReason = NoPrice(name, model) + "; " + NoPriceHint
 		}
 	}
 	return p
@@ -161,7 +161,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 		o.OverloadWait = time.Duration(*opt.OverloadWait)
 	}
 	if plan.Session != nil {
-		o.Reached, o.CLIID = plan.Session.Reached, plan.Session.CLIID
+		o.Reached, o.CLIID = plan.Session.RunningTotal, plan.Session.CLIID
 	}
 	return o
 }
@@ -182,7 +182,7 @@ func (x invocation) environ(script ScriptOrder) []string {
 		"RAYMOND_WORKFLOW_ID=" + x.run.WorkflowID, "RAYMOND_AGENT_ID=" + x.agent.ID, "RAYMOND_STATE=" + x.agent.State,
 	}
 	if e := x.agent.Exec; x.cfg.Traced && x.run.Trace != nil {
-		env = append(env, TraceparentVar+"="+x.run.Trace.OfAttempt(x.agent.ID, e.Iteration, e.Attempt).String())
+		env = append(env, TraceparentVar+"="+x.run.Trace.AttemptSpan(x.agent.ID, e.Iteration, e.Attempt).String())
 	}
 	scope := ScopeVar + "=" + x.cfg.ScriptDir
 	switch {
@@ -217,6 +217,6 @@ func (x invocation) checks() *Checks {
 	c, e := x.state.Policy.Convergence, x.agent.Exec
 	return &Checks{
 		Commands: c.DoneWhen, Protect: c.Protect, Protected: e.Protected, Copies: x.cfg.copies(x.agent),
-		LogFile: filepath.Join(x.cfg.LogDir, x.agent.ID, x.agent.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.Refused,
+		LogFile: filepath.Join(x.cfg.LogDir, x.agent.ID, x.agent.State+".log"), Attempt: e.Attempt, AgentCode: e.AgentCode, Refused: e.MoveProblem,
 	}
 }

@@ -14,7 +14,7 @@ func (x invocation) text() string {
 	e := x.agent.Exec
 	var text string
 	switch {
-	case e.Reminder != "" && x.isFresh() && e.Passed == nil:
+	case e.Reminder != "" && x.isFresh() && e.PassedResults == nil:
 		text = x.ofState() + "\n\n" + e.Reminder
 	case e.Reminder != "" && x.isFresh():
 		text = x.ofState() + "\n\nThe work of this step is done and its checks pass; do not do it again. " +
@@ -29,7 +29,7 @@ func (x invocation) text() string {
 	default:
 		text = x.ofState()
 	}
-	if e.Noted {
+	if e.WasInterrupted {
 		text += "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
 	}
 	return text

@@ -56,12 +56,12 @@ func TestWhatAConversationIsTold(t *testing.T) {
 	}{
 		"a reminder":                       {state.Exec{Reminder: "again", Running: resumed}, "again", ""},
 		"a reminder to nobody":             {state.Exec{Reminder: "again", Running: fresh}, "work\n\nagain", ""},
-		"a reminder when the work is done": {state.Exec{Reminder: "again", Running: fresh, Passed: []state.CommandResult{{}}}, "work\n\n", "do not do it again"},
+		"a reminder when the work is done": {state.Exec{Reminder: "again", Running: fresh, PassedResults: []state.CommandResult{{}}}, "work\n\n", "do not do it again"},
 		"an attempt that goes on":          {state.Exec{Attempt: 2, Verdict: verdict, Running: resumed}, verdict.Report(4), ""},
 		"an attempt of its own":            {state.Exec{Attempt: 2, Verdict: verdict, Running: fresh}, "work\n\n" + verdict.Report(4), ""},
 		"what ended early":                 {state.Exec{Continue: true, Running: resumed}, "The last run of this step ended early", ""},
 		"what ended early, for another":    {state.Exec{Continue: true, Running: fresh}, "work\n\n", "ended early"},
-		"an interruption":                  {state.Exec{Attempt: 1, Noted: true, Running: fresh}, "work\n\n", "was interrupted"},
+		"an interruption":                  {state.Exec{Attempt: 1, WasInterrupted: true, Running: fresh}, "work\n\n", "was interrupted"},
 	} {
 		if got := promptOf("work", "continue", c.exec).text(); !strings.HasPrefix(got, c.begin) || !strings.Contains(got, c.has) {
 			t.Errorf("%s: got %q, want it to begin with %q and have %q", name, got, c.begin, c.has)

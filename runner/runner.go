@@ -167,7 +167,7 @@ func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 	if p.Metered != nil {
 		used = *p.Metered
 	}
-	step.NoteProgress(a.ID, used, p.CLIID)
+	step.RecordProgress(a.ID, used, p.CLIID)
 	return r.commit(step.Delta())
 }
 
@@ -198,7 +198,7 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 			return o
 		}
 	}
-	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text, a.ReturnsTo(), r.run.Meta)
+	o.Decision, o.Problems = r.cfg.Workflow.Decide(st.Name, w.Text, a.ReturnState(), r.run.Meta)
 	if broken := protocol.FindBrokenState(o.Problems); broken != nil {
 		o.Problems, o.Failure = nil, &Failure{Class: Fatal, Message: broken.Message}
 		return o
@@ -218,7 +218,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	decide = r.reachDeadline(decide)
 	step := r.newStep(r.now())
 	decide(step)
-	step.Settle(r.here)
+	step.UpdateWaits(r.here)
 	var starts []Order
 	if r.stop == nil {
 		starts = r.schedule(step)
@@ -270,7 +270,7 @@ func (r *Runner) schedule(step *state.Step) (starts []Order) {
 		}
 		st := r.cfg.state(a)
 		plan := r.cfg.plan(a, st, step.Options())
-		if plan.Refused != "" {
+		if plan.FailureReason != "" {
 			step.Start(a.ID, state.Launch{State: st, Plan: plan})
 			continue
 		}
@@ -303,7 +303,7 @@ func (r *Runner) allow() {
 	if r.cfg.Meter == nil {
 		return
 	}
-	left := r.run.Options.Left(r.run.Progress.TotalUSD)
+	left := r.run.Options.Remaining(r.run.Progress.TotalUSD)
 	var running []string
 	for _, a := range r.run.Agents {
 		if a.Exec != nil && a.Exec.Running != nil {

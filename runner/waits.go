@@ -27,7 +27,7 @@ func (r *Runner) newStep(now time.Time) *state.Step {
 	step := r.run.Step(now)
 	step.Restrict(r.cfg.Part)
 	if r.cfg.RunsTrustedAlone {
-		step.Separate(func(a *state.Agent) bool {
+		step.SetExclusive(func(a *state.Agent) bool {
 			st, ok := r.cfg.Workflow.State(a.State)
 			return ok && st.Trusted
 		})
@@ -40,7 +40,7 @@ func (r *Runner) newStep(now time.Time) *state.Step {
 func (r *Runner) holds(step *state.Step) bool {
 	due := step.DueTime()
 	isSoon := !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold)
-	return isSoon || !step.WakeTime().IsZero() || step.IsAsking() && r.mayBring(step)
+	return isSoon || !step.WakeTime().IsZero() || step.HasOpenQuestion() && r.mayBring(step)
 }
 
 // isOver reports whether the run, which stayed only because People had to be told of a

@@ -15,13 +15,13 @@ type Delta struct {
 	Agents []*Agent          `json:"agents,omitempty"` // new and changed ones, in order of creation
 	Gone   []string          `json:"gone,omitempty"`   // agents that ended
 	// Delivered are agents that have ended, and that a join has delivered.
-	Delivered []string `json:"delivered,omitempty"`
-	Ended     []Ending `json:"ended,omitempty"`
-	Ledger    []Entry  `json:"ledger,omitempty"`
-	Used      []string `json:"used,omitempty"`
-	Events    []Event  `json:"events,omitempty"`
-	Parts     *[]Part  `json:"parts,omitempty"` // when the step handed agents over
-	Last      *Last    `json:"last,omitempty"`  // when main has ended
+	Delivered []string          `json:"delivered,omitempty"`
+	Ended     []Ending          `json:"ended,omitempty"`
+	Ledger    []LedgerEntry     `json:"ledger,omitempty"`
+	Used      []string          `json:"used,omitempty"`
+	Events    []Event           `json:"events,omitempty"`
+	Parts     *[]Part           `json:"parts,omitempty"` // when the step handed agents over
+	Last      *LastConversation `json:"last,omitempty"`  // when main has ended
 }
 
 // Apply makes d part of r. It must have been saved first.

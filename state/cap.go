@@ -54,13 +54,13 @@ func (o *Options) own() *Cap {
 // HasBudget reports whether anything limits what the run may cost.
 func (o *Options) HasBudget() bool { return o.BudgetUSD != 0 || len(o.Caps) > 0 }
 
-// Left returns what may still be spent when the run has cost total, by the tightest of its
+// Remaining returns what may still be spent when the run has cost total, by the tightest of its
 // limits; MostUSD where nothing limits it.
-func (o *Options) Left(total USD) USD {
+func (o *Options) Remaining(total USD) USD {
 	if c := o.tightest(total); c != nil {
 		return c.left(total)
 	}
-	return MostUSD
+	return MaxUSD
 }
 
 // tightest returns the limit that leaves least, the budget of the run only if it leaves less than all others; nil for none.

@@ -2,10 +2,10 @@ package state
 
 import "strings"
 
-// Choose returns the answer that a text is to the question: with choices the one that it
+// MatchAnswer returns the answer that a text is to the question: with choices the one that it
 // names, as it is spelled there, and false when it names none. Blanks around a choice and
 // case don't count. Without choices it is the text itself, byte for byte.
-func (q *Question) Choose(text string) (string, bool) {
+func (q *Question) MatchAnswer(text string) (string, bool) {
 	if len(q.Choices) == 0 {
 		return text, true
 	}

@@ -22,7 +22,7 @@ func TestChoicesAreFoundWhateverTheirCase(t *testing.T) {
 		{nil, "", "", true},
 	} {
 		q := state.Question{Choices: c.choices}
-		if got, ok := q.Choose(c.text); got != c.want || ok != c.ok {
+		if got, ok := q.MatchAnswer(c.text); got != c.want || ok != c.ok {
 			t.Errorf("%q of %q: got %q, %v, want %q, %v", c.text, c.choices, got, ok, c.want, c.ok)
 		}
 	}

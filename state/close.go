@@ -24,12 +24,12 @@ type Closing struct {
 	Until  time.Time // Suspended: when to resume; zero when that does not matter
 	// Continuing is set for a run that its deadline suspends while agents are ready to
 	// continue, if a step may start its workflow again at all.
-	Continuing Continuing
+	Continuing Continuation
 }
 
-// NotResumable returns the closing of a run that would be suspended as c says though
+// AsFailed returns the closing of a run that would be suspended as c says though
 // nobody could resume it: the run fails. why says why nobody could.
-func (c Closing) NotResumable(why error) Closing {
+func (c Closing) AsFailed(why error) Closing {
 	return Closing{Status: Failed, Reason: "it would be suspended (" + c.Reason + "), and nobody could resume it: " + why.Error()}
 }
 
@@ -57,7 +57,7 @@ func (s *Step) Closing(stop *Stop) Closing {
 	case stop != nil && stuck+waiting < left:
 		return Closing{Status: stop.Status, Reason: stop.Reason, Until: stop.Until, Continuing: p.continuing(stop.Continuations)}
 	case waiting > 0 && (stuck == 0 || options.KeepGoing):
-		return Closing{Status: Suspended, Reason: s.waits(), Until: s.earliest(func(*Waits) bool { return true })}
+		return Closing{Status: Suspended, Reason: s.waits(), Until: s.earliest(func(*WaitCondition) bool { return true })}
 	}
 	for a := range s.members() {
 		if a.Failure != nil {
@@ -69,11 +69,11 @@ func (s *Step) Closing(stop *Stop) Closing {
 
 // continuing decides whether a run that is suspended by a deadline is continued by the
 // step itself, which may do that most times in a row.
-func (p *Progress) continuing(most int) Continuing {
+func (p *Progress) continuing(most int) Continuation {
 	switch {
 	case most == 0:
 		return ""
-	case !p.Moved:
+	case !p.HasProgress:
 		return NoProgress
 	case p.Continuations >= most:
 		return TooOften

@@ -33,7 +33,7 @@ func (x *execution) awaitVerdict(o Outcome) {
 	e.AgentCode = o.Process.ExitCode
 	e.noteProblems(o)
 	if len(o.Problems) == 0 {
-		e.Asked = &o.Decision
+		e.PendingMove = &o.Decision
 	}
 	x.agent.Status = Ready
 }
@@ -41,8 +41,8 @@ func (x *execution) awaitVerdict(o Outcome) {
 // noteProblems notes what was wrong with the message of an attempt's agent run, and
 // the reminder about it.
 func (e *Exec) noteProblems(o Outcome) {
-	e.Refused, e.Reask, e.Reminder = messages(o.Problems), o.Reminder, ""
-	e.Untagged = len(o.Problems) == 1 && o.Problems[0].Code == protocol.NoTag
+	e.MoveProblem, e.MoveReminder, e.Reminder = messages(o.Problems), o.Reminder, ""
+	e.HasNoTag = len(o.Problems) == 1 && o.Problems[0].Code == protocol.NoTag
 }
 
 // getsVerdict reports whether the commands run although the agent run failed and is
@@ -51,7 +51,7 @@ func (e *Exec) noteProblems(o Outcome) {
 // missing.
 func (e *Exec) getsVerdict(f *Failure, o Outcome) bool {
 	began := (f.Class == Transient || f.Class == Service || f.Class == TimedOut || f.Continue) && !f.NotStarted
-	return began && (e.Passed == nil || len(o.Problems) == 0)
+	return began && (e.PassedResults == nil || len(o.Problems) == 0)
 }
 
 // endVerification decides what the agent does after the commands of its attempt.
@@ -68,9 +68,9 @@ func (x *execution) endVerification(v Verification) {
 		if e.Attempt > 1 {
 			x.progress().FlakeRetries++
 		}
-		x.finish(Outcome{Decision: *e.Asked}, e.Session)
+		x.finish(Outcome{Decision: *e.PendingMove}, e.Session)
 	case verdict.Reason == reasonNoTag:
-		e.Phase, e.Passed = PhaseAgent, v.Results
+		e.Phase, e.PassedResults = PhaseAgent, v.Results
 		x.askForMove()
 	default:
 		x.endAttempt(verdict, v.Lost...)
@@ -83,17 +83,17 @@ func (x *execution) endVerification(v Verification) {
 func (x *execution) askForMove() {
 	e := x.agent.Exec
 	if e.Reminders < x.options.MaxReminders {
-		x.ask(e.Reask, e.Refused)
+		x.ask(e.MoveReminder, e.MoveProblem)
 		return
 	}
-	failed := x.verdict(Verification{Results: e.Passed})
-	if !e.Untagged {
+	failed := x.verdict(Verification{Results: e.PassedResults})
+	if !e.HasNoTag {
 		x.endAttempt(failed)
 		return
 	}
 	x.tell(&failed)
-	e.Reminder, e.Verdict = e.Reask, &failed
-	x.fail(Fatal, fmt.Sprintf("%s: %s (after %s)", reasonNoTag, e.Refused, Count(e.Reminders, "reminder")), Outcome{})
+	e.Reminder, e.Verdict = e.MoveReminder, &failed
+	x.fail(Fatal, fmt.Sprintf("%s: %s (after %s)", reasonNoTag, e.MoveProblem, Count(e.Reminders, "reminder")), Outcome{})
 }
 
 // endAttempt decides what follows from a failed attempt. Protected files that are lost would fail each further one.
@@ -130,7 +130,7 @@ func (x *execution) verdict(v Verification) NodeAttempt {
 		n.Reason = reasonCommands
 	case len(v.Changed) > 0:
 		n.Reason = reasonProtected + ": " + strings.Join(v.Changed, ", ")
-	case e.Asked == nil:
+	case e.PendingMove == nil:
 		n.Reason = reasonNoTag
 	default:
 		n.Converged = true
@@ -152,10 +152,10 @@ func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
 // forgotten.
 func (x *execution) nextAttempt(failed NodeAttempt) {
 	e, c := x.agent.Exec, x.state.Policy.Convergence
-	x.progress().Moved = true
+	x.progress().HasProgress = true
 	e.Attempt++
-	e.Phase, e.Running, e.Asked, e.Refused, e.Noted = PhaseAgent, nil, nil, "", false
-	e.Retries, e.Reminders, e.Reminder, e.Reask, e.Untagged, e.Passed = 0, 0, "", "", false, nil
+	e.Phase, e.Running, e.PendingMove, e.MoveProblem, e.WasInterrupted = PhaseAgent, nil, nil, "", false
+	e.Retries, e.Reminders, e.Reminder, e.MoveReminder, e.HasNoTag, e.PassedResults = 0, 0, "", "", false, nil
 	e.AttemptStarted, e.AttemptSpent = time.Time{}, Spent{}
 	e.Verdict = &failed
 	if c.AttemptContext != contextContinue {
@@ -172,7 +172,7 @@ func (x *execution) nextAttempt(failed NodeAttempt) {
 // fails, the run is suspended, or the agent moves to another state.
 func (x *execution) giveUp(failed NodeAttempt) {
 	a, c := x.agent, x.state.Policy.Convergence
-	x.progress().Moved = true
+	x.progress().HasProgress = true
 	switch c.OnExhausted {
 	case "fail":
 		a.Exec.Verdict = &failed

@@ -1,8 +1,8 @@
 package state
 
-// LengthOf returns how much of the transcript of a conversation the run needs, in bytes; -1 for
+// TranscriptLength returns how much of the transcript of a conversation the run needs, in bytes; -1 for
 // all of it, where that is not known.
-func (r *Run) LengthOf(session string) int64 {
+func (r *Run) TranscriptLength(session string) int64 {
 	length := int64(-1)
 	r.eachSession(func(s *Session, _ string) {
 		if s.ID == session && s.End != nil {
@@ -44,10 +44,10 @@ func (r *Run) eachSession(do func(s *Session, dir string)) {
 	}
 }
 
-// Forget drops the conversations for which lost reports true: agents that would resume
+// ForgetConversations drops the conversations for which lost reports true: agents that would resume
 // or branch one of them begin a new one instead. It changes r, which nobody else may
 // use meanwhile.
-func (r *Run) Forget(lost func(session string) bool) {
+func (r *Run) ForgetConversations(lost func(session string) bool) {
 	for _, a := range r.Agents {
 		if a.Session != nil && lost(a.Session.ID) {
 			a.Session, a.Branch, a.Cut = nil, false, nil

@@ -31,30 +31,30 @@ func (u Usage) Plus(v Usage) Usage {
 	return u
 }
 
-// Less returns what a count has beyond another one, never below zero. Where that is no token,
+// Minus returns what a count has beyond another one, never below zero. Where that is no token,
 // it is nothing.
-func (u Usage) Less(v Usage) Usage {
+func (u Usage) Minus(v Usage) Usage {
 	u.Input, u.Output = max(0, u.Input-v.Input), max(0, u.Output-v.Output)
 	u.CacheWrite, u.CacheRead = max(0, u.CacheWrite-v.CacheWrite), max(0, u.CacheRead-v.CacheRead)
 	u.CacheHour, u.Surcharge = min(u.CacheHour, u.CacheWrite), max(0, u.Surcharge-v.Surcharge)
-	if u.All() == 0 {
+	if u.Total() == 0 {
 		return Usage{Model: u.Model}
 	}
 	return u
 }
 
-// All returns the number of all tokens.
-func (u Usage) All() int64 {
+// Total returns the number of all tokens.
+func (u Usage) Total() int64 {
 	return tokenSum(tokenSum(u.Input, u.Output), tokenSum(u.CacheWrite, u.CacheRead))
 }
 
-// Without returns used less before, model by model.
-func Without(used, before []Usage) []Usage {
+// SubtractUsage returns used less before, model by model.
+func SubtractUsage(used, before []Usage) []Usage {
 	out := slices.Clone(used)
 	for i := range out {
 		for _, b := range before {
 			if b.Model == out[i].Model {
-				out[i] = out[i].Less(b)
+				out[i] = out[i].Minus(b)
 			}
 		}
 	}
@@ -100,9 +100,9 @@ type Cost struct {
 	USD  USD
 	// Usage has what the process reported that it used, by model.
 	Usage []ModelCost
-	// Beyond has the tokens that were seen going by and are in no report of the
+	// Unreported has the tokens that were seen going by and are in no report of the
 	// process, as those of an answer that was cut off: one element a model.
-	Beyond []Usage
+	Unreported []Usage
 	// Metered has all tokens that somebody other than the process has counted, one
 	// element a model; nil where nobody did. The process used this much or more.
 	Metered []Usage
@@ -113,9 +113,9 @@ type Cost struct {
 	// are not replaced by what other invocations have cost. The runner sets both.
 	Unpriced int64
 	Listed   bool
-	// Reached is how far the agent CLI's own count of the conversation has come, of a
+	// RunningTotal is how far the agent CLI's own count of the conversation has come, of a
 	// CLI that continues to count when a conversation is resumed or branched.
-	Reached Reached
+	RunningTotal RunningTotal
 }
 
 // ModelCost is one model's share of a cost.
@@ -124,8 +124,8 @@ type ModelCost struct {
 	CostUSD USD `json:"cost_usd,omitempty"`
 }
 
-// Entry is the cost of one agent process.
-type Entry struct {
+// LedgerEntry is the cost of one agent process.
+type LedgerEntry struct {
 	N       int      `json:"n" is:"positive"` // the invocation
 	Agent   string   `json:"agent"`
 	State   string   `json:"state"`

@@ -21,7 +21,7 @@ func filled(t *testing.T) map[string]any {
 	var exec state.Exec
 	state.Fill(reflect.ValueOf(&exec).Elem())
 	exec.Started, exec.Phase, exec.Running = epoch, state.PhaseAgent, nil
-	exec.Session, exec.Asked, exec.Verdict.Reason = &state.Session{ID: "s-1"}, nil, "no"
+	exec.Session, exec.PendingMove, exec.Verdict.Reason = &state.Session{ID: "s-1"}, nil, "no"
 	main := state.Agent{
 		ID: "main", N: 1, State: "A.md", By: "start", Visits: map[string]int{"A.md": 1}, Status: state.Ready, Exec: &exec, Forks: 1, Cut: new(int64(1)), Wait: 1,
 	}

@@ -106,22 +106,22 @@ func good(t *testing.T) map[string]any {
 	run.Agents = append(run.Agents,
 		&state.Agent{
 			ID: "main_b3", N: 4, Parent: "main", State: "B.md", Status: state.Waiting,
-			Waits: &state.Waits{For: state.ForAnswer, Since: epoch, Until: epoch.Add(time.Hour), Question: asks},
+			Waits: &state.WaitCondition{For: state.ForAnswer, Since: epoch, Until: epoch.Add(time.Hour), Question: asks},
 		},
 		&state.Agent{
-			ID: "main_b3_c1", N: 5, Parent: "main_b3", State: "C.md", Status: state.Waiting, Handed: 1,
-			Waits: &state.Waits{For: state.ForJob, Since: epoch, Job: "publish"},
+			ID: "main_b3_c1", N: 5, Parent: "main_b3", State: "C.md", Status: state.Waiting, Handovers: 1,
+			Waits: &state.WaitCondition{For: state.ForJob, Since: epoch, Job: "publish"},
 		},
 		&state.Agent{
 			ID: "main_b4", N: 6, Parent: "main", State: "C.md", Status: state.Waiting,
-			Waits: &state.Waits{For: state.ForTime, Since: epoch, Until: epoch.Add(time.Hour)},
+			Waits: &state.WaitCondition{For: state.ForTime, Since: epoch, Until: epoch.Add(time.Hour)},
 		})
 	for _, a := range run.Agents {
 		a.By, a.Visits = "script S.sh", map[string]int{a.State: 2, "S.sh": 3}
 	}
-	run.Last = &state.Last{Session: session, Dir: state.Abs("/d")}
+	run.Last = &state.LastConversation{Session: session, Dir: state.Abs("/d")}
 	run.Ended = []state.Ending{{Agent: "main_b2", Result: "x", Parent: "main", N: 3}}
-	run.Ledger = []state.Entry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
+	run.Ledger = []state.LedgerEntry{{N: 1, Agent: "main", State: "A.md", Kind: state.Exact, CostUSD: 5}, {N: 2, Agent: "main", State: "A.md", Kind: state.Unknown}}
 	run.Progress = state.Progress{Status: state.Running, Started: epoch, Created: 6, Launches: 3, Iterations: 2, TotalUSD: 5, LastBegun: 1, Questions: 1, HasJoin: true}
 	data := fileOf(t, run)
 	_, err := state.Decode(data)

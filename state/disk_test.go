@@ -85,7 +85,7 @@ func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
 	watched := &watchedDisk{fileSystem: realDisk{}, t: t, dir: dir}
 	withDisk(t, watched)
 	run := tiny()
-	assert.NilError(t, f.Fold(run, nil, nil))
+	assert.NilError(t, f.WriteSnapshot(run, nil, nil))
 	_, _, err = saves(f, run, false, false)
 	assert.NilError(t, err)
 	want := []string{"run-1.json.tmp true", ".", "run-1.journal true", "run-1.journal true"}
@@ -115,7 +115,7 @@ func TestARunIsReadWhileItIsSaved(t *testing.T) {
 		f, err := Create(dir, "run-1", "me")
 		assert.NilError(t, err)
 		if steps == 3 && runtime.GOOS != "windows" { // where the renaming would wait for this reader, in vain
-			f.SetHistory(0) // the journal is another file then
+			f.SetMaxHistory(0) // the journal is another file then
 		}
 		saved, _, err := saves(f, tiny(), true, false)
 		assert.NilError(t, err)

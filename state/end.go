@@ -45,7 +45,7 @@ type Process struct {
 // ScriptOutput is the output of a script, with secrets hidden.
 type ScriptOutput struct {
 	StdoutTail, StderrTail string // the last 4096 bytes of each
-	LastWords              string // the end of both in one line, to follow a message; "" when there was no output
+	TailLine               string // the end of both in one line, to follow a message; "" when there was no output
 }
 
 // End ends an invocation of an agent with its outcome, and decides what the agent does
@@ -63,9 +63,9 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 		// Failed ones don't count as unknown: an agent CLI that dies can't report its cost, and retries limit how
 		// often it may die.
 		if s.charge(a, o) {
-			a.Unknown = 0
+			a.UnknownCosts = 0
 		} else if o.Failure == nil {
-			a.Unknown++
+			a.UnknownCosts++
 		}
 		if f := o.Failure; f == nil || f.Class != Service && f.Class != Stopped { // the row of failures of the service is over
 			a.Outage, x.progress().Suspensions = nil, 0
@@ -102,7 +102,7 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry
 	next := Session{
 		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.Process.CLIID, r.CLIID),
-		Model: r.Model, Chosen: r.Model != "", Reached: o.Cost.Reached, End: o.Process.End,
+		Model: r.Model, Chosen: r.Model != "", RunningTotal: o.Cost.RunningTotal, End: o.Process.End,
 	}
 	if next.CLIID == "" && o.Session != "" && next.BackendName() != protocol.DefaultBackend {
 		next.CLIID = next.ID // the CLI says that it is the same

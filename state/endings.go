@@ -12,7 +12,7 @@ const (
 // fold drops the results that are too old to be kept. It depends on nothing but the
 // run, so that replaying a journal leads to the same run.
 func (r *Run) fold() {
-	_, isPart := r.Parts.Own() // what is a part's own is told one by one when it is joined
+	_, isPart := r.Parts.OwnPart() // what is a part's own is told one by one when it is joined
 	if isPart || len(r.Ended) <= keptEndings+foldSlack {
 		return
 	}

@@ -32,7 +32,7 @@ func (x *execution) end(o Outcome) {
 		x.endFailed(o)
 	case len(o.Problems) > 0 && script:
 		x.fail(Fatal, scriptProblem(o), o)
-	case x.state.Policy.Convergence != nil && (len(o.Problems) == 0 || e.Passed == nil):
+	case x.state.Policy.Convergence != nil && (len(o.Problems) == 0 || e.PassedResults == nil):
 		x.awaitVerdict(o)
 	case len(o.Problems) > 0:
 		x.remind(o)
@@ -117,7 +117,7 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 		Turns: e.Turns, Denied: []string{}, Refusals: e.explained(), CLI: e.AgentCLI, Error: why,
 		Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}
-	for _, r := range e.Denied {
+	for _, r := range e.Refusals {
 		f.Denied = append(f.Denied, r.Use)
 	}
 	if why != "" {
@@ -144,10 +144,10 @@ const maxUnknown = 3
 func (x *execution) failUnpriced() {
 	a := x.agent
 	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
-	if a.Unknown >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
+	if a.UnknownCosts >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
 		a.NotBefore, a.Wait = time.Time{}, 0
 		x.fail(Fatal, fmt.Sprintf(
-			"budget: the cost of the last %d invocations can't be known, so it can't be kept; a budget of 0 means none", a.Unknown), Outcome{})
+			"budget: the cost of the last %d invocations can't be known, so it can't be kept; a budget of 0 means none", a.UnknownCosts), Outcome{})
 	}
 }
 
@@ -172,8 +172,8 @@ func scriptProblem(o Outcome) string {
 	if hint := o.Problems[0].Hint; hint != "" {
 		text += "; " + hint
 	}
-	if o.Script.LastWords == "" {
+	if o.Script.TailLine == "" {
 		return text + "; the output is empty"
 	}
-	return text + o.Script.LastWords
+	return text + o.Script.TailLine
 }

@@ -145,7 +145,7 @@ func saves(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err err
 		d := step.Delta()
 		next := run.With(d)
 		if fold {
-			err = f.Fold(next, d, nil)
+			err = f.WriteSnapshot(next, d, nil)
 		} else {
 			err = f.Append(d)
 		}

@@ -15,7 +15,7 @@ const maxReport = 16 << 10
 // labelled as data, because it is not an instruction.
 func (n *NodeAttempt) Report(maxAttempts int) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, text.Prefix(n.Lack(), 2048))
+	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, text.Prefix(n.FailureText(), 2048))
 	var failed []CommandResult
 	for _, r := range n.Results {
 		if r.RC != 0 {

@@ -34,7 +34,7 @@ var ErrExists = errors.New("a run of that id exists")
 type File struct {
 	dir, id  string
 	lock     *flock.Flock
-	seal     Seal
+	seal     IntegrityLog
 	most     int64 // bytes of the journal
 	snapshot int64 // bytes of the snapshot
 	seq      int   // the step that the run has on disk
@@ -42,9 +42,9 @@ type File struct {
 	journal  journal
 }
 
-// Seal is told of each change of the files before it is made, and after it. An error
+// IntegrityLog is told of each change of the files before it is made, and after it. An error
 // prevents the change. Paths are those of the files.
-type Seal interface {
+type IntegrityLog interface {
 	Replace(path string, data []byte) error // the file gets data instead of what it has; a missing file is an empty one
 	Append(path string, data []byte) error  // the file gets data in addition
 	Done(path string) error                 // it has it now
@@ -59,12 +59,12 @@ func (unsealed) Append(string, []byte) error  { return nil }
 func (unsealed) Done(string) error            { return nil }
 func (unsealed) Adopt(string) error           { return nil }
 
-// SetSeal says who is told of changes. It is for before the first one.
-func (f *File) SetSeal(s Seal) { f.seal = s }
+// SetIntegrityLog says who is told of changes. It is for before the first one.
+func (f *File) SetIntegrityLog(s IntegrityLog) { f.seal = s }
 
-// SetHistory says how many bytes of the run's steps are kept beside the snapshot; 0: none. It is for
+// SetMaxHistory says how many bytes of the run's steps are kept beside the snapshot; 0: none. It is for
 // before the first change. Without it DefaultHistory is kept.
-func (f *File) SetHistory(most int64) { f.most = most }
+func (f *File) SetMaxHistory(most int64) { f.most = most }
 
 // Create takes the lock for a new run. It fails with ErrExists or *LockedError.
 // holder is a line that tells who drives the run.
@@ -218,12 +218,12 @@ func List(dir string) ([]string, error) {
 	return ids, nil
 }
 
-// Fold replaces the snapshot with r. After it returns
+// WriteSnapshot replaces the snapshot with r. After it returns
 // nil, {id}.json alone is complete and survives a crash of the machine; after
 // an error the files hold either the old run or r, complete. d is the step that led to r, which
 // is not in the journal; nil when r is not made by a step. ready, when not nil, is called before the
 // old snapshot is replaced; when it returns an error that is kept.
-func (f *File) Fold(r *Run, d *Delta, ready func() error) error {
+func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
 	data, err := r.Encode()
 	if err == nil {
 		err = checkSize(data)

@@ -21,7 +21,7 @@ func TestForgottenConversationsAreNotContinued(t *testing.T) {
 			Iteration: 1, Attempt: 1, Phase: state.PhaseAgent, Session: session, Reminder: "again", Continue: true, EntryLen: &length,
 			Running: &state.Invocation{N: 1, Mode: state.Resume, SessionID: id, Length: &length},
 		}
-		run.Forget(func(s string) bool { return s == lost })
+		run.ForgetConversations(func(s string) bool { return s == lost })
 		a.Exec.Running = nil
 		plan := a.Plan(&protocol.State{Name: "A.md", Kind: protocol.Prompt}, able)
 		data := fileOf(t, run)

@@ -41,7 +41,7 @@ func (s HistoryStep) Started() []int {
 		if !starts || e.Exec == 0 || !s.Begins && e.Exec <= s.Run.Progress.Iterations {
 			continue
 		}
-		if a := s.Run.started(e.Exec); s.Begins && (a == nil || a.Exec.Noted) {
+		if a := s.Run.started(e.Exec); s.Begins && (a == nil || a.Exec.WasInterrupted) {
 			continue
 		}
 		begun = append(begun, e.Exec)
@@ -195,24 +195,24 @@ func (d *Delta) checkFollows(r *Run) error {
 // ErrNeverStarted says that a run has no state execution of that number.
 var ErrNeverStarted = errors.New("the run has no such state execution")
 
-// NotKeptError says that the step which started a state execution is not kept any more.
-type NotKeptError struct {
+// NotInHistoryError says that the step which started a state execution is not kept any more.
+type NotInHistoryError struct {
 	Exec   int
 	Oldest int // the first later execution whose step is kept; 0 for none
 }
 
 // Error implements error.
-func (e *NotKeptError) Error() string {
+func (e *NotInHistoryError) Error() string {
 	if e.Oldest == 0 {
 		return fmt.Sprintf("the step that started state execution %d is not kept, nor is that of a later one", e.Exec)
 	}
 	return fmt.Sprintf("the step that started state execution %d is not kept: the next one that is kept started %d", e.Exec, e.Oldest)
 }
 
-// Started returns the run as it was after the step that started state execution n, for Rerun.
+// RunAtExecution returns the run as it was after the step that started state execution n, for Rerun.
 // It reads the history as ReadHistory does. The error is ErrNeverStarted for a number that no
 // execution has, a *NotKeptError for one whose step is not kept, and else one of ReadHistory.
-func Started(dir, id string, n int) (*Run, error) {
+func RunAtExecution(dir, id string, n int) (*Run, error) {
 	oldest, begun := 0, 0
 	for step, err := range ReadHistory(dir, id) {
 		if err != nil {
@@ -231,5 +231,5 @@ func Started(dir, id string, n int) (*Run, error) {
 	if n < 1 || n > begun {
 		return nil, fmt.Errorf("state execution %d: %w", n, ErrNeverStarted)
 	}
-	return nil, &NotKeptError{Exec: n, Oldest: oldest}
+	return nil, &NotInHistoryError{Exec: n, Oldest: oldest}
 }

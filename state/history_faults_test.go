@@ -24,11 +24,11 @@ func TestNoHistory(t *testing.T) {
 	run := newRun()
 	save := func(folds bool) {
 		step := run.Step(epoch)
-		step.ReachDeadline(1)
+		step.RecordDeadline(1)
 		d := step.Delta()
 		run = run.With(d)
 		if folds {
-			assert.NilError(t, f.Fold(run, d, nil))
+			assert.NilError(t, f.WriteSnapshot(run, d, nil))
 		} else {
 			assert.NilError(t, f.Append(d))
 		}
@@ -36,7 +36,7 @@ func TestNoHistory(t *testing.T) {
 	}
 	save(true)
 	save(true)
-	assert.NilError(t, f.Fold(run, nil, nil)) // as on another machine
+	assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // as on another machine
 	equal(t, "steps", r.wantTruth(t, "whole"), []int{1, 2})
 	assert.NilError(t, f.Close())
 	assert.NilError(t, os.Remove(file))
@@ -47,7 +47,7 @@ func TestNoHistory(t *testing.T) {
 	save(true)
 	save(true)
 	equal(t, "steps later", r.wantTruth(t, "later"), []int{4, 5})
-	f.SetHistory(0)
+	f.SetMaxHistory(0)
 	save(true)
 	save(false)
 	equal(t, "steps of a history of no size", r.wantTruth(t, "no size"), []int{7})
@@ -68,7 +68,7 @@ func TestAHugeRunIsNotSaved(t *testing.T) {
 	step.Override(state.Options{Model: huge}, nil)
 	assert.Check(t, is.ErrorContains(f.Append(step.Delta()), "bytes, and more than 67108864 are never read"), "want the step refused")
 	run.Meta = map[string]string{"huge": huge}
-	assert.Check(t, is.ErrorContains(f.Fold(run, nil, nil), "bytes, and more than 67108864 are never read"), "want it refused")
+	assert.Check(t, is.ErrorContains(f.WriteSnapshot(run, nil, nil), "bytes, and more than 67108864 are never read"), "want it refused")
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Meta != nil {
 		t.Errorf("then: got %v, want the run as it was", err)
 	}
@@ -84,10 +84,10 @@ func TestALongHistory(t *testing.T) {
 	if steps := r.wantTruth(t, "cut"); steps[0] < 10 || len(steps) < 40 || r.runs[steps[len(steps)-1]+1] != nil {
 		t.Errorf("steps: got %d to %d", steps[0], steps[len(steps)-1])
 	}
-	var gone *state.NotKeptError
-	if _, err := state.Started(r.dir, "run-1", 1); !errors.As(err, &gone) || gone.Oldest < 2 {
+	var gone *state.NotInHistoryError
+	if _, err := state.RunAtExecution(r.dir, "run-1", 1); !errors.As(err, &gone) || gone.Oldest < 2 {
 		t.Fatalf("the first execution: got %v, want that it is not kept", err)
 	}
-	_, err = state.Started(r.dir, "run-1", gone.Oldest)
+	_, err = state.RunAtExecution(r.dir, "run-1", gone.Oldest)
 	assert.Check(t, err, "the oldest one that is kept: %v", err)
 }

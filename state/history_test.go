@@ -31,7 +31,7 @@ func recordSaying(t *testing.T, w *walker, steps int, most int64, each ...func(d
 	r := recorded{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
 	f, err := state.Create(r.dir, "run-1", "me")
 	assert.NilError(t, err)
-	f.SetHistory(most)
+	f.SetMaxHistory(most)
 	run := newRun()
 	run.Options.KeepGoing, run.Options.BudgetUSD = true, 0
 	for n := 1; n <= steps && len(run.Agents) > 0; n++ {
@@ -42,13 +42,13 @@ func recordSaying(t *testing.T, w *walker, steps int, most int64, each ...func(d
 			next = run.With(d)
 		}
 		if n > 1 && w.rnd.IntN(8) == 0 {
-			assert.NilError(t, f.Fold(run, nil, nil)) // as a cancel does
+			assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // as a cancel does
 		}
 		for exec := run.Progress.Iterations + 1; exec <= next.Progress.Iterations; exec++ {
 			r.begun[exec] = n
 		}
 		if n == 1 || w.rnd.IntN(6) == 0 || next.Progress.Status != state.Running {
-			assert.NilError(t, f.Fold(next, d, nil))
+			assert.NilError(t, f.WriteSnapshot(next, d, nil))
 		} else {
 			assert.NilError(t, f.Append(d))
 		}
@@ -88,13 +88,13 @@ func TestStarted(t *testing.T) {
 		equal(t, "step", seq, i+1)
 	}
 	for exec, step := range r.begun {
-		run, err := state.Started(r.dir, "run-1", exec)
+		run, err := state.RunAtExecution(r.dir, "run-1", exec)
 		assert.NilError(t, err)
 		diff := diffRuns(t, r.runs[step], run)
 		assert.Check(t, is.Equal(diff, ""), "execution %d (-saved +read):\n%s", exec, diff)
 	}
 	for _, n := range []int{-1, 0, len(r.begun) + 1} {
-		_, err := state.Started(r.dir, "run-1", n)
+		_, err := state.RunAtExecution(r.dir, "run-1", n)
 		assert.Check(t, is.ErrorIs(err, state.ErrNeverStarted), "execution %d", n)
 	}
 }
@@ -131,11 +131,11 @@ func TestRerunIsARun(t *testing.T) {
 		for exec, step := range r.begun {
 			was := r.runs[step]
 			before := string(fileOf(t, was))
-			run, err := state.Rerun(was, exec, state.Renewal{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: epoch.Add(time.Hour)})
+			run, err := state.Rerun(was, exec, state.RerunParams{WorkflowID: "run-2", Mark: "fedcba9876543210", Now: epoch.Add(time.Hour)})
 			assert.NilError(t, err)
 			assert.NilError(t, run.Validate())
 			assert.Equal(t, string(fileOf(t, was)), before, "seed %d: a rerun from %d changed the run", seed, exec)
-			if run.InheritedUSD != was.Progress.TotalUSD || run.Progress.TotalUSD != 0 || run.Begun() != 0 {
+			if run.InheritedUSD != was.Progress.TotalUSD || run.Progress.TotalUSD != 0 || run.OwnExecutions() != 0 {
 				t.Errorf("seed %d: a rerun from %d has cost %s, and %s are inherited of %s", seed, exec, run.Progress.TotalUSD, run.InheritedUSD, was.Progress.TotalUSD)
 			}
 			for _, a := range run.Agents {

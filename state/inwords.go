@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// InWords returns why a state or an agent failed in words, where fault is one of the codes
+// DescribeFailure returns why a state or an agent failed in words, where fault is one of the codes
 // that events and state have. last is the verdict on its last attempt, nil for none.
-func InWords(fault string, last *NodeAttempt) string {
+func DescribeFailure(fault string, last *NodeAttempt) string {
 	switch code, rest, _ := strings.Cut(fault, ": "); {
 	case code == reasonExhausted && last != nil:
-		return "not done after " + Count(last.Attempt, "attempt") + ": " + last.Lack()
+		return "not done after " + Count(last.Attempt, "attempt") + ": " + last.FailureText()
 	case code == reasonExhausted:
 		return "no attempts left"
 	case code == reasonProtected:
@@ -22,8 +22,8 @@ func InWords(fault string, last *NodeAttempt) string {
 	return fault
 }
 
-// Lack says in words what an attempt lacked; "" for one that is done.
-func (n *NodeAttempt) Lack() string {
+// FailureText says in words what an attempt lacked; "" for one that is done.
+func (n *NodeAttempt) FailureText() string {
 	var parts []string
 	failed := slices.DeleteFunc(slices.Clone(n.Results), func(r CommandResult) bool { return r.RC == 0 })
 	if len(failed) > 0 {
@@ -40,14 +40,14 @@ func (n *NodeAttempt) Lack() string {
 		return "the commands passed, but the final message had no allowed transition tag"
 	}
 	if len(parts) == 0 {
-		return InWords(n.Reason, nil)
+		return DescribeFailure(n.Reason, nil)
 	}
 	return strings.Join(parts, ", and ")
 }
 
 // reasonOf says which agent ended a run, and why: in words, and then the code that events have.
 func reasonOf(a *Agent, fault string, last *NodeAttempt) string {
-	text := fmt.Sprintf("agent %s in state %s: %s", a.ID, a.State, InWords(fault, last))
+	text := fmt.Sprintf("agent %s in state %s: %s", a.ID, a.State, DescribeFailure(fault, last))
 	if code, _, _ := strings.Cut(fault, ": "); slices.Contains(codes, code) {
 		text += " (" + code + ")"
 	}
@@ -65,12 +65,12 @@ func WithoutCode(reason string) string {
 	return reason
 }
 
-// Why says in words why an agent has failed; "" for one that has not.
-func (a *Agent) Why() string {
+// FailureText says in words why an agent has failed; "" for one that has not.
+func (a *Agent) FailureText() string {
 	if a.Failure == nil {
 		return ""
 	}
-	return InWords(a.Failure.Message, a.Exec.lastVerdict())
+	return DescribeFailure(a.Failure.Message, a.Exec.lastVerdict())
 }
 
 // lastVerdict is the verdict on the last attempt that failed; nil for none.

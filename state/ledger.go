@@ -12,7 +12,7 @@ import (
 // ledger has the cost of every agent process of a run, in the parts in which it is kept.
 type ledger struct {
 	total        USD
-	saved, added []Entry // those of the run, and those of the step under way
+	saved, added []LedgerEntry // those of the run, and those of the step under way
 }
 
 // spent adds up what the run has cost, and how well that is known.
@@ -26,9 +26,9 @@ func (l ledger) spent() Spent {
 }
 
 // entries returns all that the ledger has.
-func (l ledger) entries() iter.Seq[*Entry] {
-	return func(yield func(*Entry) bool) {
-		for _, entries := range [][]Entry{l.saved, l.added} {
+func (l ledger) entries() iter.Seq[*LedgerEntry] {
+	return func(yield func(*LedgerEntry) bool) {
+		for _, entries := range [][]LedgerEntry{l.saved, l.added} {
 			for i := range entries {
 				if !yield(&entries[i]) {
 					return
@@ -39,7 +39,7 @@ func (l ledger) entries() iter.Seq[*Entry] {
 }
 
 // spent is the entry as people are told it.
-func (e *Entry) spent() Spent {
+func (e *LedgerEntry) spent() Spent {
 	s := Spent{USD: e.CostUSD, Estimated: e.Kind == Estimated, Unpriced: e.Unpriced}
 	if e.Kind == Unknown {
 		s.Unknown = 1
@@ -52,8 +52,8 @@ func (e *Entry) spent() Spent {
 // nothing, the estimate is all; without any answer of the model the cost is zero; tokens
 // without a price are counted where the agent CLI tells no dollars; otherwise the cost is
 // unknown.
-func (l ledger) entry(a *Agent, o Outcome) Entry {
-	entry := Entry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID, Unpriced: o.Cost.Unpriced}
+func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
+	entry := LedgerEntry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID, Unpriced: o.Cost.Unpriced}
 	if o.Session != "" {
 		entry.Session = o.Session
 	}
@@ -142,7 +142,7 @@ func (s *Step) charge(a *Agent, o Outcome) bool {
 // count adds the tokens that an invocation is known to have used.
 func (e *Exec) count(o Outcome) {
 	for _, m := range slices.Concat(o.Cost.Usage, o.Used) {
-		if m.All() == 0 {
+		if m.Total() == 0 {
 			continue
 		}
 		so := Tokens{}
@@ -232,8 +232,8 @@ func usd(n float64) USD {
 	switch {
 	case math.IsNaN(n) || n <= 0:
 		return 0
-	case n >= float64(MostUSD):
-		return MostUSD
+	case n >= float64(MaxUSD):
+		return MaxUSD
 	}
 	return USD(math.Round(n))
 }

@@ -11,10 +11,10 @@ import (
 // left there is no surcharge.
 func TestWhatIsBeyondACount(t *testing.T) {
 	used := state.Usage{Model: "m", Input: 5, CacheWrite: 10, CacheHour: 8, CacheRead: 3, Output: 2, Surcharge: 9, HasFees: true}
-	equal(t, "less nothing", used.Less(state.Usage{}), used)
-	equal(t, "less a part", used.Less(state.Usage{Input: 6, CacheWrite: 7, CacheRead: 3, Surcharge: 4}),
+	equal(t, "less nothing", used.Minus(state.Usage{}), used)
+	equal(t, "less a part", used.Minus(state.Usage{Input: 6, CacheWrite: 7, CacheRead: 3, Surcharge: 4}),
 		state.Usage{Model: "m", CacheWrite: 3, CacheHour: 3, Output: 2, Surcharge: 5, HasFees: true})
-	equal(t, "less all tokens", used.Less(state.Usage{Input: 5, CacheWrite: 10, CacheRead: 3, Output: 2}), state.Usage{Model: "m"})
+	equal(t, "less all tokens", used.Minus(state.Usage{Input: 5, CacheWrite: 10, CacheRead: 3, Output: 2}), state.Usage{Model: "m"})
 	equal(t, "twice", used.Plus(used), state.Usage{Model: "m", Input: 10, CacheWrite: 20, CacheHour: 16, CacheRead: 6, Output: 4, Surcharge: 18, HasFees: true})
 }
 

@@ -26,9 +26,9 @@ func (l limits) overBudget() string {
 	case c.Which != budgetOfRun:
 		return c.why(l.progress)
 	case l.progress.Exhausted:
-		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent %s)", c.MaxUSD, l.ledger.spent().Exactly())
+		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent %s)", c.MaxUSD, l.ledger.spent().ExactString())
 	default:
-		return fmt.Sprintf("spent %s of a budget of $%s", l.ledger.spent().Exactly(), c.MaxUSD)
+		return fmt.Sprintf("spent %s of a budget of $%s", l.ledger.spent().ExactString(), c.MaxUSD)
 	}
 }
 

@@ -26,8 +26,8 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
 
-// Holder returns the line by which a process names itself beside the lock.
-func Holder(pid int, host string, since time.Time) string {
+// HolderLine returns the line by which a process names itself beside the lock.
+func HolderLine(pid int, host string, since time.Time) string {
 	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
 }
 
@@ -52,9 +52,9 @@ func (d Driver) mayLive() bool {
 	return d.PID > 0 && (err != nil || d.Host != host || !processes.IsDead(d.PID))
 }
 
-// DrivenBy returns the process that drives a run, nil when nobody does. It does not
+// FindDriver returns the process that drives a run, nil when nobody does. It does not
 // write, and keeps no process from driving the run.
-func DrivenBy(dir, id string) (*Driver, error) {
+func FindDriver(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")
 	free, line, err := awaitLock(dir, id, 0, func() (bool, error) {
 		if err := checkLock(path); err != nil {

@@ -21,7 +21,7 @@ func holderLine(t *testing.T, pid int) string {
 	t.Helper()
 	host, err := os.Hostname()
 	assert.NilError(t, err)
-	return Holder(pid, host, time.Now()) + "\n"
+	return HolderLine(pid, host, time.Now()) + "\n"
 }
 
 // held takes a lock beside which line stands.
@@ -51,7 +51,7 @@ func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
 		driver int // as DrivenBy tells it; -1 for none
 	}{
 		"alive":            {alive, 50 * time.Millisecond, os.Getpid()},
-		"elsewhere":        {Holder(never, "another.example", time.Now()) + "\n", 50 * time.Millisecond, never},
+		"elsewhere":        {HolderLine(never, "another.example", time.Now()) + "\n", 50 * time.Millisecond, never},
 		"without its name": {"", 5 * time.Second, 0},
 		"half its name":    {alive[:len(alive)/4], 5 * time.Second, 0},
 		"dead":             {holderLine(t, never), dead, driver},
@@ -64,7 +64,7 @@ func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
 				t.Errorf("%s: Create: %v after %v, want LockedError by %q after %v", name, err, time.Since(began), c.line, c.waited)
 			}
 			driver := -1
-			d, err := DrivenBy(dir, "run-1")
+			d, err := FindDriver(dir, "run-1")
 			if d != nil {
 				driver = d.PID
 			}
@@ -83,13 +83,13 @@ func TestDrivenByAsksTheLock(t *testing.T) {
 		name := holderLine(t, os.Getpid())
 		dir, lock := held(t, name[:len(name)/4])
 		time.AfterFunc(time.Second/2, func() { write(t, filepath.Join(dir, "run-1.holder"), []byte(name)) }) // a process writes its name just after it took the lock
-		d, err := DrivenBy(dir, "run-1")
+		d, err := FindDriver(dir, "run-1")
 		assert.NilError(t, err)
 		assert.Check(t, d != nil && d.PID == os.Getpid() && d.Host != "", "held: got %v, want this process", d)
 		lock.Close()
-		d, err = DrivenBy(dir, "run-1")
+		d, err = FindDriver(dir, "run-1")
 		assert.Check(t, d == nil && err == nil, "free, with a living process's name beside it: got %v, %v, want nobody", d, err)
-		d, err = DrivenBy(dir, "run-2")
+		d, err = FindDriver(dir, "run-2")
 		assert.Check(t, d == nil && err == nil, "no lock: got %v, %v, want nobody", d, err)
 		_, err = os.Lstat(filepath.Join(dir, "run-2.lock"))
 		assert.Check(t, err != nil, "asking made a lock file")

@@ -15,7 +15,7 @@ func TestPipeInPlaceOfTheLockIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600))
 	var bad *FileError
-	_, err := DrivenBy(dir, "run-1")
+	_, err := FindDriver(dir, "run-1")
 	assert.Check(t, errors.As(err, &bad), "DrivenBy: got %v, want FileError", err)
 	_, err = Create(dir, "run-1", "me")
 	assert.Check(t, errors.As(err, &bad), "Create: got %v, want FileError", err)

@@ -27,13 +27,13 @@ func (s *Step) isMember(a *Agent) bool {
 	if s.part == nil || slices.Contains(s.part, a.ID) {
 		return true
 	}
-	own, _ := s.run.Parts.Own()
-	isNew := own.Began == nil || a.N > own.Began.Created
+	own, _ := s.run.Parts.OwnPart()
+	isNew := own.Start == nil || a.N > own.Start.Created
 	return isNew && slices.ContainsFunc(s.part, func(id string) bool { return isOf(a.ID, id) })
 }
 
 // earliest returns the earliest time that a wait of the members has which counts; zero when none has.
-func (s *Step) earliest(counts func(*Waits) bool) time.Time {
+func (s *Step) earliest(counts func(*WaitCondition) bool) time.Time {
 	var first time.Time
 	for a := range s.members() {
 		if w := a.Waits; w != nil && !w.Until.IsZero() && (first.IsZero() || w.Until.Before(first)) && counts(w) {

@@ -15,11 +15,11 @@ type USD int64
 // Dollar is one US dollar.
 const Dollar USD = 1e9
 
-// MostUSD is the largest amount that is kept. Sums stop there.
-const MostUSD = 1e9 * Dollar
+// MaxUSD is the largest amount that is kept. Sums stop there.
+const MaxUSD = 1e9 * Dollar
 
 // Plus returns the sum of two amounts that are not negative, at most MostUSD.
-func (u USD) Plus(v USD) USD { return min(min(u, MostUSD)+min(v, MostUSD), MostUSD) }
+func (u USD) Plus(v USD) USD { return min(min(u, MaxUSD)+min(v, MaxUSD), MaxUSD) }
 
 // Spent is what was spent and how well that is known.
 type Spent struct {
@@ -81,9 +81,9 @@ func manyTokens(n int64) string {
 	}
 }
 
-// Exactly returns what was spent with all its digits, such as "$1.03525" and
+// ExactString returns what was spent with all its digits, such as "$1.03525" and
 // "~$1.03525".
-func (s Spent) Exactly() string {
+func (s Spent) ExactString() string {
 	if s.Estimated {
 		return "~$" + s.USD.String()
 	}
@@ -113,7 +113,7 @@ func ParseUSD(s string) (USD, error) {
 	r.Mul(r, big.NewRat(int64(Dollar), 1))
 	r.Add(r, big.NewRat(1, 2))
 	n := new(big.Int).Div(r.Num(), r.Denom())
-	if !n.IsInt64() || USD(n.Int64()) > MostUSD {
+	if !n.IsInt64() || USD(n.Int64()) > MaxUSD {
 		return 0, errors.New("want at most 1000000000 US dollars")
 	}
 	return USD(n.Int64()), nil

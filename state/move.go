@@ -18,7 +18,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 		e.Exec = exec
 		s.record(e)
 	}
-	s.delta.Progress.Moved = true
+	s.delta.Progress.HasProgress = true
 	for _, spawn := range d.Spawns {
 		tell(&Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
 		s.spawn(a, spawn)
@@ -29,7 +29,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	}
 	t := &Transition{Tag: string(d.Then.Verb), Target: d.Then.To, From: from, Return: d.Then.Return}
 	if d.Then.Verb == protocol.Result {
-		t.Target = a.ReturnsTo()
+		t.Target = a.ReturnState()
 	}
 	tell(t)
 	if text, ended := a.move(d.Then, s.run.Dir); ended {
@@ -43,7 +43,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 		}
 		s.delta.Ended = append(s.delta.Ended, e)
 		if a.ID == mainAgent && s.run.Last != nil {
-			s.delta.Last = &Last{Session: a.Session, Dir: a.Dir}
+			s.delta.Last = &LastConversation{Session: a.Session, Dir: a.Dir}
 			if a.Session != nil {
 				s.delta.Last.Model = a.Session.Model
 			}
@@ -54,12 +54,12 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	case d.Then.Verb == protocol.Join:
 		s.delta.Progress.HasJoin = true
 		if len(s.completeJoins([]string{a.ID})) == 0 {
-			s.await(a, Waits{For: ForAgents})
+			s.await(a, WaitCondition{For: ForAgents})
 		}
 	case d.Then.Verb == protocol.Ask:
 		s.ask(a, d.Then.Question)
 	case d.Then.After > 0:
-		s.await(a, Waits{For: ForTime, Until: s.later(d.Then.After)})
+		s.await(a, WaitCondition{For: ForTime, Until: s.later(d.Then.After)})
 	}
 }
 
@@ -142,9 +142,9 @@ func (a *Agent) push(state string) {
 	a.Stack = append(a.Stack, Frame{State: state, Session: a.Session, Branch: a.Branch, Dir: a.Dir})
 }
 
-// ReturnsTo is the state in which the agent goes on when it ends with a result, "" when it
+// ReturnState is the state in which the agent goes on when it ends with a result, "" when it
 // ends itself.
-func (a *Agent) ReturnsTo() string {
+func (a *Agent) ReturnState() string {
 	if len(a.Stack) == 0 {
 		return ""
 	}

@@ -44,17 +44,17 @@ func TestWhereMainHasEndedIsKept(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		p := newPlay(t, nil)
 		if keeps {
-			p.run.KeepLast()
+			p.run.KeepLastConversation()
 		}
 		p.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
 		p.turn("main_b1", result("worker"))
-		if last := p.run.Last; last != nil && *last != (state.Last{}) {
+		if last := p.run.Last; last != nil && *last != (state.LastConversation{}) {
 			t.Errorf("before main has ended: got %+v, want nothing", last)
 		}
 		p.turn("main", protocol.Move{Verb: protocol.Reset, To: "A.md", Dir: state.Abs("/elsewhere")})
 		p.turn("main", result("done"))
 		if !keeps {
-			equal(t, "last", p.run.Last, (*state.Last)(nil))
+			equal(t, "last", p.run.Last, (*state.LastConversation)(nil))
 			continue
 		}
 		last := *p.run.Last
@@ -92,7 +92,7 @@ func TestWhatAnAgentCLICantDo(t *testing.T) {
 		p.turn("main", c.move)
 		p.policies["C.md"] = c.policy
 		plan := p.agent("main").Plan(p.state("C.md"), c.cli)
-		if got := fmt.Sprint(plan.Mode, ", ", plan.Note, plan.Refused); !strings.Contains(got, c.want) || strings.HasPrefix(c.want, "fresh") != (plan.Refused == "") {
+		if got := fmt.Sprint(plan.Mode, ", ", plan.Note, plan.FailureReason); !strings.Contains(got, c.want) || strings.HasPrefix(c.want, "fresh") != (plan.FailureReason == "") {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
 		}
 	}

@@ -23,9 +23,9 @@ func New(r Run, input string, now time.Time) *Run {
 	return &r
 }
 
-// Lost returns the agents that have an invocation of the agent CLI under way. For a
+// InterruptedAgents returns the agents that have an invocation of the agent CLI under way. For a
 // process that is about to resume the run these invocations are lost.
-func (r *Run) Lost() []*Agent {
+func (r *Run) InterruptedAgents() []*Agent {
 	var lost []*Agent
 	for _, a := range r.Agents {
 		if a.Status == Busy && a.Exec.Running != nil && a.Exec.Running.Mode != "" {
@@ -80,9 +80,9 @@ func (s *Step) Resume(lost map[string]Outcome) {
 		case a.Status == Ready && a.NotBefore.After(s.now.Add(time.Duration(a.Wait))):
 			s.edit(a.ID).pause(s.now, time.Duration(a.Wait))
 		}
-		if a.Unknown > 0 || a.Outage != nil {
+		if a.UnknownCosts > 0 || a.Outage != nil {
 			mine := s.edit(a.ID) // both are of one process
-			mine.Unknown, mine.Outage = 0, nil
+			mine.UnknownCosts, mine.Outage = 0, nil
 		}
 	}
 }
@@ -90,7 +90,7 @@ func (s *Step) Resume(lost map[string]Outcome) {
 // Charge books what the invocations of Run.Lost are known to have used, by agent, without continuing
 // the run: their agents repeat them when it is resumed.
 func (s *Step) Charge(lost map[string]Outcome) {
-	for _, a := range s.run.Lost() {
+	for _, a := range s.run.InterruptedAgents() {
 		s.interrupt(s.edit(a.ID), lost[a.ID])
 	}
 }
@@ -98,7 +98,7 @@ func (s *Step) Charge(lost map[string]Outcome) {
 func (s *Step) open(resumed bool) {
 	p, run := &s.delta.Progress, s.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
-	p.Moved, p.Continuing = false, ""
+	p.HasProgress, p.Continuing = false, ""
 	if run.Progress.Status != Suspended {
 		p.Suspensions = 0
 	}
@@ -151,7 +151,7 @@ func (a *Agent) tryAgain() {
 	case e == nil: // it failed between two states
 	case e.Continue:
 		e.Retries = 0
-	case e.Passed != nil && e.Reminder != "" && e.Session != nil: // only a move is missing
+	case e.PassedResults != nil && e.Reminder != "" && e.Session != nil: // only a move is missing
 		e.Retries, e.Reminders = 0, 0
 	default:
 		a.Cut, a.Exec = e.EntryLen, nil

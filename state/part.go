@@ -11,15 +11,15 @@ import (
 	"strings"
 )
 
-// MostParts is how many jobs a matrix has at most.
-const MostParts = 256
+// MaxParts is how many jobs a matrix has at most.
+const MaxParts = 256
 
 // mostEarlier is how many parts of earlier matrices are kept.
 const mostEarlier = 1024
 
-// Began is how far a run had come when a part of it began: what comes after it in the
+// PartStart is how far a run had come when a part of it began: what comes after it in the
 // part's own run is the part's own.
-type Began struct {
+type PartStart struct {
 	Progress
 	Ended int `json:"ended"` // agents that had ended, and whose results were kept
 }
@@ -35,7 +35,7 @@ func (s *Step) HandOver(job string, most int) {
 		if a.Status != Waiting || a.Waits.For != ForJob {
 			continue
 		}
-		now[a.ID] = Handover{a.ID, a.Handed}
+		now[a.ID] = Handover{a.ID, a.Handovers}
 		if !s.run.Parts.hold(a.ID) {
 			waiting[a.Waits.Job] = append(waiting[a.Waits.Job], now[a.ID])
 		}
@@ -77,7 +77,7 @@ func (p Part) standing(now map[string]Handover) Part {
 
 // pack deals agents out to parts, one after the other.
 func pack(job string, agents []Handover, most int) []Part {
-	n := min(max(1, min(most, MostParts)), len(agents))
+	n := min(max(1, min(most, MaxParts)), len(agents))
 	parts := make([]Part, n)
 	for i, a := range agents {
 		parts[i%n].Agents = append(parts[i%n].Agents, a)
@@ -126,26 +126,26 @@ func (p *Part) Label() string {
 	}
 }
 
-// PartOf returns the part of those of the named agents that wait for one of the jobs; it
+// NewPart returns the part of those of the named agents that wait for one of the jobs; it
 // has no agents when none does.
-func PartOf(agents []*Agent, names, jobs []string) Part {
+func NewPart(agents []*Agent, names, jobs []string) Part {
 	var p Part
 	for _, a := range agents {
 		waits := a.Status == Waiting && a.Waits.For == ForJob && slices.Contains(jobs, a.Waits.Job)
 		if waits && slices.Contains(names, a.ID) {
 			p.Job = cmp.Or(p.Job, a.Waits.Job)
-			p.Agents = append(p.Agents, Handover{a.ID, a.Handed})
+			p.Agents = append(p.Agents, Handover{a.ID, a.Handovers})
 		}
 	}
 	p.Name = partName(p.Agents)
 	return p
 }
 
-// Begin returns the run with which the part of r begins.
-func (p Part) Begin(r *Run) *Run {
+// NewRun returns the run with which the part of r begins.
+func (p Part) NewRun(r *Run) *Run {
 	next := r.copied()
 	p.Earlier, p.Running = false, false
-	p.Began = &Began{Progress: r.Progress, Ended: len(r.Ended)}
+	p.Start = &PartStart{Progress: r.Progress, Ended: len(r.Ended)}
 	next.Parts = []Part{p}
 	next.Mark = p.mark(r)
 	return next
@@ -155,10 +155,10 @@ func (p Part) Begin(r *Run) *Run {
 // where each ends what it has started itself.
 func (p *Part) mark(r *Run) string { return r.Mark + "p" + p.Name }
 
-// Share returns the budget of the run of a part that begins: what is spent, and of what is
+// BudgetShare returns the budget of the run of a part that begins: what is spent, and of what is
 // left of budget as much as the part has of the agents that wait for its job. It is 0
 // where budget is, which is none.
-func (p Part) Share(budget, spent USD, agents []*Agent) USD {
+func (p Part) BudgetShare(budget, spent USD, agents []*Agent) USD {
 	if budget == 0 {
 		return 0
 	}
@@ -170,10 +170,10 @@ func (p Part) Share(budget, spent USD, agents []*Agent) USD {
 	return max(1, spent+share) // 0 would be none
 }
 
-// Own returns the part of which these are the parts of the run, and false for the run of no
+// OwnPart returns the part of which these are the parts of the run, and false for the run of no
 // part.
-func (all Parts) Own() (Part, bool) {
-	if len(all) == 1 && all[0].Began != nil {
+func (all Parts) OwnPart() (Part, bool) {
+	if len(all) == 1 && all[0].Start != nil {
 		return all[0], true
 	}
 	return Part{}, false
@@ -181,7 +181,7 @@ func (all Parts) Own() (Part, bool) {
 
 // check checks the parts of a run.
 func (all Parts) check(c *checker) {
-	c.want(len(all) <= MostParts+mostEarlier, "parts", "are %d, want %d at most", len(all), MostParts+mostEarlier)
+	c.want(len(all) <= MaxParts+mostEarlier, "parts", "are %d, want %d at most", len(all), MaxParts+mostEarlier)
 	for i, p := range all {
 		p.check(c, fmt.Sprintf("parts[%d]", i))
 	}

@@ -10,7 +10,7 @@ import (
 type partMerge struct {
 	*merge
 	from  *Run // the part's own
-	began *Began
+	began *PartStart
 	at    Progress // of the run when the part's numbers follow its own
 	part  Part
 	given map[string]bool // agents that are taken
@@ -68,13 +68,13 @@ func (o *partMerge) agent(from *Agent) *Agent {
 			a.Cut, a.Exec = a.Exec.EntryLen, nil
 		}
 		a.Failure, a.NotBefore, a.Wait, a.Outage = nil, time.Time{}, 0, nil
-		a.Status, a.Handed = Waiting, a.Handed+1
-		a.Waits = &Waits{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
+		a.Status, a.Handovers = Waiting, a.Handovers+1
+		a.Waits = &WaitCondition{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
 		o.told = append(o.told, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: a.Waits.event()})
 	}
 	// Whoever runs the part too late must not be taken for one that runs it now.
 	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == a.ID }); i >= 0 {
-		a.Handed = max(a.Handed, o.part.Agents[i].Number+1)
+		a.Handovers = max(a.Handovers, o.part.Agents[i].Number+1)
 	}
 	return a
 }
@@ -91,7 +91,7 @@ func after(n, began, at int) int {
 func (o *partMerge) addEnded() {
 	var delivered []string
 	for _, e := range o.from.Ended[:o.began.Ended] {
-		if e.Delivered && o.part.Has(e.Agent) {
+		if e.Delivered && o.part.MayContain(e.Agent) {
 			delivered = append(delivered, e.Agent)
 		}
 	}
@@ -108,8 +108,8 @@ func (o *partMerge) addEnded() {
 func (o *partMerge) addLedger(runs []*Run) {
 	known := map[entryKey]bool{}
 	for i, run := range runs {
-		part, _ := run.Parts.Own()
-		began, at, isNew := part.Began.Launches, o.run.Progress.Launches, i == 0
+		part, _ := run.Parts.OwnPart()
+		began, at, isNew := part.Start.Launches, o.run.Progress.Launches, i == 0
 		for _, e := range run.Ledger {
 			if e.N > began && !known[keyOf(e)] {
 				isNew = true
@@ -134,7 +134,7 @@ type entryKey struct {
 	unpriced       int64
 }
 
-func keyOf(e Entry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD, e.Unpriced} }
+func keyOf(e LedgerEntry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD, e.Unpriced} }
 
 // addProgress counts what was done in the part.
 func (o *partMerge) addProgress() {

@@ -9,7 +9,7 @@ import (
 // Check returns a *FileError unless run can be that of this part of r.
 func (p *Part) Check(r, run *Run) error {
 	c := &checker{}
-	own, ok := run.Parts.Own()
+	own, ok := run.Parts.OwnPart()
 	c.want(ok, "parts", "is not the one part that this is the run of")
 	c.want(run.WorkflowID == r.WorkflowID, "workflow_id", "is %q, want %q", run.WorkflowID, r.WorkflowID)
 	c.want(run.Mark == p.mark(r), "mark", "is not that of this part of the run")
@@ -17,10 +17,10 @@ func (p *Part) Check(r, run *Run) error {
 	if c.err != nil {
 		return c.err
 	}
-	c.want(own.Began.Ended <= len(run.Ended), "ended", "are %d, and were %d", len(run.Ended), own.Began.Ended)
+	c.want(own.Start.Ended <= len(run.Ended), "ended", "are %d, and were %d", len(run.Ended), own.Start.Ended)
 	p.checkAgents(c, r, run)
 	for i, e := range run.Ledger {
-		c.want(e.N <= own.Began.Launches || p.Has(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
+		c.want(e.N <= own.Start.Launches || p.MayContain(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
 	}
 	return c.result()
 }
@@ -28,11 +28,11 @@ func (p *Part) Check(r, run *Run) error {
 // checkAgents checks that the agents of a part's run are those that were handed over to it,
 // and others that these have forked.
 func (p *Part) checkAgents(c *checker, r, run *Run) {
-	created := run.Parts[0].Began.Created
+	created := run.Parts[0].Start.Created
 	for i, a := range run.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
 		if a.N > created {
-			c.want(p.Has(a.ID) && p.Has(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
+			c.want(p.MayContain(a.ID) && p.MayContain(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
 		} else if was, ok := r.Agent(a.ID); p.isGiven(a.ID) && ok {
 			c.want(a.N == was.N && a.Parent == was.Parent, at+".n", "is %d with parent %q, want %d and %q", a.N, a.Parent, was.N, was.Parent)
 		}
@@ -49,9 +49,9 @@ func (p *Part) isGiven(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return h.Agent == id })
 }
 
-// Has reports whether an agent can be the part's: one that was handed over to it, or that
+// MayContain reports whether an agent can be the part's: one that was handed over to it, or that
 // these have forked, whose name begins with theirs.
-func (p *Part) Has(id string) bool {
+func (p *Part) MayContain(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return isOf(id, h.Agent) })
 }
 

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// Ran is a part of a matrix, and what its job has left of it.
-type Ran struct {
+// PartRun is a part of a matrix, and what its job has left of it.
+type PartRun struct {
 	Part Part
 	// Running says that a job may still be running it: it is left alone.
 	Running bool
@@ -18,27 +18,27 @@ type Ran struct {
 	Events []Event
 }
 
-// Own returns the first run with the part's own agents alone.
-func (r *Ran) Own() *Run {
+// OwnRun returns the first run with the part's own agents alone.
+func (r *PartRun) OwnRun() *Run {
 	own := r.Runs[0].copied()
-	own.Agents = slices.DeleteFunc(own.Agents, func(a *Agent) bool { return !r.Part.Has(a.ID) })
+	own.Agents = slices.DeleteFunc(own.Agents, func(a *Agent) bool { return !r.Part.MayContain(a.ID) })
 	return own
 }
 
-// Joining is what is merged into a run.
-type Joining struct {
+// PartJoin is what is merged into a run.
+type PartJoin struct {
 	Base  *Run
-	Parts []Ran // those of the run, in its order
+	Parts []PartRun // those of the run, in its order
 	// JobOf returns the job of a state.
 	JobOf func(state string) string
 	Now   time.Time
 }
 
-// Joined is a run into which its parts were merged.
-type Joined struct {
+// JoinedRun is a run into which its parts were merged.
+type JoinedRun struct {
 	Run    *Run
 	Events []Event // that follow those of the run's log
-	Took   []bool  // which of the parts were merged
+	Merged []bool  // which of the parts were merged
 }
 
 // PartConflict says that two parts can't both be joined.
@@ -57,17 +57,17 @@ func (e *PartConflict) Error() string { return "agent " + e.Agent + " " + e.what
 // changes nothing. The base stays as it is.
 //
 // Errors are *PartConflict, and *FileError for runs that can't be of this run's parts.
-func (j Joining) Join() (*Joined, error) {
-	m := &merge{Joining: j, run: j.Base.copied(), took: map[string]string{}}
+func (j PartJoin) Join() (*JoinedRun, error) {
+	m := &merge{PartJoin: j, run: j.Base.copied(), took: map[string]string{}}
 	m.run.Parts = nil
 	var logs [][]Event
-	out := &Joined{}
+	out := &JoinedRun{}
 	for _, ran := range j.Parts {
 		took, own, err := m.join(ran)
 		if err != nil {
 			return nil, err
 		}
-		logs, out.Took = append(logs, own), append(out.Took, took)
+		logs, out.Merged = append(logs, own), append(out.Merged, took)
 	}
 	if err := m.finish(); err != nil {
 		return nil, err
@@ -87,14 +87,14 @@ func (j Joining) Join() (*Joined, error) {
 
 // merge is one call of Join.
 type merge struct {
-	Joining
+	PartJoin
 	run  *Run
 	took map[string]string // by agent, the part that has it
 	told []Event           // agents that wait again
 }
 
 // join merges one part, if there is anything to merge, and returns the part's events.
-func (m *merge) join(ran Ran) (took bool, events []Event, err error) {
+func (m *merge) join(ran PartRun) (took bool, events []Event, err error) {
 	p, given := ran.Part, ran.Part.given(m.Base)
 	if len(given) == 0 {
 		return false, nil, nil // it was joined before
@@ -119,8 +119,8 @@ func (m *merge) join(ran Ran) (took bool, events []Event, err error) {
 			m.took[a.Agent] = ran.Part.Name
 		}
 	}
-	own, _ := ran.Runs[0].Parts.Own()
-	o := &partMerge{merge: m, from: ran.Runs[0], began: own.Began, at: m.run.Progress, part: ran.Part, given: given}
+	own, _ := ran.Runs[0].Parts.OwnPart()
+	o := &partMerge{merge: m, from: ran.Runs[0], began: own.Start, at: m.run.Progress, part: ran.Part, given: given}
 	if err := o.checkEvents(ran.Events); err != nil {
 		return false, nil, err
 	}
@@ -137,7 +137,7 @@ func (p *Part) given(r *Run) map[string]bool {
 	given := map[string]bool{}
 	for _, h := range p.Agents {
 		a, ok := r.Agent(h.Agent)
-		if ok && a.Status == Waiting && a.Waits.For == ForJob && a.Handed == h.Number {
+		if ok && a.Status == Waiting && a.Waits.For == ForJob && a.Handovers == h.Number {
 			given[h.Agent] = true
 		}
 	}
@@ -163,11 +163,11 @@ func (m *merge) finish() error {
 	for _, p := range r.Parts {
 		for _, h := range p.Agents {
 			at := slices.IndexFunc(r.Agents, func(a *Agent) bool { return a.ID == h.Agent })
-			if at < 0 || p.Running || m.took[h.Agent] != "" || r.Agents[at].Handed != h.Number {
+			if at < 0 || p.Running || m.took[h.Agent] != "" || r.Agents[at].Handovers != h.Number {
 				continue
 			}
 			a := *r.Agents[at]
-			a.Handed++
+			a.Handovers++
 			r.Agents[at] = &a
 		}
 	}

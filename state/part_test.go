@@ -31,7 +31,7 @@ func matrixRun(t *testing.T, n int) *play {
 	for i, a := range waiting.Agents {
 		if a.ID != "main" {
 			w := *a
-			w.Status, w.Handed, w.Waits = state.Waiting, 1, &state.Waits{For: state.ForJob, Job: "work", Since: epoch}
+			w.Status, w.Handovers, w.Waits = state.Waiting, 1, &state.WaitCondition{For: state.ForJob, Job: "work", Since: epoch}
 			waiting.Agents[i] = &w
 		}
 	}
@@ -91,25 +91,25 @@ func (p *play) work(id string) {
 }
 
 // partOf is a part that its job has run.
-func (p *play) partOf(part state.Part) state.Ran {
+func (p *play) partOf(part state.Part) state.PartRun {
 	q := &play{t: p.t, now: p.now, policies: p.policies, ids: 1000 * len(part.Agents)}
 	var names []string
 	for _, a := range part.Agents {
 		names = append(names, a.Agent)
 	}
-	q.run = leave(part.Begin(p.run), names...)
+	q.run = leave(part.NewRun(p.run), names...)
 	for _, name := range names {
 		q.work(name)
 	}
 	p.now = q.now
-	return state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}
+	return state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}
 }
 
-func joining(base *state.Run, parts ...state.Ran) state.Joining {
-	return state.Joining{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
+func joining(base *state.Run, parts ...state.PartRun) state.PartJoin {
+	return state.PartJoin{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
 }
 
-func (p *play) join(parts ...state.Ran) *state.Joined {
+func (p *play) join(parts ...state.PartRun) *state.JoinedRun {
 	p.t.Helper()
 	before := string(fileOf(p.t, p.run))
 	joined, err := joining(p.run, parts...).Join()
@@ -125,7 +125,7 @@ func alike(run *state.Run) *state.Run {
 	c.Progress.LastBegun, c.Progress.Status, c.Progress.Reason = 0, "", ""
 	for i, a := range c.Agents {
 		b := *a
-		b.Handed = 0
+		b.Handovers = 0
 		c.Agents[i] = &b
 	}
 	return c
@@ -150,7 +150,7 @@ func TestPartsJoinedAreOneRun(t *testing.T) {
 		parts := p.handOver(jobs)
 		equal(t, "parts", len(parts), jobs)
 		single := &play{t: t, run: p.run, now: p.now, policies: p.policies}
-		var ran []state.Ran
+		var ran []state.PartRun
 		for _, part := range parts {
 			ran = append(ran, p.partOf(part))
 		}
@@ -174,18 +174,18 @@ func TestPartsJoinedAreOneRun(t *testing.T) {
 // TestJoinAgainChangesNothing: the job died after it had saved what it had joined.
 func TestJoinAgainChangesNothing(t *testing.T) {
 	p := matrixRun(t, 6)
-	var ran []state.Ran
+	var ran []state.PartRun
 	for i, part := range p.handOver(3) {
 		r := p.partOf(part)
 		if i == 2 {
-			r = state.Ran{Part: part} // it has stored nothing
+			r = state.PartRun{Part: part} // it has stored nothing
 		}
 		ran = append(ran, r)
 	}
 	once := p.join(ran...)
 	for _, h := range ran[2].Part.Agents {
-		if a, _ := once.Run.Agent(h.Agent); a.Handed != 2 || a.Status != state.Waiting {
-			t.Errorf("%s is %s with the number %d, want it to wait with 2, so that a job that comes too late is told from the next one", a.ID, a.Status, a.Handed)
+		if a, _ := once.Run.Agent(h.Agent); a.Handovers != 2 || a.Status != state.Waiting {
+			t.Errorf("%s is %s with the number %d, want it to wait with 2, so that a job that comes too late is told from the next one", a.ID, a.Status, a.Handovers)
 		}
 	}
 	late := p.partOf(ran[2].Part)
@@ -205,19 +205,19 @@ func TestWhatFailedWaitsAgain(t *testing.T) {
 	p := matrixRun(t, 4)
 	parts := p.handOver(2)
 	one, two := p.partOf(parts[0]), p.partOf(parts[1])
-	q := &play{t: t, now: p.now, run: leave(parts[1].Begin(p.run), "main_b2"), policies: p.policies}
+	q := &play{t: t, now: p.now, run: leave(parts[1].NewRun(p.run), "main_b2"), policies: p.policies}
 	q.ends("main_b2", fail(state.Fatal, "it broke"))
 	two.Runs, two.Events = []*state.Run{q.run}, q.events
 	joined := p.join(one, two)
 	a, _ := joined.Run.Agent("main_b2")
-	equal(t, "waits", []any{a.Status, a.Waits.Error, a.Waits.Job, a.Handed, a.Exec == nil}, []any{state.Waiting, "it broke", "work", 2, true})
+	equal(t, "waits", []any{a.Status, a.Waits.Error, a.Waits.Job, a.Handovers, a.Exec == nil}, []any{state.Waiting, "it broke", "work", 2, true})
 	if last := joined.Run.Events; len(last) != 1 || last[0].Agent != "main_b2" || last[0].Seq != joined.Run.Progress.Events {
 		t.Errorf("last event: got %v, want that main_b2 waits", last)
 	}
 	p.run = joined.Run
-	want := state.PartOf(p.run.Agents, []string{"main_b2", "main_b4"}, []string{"work"})
+	want := state.NewPart(p.run.Agents, []string{"main_b2", "main_b4"}, []string{"work"})
 	again := p.handOver(64)
-	assert.Check(t, slices.ContainsFunc(again, func(part state.Part) bool { return part.Has("main_b2") }), "handed over again: got %v, want main_b2 among them", again)
+	assert.Check(t, slices.ContainsFunc(again, func(part state.Part) bool { return part.MayContain("main_b2") }), "handed over again: got %v, want main_b2 among them", again)
 	if !slices.ContainsFunc(p.run.Parts, func(part state.Part) bool { return part.Earlier && part.Name == want.Name }) {
 		t.Errorf("parts: got %+v, want the earlier one with its present numbers among them", p.run.Parts)
 	}
@@ -232,14 +232,14 @@ func TestARunningPartIsLeftAlone(t *testing.T) {
 	held.Running = true
 	p.run = p.join(one, held).Run
 	step := p.run.Step(p.now)
-	step.Settle(state.Here{}) // all jobs are here
+	step.UpdateWaits(state.Here{}) // all jobs are here
 	if a, _ := step.Agent("main_b2"); a.Status != state.Waiting {
 		t.Errorf("main_b2 is %s while a job may be running it, want it to wait", a.Status)
 	}
 	for _, part := range p.handOver(64) {
-		assert.Check(t, !part.Has("main_b2"), "main_b2 was handed over while a job may be running it")
+		assert.Check(t, !part.MayContain("main_b2"), "main_b2 was handed over while a job may be running it")
 	}
-	if a, there := p.join(two).Run.Agent("main_b2"); there && a.Status == state.Waiting && a.Handed == 1 {
+	if a, there := p.join(two).Run.Agent("main_b2"); there && a.Status == state.Waiting && a.Handovers == 1 {
 		t.Error("the part was not joined when it had ended")
 	}
 }
@@ -254,17 +254,17 @@ func TestAPartThatRanTwiceCountsOnce(t *testing.T) {
 		two.Runs[0].Ledger[i].Session = "x" + e.Session
 	}
 	once := p.join(one).Run
-	twice := p.join(state.Ran{Part: part, Runs: []*state.Run{one.Runs[0], two.Runs[0]}, Events: one.Events}).Run
+	twice := p.join(state.PartRun{Part: part, Runs: []*state.Run{one.Runs[0], two.Runs[0]}, Events: one.Events}).Run
 	equal(t, "cost", twice.Progress.TotalUSD, once.Progress.TotalUSD+spent)
 	equal(t, "results", len(twice.Ended), len(once.Ended))
-	same := p.join(state.Ran{Part: part, Runs: []*state.Run{one.Runs[0], one.Runs[0]}, Events: one.Events}).Run
+	same := p.join(state.PartRun{Part: part, Runs: []*state.Run{one.Runs[0], one.Runs[0]}, Events: one.Events}).Run
 	equal(t, "cost of one that was continued", same.Progress.TotalUSD, once.Progress.TotalUSD)
 }
 
 // TestTwoPartsWithOneAgentAreAConflict.
 func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
 	p := matrixRun(t, 3)
-	whole := state.PartOf(p.run.Agents, []string{"main_b1", "main_b2", "main_b3"}, []string{"work"})
+	whole := state.NewPart(p.run.Agents, []string{"main_b1", "main_b2", "main_b3"}, []string{"work"})
 	parts := p.handOver(3)
 	one, all := p.partOf(parts[0]), p.partOf(whole)
 	_, err := joining(p.run, one, all).Join()
@@ -284,37 +284,37 @@ func forgeAgent(run *state.Run, id, parent string) {
 
 // TestForgedPartsAreRefused.
 func TestForgedPartsAreRefused(t *testing.T) {
-	for name, forge := range map[string]func(r *state.Ran, run *state.Run){
-		"another run":     func(_ *state.Ran, run *state.Run) { run.WorkflowID = "run-2" },
-		"another mark":    func(_ *state.Ran, run *state.Run) { run.Mark = "fedcba9876543210" },
-		"the run itself":  func(_ *state.Ran, run *state.Run) { run.Parts = nil },
-		"of another part": func(r *state.Ran, _ *state.Run) { r.Part.Name = "00000000" },
-		"an agent that was not handed over": func(_ *state.Ran, run *state.Run) {
+	for name, forge := range map[string]func(r *state.PartRun, run *state.Run){
+		"another run":     func(_ *state.PartRun, run *state.Run) { run.WorkflowID = "run-2" },
+		"another mark":    func(_ *state.PartRun, run *state.Run) { run.Mark = "fedcba9876543210" },
+		"the run itself":  func(_ *state.PartRun, run *state.Run) { run.Parts = nil },
+		"of another part": func(r *state.PartRun, _ *state.Run) { r.Part.Name = "00000000" },
+		"an agent that was not handed over": func(_ *state.PartRun, run *state.Run) {
 			forgeAgent(run, "main_b2_x1", "main_b2")
 		},
-		"a parent of another part": func(_ *state.Ran, run *state.Run) {
+		"a parent of another part": func(_ *state.PartRun, run *state.Run) {
 			forgeAgent(run, "main_b1_x1", "main_b2")
 		},
-		"its own agent is missing": func(_ *state.Ran, run *state.Run) { run.Agents = run.Agents[:1]; run.Ended = nil },
-		"an entry of another agent": func(_ *state.Ran, run *state.Run) {
-			run.Ledger = append(run.Ledger, state.Entry{N: 99, Agent: "main_b2", Kind: state.Exact})
+		"its own agent is missing": func(_ *state.PartRun, run *state.Run) { run.Agents = run.Agents[:1]; run.Ended = nil },
+		"an entry of another agent": func(_ *state.PartRun, run *state.Run) {
+			run.Ledger = append(run.Ledger, state.LedgerEntry{N: 99, Agent: "main_b2", Kind: state.Exact})
 		},
-		"a beginning in the future": func(_ *state.Ran, run *state.Run) {
-			began := *run.Parts[0].Began
+		"a beginning in the future": func(_ *state.PartRun, run *state.Run) {
+			began := *run.Parts[0].Start
 			began.Iterations = 1 << 40
-			run.Parts = state.Parts{{Name: run.Parts[0].Name, Job: "work", Agents: run.Parts[0].Agents, Began: &began}}
+			run.Parts = state.Parts{{Name: run.Parts[0].Name, Job: "work", Agents: run.Parts[0].Agents, Start: &began}}
 		},
-		"fewer results than before": func(_ *state.Ran, run *state.Run) {
-			began := *run.Parts[0].Began
+		"fewer results than before": func(_ *state.PartRun, run *state.Run) {
+			began := *run.Parts[0].Start
 			began.Ended = len(run.Ended) + 1
 			part := run.Parts[0]
-			part.Began = &began
+			part.Start = &began
 			run.Parts = state.Parts{part}
 		},
-		"an event of another part": func(r *state.Ran, _ *state.Run) {
+		"an event of another part": func(r *state.PartRun, _ *state.Run) {
 			r.Events = append(r.Events, state.Event{Seq: 1 << 20, Agent: "main_b2", Body: &state.AgentStarted{}})
 		},
-		"an event from before": func(r *state.Ran, _ *state.Run) {
+		"an event from before": func(r *state.PartRun, _ *state.Run) {
 			r.Events = append([]state.Event{{Seq: 1, Body: &state.RunStarted{}}}, r.Events...)
 		},
 	} {
@@ -336,13 +336,13 @@ func TestForgedPartsAreRefused(t *testing.T) {
 // TestForgedPartsAreNotRead.
 func TestForgedPartsAreNotRead(t *testing.T) {
 	for name, forge := range map[string]func(*state.Part){
-		"a negative beginning": func(p *state.Part) { p.Began.Launches = -1 },
+		"a negative beginning": func(p *state.Part) { p.Start.Launches = -1 },
 		"a negative number":    func(p *state.Part) { p.Agents = []state.Handover{{Agent: "main_b1", Number: -1}} },
 		"another name":         func(p *state.Part) { p.Name = "00000000" },
 		"no agents":            func(p *state.Part) { p.Agents = nil },
 	} {
 		p := matrixRun(t, 2)
-		run := p.handOver(2)[0].Begin(p.run)
+		run := p.handOver(2)[0].NewRun(p.run)
 		forge(&run.Parts[0])
 		_, err := state.Decode(fileOf(t, run))
 		assert.Check(t, err != nil, "%s: got a run, want an error", name)
@@ -353,14 +353,14 @@ func TestForgedPartsAreNotRead(t *testing.T) {
 func TestAnAgentIsTakenWithTheNumberItStandsAt(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(1)[0]
-	q := &play{t: t, now: p.now, run: leave(part.Begin(p.run), "main_b1", "main_b2"), policies: p.policies}
+	q := &play{t: t, now: p.now, run: leave(part.NewRun(p.run), "main_b1", "main_b2"), policies: p.policies}
 	for _, id := range []string{"main_b1", "main_b2"} {
 		q.turn(id, goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
 	}
 	again := *p.agent("main_b1")
-	again.Handed++
+	again.Handovers++
 	p.run = p.run.With(&state.Delta{Progress: p.run.Progress, Agents: []*state.Agent{&again}})
-	p.run = p.join(state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Run
+	p.run = p.join(state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Run
 	equal(t, "of the one", []any{p.status("main_b1"), p.agent("main_b1").State}, []any{state.Waiting, "B.md"})
 	equal(t, "of the other", []any{p.agent("main_b2").State, p.agent("main_b2_c1").State, len(p.run.Agents)}, []any{"C.md", "C.md", 4})
 }
@@ -369,7 +369,7 @@ func TestAnAgentIsTakenWithTheNumberItStandsAt(t *testing.T) {
 func TestANameThatIsTaken(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(2)[0]
-	q := &play{t: t, now: p.now, run: leave(part.Begin(p.run), "main_b1"), policies: p.policies}
+	q := &play{t: t, now: p.now, run: leave(part.NewRun(p.run), "main_b1"), policies: p.policies}
 	q.turn("main_b1", goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
 	base := p.run.With(&state.Delta{Progress: p.run.Progress})
 	base.Ended = append(base.Ended, state.Ending{Agent: "main_b1_c1"})
@@ -378,7 +378,7 @@ func TestANameThatIsTaken(t *testing.T) {
 		if ends {
 			q.turn("main_b1_c1", result("done"))
 		}
-		_, err := joining(base, state.Ran{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Join()
+		_, err := joining(base, state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Join()
 		var conflict *state.PartConflict
 		assert.Check(t, errors.As(err, &conflict), "got %v, want a conflict about main_b1_c1", err)
 		assert.Check(t, is.Equal(conflict.Agent, "main_b1_c1"))
@@ -392,10 +392,10 @@ func TestAShareOfTheBudget(t *testing.T) {
 	spent := p.run.Progress.TotalUSD
 	left, seen := 100*state.Dollar-spent, map[string]bool{p.run.Mark: true}
 	for _, part := range p.handOver(5) {
-		equal(t, "share", part.Share(100*state.Dollar, spent, p.run.Agents)-spent, left*state.USD(len(part.Agents))/12)
-		equal(t, "without a budget", part.Share(0, spent, p.run.Agents), state.USD(0))
-		equal(t, "with nothing left", part.Share(spent, spent, p.run.Agents), spent)
-		mark := part.Begin(p.run).Mark
+		equal(t, "share", part.BudgetShare(100*state.Dollar, spent, p.run.Agents)-spent, left*state.USD(len(part.Agents))/12)
+		equal(t, "without a budget", part.BudgetShare(0, spent, p.run.Agents), state.USD(0))
+		equal(t, "with nothing left", part.BudgetShare(spent, spent, p.run.Agents), spent)
+		mark := part.NewRun(p.run).Mark
 		rest, _ := strings.CutPrefix(mark, p.run.Mark)
 		if seen[mark] || rest == "" || rest[0] == '.' {
 			t.Errorf("part %s: got the mark %q, want one of its own that doesn't count as a process of %q", part.Name, mark, p.run.Mark)

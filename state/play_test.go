@@ -14,7 +14,7 @@ import (
 )
 
 // able is an agent CLI that can do everything.
-var able = state.CLI{Name: protocol.BackendClaude, ChoosesID: true}
+var able = state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}
 
 // play takes steps of a run by hand. Every run it makes must be valid.
 type play struct {
@@ -64,7 +64,7 @@ func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 			s.Override(o, p.run.Files)
 		}
 		lost := map[string]state.Outcome{}
-		for _, a := range p.run.Lost() {
+		for _, a := range p.run.InterruptedAgents() {
 			lost[a.ID] = state.Outcome{Used: used}
 		}
 		s.Resume(lost)

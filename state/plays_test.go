@@ -143,12 +143,12 @@ func (s *scene) event(verb, rest string) {
 	case "seen":
 		var used []state.Usage
 		read(&used)
-		s.do(func(step *state.Step) { step.NoteProgress("main", used, "") })
+		s.do(func(step *state.Step) { step.RecordProgress("main", used, "") })
 	case "answer":
 		_, text, _ := strings.Cut(rest, words[1]+" ")
 		s.do(func(step *state.Step) { step.Answer(words[0], number, state.Answer{Text: text, By: "ann"}) })
 	case "comment":
-		s.do(func(step *state.Step) { step.NoteComment(words[0], number, 77) })
+		s.do(func(step *state.Step) { step.RecordComment(words[0], number, 77) })
 	case "timeout":
 		s.do(func(step *state.Step) { step.TimeOut(words[0], number) })
 	default:
@@ -196,7 +196,7 @@ func (s *scene) outcome(id, how string) state.Outcome {
 		o.Failure.Class, o.Failure.Message = state.Class(class), message
 	}
 	a := s.agent(id)
-	o.Decision, o.Problems = s.flow.Decide(a.State, how, a.ReturnsTo(), nil)
+	o.Decision, o.Problems = s.flow.Decide(a.State, how, a.ReturnState(), nil)
 	return o
 }
 

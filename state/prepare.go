@@ -1,9 +1,9 @@
 package state
 
-// Prepare does beforehand what the first save of a run otherwise waits for: encoding/json
+// WarmUpJSON does beforehand what the first save of a run otherwise waits for: encoding/json
 // looks through the types of a run, of a step, and of the events that every run has. It
 // is only about time, and for when the caller waits for something else anyway.
-func Prepare() {
+func WarmUpJSON() {
 	events := []Event{
 		{Body: &RunStarted{}}, {Body: &AgentStarted{}}, {Body: &StateStarted{}}, {Body: &StateFinished{}},
 		{Body: &AgentFinished{}}, {Body: &RunFinished{}},

@@ -20,8 +20,8 @@ type Long struct {
 // hour is how many times the price of the input a token costs that the cache keeps for an hour.
 const hour = 2
 
-// Of returns what tokens cost, with their surcharge.
-func (p Price) Of(u Usage) USD { return usd(p.input(u) + p.output(u)).Plus(max(0, u.Surcharge)) }
+// Cost returns what tokens cost, with their surcharge.
+func (p Price) Cost(u Usage) USD { return usd(p.input(u) + p.output(u)).Plus(max(0, u.Surcharge)) }
 
 // Surcharge returns what one request costs beyond the prices of its tokens since its prompt is long.
 func (p Price) Surcharge(u Usage) USD {

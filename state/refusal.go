@@ -19,13 +19,13 @@ func (e *Exec) addRefusals(all []Refusal) {
 		if len(explained) >= maxExplained || slices.ContainsFunc(explained, func(x Refusal) bool { return x.Use == r.Use }) {
 			r = Refusal{Use: r.Use}
 		}
-		e.Denied = append(e.Denied, r)
+		e.Refusals = append(e.Refusals, r)
 	}
 }
 
 // explained are the refusals about which more is known than the use.
 func (e *Exec) explained() (list []Refusal) {
-	for _, r := range e.Denied {
+	for _, r := range e.Refusals {
 		if r.Reason != "" || r.Allow != nil {
 			list = append(list, r)
 		}
@@ -33,8 +33,8 @@ func (e *Exec) explained() (list []Refusal) {
 	return list
 }
 
-// Refused returns the refused uses of tools, each once, with what is known about them.
-func (b *StateFinished) Refused() []Refusal {
+// AllRefusals returns the refused uses of tools, each once, with what is known about them.
+func (b *StateFinished) AllRefusals() []Refusal {
 	all := slices.Clone(b.Refusals)
 	for _, use := range b.Denied {
 		if !slices.ContainsFunc(all, func(r Refusal) bool { return r.Use == use }) {

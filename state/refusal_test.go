@@ -14,5 +14,5 @@ func TestRefusalsAreExplainedOnce(t *testing.T) {
 	e := &Exec{}
 	e.addRefusals(append(slices.Repeat([]Refusal{one}, 2*maxExplained), other))
 	assert.Check(t, is.DeepEqual(e.explained(), []Refusal{one, other}))
-	assert.Check(t, is.Len(e.Denied, 2*maxExplained+1))
+	assert.Check(t, is.Len(e.Refusals, 2*maxExplained+1))
 }

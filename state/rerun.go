@@ -16,8 +16,8 @@ type RerunOf struct {
 	Trace string `json:"trace,omitempty" is:"trace?"`
 }
 
-// Renewal is what a rerun has of its own.
-type Renewal struct {
+// RerunParams is what a rerun has of its own.
+type RerunParams struct {
 	WorkflowID string
 	Mark       string // random, as that of a new run
 	Now        time.Time
@@ -25,13 +25,13 @@ type Renewal struct {
 	Files map[string]string
 }
 
-// NotThereError says that a run can't be run again because the workflow lacks a state.
-type NotThereError struct {
-	Place
+// MissingStateError says that a run can't be run again because the workflow lacks a state.
+type MissingStateError struct {
+	StateRef
 }
 
 // Error implements error.
-func (e *NotThereError) Error() string {
+func (e *MissingStateError) Error() string {
 	return fmt.Sprintf("%s: the workflow has no state %q any more", e.Field, e.State)
 }
 
@@ -48,7 +48,7 @@ func (e *NotThereError) Error() string {
 //
 // The error is a *NotThereError for a state that is needed and not among the files, and a
 // *FileError for a run that this program can't have written.
-func Rerun(r *Run, n int, as Renewal) (*Run, error) {
+func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	next, err := r.Relocate(func(dir string) string { return dir })
 	if err != nil {
 		return nil, err
@@ -79,9 +79,9 @@ func Rerun(r *Run, n int, as Renewal) (*Run, error) {
 	if as.Files != nil {
 		next.Files = maps.Clone(as.Files)
 	}
-	for _, p := range append(next.Places(), Place{"entry", next.Entry}) {
+	for _, p := range append(next.StateRefs(), StateRef{"entry", next.Entry}) {
 		if next.Files[p.State] == "" {
-			return nil, &NotThereError{p}
+			return nil, &MissingStateError{p}
 		}
 	}
 	return next, next.Validate()
@@ -105,8 +105,8 @@ func (o *RerunOf) before() int {
 	return o.Exec - 1
 }
 
-// Begun counts the state executions that the run has begun itself.
-func (r *Run) Begun() int { return r.Progress.Iterations - r.RerunOf.before() }
+// OwnExecutions counts the state executions that the run has begun itself.
+func (r *Run) OwnExecutions() int { return r.Progress.Iterations - r.RerunOf.before() }
 
 // rewind makes an agent what it is when state execution n is about to start. Nobody has driven
 // the run for the idle time.
@@ -114,7 +114,7 @@ func (a *Agent) rewind(n int, idle time.Duration, now time.Time) {
 	if a.Waits != nil && a.Waits.Question != nil {
 		a.Waits.Question.Token, a.Waits.Question.Comment = "", 0
 	}
-	a.Unknown = 0
+	a.UnknownCosts = 0
 	e := a.Exec
 	switch {
 	case e == nil:

@@ -54,7 +54,7 @@ func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 		x.progress().Hold, x.progress().Until = f.Message, f.Reset
 		return
 	}
-	x.step.await(a, Waits{For: ForTime, Until: f.Reset.UTC().Round(0)})
+	x.step.await(a, WaitCondition{For: ForTime, Until: f.Reset.UTC().Round(0)})
 }
 
 // failForGood fails an agent whose invocation failed and is not tried again.
@@ -64,7 +64,7 @@ func (x *execution) failForGood(f Failure, o Outcome) {
 	if f.Continue && prompt {
 		x.continueLater(o)
 	}
-	if e.Passed != nil && f.Class != Service && f.Class != Fatal && f.Class != Machine {
+	if e.PassedResults != nil && f.Class != Service && f.Class != Fatal && f.Class != Machine {
 		f.Message = reasonNoTag + ": " + f.Message
 	}
 	x.fail(f.Class, f.Message, o)

@@ -61,16 +61,16 @@ type Run struct {
 	// Used names the states that have been started, in order of first use.
 	Used []string `json:"used,omitempty" is:"file"`
 
-	Progress Progress `json:"progress"`
-	Agents   []*Agent `json:"agents"`          // in order of creation; ended ones are gone
-	Ended    []Ending `json:"ended,omitempty"` // in order of ending; the last thousand, and main
-	Ledger   []Entry  `json:"ledger,omitempty"`
-	Events   []Event  `json:"events" is:"-"` // those of the last save, which are only reported again
+	Progress Progress      `json:"progress"`
+	Agents   []*Agent      `json:"agents"`          // in order of creation; ended ones are gone
+	Ended    []Ending      `json:"ended,omitempty"` // in order of ending; the last thousand, and main
+	Ledger   []LedgerEntry `json:"ledger,omitempty"`
+	Events   []Event       `json:"events" is:"-"` // those of the last save, which are only reported again
 	// Forgotten counts the agents that ended and whose results are no longer kept.
 	Forgotten int `json:"forgotten,omitempty"`
 
 	// Last is where main ended; set when the entry state can be continued by comments.
-	Last *Last `json:"last,omitempty"`
+	Last *LastConversation `json:"last,omitempty"`
 	// Parts are the agents that the last step handed over to the jobs of a matrix.
 	Parts Parts `json:"parts,omitempty"`
 	// Trace is where the run is exported to, of a run that is.
@@ -152,11 +152,11 @@ type Progress struct {
 	// a step has started its workflow again by itself.
 	Questions     int `json:"questions,omitempty"`
 	Continuations int `json:"continuations,omitempty"`
-	// Moved says that in this part of the run an agent has moved on, or has used up an
+	// HasProgress says that in this part of the run an agent has moved on, or has used up an
 	// attempt. Continuing is set when the deadline has ended the part and a step may start
 	// its workflow again.
-	Moved      bool       `json:"moved,omitempty"`
-	Continuing Continuing `json:"continuing,omitempty"`
+	HasProgress bool         `json:"moved,omitempty"`
+	Continuing  Continuation `json:"continuing,omitempty"`
 	// HasJoin says that agents may join those that they fork, so that what has become of
 	// these is kept until then.
 	HasJoin bool `json:"has_join,omitempty"`
@@ -212,16 +212,16 @@ type Agent struct {
 	Wait      Duration  `json:"wait,omitempty"`
 	// Waits is what the agent waits for before its state starts; set when its status is
 	// Waiting.
-	Waits *Waits `json:"waits,omitempty"`
-	// Handed counts how often the agent was handed over to another job.
-	Handed int `json:"handed,omitempty"`
+	Waits *WaitCondition `json:"waits,omitempty"`
+	// Handovers counts how often the agent was handed over to another job.
+	Handovers int `json:"handed,omitempty"`
 	// Outage is a row of failures of the service that is being waited out.
 	Outage *Outage `json:"outage,omitempty"`
 	// Failure is why the agent failed; set when its status is Stuck.
 	Failure *AgentFailure `json:"failure,omitempty"`
-	// Unknown counts the successful invocations in a row, in this process, of which
+	// UnknownCosts counts the successful invocations in a row, in this process, of which
 	// nobody knows the cost.
-	Unknown int `json:"unknown,omitempty"`
+	UnknownCosts int `json:"unknown,omitempty"`
 }
 
 // Session is a conversation of an agent CLI.
@@ -237,15 +237,15 @@ type Session struct {
 	// Chosen says that some state picked a model for it, so that states without
 	// one must ask for Model again.
 	Chosen bool `json:"chosen,omitempty"`
-	// Reached is that of the cost of the last invocation in it.
-	Reached Reached `json:"reached,omitzero"`
+	// RunningTotal is that of the cost of the last invocation in it.
+	RunningTotal RunningTotal `json:"reached,omitzero"`
 	// End is the length of its transcript in bytes when the last invocation in it had ended;
 	// nil when that is not known.
 	End *int64 `json:"end,omitempty"`
 }
 
-// Reached is what an agent CLI has counted for a conversation so far.
-type Reached struct {
+// RunningTotal is what an agent CLI has counted for a conversation so far.
+type RunningTotal struct {
 	USD    USD         `json:"usd"`              // in all
 	Models []ModelCost `json:"models,omitempty"` // by model
 }
@@ -291,8 +291,8 @@ type Exec struct {
 	Continue bool `json:"continue,omitempty"`
 	// Interrupted says why the last invocation was cut off, until it is repeated. Noted
 	// says that from then on the agent is told of an interruption.
-	Interrupted string `json:"interrupted,omitempty"`
-	Noted       bool   `json:"noted,omitempty"`
+	Interrupted    string `json:"interrupted,omitempty"`
+	WasInterrupted bool   `json:"noted,omitempty"`
 	// Inherited says that it began in the run of which this one began as a copy, and that no
 	// event of this one tells it yet.
 	Inherited bool  `json:"inherited,omitempty"`
@@ -302,8 +302,8 @@ type Exec struct {
 	// Tokens is what its invocations are known to have used; nil while nothing is.
 	Tokens *Tokens `json:"tokens,omitempty"`
 	Turns  int     `json:"turns,omitempty"`
-	// Denied are the uses of tools that were refused, the first ones with what is known about each.
-	Denied []Refusal `json:"denied,omitempty"`
+	// Refusals are the uses of tools that were refused, the first ones with what is known about each.
+	Refusals []Refusal `json:"denied,omitempty"`
 	// AgentCLI is the version and the path of the agent CLI that ran last.
 	AgentCLI string `json:"agent_cli,omitempty"`
 	// Running is the invocation under way. It is saved before the process starts.
@@ -314,16 +314,16 @@ type Exec struct {
 	// AttemptStarted and AttemptSpent are of the attempt under way.
 	AttemptStarted time.Time `json:"attempt_started,omitzero"`
 	AttemptSpent   Spent     `json:"attempt_spent"`
-	// Asked is the move that waits for the verdict. Refused says why there is none.
-	Asked   *protocol.Decision `json:"asked,omitempty"`
-	Refused string             `json:"refused,omitempty"`
-	// Reask is the reminder to send when the commands pass but there is no move. Untagged
+	// PendingMove is the move that waits for the verdict. Refused says why there is none.
+	PendingMove *protocol.Decision `json:"asked,omitempty"`
+	MoveProblem string             `json:"refused,omitempty"`
+	// MoveReminder is the reminder to send when the commands pass but there is no move. Untagged
 	// says that the message had no tag at all.
-	Reask    string `json:"reask,omitempty"`
-	Untagged bool   `json:"untagged,omitempty"`
-	// Passed has the results of the commands when they have passed in this attempt and
+	MoveReminder string `json:"reask,omitempty"`
+	HasNoTag     bool   `json:"untagged,omitempty"`
+	// PassedResults has the results of the commands when they have passed in this attempt and
 	// only the move is missing.
-	Passed []CommandResult `json:"passed,omitempty"`
+	PassedResults []CommandResult `json:"passed,omitempty"`
 	// LastingFailure is why the agent run failed when another attempt would fail in the
 	// same way.
 	LastingFailure *AgentFailure `json:"lasting_failure,omitempty"`

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// Separate has some agents run at once with each other alone: while one of them is ready or running, Next returns no other agent.
-func (s *Step) Separate(isAlone func(*Agent) bool) { s.alone = isAlone }
+// SetExclusive has some agents run at once with each other alone: while one of them is ready or running, Next returns no other agent.
+func (s *Step) SetExclusive(isAlone func(*Agent) bool) { s.alone = isAlone }
 
 // Next returns the agent that takes the next free slot at the time of the step, and
 // false when there is none. First come executions under way, then those that waited for

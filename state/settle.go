@@ -34,10 +34,10 @@ func (h Here) hasRead(until time.Time) bool { return h.HasRead == nil || h.HasRe
 // named, or has been forked by one. nil is the whole run.
 func (s *Step) Restrict(part []string) { s.part = part }
 
-// Settle begins and ends the waits of agents, as far as the run and the time of the
+// UpdateWaits begins and ends the waits of agents, as far as the run and the time of the
 // step decide it: times that have come, agents that a join waits for, jobs. It follows each
 // decision of a step.
-func (s *Step) Settle(h Here) {
+func (s *Step) UpdateWaits(h Here) {
 	s.Restrict(h.Part)
 	p := &s.delta.Progress
 	p.HasJoin = p.HasJoin || h.HasJoin
@@ -75,9 +75,9 @@ func (s *Step) TimeOut(agent string, number int) {
 	}
 }
 
-// NoteComment notes which comment asks a question. It does nothing when no question of
+// RecordComment notes which comment asks a question. It does nothing when no question of
 // that number is open.
-func (s *Step) NoteComment(agent string, number int, comment int64) {
+func (s *Step) RecordComment(agent string, number int, comment int64) {
 	if s.question(agent, number) != nil {
 		s.editQuestion(agent).Comment = comment
 	}
@@ -89,17 +89,17 @@ func (s *Step) DueTime() time.Time {
 	if !s.begins() {
 		return time.Time{}
 	}
-	return s.earliest(func(w *Waits) bool { return w.For == ForTime })
+	return s.earliest(func(w *WaitCondition) bool { return w.For == ForTime })
 }
 
-// SettleTime returns when Settle is next going to end a wait because of the time, which
+// NextUpdate returns when Settle is next going to end a wait because of the time, which
 // may be in the past; zero when it never is.
-func (s *Step) SettleTime(h Here) time.Time {
-	return s.earliest(func(w *Waits) bool { return w.For == ForTime || !w.isOver(s.now) || h.hasRead(w.Until) })
+func (s *Step) NextUpdate(h Here) time.Time {
+	return s.earliest(func(w *WaitCondition) bool { return w.For == ForTime || !w.isOver(s.now) || h.hasRead(w.Until) })
 }
 
-// IsAsking reports whether a question is open whose answer would let a state begin.
-func (s *Step) IsAsking() bool {
+// HasOpenQuestion reports whether a question is open whose answer would let a state begin.
+func (s *Step) HasOpenQuestion() bool {
 	asks := func(a *Agent) bool { return a.asks() != nil }
 	return s.begins() && count(s.members(), asks) > 0
 }

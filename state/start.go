@@ -18,9 +18,9 @@ type Plan struct {
 	// Cut is the length to cut the transcript of a resumed session to; nil means
 	// that its length now is the one to come back to.
 	Cut *int64
-	// Refused says why the agent can't continue, and Note what people should know of how it
+	// FailureReason says why the agent can't continue, and Note what people should know of how it
 	// does; "" for nothing.
-	Refused, Note string
+	FailureReason, Note string
 }
 
 // Plan returns the plan for the agent's next invocation in a state, which cli runs if it is
@@ -81,9 +81,9 @@ type Launch struct {
 // process starts. An agent whose plan is refused fails instead.
 func (s *Step) Start(id string, l Launch) *Agent {
 	a, now := s.edit(id), stamp(s.now)
-	if l.Plan.Refused != "" {
+	if l.Plan.FailureReason != "" {
 		a.NotBefore, a.Wait = time.Time{}, 0
-		s.execution(a, l.State).fail(Fatal, l.Plan.Refused, Outcome{Process: Process{ExitCode: -1}})
+		s.execution(a, l.State).fail(Fatal, l.Plan.FailureReason, Outcome{Process: Process{ExitCode: -1}})
 		return a
 	}
 	s.delta.Progress.Launches++
@@ -101,7 +101,7 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	}
 	e.Running = l.invocation(s.delta.Progress.Launches, a, s.Options())
 	if e.Interrupted != "" {
-		e.Interrupted, e.Noted = "", true
+		e.Interrupted, e.WasInterrupted = "", true
 	}
 	e.Cut, e.Inherited, a.Cut = nil, false, nil
 	a.Status, a.NotBefore, a.Wait = Busy, time.Time{}, 0
@@ -118,10 +118,10 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	return a
 }
 
-// NoteProgress saves what is known of an agent's invocation under way, so that a crash does
+// RecordProgress saves what is known of an agent's invocation under way, so that a crash does
 // not lose it: the tokens that it has used so far, and the CLI's own id of its conversation.
 // What is not told, as nil or "", stays as it is.
-func (s *Step) NoteProgress(id string, used []Usage, cliID string) {
+func (s *Step) RecordProgress(id string, used []Usage, cliID string) {
 	e := s.edit(id).Exec
 	if e == nil || e.Running == nil {
 		return

@@ -181,7 +181,7 @@ func stored(t *testing.T) (dir string) {
 	dir = t.TempDir()
 	f, err := state.Create(dir, "run-1", "me")
 	assert.NilError(t, err)
-	assert.NilError(t, f.Fold(newRun(), nil, nil))
+	assert.NilError(t, f.WriteSnapshot(newRun(), nil, nil))
 	assert.NilError(t, f.Close())
 	return dir
 }

@@ -88,7 +88,7 @@ func (s *Step) edit(id string) *Agent {
 	a.Stack = slices.Clone(from.Stack)
 	if from.Exec != nil {
 		e := *from.Exec
-		e.Denied = slices.Clone(from.Exec.Denied)
+		e.Refusals = slices.Clone(from.Exec.Refusals)
 		a.Exec = &e
 	}
 	s.mine[id] = &a
@@ -173,12 +173,12 @@ func (s *Step) InvocationBudget() USD {
 		return 0
 	}
 	running := count(s.Agents(), func(a *Agent) bool { return a.Status == Busy })
-	return max(Dollar/100, s.Options().Left(s.delta.Progress.TotalUSD)/USD(max(1, running)))
+	return max(Dollar/100, s.Options().Remaining(s.delta.Progress.TotalUSD)/USD(max(1, running)))
 }
 
-// ReachDeadline adds the event for a deadline that is reached. most is the time that this
+// RecordDeadline adds the event for a deadline that is reached. most is the time that this
 // part of the run had.
-func (s *Step) ReachDeadline(most time.Duration) {
+func (s *Step) RecordDeadline(most time.Duration) {
 	began := s.delta.Progress.Started
 	s.tell(nil, &Limit{Which: "deadline", Value: s.now.Sub(began).Seconds(), Max: most.Seconds()})
 }

@@ -15,8 +15,8 @@ type Trace struct {
 	ID string `json:"id" is:"trace"` // 32 hexadecimal digits
 	// Parent is the span of whoever started the run, 16 hexadecimal digits; "" for none.
 	Parent string `json:"parent,omitempty" is:"span?"`
-	// Parts counts the processes that have exported the run, with the one that does so now.
-	Parts int `json:"parts" is:"positive"`
+	// Segments counts the processes that have exported the run, with the one that does so now.
+	Segments int `json:"parts" is:"positive"`
 	// Dropped says that whoever started the run wanted nothing of it recorded.
 	Dropped bool `json:"dropped,omitempty"`
 	// Paused says that the process that drives the run now does not export it.
@@ -62,20 +62,20 @@ func NewTrace(workflowID string, parent SpanRef) Trace {
 // The ids of spans are derived, so that every job knows those of the others, and what a span
 // is told to its children before it has ended.
 
-// OfRun is the span that all others of the run are below.
-func (t Trace) OfRun() SpanRef { return t.span("run") }
+// RunSpan is the span that all others of the run are below.
+func (t Trace) RunSpan() SpanRef { return t.span("run") }
 
-// OfPart is the span of a process that drives the run in a later job. name is unique among
+// SegmentSpan is the span of a process that drives the run in a later job. name is unique among
 // them.
-func (t Trace) OfPart(name string) SpanRef { return t.span("part", name) }
+func (t Trace) SegmentSpan(name string) SpanRef { return t.span("part", name) }
 
-// OfExec is the span of a state execution of an agent, by its number.
-func (t Trace) OfExec(agent string, exec int) SpanRef {
+// ExecSpan is the span of a state execution of an agent, by its number.
+func (t Trace) ExecSpan(agent string, exec int) SpanRef {
 	return t.span("exec", agent, strconv.Itoa(exec))
 }
 
-// OfAttempt is the span of an attempt in a state execution.
-func (t Trace) OfAttempt(agent string, exec, attempt int) SpanRef {
+// AttemptSpan is the span of an attempt in a state execution.
+func (t Trace) AttemptSpan(agent string, exec, attempt int) SpanRef {
 	return t.span("attempt", agent, strconv.Itoa(exec), strconv.Itoa(attempt))
 }
 

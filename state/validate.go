@@ -99,7 +99,7 @@ func (a *Agent) check(c *checker, at string) {
 }
 
 func (e *Exec) check(c *checker, at string) {
-	c.want(e.Session != nil || !e.Continue && (e.Reminder == "" || e.Passed != nil), at+".session", "is missing")
+	c.want(e.Session != nil || !e.Continue && (e.Reminder == "" || e.PassedResults != nil), at+".session", "is missing")
 	if r := e.Running; r != nil {
 		c.want(r.Mode == "" || ValidSession(r.SessionID), at+".running.session_id", "%q is not a session id", r.SessionID)
 		c.want(r.Mode != Branch || ValidSession(r.From), at+".running.from", "%q is not a session id", r.From)

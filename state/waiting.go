@@ -10,7 +10,7 @@ import (
 func (s *Step) ask(a *Agent, q *protocol.Question) {
 	p := &s.delta.Progress
 	p.Questions++
-	what := Waits{For: ForAnswer, Question: &Question{
+	what := WaitCondition{For: ForAnswer, Question: &Question{
 		Number: p.Questions, Text: Text(q.Text), Choices: q.Choices, TimeoutNext: q.TimeoutNext,
 		Where: q.Where, From: q.From, Untrusted: q.Untrusted,
 	}}
@@ -24,7 +24,7 @@ func (s *Step) ask(a *Agent, q *protocol.Question) {
 func (s *Step) later(d time.Duration) time.Time { return s.now.Add(d).UTC().Round(0) }
 
 // await makes an agent wait, and tells it.
-func (s *Step) await(a *Agent, what Waits) {
+func (s *Step) await(a *Agent, what WaitCondition) {
 	what.Since = s.later(0)
 	a.Status, a.Waits = Waiting, &what
 	s.tell(a, what.event())
@@ -73,8 +73,8 @@ func (s *Step) handOver(a *Agent, h Here) {
 		return
 	}
 	a = s.edit(a.ID)
-	a.Handed++
-	s.await(a, Waits{For: ForJob, Job: h.JobOf(a.State)})
+	a.Handovers++
+	s.await(a, WaitCondition{For: ForJob, Job: h.JobOf(a.State)})
 }
 
 // bound keeps a changed clock from making a wait longer than it was meant to be.

@@ -20,8 +20,8 @@ const (
 	ForJob    WaitFor = "job"    // Waits.Job, which runs its state
 )
 
-// Waits is what an agent waits for before its state starts.
-type Waits struct {
+// WaitCondition is what an agent waits for before its state starts.
+type WaitCondition struct {
 	For   WaitFor   `json:"for" is:"wait"`
 	Since time.Time `json:"since" is:"set"`
 	// Until is when it no longer waits: for a time, and for an answer with a timeout.
@@ -48,19 +48,19 @@ type Question struct {
 	Comment int64  `json:"comment,omitempty"`
 }
 
-// Continuing says whether the step that a deadline has ended starts its workflow again,
+// Continuation says whether the step that a deadline has ended starts its workflow again,
 // and if not, why.
-type Continuing string
+type Continuation string
 
 // Whether a run continues by itself.
 const (
-	Continues  Continuing = "dispatch"    // the step starts its workflow again
-	NoProgress Continuing = "no_progress" // this part of the run has brought nothing
-	TooOften   Continuing = "too_often"   // it has been continued so for as often as it may
+	Continues  Continuation = "dispatch"    // the step starts its workflow again
+	NoProgress Continuation = "no_progress" // this part of the run has brought nothing
+	TooOften   Continuation = "too_often"   // it has been continued so for as often as it may
 )
 
-// Last is where the conversation of main has ended; empty before it has.
-type Last struct {
+// LastConversation is where the conversation of main has ended; empty before it has.
+type LastConversation struct {
 	Session *Session `json:"session,omitempty"`
 	Dir     string   `json:"dir,omitempty" is:"path?"` // absolute; "" for the orchestrator's
 	Model   string   `json:"model,omitempty"`
@@ -76,8 +76,8 @@ type Part struct {
 	// so that nobody else takes its agents.
 	Earlier bool `json:"earlier,omitempty"`
 	Running bool `json:"running,omitempty"`
-	// Began is how far the run had come when the part began; set in the part's own run.
-	Began *Began `json:"began,omitempty"`
+	// Start is how far the run had come when the part began; set in the part's own run.
+	Start *PartStart `json:"began,omitempty"`
 }
 
 // Handover is an agent that waits for a job.
@@ -86,8 +86,8 @@ type Handover struct {
 	Number int    `json:"number"` // Agent.Handed of it
 }
 
-// Wait is an agent that waits, as it is shown to people and programs.
-type Wait struct {
+// WaitingAgent is an agent that waits, as it is shown to people and programs.
+type WaitingAgent struct {
 	Agent string  `json:"agent"`
 	For   WaitFor `json:"for"`
 	// Until is RFC 3339 in UTC; "" where no time is set.
@@ -129,13 +129,13 @@ func (*AgentWaits) Type() string { return "agent_waits" }
 func (*AgentGoesOn) Type() string { return "agent_goes_on" }
 
 // isOver reports whether the time until which the agent waits has come.
-func (w *Waits) isOver(now time.Time) bool { return !w.Until.IsZero() && !w.Until.After(now) }
+func (w *WaitCondition) isOver(now time.Time) bool { return !w.Until.IsZero() && !w.Until.After(now) }
 
 // maxShown is how much of a question is shown, in characters.
 const maxShown = 1000
 
 // event tells that the agent waits.
-func (w *Waits) event() *AgentWaits {
+func (w *WaitCondition) event() *AgentWaits {
 	e := &AgentWaits{For: w.For, Job: w.Job}
 	if !w.Until.IsZero() {
 		e.Until = w.Until.UTC().Format(time.RFC3339)
@@ -149,7 +149,7 @@ func (w *Waits) event() *AgentWaits {
 }
 
 // words says what the agent waits for, as in "waits for an answer to question 1".
-func (w *Waits) words() string {
+func (w *WaitCondition) words() string {
 	switch w.For {
 	case ForTime:
 		return "waits until " + w.Until.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -161,13 +161,13 @@ func (w *Waits) words() string {
 	return "waits for the agents that it forked"
 }
 
-// Waiting lists the agents that wait, in order of creation; never nil.
-func (r *Run) Waiting() []Wait {
-	list := []Wait{}
+// WaitingAgents lists the agents that wait, in order of creation; never nil.
+func (r *Run) WaitingAgents() []WaitingAgent {
+	list := []WaitingAgent{}
 	for _, a := range r.Agents {
 		if a.Waits != nil {
 			w := a.Waits.event()
-			list = append(list, Wait{Agent: a.ID, For: w.For, Until: w.Until, Job: w.Job, Question: w.Question, Number: w.Number, Where: w.Where})
+			list = append(list, WaitingAgent{Agent: a.ID, For: w.For, Until: w.Until, Job: w.Job, Question: w.Question, Number: w.Number, Where: w.Where})
 		}
 	}
 	return list
@@ -198,7 +198,7 @@ func (r *Run) NextJobs() []string {
 }
 
 // check checks that what the agent waits for fits together; w may be nil.
-func (w *Waits) check(c *checker, at string) {
+func (w *WaitCondition) check(c *checker, at string) {
 	if w == nil {
 		return
 	}

@@ -20,7 +20,7 @@ var anywhere = state.Here{NewToken: func() string { return strings.Repeat("ab", 
 // settle begins and ends waits at the time of the play.
 func (p *play) settle(h state.Here) {
 	p.t.Helper()
-	p.do(func(s *state.Step) { s.Settle(h) })
+	p.do(func(s *state.Step) { s.UpdateWaits(h) })
 }
 
 // fork has an agent fork another one, which begins at B.md, and returns its name.
@@ -64,7 +64,7 @@ func (p *play) delivered(id string) []string {
 // waits are the agents that wait, and for what.
 func (p *play) waits() []string {
 	words := []string{}
-	for _, w := range p.run.Waiting() {
+	for _, w := range p.run.WaitingAgents() {
 		words = append(words, w.Agent+" "+string(w.For))
 	}
 	return words
@@ -87,10 +87,10 @@ func TestAQuestionTimesOut(t *testing.T) {
 		return known
 	}}
 	p.settle(reading)
-	equal(t, "while answers are read", []any{p.status("main"), p.run.Step(p.now).SettleTime(reading)}, []any{state.Waiting, time.Time{}})
+	equal(t, "while answers are read", []any{p.status("main"), p.run.Step(p.now).NextUpdate(reading)}, []any{state.Waiting, time.Time{}})
 	equal(t, "asked for", asked[0], epoch.Add(time.Hour))
 	known = true
-	equal(t, "then", p.run.Step(p.now).SettleTime(reading), epoch.Add(time.Hour))
+	equal(t, "then", p.run.Step(p.now).NextUpdate(reading), epoch.Add(time.Hour))
 	late := p.run
 	p.settle(reading)
 	a := p.agent("main")
@@ -102,7 +102,7 @@ func TestAQuestionTimesOut(t *testing.T) {
 	p.now = epoch.Add(1000 * time.Hour)
 	p.do(func(s *state.Step) {
 		s.Answer("main", 1, state.Answer{Text: "late, and still in time", By: "x"})
-		s.Settle(anywhere)
+		s.UpdateWaits(anywhere)
 	})
 	a = p.agent("main")
 	equal(t, "a late answer", []any{a.State, string(a.Payload)}, []any{"B.md", "late, and still in time"})
@@ -128,7 +128,7 @@ func TestAPartLeavesOthersAlone(t *testing.T) {
 	equal(t, "tried again", p.status(bad), state.Stuck)
 	part(func(s *state.Step) {
 		s.Answer(asks, 1, state.Answer{Text: "x", By: "cli"})
-		s.Settle(state.Here{Part: []string{mine}, Jobs: []string{"work"}, JobOf: func(string) string { return "work" }})
+		s.UpdateWaits(state.Here{Part: []string{mine}, Jobs: []string{"work"}, JobOf: func(string) string { return "work" }})
 	})
 	equal(t, "waits", p.waits(), []string{"main agents", asks + " answer"})
 	next := func() string {
@@ -145,7 +145,7 @@ func TestAPartLeavesOthersAlone(t *testing.T) {
 	p.turn(child, result("child"))
 	equal(t, "nothing is left", []any{next(), p.status(ready)}, []any{"", state.Ready})
 	part(func(s *state.Step) {
-		s.Settle(state.Here{Part: []string{mine}})
+		s.UpdateWaits(state.Here{Part: []string{mine}})
 		s.Close(s.Closing(nil))
 	})
 	equal(t, "end", []any{p.run.Progress.Status, p.status("main")}, []any{state.Suspended, state.Waiting})
@@ -157,14 +157,14 @@ func TestEachAgentIsOfOnePart(t *testing.T) {
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
 	jobOf := func(string) string { return "work" }
 	p.do(func(s *state.Step) {
-		s.Settle(state.Here{Jobs: []string{"plan"}, JobOf: jobOf})
+		s.UpdateWaits(state.Here{Jobs: []string{"plan"}, JobOf: jobOf})
 		s.Close(s.Closing(nil))
 		s.HandOver("work", 2)
 	})
 	for _, part := range p.run.Parts.Matrix() {
-		s := part.Begin(p.run).Step(p.now)
+		s := part.NewRun(p.run).Step(p.now)
 		mine := part.Agents[0].Agent
-		s.Settle(state.Here{Jobs: []string{"work"}, JobOf: jobOf, Part: []string{mine}})
+		s.UpdateWaits(state.Here{Jobs: []string{"work"}, JobOf: jobOf, Part: []string{mine}})
 		for a := range s.Agents() {
 			equal(t, a.ID+" runs in the part of "+mine, a.Status == state.Ready, a.ID == mine)
 		}
@@ -174,7 +174,7 @@ func TestEachAgentIsOfOnePart(t *testing.T) {
 // TestWhatAJoinWaitsForIsKept however much it is, and no longer than that.
 func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 	d := newDispatcher(t)
-	d.step(func(s *state.Step) { s.Settle(state.Here{HasJoin: true}) })
+	d.step(func(s *state.Step) { s.UpdateWaits(state.Here{HasJoin: true}) })
 	const many = 2600
 	for range many {
 		d.fork("main", "B.md", cost(1))
@@ -205,10 +205,10 @@ func TestAWaitThatEndsIsDue(t *testing.T) {
 	p.settle(here)
 	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 	for wait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Hour: true} {
-		assert.Check(t, is.Equal(p.run.IsDue(p.now.Add(wait), here, 0), want), "due after %v", wait)
+		assert.Check(t, is.Equal(p.run.HasWork(p.now.Add(wait), here, 0), want), "due after %v", wait)
 	}
 	p.now = p.now.Add(2 * time.Hour)
-	p.do(func(s *state.Step) { s.Resume(nil); s.Settle(here); s.Close(s.Closing(nil)) })
+	p.do(func(s *state.Step) { s.Resume(nil); s.UpdateWaits(here); s.Close(s.Closing(nil)) })
 	equal(t, "waits", p.waits(), []string{"main job"})
-	assert.Check(t, !p.run.IsDue(p.now, here, 0), "a run that waits for another job: got it due, want it left alone")
+	assert.Check(t, !p.run.HasWork(p.now, here, 0), "a run that waits for another job: got it due, want it left alone")
 }

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// Words returns the words that every state file and log consists of: names of fields
+// Keywords returns the words that every state file and log consists of: names of fields
 // and events, and the values of statuses and the like. They are the same in every run,
 // so none of them can be a secret.
-func Words() []string {
+func Keywords() []string {
 	words := []string{"timeout", "clean_with_flake", "catastrophic", "iterations", "function", "usage_limit", "transient"}
 	for _, known := range values {
 		words = append(words, known...)

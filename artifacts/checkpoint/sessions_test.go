@@ -14,7 +14,7 @@ import (
 // back to, once, with the directories it may have been held in, the likeliest first.
 func TestSessionsAndTheirDirectories(t *testing.T) {
 	s := func(id string) *state.Session { return &state.Session{ID: id} }
-	run := &state.Run{Dir: "/w", Last: &state.Last{Dir: "/t/l", Session: s("l")}, Agents: []*state.Agent{
+	run := &state.Run{Dir: "/w", Last: &state.LastConversation{Dir: "/t/l", Session: s("l")}, Agents: []*state.Agent{
 		{ID: "main", Session: s("m"), Exec: &state.Exec{Running: &state.Invocation{SessionID: "m"}}},
 		{ID: "main_a1", Dir: "/t/a", Session: s("a"), Stack: []state.Frame{{Session: s("m")}, {Session: s("f"), Dir: "/t/f"}}},
 		{ID: "main_b1", Dir: "/t/b", Session: s("m"), Exec: &state.Exec{

@@ -249,7 +249,7 @@ func (f Facts) overLimit(m *checkpoint.Manifest) Decision {
 		if f.Budget == 0 || f.Budget > m.TotalUSD {
 			return Decision{Action: Resume}
 		}
-		why, input = fmt.Sprintf("run %s has spent %s, and the budget is $%s", m.WorkflowID, spent.Exactly(), f.Budget), "budget"
+		why, input = fmt.Sprintf("run %s has spent %s, and the budget is $%s", m.WorkflowID, spent.ExactString(), f.Budget), "budget"
 	} else {
 		if f.MaxIterations == 0 || f.MaxIterations > m.Iterations {
 			return Decision{Action: Resume}

@@ -19,8 +19,8 @@ import (
 func partsOf(most int) []state.Part {
 	var agents []*state.Agent
 	for i := range most {
-		agents = append(agents, &state.Agent{ID: fmt.Sprintf("main_w%d", i+1), N: i + 2, Status: state.Waiting, Handed: 1,
-			Waits: &state.Waits{For: state.ForJob, Job: "work"}})
+		agents = append(agents, &state.Agent{ID: fmt.Sprintf("main_w%d", i+1), N: i + 2, Status: state.Waiting, Handovers: 1,
+			Waits: &state.WaitCondition{For: state.ForJob, Job: "work"}})
 	}
 	run := &state.Run{Agents: agents}
 	step := run.Step(time.Unix(1, 0))

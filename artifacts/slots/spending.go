@@ -80,7 +80,7 @@ func parseSpent(name string) (s spent, ok bool) {
 	}
 	micro, err := strconv.ParseInt(parts[3], 10, 64)
 	run, otherErr := strconv.ParseInt(parts[4], 10, 64)
-	if err != nil || otherErr != nil || micro > int64(state.MostUSD/microDollar) {
+	if err != nil || otherErr != nil || micro > int64(state.MaxUSD/microDollar) {
 		return s, false
 	}
 	return spent{file: parts[1], key: parts[2], usd: state.USD(micro) * microDollar, run: run}, true

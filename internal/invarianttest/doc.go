@@ -27,30 +27,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Left is what a run has left behind. What is not known may be missing: it is not
+// Evidence is what a run has left behind. What is not known may be missing: it is not
 // checked then.
-type Left struct {
+type Evidence struct {
 	Run    *state.Run    // as it is saved in the end
 	Events []state.Event // the log
 	// Effects are what scripts and agents really did, in order.
 	Effects []Effect
-	// Whole is Effects of a run that nobody disturbed.
-	Whole []Effect
-	// Rests are the earlier moments at which nobody drove the run, in order.
-	Rests []Rest
-	// Stored has all checkpoints that were ever stored, in order, and Shelves what was
+	// Undisturbed is Effects of a run that nobody disturbed.
+	Undisturbed []Effect
+	// IdleMoments are the earlier moments at which nobody drove the run, in order.
+	IdleMoments []IdleMoment
+	// Checkpoints has all checkpoints that were ever stored, in order, and Shelves what was
 	// there after each change of the store.
-	Stored  []Stored
-	Shelves []Shelf
+	Checkpoints   []StoredCheckpoint
+	StoreListings []StoreListing
 	// Processes and Temporary describe what is alive and what lies around.
-	Processes, Temporary []string
+	Processes, TempFiles []string
 	// Sealed is what was encrypted. None of Secrets may be in it.
 	Sealed  [][]byte
 	Secrets []string
 }
 
-// Rest is a moment at which nobody drove the run.
-type Rest struct {
+// IdleMoment is a moment at which nobody drove the run.
+type IdleMoment struct {
 	Run     *state.Run // nil: none was saved by then
 	Effects int        // how many there were
 }
@@ -58,38 +58,38 @@ type Rest struct {
 // Effect is a trace that an agent or a script left when it ran.
 type Effect struct {
 	Agent, State string
-	// Verifies says that a done_when command left it.
-	Verifies bool
-	Line     string // all of it
+	// IsVerification says that a done_when command left it.
+	IsVerification bool
+	Line           string // all of it
 }
 
-// Stored is a checkpoint that was stored.
-type Stored struct {
+// StoredCheckpoint is a checkpoint that was stored.
+type StoredCheckpoint struct {
 	Digest   string // "" when it is not known
 	Manifest checkpoint.Manifest
 	Run      *state.Run // nil when it is not known
 }
 
-// Shelf is what a store has at a moment.
-type Shelf struct {
-	Stored int   // how many checkpoints had been stored by then
-	There  []int // the indexes of those that were still there
+// StoreListing is what a store has at a moment.
+type StoreListing struct {
+	Stored  int   // how many checkpoints had been stored by then
+	Present []int // the indexes of those that were still there
 }
 
-// EffectsOf reads the lines that agents and scripts wrote as JSON with their names, and passes over others.
-func EffectsOf(lines []string) []Effect {
+// ParseEffects reads the lines that agents and scripts wrote as JSON with their names, and passes over others.
+func ParseEffects(lines []string) []Effect {
 	var list []Effect
 	for _, line := range lines {
 		e := struct{ Agent, State, Kind string }{}
 		if json.Unmarshal([]byte(line), &e) == nil && e.Agent != "" && e.State != "" {
-			list = append(list, Effect{Agent: e.Agent, State: e.State, Verifies: e.Kind == "verify", Line: line})
+			list = append(list, Effect{Agent: e.Agent, State: e.State, IsVerification: e.Kind == "verify", Line: line})
 		}
 	}
 	return list
 }
 
 // Want reports each invariant that does not hold.
-func Want(t testing.TB, l Left) {
+func Want(t testing.TB, l Evidence) {
 	t.Helper()
 	for _, v := range Check(l) {
 		t.Error(v)
@@ -97,7 +97,7 @@ func Want(t testing.TB, l Left) {
 }
 
 // Check returns the invariants that do not hold, each as "P-1: what is wrong".
-func Check(l Left) []string {
+func Check(l Evidence) []string {
 	l.Events = withUntold(l.Events, l.Run)
 	var f findings
 	w := replay(l, &f)

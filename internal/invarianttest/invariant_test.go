@@ -20,7 +20,7 @@ var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 type actor struct {
 	t    *testing.T
 	run  *state.Run
-	left Left
+	left Evidence
 	ids  int
 }
 
@@ -45,7 +45,7 @@ func (a *actor) start(id string) {
 	a.t.Helper()
 	a.do(func(s *state.Step) {
 		agent, _ := s.Agent(id)
-		l := state.Launch{State: stateOf(agent.State), Plan: agent.Plan(stateOf(agent.State), state.CLI{Name: protocol.BackendClaude, ChoosesID: true}), Cwd: "/d"}
+		l := state.Launch{State: stateOf(agent.State), Plan: agent.Plan(stateOf(agent.State), state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}), Cwd: "/d"}
 		if l.Plan.Mode == state.Resume {
 			l.SessionID, l.Length = l.Plan.Session.ID, new(int64(1))
 		} else if l.Plan.Mode != "" {
@@ -56,7 +56,7 @@ func (a *actor) start(id string) {
 	})
 	agent, _ := a.run.Agent(id)
 	line := fmt.Sprintf(`{"agent":%q,"state":%q,"payload":%q}`, id, agent.State, agent.Payload)
-	a.left.Effects = append(a.left.Effects, EffectsOf([]string{line})...)
+	a.left.Effects = append(a.left.Effects, ParseEffects([]string{line})...)
 }
 
 func (a *actor) end(id string, then protocol.Move, spawns ...protocol.Spawn) {
@@ -76,17 +76,17 @@ func (a *actor) turn(id string, then protocol.Move, spawns ...protocol.Spawn) {
 
 // rest notes that the process has died, and stores what there is.
 func (a *actor) rest() {
-	a.left.Rests = append(a.left.Rests, Rest{Run: a.run, Effects: len(a.left.Effects)})
-	m := checkpoint.Manifest{WorkflowID: a.run.WorkflowID, Key: "k", RunID: 1, Generation: len(a.left.Stored) + 1, Seq: a.run.Progress.Seq, TotalUSD: a.run.Progress.TotalUSD}
-	if n := len(a.left.Stored); n > 0 {
-		m.Previous = a.left.Stored[n-1].Digest
+	a.left.IdleMoments = append(a.left.IdleMoments, IdleMoment{Run: a.run, Effects: len(a.left.Effects)})
+	m := checkpoint.Manifest{WorkflowID: a.run.WorkflowID, Key: "k", RunID: 1, Generation: len(a.left.Checkpoints) + 1, Seq: a.run.Progress.Seq, TotalUSD: a.run.Progress.TotalUSD}
+	if n := len(a.left.Checkpoints); n > 0 {
+		m.Previous = a.left.Checkpoints[n-1].Digest
 	}
-	a.left.Stored = append(a.left.Stored, Stored{Digest: fmt.Sprintf("sha256:%d", m.Generation), Manifest: m, Run: a.run})
-	shelf := Shelf{Stored: len(a.left.Stored)}
+	a.left.Checkpoints = append(a.left.Checkpoints, StoredCheckpoint{Digest: fmt.Sprintf("sha256:%d", m.Generation), Manifest: m, Run: a.run})
+	shelf := StoreListing{Stored: len(a.left.Checkpoints)}
 	for i := max(0, shelf.Stored-3); i < shelf.Stored; i++ {
-		shelf.There = append(shelf.There, i)
+		shelf.Present = append(shelf.Present, i)
 	}
-	a.left.Shelves = append(a.left.Shelves, shelf)
+	a.left.StoreListings = append(a.left.StoreListings, shelf)
 }
 
 func goTo(to string) protocol.Move     { return protocol.Move{Verb: protocol.Goto, To: to} }
@@ -97,7 +97,7 @@ func call(to, back string) protocol.Move {
 
 // good is a run with a fork, a call and three crashes, of which one interrupts a prompt
 // and one comes after the end.
-func good(t *testing.T) Left {
+func good(t *testing.T) Evidence {
 	files := map[string]string{}
 	for _, name := range []string{"A.md", "B.md", "C.md", "D.md", "E.sh", "F.md"} {
 		files[name] = strings.Repeat("ab", 32)
@@ -125,13 +125,13 @@ func good(t *testing.T) Left {
 	})
 	a.rest()
 	a.left.Run = a.run
-	a.left.Whole = slices.Clone(a.left.Effects)
+	a.left.Undisturbed = slices.Clone(a.left.Effects)
 	a.left.Secrets, a.left.Sealed = []string{"plain"}, [][]byte{[]byte("hidden")}
 	return a.left
 }
 
 // at returns the index of the n-th event of a type, from 1.
-func at[B state.Body](t *testing.T, l *Left, n int) int {
+func at[B state.Body](t *testing.T, l *Evidence, n int) int {
 	t.Helper()
 	for i, e := range l.Events {
 		if _, ok := e.Body.(B); ok {
@@ -145,7 +145,7 @@ func at[B state.Body](t *testing.T, l *Left, n int) int {
 }
 
 // without removes an event from the log and from the saved runs.
-func without(l *Left, i int) { l.Events = slices.Delete(slices.Clone(l.Events), i, i+1) }
+func without(l *Evidence, i int) { l.Events = slices.Delete(slices.Clone(l.Events), i, i+1) }
 
 // altered returns a copy of a run with a change.
 func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
@@ -161,47 +161,47 @@ func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
 // forged are runs in which one thing is wrong, by the invariant that it breaks; "" for those in which nothing is.
 var forged = []struct {
 	id, what string
-	forge    func(*testing.T, *Left)
+	forge    func(*testing.T, *Evidence)
 }{
-	{"", "nothing", func(*testing.T, *Left) {}},
-	{"", "killed before its end was told", func(_ *testing.T, l *Left) { without(l, len(l.Events)-1) }},
-	{"P-1", "a committed step ran again after a crash", func(_ *testing.T, l *Left) { l.Effects = append(l.Effects, l.Effects[0]) }},
-	{"P-1", "the saved state is before a move of the log", func(t *testing.T, l *Left) {
-		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) { r.Agents[0].State = "C.md" })
+	{"", "nothing", func(*testing.T, *Evidence) {}},
+	{"", "killed before its end was told", func(_ *testing.T, l *Evidence) { without(l, len(l.Events)-1) }},
+	{"P-1", "a committed step ran again after a crash", func(_ *testing.T, l *Evidence) { l.Effects = append(l.Effects, l.Effects[0]) }},
+	{"P-1", "the saved state is before a move of the log", func(t *testing.T, l *Evidence) {
+		l.IdleMoments[1].Run = altered(t, l.IdleMoments[1].Run, func(r *state.Run) { r.Agents[0].State = "C.md" })
 	}},
-	{"P-2", "a repeat without the event", func(t *testing.T, l *Left) { without(l, at[*state.AttemptInterrupted](t, l, 1)) }},
-	{"P-2", "two repeats for one crash", func(_ *testing.T, l *Left) { l.Effects = append(l.Effects[:2:2], l.Effects[1:]...) }},
-	{"P-3", "a fork without its agent", func(t *testing.T, l *Left) { without(l, at[*state.AgentStarted](t, l, 2)) }},
-	{"P-3", "a saved run with another agent", func(t *testing.T, l *Left) {
-		l.Rests[0].Run = altered(t, l.Rests[0].Run, func(r *state.Run) { r.Agents[1].ID = "main_b2" })
+	{"P-2", "a repeat without the event", func(t *testing.T, l *Evidence) { without(l, at[*state.AttemptInterrupted](t, l, 1)) }},
+	{"P-2", "two repeats for one crash", func(_ *testing.T, l *Evidence) { l.Effects = append(l.Effects[:2:2], l.Effects[1:]...) }},
+	{"P-3", "a fork without its agent", func(t *testing.T, l *Evidence) { without(l, at[*state.AgentStarted](t, l, 2)) }},
+	{"P-3", "a saved run with another agent", func(t *testing.T, l *Evidence) {
+		l.IdleMoments[0].Run = altered(t, l.IdleMoments[0].Run, func(r *state.Run) { r.Agents[1].ID = "main_b2" })
 	}},
-	{"P-4", "a payload with another byte", func(_ *testing.T, l *Left) {
+	{"P-4", "a payload with another byte", func(_ *testing.T, l *Evidence) {
 		l.Effects[4].Line = strings.Replace(l.Effects[4].Line, "of the call", "of the cal\x00", 1)
 	}},
-	{"P-5", "a total that falls", func(t *testing.T, l *Left) {
-		l.Rests[1].Run = altered(t, l.Rests[1].Run, func(r *state.Run) {
+	{"P-5", "a total that falls", func(t *testing.T, l *Evidence) {
+		l.IdleMoments[1].Run = altered(t, l.IdleMoments[1].Run, func(r *state.Run) {
 			r.Ledger[1].CostUSD, r.Progress.TotalUSD = 9*state.Dollar, r.Progress.TotalUSD+9*state.Dollar
 		})
 	}},
-	{"P-6", "a generation again", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Generation = 2 }},
-	{"P-6", "a restore of an older one", func(_ *testing.T, l *Left) { l.Stored[2].Manifest.Previous = l.Stored[0].Digest }},
-	{"P-7", "a state that is gone", func(_ *testing.T, l *Left) { l.Rests[1].Run = nil }},
-	{"P-7", "a store without the newest", func(_ *testing.T, l *Left) { l.Shelves[2].There = []int{0, 1} }},
-	{"P-8", "a saved state that is not valid", func(t *testing.T, l *Left) {
-		l.Rests[0].Run = altered(t, l.Rests[0].Run, func(r *state.Run) { r.Agents[1].N = 1 })
+	{"P-6", "a generation again", func(_ *testing.T, l *Evidence) { l.Checkpoints[2].Manifest.Generation = 2 }},
+	{"P-6", "a restore of an older one", func(_ *testing.T, l *Evidence) { l.Checkpoints[2].Manifest.Previous = l.Checkpoints[0].Digest }},
+	{"P-7", "a state that is gone", func(_ *testing.T, l *Evidence) { l.IdleMoments[1].Run = nil }},
+	{"P-7", "a store without the newest", func(_ *testing.T, l *Evidence) { l.StoreListings[2].Present = []int{0, 1} }},
+	{"P-8", "a saved state that is not valid", func(t *testing.T, l *Evidence) {
+		l.IdleMoments[0].Run = altered(t, l.IdleMoments[0].Run, func(r *state.Run) { r.Agents[1].N = 1 })
 	}},
-	{"P-9", "an end that was told twice", func(_ *testing.T, l *Left) {
+	{"P-9", "an end that was told twice", func(_ *testing.T, l *Evidence) {
 		e := l.Events[len(l.Events)-1]
 		e.Seq++
 		l.Events = append(l.Events, e)
 	}},
-	{"P-9", "an end that was not told", func(t *testing.T, l *Left) {
+	{"P-9", "an end that was not told", func(t *testing.T, l *Evidence) {
 		without(l, len(l.Events)-1)
 		l.Run = altered(t, l.Run, func(r *state.Run) { r.Events = nil })
 	}},
-	{"P-10", "a process", func(_ *testing.T, l *Left) { l.Processes = []string{"7: sleep 300"} }},
-	{"P-10", "a temporary file", func(_ *testing.T, l *Left) { l.Temporary = []string{"w.json.tmp"} }},
-	{"P-10", "a plain text in what is sealed", func(_ *testing.T, l *Left) { l.Sealed = append(l.Sealed, []byte("it is plain to see")) }},
+	{"P-10", "a process", func(_ *testing.T, l *Evidence) { l.Processes = []string{"7: sleep 300"} }},
+	{"P-10", "a temporary file", func(_ *testing.T, l *Evidence) { l.TempFiles = []string{"w.json.tmp"} }},
+	{"P-10", "a plain text in what is sealed", func(_ *testing.T, l *Evidence) { l.Sealed = append(l.Sealed, []byte("it is plain to see")) }},
 }
 
 func TestForgedRunsAreNoticed(t *testing.T) {

@@ -9,8 +9,8 @@ import (
 
 // money checks the ledger: each agent process is in it once, and it never takes back what it had by an earlier moment. That
 // it adds up is part of what makes a state valid.
-func (f *findings) money(l Left) {
-	var before []state.Entry
+func (f *findings) money(l Evidence) {
+	var before []state.LedgerEntry
 	for _, run := range append(saves(l), l.Run) {
 		if run == nil {
 			continue
@@ -35,9 +35,9 @@ func (f *findings) money(l Left) {
 }
 
 // saves are the runs of all rests, in order.
-func saves(l Left) []*state.Run {
+func saves(l Evidence) []*state.Run {
 	var list []*state.Run
-	for _, r := range l.Rests {
+	for _, r := range l.IdleMoments {
 		if r.Run != nil {
 			list = append(list, r.Run)
 		}
@@ -47,7 +47,7 @@ func saves(l Left) []*state.Run {
 
 // booked compares the ledger with what agents really did, and with the count of
 // launches.
-func (f *findings) booked(l Left) {
+func (f *findings) booked(l Evidence) {
 	entries, running := map[place]int{}, 0
 	for _, e := range l.Run.Ledger {
 		entries[place{e.Agent, e.State}]++
@@ -80,13 +80,13 @@ func scripts(events []state.Event) int {
 }
 
 // verifies reports whether commands of done_when were run, which count as launches.
-func verifies(l Left) bool {
+func verifies(l Evidence) bool {
 	for _, e := range l.Events {
 		if _, ok := e.Body.(*state.NodeAttempt); ok {
 			return true
 		}
 	}
 	return slices.ContainsFunc(l.Run.Agents, func(a *state.Agent) bool {
-		return a.Exec != nil && (a.Exec.Phase == state.PhaseVerify || a.Exec.Passed != nil)
+		return a.Exec != nil && (a.Exec.Phase == state.PhaseVerify || a.Exec.PassedResults != nil)
 	})
 }

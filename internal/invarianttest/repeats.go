@@ -15,7 +15,7 @@ func (e Effect) place() place { return place{e.Agent, e.State} }
 func ran(effects []Effect) map[place]int {
 	n := map[place]int{}
 	for _, e := range effects {
-		if !e.Verifies {
+		if !e.IsVerification {
 			n[e.place()]++
 		}
 	}
@@ -102,7 +102,7 @@ func (p *pending) announces(body state.Body) bool {
 
 // repeats checks what was really done: nothing that the log doesn't announce, nothing
 // less than it says is done, and nothing again of what was committed.
-func (f *findings) repeats(l Left) {
+func (f *findings) repeats(l Evidence) {
 	all := ran(l.Effects)
 	may := announced(l.Events, 0)
 	for at, n := range all {
@@ -111,7 +111,7 @@ func (f *findings) repeats(l Left) {
 		}
 	}
 	f.undone(l, all)
-	for i, rest := range l.Rests {
+	for i, rest := range l.IdleMoments {
 		if rest.Effects <= len(l.Effects) {
 			f.afterRest(i, l, rest)
 		}
@@ -121,7 +121,7 @@ func (f *findings) repeats(l Left) {
 
 // undone reports what the log has as done and nobody did, at places where all that
 // is done leaves an effect.
-func (f *findings) undone(l Left, all map[place]int) {
+func (f *findings) undone(l Evidence, all map[place]int) {
 	leaves := map[string]bool{}
 	for at := range all {
 		leaves[at.state] = true
@@ -140,7 +140,7 @@ func (f *findings) undone(l Left, all map[place]int) {
 }
 
 // afterRest reports what was done again after a rest though it was committed by then.
-func (f *findings) afterRest(i int, l Left, rest Rest) {
+func (f *findings) afterRest(i int, l Evidence, rest IdleMoment) {
 	seq := 0
 	if rest.Run != nil {
 		seq = rest.Run.Progress.Events
@@ -175,12 +175,12 @@ func underWay(run *state.Run, at place) int {
 }
 
 // payloads compares what each invocation was given and left with an undisturbed run.
-func (f *findings) payloads(l Left) {
-	if l.Whole == nil {
+func (f *findings) payloads(l Evidence) {
+	if l.Undisturbed == nil {
 		return
 	}
 	known := map[place][]string{}
-	for _, e := range l.Whole {
+	for _, e := range l.Undisturbed {
 		known[e.place()] = append(known[e.place()], e.Line)
 	}
 	for _, e := range l.Effects {

@@ -10,11 +10,11 @@ import (
 
 // saved checks every state that is known: each is valid, none is older than one before
 // it, and each says of the agents what the log says of that moment.
-func (f *findings) saved(l Left, w *walk) {
+func (f *findings) saved(l Evidence, w *walk) {
 	seq := 0
-	for i, r := range append(slices.Clone(l.Rests), Rest{Run: l.Run}) {
+	for i, r := range append(slices.Clone(l.IdleMoments), IdleMoment{Run: l.Run}) {
 		what := fmt.Sprintf("rest %d", i+1)
-		if i == len(l.Rests) {
+		if i == len(l.IdleMoments) {
 			what = "in the end"
 		}
 		switch {
@@ -31,7 +31,7 @@ func (f *findings) saved(l Left, w *walk) {
 			w.fits(what, r.Run)
 		}
 	}
-	for _, s := range l.Stored {
+	for _, s := range l.Checkpoints {
 		if s.Run != nil {
 			f.valid(fmt.Sprintf("checkpoint %d", s.Manifest.Generation), s.Run)
 		}
@@ -45,7 +45,7 @@ func (f *findings) valid(what string, run *state.Run) {
 }
 
 // ends checks that the end of the log is the end that the state has.
-func (f *findings) ends(l Left) {
+func (f *findings) ends(l Evidence) {
 	if l.Run == nil || len(l.Events) == 0 {
 		return
 	}
@@ -80,15 +80,15 @@ func lastEnd(events []state.Event) *state.RunFinished {
 func isEndOf(b *state.RunFinished, run *state.Run) bool {
 	p := run.Progress
 	return b.Status == p.Status && b.Reason == p.Reason && b.USD == p.TotalUSD && b.Unknown == run.Spent().Unknown &&
-		b.Iterations == run.Begun() && b.FlakeRetries == p.FlakeRetries
+		b.Iterations == run.OwnExecutions() && b.FlakeRetries == p.FlakeRetries
 }
 
 // remains checks that nothing is left that should not be.
-func (f *findings) remains(l Left) {
+func (f *findings) remains(l Evidence) {
 	for _, p := range l.Processes {
 		f.add("P-10", "a process is alive: %s", p)
 	}
-	for _, name := range l.Temporary {
+	for _, name := range l.TempFiles {
 		f.add("P-10", "a temporary file is left: %s", name)
 	}
 	for _, secret := range l.Secrets {

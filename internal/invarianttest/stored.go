@@ -15,9 +15,9 @@ func chainOf(m checkpoint.Manifest) string {
 }
 
 // checkpoints checks what was stored, in order, and what was there after each change.
-func (f *findings) checkpoints(l Left) {
-	newest := map[string]Stored{}
-	for _, s := range l.Stored {
+func (f *findings) checkpoints(l Evidence) {
+	newest := map[string]StoredCheckpoint{}
+	for _, s := range l.Checkpoints {
 		m := s.Manifest
 		before, ok := newest[chainOf(m)]
 		if ok {
@@ -27,8 +27,8 @@ func (f *findings) checkpoints(l Left) {
 			newest[chainOf(m)] = s
 		}
 	}
-	for i, shelf := range l.Shelves {
-		f.shelf(i, l.Stored, shelf)
+	for i, shelf := range l.StoreListings {
+		f.shelf(i, l.Checkpoints, shelf)
 	}
 	f.carriesOn(l)
 }
@@ -36,7 +36,7 @@ func (f *findings) checkpoints(l Left) {
 // follows checks that a checkpoint is the one after another of its run. The post part
 // of a step may store a generation again that its main part was storing when it was
 // killed.
-func (f *findings) follows(before, s Stored) {
+func (f *findings) follows(before, s StoredCheckpoint) {
 	m, b := s.Manifest, before.Manifest
 	again := m.Generation == b.Generation && m.Previous == b.Previous && m.RunID == b.RunID
 	switch {
@@ -55,23 +55,23 @@ func (f *findings) follows(before, s Stored) {
 
 // shelf checks that the newest checkpoint of each run that was stored by a moment was
 // there then.
-func (f *findings) shelf(i int, all []Stored, shelf Shelf) {
+func (f *findings) shelf(i int, all []StoredCheckpoint, shelf StoreListing) {
 	newest := map[string]int{}
 	for _, s := range all[:shelf.Stored] {
 		newest[chainOf(s.Manifest)] = max(newest[chainOf(s.Manifest)], s.Manifest.Generation)
 	}
 	for id, generation := range newest {
-		there := slices.ContainsFunc(shelf.There, func(j int) bool {
+		there := slices.ContainsFunc(shelf.Present, func(j int) bool {
 			return chainOf(all[j].Manifest) == id && all[j].Manifest.Generation >= generation
 		})
-		if !there && !replaced(all[:shelf.Stored], id, shelf.There) {
+		if !there && !replaced(all[:shelf.Stored], id, shelf.Present) {
 			f.add("P-7", "after change %d of the store generation %d of %s is gone, and no newer one is there", i+1, generation, id)
 		}
 	}
 }
 
 // replaced reports whether a run has given way to a later one of its key.
-func replaced(all []Stored, id string, there []int) bool {
+func replaced(all []StoredCheckpoint, id string, there []int) bool {
 	last := 0
 	for i, s := range all {
 		if chainOf(s.Manifest) == id {
@@ -84,8 +84,8 @@ func replaced(all []Stored, id string, there []int) bool {
 }
 
 // carriesOn checks that the run in the end is not older than what was stored of it.
-func (f *findings) carriesOn(l Left) {
-	for _, s := range l.Stored {
+func (f *findings) carriesOn(l Evidence) {
+	for _, s := range l.Checkpoints {
 		if l.Run != nil && chainOf(s.Manifest) == l.Run.WorkflowID && s.Manifest.Seq > l.Run.Progress.Seq {
 			f.add("P-7", "the state is of step %d, and generation %d has step %d", l.Run.Progress.Seq, s.Manifest.Generation, s.Manifest.Seq)
 		}

@@ -31,7 +31,7 @@ type walk struct {
 }
 
 // replay follows a log and reports where it is not that of a run.
-func replay(l Left, f *findings) *walk {
+func replay(l Evidence, f *findings) *walk {
 	w := &walk{f: f, agents: map[string]*walker{}, past: map[int]map[string]walker{}}
 	for _, run := range append(saves(l), l.Run) {
 		if run != nil {

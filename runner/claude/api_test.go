@@ -72,6 +72,6 @@ func TestRequestsWithoutAnAnswerAreBooked(t *testing.T) {
 	answer.Body.Close()
 	c.proxy.Close()
 	want := []state.Usage{{Model: "m", Surcharge: 3 * state.Dollar}}
-	assert.Check(t, is.DeepEqual(c.total().Beyond, want), "beyond the sum")
+	assert.Check(t, is.DeepEqual(c.total().Unreported, want), "beyond the sum")
 	assert.Check(t, is.DeepEqual(c.total().Metered, want), "metered")
 }

@@ -51,7 +51,7 @@ func (c *costs) total() state.Cost {
 	counted := c.counted()
 	cost.Silent = !c.meter.spoke && len(counted) == 0
 	isSum := cost.Kind != "" && cost.USD > 0 && len(c.last.ModelUsage) == 0
-	cost.Beyond = keyproxy.Beyond(counted, named(cost.Usage, counted), isSum)
+	cost.Unreported = keyproxy.Beyond(counted, named(cost.Usage, counted), isSum)
 	return cost
 }
 
@@ -70,7 +70,7 @@ func named(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
 		if !slices.ContainsFunc(shares, func(s state.ModelCost) bool { return state.SameModel(s.Model, m.Model) }) {
 			rest.Model = m.Model
 			all = append(all, state.ModelCost{Usage: rest})
-			rest = rest.Less(m.Usage)
+			rest = rest.Minus(m.Usage)
 		}
 	}
 	return all
@@ -96,7 +96,7 @@ func (c *costs) reported() state.Cost {
 	models := byModel(c.last.ModelUsage)
 	goesOn := isTotal && !c.version.Before(counting)
 	if goesOn {
-		cost.Reached = state.Reached{USD: total, Models: models}
+		cost.RunningTotal = state.RunningTotal{USD: total, Models: models}
 	}
 	switch {
 	case !c.unshared:
@@ -131,7 +131,7 @@ func since(now, before []state.ModelCost) []state.ModelCost {
 	for _, m := range now {
 		for _, b := range before {
 			if b.Model == m.Model {
-				m.Usage, m.CostUSD = m.Less(b.Usage), max(0, m.CostUSD-b.CostUSD)
+				m.Usage, m.CostUSD = m.Minus(b.Usage), max(0, m.CostUSD-b.CostUSD)
 			}
 		}
 		if m.CostUSD > 0 || m.Usage != (state.Usage{Model: m.Model}) {

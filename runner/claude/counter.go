@@ -37,7 +37,7 @@ func usageOf(record jsontext.Value, model string) state.Usage {
 	for _, pass := range passes.Iterations {
 		sum = sum.Plus(ofAPI.Usage(pass, ""))
 	}
-	u = u.Plus(sum.Less(u))
+	u = u.Plus(sum.Minus(u))
 	u.HasFees = ofAPI.HasFees(record)
 	u.Surcharge = state.USD(min(keyproxy.CountAt(record, "server_tool_use", searches), mostSearches)) * search
 	return u

@@ -17,9 +17,9 @@ import (
 // before a process resumed or branched it. The zero value is that of a fresh
 // session.
 type priorCount struct {
-	path  string        // the transcript; "" when there is none
-	size  int64         // what it had when the process began: it grows with a resumed session
-	known state.Reached // what the run knows itself
+	path  string             // the transcript; "" when there is none
+	size  int64              // what it had when the process began: it grows with a resumed session
+	known state.RunningTotal // what the run knows itself
 }
 
 // priorCount finds the count that an order continues.
@@ -41,7 +41,7 @@ func (b *Backend) priorCount(o runner.Order) priorCount {
 // read returns the newest count. That of the transcript goes before what the run
 // knows: it has processes that were killed too, and is cut back with the conversation.
 // Of a very long one only the end is read.
-func (p priorCount) read() state.Reached {
+func (p priorCount) read() state.RunningTotal {
 	last := p.known
 	_ = transcripts.Read(p.path, max(0, p.size-transcripts.MaxRead), p.size, func(_ int64, line []byte, truncated bool) error {
 		if truncated || !bytes.Contains(line, []byte(`"cost-state"`)) || typeOf(line) != "cost-state" {
@@ -55,7 +55,7 @@ func (p priorCount) read() state.Reached {
 			return nil
 		}
 		if usd, ok := program.ParseDollars(c.TotalCost); ok {
-			last = state.Reached{USD: usd, Models: byModel(c.ModelUsage)}
+			last = state.RunningTotal{USD: usd, Models: byModel(c.ModelUsage)}
 		}
 		return nil
 	})

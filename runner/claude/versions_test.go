@@ -30,10 +30,10 @@ func resultLine(cents int, share ...int) string {
 // TestShares: whatever a version of the CLI counts, what is booked is the share of
 // the process, in all and by model.
 func TestShares(t *testing.T) {
-	reached := func(cents int64) state.Reached {
+	reached := func(cents int64) state.RunningTotal {
 		usd := state.USD(cents) * state.Dollar / 100
 		u := state.Usage{Model: "opus", Input: 10 * cents, Output: cents}
-		return state.Reached{USD: usd, Models: []state.ModelCost{{Usage: u, CostUSD: usd}}}
+		return state.RunningTotal{USD: usd, Models: []state.ModelCost{{Usage: u, CostUSD: usd}}}
 	}
 	for _, c := range []struct {
 		name, version string
@@ -63,7 +63,7 @@ func TestShares(t *testing.T) {
 		for _, m := range got.Usage {
 			byModel += int64(m.CostUSD)
 		}
-		assert.Check(t, got.Kind == state.Exact && got.USD == want.USD && byModel == int64(want.USD) && len(got.Beyond) == 0, "%s: got %+v, want exactly $%s, by model too", c.name, got, want.USD)
+		assert.Check(t, got.Kind == state.Exact && got.USD == want.USD && byModel == int64(want.USD) && len(got.Unreported) == 0, "%s: got %+v, want exactly $%s, by model too", c.name, got, want.USD)
 	}
 }
 
@@ -72,7 +72,7 @@ func TestShares(t *testing.T) {
 // counts where there is none.
 func TestReachedIsInTheTranscript(t *testing.T) {
 	b, dir, file := conversation(t, chosen, "")
-	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: state.Reached{USD: 7}}, Dir: dir}
+	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: state.RunningTotal{USD: 7}}, Dir: dir}
 	assert.Check(t, is.Equal(b.priorCount(o).read().USD, state.USD(7)), "without a count: want the dollars that the run knows")
 	count := `{"type":"cost-state","totalCostUSD":%s,"modelUsage":{"opus":{"costUSD":%[1]s}}}` + "\n"
 	lines := `{"type":"user"}` + "\n" + fmt.Sprintf(count, "1.25") + fmt.Sprintf(count, "2.50") + fmt.Sprintf(count, `"x"`)

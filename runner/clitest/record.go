@@ -92,13 +92,13 @@ func describeCost(b *strings.Builder, c state.Cost) {
 	for _, u := range c.Usage {
 		fmt.Fprintf(b, "  %s %s: in %d out %d write %d read %d\n", u.Model, u.CostUSD, u.Input, u.Output, u.CacheWrite, u.CacheRead)
 	}
-	for _, u := range c.Beyond {
+	for _, u := range c.Unreported {
 		fmt.Fprintf(b, "  beyond that %s: in %d out %d write %d read %d\n", u.Model, u.Input, u.Output, u.CacheWrite, u.CacheRead)
 	}
 	if c.Silent {
 		b.WriteString("  nothing came from the model\n")
 	}
-	if r := c.Reached; r.USD != 0 {
+	if r := c.RunningTotal; r.USD != 0 {
 		fmt.Fprintf(b, "  reached %s\n", r.USD)
 	}
 }

@@ -38,5 +38,5 @@ func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
 	account.Close()
 	a := runner.Answer{Cost: state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 1, Output: 2}}}}}
 	metered(&a, account)
-	assert.Check(t, is.DeepEqual(a.Cost.Beyond, []state.Usage{{Model: "m", Surcharge: 736 * state.Dollar / 100}})) // 36 bytes and 70 tokens
+	assert.Check(t, is.DeepEqual(a.Cost.Unreported, []state.Usage{{Model: "m", Surcharge: 736 * state.Dollar / 100}})) // 36 bytes and 70 tokens
 }

@@ -16,11 +16,11 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 	a.Model = after.Model
 	if s.sum == nil {
 		// It was ended, or failed: what the answer under way would have cost is not told.
-		a.Cost.Beyond, a.Cost.Silent = used, len(used) == 0 && !s.spoke && (!s.began || s.isFree())
+		a.Cost.Unreported, a.Cost.Silent = used, len(used) == 0 && !s.spoke && (!s.began || s.isFree())
 		return
 	}
 	// An agent may be able to write its rollout.
-	if told := s.sum.Less(s.turn.before.Total); sum(used) < told.All() {
+	if told := s.sum.Minus(s.turn.before.Total); sum(used) < told.Total() {
 		told.Model = after.Model
 		used = []state.Usage{told}
 	}
@@ -38,7 +38,7 @@ func (s *stream) isFree() bool {
 
 func sum(list []state.Usage) (all int64) {
 	for _, u := range list {
-		all += u.All()
+		all += u.Total()
 	}
 	return all
 }
@@ -48,7 +48,7 @@ func metered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
 	counted := g.Used()
 	if len(counted) > 0 { // the proxy counts all that the rollout does, and the requests of tools
-		a.Cost.Silent, a.Cost.Beyond = false, keyproxy.Beyond(counted, a.Cost.Usage, false)
+		a.Cost.Silent, a.Cost.Unreported = false, keyproxy.Beyond(counted, a.Cost.Usage, false)
 	}
 }
 

@@ -51,7 +51,7 @@ func (c *count) take(l line) state.Usage {
 	case l.Type == "event_msg" && l.Payload.Type == "token_count" && l.Payload.Info.Total.Kind() == '{':
 		before := c.Total
 		c.Total = ofCLI.Usage(l.Payload.Info.Total, "")
-		return c.Total.Less(before)
+		return c.Total.Minus(before)
 	}
 	return state.Usage{}
 }
@@ -70,7 +70,7 @@ func read(path string, from int64) (c count, list []state.Usage, err error) {
 		if truncated || !bytes.Contains(text, []byte(`"token_count"`)) && !bytes.Contains(text, []byte(`"turn_context"`)) || json.Unmarshal(text, &l, jsonstrict.Loose) != nil {
 			return nil
 		}
-		if added := c.take(l); at >= from && added.All() > 0 {
+		if added := c.take(l); at >= from && added.Total() > 0 {
 			added.Model = c.Model
 			models[c.Model] = added.Plus(models[c.Model])
 		}

@@ -84,6 +84,6 @@ func (c *costs) total(said bool) state.Cost {
 		cost.Kind = state.Exact
 	}
 	cost.USD, cost.Usage = c.usd, c.models
-	cost.Beyond = keyproxy.Beyond(counted, c.models, c.told && c.inSum)
+	cost.Unreported = keyproxy.Beyond(counted, c.models, c.told && c.inSum)
 	return cost
 }

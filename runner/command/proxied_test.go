@@ -71,16 +71,16 @@ func TestNothingThatIsPrintedChangesWhatTheProxyCounts(t *testing.T) {
 	t.Parallel()
 	counted := []state.Usage{{Model: "claude-sonnet-4-5", Input: 1000, Output: 20}}
 	for said, want := range map[string]state.Cost{
-		`echo done`: {Beyond: counted},
-		`echo '{"type":"error","class":"authentication"}'`: {Beyond: counted},
-		`:`:                              {Beyond: counted},
+		`echo done`: {Unreported: counted},
+		`echo '{"type":"error","class":"authentication"}'`: {Unreported: counted},
+		`:`:                              {Unreported: counted},
 		`echo '{"type":"cost","usd":0}'`: {Kind: state.Exact},
 		`echo '{"type":"cost","model":"another","input":1}'`: {
-			Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "another", Input: 1}}}, Beyond: counted,
+			Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "another", Input: 1}}}, Unreported: counted,
 		},
 		`echo '{"type":"cost","model":"claude-sonnet-4-5-20250929","input":400,"output":20}'`: {
 			Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "claude-sonnet-4-5-20250929", Input: 400, Output: 20}}},
-			Beyond: []state.Usage{{Model: "claude-sonnet-4-5", Input: 600}},
+			Unreported: []state.Usage{{Model: "claude-sonnet-4-5", Input: 600}},
 		},
 	} {
 		p, keys := proxied(t, said)

@@ -18,7 +18,7 @@ func (s *stream) cost() (cost state.Cost, model string) {
 			counts := models[name].Counts
 			u := ofResult.Usage(counts, name)
 			u.Output = max(u.Output, keyproxy.CountAt(counts, "total_tokens")-keyproxy.CountAt(counts, "input_tokens"))
-			if u.All() > 0 {
+			if u.Total() > 0 {
 				cost.Kind, cost.Usage = state.InTokens, append(cost.Usage, state.ModelCost{Usage: u})
 			}
 			if u.Output > most {
@@ -28,6 +28,6 @@ func (s *stream) cost() (cost state.Cost, model string) {
 	}
 	counted := s.proxy.Used()
 	cost.Silent = !s.answer.spoke && len(counted) == 0 && len(cost.Usage) == 0
-	cost.Metered, cost.Beyond = s.proxy.Metered(), keyproxy.Beyond(counted, cost.Usage, false)
+	cost.Metered, cost.Unreported = s.proxy.Metered(), keyproxy.Beyond(counted, cost.Usage, false)
 	return cost, model
 }

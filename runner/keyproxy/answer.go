@@ -107,13 +107,13 @@ func (e *exchange) booked() *Message {
 	m.Usage.Surcharge = m.Usage.Surcharge.Plus(price.Surcharge(m.Usage))
 	if isCut {
 		m.counted = true
-		m.reserved = price.Of(most).Plus(price.Surcharge(most)).Plus(e.request.fees()) - price.Of(m.Usage)
+		m.reserved = price.Cost(most).Plus(price.Surcharge(most)).Plus(e.request.fees()) - price.Cost(m.Usage)
 	}
 	if m.Usage.HasFees {
 		p.tellOnce("an answer of the API counts something that has no price: what the invocation costs is unknown")
 	}
 	if m.Usage.HasFees || isCut && e.request.isAlone() {
-		m.reserved = max(m.reserved, e.price-price.Of(m.Usage))
+		m.reserved = max(m.reserved, e.price-price.Cost(m.Usage))
 	}
 	return m
 }

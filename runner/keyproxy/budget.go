@@ -25,7 +25,7 @@ func (p *Proxy) SetAllowance(left state.USD, running []string) {
 	l := &p.accounts
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.left = nil; left < state.MostUSD {
+	if l.left = nil; left < state.MaxUSD {
 		l.left = &left
 	}
 	l.running = running
@@ -77,7 +77,7 @@ func (p *Proxy) spent() (usd state.USD) {
 		a.counts.mu.Lock()
 		for _, sum := range a.counts.sums { // a model without a known price adds nothing
 			price, _ := p.price(sum.Model)
-			usd = usd.Plus(price.Of(sum.Usage))
+			usd = usd.Plus(price.Cost(sum.Usage))
 		}
 		a.counts.mu.Unlock()
 	}
@@ -156,7 +156,7 @@ func (p *Proxy) reserve(r Request) state.USD {
 	if r.CachesForHour {
 		u.CacheHour = u.CacheWrite
 	}
-	return price.Of(u).Plus(price.Surcharge(u)).Plus(r.fees())
+	return price.Cost(u).Plus(price.Surcharge(u)).Plus(r.fees())
 }
 
 // output returns how many tokens the answer to a request may have.

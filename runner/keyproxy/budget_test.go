@@ -66,7 +66,7 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	assert.Check(t, is.Equal(askOften(t, p, two, 1)[400], 1), "when the first has ended")
 	p.SetAllowance(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more
 	assert.Check(t, is.DeepEqual(askOften(t, p, two, 2), map[int]int{200: 1, 400: 1}), "with a dollar more")
-	p.SetAllowance(state.MostUSD, []string{"two"})
+	p.SetAllowance(state.MaxUSD, []string{"two"})
 	assert.Check(t, is.DeepEqual(askOften(t, p, two, 50), map[int]int{200: 50}), "without a budget")
 }
 

@@ -219,7 +219,7 @@ func Beyond(counted []Sum, told []state.ModelCost, isSum bool) (list []state.Usa
 		u.Surcharge -= s.Reserved
 		for _, t := range told {
 			if state.SameModel(s.Model, t.Model) {
-				u = u.Less(t.Usage)
+				u = u.Minus(t.Usage)
 			}
 		}
 		if u.Input == 0 && u.CacheWrite == 0 && u.CacheRead == 0 {

@@ -45,7 +45,7 @@ func TestModelsWithoutAPriceAreRefused(t *testing.T) {
 	p, got := metered(t)
 	for budget, want := range map[state.USD]map[string]int{
 		10 * perAnswer: {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 400, `{"later":true}`: 400},
-		state.MostUSD:  {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 200, `{"later":true}`: 400},
+		state.MaxUSD:   {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 200, `{"later":true}`: 400},
 	} {
 		p.SetAllowance(budget, []string{"one"})
 		a := p.Open(toy, "one")

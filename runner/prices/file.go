@@ -53,7 +53,7 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 }
 
 // parse returns what a file says, in the order of the models' names.
-func parse(data []byte) (all []Listed, err error) {
+func parse(data []byte) (all []ListedPrice, err error) {
 	var file struct {
 		Prices map[string]entry `yaml:"prices"`
 	}
@@ -71,7 +71,7 @@ func parse(data []byte) (all []Listed, err error) {
 		if err != nil {
 			return nil, fmt.Errorf("%q: %w", model, err)
 		}
-		all = append(all, Listed{model, price, e})
+		all = append(all, ListedPrice{model, price, e})
 	}
 	return all, nil
 }

@@ -35,8 +35,8 @@ func TestEachPriceHasItsSource(t *testing.T) {
 // TestAModelWithoutAPriceIsAsDearAsTheDearest of its vendor.
 func TestAModelWithoutAPriceIsAsDearAsTheDearest(t *testing.T) {
 	for model, want := range map[string]string{"claude-opus-6": "110.25", "gpt-9": "73.5", "gemini-9": "16.2", "o4-mini": "", "": ""} {
-		price, ok := Book{}.Dearest(model)
-		got := price.Of(state.Usage{Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6}).String()
+		price, ok := Table{}.MostExpensive(model)
+		got := price.Cost(state.Usage{Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6}).String()
 		assert.Check(t, ok == (want != "") && (!ok || got == want), "%q: got %s, %v, want %q", model, got, ok, want)
 	}
 }
@@ -56,8 +56,8 @@ func TestDearerTokens(t *testing.T) {
 		"long at OpenAI":       {"gpt-5.5", state.Usage{Input: 272_001}, "2.72001"},
 	} {
 		c.used.Model = c.model
-		price, _ := Book{}.Find(c.model)
-		assert.Check(t, is.Equal(price.Of(c.used).Plus(price.Surcharge(c.used)).String(), c.want), name)
+		price, _ := Table{}.Find(c.model)
+		assert.Check(t, is.Equal(price.Cost(c.used).Plus(price.Surcharge(c.used)).String(), c.want), name)
 	}
 }
 
@@ -67,7 +67,7 @@ func TestGivenPrices(t *testing.T) {
 	given, err := Read(strings.NewReader("prices:\n  gpt-5: {input: 3, cached_input: 0, cache_write: 7, output: 4}\n  local: {input: 0, output: 0}\n  mine: {input: 2, output: 5, date: 2026-11-22, source: a bill}\n  far: {input: 1, output: 1, long: {over: 2, input: 3, output: 1}}\n"))
 	assert.NilError(t, err)
 	for model, want := range map[string]string{"gpt-5-2025-08-07": "14", "local": "0", "mine": "11", "far": "4", "gpt-5-mini": "2.525"} {
-		got, ok := Book{Given: given}.Of(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
+		got, ok := Table{Custom: given}.Cost(state.Usage{Model: model, Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6})
 		assert.Check(t, ok, "%s: got %s, %v, want %s", model, got, ok, want)
 		assert.Check(t, is.Equal(got.String(), want), model)
 	}
@@ -78,7 +78,7 @@ func TestPricesThatEnd(t *testing.T) {
 	for day, want := range map[string]bool{"2026-12-31T23:59:59Z": true, "2027-01-01T00:00:00Z": false} {
 		now, err := time.Parse(time.RFC3339, day)
 		assert.NilError(t, err)
-		_, ok := (Book{Now: now}).Of(state.Usage{Model: "gemini-3.8-flash", Input: 1})
+		_, ok := (Table{Now: now}).Cost(state.Usage{Model: "gemini-3.8-flash", Input: 1})
 		assert.Check(t, is.Equal(ok, want), day)
 	}
 }

@@ -62,7 +62,7 @@ func refusedRules(a *state.Agent) (rules []string) {
 	if a.Exec == nil {
 		return nil
 	}
-	for _, r := range a.Exec.Denied {
+	for _, r := range a.Exec.Refusals {
 		for _, rule := range r.Allow {
 			if len(rules) < 5 && !slices.Contains(rules, rule) {
 				rules = append(rules, rule)
@@ -99,7 +99,7 @@ func ResumeHint(run *state.Run, stateDir string) string {
 	case state.OverBudget:
 		return "to resume with a larger budget: " + resume + " --budget " + (run.Spent().USD + max(o.BudgetUSD, state.Dollar)).String()
 	case state.OverIterations:
-		return "to resume with a larger limit: " + resume + " --max-iterations " + fmt.Sprint(run.Begun()+max(o.MaxIterations, 1))
+		return "to resume with a larger limit: " + resume + " --max-iterations " + fmt.Sprint(run.OwnExecutions()+max(o.MaxIterations, 1))
 	case state.Suspended:
 		waits := WaitsOf(run)
 		if len(waits) == 0 && !p.Until.IsZero() {

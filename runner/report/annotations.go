@@ -189,7 +189,7 @@ func (a *Annotations) fail(e state.Event, fault string) {
 
 func (a *Annotations) finish(e state.Event, b *state.StateFinished) {
 	if len(b.Denied) > 0 {
-		a.warn(e, "was refused the use of tools", deniedText(b.Refused()))
+		a.warn(e, "was refused the use of tools", deniedText(b.AllRefusals()))
 	}
 	if !b.OK && strings.Contains(b.Error, " reminder") {
 		a.usedUp(e)

@@ -252,7 +252,7 @@ func (c *Console) end(e state.Event, b *state.StateFinished) {
 	if state.IsExhausted(b.Error) {
 		l.mark, l.isOurs = gaveUp, true // what follows says whether the agent failed
 	}
-	l.text = state.InWords(b.Error, c.model.Last(e.Agent).verdict())
+	l.text = state.DescribeFailure(b.Error, c.model.Last(e.Agent).verdict())
 	if b.OK || l.mark == gaveUp {
 		c.pending = &l
 		return

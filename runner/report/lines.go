@@ -189,7 +189,7 @@ func verdictText(b *state.NodeAttempt) string {
 		word = "done"
 	}
 	text := fmt.Sprintf("attempt %d %s after %s, %s", b.Attempt, word, FormatSeconds(b.DurationS), b.Spent)
-	if why := b.Lack(); why != "" {
+	if why := b.FailureText(); why != "" {
 		text += ": " + why
 	}
 	return text

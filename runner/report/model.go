@@ -338,7 +338,7 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 	if b.CLI != "" {
 		m.CLI = b.CLI
 	}
-	a.talk.refuse(b.Refused())
+	a.talk.refuse(b.AllRefusals())
 	asked, ms := "", b.DurationMS
 	if x := m.exec(e, a); x.isOpen() { // it may have been refused before it began
 		x.work.resume(m.began())

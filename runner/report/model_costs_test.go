@@ -49,7 +49,7 @@ func (s *spender) part(resumed bool) {
 			for a, ok := step.Next(0); ok; a, ok = step.Next(0) {
 				s.ids++
 				st := &protocol.State{Name: a.State, Kind: protocol.Prompt}
-				step.Start(a.ID, state.Launch{State: st, Plan: a.Plan(st, state.CLI{Name: protocol.BackendClaude, ChoosesID: true}), SessionID: fmt.Sprint("s-", s.ids), Cwd: "/d"})
+				step.Start(a.ID, state.Launch{State: st, Plan: a.Plan(st, state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}), SessionID: fmt.Sprint("s-", s.ids), Cwd: "/d"})
 			}
 		})
 		s.step(func(step *state.Step) {

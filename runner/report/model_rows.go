@@ -65,7 +65,7 @@ func (a *Agent) setUnfinished(spent state.Spent, models map[string]state.USD) {
 }
 
 func (a *Agent) fail(e state.Event, fault string) {
-	a.State, a.Status, a.Error = e.State, Failed, state.InWords(fault, a.last.verdict())
+	a.State, a.Status, a.Error = e.State, Failed, state.DescribeFailure(fault, a.last.verdict())
 }
 
 func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
@@ -252,7 +252,7 @@ func (x *Exec) note(e state.Event) (isAgain bool) {
 }
 
 func (x *Exec) finish(e state.Event, b *state.StateFinished) {
-	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.InWords(b.Error, x.verdict()), b.DurationMS
+	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.DescribeFailure(b.Error, x.verdict()), b.DurationMS
 	x.isExhausted, x.attempt = state.IsExhausted(b.Error), max(x.attempt, b.Attempt)
 	if !b.OK {
 		x.Status = Failed
@@ -264,7 +264,7 @@ func (x *Exec) finish(e state.Event, b *state.StateFinished) {
 	if b.SessionID != "" {
 		x.SessionID = b.SessionID
 	}
-	x.Refusals, x.ExitCode, x.Signal = b.Refused(), b.ExitCode, b.Signal
+	x.Refusals, x.ExitCode, x.Signal = b.AllRefusals(), b.ExitCode, b.Signal
 	x.Stdout, x.Stderr = b.StdoutTail, b.StderrTail
 }
 

@@ -55,7 +55,7 @@ func (m *Model) addState(s *state.Agent, hide func(string) string) {
 	case state.Stuck:
 		a.Status = Failed
 		if a.Error == "" && s.Failure != nil {
-			a.Error = hide(s.Why())
+			a.Error = hide(s.FailureText())
 		}
 	case state.Waiting:
 		a.Status = agentWaits

@@ -191,5 +191,5 @@ func (a *Attempt) verdict() string {
 	case a.Converged:
 		return "done"
 	}
-	return prose(a.Lack(), widestReason)
+	return prose(a.FailureText(), widestReason)
 }

@@ -56,13 +56,13 @@ func TestManyWaitsFit(t *testing.T) {
 func TestAPartTellsOfItsOwnAgents(t *testing.T) {
 	run := &state.Run{Parts: []state.Part{
 		{Name: "other", Agents: []state.Handover{{Agent: "main_work2"}}},
-		{Name: "own", Agents: []state.Handover{{Agent: "main_work1"}}, Began: &state.Began{}},
+		{Name: "own", Agents: []state.Handover{{Agent: "main_work1"}}, Start: &state.PartStart{}},
 	}}
 	s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write, JobContext: JobContext{Part: []string{"main_work1"}}})
 	for i, id := range []string{"main", "main_work1", "main_work1_a1", "main_work12", "main_work2"} {
 		q := state.AgentWaits{For: state.ForAnswer, Number: i + 1, Question: "?"}
 		report(t, s, state.Event{Agent: id, State: "A.md", Body: &q})
-		run.Agents = append(run.Agents, &state.Agent{ID: id, Status: state.Waiting, Waits: &state.Waits{For: state.ForAnswer, Question: &state.Question{Number: i + 1}}})
+		run.Agents = append(run.Agents, &state.Agent{ID: id, Status: state.Waiting, Waits: &state.WaitCondition{For: state.ForAnswer, Question: &state.Question{Number: i + 1}}})
 	}
 	var known []string
 	for _, w := range WaitsOf(run) {

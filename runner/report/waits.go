@@ -33,7 +33,7 @@ func WaitsOf(run *state.Run) []Wait {
 	var all []Wait
 	var part []string // the agents of the part of a matrix that a run is; nil for the run itself
 	for _, p := range run.Parts {
-		if p.Began == nil {
+		if p.Start == nil {
 			continue
 		}
 		for _, a := range p.Agents {

@@ -91,7 +91,7 @@ func TestAnswerLines(t *testing.T) {
 // TestRefusedToolIsInTheAdvice keeps the tools that the run allows already.
 func TestRefusedToolIsInTheAdvice(t *testing.T) {
 	agent := &state.Agent{ID: "main", State: "FIX.md", Failure: &state.AgentFailure{Class: "fatal", Message: "it did not work"},
-		Exec: &state.Exec{Denied: []state.Refusal{{Use: "Bash(make test)", Allow: []string{"Bash(make test:*)"}}, {Use: "Other"}}}}
+		Exec: &state.Exec{Refusals: []state.Refusal{{Use: "Bash(make test)", Allow: []string{"Bash(make test:*)"}}, {Use: "Other"}}}}
 	run := &state.Run{WorkflowID: "w-1", Agents: []*state.Agent{agent}, Options: state.Options{AllowedTools: []string{"Read"}}, Progress: state.Progress{Status: state.Failed}}
 	got := ResumeHint(run, "")
 	assert.Check(t, strings.HasSuffix(got, "then: raymond resume w-1 --allowed-tools 'Read,Bash(make test:*)'"), "got %q", got)

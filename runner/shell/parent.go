@@ -23,11 +23,11 @@ func ParentGone(stdin io.Reader) <-chan struct{} {
 	return gone
 }
 
-// ParentOrReaderGone returns a channel that is closed when the process that started this one has
+// WatchParent returns a channel that is closed when the process that started this one has
 // ended, or when nobody reads out any more, as far as the system tells.
-func ParentOrReaderGone(out *os.File) <-chan struct{} { return proc.WatchParent(out) }
+func WatchParent(out *os.File) <-chan struct{} { return proc.WatchParent(out) }
 
-// DisableDumping keeps the processes that agents and scripts start from reading the
+// MakeUndumpable keeps the processes that agents and scripts start from reading the
 // environment and the memory of this process, as far as they are not root. It is
 // called before anything else. Only Linux has this; elsewhere it does nothing.
-func DisableDumping() error { return proc.MakeUndumpable() }
+func MakeUndumpable() error { return proc.MakeUndumpable() }

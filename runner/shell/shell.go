@@ -67,11 +67,11 @@ func (b Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	env := slices.Concat(b.Env, b.Trusted)
 	answer.Script.StdoutTail, _ = end(stdout, env, o.Hide)
 	answer.Script.StderrTail, _ = end(stderr, env, o.Hide)
-	answer.Script.LastWords = lastWords(answer.Script.StdoutTail, answer.Script.StderrTail)
+	answer.Script.TailLine = lastWords(answer.Script.StdoutTail, answer.Script.StderrTail)
 	if err != nil {
 		return answer, notStarted(o, err)
 	}
-	if failure := diagnose(o, exit, context.Cause(ctx), answer.Script.LastWords); failure != nil {
+	if failure := diagnose(o, exit, context.Cause(ctx), answer.Script.TailLine); failure != nil {
 		return answer, failure
 	}
 	return answer, nil

@@ -47,7 +47,7 @@ func (p *People) answer(agent string, q *state.Question) {
 			continue
 		}
 		p.used[i] = true
-		text, fits := q.Choose(string(given.Text))
+		text, fits := q.MatchAnswer(string(given.Text))
 		if !fits {
 			p.wrong = append(p.wrong, fmt.Sprintf("answer %d, %q, to question %d of %s, which takes: %s",
 				i+1, given.Text, q.Number, agent, strings.Join(q.Choices, ", ")))

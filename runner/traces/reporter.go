@@ -101,7 +101,7 @@ func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	default: // when it was started nobody asked for traces
 		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
 	}
-	if r.trace.Parts++; r.trace.Parts == 1 && s.isAlwaysOn {
+	if r.trace.Segments++; r.trace.Segments == 1 && s.isAlwaysOn {
 		r.trace.Dropped = false
 	}
 	of, below := spanOf(r.trace, r.options.nameAt(r.options.Now))
@@ -110,8 +110,8 @@ func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	if parent.Span != "" && !isNew {
 		r.part.link(parent)
 	}
-	if r.trace.Parts == 1 {
-		r.linkToOriginal(r.part, state.Trace.OfRun)
+	if r.trace.Segments == 1 {
+		r.linkToOriginal(r.part, state.Trace.RunSpan)
 	}
 }
 
@@ -133,12 +133,12 @@ func (r *Reporter) end(s *span, at time.Time) {
 // unique among the processes.
 func spanOf(t state.Trace, name string) (of, below state.SpanRef) {
 	switch {
-	case t.Parts > 1:
-		return t.OfPart(name), t.OfRun()
+	case t.Segments > 1:
+		return t.SegmentSpan(name), t.RunSpan()
 	case t.Parent == "":
-		return t.OfRun(), state.SpanRef{}
+		return t.RunSpan(), state.SpanRef{}
 	}
-	return t.OfRun(), state.SpanRef{Trace: t.ID, Span: t.Parent, Sampled: !t.Dropped}
+	return t.RunSpan(), state.SpanRef{Trace: t.ID, Span: t.Parent, Sampled: !t.Dropped}
 }
 
 // nameAt is a name of a process that began at a time: jobs of a matrix may begin at once.
@@ -178,7 +178,7 @@ func (r *Reporter) endKilled(run *state.Run) {
 	began := run.Progress.Started
 	of, below := spanOf(*before, r.options.nameAt(began))
 	span := newSpan(of, below, "invoke_workflow "+nameOf(run), began)
-	span.set(r.describe(run, before.Parts > 1)...)
+	span.set(r.describe(run, before.Segments > 1)...)
 	span.fail("the process was killed")
 	r.end(span, run.Events[len(run.Events)-1].Time)
 }

@@ -214,7 +214,7 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Busy, Exec: &state.Exec{
 		Iteration: 1, Attempt: 1, Started: at(4), AttemptStarted: at(4), Running: &state.Invocation{Mode: state.Fresh},
 	}}}
-	told := run.Trace.OfAttempt("main", 1, 1).Span
+	told := run.Trace.AttemptSpan("main", 1, 1).Span
 	run = saved(t, run)
 	exported(t, run, Options{Environ: c.environ("TRACEPARENT=" + later), Now: at(10)},
 		ofRun(10, &state.RunStarted{Resumed: true}),

@@ -235,6 +235,6 @@ func TestSamplers(t *testing.T) {
 		run.Progress.Events, run.Progress.Status = 3, state.Suspended
 		exported(t, run, Options{Environ: collector.environ()}, ofRun(5, &state.RunFinished{Status: state.Completed}))
 		n := len(collector.spans())
-		assert.Check(t, (n == 2) == c.want && (n == 0) != c.want && run.Trace.OfRun().Sampled == c.want, "%+v: got %d spans, and children are told %s", c, n, run.Trace.OfRun())
+		assert.Check(t, (n == 2) == c.want && (n == 0) != c.want && run.Trace.RunSpan().Sampled == c.want, "%+v: got %d spans, and children are told %s", c, n, run.Trace.RunSpan())
 	}
 }

@@ -50,7 +50,7 @@ func (r *Reporter) attempt(x *report.Exec, number int, ended time.Time) *span {
 			began = x.Attempts[i].Ended
 		}
 	}
-	s := newSpan(r.trace.OfAttempt(x.Agent, x.N, number), r.trace.OfExec(x.Agent, x.N), "attempt "+strconv.Itoa(number), began)
+	s := newSpan(r.trace.AttemptSpan(x.Agent, x.N, number), r.trace.ExecSpan(x.Agent, x.N), "attempt "+strconv.Itoa(number), began)
 	s.set(ofNumber("raymond.attempt", number), ofNumber("raymond.exec", x.N), ofText("raymond.agent", x.Agent))
 	if used := r.tools[x.Agent]; used != nil {
 		s.Events, s.Dropped = used.Events, used.Dropped
@@ -88,7 +88,7 @@ func (r *Reporter) fail(s *span, x *report.Exec) {
 // leave ends the spans of the state executions that have ended: nothing more will be told of them.
 func (r *Reporter) leave() {
 	for _, x := range r.left {
-		s := newSpan(r.trace.OfExec(x.Agent, x.N), r.trace.OfRun(), "script "+shown(x.State), x.Started)
+		s := newSpan(r.trace.ExecSpan(x.Agent, x.N), r.trace.RunSpan(), "script "+shown(x.State), x.Started)
 		s.set(ofText("raymond.agent", x.Agent), ofText("raymond.state", shown(x.State)), ofNumber("raymond.exec", x.N))
 		if x.Kind == "prompt" {
 			s.Name = "invoke_agent " + shown(x.State)
@@ -96,7 +96,7 @@ func (r *Reporter) leave() {
 			s.set(r.used(x)...)
 		}
 		if of := r.original; of != nil && of.Exec == x.N {
-			r.linkToOriginal(s, func(t state.Trace) state.SpanRef { return t.OfExec(x.Agent, x.N) })
+			r.linkToOriginal(s, func(t state.Trace) state.SpanRef { return t.ExecSpan(x.Agent, x.N) })
 		}
 		s.set(spent(x.Spent.Spent)...)
 		r.fail(s, x)

@@ -99,7 +99,7 @@ func newStage(a *report.Attempt, isLast bool) *stage {
 		Results: a.Results, IsLast: isLast,
 	}
 	if !a.Converged {
-		s.Mark, s.Why = "bad", "not done: "+a.Lack()
+		s.Mark, s.Why = "bad", "not done: "+a.FailureText()
 	}
 	return s
 }

@@ -70,7 +70,7 @@ func ParseDollars(raw jsontext.Value) (state.USD, bool) {
 	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 { // 1e-40; one beyond 1e308 is infinite
 		return 0, true
 	}
-	return state.MostUSD, true
+	return state.MaxUSD, true
 }
 
 // ParseEpoch reads seconds since 1970. Anything but a credible number is the zero time.

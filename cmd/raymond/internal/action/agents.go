@@ -68,7 +68,7 @@ func environs(env Env, in job.Settings) map[string][]string {
 
 // guardKeys starts the proxy that keeps the models' keys from agents' tools. A job
 // without a key, as one of another provider, has none.
-func (a *agents) guardKeys(s *step, book prices.Book) error {
+func (a *agents) guardKeys(s *step, book prices.Table) error {
 	var vendors []keyproxy.Vendor
 	for _, cli := range clis.All {
 		name := cli.Abilities.Backend
@@ -103,14 +103,14 @@ func (a *agents) guardKeys(s *step, book prices.Book) error {
 
 // priced is what the models cost that agents ask for. A model of a known vendor that has no price is as dear as
 // the dearest of that vendor, which is said once.
-func priced(log *jobLog, book prices.Book) func(model string) (state.Price, bool) {
+func priced(log *jobLog, book prices.Table) func(model string) (state.Price, bool) {
 	var once sync.Once
 	return func(model string) (state.Price, bool) {
 		price, ok := book.Find(model)
 		if ok {
 			return price, true
 		}
-		if price, ok = book.Dearest(model); ok {
+		if price, ok = book.MostExpensive(model); ok {
 			once.Do(func() {
 				log.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", model))
 			})

@@ -52,14 +52,14 @@ func (b *bash) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	for _, out := range [][2]string{{"stdout", a.Script.StdoutTail}, {"stderr", a.Script.StderrTail}} {
 		tellLines(tell, out[1])
 		if said := strings.TrimSpace(out[1]); said != "" {
-			a.Script.LastWords += "; " + out[0] + ": " + untrusted.Escape(said)
+			a.Script.TailLine += "; " + out[0] + ": " + untrusted.Escape(said)
 		}
 	}
 	switch {
 	case ended == nil && code == 0:
 		return a, nil
 	case ended == nil:
-		return a, &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf("exit code %d%s", code, a.Script.LastWords)}
+		return a, &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf("exit code %d%s", code, a.Script.TailLine)}
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
 		return a, &runner.Failure{Class: runner.Fatal, Message: ended.Error()}
 	}

@@ -232,7 +232,7 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 		return err
 	}
 	if b.file, err = state.Create(s.dirs.state, run.WorkflowID, session.Holder()); err == nil {
-		b.file.SetSeal(s.note.seals)
+		b.file.SetIntegrityLog(s.note.seals)
 	}
 	return err
 }
@@ -284,7 +284,7 @@ func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 			return err
 		}
 	}
-	var last state.Last
+	var last state.LastConversation
 	if before.Last != nil { // else where its conversation has ended was not kept
 		last = *before.Last
 	}

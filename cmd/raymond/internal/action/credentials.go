@@ -30,7 +30,7 @@ func keyAdvice(run *state.Run, given job.Settings, f *flow) string {
 				st = known
 			}
 		}
-		backend := a.RunBy(st, &run.Options)
+		backend := a.BackendFor(st, &run.Options)
 		inputs := job.APIKeyInputs(backend)
 		switch {
 		case len(inputs) == 0:

@@ -28,7 +28,7 @@ func (p Process) endDrivers(dir string, grace time.Duration) (wasThere bool, err
 
 func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, err error) {
 	for _, signal := range []os.Signal{syscall.SIGTERM, os.Kill} {
-		d, err := state.DrivenBy(dir, id)
+		d, err := state.FindDriver(dir, id)
 		if host, _ := os.Hostname(); err != nil || d == nil || d.PID <= 0 || d.Host != host {
 			return wasThere, err
 		}
@@ -36,7 +36,7 @@ func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, 
 		_ = p.Signal(d.PID, signal) // one that has ended meanwhile has given the lock up
 		ctx, cancel := context.WithTimeout(context.Background(), grace)
 		for ; err == nil && d != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
-			d, err = state.DrivenBy(dir, id)
+			d, err = state.FindDriver(dir, id)
 		}
 		cancel()
 	}

@@ -54,7 +54,7 @@ type Process struct {
 // ThisProcess is the program on its own.
 func ThisProcess() Process {
 	return Process{
-		Protect: func() error { _ = shell.AdoptOrphans(); return shell.DisableDumping() }, // the session says what Adopt could not
+		Protect: func() error { _ = shell.AdoptOrphans(); return shell.MakeUndumpable() }, // the session says what Adopt could not
 		Enter: func(dir string) (string, error) {
 			if err := os.Chdir(dir); err != nil {
 				return "", err
@@ -63,7 +63,7 @@ func ThisProcess() Process {
 		},
 		Gone: func(e Env) []<-chan struct{} {
 			out, _ := e.Stdout.(*os.File) // in a job it is one
-			signs := []<-chan struct{}{shell.ParentOrReaderGone(out)}
+			signs := []<-chan struct{}{shell.WatchParent(out)}
 			if e.Getenv(shell.ShimStdin) == "1" {
 				signs = append(signs, shell.ParentGone(os.Stdin))
 			}

@@ -160,7 +160,7 @@ func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 	}
 	dir := s.dirs.run(l.was.WorkflowID)
 	facts.Commits = workspace.Commits(filepath.Join(dir, filepath.Base(checkpoints.ReadLocal(dir).Folder)))
-	if by, err := state.DrivenBy(s.dirs.state, l.was.WorkflowID); by != nil || err != nil {
+	if by, err := state.FindDriver(s.dirs.state, l.was.WorkflowID); by != nil || err != nil {
 		facts.RunStatus = "running"
 	}
 }
@@ -222,7 +222,7 @@ func checkDue(ctx context.Context, s *step, f *flow, l lookup) error {
 // told, while the run is driven.
 func isDue(ctx context.Context, s *step, f *flow, l lookup) bool {
 	here := state.Here{Jobs: s.options.Jobs, JobOf: f.Workflow.JobOf}
-	return l.was.IsDue(time.Now(), here, s.options.Hold) || hasAnswers(ctx, s, f, l)
+	return l.was.HasWork(time.Now(), here, s.options.Hold) || hasAnswers(ctx, s, f, l)
 }
 
 // notDue says in one line that nothing of a run is due.
@@ -292,7 +292,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 		m, p := l.manifest, &l.was.Progress
 		m.WorkflowID, m.Status, m.Reason, m.Seq = l.was.WorkflowID, p.Status, p.Reason, p.Seq
 		m.Omissions = checkpoints.ReadLocal(filepath.Join(dir, m.WorkflowID)).LeftOut
-		m.TotalUSD, m.Estimated, m.Iterations = p.TotalUSD, l.was.Spent().Estimated, l.was.Begun()
+		m.TotalUSD, m.Estimated, m.Iterations = p.TotalUSD, l.was.Spent().Estimated, l.was.OwnExecutions()
 	}
 	return l, nil
 }

@@ -33,7 +33,7 @@ type merged struct {
 
 // part is a part of a run, and what its jobs have brought.
 type part struct {
-	state.Ran
+	state.PartRun
 	newest  *slots.Found            // of its checkpoints; nil where nothing is stored, or a job may still be running it
 	where   func(dir string) string // where the directories of that one lie here
 	notices []string
@@ -72,13 +72,13 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 
 // join merges the parts that were found.
 func (j *merged) join(log *jobLog, here checkpoint.MachineDirs, b *readyRun) error {
-	all := state.Joining{Base: j.run, JobOf: b.flow.Workflow.JobOf, Now: time.Now()}
+	all := state.PartJoin{Base: j.run, JobOf: b.flow.Workflow.JobOf, Now: time.Now()}
 	for _, f := range j.found {
 		p, err := readPart(log, here, j.run, f)
 		if err != nil {
 			return err
 		}
-		j.parts, all.Parts = append(j.parts, p), append(all.Parts, p.Ran)
+		j.parts, all.Parts = append(j.parts, p), append(all.Parts, p.PartRun)
 	}
 	out, err := all.Join()
 	if _, ok := errors.AsType[*state.PartConflict](err); ok {
@@ -92,7 +92,7 @@ func (j *merged) join(log *jobLog, here checkpoint.MachineDirs, b *readyRun) err
 		return err
 	}
 	for i := range j.parts {
-		j.parts[i].isTaken = out.Took[i]
+		j.parts[i].isTaken = out.Merged[i]
 	}
 	j.run = out.Run
 	return nil
@@ -107,7 +107,7 @@ func (j *merged) takeLogs(to string) error {
 		logs, _ := os.ReadDir(filepath.Join(p.newest.Dir, "logs"))
 		for _, log := range logs {
 			dir := filepath.Join(to, "logs", log.Name())
-			if !p.Part.Has(log.Name()) {
+			if !p.Part.MayContain(log.Name()) {
 				continue
 			}
 			if err := errors.Join(os.MkdirAll(filepath.Dir(dir), 0o700), os.RemoveAll(dir), files.Rename(filepath.Join(p.newest.Dir, "logs", log.Name()), dir)); err != nil {
@@ -125,7 +125,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 		if p.newest == nil || !p.isTaken || s.in.Workspace == job.WorkspaceNone {
 			continue
 		}
-		notes, err := s.git.RestoreAsBranches(ctx, restoring(p.newest, p.where), branchesOf(p.Ran))
+		notes, err := s.git.RestoreAsBranches(ctx, restoring(p.newest, p.where), branchesOf(p.PartRun))
 		if err := restored(s.log, notes, err); err != nil {
 			return err
 		}
@@ -141,7 +141,7 @@ func (j *merged) placeTranscripts(agents map[string]runner.AgentCLI, talks *chec
 			continue
 		}
 		own := map[string]bool{}
-		for _, t := range checkpoint.Sessions(p.Own()) {
+		for _, t := range checkpoint.Sessions(p.OwnRun()) {
 			own[t.ID] = true
 		}
 		if err := (placing{agents: agents, talks: talks, found: p.newest, where: p.where, own: own}).all(); err != nil {
@@ -153,11 +153,11 @@ func (j *merged) placeTranscripts(agents map[string]runner.AgentCLI, talks *chec
 
 // branchesOf names the branches of a part: one for each agent that was handed over to it,
 // and for those with a directory of their own that it has forked.
-func branchesOf(ran state.Ran) map[string]string {
-	run, branches := ran.Own(), map[string]string{}
+func branchesOf(ran state.PartRun) map[string]string {
+	run, branches := ran.OwnRun(), map[string]string{}
 	add := func(agent, dir string) {
 		isHanded := slices.ContainsFunc(ran.Part.Agents, func(h state.Handover) bool { return h.Agent == agent })
-		if isHanded || dir != "" && ran.Part.Has(agent) {
+		if isHanded || dir != "" && ran.Part.MayContain(agent) {
 			branches["raymond/"+agent] = cmp.Or(dir, run.Dir)
 		}
 	}
@@ -209,7 +209,7 @@ func (j *merged) say(log *jobLog, jobs []string) {
 // readPart reads what the jobs of a part have stored. Its error is a *state.FileError that names the
 // artifact, or one of openPart.
 func readPart(log *jobLog, here checkpoint.MachineDirs, base *state.Run, f slots.PartFound) (part, error) {
-	p := part{Ran: state.Ran{Part: f.Part, Running: f.Running}, notices: f.Notices}
+	p := part{PartRun: state.PartRun{Part: f.Part, Running: f.Running}, notices: f.Notices}
 	if f.Running {
 		return p, nil
 	}
@@ -224,8 +224,8 @@ func readPart(log *jobLog, here checkpoint.MachineDirs, base *state.Run, f slots
 		}
 		if err == nil && i == 0 {
 			p.newest, p.where = stored, where
-			own, _ := run.Parts.Own()
-			p.Events, err = eventsAfter(filepath.Join(stored.Dir, session.EventsFile), own.Began.Events)
+			own, _ := run.Parts.OwnPart()
+			p.Events, err = eventsAfter(filepath.Join(stored.Dir, session.EventsFile), own.Start.Events)
 			err = inArtifact(stored.Artifact.Name, session.EventsFile, err)
 		}
 		if err != nil {
@@ -244,7 +244,7 @@ func openPart(log *jobLog, f *slots.Found, where func(string) string) (*state.Ru
 	}
 	if f.Manifest.PartName() != "" && len(f.Manifest.Missing()) > 0 {
 		log.warn(fmt.Sprintf("the part in %s was stored without its %s: %s", f.Artifact.Name, strings.Join(f.Manifest.Missing(), " and "), strings.Join(f.Manifest.OmissionReasons(), "; ")))
-		run.Forget(func(string) bool { return true })
+		run.ForgetConversations(func(string) bool { return true })
 	}
 	return run.Relocate(where)
 }

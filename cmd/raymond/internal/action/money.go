@@ -58,8 +58,8 @@ func openBook(ctx context.Context, s *step, b *readyRun) error {
 			continue
 		}
 		if s.part() != nil && b.manifest.Part == nil { // it begins, with its share of what is left for all parts
-			own, _ := run.Parts.Own()
-			c.AllowUSD = own.Share(c.AllowUSD, 0, run.Agents)
+			own, _ := run.Parts.OwnPart()
+			c.AllowUSD = own.BudgetShare(c.AllowUSD, 0, run.Agents)
 		}
 		caps = append(caps, c)
 		s.log.print(fmt.Sprintf("%s: $%s of $%s spent in the last 24 hours", c.Which, c.BeforeUSD, c.MaxUSD))
@@ -138,10 +138,10 @@ func completeRun(s *step, file *state.File, run *state.Run) error {
 	if err == nil {
 		defer log.Close()
 	}
-	if len(run.Lost()) == 0 {
+	if len(run.InterruptedAgents()) == 0 {
 		return err
 	}
-	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Of}
+	c := runner.Config{Agents: conversationsOf(s), ListPrice: session.Prices(run.Options).Cost}
 	charge := c.Charge(run, time.Now())
 	if err == nil {
 		err = file.Append(charge)

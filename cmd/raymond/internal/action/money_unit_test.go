@@ -29,7 +29,7 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	step := run.Step(time.Now())
 	step.Begin()
 	d := step.Delta()
-	assert.NilError(t, store.Fold(run.With(d), d, nil))
+	assert.NilError(t, store.WriteSnapshot(run.With(d), d, nil))
 	run = run.With(d)
 	run.Agents[0].Status, run.Agents[0].Exec = state.Busy, &state.Exec{Iteration: 1, Attempt: 1, Running: &state.Invocation{Mode: state.Fresh, SessionID: "s"}}
 	log, err := session.OpenLog(s.dirs.run("r"), run, nil, nil)

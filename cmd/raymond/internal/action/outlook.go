@@ -26,7 +26,7 @@ func (e *ending) outlook(s *step, run *state.Run) ask.NextSteps {
 	p := &run.Progress
 	f := ask.Facts{
 		Status: p.Status, WorkflowID: run.WorkflowID, Key: s.key, Branch: onlyBranch(s.event, s.in, s.keys != nil), Head: s.event.Head, Until: p.Until, Waits: report.WaitsOf(run), JobContext: place(s.event, s.in, s.part(), e.jobFile),
-		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.Begun(), MaxIterations: run.Options.MaxIterations,
+		Spent: run.Spent(), Budget: run.Options.BudgetUSD, Iterations: run.OwnExecutions(), MaxIterations: run.Options.MaxIterations,
 		StateDir: s.in.StateDir, WithoutTranscript: s.in.ResumeWithoutTranscript, NeverResume: s.in.Resume == job.ResumeNever, NoActionsRead: e.isBlind,
 		Cause: keyAdvice(run, s.in, e.flow), LeftOut: e.lacks(s, run),
 		RefusesChanges: s.in.ChangedWorkflow != job.ChangedTake,

@@ -59,11 +59,11 @@ func describe(s *step, e *ending, values map[string]string) {
 	}
 	result, _ := run.Result()
 	values["result"] = string(result)
-	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(run.Begun())
+	values["cost-usd"], values["iterations"] = p.TotalUSD.String(), strconv.Itoa(run.OwnExecutions())
 	tokens := run.Tokens()
 	values["tokens-in"], values["tokens-cached"] = strconv.FormatInt(tokens.Input, 10), strconv.FormatInt(tokens.Cached, 10)
 	values["tokens-out"] = strconv.FormatInt(tokens.Output, 10)
-	values["waiting"] = listText(run.Waiting())
+	values["waiting"] = listText(run.WaitingAgents())
 	if p.Status == state.Suspended { // another one is resumed by no job that is given no other input for that
 		values["next-jobs"], values["matrix"] = listText(run.NextJobs()), matrixOutput(run.Parts)
 	}

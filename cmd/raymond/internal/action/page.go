@@ -142,7 +142,7 @@ func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	if n := len(known.Segments); run.Progress.Status == state.Running && n > 0 {
 		known.Add(state.Event{Time: known.Now, Body: &state.RunFinished{
 			Status: state.Cancelled, Reason: "the step was killed before the run had stopped", Spent: run.Spent(), Unfinished: run.Unfinished(),
-			Iterations: run.Begun(), DurationMS: known.Now.Sub(known.Segments[n-1].Started).Milliseconds(),
+			Iterations: run.OwnExecutions(), DurationMS: known.Now.Sub(known.Segments[n-1].Started).Milliseconds(),
 		}})
 	}
 	known.SetWaitDetails(report.WaitsOf(run))

@@ -13,7 +13,7 @@ import (
 // findPart finds where the part of a matrix begins that the step runs: where its agents
 // wait in the run itself, or where an earlier job of this part has left it.
 func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup, error) {
-	own := state.PartOf(l.was.Agents, s.in.Part, s.options.Jobs)
+	own := state.NewPart(l.was.Agents, s.in.Part, s.options.Jobs)
 	if len(own.Agents) == 0 {
 		s.log.notice(fmt.Sprintf("nothing is done: of the agents %s none waits for the job %s any more", strings.Join(s.in.Part, ", "), strings.Join(s.options.Jobs, ", ")))
 		return l, errDone
@@ -36,7 +36,7 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 		return continuePart(s.log, &own, l, all[0])
 	}
 	found[0].Remove()
-	l.was = own.Begin(l.was)
+	l.was = own.NewRun(l.was)
 	return l, nil
 }
 
@@ -76,8 +76,8 @@ func continuePart(log *jobLog, part *state.Part, l lookup, own *slots.Found) (lo
 // it was then, when it is continued.
 func shareOf(b *readyRun, budget state.USD) state.USD {
 	run := b.run
-	if own, _ := run.Parts.Own(); b.manifest.Part == nil {
-		return own.Share(budget, run.Progress.TotalUSD, run.Agents)
+	if own, _ := run.Parts.OwnPart(); b.manifest.Part == nil {
+		return own.BudgetShare(budget, run.Progress.TotalUSD, run.Agents)
 	}
 	share := run.Options.BudgetUSD
 	if budget == 0 || share == 0 {

@@ -211,7 +211,7 @@ func conceal(env Env, in job.Settings, log *jobLog) {
 	known := secrets.Of(withoutRunners(env.Environ))
 	maps.Copy(known, in.ModelKeys)
 	maps.Copy(known, map[string]string{"github-token": in.GitHubToken, "state-key": in.StateKey})
-	short := log.hide(known, namedValues(in, inherited(env, in)), slices.Concat(state.Words(), clis.Words(), frame(env, in)))
+	short := log.hide(known, namedValues(in, inherited(env, in)), slices.Concat(state.Keywords(), clis.Words(), frame(env, in)))
 	if len(short) > 0 {
 		log.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
 	}

@@ -114,7 +114,7 @@ func refusal(name string) string {
 // checkNoPrompts reports the prompt states of the jobs of a step that agents are in, or
 // return to, for one that refuses prompts. Nothing is started then.
 func checkNoPrompts(jobs []string, b *readyRun) error {
-	for _, p := range b.run.Places() {
+	for _, p := range b.run.StateRefs() {
 		st, ok := b.flow.Workflow.State(p.State)
 		if ok && st.Kind == protocol.Prompt && slices.Contains(jobs, b.flow.Workflow.JobOf(p.State)) {
 			return &problem.Problem{Class: problem.ClassDenied, Where: b.run.WorkflowID, What: refusal(p.State),

@@ -78,7 +78,7 @@ func openRun(s *step, b *readyRun) (err error) {
 	if b.file, b.run, err = state.Open(s.dirs.state, b.run.WorkflowID, session.Holder()); err != nil {
 		return err
 	}
-	b.file.SetSeal(s.note.seals)
+	b.file.SetIntegrityLog(s.note.seals)
 	takeMeta(s.log, s.options.Meta, b.run)
 	if toldKey(s.event, s.in) == "" { // somebody else has continued the run
 		b.run.Progress.Continuations = 0
@@ -154,7 +154,7 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 		return nil, err
 	}
 	if slices.Contains(b.found.Manifest.Missing(), "transcripts") {
-		run.Forget(func(string) bool { return true })
+		run.ForgetConversations(func(string) bool { return true })
 	}
 	return run, nil
 }
@@ -284,11 +284,11 @@ func install(dirs folders, note *stepNote, run *state.Run, from string) error {
 	if err != nil {
 		return err
 	}
-	file.SetSeal(note.seals)
+	file.SetIntegrityLog(note.seals)
 	// From its journal, which came along, it goes on as that of this machine.
 	err = note.seals.Place(filepath.Join(from, checkpoint.HistoryName), filepath.Join(dirs.state, run.WorkflowID+state.JournalExt))
 	if err == nil {
-		err = file.Fold(run, nil, nil)
+		err = file.WriteSnapshot(run, nil, nil)
 	}
 	return errors.Join(err, file.Close())
 }

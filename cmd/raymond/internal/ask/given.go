@@ -99,7 +99,7 @@ func (g given) text(agent *state.Agent, value string) (string, error) {
 		}
 		text = withoutBreak(string(data))
 	}
-	chosen, fits := agent.Waits.Question.Choose(text)
+	chosen, fits := agent.Waits.Question.MatchAnswer(text)
 	if !fits {
 		return "", fmt.Errorf("%q is none of the choices of %s", problem.Shorten(text), agent.ID)
 	}

@@ -21,7 +21,7 @@ func asking(agents ...string) *state.Run {
 		if strings.HasSuffix(id, "chooser") {
 			q.Choices = []string{"Yes", "No"}
 		}
-		run.Agents = append(run.Agents, &state.Agent{ID: id, Status: state.Waiting, Waits: &state.Waits{For: state.ForAnswer, Question: q}})
+		run.Agents = append(run.Agents, &state.Agent{ID: id, Status: state.Waiting, Waits: &state.WaitCondition{For: state.ForAnswer, Question: q}})
 	}
 	return run
 }

@@ -103,7 +103,7 @@ func (f *Facts) howText() string {
 	case f.Status == state.OverBudget && f.Cap.Which != "":
 		return fmt.Sprintf("Raise `%s` above `$%s`, or wait: only what was spent in the last 24 hours counts. %s", f.Cap.Which, max(f.Cap.Spent, f.Cap.Max), f.resumeText())
 	case f.Status == state.OverBudget:
-		least := f.Spent.Exactly()
+		least := f.Spent.ExactString()
 		if f.Budget >= f.Spent.USD {
 			least = "$" + f.Budget.String()
 		}

@@ -31,7 +31,7 @@ func asks(q state.Question) *state.Run {
 		q.Number, q.Text, q.Token = 1, "What?", token
 	}
 	return &state.Run{WorkflowID: "w-12345678", Progress: state.Progress{Seq: 5, Status: state.Running, Questions: q.Number}, Agents: []*state.Agent{{
-		ID: "main", State: "NEXT.sh", Status: state.Waiting, Waits: &state.Waits{For: state.ForAnswer, Since: time.Now(), Question: &q},
+		ID: "main", State: "NEXT.sh", Status: state.Waiting, Waits: &state.WaitCondition{For: state.ForAnswer, Since: time.Now(), Question: &q},
 	}}}
 }
 

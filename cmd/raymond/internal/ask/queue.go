@@ -101,12 +101,12 @@ func (q *question) choose(said string) (string, bool) {
 		}
 	}
 	said = strings.TrimSpace(strings.Join(lines, ""))
-	if choice, ok := q.Choose(said); ok {
+	if choice, ok := q.MatchAnswer(said); ok {
 		return choice, true
 	}
 	first, rest := firstWord(said)
 	if first == strconv.Itoa(q.Number) {
-		return q.Choose(rest)
+		return q.MatchAnswer(rest)
 	}
 	return "", false
 }

@@ -127,7 +127,7 @@ func (p *TerminalPrompter) take(q *question, answer string) bool {
 	p.mu.Lock()
 	isOpen := slices.ContainsFunc(p.open, func(open *question) bool { return open.Number == q.Number })
 	p.mu.Unlock()
-	chosen, fits := q.Choose(answer)
+	chosen, fits := q.MatchAnswer(answer)
 	switch {
 	case !isOpen:
 		p.at.say("Question %d is no longer open.", q.Number)

@@ -43,7 +43,7 @@ func newPast(t *testing.T, seals *Seals, root string, states int) *past {
 	assert.NilError(t, err)
 	t.Cleanup(func() { p.file.Close() })
 	if seals != nil {
-		p.file.SetSeal(seals)
+		p.file.SetIntegrityLog(seals)
 	}
 	p.run = state.New(state.Run{
 		WorkflowID: "k-12345678", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/w",
@@ -70,7 +70,7 @@ func (p *past) take(folds bool, f func(*state.Step)) {
 	p.run = p.run.With(d)
 	save := func() error { return p.file.Append(d) }
 	if folds {
-		save = func() error { return p.file.Fold(p.run, d, nil) }
+		save = func() error { return p.file.WriteSnapshot(p.run, d, nil) }
 	}
 	assert.NilError(p.t, save())
 }

@@ -52,7 +52,7 @@ func Take(run *state.Run, dir string, agents map[string]runner.AgentCLI, seals *
 	p := &run.Progress
 	s.manifest = checkpoint.Manifest{
 		WorkflowID: run.WorkflowID, Status: p.Status, Reason: p.Reason,
-		Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: run.Begun(), Created: time.Now().UTC().Truncate(time.Millisecond),
+		Seq: p.Seq, TotalUSD: p.TotalUSD, Estimated: run.Spent().Estimated, Iterations: run.OwnExecutions(), Created: time.Now().UTC().Truncate(time.Millisecond),
 	}
 	for _, session := range checkpoint.Sessions(run) {
 		t := checkpoint.Transcript{Session: session.ID, Backend: session.Backend, CLIID: session.CLIID}

@@ -26,16 +26,16 @@ type killChain struct {
 	repo    string
 	effects string
 	jobs    int
-	rests   []invarianttest.Rest   // what the forge had before each job
-	whole   []invarianttest.Effect // of an undisturbed run; nil when they are not known
-	key     string                 // input state-key
+	rests   []invarianttest.IdleMoment // what the forge had before each job
+	whole   []invarianttest.Effect     // of an undisturbed run; nil when they are not known
+	key     string                     // input state-key
 }
 
 // next begins the next job, on another machine; every second one in another
 // workflow run.
 func (k *killChain) next() *bareJob {
 	k.t.Helper()
-	rest := invarianttest.Rest{Effects: len(k.done())}
+	rest := invarianttest.IdleMoment{Effects: len(k.done())}
 	if all := k.forge.Checkpoints(k.t, k.forge.Keys); len(all) > 0 {
 		rest.Run = all[len(all)-1].Run
 	}
@@ -64,9 +64,9 @@ func (k *killChain) isOver(j *bareJob) bool {
 	}
 	dir, run := all[len(all)-1].Dir, all[len(all)-1].Run // the post part leaves nothing on the machine
 	left := k.forge.History.Left(k.t, k.forge.Keys)
-	left.Run, left.Effects, left.Rests, left.Whole = run, invarianttest.EffectsOf(k.done()), k.rests, k.whole
+	left.Run, left.Effects, left.IdleMoments, left.Undisturbed = run, invarianttest.ParseEffects(k.done()), k.rests, k.whole
 	left.Events = sitetest.EventsIn(k.t, filepath.Join(dir, "events.jsonl"))
-	left.Temporary = sitetest.Temporary(j.Temp)
+	left.TempFiles = sitetest.Temporary(j.Temp)
 	invarianttest.Want(k.t, left)
 	if result, _ := run.Result(); result != "the end" {
 		k.t.Errorf("result after %d jobs: got %q, want the end", k.jobs, result)
@@ -92,7 +92,7 @@ func TestJobsKilledAtRandomMoments(t *testing.T) {
 	began := time.Now()
 	whole.wantTheEnd(j, j.start())
 	took := time.Since(began)
-	effects := invarianttest.EffectsOf(whole.done())
+	effects := invarianttest.ParseEffects(whole.done())
 	kills := sitetest.Dose(killsOfAChain, 30*killsOfAChain)
 	for n := range kills / killsOfAChain {
 		t.Run(fmt.Sprintf("%d of seed %d", n, seed), func(t *testing.T) {

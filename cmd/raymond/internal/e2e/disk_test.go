@@ -28,7 +28,7 @@ func TestFilesThatCanNotGrow(t *testing.T) {
 	t.Parallel()
 	whole := killableSite(t)
 	whole.Raymond(0, whole.killableArgs()...)
-	effects := invarianttest.EffectsOf(whole.Lines("effects"))
+	effects := invarianttest.ParseEffects(whole.Lines("effects"))
 	full := 0
 	for blocks, done := 1, false; !done; blocks += sitetest.Dose(10, 1) {
 		t.Run(fmt.Sprint(blocks), func(t *testing.T) {

@@ -37,7 +37,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 	seed := sitetest.Seed(t)
 	whole := killableSite(t)
 	took := whole.Raymond(0, whole.killableArgs()...).Took
-	effects := invarianttest.EffectsOf(whole.Lines("effects"))
+	effects := invarianttest.ParseEffects(whole.Lines("effects"))
 	kills := sitetest.Dose(50, 2000)
 	for n := range (kills + killsOfARun - 1) / killsOfARun {
 		t.Run(fmt.Sprintf("%d of seed %d", n, seed), func(t *testing.T) {

@@ -25,9 +25,9 @@ var LintFormats = []string{"text", "json", "github"}
 type Lint struct {
 	Format    string // one of LintFormats; "" is the default
 	Platforms []protocol.Platform
-	Meta      []string    // template variables that runs are given
-	Backend   string      // the agent CLI of runs, one of protocol.Backends; "" for the default
-	Prices    prices.Book // that hold for runs
+	Meta      []string     // template variables that runs are given
+	Backend   string       // the agent CLI of runs, one of protocol.Backends; "" for the default
+	Prices    prices.Table // that hold for runs
 	// JobFiles are the paths of workflow files of GitHub Actions, with whose steps the workflows
 	// are compared.
 	JobFiles []string

@@ -38,8 +38,8 @@ func FindPoint(stateDir, id, from, where string) (Point, error) {
 		return Point{}, problem.Usage(where, fmt.Sprintf("%d is a state execution of the run %s, of which this one is a rerun from %d", n, of.WorkflowID, of.Exec),
 			"name the run "+of.WorkflowID)
 	}
-	run, err := state.Started(stateDir, id, n)
-	var gone *state.NotKeptError
+	run, err := state.RunAtExecution(stateDir, id, n)
+	var gone *state.NotInHistoryError
 	switch {
 	case errors.Is(err, state.ErrNeverStarted):
 		what := fmt.Sprintf("%d is no state execution of the run", n)

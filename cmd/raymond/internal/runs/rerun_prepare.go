@@ -57,7 +57,7 @@ func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where fu
 			from.Dir = found.Dir
 		}
 		id, why := uuid.NewString(), ""
-		cliID, err := cli.Copy(from, run.LengthOf(s.ID), id, where(from.Dir))
+		cliID, err := cli.Copy(from, run.TranscriptLength(s.ID), id, where(from.Dir))
 		switch {
 		case err == nil:
 			run.RenameSession(s.ID, id, cliID)
@@ -69,7 +69,7 @@ func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where fu
 		default:
 			return nil, fmt.Errorf("copy the conversation %s: %w", s.ID, err)
 		}
-		run.Forget(func(id string) bool { return id == s.ID })
+		run.ForgetConversations(func(id string) bool { return id == s.ID })
 		notes = append(notes, fmt.Sprintf("the conversation %s %s: the agent %s begins a new one", s.ID, why, s.Backend))
 	}
 	return notes, nil

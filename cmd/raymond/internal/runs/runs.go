@@ -22,28 +22,28 @@ import (
 
 // Listing is one run as list and status show it.
 type Listing struct {
-	WorkflowID    string         `json:"workflow_id"`
-	Status        state.Status   `json:"status"`              // of the run; interrupted when nobody drives one that has not ended
-	DrivenBy      *state.Driver  `json:"driven_by,omitempty"` // absent when nobody drives it
-	Reason        string         `json:"reason,omitempty"`
-	Until         *time.Time     `json:"until,omitempty"`
-	Scope         string         `json:"scope,omitempty"`
-	Created       *time.Time     `json:"created,omitempty"`
-	Iterations    int            `json:"iterations"`
-	CostUSD       state.USD      `json:"cost_usd"`
-	CostEstimated bool           `json:"cost_estimated"` // a part of it is
-	CostUnknown   int            `json:"cost_unknown"`   // invocations whose cost is not known
-	CostUnpriced  int64          `json:"cost_unpriced"`  // tokens that are not in it: their model has no price
-	InheritedUSD  state.USD      `json:"inherited_usd"`  // of a rerun: what the run before had cost by then, which is not in cost_usd
-	BudgetUSD     state.USD      `json:"budget_usd"`
-	Resumable     bool           `json:"resumable"`
-	Agents        []AgentListing `json:"agents"`
-	Waiting       []state.Wait   `json:"waiting"` // the agents that wait, and for what
-	Ended         []state.Ending `json:"ended"`
-	Result        *state.Text    `json:"result,omitempty"`
-	Error         string         `json:"error,omitempty"`
-	RerunOf       string         `json:"rerun_of,omitempty"`   // of a rerun: the run before
-	RerunExec     int            `json:"rerun_exec,omitempty"` // and the state execution that this one began with
+	WorkflowID    string               `json:"workflow_id"`
+	Status        state.Status         `json:"status"`              // of the run; interrupted when nobody drives one that has not ended
+	DrivenBy      *state.Driver        `json:"driven_by,omitempty"` // absent when nobody drives it
+	Reason        string               `json:"reason,omitempty"`
+	Until         *time.Time           `json:"until,omitempty"`
+	Scope         string               `json:"scope,omitempty"`
+	Created       *time.Time           `json:"created,omitempty"`
+	Iterations    int                  `json:"iterations"`
+	CostUSD       state.USD            `json:"cost_usd"`
+	CostEstimated bool                 `json:"cost_estimated"` // a part of it is
+	CostUnknown   int                  `json:"cost_unknown"`   // invocations whose cost is not known
+	CostUnpriced  int64                `json:"cost_unpriced"`  // tokens that are not in it: their model has no price
+	InheritedUSD  state.USD            `json:"inherited_usd"`  // of a rerun: what the run before had cost by then, which is not in cost_usd
+	BudgetUSD     state.USD            `json:"budget_usd"`
+	Resumable     bool                 `json:"resumable"`
+	Agents        []AgentListing       `json:"agents"`
+	Waiting       []state.WaitingAgent `json:"waiting"` // the agents that wait, and for what
+	Ended         []state.Ending       `json:"ended"`
+	Result        *state.Text          `json:"result,omitempty"`
+	Error         string               `json:"error,omitempty"`
+	RerunOf       string               `json:"rerun_of,omitempty"`   // of a rerun: the run before
+	RerunExec     int                  `json:"rerun_exec,omitempty"` // and the state execution that this one began with
 
 	spent state.Spent   // what it has cost, and how well that is known
 	waits []report.Wait // the same as Waiting, for people
@@ -70,7 +70,7 @@ type AgentListing struct {
 // Read reads a run, without its lock, and asks that who drives it; nobody does when driver is
 // nil.
 func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
-	if driver, err = state.DrivenBy(dir, id); err != nil {
+	if driver, err = state.FindDriver(dir, id); err != nil {
 		return nil, nil, err
 	}
 	if run, err = state.Read(dir, id); err != nil {
@@ -78,7 +78,7 @@ func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 	}
 	if driver == nil && run.Progress.Status == state.Running {
 		// Somebody may have taken it up since the lock was asked.
-		driver, err = state.DrivenBy(dir, id)
+		driver, err = state.FindDriver(dir, id)
 	}
 	return run, driver, err
 }
@@ -94,10 +94,10 @@ func list(run *state.Run, driver *state.Driver) Listing {
 	}
 	l := Listing{
 		WorkflowID: run.WorkflowID, Status: p.Status, DrivenBy: driver, Reason: p.Reason, Scope: run.Scope, Created: &run.Created,
-		Iterations: run.Begun(), InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
+		Iterations: run.OwnExecutions(), InheritedUSD: run.InheritedUSD, BudgetUSD: run.Options.BudgetUSD,
 		CostUSD: spent.USD, CostEstimated: spent.Estimated, CostUnknown: spent.Unknown, CostUnpriced: spent.Unpriced, spent: spent,
 		Resumable: p.Status != state.Completed && driver == nil,
-		Agents:    []AgentListing{}, Waiting: run.Waiting(), waits: report.WaitsOf(run), Ended: append([]state.Ending{}, run.Ended...),
+		Agents:    []AgentListing{}, Waiting: run.WaitingAgents(), waits: report.WaitsOf(run), Ended: append([]state.Ending{}, run.Ended...),
 	}
 	if isInterrupted {
 		l.Status = interrupted
@@ -112,7 +112,7 @@ func list(run *state.Run, driver *state.Driver) Listing {
 		l.Result = &text
 	}
 	for _, a := range run.Agents {
-		entry := AgentListing{ID: a.ID, State: a.State, Status: a.Status, Depth: len(a.Stack), why: a.Why()}
+		entry := AgentListing{ID: a.ID, State: a.State, Status: a.Status, Depth: len(a.Stack), why: a.FailureText()}
 		if a.Session != nil {
 			entry.Session = a.Session.ID
 		}
@@ -142,7 +142,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 			broken = append(broken, err)
 			runs = append(runs, Listing{
 				WorkflowID: id, Status: "invalid", Error: err.Error(),
-				Agents: []AgentListing{}, Waiting: []state.Wait{}, Ended: []state.Ending{},
+				Agents: []AgentListing{}, Waiting: []state.WaitingAgent{}, Ended: []state.Ending{},
 			})
 			continue
 		}

@@ -29,7 +29,7 @@ func CheckAgentCommand(now *state.Options, s *scope.Scope, jobs []string) error 
 func (s *Session) checkCLIs(ctx context.Context) error {
 	u := s.setup
 	var places []string
-	for _, p := range u.Run.Places() {
+	for _, p := range u.Run.StateRefs() {
 		places = append(places, p.State)
 	}
 	var out []error

@@ -123,12 +123,12 @@ type keeper struct {
 func (k *keeper) WriteSnapshot(r *state.Run, d *state.Delta) error {
 	last := k.log.LastSeq()
 	if last == k.synced {
-		return k.File.Fold(r, d, nil)
+		return k.File.WriteSnapshot(r, d, nil)
 	}
 	// Side by side with the new snapshot: the two share a write of the disk.
 	synced := make(chan error, 1)
 	go func() { synced <- k.log.Sync() }()
-	if err := k.File.Fold(r, d, func() error { return <-synced }); err != nil {
+	if err := k.File.WriteSnapshot(r, d, func() error { return <-synced }); err != nil {
 		return err
 	}
 	k.synced = last

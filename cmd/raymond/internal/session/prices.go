@@ -16,7 +16,7 @@ import (
 )
 
 // Prices returns the prices that hold for a run with these options.
-func Prices(o state.Options) prices.Book { return prices.Book{Given: o.Prices, Now: time.Now()} }
+func Prices(o state.Options) prices.Table { return prices.Table{Custom: o.Prices, Now: time.Now()} }
 
 // CheckPrices reports states with which a run can't be held to its budget, as far as the
 // files of its workflow show: those of agents that tell no dollars, without a model that has

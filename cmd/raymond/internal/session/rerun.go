@@ -17,8 +17,8 @@ import (
 // through the whole workflow as it is now. Conversations and directories are still those of the other run. It returns
 // lint's warnings too, a line each.
 func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run, warnings []string, err error) {
-	run, err = state.Rerun(at.Run, at.Exec, state.Renewal{WorkflowID: newID(o, s), Mark: newToken(), Now: time.Now(), Files: s.Workflow.Hashes()})
-	var gone *state.NotThereError
+	run, err = state.Rerun(at.Run, at.Exec, state.RerunParams{WorkflowID: newID(o, s), Mark: newToken(), Now: time.Now(), Files: s.Workflow.Hashes()})
+	var gone *state.MissingStateError
 	if errors.As(err, &gone) {
 		return nil, nil, &problem.Problem{Class: problem.ClassWorkflow, Where: gone.State, What: "is gone, and the run needs this state"}
 	}
@@ -52,7 +52,7 @@ func leaveOthers(run *state.Run, s *scope.Scope) (warnings []string) {
 			return
 		}
 		warnings = append(warnings, fmt.Sprintf("%s: the conversation before belongs to the agent %s: the agent %s begins a new one", name, held.BackendName(), run.Options.BackendName()))
-		run.Forget(func(id string) bool { return id == held.ID })
+		run.ForgetConversations(func(id string) bool { return id == held.ID })
 	}
 	for _, a := range run.Agents {
 		if a.Backend == "" {

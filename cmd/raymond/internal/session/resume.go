@@ -28,7 +28,7 @@ func Reopen(run *state.Run) (*scope.Scope, error) {
 // that are not what they were.
 func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	names := slices.Clone(run.Used)
-	for _, p := range run.Places() {
+	for _, p := range run.StateRefs() {
 		names = append(names, p.State)
 	}
 	for _, name := range slices.Clone(names) {
@@ -64,7 +64,7 @@ func CheckResume(now *state.Options, run *state.Run, s *scope.Scope, file string
 // that are gone or can't be run.
 func checkPlaces(run *state.Run, s *scope.Scope, file string) error {
 	var out []error
-	for _, p := range run.Places() {
+	for _, p := range run.StateRefs() {
 		st, ok := s.Workflow.State(p.State)
 		switch {
 		case ok:

@@ -86,7 +86,7 @@ func Open(u Setup) (*Session, error) {
 	c.Workflow, c.Cages, c.Clock = u.Scope.Workflow, u.Env.Cages, runner.RealClock()
 	c.Verbosity, c.Deadline, c.Jobs, c.Hold = u.Options.Verbosity, u.Options.Deadline, u.Options.Jobs, u.Options.Hold
 	c.RunsTrustedAlone = c.Cages != nil && !u.Options.Cage.IsOff()
-	c.NewID, c.NewToken, c.Cancel, c.ListPrice = uuid.NewString, newToken, u.Stops.Reasons(), Prices(u.CurrentOptions()).Of
+	c.NewID, c.NewToken, c.Cancel, c.ListPrice = uuid.NewString, newToken, u.Stops.Reasons(), Prices(u.CurrentOptions()).Cost
 	if c.DebugDir != "" {
 		s.Events.Add("debug folder", report.NewDebugWriter(c.DebugDir, s.Events.Model))
 	}

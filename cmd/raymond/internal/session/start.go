@@ -33,12 +33,12 @@ func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, war
 	}
 	run = state.New(r, o.Input+o.InputFile, time.Now())
 	if first, ok := s.Workflow.State(r.Entry); ok && first.OnComment != "" {
-		run.KeepLast()
+		run.KeepLastConversation()
 	}
 	if err := checkLoop(s, &run.Options); err != nil {
 		return nil, nil, err
 	}
-	go state.Prepare()
+	go state.WarmUpJSON()
 	warnings, err = startCheck(o, s, run)
 	if why := s.Workflow.CheckInput(r.Entry, o.Input+o.InputFile); err == nil && why != "" {
 		err = problem.Usage("--input", why, "give a payload that it allows")
@@ -100,5 +100,5 @@ func Holder() string {
 	if err != nil {
 		host = "this machine"
 	}
-	return state.Holder(os.Getpid(), host, time.Now())
+	return state.HolderLine(os.Getpid(), host, time.Now())
 }

@@ -20,7 +20,7 @@ import (
 type History struct {
 	mu      sync.Mutex // guards what follows
 	all     []artifactstest.Artifact
-	shelves []invarianttest.Shelf
+	shelves []invarianttest.StoreListing
 	forged  bool
 }
 
@@ -53,16 +53,16 @@ func (h *History) note(list []artifactstest.Artifact) {
 		}
 		there = append(there, at)
 	}
-	h.shelves = append(h.shelves, invarianttest.Shelf{Stored: len(h.all), There: there})
+	h.shelves = append(h.shelves, invarianttest.StoreListing{Stored: len(h.all), Present: there})
 }
 
 // Left is what the history tells of runs. Where a checkpoint was sealed for other keys
 // it tells nothing.
-func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Left {
+func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Evidence {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	var l invarianttest.Left
+	var l invarianttest.Evidence
 	if h.forged {
 		return l
 	}
@@ -72,15 +72,15 @@ func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Left {
 		}
 		s, err := readStored(t, a, keys)
 		if errors.Is(err, checkpoint.ErrSealed) {
-			return invarianttest.Left{}
+			return invarianttest.Evidence{}
 		}
 		if err != nil {
 			t.Errorf("checkpoint %s of workflow run %d: %v", a.Name, a.Run, err)
 			continue
 		}
-		l.Stored = append(l.Stored, invarianttest.Stored{Digest: s.Digest, Manifest: s.Manifest, Run: s.Run})
+		l.Checkpoints = append(l.Checkpoints, invarianttest.StoredCheckpoint{Digest: s.Digest, Manifest: s.Manifest, Run: s.Run})
 	}
-	l.Shelves, l.Secrets = h.shelves, []string{`"workflow_id":`, `"type":"run_started"`}
+	l.StoreListings, l.Secrets = h.shelves, []string{`"workflow_id":`, `"type":"run_started"`}
 	return l
 }
 

@@ -25,22 +25,22 @@ func (s *Site) Witness() {
 	if run == nil && len(s.rests) == 0 {
 		return // it is about to begin
 	}
-	s.rests = append(s.rests, invarianttest.Rest{Run: run, Effects: len(invarianttest.EffectsOf(s.Lines("effects")))})
+	s.rests = append(s.rests, invarianttest.IdleMoment{Run: run, Effects: len(invarianttest.ParseEffects(s.Lines("effects")))})
 }
 
 // read reads the run of the site; nil with an error when there is none that is valid.
 func (s *Site) read() (*state.Run, error) { return state.Read(s.StateDir(), RunID) }
 
 // Left is what there is of the run of the site by now.
-func (s *Site) Left() invarianttest.Left {
+func (s *Site) Left() invarianttest.Evidence {
 	s.T.Helper()
 	run, err := s.read()
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		s.T.Errorf("the state in the end: %v", err)
 	}
-	l := invarianttest.Left{
-		Run: run, Events: s.Events(), Effects: invarianttest.EffectsOf(s.Lines("effects")), Whole: s.Whole, Rests: s.rests,
-		Temporary: Temporary(s.StateDir()),
+	l := invarianttest.Evidence{
+		Run: run, Events: s.Events(), Effects: invarianttest.ParseEffects(s.Lines("effects")), Undisturbed: s.Whole, IdleMoments: s.rests,
+		TempFiles: Temporary(s.StateDir()),
 	}
 	for _, pid := range s.Processes() {
 		l.Processes = append(l.Processes, Describe([]int{pid}))

@@ -45,7 +45,7 @@ type Site struct {
 	// Whole has the effects of the same workflow when nobody disturbs it; nil when they
 	// are not known.
 	Whole []invarianttest.Effect
-	rests []invarianttest.Rest // the moments between two commands
+	rests []invarianttest.IdleMoment // the moments between two commands
 }
 
 // Bare is a folder that a test has filled itself. What carries the site's mark
