@@ -162,7 +162,7 @@ func (c *jobs) checkWorkspace() {
 	isInWorkspace := func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") }
 	for _, ours := range c.steps {
 		for _, s := range ours.file.Steps {
-			p := protocol.Problem{Code: "after-agents", Hint: "give it a job of its own: docs/security.md#what-is-not-held"}
+			p := protocol.Problem{Code: "after-agents", Hint: "give it a job of its own: docs/security.md#known-gaps"}
 			switch {
 			case s.CallsWorkflow || s.Job != ours.Job || s.isOurs() || told[s.at] || !c.hasPrompts(ours):
 				continue
