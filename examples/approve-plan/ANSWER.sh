@@ -1,4 +1,4 @@
-# What somebody has answered to the plan: the only way to IMPLEMENT.md is a plain yes.
+# Reads the answer to the plan. Only a plain yes leads to IMPLEMENT.md.
 
 set -eu
 
@@ -12,7 +12,7 @@ no | n | stop | declined)
 	echo '<result>The plan was declined, and nothing was changed.</result>'
 	;;
 *)
-	# What a tag carries is an attribute, so four characters need escaping.
+	# An attribute of a tag: four characters need escaping.
 	wish=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$answer")
 	echo "<goto input=\"$wish\">REVISE.md</goto>"
 	;;

@@ -1,5 +1,5 @@
-# The work is done. What was changed is said in short and, in a job, kept as a patch that the workflow file stores.
-# Like any script that isn't trusted, it is confined as the agent is, and so may run git here; the patch lies in the workspace.
+# Reports a summary of the changes and, in a job, writes them into a patch, which the workflow file stores. Like any
+# script that isn't trusted, it is confined as the agent is, so it may run git here. The patch is in the workspace.
 
 set -eu
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then
@@ -7,7 +7,7 @@ if ! git rev-parse --verify --quiet HEAD >/dev/null; then
 	exit
 fi
 
-# With an index of its own, git shows new files too, and the real index stays as it is.
+# With a separate index, git shows new files too, and the real index stays unchanged.
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 export GIT_INDEX_FILE=$work/index
@@ -16,11 +16,11 @@ git add --all -- :/ ':(top,exclude)approve-plan.patch'
 
 if [ "${GITHUB_ACTIONS:-}" = true ]; then
 	git diff --cached --binary HEAD >"$work/patch"
-	rm -rf approve-plan.patch # whatever an agent has put there
+	rm -rf approve-plan.patch # remove whatever an agent created under this name
 	mv "$work/patch" approve-plan.patch
 fi
 
-# Names of files come from an agent: none of them may end the tag.
+# An agent chose the file names: none of them may end the tag.
 changed=$(git diff --cached --stat HEAD | tr '<>' '()')
 echo "<result>The plan was carried out, with these changes:
 

@@ -1,10 +1,10 @@
-# Lists what there is to do, and starts a worker for each item. Each worker can run on a runner of its own:
-# WORK.md belongs to the job "work", and this state and REPORT.sh to the job "main".
+# Lists the items, and starts a worker for each. Each worker can run on a separate runner: WORK.md belongs to the
+# job "work", and this state and REPORT.sh belong to the job "main".
 # raymond: many_forks=true
 
 set -eu
 
-# One item a line: what --input gave, else the top folders of the repository.
+# One item per line: the value of --input, or else the top folders of the repository.
 items=$(<"$RAYMOND_RESULT_FILE") # the variable RAYMOND_INPUT ends at 64 KiB
 if [ -z "${items//[[:space:]]/}" ]; then
 	items=$(git ls-tree -d --name-only HEAD)

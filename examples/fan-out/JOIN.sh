@@ -1,3 +1,3 @@
-# main waits here until all workers have ended, wherever they ran. Nothing runs meanwhile.
+# main waits here until all workers have ended, on all runners. Nothing runs while it waits.
 
 echo '<join>REPORT.sh</join>'

@@ -1,5 +1,5 @@
-# What the workers came to is here as a JSON array, in the order in which they were forked. Their texts
-# are theirs: each line is marked, so that none of it can end the tag.
+# The payload is a JSON array of the workers' results, in the order of the forks. Each line of an agent's text
+# gets a mark, so that no line can end the tag.
 
 set -eu
 exec node --input-type=module - <<'END'

@@ -1,5 +1,5 @@
-# Commits what agents left in the work tree, so that the branch has a commit with a message that says something. The
-# payload is the summary.
+# Commits the uncommitted work of the agents, so that the branch has a commit with a useful message. The payload is
+# the summary.
 # raymond: targets=PUSH.sh
 
 set -eu

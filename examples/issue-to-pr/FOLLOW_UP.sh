@@ -1,4 +1,4 @@
-# What somebody has written on the pull request. It ends the run, or goes to the agent that wrote the work.
+# Reads the answer on the pull request: it ends the run, or goes to the agent that wrote the work.
 
 set -eu
 
@@ -6,7 +6,7 @@ if [ "$(tr '[:upper:]' '[:lower:]' <<<"$RAYMOND_RESULT" | tr -d '[:space:].!')" 
 	echo "<result>The pull request is as it should be.</result>"
 	exit
 fi
-# What a tag carries is an attribute, so four characters need escaping.
+# An attribute of a tag: four characters need escaping.
 wish=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$RAYMOND_RESULT")
 echo "<goto input=\"Somebody who reviews the pull request says:
 

@@ -1,6 +1,6 @@
-# Opens the pull request, or brings the one that is open up to date, and asks there for what should be
-# different. The payload is the summary, and like the title it is text of strangers: JSON is made by a
-# program, and the summary stands in a fence, where mentions and keywords do nothing.
+# Opens the pull request, or updates the open one, and asks there for changes. The payload is the summary. Like the
+# issue's title it is text of strangers: a program builds the JSON, and the summary is in a fence, where mentions and
+# keywords have no effect.
 # raymond: job=publish trusted=true
 
 set -eu

@@ -1,5 +1,5 @@
-# Pushes the work to the branch raymond/issue-N, in a job that no agent enters. What it pushes is a repository that
-# raymond has made of the work: no settings, hooks or programs of an agent are in it.
+# Pushes the work to the branch raymond/issue-N, in a job without agents. It pushes from a repository that raymond has
+# made of the work, without settings, hooks or programs of an agent.
 # raymond: job=publish trusted=true work=true targets=PULL_REQUEST.sh
 
 set -eu
@@ -20,13 +20,13 @@ branch=raymond/issue-$issue
 url=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git
 said=$(mktemp)
 
-# The token goes to git by its environment: not by arguments, an address or a file.
+# git gets the token through its environment, never through arguments, an address or a file.
 export LC_ALL=C GIT_TERMINAL_PROMPT=0 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.$url.extraHeader
 GIT_CONFIG_VALUE_0="Authorization: Basic $(printf 'x-access-token:%s' "$GITHUB_TOKEN" | base64 | tr -d '\n')"
 export GIT_CONFIG_VALUE_0
 work() { git -C "$RAYMOND_WORK" "$@" 2>"$said"; }
 
-# Only what the forge itself has refused is for want of a permission.
+# Only a refusal by the forge itself means that a permission is missing.
 failed() {
 	cat "$said" >&2
 	case $(<"$said") in
@@ -49,7 +49,7 @@ fi
 tip=$(work ls-remote "$url" "refs/heads/$branch") || failed "the look at the branch"
 tip=${tip%%[[:space:]]*}
 if [ -n "$tip" ]; then
-	# From an earlier run, or an earlier try of this state. What somebody else has put there stays.
+	# The branch is from an earlier run, or an earlier try of this state. Commits of other authors stay.
 	work fetch --quiet --depth 1 --no-tags "$url" "refs/heads/$branch" || failed "the look at the branch"
 	who=$(work log -1 --format=%ce "$tip")
 	if [ "$who" != '41898282+github-actions[bot]@users.noreply.github.com' ]; then

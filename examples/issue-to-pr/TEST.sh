@@ -1,12 +1,12 @@
-# The tests decide, not the agent's word for it. The command comes from meta: test=...
-# It runs code that agents wrote, and is confined as they are, like any script that isn't trusted.
+# Runs the tests, which decide whether the work is done. The command comes from meta: test=...
+# The tests run code that agents wrote. Like any script that isn't trusted, this one is confined as agents are.
 # raymond: timeout=40m
 
 set -u
 most=${RAYMOND_VAR_ROUNDS:-10}
 check=${RAYMOND_VAR_TEST:-}
 
-# What a tag carries is an attribute, so four characters need escaping.
+# An attribute of a tag: four characters need escaping.
 attribute() { sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g'; }
 
 if [ -z "$check" ]; then
@@ -22,8 +22,8 @@ elif ! output=$(bash -c "$check" 2>&1 </dev/null); then
 	exit
 fi
 
-# The reviewer has a conversation of its own, so it is told what the issue says, or after a comment on the pull
-# request its title and what somebody asks for there. Each line is marked: strangers' text can't end what encloses it.
+# The reviewer has a separate conversation, so it gets the text of the issue or, after a comment on the pull request,
+# the title and the comment. Each line gets a mark, so that a stranger's text can't end the quotation.
 issue=$(node --input-type=module - <<'END'
 import { readFileSync } from 'node:fs';
 const path = process.env.GITHUB_EVENT_PATH;

@@ -1,5 +1,5 @@
-# The result of the review is here as RAYMOND_RESULT. An agent can't be relied on to count: this script is told how
-# often it ran, over jobs and crashes.
+# Reads the result of the review from RAYMOND_RESULT. Agents are unreliable at counting, so this script counts the
+# reviews: RAYMOND_VISITS is how often it ran, over jobs and crashes.
 
 set -eu
 most=${RAYMOND_VAR_REVIEWS:-5}

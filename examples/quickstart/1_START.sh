@@ -1,12 +1,12 @@
-# A run begins in the state called 1_START. Its stdout is its message: exactly
-# one tag in it says what runs next. Anything else on stdout is just text.
+# A run begins in the state 1_START. The stdout of a script is its message, which
+# must contain exactly one tag: it names the next state. All other output is text.
 #
-# Several forks at once must be asked for, which this comment does:
+# Several forks in one message need this line:
 # raymond: many_forks=true
 
 set -eu
 
-n=${RAYMOND_INPUT:-300} # what --input gave
+n=${RAYMOND_INPUT:-300} # the value of --input
 if [[ ! $n =~ ^[1-9][0-9]{0,5}$ ]]; then
 	echo "--input $n: want a whole number from 1 to 999999" >&2
 	exit 1 # ends the run; resume would try this state again

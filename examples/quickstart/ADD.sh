@@ -1,5 +1,5 @@
-# A worker: one of the three agents that 1_START.sh forked. The attributes of its
-# <fork> tag are here as RAYMOND_VAR_FROM and RAYMOND_VAR_TO.
+# A worker: one of the three agents that 1_START.sh forked. RAYMOND_VAR_FROM and
+# RAYMOND_VAR_TO are the attributes of its <fork> tag.
 
 set -eu
 
@@ -8,5 +8,5 @@ for ((i = RAYMOND_VAR_FROM; i <= RAYMOND_VAR_TO; i++)); do
 	sum=$((sum + i))
 done
 
-# Nobody called this agent, so a result ends it. main gets it when it joins its workers.
+# This agent has no caller, so a result ends it. main gets the result when it joins its workers.
 echo "<result>up to $RAYMOND_VAR_TO: $sum</result>"

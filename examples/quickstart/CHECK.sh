@@ -1,4 +1,4 @@
-# A sub-state: it knows nothing of who called it, only its input.
+# A called state: it knows only its input, not its caller.
 
 set -eu
 read -r n total <<<"$RAYMOND_INPUT"
@@ -8,5 +8,5 @@ if ((total != n * (n + 1) / 2)); then
 	exit 1
 fi
 
-# There is a caller, so this result goes back to it.
+# This state has a caller, which gets the result.
 echo "<result>1 + 2 + ... + $n = $total, and $n * $((n + 1)) / 2 is the same</result>"

@@ -1,8 +1,8 @@
-# Back in the caller. RAYMOND_RESULT is what CHECK.sh returned; a prompt state
-# would write {{result}} instead.
+# Continues the caller. RAYMOND_RESULT is the result of CHECK.sh; a prompt would
+# contain {{result}} instead.
 
 set -eu
 
-# main has no caller left: this ends it, and with it the run. The text is all
-# that raymond prints on stdout.
+# main has no caller, so this result ends it, and the run. raymond prints only
+# this text on stdout.
 echo "<result>$RAYMOND_RESULT</result>"

@@ -1,4 +1,4 @@
-# main waits until the three workers have ended. It costs nothing, and blocks nobody, even under
-# --max-parallel 1. What each came to is the payload of SUM.sh.
+# main waits until the three workers have ended. Waiting costs nothing, and doesn't block the workers, even
+# with --max-parallel 1. SUM.sh gets their results as its payload.
 
 echo '<join>SUM.sh</join>'

@@ -1,4 +1,4 @@
-# The command passes. What was changed is said in short and, in a job, kept as a patch that the workflow file stores.
+# The command passes. Reports a summary of the changes and, in a job, writes them into a patch, which the workflow file stores.
 
 set -eu
 if ! git rev-parse --verify --quiet HEAD >/dev/null; then
@@ -6,7 +6,7 @@ if ! git rev-parse --verify --quiet HEAD >/dev/null; then
 	exit
 fi
 
-# With an index of its own, git shows new files too, and the real index stays as it is.
+# With a separate index, git shows new files too, and the real index stays unchanged.
 work=$(mktemp -d)
 trap 'rm -r "$work"' EXIT
 export GIT_INDEX_FILE=$work/index
@@ -15,11 +15,11 @@ git add --all -- :/ ':(top,exclude)ralph.patch'
 
 if [ "${GITHUB_ACTIONS:-}" = true ]; then
 	git diff --cached --binary HEAD >"$work/patch"
-	rm -rf ralph.patch # whatever an agent has put there
+	rm -rf ralph.patch # remove whatever an agent created under this name
 	mv "$work/patch" ralph.patch
 fi
 
-# Names of files come from an agent: none of them may end the tag.
+# An agent chose the file names: none of them may end the tag.
 changed=$(git diff --cached --stat HEAD | tr '<>' '()')
 echo "<result>the command passes, with these changes:
 

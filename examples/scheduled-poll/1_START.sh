@@ -1,5 +1,5 @@
-# Looks for issues with the label. This costs no token: when there are none, no agent
-# is started.
+# Looks for issues with the label. If there are none, no agent starts, and the run
+# costs nothing.
 # raymond: trusted=true many_forks=true targets=ITEM.sh,WAIT.sh
 
 set -eu

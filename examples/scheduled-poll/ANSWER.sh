@@ -1,5 +1,5 @@
-# Puts the answer on the issue and takes the label away, in this order: where one of
-# the two is missing, the next try does the rest and nothing twice.
+# Writes the answer on the issue, then removes the label. If a run stops in between,
+# the next try does only the missing part.
 # raymond: trusted=true
 
 set -eu

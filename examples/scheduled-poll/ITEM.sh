@@ -1,5 +1,5 @@
-# One issue, RAYMOND_VAR_ISSUE. Notes on the issue that it is being worked on, and
-# prints its text, unless it is done already or was tried too often.
+# Handles the issue RAYMOND_VAR_ISSUE: records on the issue that work has begun, and
+# passes its text to an agent, unless it is done or was tried too often.
 # raymond: trusted=true targets=EXAMINE.md,ANSWER.sh
 
 set -eu
@@ -9,6 +9,6 @@ if [ -z "$text" ]; then
 	echo "<result>issue $RAYMOND_VAR_ISSUE: nothing left to do</result>"
 	exit
 fi
-# What a tag carries is an attribute, so four characters need escaping.
+# An attribute of a tag: four characters need escaping.
 text=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$text")
 echo "<function return=\"ANSWER.sh\" input=\"$text\">EXAMINE.md</function>"

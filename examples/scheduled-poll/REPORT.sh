@@ -1,4 +1,4 @@
-# The agents have ended, wherever they came to. The payload is a JSON array, an entry for each.
+# The agents have ended, with or without success. The payload is a JSON array with an entry for each.
 # raymond: targets=1_START.sh
 
 set -eu

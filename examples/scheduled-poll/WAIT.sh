@@ -1,3 +1,3 @@
-# main waits until the agents have ended. Nothing of it runs meanwhile.
+# main waits until the agents have ended. It has no process while it waits.
 
 echo '<join>REPORT.sh</join>'

@@ -1,9 +1,9 @@
-// What the scripts ask of GitHub. What is known of an issue stands on the issue: in one comment of ours, found
+// The scripts' requests to GitHub. The progress of an issue is recorded on the issue: in one comment, which is found
 // again by its first line, and in the label.
 //
 //   find            prints the numbers of the issues to look at, the oldest first
-//   begin NUMBER    notes one more try and prints the issue's text; prints nothing when there is nothing to do
-//   answer NUMBER   puts the text from stdin on the issue, and takes the label away
+//   begin NUMBER    records one more try and prints the issue's text; prints nothing if there is nothing to do
+//   answer NUMBER   writes the text from stdin on the issue, and removes the label
 import { readFileSync } from 'node:fs';
 
 const env = process.env;
@@ -11,9 +11,9 @@ const label = env.RAYMOND_VAR_LABEL || 'examine';
 const most = Number(env.RAYMOND_VAR_MOST) || 10;
 const tries = Number(env.RAYMOND_VAR_TRIES) || 3;
 const onGitea = (env.GITHUB_API_URL || '').endsWith('/api/v1');
-const author = env.RAYMOND_VAR_BOT || (onGitea ? 'gitea-actions' : 'github-actions[bot]'); // whoever GITHUB_TOKEN belongs to
+const author = env.RAYMOND_VAR_BOT || (onGitea ? 'gitea-actions' : 'github-actions[bot]'); // the account of GITHUB_TOKEN
 const inJob = env.GITHUB_ACTIONS === 'true';
-const attempt = `${env.RAYMOND_WORKFLOW_ID}-${env.RAYMOND_AGENT_ID}`; // a second try of a state, after a crash, has the same
+const attempt = `${env.RAYMOND_WORKFLOW_ID}-${env.RAYMOND_AGENT_ID}`; // the same in a second try of a state, after a crash
 
 async function ask(method, path, fields) {
   const answer = await fetch(`${env.GITHUB_API_URL}/repos/${env.GITHUB_REPOSITORY}/issues${path}`, {
@@ -26,20 +26,20 @@ async function ask(method, path, fields) {
     signal: AbortSignal.timeout(60_000),
   });
   const text = await answer.text();
-  if (answer.status === 404 && method === 'DELETE') return null; // it is gone already
+  if (answer.status === 404 && method === 'DELETE') return null; // already removed
   if (!answer.ok) throw new Error(`${method} issues${path}: the API answers ${answer.status}\n${text.slice(0, 1000)}`);
   return text ? JSON.parse(text) : null;
 }
 
-// Pull requests are issues too, for the API.
+// For the API, pull requests are issues too.
 async function find() {
   const query = new URLSearchParams({ labels: label, state: 'open', sort: 'created', direction: 'asc', per_page: '100' });
   const issues = await ask('GET', `?${query}`);
   const numbers = issues.filter((issue) => !issue.pull_request).map((issue) => issue.number);
-  return numbers.sort((a, b) => a - b).slice(0, most); // Gitea has the newest first, whatever it is asked for
+  return numbers.sort((a, b) => a - b).slice(0, most); // Gitea lists the newest first, whatever the query says
 }
 
-// The record on an issue: <!-- scheduled-poll state tries attempt -->. Anybody can write such a line, so only
+// The record on an issue: <!-- scheduled-poll state tries attempt -->. Everyone can write such a line, so only
 // comments of the token's own account count.
 const recordLine = /^<!-- scheduled-poll (working|done) (\d{1,3}) ([\w-]+) -->/;
 
@@ -61,7 +61,7 @@ async function note(number, known, state, text) {
   return ask('POST', `/${number}/comments`, { body });
 }
 
-// GitHub knows the label by its name, Gitea by its id.
+// GitHub identifies the label by its name, Gitea by its id.
 async function unlabel(number) {
   let which = encodeURIComponent(label);
   if (onGitea) which = (await ask('GET', `/${number}/labels`)).find(({ name }) => name === label)?.id;
@@ -73,7 +73,7 @@ async function begin(number) {
   const wanted = issue.state === 'open' && issue.labels.some(({ name }) => name === label);
   const known = await record(number);
   if (!wanted) return '';
-  if (known.state === 'done') return unlabel(number).then(() => ''); // a run died between the two
+  if (known.state === 'done') return unlabel(number).then(() => ''); // a run stopped between answer and label
   if (known.attempt !== attempt) {
     known.tries += 1;
     if (known.tries > tries) {
@@ -87,8 +87,8 @@ async function begin(number) {
   return seen.split(/\r\n|[\n\r\v\f\u2028\u2029]/).map((line) => `> ${line}`).join('\n');
 }
 
-// The answer is an agent's, and so perhaps what the issue made it say: in a fence, where links, mentions and
-// images do nothing.
+// The answer is an agent's text, and the issue may have dictated it. It is in a fence, where links, mentions and
+// images have no effect.
 async function answer(number) {
   const text = readFileSync(0, 'utf8').trim().slice(0, 30_000);
   const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([run]) => run.length));
@@ -101,7 +101,7 @@ async function answer(number) {
   return '';
 }
 
-// In a simulation nobody is asked: the numbers come from meta pretend=.
+// A simulation sends no requests: the numbers come from meta pretend=.
 const pretended = {
   find: () => (env.RAYMOND_VAR_PRETEND || '').split(' ').filter(Boolean),
   begin: (number) => `> issue ${number}`,

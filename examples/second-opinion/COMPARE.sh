@@ -1,5 +1,5 @@
-# The verdicts are here as a JSON array, in the order of the forks. What two of three have found goes back to the
-# agent that did the work; what only one has found is shown to people at the end.
+# The payload is a JSON array of the verdicts, in the order of the forks. A finding of at least two reviewers goes back
+# to the agent that did the work; a finding of only one is shown to people at the end.
 
 set -eu
 exec node --input-type=module - <<'END'
@@ -10,13 +10,13 @@ const near = 3; // lines that two reviewers may be apart
 
 const agents = JSON.parse(readFileSync(process.env.RAYMOND_RESULT_FILE, 'utf8'));
 const round = Number(process.env.RAYMOND_VISITS); // how often this state was entered
-const verdicts = agents.map(({ result }) => (result ? JSON.parse(result).findings : null)); // as verdict.json says
+const verdicts = agents.map(({ result }) => (result ? JSON.parse(result).findings : null)); // checked by verdict.json
 if (verdicts.filter(Boolean).length < 2) {
 	console.error('fewer than two reviewers have answered:', agents.map(({ agent, error }) => `${agent}: ${error ?? 'ok'}`).join('; '));
 	process.exit(1);
 }
 
-// Findings in one place are one finding, whatever words they have.
+// Findings at about the same line are one finding, whatever their words.
 const places = [];
 verdicts.forEach((findings, reviewer) => (findings ?? []).forEach(({ file, line, problem }) => {
 	const name = file.replace(/^\.\//, '');
@@ -26,7 +26,7 @@ verdicts.forEach((findings, reviewer) => (findings ?? []).forEach(({ file, line,
 	place.problems.push(problem);
 }));
 
-// The words are those of agents: none of them may end a tag, or begin a line that looks like ours.
+// Text of agents must not end a tag, or begin a line that looks like the script's.
 const quote = (text) => text.trim().split(/\r\n|[\n\r\v\f\u2028\u2029]/).map((line) => `  > ${line}`).join('\n');
 const show = (list) => list.map(({ file, line, problems }) => `- ${quote(`${file}:${line}`).slice(4)}\n${problems.map(quote).join('\n')}`).join('\n');
 const attribute = (text) => text.replace(/&/g, '&amp;').replace(/"/g, '&quot;').replace(/</g, '&lt;').replace(/>/g, '&gt;');

@@ -1,4 +1,4 @@
-# The button brings a task. The clock brings none: it is there to resume a run that waits.
+# The button passes a task. The schedule passes none: it only resumes a run that waits.
 
 set -eu
 task=$(<"$RAYMOND_RESULT_FILE") # the variable RAYMOND_INPUT ends at 64 KiB
@@ -6,6 +6,6 @@ if [ -z "${task//[[:space:]]/}" ]; then
 	echo "<result>nothing to do</result>"
 	exit
 fi
-# What a tag carries is an attribute, so four characters need escaping.
+# An attribute of a tag: four characters need escaping.
 task=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$task")
 echo "<goto input=\"$task\">WORK.md</goto>"

@@ -1,5 +1,5 @@
-# Asks how the checks of the pushed commit stand. While they run, the state comes again in two minutes: the job
-# waits for that, and no process does. The payload is the commit, the round, and how often this was asked.
+# Reads the status of the checks of the pushed commit. While they run, this state runs again every two minutes: the job
+# waits for that without a process. The payload is the commit, the round, and the number of looks so far.
 # raymond: trusted=true targets=CHECKS.sh,FIX.md
 
 set -eu
@@ -22,7 +22,7 @@ failure)
 		printf 'the checks still fail after %d rounds:\n%s\n' "$((round - 1))" "$report" >&2
 		exit 1
 	fi
-	# What a tag carries is an attribute, so four characters need escaping.
+	# An attribute of a tag: four characters need escaping.
 	text=$(sed 's/&/\&amp;/g; s/"/\&quot;/g; s/</\&lt;/g; s/>/\&gt;/g' <<<"$report")
 	echo "<goto input=\"$text\">FIX.md</goto>"
 	;;

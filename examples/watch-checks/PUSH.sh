@@ -1,5 +1,5 @@
-# Pushes the work to the branch raymond/checks-N, N being the workflow run that began. What it pushes is a repository
-# that raymond has made of the work: no settings, hooks or programs of an agent are in it.
+# Pushes the work to the branch raymond/checks-N, where N is the first workflow run. It pushes from a repository that
+# raymond has made of the work, without settings, hooks or programs of an agent.
 # raymond: trusted=true work=true targets=CHECKS.sh
 
 set -eu
@@ -17,13 +17,13 @@ run=${RAYMOND_VAR_RUN:-}
 branch=raymond/checks-$run
 url=$GITHUB_SERVER_URL/$GITHUB_REPOSITORY.git
 
-# The token goes to git by its environment: not by arguments, an address or a file.
+# git gets the token through its environment, never through arguments, an address or a file.
 export LC_ALL=C GIT_TERMINAL_PROMPT=0 GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=http.$url.extraHeader
 GIT_CONFIG_VALUE_0="Authorization: Basic $(printf 'x-access-token:%s' "$PUSH_TOKEN" | base64 | tr -d '\n')"
 export GIT_CONFIG_VALUE_0
 
-# A second try of this state pushes the same commit, which changes nothing. Only what the forge itself has refused is
-# for want of a permission.
+# A second try of this state pushes the same commit, which changes nothing. Only a refusal by the forge itself means
+# that a permission is missing.
 if ! said=$(git -C "$RAYMOND_WORK" push --quiet "$url" "work:refs/heads/$branch" 2>&1); then
 	say "$said"
 	case $said in

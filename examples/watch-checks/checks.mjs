@@ -1,8 +1,8 @@
-// How the checks of a commit stand: check runs, and statuses of other services.
+// Prints the status of the checks of a commit: check runs, and statuses of other services.
 //
 //   node checks.mjs COMMIT ROUND ASKED
 //
-// The first line that it prints is success, failure or pending; after failure, the checks that fail and what they say.
+// The first line of the output is success, failure or pending; after failure, the failing checks and their output follow.
 const env = process.env;
 const [commit, round, asked] = process.argv.slice(2);
 
@@ -32,11 +32,11 @@ async function look() {
       .map((s) => `${short(s.context)}: ${short(s.description)}`),
   ];
   const open = runs.some((r) => r.status !== 'completed') || statuses.some((s) => (s.state ?? s.status) === 'pending');
-  if (open || runs.length + statuses.length === 0) return 'pending'; // none yet: they need some time to start
+  if (open || runs.length + statuses.length === 0) return 'pending'; // there are none yet: checks need some time to start
   return failed.length ? `failure\n${failed.join('\n\n')}` : 'success';
 }
 
-// Where there is no job, meta pretend= says how the checks of each round end, after one look at which they still run.
+// Outside of a job, meta pretend= sets the result of the checks of each round, after one look at which they still run.
 const pretended = () => {
   const end = (env.RAYMOND_VAR_PRETEND ?? 'success').split(' ')[Number(round) - 1] ?? 'success';
   if (asked === '1') return 'pending';
@@ -47,6 +47,6 @@ try {
   console.log(env.GITHUB_ACTIONS === 'true' ? await look() : pretended());
 } catch (err) {
   console.error(err.cause ? `${err.message}: ${err.cause.message}` : err.message);
-  if (err.passes || err.cause || err.name === 'TimeoutError') console.log('pending'); // asked again, as often as polls= says
+  if (err.passes || err.cause || err.name === 'TimeoutError') console.log('pending'); // look again, up to polls= times
   else process.exitCode = 1;
 }

@@ -88,7 +88,7 @@ func writes(content string) clitest.Reply {
 // one the review.
 func greetingModel() *model {
 	return &model{plays: []play{
-		{"Somebody has asked", steps(reply("One file, greet.sh. <goto>IMPLEMENT.md</goto>"))},
+		{"A user has requested", steps(reply("One file, greet.sh. <goto>IMPLEMENT.md</goto>"))},
 		{"Carry out your plan", steps(use("Read", map[string]any{"file_path": "greet.sh"}), writes(wrongGreeting), reply("Written."))},
 		{"These tests fail: bash test.sh", steps(writes(hastyGreeting), reply("Fixed."))},
 		{"You review work", turns(clitest.Reply{Shell: "git diff"}, reply("<result>"+finding+"</result>"), reply("<result>APPROVED</result>"))},
