@@ -11,12 +11,12 @@ import (
 	"sync"
 )
 
-// setUpGo is a step in front of one that uses the action at a commit, which has no program in it.
+// setUpGo is the step that installs Go before a step that uses the action at a commit, since commits contain no binary.
 const setUpGo = `      - uses: actions/setup-go@44694675825211faa026b3c33043df3e48a5fa00 # v6.0.0
         with: {go-version: "1.26", cache: false}
 `
 
-// released is how the workflow files of the examples name the action.
+// released is the reference to the action in the workflow files of the examples.
 const released = "uses: raymond-action/raymond-action@v1"
 
 var (
@@ -30,8 +30,8 @@ var (
 	})
 )
 
-// At returns a workflow file whose steps use the action at a reference. A tag of a release has a program for each
-// platform; before any other reference a step sets up Go, which builds one.
+// At returns a workflow file whose steps use the action at a reference. Release tags contain a binary for each platform.
+// For any other reference, At adds a step that sets up Go, which compiles the program.
 func At(workflow []byte, ref string) []byte {
 	return step().ReplaceAllFunc(workflow, func(use []byte) []byte {
 		use = bytes.Replace(use, []byte(released), []byte(strings.TrimSuffix(released, "v1")+ref), 1)
@@ -42,7 +42,7 @@ func At(workflow []byte, ref string) []byte {
 	})
 }
 
-// Names are the examples that have a workflow file.
+// Names returns the names of the examples that have a workflow file.
 func Names() (names []string) {
 	files, _ := fs.Glob(Files, "*/workflow.yml") // the pattern is well-formed
 	for _, file := range files {
@@ -51,9 +51,9 @@ func Names() (names []string) {
 	return names
 }
 
-// InRepository returns what an example is in a repository of its own, by path: the states, which can be changed
-// there, with their replies files, and the workflow file that runs them with the action at a reference. It reports fs.ErrNotExist for what
-// Names doesn't have.
+// InRepository returns the files of an example for a user's repository, by path: the states with their replies files, which
+// users can edit there, and the workflow file, which uses the action at a reference. The error is fs.ErrNotExist for a name that Names
+// doesn't return.
 func InRepository(name, ref string) (map[string][]byte, error) {
 	if !slices.Contains(Names(), name) {
 		return nil, fs.ErrNotExist

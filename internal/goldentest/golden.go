@@ -1,4 +1,4 @@
-// Package goldentest compares what a function makes of files with what testdata wants.
+// Package goldentest compares the results of a function with the expected results in testdata.
 package goldentest
 
 import (
@@ -12,8 +12,8 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// Each calls found with the files of every archive that a pattern names, by their names. What it returns is the file "want", the
-// last one, which -update rewrites.
+// Each calls found for every txtar archive that matches a pattern, with the archive's files by name.
+// The result must equal the last file of the archive, named "want"; -update rewrites that file.
 func Each(t *testing.T, pattern string, found func(t *testing.T, files map[string]string) string) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -43,7 +43,7 @@ func Each(t *testing.T, pattern string, found func(t *testing.T, files map[strin
 	}
 }
 
-// Bytes undoes the escapes that a text file of testdata needs for other bytes.
+// Bytes replaces the escapes with which a testdata file represents bytes that text can't contain.
 func Bytes(text string) []byte {
 	return []byte(strings.NewReplacer("<CR>", "\r", "<BOM>", "\ufeff", "<FF>", "\xff", "<NUL>", "\x00", "<TAB>", "\t").Replace(text))
 }

@@ -1,5 +1,5 @@
-// Package installtest puts what tests drive, at the versions that the repository
-// pins, into the user's cache folder: once per machine, however many packages
-// are tested at a time. It is for tests; it knows npm and node, and nothing of what
+// Package installtest installs the programs and npm packages that tests drive, at the versions that
+// the repository pins. They go to the user's cache folder once per machine, however many packages
+// are tested at a time. The package is for tests only.
 // else it installs.
 package installtest

@@ -11,9 +11,9 @@ import (
 //go:embed package.json package-lock.json
 var nodeFiles embed.FS
 
-// Node returns the path of the node that runs the action on GitHub, of the major version that
-// action.yml asks for, so that tests don't depend on which one a machine has. The first call on a
-// machine installs it with npm, which has it for Linux and for Windows; elsewhere the test ends.
+// Node returns the path of a node of the major version in action.yml, with which GitHub runs the
+// action, so that tests don't depend on the machine's own one. The first call on a machine installs
+// it with npm, which works on Linux and Windows; on other systems the test fails.
 func Node(t testing.TB) string {
 	t.Helper()
 	dir := NPM{Name: "node", Files: nodeFiles, Dir: "internal/installtest"}.Install(t)

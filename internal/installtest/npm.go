@@ -16,14 +16,13 @@ type NPM struct {
 	Name  string
 	Files fs.FS  // package.json and package-lock.json, at the top
 	Dir   string // where the two are in the repository, for who installs by hand
-	// ByHand, when not "", is the command that installs packages that have no lock
-	// file; their exact versions are in package.json.
+	// ByHand is the command that installs packages without a lock file, whose exact versions are in
+	// package.json; "" for packages with a lock file.
 	ByHand string
 }
 
-// Install returns a folder whose node_modules holds the packages and all they
-// need, without having run their install scripts. It ends the test when npm
-// can't do it, naming the command to run by hand.
+// Install returns a folder whose node_modules contains the packages and their dependencies. Install
+// scripts don't run. If npm fails, the test fails and names the command to run by hand.
 func (n NPM) Install(t testing.TB) string {
 	t.Helper()
 	pins, byHand := "package-lock.json", "cd "+n.Dir+" && npm ci --ignore-scripts"

@@ -12,12 +12,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// limit bounds the wait for another test's installation and our own.
+// limit bounds the wait for an installation, whether this process or another test makes it.
 const limit = 15 * time.Minute
 
-// once returns the folder of the given name in the user's cache, after fill has
-// filled it. The folder appears by a rename: it is absent or whole. Whoever else
-// asks for it meanwhile, in another process too, waits.
+// once returns the folder with the given name in the user's cache, after fill has filled it. The
+// folder is created by a rename, so it is either absent or complete. Concurrent callers wait, also in
+// other processes.
 func once(ctx context.Context, name string, fill func(ctx context.Context, dir string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {
@@ -52,7 +52,7 @@ func once(ctx context.Context, name string, fill func(ctx context.Context, dir s
 	return dir, os.Rename(work, dir)
 }
 
-// key is short, and differs when the text does.
+// key returns a short hash of text for use in a folder name.
 func key(text []byte) string {
 	sum := sha256.Sum256(text)
 	return hex.EncodeToString(sum[:6])

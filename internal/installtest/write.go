@@ -9,16 +9,15 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// WriteProgram writes a program that a test starts, and makes the folders above it. It
-// waits while anything is being started in this process, and keeps anything from being
-// started: a child would inherit the open file, which can't be run then ("text file busy").
-// All tests that write programs while others start them use it.
+// WriteProgram writes an executable file and creates the folders above it. It holds ForkLock, so that no
+// child started meanwhile inherits the open file, which could then not be executed ("text file
+// busy"). All tests that write programs use it.
 func WriteProgram(t testing.TB, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o755))
-	// A file that was there keeps its mode otherwise.
+	// WriteFile doesn't change the mode of an existing file.
 	assert.NilError(t, os.Chmod(path, 0o755))
 }

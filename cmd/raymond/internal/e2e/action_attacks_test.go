@@ -17,13 +17,13 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// attack is what somebody with a shell tries. It works when its command succeeds, and
-// then it has changed nothing.
+// attack is a shell command of a hostile agent. The attack succeeds if the command exits with 0. It
+// must change nothing, so that attacks don't influence each other.
 type attack struct{ aim, command string }
 
-// attacks have variables, and the words STATES and PORT: TEMP is the job's temporary folder, ACTION the folder of the
-// action, RAYMOND the process of the step, ROOT the folder of all. The step may write while its files are moved, so that no
-// later one looks for them.
+// attacks contain variables and the words STATES and PORT. TEMP is the job's temporary folder, ACTION the folder of the
+// action, RAYMOND the process of the step, and ROOT the folder of the whole test. While an attack has moved files away the step
+// may create new ones, so later attacks do not rely on them.
 var attacks = []attack{
 	{"the code of the action", `: >>"$ACTION/cmd/shim/post.js"`},
 	{"a new file beside it", `touch "$ACTION/new" && rm "$ACTION/new"`},
@@ -63,16 +63,16 @@ var attacks = []attack{
 	{"the processors of the step", `taskset -p "$(taskset -p $$ | sed 's/.*: //')" "$RAYMOND"`},
 }
 
-// ofRoot are attacks that work without a cage for root alone.
-var ofRoot = []attack{
+// rootAttacks are attacks that only root can make without a cage.
+var rootAttacks = []attack{
 	{"the key by another's root", `cat "/proc/$RAYMOND/root$ROOT/home/.ssh/id"`},
 	{"the environment of the step", `cat "/proc/$RAYMOND/environ"`},
 	{"the memory of the step", `head -c 1 "/proc/$RAYMOND/maps" && : <"/proc/$RAYMOND/mem"`},
 	{"a file of the step", `readlink "/proc/$RAYMOND/fd/2"`},
 }
 
-// attacking writes down which attacks work.
-func attacking(list []attack) string {
+// attackScript returns a shell script that makes the attacks and writes down which of them succeed.
+func attackScript(list []attack) string {
 	var b strings.Builder
 	b.WriteString("export RAYMOND=$2 TEMP=$RUNNER_TEMP ROOT=$(dirname \"$RUNNER_TEMP\")\n")
 	for _, a := range list {
@@ -81,8 +81,8 @@ func attacking(list []attack) string {
 	return b.String() + "exit 0\n"
 }
 
-// attackedFlow has everything that runs in a cage.
-const attackedFlow = `-- wf/START.md --
+// cagedWorkflow is a workflow with everything that runs in a cage: an agent, a check and a script.
+const cagedWorkflow = `-- wf/START.md --
 ---
 done_when: ["bash attacks.sh check $PPID"]
 ---
@@ -94,10 +94,10 @@ bash attacks.sh caged $PPID
 echo '<result>done</result>'
 `
 
-// victim is a machine with what attacks are for. It returns the port of a server on it.
-func (j *bareJob) victim() (port string) {
+// createTargets creates the files and processes that attacks aim at, and returns the port of a server.
+func (j *bareJob) createTargets() (port string) {
 	j.T.Helper()
-	j.released()
+	j.useRelease()
 	for _, name := range []string{
 		"home/.ssh/id", "home/.ssh/authorized_keys", "home/.git-credentials", "home/.gitconfig", "home/.bashrc", "home/.claude/settings.json",
 		"home/.claude.json", "home/notes", "home/.npm/linked", "beside/notes", "bin/tool", "_actions/o/other/index.js", "temp/other-step/token",
@@ -105,7 +105,7 @@ func (j *bareJob) victim() (port string) {
 		j.Site.Write(filepath.Join(j.Root, name), "secret")
 	}
 	assert.NilError(j.T, os.Link(filepath.Join(j.Root, "home", ".npm", "linked"), filepath.Join(j.Work, "linked")))
-	j.set("PATH", j.Env["PATH"]+":"+filepath.Join(j.Root, "bin"))
+	j.setVariables("PATH", j.Env["PATH"]+":"+filepath.Join(j.Root, "bin"))
 	for network, address := range map[string]string{"unix": filepath.Join(j.Root, "docker.sock"), "tcp": "127.0.0.1:0"} {
 		l, err := net.Listen(network, address)
 		assert.NilError(j.T, err)
@@ -117,30 +117,30 @@ func (j *bareJob) victim() (port string) {
 	return port
 }
 
-// TestWhatACageKeepsFromAgents: of an agent, a command that checks its work and a script no attack
-// works. The same ones work without a cage.
-func TestWhatACageKeepsFromAgents(t *testing.T) {
+// TestCageStopsAttacks makes each attack from an agent, from a check and from a script: none succeeds in
+// a cage, and all succeed without one.
+func TestCageStopsAttacks(t *testing.T) {
 	t.Parallel()
 	list := attacks
 	if os.Getuid() == 0 {
-		list = slices.Concat(attacks, ofRoot)
+		list = slices.Concat(attacks, rootAttacks)
 	}
 	for name, inputs := range map[string][]string{"on": nil, "require": {"cage", "require"}, "local": {"store", "local", "state-dir", "STATES"}, "off": {"cage", "off"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, sitetest.NewForge(t), sitetest.Repository(t, attackedFlow), 1)
+			j := newJob(t, sitetest.NewForge(t), sitetest.Repository(t, cagedWorkflow), 1)
 			states := filepath.Join(j.Temp, "raymond", "*")
 			if name == "local" {
 				states = filepath.Join(j.Root, "states", "o", "*")
 				inputs[3] = filepath.Join(j.Root, "states")
 			}
-			port := j.victim()
-			j.Site.Write(filepath.Join(j.Work, "attacks.sh"), strings.NewReplacer("STATES", states, "PORT", port).Replace(attacking(list)))
-			notes := j.wrapped("bash attacks.sh agent $PPID")
+			port := j.createTargets()
+			j.Site.Write(filepath.Join(j.Work, "attacks.sh"), strings.NewReplacer("STATES", states, "PORT", port).Replace(attackScript(list)))
+			notes := j.wrapCLI("bash attacks.sh agent $PPID")
 			if name != "off" {
-				j.with("network", "none")
+				j.withInputs("network", "none")
 			}
-			j.with(inputs...).do(0).WantOutputs(t, "status", "completed")
+			j.withInputs(inputs...).do(0).WantOutputs(t, "status", "completed")
 			if name != "off" {
 				j.wantPage("cage: refused the socket "+filepath.Join(j.Root, "docker.sock"), "127.0.0.1:"+port)
 			}
@@ -151,7 +151,7 @@ func TestWhatACageKeepsFromAgents(t *testing.T) {
 						want = append(want, a.aim)
 					}
 				}
-				said, _ := os.ReadFile(filepath.Join(notes, who)) // not there if nothing worked
+				said, _ := os.ReadFile(filepath.Join(notes, who)) // missing if no attack succeeded
 				got := strings.FieldsFunc(string(said), func(r rune) bool { return r == '\n' })
 				assert.Check(t, is.DeepEqual(got, want), "attacks by the %s that work", who)
 			}
@@ -159,17 +159,18 @@ func TestWhatACageKeepsFromAgents(t *testing.T) {
 	}
 }
 
-// wantPage checks that the step summary has each of some texts.
+// wantPage checks that the step summary contains each of the given texts.
 func (j *bareJob) wantPage(parts ...string) {
 	j.T.Helper()
-	page := strings.ReplaceAll(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), `\`, "") // nothing in it is Markdown
+	page := strings.ReplaceAll(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), `\`, "") // removes the escapes of Markdown characters
 	for _, part := range parts {
 		assert.Check(j.T, is.Contains(page, part), "step summary")
 	}
 }
 
-// TestAgentsAtOnceDoNotReachEachOther, as they do without a cage.
-func TestAgentsAtOnceDoNotReachEachOther(t *testing.T) {
+// TestParallelAgentsAreSeparated shows that two agents in cages can't reach each other's files and
+// processes, which they can without a cage.
+func TestParallelAgentsAreSeparated(t *testing.T) {
 	t.Parallel()
 	repo := sitetest.Repository(t, `-- wf/START.md --
 reply:
@@ -199,8 +200,8 @@ cd "$GITHUB_WORKSPACE"`
 	for mode, want := range map[string]string{"on": "", "off": "environment\nfolder\nsignal\nlimit\n"} {
 		t.Run("cage "+mode, func(t *testing.T) {
 			t.Parallel()
-			j := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", mode)
-			notes := j.wrapped(script)
+			j := newJob(t, sitetest.NewForge(t), repo, 1).withInputs("cage", mode)
+			notes := j.wrapCLI(script)
 			j.do(0)
 			assert.Assert(t, sitetest.Exists(filepath.Join(notes, "done")), "the attacker did not come to its end")
 			got, _ := os.ReadFile(filepath.Join(notes, "won"))
@@ -209,11 +210,11 @@ cd "$GITHUB_WORKSPACE"`
 	}
 }
 
-// released lays an action out as a release has it, and makes the job use it.
-func (j *bareJob) released() (action string) {
+// useRelease installs the action in a folder as a release does, and makes the job use it.
+func (j *bareJob) useRelease() (action string) {
 	j.T.Helper()
 	action = filepath.Join(j.Root, "actions", "o", "raymond", "v1")
 	j.bin = sitetest.Release(j.T, action)
-	j.set("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action)
-	return j.with("env", "ACTION", "max-iterations", "9").set("ACTION", action).Env["ACTION"]
+	j.setVariables("RAYMOND_SHIM", filepath.Join(action, "cmd", "shim"), "ACTION", action)
+	return j.withInputs("env", "ACTION", "max-iterations", "9").setVariables("ACTION", action).Env["ACTION"]
 }

@@ -9,19 +9,18 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// ended is what a step has left behind.
-type ended = sitetest.Ended
+// stepEnd is everything the runner sees of a step that has ended.
+type stepEnd = sitetest.Ended
 
-// do runs the step's main part, which must end with the given code, and then the
-// workflow run is over.
-func (j *bareJob) do(code int) ended {
+// do runs the main phase of the step, which must exit with code, and then ends the workflow run.
+func (j *bareJob) do(code int) stepEnd {
 	j.T.Helper()
 	e := j.end(j.start())
 	assert.Equal(j.T, e.Code, code, "step of workflow run %d, inputs %q: got %v\nwant exit code %d", j.Run, j.Inputs, e, code)
 	return e
 }
 
-func (j *bareJob) end(c *sitetest.Command) ended {
+func (j *bareJob) end(c *sitetest.Command) stepEnd {
 	j.T.Helper()
 	e := sitetest.End(j.T, c.Wait(), j.CommandFile)
 	if left := j.Site.Processes(); len(left) > 0 {

@@ -16,9 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// showing is a workflow of a script and an agent that both write down what they
-// see.
-const showing = `-- wf/START.sh --
+// environmentWorkflow is a workflow whose script and agent write their environments to files.
+const environmentWorkflow = `-- wf/START.sh --
 # raymond: trusted=true
 out=$(dirname "$RUNNER_TEMP")/told/script
 { pwd; ls -A; cat "$GITHUB_WORKSPACE"/*; } >"$out.dir" 2>/dev/null
@@ -34,26 +33,26 @@ reply:
 end.
 `
 
-// neverSeen are variables of a job that nobody may see, also when they are named.
-var neverSeen = strings.Fields(`ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_ID_TOKEN_REQUEST_URL
+// hiddenVariables are variables of a job that neither agents nor scripts get, even if an input names them.
+var hiddenVariables = strings.Fields(`ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_ID_TOKEN_REQUEST_URL
 	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY RAYMOND_STATE_KEY INPUT_WORKFLOW INPUT_ANTHROPIC-API-KEY RAYMOND_SHIM_STDIN
 	ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_EXPORTER_OTLP_CLIENT_KEY
 	FOR_NOBODY DEPLOY_KEY BASH_ENV NODE_OPTIONS AWS_SECRET_ACCESS_KEY GITHUB_WORKFLOW_SHA FOR_SCRIPTS CLAUDE_CONFIG_DIR GITHUB_TOKEN`)
 
-// TestAgentsAndScriptsSeeAnAllowList and nothing else.
-func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
+// TestAgentsAndScriptsGetOnlyAllowedVariables compares their environments with the allow-list.
+func TestAgentsAndScriptsGetOnlyAllowedVariables(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
-	j := newJob(t, f, sitetest.Repository(t, showing), 1).with(
+	j := newJob(t, f, sitetest.Repository(t, environmentWorkflow), 1).withInputs(
 		"anthropic-api-key", modelKey, "env", "FOR_ALL, GITHUB_TOKEN", "script-env", "FOR_SCRIPTS", "meta", "color=blue",
-	).set("FOR_ALL", "1", "LC_TIME", "C", "HTTPS_PROXY", "http://127.0.0.1:9", "no_proxy", "*", "NO_PROXY", "*")
-	for _, name := range neverSeen {
+	).setVariables("FOR_ALL", "1", "LC_TIME", "C", "HTTPS_PROXY", "http://127.0.0.1:9", "no_proxy", "*", "NO_PROXY", "*")
+	for _, name := range hiddenVariables {
 		if j.Env[name] == "" && !strings.HasPrefix(name, "INPUT_") && name != "GITHUB_TOKEN" {
-			j.set(name, "value of "+name)
+			j.setVariables(name, "value of "+name)
 		}
 	}
-	notes := j.wrapped(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.Root, "notes", "privs"))
-	told := filepath.Join(j.Root, "told") // where agents can't write, who see the notes
+	notes := j.wrapCLI(`grep NoNewPrivs /proc/self/status >` + filepath.Join(j.Root, "notes", "privs"))
+	told := filepath.Join(j.Root, "told") // outside the notes, so that agents can't write to it
 	assert.NilError(t, os.Mkdir(told, 0o700))
 	c := j.command("action")
 	j.end(c).WantOutputs(t, "status", "completed")
@@ -70,7 +69,7 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 		"done_when commands": {check, ""},
 	} {
 		sees := strings.Fields(c.sees)
-		for _, name := range neverSeen {
+		for _, name := range hiddenVariables {
 			value, isThere := c.env[name]
 			isSeen := isThere && (value == j.Env[name] || j.Env[name] == "")
 			assert.Check(t, !isSeen || slices.Contains(sees, name), "%s see %s", who, name)
@@ -95,7 +94,7 @@ func TestAgentsAndScriptsSeeAnAllowList(t *testing.T) {
 	}
 }
 
-// environment reads what env -0 wrote.
+// environment parses the output of env -0.
 func environment(text string) map[string]string {
 	env := map[string]string{}
 	for entry := range strings.SplitSeq(strings.TrimSuffix(text, "\x00"), "\x00") {
@@ -105,8 +104,8 @@ func environment(text string) map[string]string {
 	return env
 }
 
-// prying reads of all processes what it can, the orchestrator among them.
-const prying = `
+// readProcesses is a script that reads as much as it can of every process, raymond included.
+const readProcesses = `
 for p in /proc/[0-9]*; do
 	cat $p/environ $p/cmdline 2>/dev/null
 	tr -d '\0' <$p/comm; echo; [ -r $p/environ ] && head -c 1 $p/mem 2>&1
@@ -118,20 +117,20 @@ while [ $p -gt 1 ]; do
 done
 `
 
-// TestTheModelsKeyIsOutOfReach of an agent's tools: it is in the memory of the
-// orchestrator alone, which no process of the same user may read.
-func TestTheModelsKeyIsOutOfReach(t *testing.T) {
+// TestModelKeyIsOutOfReach shows that an agent's tools can't read the API key. It is only in the memory
+// of raymond, which other processes of the same user can't read.
+func TestModelKeyIsOutOfReach(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
-	// Other steps that begin meanwhile can be read for a moment. Their secrets are others.
+	// The memory of other raymond processes can be read while they start; their secrets differ from this one.
 	const key, run = "sk-ant-api03-b3V0LW9mLXJlYWNo-0123456789", 7001
-	j := newJob(t, f, sitetest.Repository(t, showing), run).with("anthropic-api-key", key, "state-key", sitetest.NewStateKey(t), "cage", "off") // which would hide it too
+	j := newJob(t, f, sitetest.Repository(t, environmentWorkflow), run).withInputs("anthropic-api-key", key, "state-key", sitetest.NewStateKey(t), "cage", "off") // the cage would hide the key too
 	if os.Geteuid() == 0 {
 		j.as = &syscall.Credential{Uid: 65534, Gid: 65534}
 	}
-	j.visible()
+	j.publishPrograms()
 	notes := filepath.Join(j.Root, "notes")
-	j.wrapped(strings.ReplaceAll(prying, "NOTES", notes))
+	j.wrapCLI(strings.ReplaceAll(readProcesses, "NOTES", notes))
 	j.do(0).WantOutputs(t, "status", "completed")
 	if !sitetest.Exists(filepath.Join(notes, "parent")) || sitetest.Exists(filepath.Join(notes, "readable")) {
 		t.Errorf("the orchestrator: found: %v, readable: %v, want it found and not readable: %s",

@@ -15,9 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// meddling is a workflow whose script writes to all command files that it finds, and leaves a
-// daemon without the run's mark that continues to do so.
-const meddling = `-- wf/START.sh --
+// commandFileWorkflow is a workflow whose script writes to all command files that it finds. It leaves a daemon, without the
+// run's mark in its environment, that continues to do so.
+const commandFileWorkflow = `-- wf/START.sh --
 folder=$RUNNER_TEMP/_runner_file_commands
 for f in $(find "$RUNNER_TEMP" -type f -not -path '*/raymond/*' -not -name event.json); do
 	printf 'evil<<E\ninjected\nE\nresult=injected\n' >>"$f"
@@ -31,12 +31,12 @@ until [ -s daemon.pid ]; do sleep 0.01; done
 echo '<result>honest</result>'
 `
 
-// TestCommandFilesAreTheStepsOwn: what a script writes to them has no effect, and
-// the step fails and names them.
-func TestCommandFilesAreTheStepsOwn(t *testing.T) {
+// TestScriptsCannotWriteCommandFiles shows that lines which a script appends to them have no effect, and that
+// the step fails and names the files.
+func TestScriptsCannotWriteCommandFiles(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
-	j := newJob(t, f, sitetest.Repository(t, meddling), 1).with("cage", "off")
+	j := newJob(t, f, sitetest.Repository(t, commandFileWorkflow), 1).withInputs("cage", "off")
 	e := j.do(problem.ExitCodes[problem.ClassDenied])
 	for _, name := range sitetest.RunnerFiles {
 		e.WantSays(t, "error", "raymond: denied", name)

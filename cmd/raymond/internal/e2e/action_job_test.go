@@ -16,12 +16,12 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// bareJob is a job in which the built program runs, with the stand-in for the agent CLI.
+// bareJob is a job that runs the built program with the stub as its agent CLI.
 type bareJob struct {
 	*sitetest.Job
 	bin  string
-	stub string              // the agent CLI's stand-in
-	as   *syscall.Credential // nil: who runs the test
+	stub string              // path of the stub that serves as agent CLI
+	as   *syscall.Credential // nil: the user who runs the test
 }
 
 func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
@@ -29,27 +29,27 @@ func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	return &bareJob{Job: sitetest.NewJob(t, f, repo, run), bin: sitetest.Raymond.Path(t), stub: sitetest.Stub.Path(t)}
 }
 
-// with sets inputs: names and values in turn.
-func (j *bareJob) with(pairs ...string) *bareJob {
+// withInputs sets inputs, given as names and values in turn.
+func (j *bareJob) withInputs(pairs ...string) *bareJob {
 	for i := 0; i < len(pairs); i += 2 {
 		j.Inputs[pairs[i]] = pairs[i+1]
 	}
 	return j
 }
 
-// set sets variables: names and values in turn.
-func (j *bareJob) set(pairs ...string) *bareJob {
+// setVariables sets environment variables, given as names and values in turn.
+func (j *bareJob) setVariables(pairs ...string) *bareJob {
 	for i := 0; i < len(pairs); i += 2 {
 		j.Env[pairs[i]] = pairs[i+1]
 	}
 	return j
 }
 
-// start runs the step's main part.
+// start starts the main phase of the step.
 func (j *bareJob) start() *sitetest.Command { return j.command("action") }
 
-// environment is that of a part of the step. A cage lets agents write their notes, and reach
-// the agent CLI of the tests, unless the test says otherwise.
+// environment returns the environment of a phase of the step. Unless the test sets the inputs itself, the cage
+// lets agents write their notes and read the stub.
 func (j *bareJob) environment() []string {
 	job := *j.Job
 	if job.Inputs = maps.Clone(j.Inputs); job.Inputs["cage"] != "off" {
@@ -62,8 +62,8 @@ func (j *bareJob) environment() []string {
 	return job.Environ()
 }
 
-// notes are the folders outside of the checkout in which agents note what they do, for
-// tests to read.
+// notes returns the folders outside the checkout to which agents write what they do, for the tests to
+// read.
 func (j *bareJob) notes() []string {
 	folders := []string{filepath.Join(j.Root, "notes")}
 	for _, name := range []string{"EFFECTS", "SIDE_EFFECTS"} {
@@ -78,19 +78,19 @@ func (j *bareJob) command(part string) *sitetest.Command {
 	j.T.Helper()
 	j.Prepare(part)
 	if j.as != nil {
-		give(j.T, j.Root, j.as)
+		changeOwner(j.T, j.Root, j.as)
 	}
 	cmd := exec.Command(j.bin, part)
 	cmd.Dir, cmd.Env = j.Work, j.environment()
 	if j.Env["RAYMOND_SHIM_STDIN"] != "" {
-		j.hold(cmd)
+		j.giveStdin(cmd)
 	}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: j.as}
 	return sitetest.Begin(j.T, cmd)
 }
 
-// hold gives a command the stdin that the shim holds open.
-func (j *bareJob) hold(cmd *exec.Cmd) {
+// giveStdin gives a command an open pipe as stdin, as the shim does; its end means that the shim has died.
+func (j *bareJob) giveStdin(cmd *exec.Cmd) {
 	j.T.Helper()
 	r, w, err := os.Pipe()
 	assert.NilError(j.T, err)
@@ -98,8 +98,8 @@ func (j *bareJob) hold(cmd *exec.Cmd) {
 	j.T.Cleanup(func() { r.Close(); w.Close() })
 }
 
-// visible puts the programs where any user can start them.
-func (j *bareJob) visible() {
+// publishPrograms copies the programs to a folder from which any user can run them.
+func (j *bareJob) publishPrograms() {
 	j.T.Helper()
 	for _, dir := range []string{filepath.Dir(j.Root), j.Root} {
 		assert.NilError(j.T, os.Chmod(dir, 0o755))
@@ -114,8 +114,8 @@ func (j *bareJob) visible() {
 	j.bin, j.stub = filepath.Join(copied, sitetest.Raymond.Name), filepath.Join(copied, sitetest.Stub.Name)
 }
 
-// give makes a folder and all in it somebody's.
-func give(t testing.TB, root string, to *syscall.Credential) {
+// changeOwner changes the owner of a folder and of everything in it.
+func changeOwner(t testing.TB, root string, to *syscall.Credential) {
 	t.Helper()
 	err := filepath.WalkDir(root, func(path string, _ os.DirEntry, err error) error {
 		if err == nil {

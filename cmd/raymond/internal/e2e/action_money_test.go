@@ -16,10 +16,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// The agents of these tests ask the API by themselves, as often as they like, and say
-// that they have cost a cent. Each answer costs $0.60 by the list.
+// The agents of these tests make requests to the API themselves, and report that they have cost one
+// cent. Each answer costs $0.60 by the price list.
 
-// costlyAPI is an API whose answers cost something, and the number of those that it gave.
+// costlyAPI starts an API with expensive answers, and returns its address and a count of the answers.
 func costlyAPI(t *testing.T) (url string, answers *atomic.Int64) {
 	t.Helper()
 	answers = &atomic.Int64{}
@@ -32,9 +32,9 @@ func costlyAPI(t *testing.T) (url string, answers *atomic.Int64) {
 	return server.URL, answers
 }
 
-// TestAgentsThatHideMoney: what passes the key proxy is booked whatever the result says,
-// and when the budget is used up nothing more passes.
-func TestAgentsThatHideMoney(t *testing.T) {
+// TestAgentsCannotHideSpending shows that the key proxy counts every request, whatever the agent reports, and
+// refuses requests when the budget is exhausted.
+func TestAgentsCannotHideSpending(t *testing.T) {
 	t.Parallel()
 	const next = "reply:\n<goto>TWO.md</goto>\nend.\n-- wf/TWO.md --\nlog: two\nreply:\n<result>done</result>\nend.\n"
 	overLimit := problem.ExitCodes[problem.ClassOverLimit]
@@ -51,7 +51,7 @@ func TestAgentsThatHideMoney(t *testing.T) {
 			t.Parallel()
 			s := newScene(t, "-- wf/START.md --\n"+c.first)
 			url, answers := costlyAPI(t)
-			j := s.job(1, "claude-path", sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "max-retries", "1").set("ANTHROPIC_BASE_URL", url)
+			j := s.job(1, "claude-path", sitetest.Stub.Path(t), "anthropic-api-key", modelKey, "budget", c.budget, "max-retries", "1").setVariables("ANTHROPIC_BASE_URL", url)
 			e := j.do(c.code)
 			assert.Check(t, is.Contains(e.Stdout+e.Stderr+e.Summary, c.says), "got\n%v\nwant %q in it", e, c.says)
 			assert.Check(t, is.Equal(answers.Load(), c.answers), "answers that the API gave")

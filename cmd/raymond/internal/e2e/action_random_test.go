@@ -19,23 +19,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// killChain is a run that goes from job to job, each of which is killed.
+// killChain is a run that continues in job after job; the test kills each job.
 type killChain struct {
 	t       *testing.T
 	forge   *sitetest.Forge
 	repo    string
 	effects string
 	jobs    int
-	rests   []invarianttest.IdleMoment // what the forge had before each job
-	whole   []invarianttest.Effect     // of an undisturbed run; nil when they are not known
+	rests   []invarianttest.IdleMoment // the stored run before each job
+	whole   []invarianttest.Effect     // of an uninterrupted run; nil if unknown
 	key     string                     // input state-key
 }
 
-// next begins the next job, on another machine; every second one in another
-// workflow run.
-func (k *killChain) next() *bareJob {
+// nextJob returns the next job, on a new machine. Every second job belongs to a new workflow run.
+func (k *killChain) nextJob() *bareJob {
 	k.t.Helper()
-	rest := invarianttest.IdleMoment{Effects: len(k.done())}
+	rest := invarianttest.IdleMoment{Effects: len(k.effectLines())}
 	if all := k.forge.Checkpoints(k.t, k.forge.Keys); len(all) > 0 {
 		rest.Run = all[len(all)-1].Run
 	}
@@ -45,26 +44,25 @@ func (k *killChain) next() *bareJob {
 	j := newJob(k.t, k.forge, k.repo, int64(1+k.jobs/2))
 	k.jobs++
 	if k.key != "" {
-		j.with("state-key", k.key)
+		j.withInputs("state-key", k.key)
 	}
-	return j.set("SIDE_EFFECTS", k.effects).with("claude-path", sitetest.Stub.Path(k.t), "env", "SIDE_EFFECTS",
+	return j.setVariables("SIDE_EFFECTS", k.effects).withInputs("claude-path", sitetest.Stub.Path(k.t), "env", "SIDE_EFFECTS",
 		"input", "in", "max-parallel", "1", "budget", "0")
 }
 
-// done is what the jobs have done so far, a line an invocation.
-func (k *killChain) done() []string { return sitetest.LinesOf(k.t, k.effects) }
+// effectLines returns one line for each agent turn, script and check that the jobs have run.
+func (k *killChain) effectLines() []string { return sitetest.LinesOf(k.t, k.effects) }
 
-// isOver reports whether a job has completed the run, of which the invariants hold then, as for
-// a run that nobody kills.
+// isOver reports whether a job has completed the run, and then checks the invariants.
 func (k *killChain) isOver(j *bareJob) bool {
 	k.t.Helper()
 	all := k.forge.Checkpoints(k.t, k.forge.Keys)
 	if len(all) == 0 || all[len(all)-1].Manifest.Status != state.Completed {
 		return false
 	}
-	dir, run := all[len(all)-1].Dir, all[len(all)-1].Run // the post part leaves nothing on the machine
+	dir, run := all[len(all)-1].Dir, all[len(all)-1].Run // the post phase deletes all files on the machine
 	left := k.forge.History.Left(k.t, k.forge.Keys)
-	left.Run, left.Effects, left.IdleMoments, left.Undisturbed = run, invarianttest.ParseEffects(k.done()), k.rests, k.whole
+	left.Run, left.Effects, left.IdleMoments, left.Undisturbed = run, invarianttest.ParseEffects(k.effectLines()), k.rests, k.whole
 	left.Events = sitetest.EventsIn(k.t, filepath.Join(dir, "events.jsonl"))
 	left.TempFiles = sitetest.Temporary(j.Temp)
 	invarianttest.Want(k.t, left)
@@ -74,25 +72,25 @@ func (k *killChain) isOver(j *bareJob) bool {
 	return true
 }
 
-// newRandomChain is a chain of jobs of the workflow for kills at any moment.
+// newRandomChain returns a chain of jobs that run the workflow Killable.
 func newRandomChain(t *testing.T) *killChain {
 	t.Helper()
 	flow := strings.ReplaceAll(sitetest.Killable, "\n-- ", "\n-- wf/")
 	return &killChain{t: t, forge: sitetest.NewForge(t), repo: sitetest.Repository(t, flow), effects: filepath.Join(t.TempDir(), "effects")}
 }
 
-// TestJobsKilledAtRandomMoments kills the main parts of jobs at any moment. The next job,
-// on another machine, carries on with what the post part has stored, until the run comes
-// to its end; the invariants hold for all of it.
+// TestJobsKilledAtRandomMoments kills the main phases of jobs at random moments. The next job, on another
+// machine, continues from the checkpoint that the post phase has stored, until the run completes. The
+// invariants must hold throughout.
 func TestJobsKilledAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	seed := sitetest.Seed(t)
 	whole := newRandomChain(t)
-	j := whole.next()
+	j := whole.nextJob()
 	began := time.Now()
 	whole.wantTheEnd(j, j.start())
 	took := time.Since(began)
-	effects := invarianttest.ParseEffects(whole.done())
+	effects := invarianttest.ParseEffects(whole.effectLines())
 	kills := sitetest.Dose(killsOfAChain, 30*killsOfAChain)
 	for n := range kills / killsOfAChain {
 		t.Run(fmt.Sprintf("%d of seed %d", n, seed), func(t *testing.T) {
@@ -110,7 +108,7 @@ func TestJobsKilledAtRandomMoments(t *testing.T) {
 	}
 }
 
-// seal has the checkpoints of a chain sealed.
+// seal gives the jobs of the chain a state key, so that checkpoints are sealed.
 func (k *killChain) seal() {
 	k.t.Helper()
 	k.key = sitetest.NewStateKey(k.t)
@@ -119,21 +117,21 @@ func (k *killChain) seal() {
 	k.forge.Keys = keys
 }
 
-// killsOfAChain is how many jobs of one run are killed, if it does not end before.
+// killsOfAChain is the maximum number of killed jobs of one run.
 const killsOfAChain = 6
 
-// killOften kills job after job of a run until it ends or enough is enough, and returns
-// how many.
+// killOften kills the jobs of a run one after the other, at most as many as given, until the run ends. It
+// returns the number of killed jobs.
 func (k *killChain) killOften(random *rand.Rand, within time.Duration, most int) int {
 	k.t.Helper()
 	for kills := range most {
-		j := k.next()
+		j := k.nextJob()
 		c := j.start()
 		if !c.WaitAtRandom(random, within) || !c.Shoot() {
 			k.wantTheEnd(j, c)
 			return kills
 		}
-		// The git of a killed program ends when nobody reads what it says.
+		// A git process of the killed program ends when its output pipe breaks.
 		sitetest.Eventually(k.t, "the end of git", func() bool { return !strings.Contains(sitetest.Describe(j.Site.Processes()), "git ") })
 		if e := j.end(j.command("action-post")); e.Code != 0 {
 			k.t.Fatalf("post of job %d: got %v, want success", k.jobs, e)
@@ -143,7 +141,7 @@ func (k *killChain) killOften(random *rand.Rand, within time.Duration, most int)
 			return kills + 1
 		}
 	}
-	j := k.next()
+	j := k.nextJob()
 	k.wantTheEnd(j, j.start())
 	return most
 }

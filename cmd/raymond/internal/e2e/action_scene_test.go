@@ -14,12 +14,12 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// modelKey is a key as they look.
+// modelKey looks like a real API key.
 const modelKey = "sk-ant-api03-Zm9vYmFyYmF6cXV4-0123456789"
 
-// spending is a workflow that begins with a prompt, whose agent says that it was
-// asked; the second state waits for a file.
-const spending = `-- wf/START.md --
+// spendingWorkflow is a workflow that starts with a prompt, whose agent records the request; its second state
+// waits for a file.
+const spendingWorkflow = `-- wf/START.md --
 log: asked
 reply:
 <goto>HOLD.sh</goto>
@@ -29,7 +29,7 @@ until [ -e "$EFFECTS.go" ]; do sleep 0.05; done
 echo '<result>done</result>'
 `
 
-// scene is a repository and its forge, and what its runs do.
+// scene is a repository, a fake GitHub, and the file to which runs write their effects.
 type scene struct {
 	t       *testing.T
 	forge   *sitetest.Forge
@@ -42,27 +42,27 @@ func newScene(t *testing.T, archive string) *scene {
 	return &scene{t, sitetest.NewForge(t), sitetest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
 }
 
-// job begins the job of another workflow run, on another machine.
+// job returns the job of another workflow run, on another machine.
 func (s *scene) job(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
-	return newJob(s.t, s.forge, s.repo, run).set("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects).
-		with("env", "EFFECTS SIDE_EFFECTS").with(inputs...)
+	return newJob(s.t, s.forge, s.repo, run).setVariables("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects).
+		withInputs("env", "EFFECTS SIDE_EFFECTS").withInputs(inputs...)
 }
 
-// wrapped is an agent CLI that notes its arguments and its environment and
-// whatever else a script says, and then is the stub.
-func (j *bareJob) wrapped(more string) (notes string) {
+// wrapCLI makes the job use an agent CLI that writes its arguments and its environment to notes, runs the shell
+// commands in more, and then runs the stub.
+func (j *bareJob) wrapCLI(more string) (notes string) {
 	j.T.Helper()
 	notes = filepath.Join(j.Root, "notes")
 	path := filepath.Join(j.Root, "claude")
 	j.Site.Write(path, "#!/bin/bash\n[ \"$1\" = --version ] && { echo '2.1.330 (wrapped stub)'; exit; }\n"+
 		"mkdir -p "+notes+"\nprintf '%s\\n' \"$@\" >"+notes+"/args\nenv -0 >"+notes+"/env\n"+more+"\nexec "+j.stub+" \"$@\"\n")
 	assert.NilError(j.T, os.Chmod(path, 0o755))
-	j.with("claude-path", path)
+	j.withInputs("claude-path", path)
 	return notes
 }
 
-// claims are the claims that stand.
+// claims returns the claims that are stored.
 func (s *scene) claims() []artifactstest.Artifact {
 	var out []artifactstest.Artifact
 	for _, a := range s.forge.All() {
@@ -73,8 +73,8 @@ func (s *scene) claims() []artifactstest.Artifact {
 	return out
 }
 
-// letGo ends the wait of spending.
-func (s *scene) letGo() {
+// releaseSecondState creates the file that the second state of spending waits for.
+func (s *scene) releaseSecondState() {
 	s.t.Helper()
 	assert.NilError(s.t, os.WriteFile(s.effects+".go", nil, 0o600))
 }

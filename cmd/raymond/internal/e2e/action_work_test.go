@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// pushing is a workflow whose agent leaves work, and traps for whoever uses git on it with a secret; a script with a
-// secret publishes the work.
-const pushing = `-- wf/START.md --
+// pushWorkflow is a workflow whose agent leaves work, and traps for a git that runs with a secret. A script with
+// a secret publishes the work.
+const pushWorkflow = `-- wf/START.md --
 ---
 allowed_transitions:
   - {tag: goto, target: PUSH.sh}
@@ -37,23 +37,23 @@ kept
 on: push
 `
 
-// trapping is what the agent does. Each trap would note that it was run.
-const trapping = `echo work >work.txt; echo '# evil' >>.github/workflows/ci.yml; cp kept.txt "a name.txt"; chmod +x "a name.txt"
+// setTraps are the agent's commands. Each trap would write a note if it were run.
+const setTraps = `echo work >work.txt; echo '# evil' >>.github/workflows/ci.yml; cp kept.txt "a name.txt"; chmod +x "a name.txt"
 printf '#!/bin/sh\necho hook >>"$(dirname "$RUNNER_TEMP")/notes/trapped"\n' >trap; chmod +x trap
 for hook in pre-push pre-commit post-checkout reference-transaction; do cp trap .git/hooks/$hook; done
 git config core.hooksPath "$PWD/.git/hooks"; git config core.fsmonitor "$PWD/trap"; git config remote.origin.receivepack "$PWD/trap"
 git config push.gpgSign false; git config url."ext::$PWD/trap".insteadOf "$REMOTE"; git config protocol.ext.allow always; echo '* filter=t' >.gitattributes; git config filter.t.clean "$PWD/trap"
 `
 
-// TestAPushRunsNothingOfAgents: what an agent left is published by a script with a secret, and nothing of it is run.
-func TestAPushRunsNothingOfAgents(t *testing.T) {
+// TestPushRunsNothingOfAgents shows that a script with a secret publishes an agent's work without running any of it.
+func TestPushRunsNothingOfAgents(t *testing.T) {
 	t.Parallel()
-	repo := sitetest.Repository(t, pushing)
+	repo := sitetest.Repository(t, pushWorkflow)
 	j := newJob(t, sitetest.NewForge(t), repo, 1)
 	remote := filepath.Join(t.TempDir(), "remote.git")
 	sitetest.Git(t, "", "clone", "--quiet", "--bare", repo, remote)
-	notes := j.wrapped(trapping)
-	j.set("SECRET", "the secret of the script", "REMOTE", remote).with("env", "REMOTE", "script-env", "SECRET", "anthropic-api-key", "key")
+	notes := j.wrapCLI(setTraps)
+	j.setVariables("SECRET", "the secret of the script", "REMOTE", remote).withInputs("env", "REMOTE", "script-env", "SECRET", "anthropic-api-key", "key")
 	j.do(0).WantOutputs(t, "status", "completed", "result", ".gitattributes\na name.txt\ntrap\nwork.txt")
 
 	for _, c := range [][2]string{

@@ -32,14 +32,14 @@ Third prompt, wrong.
 say: three <result>wrong</result>
 `
 
-// checkAgain: a run is run again from its last state, in a copy of its conversation that ends
-// before it, and that stays as it was. The report has what was said in both.
+// checkAgain reruns a run from its last state. The new run gets a copy of the conversation up to that state, and the old
+// conversation is unchanged. The report shows the messages of both.
 func checkAgain(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, wrong)
 	m.run(0, "--permission-mode", "bypassPermissions")
 	before := transcriptsBelow(t, m.home)
 	m.Write(filepath.Join(m.Flow, "THREE.md"), "Third prompt, right.\nsay: three again <result>right</result>\n")
-	o := patiently(m.Start(slices.Concat([]string{"rerun", sitetest.RunID, "--from", "THREE", "--workflow-id", "again"}, m.paths())...))
+	o := waitLong(m.Start(slices.Concat([]string{"rerun", sitetest.RunID, "--from", "THREE", "--workflow-id", "again"}, m.paths())...))
 	assert.Check(t, is.Equal(o.Code, 0), "rerun")
 	assert.Check(t, is.Equal(strings.TrimSpace(o.Stdout), "right"), "rerun")
 	m.wantShown("First prompt.", "Second prompt.", "Third prompt, right.")
@@ -54,7 +54,7 @@ func checkAgain(t *testing.T, v clitest.Vendor) {
 	wantSaid(t, m, "again", "user: Third prompt, right.", "agent: three again")
 }
 
-// transcriptsBelow are the files in which the CLI keeps conversations, by their paths.
+// transcriptsBelow returns the contents of the CLI's conversation files by path.
 func transcriptsBelow(t *testing.T, home string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -71,7 +71,7 @@ func transcriptsBelow(t *testing.T, home string) map[string]string {
 	return all
 }
 
-// wantSaid holds what the report of a run has of its conversations, in order.
+// wantSaid checks the messages of the conversations in a run's report, in order.
 func wantSaid(t *testing.T, m *machine, id string, want ...string) {
 	t.Helper()
 	o := m.Start("report", id, "--json", "-o", "-").Wait()

@@ -19,29 +19,29 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
-// keyInputs are the inputs that bring what a CLI has in its environment.
+// keyInputs maps the variable in which a CLI expects its API key to the input that passes it.
 var keyInputs = map[string]string{
 	"ANTHROPIC_API_KEY": "anthropic-api-key", "CLAUDE_CODE_OAUTH_TOKEN": "claude-code-oauth-token", "OPENAI_API_KEY": "openai-api-key",
 	"GEMINI_API_KEY": "gemini-api-key",
 }
 
-// relay is a run that several jobs continue, each on a machine of its own.
+// relay is a run that is continued by several jobs, each on its own machine.
 type relay struct {
 	t         *testing.T
 	forge     *sitetest.Forge
 	repo      string
 	vendor    clitest.Vendor
-	url, path string // of its API, of its CLI
+	url, path string // the address of its API, the path of its CLI
 }
 
-// newRelay has a workflow that nobody runs yet.
+// newRelay prepares a workflow and its repository; no job has run yet.
 func newRelay(t *testing.T, v clitest.Vendor, m *player, workflow string) *relay {
 	t.Helper()
 	repo := sitetest.Repository(t, regexp.MustCompile(`(?m)^-- `).ReplaceAllString(workflow, "-- wf/"))
 	return &relay{t, sitetest.NewForge(t), repo, v, v.Serve(t, m.answer), install(t, v)}
 }
 
-// run runs the action in a new home folder and a new checkout, with some inputs, and checks its exit code.
+// run runs the action with a new home folder and a new checkout, and checks its exit code.
 func (r *relay) run(code int, run int64, inputs ...string) {
 	r.t.Helper()
 	j := sitetest.NewJob(r.t, r.forge, r.repo, run)
@@ -67,18 +67,18 @@ func (r *relay) run(code int, run int64, inputs ...string) {
 	j.Prepare("action")
 	cmd := exec.Command(sitetest.Raymond.Path(r.t), "action")
 	cmd.Dir, cmd.Env = j.Work, j.Environ()
-	o := patiently(sitetest.Begin(r.t, cmd))
+	o := waitLong(sitetest.Begin(r.t, cmd))
 	assert.Equal(r.t, o.Code, code, "job %d: %v", run, o)
 }
 
-// checkCarried: a later job continues the conversation on another machine, with another home
-// and another folder. In both of them nothing but the key proxy can be reached from the cage.
+// checkCarried shows that a later job continues the conversation on another machine, with another home
+// folder and another working directory. In both cages only the key proxy can be reached.
 func checkCarried(t *testing.T, v clitest.Vendor) {
 	model := &player{}
 	r := newRelay(t, v, model, waiting)
 	held := []string{"cage", "require", "network", "none"}
 	if v.Name == protocol.BackendCommand {
-		held = nil // no proxy stands between it and its API
+		held = nil // the CLI calls its API directly, without a key proxy
 	}
 	r.run(problem.ExitCodes[problem.ClassOverLimit], 1, append(held, "max-iterations", "1")...)
 	r.run(0, 2, append(held, "resume", "require", "max-iterations", "9")...)

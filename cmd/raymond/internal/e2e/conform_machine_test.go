@@ -20,25 +20,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// player is a scripted model. The newest prompt says what it does, in lines like
-// "say: <goto>B</goto>", "write: /a/file" and "shell: command".
+// player is a scripted model. It does what the newest prompt says in lines such as "say: <goto>B</goto>",
+// "write: /a/file" and "shell: command".
 type player struct {
 	mu    sync.Mutex
 	seen  []clitest.Request
 	hangs bool
-	input int            // tokens of the input, of what asks for a tool
-	fails *clitest.Reply // what every request gets
+	input int            // input tokens of requests that lead to a tool use
+	fails *clitest.Reply // the answer to every request; nil for normal answers
 }
 
-// set changes what the model does from now on.
+// set changes the behaviour of the model from now on.
 func (p *player) set(change func(*player)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	change(p)
 }
 
-// all are the requests so far.
-func (p *player) all() []clitest.Request {
+// requests returns all requests so far.
+func (p *player) requests() []clitest.Request {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return slices.Clone(p.seen)
@@ -59,11 +59,11 @@ func (p *player) answer(a clitest.Request) clitest.Reply {
 	case shell != "" && a.Output == "":
 		return clitest.Reply{Shell: shell, Input: p.input, Output: min(p.input, 10)}
 	}
-	return clitest.Reply{Text: say(a), Input: 1000, Cached: 100, Output: 10}
+	return clitest.Reply{Text: wantedAnswer(a), Input: 1000, Cached: 100, Output: 10}
 }
 
-// say is what the newest prompt that tells wants to be said: one that asks to continue does not.
-func say(a clitest.Request) string {
+// wantedAnswer returns the answer that the newest prompt with a "say:" line asks for; a prompt that only asks to continue has none.
+func wantedAnswer(a clitest.Request) string {
 	for _, prompt := range slices.Backward(a.Prompts) {
 		if text := lineOf(prompt, "say: "); text != "" {
 			return text
@@ -72,7 +72,7 @@ func say(a clitest.Request) string {
 	return ""
 }
 
-// lineOf returns what follows a word at the beginning of a line.
+// lineOf returns the rest of the first line that starts with a word.
 func lineOf(text, word string) string {
 	for line := range strings.Lines(text) {
 		if rest, ok := strings.CutPrefix(line, word); ok {
@@ -82,8 +82,8 @@ func lineOf(text, word string) string {
 	return ""
 }
 
-// shown returns the first lines of the prompts that the model was shown when the newest one
-// began with a line; of several such requests the last one's.
+// shown returns the first lines of the prompts in the last request whose newest prompt starts with the
+// given line.
 func (p *player) shown(last string) []string {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -95,7 +95,7 @@ func (p *player) shown(last string) []string {
 	return nil
 }
 
-// count is the number of requests whose newest prompt began with a line.
+// count returns the number of requests whose newest prompt starts with the given line.
 func (p *player) count(last string) int {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -117,7 +117,7 @@ func firstLines(texts []string) []string {
 	return lines
 }
 
-// machine is a site with the CLI of a vendor.
+// machine is a site with a vendor's CLI.
 type machine struct {
 	*sitetest.Site
 	vendor clitest.Vendor
@@ -126,7 +126,7 @@ type machine struct {
 	home   string
 }
 
-// install returns the path of a CLI.
+// install installs a vendor's CLI and returns its path.
 func install(t *testing.T, v clitest.Vendor) string {
 	t.Helper()
 	i := slices.IndexFunc(clis.All, func(c clis.CLI) bool { return c.Abilities.Backend == v.Name })
@@ -142,31 +142,31 @@ func newMachine(t *testing.T, v clitest.Vendor, workflow string) *machine {
 	return m
 }
 
-// start begins the run.
+// start starts the run.
 func (m *machine) start(more ...string) *sitetest.Command {
 	m.T.Helper()
 	return m.Start(m.RunArgs(slices.Concat(m.flags, []string{"--budget", "0"}, more)...)...)
 }
 
-// run runs the workflow to its end.
+// run runs the workflow to its end and checks the exit code.
 func (m *machine) run(code int, more ...string) sitetest.Outcome {
 	m.T.Helper()
-	o := patiently(m.start(more...))
+	o := waitLong(m.start(more...))
 	assert.Check(m.T, is.Equal(o.Code, code), "run: got %v\nwant exit code %d", o, code)
 	return o
 }
 
-// resume continues the run to its end.
+// resume resumes the run, waits for its end and checks the exit code.
 func (m *machine) resume(code int, more ...string) sitetest.Outcome {
 	m.T.Helper()
-	o := patiently(m.Start(slices.Concat([]string{"resume", sitetest.RunID}, m.paths(), more)...))
+	o := waitLong(m.Start(slices.Concat([]string{"resume", sitetest.RunID}, m.paths(), more)...))
 	assert.Check(m.T, is.Equal(o.Code, code), "resume: got %v\nwant exit code %d", o, code)
 	return o
 }
 
-// patiently waits for the end of a command that starts many CLIs, each of which takes
+// waitLong waits up to several minutes for a command that starts many CLIs, each of which takes
 // seconds on a busy machine.
-func patiently(c *sitetest.Command) sitetest.Outcome {
+func waitLong(c *sitetest.Command) sitetest.Outcome {
 	select {
 	case <-c.Done:
 	case <-time.After(8 * time.Minute):
@@ -174,7 +174,7 @@ func patiently(c *sitetest.Command) sitetest.Outcome {
 	return c.Wait()
 }
 
-// paths are the flags without those that a resumed run knows.
+// paths returns the flags with paths, which a resumed run doesn't remember.
 func (m *machine) paths() []string {
 	if i := slices.Index(m.flags, "--agent"); i >= 0 {
 		return slices.Delete(slices.Clone(m.flags), i, i+2)
@@ -182,7 +182,7 @@ func (m *machine) paths() []string {
 	return nil
 }
 
-// wantShown holds the prompts that the model was shown with the newest one.
+// wantShown checks the prompts in the last request: the earlier ones and the newest one.
 func (m *machine) wantShown(prompts ...string) {
 	m.T.Helper()
 	if got := m.model.shown(prompts[len(prompts)-1]); !slices.Equal(got, prompts) {
@@ -190,7 +190,7 @@ func (m *machine) wantShown(prompts ...string) {
 	}
 }
 
-// finished are the events of prompts that have ended.
+// finished returns the events of finished prompt states.
 func (m *machine) finished() (all []*state.StateFinished) {
 	m.T.Helper()
 	for _, e := range m.Events() {
@@ -203,8 +203,8 @@ func (m *machine) finished() (all []*state.StateFinished) {
 
 func (m *machine) file(name string) string { return filepath.Join(m.Work, name) }
 
-// place replaces WORK in states of the workflow by the directory in which it runs.
-func (m *machine) place(names ...string) {
+// replaceWork replaces the word WORK in states of the workflow with the working directory.
+func (m *machine) replaceWork(names ...string) {
 	m.T.Helper()
 	for _, name := range names {
 		path := filepath.Join(m.Flow, name)

@@ -21,20 +21,19 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
-// dump tells what a tool can find out of keys by itself: in its own environment, and in the
-// environment and the arguments of each of its ancestors. Gemini CLI runs no command with a
-// substitution in it.
-const dump = `{ env; p=$$; while [ "$p" -gt 1 ]; do tr '\0' '\n' <"/proc/$p/environ"; tr '\0' ' ' <"/proc/$p/cmdline"; ` +
+// searchForKeys is a command that looks for API keys: in its environment, and in the environment and the arguments of
+// each process above it. It has no command substitution, since Gemini CLI refuses to run one.
+const searchForKeys = `{ env; p=$$; while [ "$p" -gt 1 ]; do tr '\0' '\n' <"/proc/$p/environ"; tr '\0' ' ' <"/proc/$p/cmdline"; ` +
 	`sed 's/.*) . //' "/proc/$p/stat" >stat; read p rest <stat; done 2>/dev/null; echo "_KEY: dumped to the end"; } | grep -aE '_KEY|_TOKEN|_URL'`
 
 const dumping = `-- 1_START.md --
 First prompt.
-shell: ` + dump + `
+shell: ` + searchForKeys + `
 say: one <result>the end</result>
 `
 
-// checkKeys: the API alone gets to see the key. Neither it nor the way to the API of another
-// vendor is anywhere where tools look.
+// checkKeys shows that only the API receives the key. Tools find neither the key nor the address of another
+// vendor's API.
 func checkKeys(t *testing.T, v clitest.Vendor) {
 	key := ""
 	for _, entry := range v.Environ(t, "http://x", t.TempDir()) {
@@ -47,9 +46,9 @@ func checkKeys(t *testing.T, v clitest.Vendor) {
 		return
 	}
 	model := &player{}
-	newRelay(t, v, model, dumping).run(0, 1, append(everything, "cage", "off")...)
+	newRelay(t, v, model, dumping).run(0, 1, append(allToolsInputs, "cage", "off")...)
 	output := ""
-	for _, a := range model.all() {
+	for _, a := range model.requests() {
 		output = cmp.Or(a.Output, output)
 		assert.Check(t, is.Equal(a.Key, key), "the key that the API got")
 	}
@@ -62,8 +61,8 @@ func checkKeys(t *testing.T, v clitest.Vendor) {
 	}
 }
 
-// everything are the inputs by which an agent may do everything.
-var everything = slices.Clip([]string{"permission-mode", "bypassPermissions", "sandboxed", "true"})
+// allToolsInputs are the inputs that let an agent use all tools without asking.
+var allToolsInputs = slices.Clip([]string{"permission-mode", "bypassPermissions", "sandboxed", "true"})
 
 const staying = `-- 1_START.md --
 First prompt.
@@ -74,16 +73,16 @@ shell: mkdir WORK/staying && exec setsid sleep 1000; echo it is there
 say: two <result>the end</result>
 `
 
-// checkStop: a signal ends a run while a tool stays, with all its processes, and resumed the
-// prompt stands in the conversation once.
+// checkStop shows that a signal stops a run and all processes of the tool that it is running. After a resume the
+// conversation contains the prompt once.
 func checkStop(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, staying)
-	m.place("TWO.md")
+	m.replaceWork("TWO.md")
 	m.model.set(func(p *player) { p.hangs = true })
 	running := m.start("--permission-mode", "bypassPermissions")
 	running.Until("the tool", func() bool { return sitetest.Exists(m.file("staying")) })
 	running.Signal(syscall.SIGINT)
-	assert.Check(t, is.Equal(patiently(running).Code, problem.ExitCodes[problem.ClassCancelled]), "stopped")
+	assert.Check(t, is.Equal(waitLong(running).Code, problem.ExitCodes[problem.ClassCancelled]), "stopped")
 	if left := m.Processes(); len(left) > 0 {
 		t.Errorf("processes after the end: got %s, want none", sitetest.Describe(left))
 	}
@@ -98,11 +97,11 @@ shell: echo it is there
 say: one <result>the end</result>
 `
 
-// pricedModels are models with a price.
+// pricedModels are models with a known price.
 var pricedModels = map[string]string{protocol.BackendClaude: "sonnet", protocol.BackendCodex: "gpt-5.5", protocol.BackendGemini: "gemini-2.5-pro"}
 
-// checkBudget: when an answer has used up the budget the CLI asks nothing more, takes that for
-// its end, and the conversation goes on with more money.
+// checkBudget shows that a CLI makes no further request when an answer has used up the budget, that it ends,
+// and that the conversation continues with a larger budget.
 func checkBudget(t *testing.T, v clitest.Vendor) {
 	model := pricedModels[v.Name]
 	if model == "" {
@@ -110,14 +109,14 @@ func checkBudget(t *testing.T, v clitest.Vendor) {
 		return
 	}
 	player := &player{input: 50_000} // with more tokens the CLIs would shorten the conversation
-	r, inputs := newRelay(t, v, player, dear), slices.Clip(append(everything, "model", model))
+	r, inputs := newRelay(t, v, player, dear), slices.Clip(append(allToolsInputs, "model", model))
 	r.run(problem.ExitCodes[problem.ClassOverLimit], 1, append(inputs, "budget", "0.05")...)
 	assert.Check(t, is.Equal(player.count("First prompt."), 1), "requests")
 	r.run(0, 2, append(inputs, "resume", "require", "budget", "9")...)
 }
 
-// planted are the files by which a checkout would have a CLI obey it.
-const planted = `-- CLAUDE.md --
+// instructionFiles are files in a checkout with which an author could give instructions to a CLI.
+const instructionFiles = `-- CLAUDE.md --
 PLANTED
 -- AGENTS.md --
 PLANTED
@@ -139,7 +138,7 @@ developer_instructions = "PLANTED"
 	"mcpServers": {"x": {"command": "touch", "args": ["served"]}}, "tools": {"allowed": ["run_shell_command"]}}
 `
 
-// checkUntrusted: of a checkout that is not trusted nothing is obeyed; of one that is, it is.
+// checkUntrusted shows that a CLI ignores these files in an untrusted checkout and uses them in a trusted one.
 func checkUntrusted(t *testing.T, v clitest.Vendor) {
 	if v.Name == protocol.BackendCommand {
 		t.Log("not tried, since it obeys no checkout")
@@ -148,9 +147,9 @@ func checkUntrusted(t *testing.T, v clitest.Vendor) {
 	for _, trust := range []string{"true", "false"} {
 		model := &player{}
 		r := newRelay(t, v, model, once)
-		sitetest.Commit(t, r.repo, planted)
+		sitetest.Commit(t, r.repo, instructionFiles)
 		r.run(0, 1, "trust-checkout", trust)
-		obeyed := slices.ContainsFunc(model.all(), func(a clitest.Request) bool {
+		obeyed := slices.ContainsFunc(model.requests(), func(a clitest.Request) bool {
 			return strings.Contains(string(a.Body), "PLANTED") || strings.Contains(a.Model, "PLANTED")
 		})
 		assert.Check(t, is.Equal(obeyed, trust == "true"), "trusted %s: what was planted reached the model", trust)
@@ -176,17 +175,17 @@ write: WORK/refused
 say: two <result>the end</result>
 `
 
-// checkCaged: in a cage without network an agent runs commands, commits and writes files, what configures its CLI can't be
-// written, and an agent that may only read writes nothing.
+// checkCaged shows that an agent in a cage without network can run commands, commit and write files. It can't write the
+// files that configure its CLI, and an agent with read-only access can't write at all.
 func checkCaged(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, caged)
-	m.place("WRITE.md", "TWO.md")
+	m.replaceWork("WRITE.md", "TWO.md")
 	git := exec.Command("git", "init", "-q", m.Work)
 	out, err := git.CombinedOutput()
 	assert.NilError(t, err, "git init: %v\n%s", err, out)
 	held := []string{"--cage", "require", "--network", "none"}
 	if v.Name == protocol.BackendCommand {
-		held = []string{"--cage", "on", "--cage-read", filepath.Dir(install(t, v))} // this test is the agent, and no proxy stands before its API
+		held = []string{"--cage", "on", "--cage-read", filepath.Dir(install(t, v))} // the test calls the API directly, without a key proxy
 	}
 	o := m.run(0, append(held, "--permission-mode", "bypassPermissions", "--state-dir", filepath.Join(t.TempDir(), "state"))...)
 	out, err = exec.Command("git", "-C", m.Work, "log", "--format=%s").Output()

@@ -21,7 +21,7 @@ import (
 
 var vendors = []clitest.Vendor{clitest.Claude, clitest.Codex, clitest.Gemini, commandtest.Vendor}
 
-// checks are what each agent CLI must do alike.
+// checks are the promises that every agent CLI must keep.
 var checks = []struct {
 	name  string
 	check func(*testing.T, clitest.Vendor)
@@ -40,7 +40,7 @@ var checks = []struct {
 	{"caged", checkCaged},
 }
 
-// TestConformance holds that every agent CLI is driven alike.
+// TestConformance runs the checks with every agent CLI.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	for _, v := range vendors {
@@ -85,8 +85,8 @@ Last prompt.
 say: last <result>the end</result>
 `
 
-// checkTransitions: what the model is shown after each tag, and the tokens of each state. What a prompt names with an @ is
-// not attached.
+// checkTransitions compares the model's input after each kind of transition, and the tokens of each state. Files
+// that a prompt names with @ are not attached.
 func checkTransitions(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, transitions)
 	for _, name := range []string{"secret.txt", "sub/other.txt"} {
@@ -104,20 +104,20 @@ func checkTransitions(t *testing.T, v clitest.Vendor) {
 	m.wantShown("Worker prompt.")
 	m.wantShown(append(third, "Fourth prompt: from the function", "Fifth prompt.")...)
 	m.wantShown("Last prompt.")
-	if slices.ContainsFunc(m.model.all(), func(a clitest.Request) bool { return strings.Contains(string(a.Body), "what only the file says") }) {
+	if slices.ContainsFunc(m.model.requests(), func(a clitest.Request) bool { return strings.Contains(string(a.Body), "what only the file says") }) {
 		t.Error("a file that the prompt names was attached")
 	}
 	ended := m.finished()
 	assert.Check(t, is.Equal(len(ended), 10), "states that ended")
 	want := state.Tokens{Input: 1000, Cached: 100, Output: 10}
-	if v.Name == protocol.BackendGemini { // its CLI asks another model which one to ask
+	if v.Name == protocol.BackendGemini { // its CLI lets one model choose another
 		want.Input, want.Output = 1100, 30
 	}
 	for _, e := range ended {
 		if e.Tokens == nil || *e.Tokens != want {
 			t.Errorf("tokens of a state: got %+v, want %+v", e.Tokens, want)
 		}
-		// Some versions of a CLI go on counting in a conversation.
+		// Some versions of a CLI report the running total of a conversation.
 		if e.USD != ended[0].USD || e.Estimated {
 			t.Errorf("cost of a state: got %s, estimated %v, want that of the first, %s", e.USD, e.Estimated, ended[0].USD)
 		}
@@ -132,8 +132,8 @@ Second prompt. wait here
 say: two <result>the end</result>
 `
 
-// checkKill: a run that is killed in the midst of an answer is resumed, and each prompt
-// stands in the conversation once.
+// checkKill kills a run while the model answers, and resumes it. The conversation contains each prompt
+// once.
 func checkKill(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, waiting)
 	m.model.set(func(p *player) { p.hangs = true })
@@ -170,17 +170,17 @@ shell: touch WORK/done && echo it is there
 say: three <result>the end</result>
 `
 
-// checkTools: what a state does not allow is not done.
+// checkTools shows that an agent can't use tools that its state doesn't allow.
 func checkTools(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, tools)
-	m.place("1_START.md", "TWO.md", "THREE.md")
+	m.replaceWork("1_START.md", "TWO.md", "THREE.md")
 	m.run(0, "--permission-mode", "bypassPermissions")
 	assert.Check(t, !sitetest.Exists(m.file("refused")), "a file that the state does not allow: got it, want none")
 	assert.Check(t, sitetest.Exists(m.file("done")), "a file that the state allows: got none, want it")
 	if ended := m.finished(); len(ended) != 3 || v.Name != protocol.BackendCommand && (len(ended[0].Refusals) != 1 || ended[0].Refusals[0].Reason == "") {
 		t.Errorf("states that ended: got %+v, want three, and the refusal in the first with its reason", ended)
 	}
-	for _, a := range m.model.all() {
+	for _, a := range m.model.requests() {
 		assert.Check(t, !slices.Contains(a.Tools, "exit_plan_mode"), "tools that the model is offered: got %q, want none that leaves the plan mode", a.Tools)
 	}
 }
@@ -190,12 +190,12 @@ First prompt.
 say: one <result>the end</result>
 `
 
-// checkErrors: what an error of the API means.
+// checkErrors compares how a run ends for each kind of API error.
 func checkErrors(t *testing.T, v clitest.Vendor) {
 	for name, test := range map[string]struct {
 		reply clitest.Reply
 		code  int
-		want  string // in the words of the end
+		want  string // expected text of the failure
 	}{
 		"authentication": {clitest.Reply{Status: 401, Message: "no such key"}, problem.ExitCodes[problem.ClassRunFailed], "authentication"},
 		"bad request":    {clitest.Reply{Status: 400, Message: "nothing like that"}, problem.ExitCodes[problem.ClassRunFailed], ""},
@@ -212,7 +212,7 @@ func checkErrors(t *testing.T, v clitest.Vendor) {
 	}
 }
 
-// checkGone: a conversation that is gone is not replaced by another one.
+// checkGone shows that a run fails if its conversation is missing, instead of starting a new one.
 func checkGone(t *testing.T, v clitest.Vendor) {
 	m := newMachine(t, v, waiting)
 	m.run(problem.ExitCodes[problem.ClassOverLimit], "--max-iterations", "1")

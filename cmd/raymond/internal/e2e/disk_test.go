@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 )
 
-// limited runs raymond where no file may have more than so many blocks of 512 bytes.
-func (s *site) limited(blocks int, args ...string) sitetest.Outcome {
+// runWithFileLimit runs raymond with a limit on the size of each file, in blocks of 512 bytes.
+func (s *site) runWithFileLimit(blocks int, args ...string) sitetest.Outcome {
 	s.T.Helper()
 	s.Witness()
 	cmd := exec.Command("sh", append([]string{"-c", fmt.Sprintf("ulimit -f %d && exec \"$@\"", blocks), "sh", s.Bin}, args...)...)
@@ -21,10 +21,10 @@ func (s *site) limited(blocks int, args ...string) sitetest.Outcome {
 	return sitetest.Begin(s.T, cmd).Wait()
 }
 
-// TestFilesThatCanNotGrow has the disk end at each block of what a run writes: the run
-// ends with an error, or does without what could not be written, and is resumed where it
-// stopped when there is room again.
-func TestFilesThatCanNotGrow(t *testing.T) {
+// TestFullDisk lets the disk become full at each block that a run writes. The run ends with an error or
+// continues without the data that it could not write; when there is space again it resumes where it
+// stopped.
+func TestFullDisk(t *testing.T) {
 	t.Parallel()
 	whole := killableSite(t)
 	whole.Raymond(0, whole.killableArgs()...)
@@ -34,7 +34,7 @@ func TestFilesThatCanNotGrow(t *testing.T) {
 		t.Run(fmt.Sprint(blocks), func(t *testing.T) {
 			s := killableSite(t)
 			s.Whole = effects
-			o := s.limited(blocks, s.killableArgs()...)
+			o := s.runWithFileLimit(blocks, s.killableArgs()...)
 			if o.Code == 0 {
 				s.wantTheEnd(o)
 				done = true

@@ -1,9 +1,9 @@
-// Package e2e has the tests that must start the program as a process: kills and signals,
-// what a process leaves behind, locks between two of them, a terminal, a full disk. Whatever
-// a function can show is shown in the package of that function.
+// Package e2e tests what only a process can show: kills and signals, leftovers of a process, locks between
+// two processes, a terminal, a full disk. Promises that a function can show are tested in the package of that
+// function.
 //
-// With -tags world the contract with each agent CLI is held too: the real one of each vendor, against a scripted API on
-// loopback.
+// The tag world adds conformance tests of the real agent CLI of each vendor, against a scripted API on
+// loopback:
 //
 //	go test -tags world ./cmd/raymond/internal/e2e -run Conformance/codex
 package e2e

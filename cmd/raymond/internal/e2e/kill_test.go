@@ -29,9 +29,9 @@ func (s *site) killableArgs() []string {
 	return s.RunArgs("--input", "in", "--max-parallel", "3", "--budget", "0")
 }
 
-// TestKilledAtRandomMoments stops runs at any moment, and what resumes them, ten times or
-// until they end: most with a kill, some with a signal to cancel. Every run comes to its end,
-// and the invariants hold.
+// TestKilledAtRandomMoments interrupts runs, and the commands that resume them, at random moments, up to ten
+// times each. Most are killed, some get a signal to cancel. Every run must complete, and the invariants
+// must hold.
 func TestKilledAtRandomMoments(t *testing.T) {
 	t.Parallel()
 	seed := sitetest.Seed(t)
@@ -52,11 +52,11 @@ func TestKilledAtRandomMoments(t *testing.T) {
 	}
 }
 
-// killsOfARun is how often one run is killed, if it does not end before.
+// killsOfARun is the maximum number of interruptions of one run.
 const killsOfARun = 10
 
-// killOften kills a run, the orchestrator alone or now and then everything, or cancels it,
-// until it ends or enough is enough. It returns how often.
+// killOften interrupts a run until it ends, at most as often as given, and returns how often. It kills
+// the orchestrator, sometimes with all its children, or cancels the run.
 func killOften(s *site, random *rand.Rand, within time.Duration, most int) int {
 	s.T.Helper()
 	for kills := range most {
@@ -78,12 +78,12 @@ func killOften(s *site, random *rand.Rand, within time.Duration, most int) int {
 	return most
 }
 
-// isCancelled sends a signal to cancel the run, and reports whether it came before its end.
+// isCancelled sends a signal to cancel the run, and reports whether the run was cancelled before it completed.
 func (s *site) isCancelled(j *sitetest.Command) bool {
 	s.T.Helper()
-	_ = j.Cmd.Process.Signal(syscall.SIGTERM) // it may have ended
+	_ = j.Cmd.Process.Signal(syscall.SIGTERM) // fails if it has already ended
 	o := j.Wait()
-	// It ends of the signal itself where it does not listen yet.
+	// Before raymond handles signals, the signal itself ends the process.
 	run, err := state.Read(s.StateDir(), sitetest.RunID)
 	if o.Code == 143 && err == nil && run.Progress.Status != state.Cancelled {
 		s.T.Errorf("cancelled: got %v and status %s", o, run.Progress.Status)

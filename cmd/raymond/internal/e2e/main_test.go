@@ -9,7 +9,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 
-// site is a machine with a workflow, and what the tests here check on it.
+// site adds the checks of this package to a site.
 type site struct{ *sitetest.Site }
 
 func newSite(t testing.TB, workflow string) *site { return &site{sitetest.New(t, workflow)} }

@@ -9,9 +9,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// planting is a workflow whose first state does what it is told to in the run's own
-// folders, and whose second one shows how far the run came.
-const planting = `
+// plantWorkflow is a workflow whose first state runs a given command in the run's own folders, and whose second
+// state writes a line to show that the run has reached it.
+const plantWorkflow = `
 -- 1_START.sh --
 R="$PWD/.raymond/state/RUN" D="$PWD/debug"
 %s
@@ -22,9 +22,9 @@ if [ -e go ]; then echo "<result>done</result>"; exit; fi
 echo "<goto>NEXT.sh</goto>"
 `
 
-// plants are what an agent can put where the run writes next. A pipe whose other end
-// nobody holds would be waited for until the machine is taken away.
-var plants = map[string]string{
+// obstacles are commands that put obstacles where the run writes next. To open a named pipe without a
+// reader would block forever.
+var obstacles = map[string]string{
 	"a pipe for the next snapshot":   `mkfifo "$R.json.tmp"`,
 	"a folder for the next snapshot": `mkdir "$R.json.tmp"`,
 	"a pipe for the journal":         `rm -f "$R.journal"; mkfifo "$R.journal"`,
@@ -37,19 +37,19 @@ var plants = map[string]string{
 	"a log of terabytes":             `truncate -s 4T "$R/events.jsonl"`,
 }
 
-// TestWhatAScriptPlantsHoldsUpNothing starts runs in whose folders something was planted:
-// each comes to an end or ends on a signal.
-func TestWhatAScriptPlantsHoldsUpNothing(t *testing.T) {
+// TestPlantedFilesDoNotBlockRuns shows that a run whose folders contain such obstacles completes, or ends on a
+// signal.
+func TestPlantedFilesDoNotBlockRuns(t *testing.T) {
 	t.Parallel()
-	for name, plant := range plants {
+	for name, plant := range obstacles {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			plant = strings.ReplaceAll(plant, "mkfifo", "mkfifo -m 600")
-			s := newSite(t, strings.ReplaceAll(fmt.Sprintf(planting, plant), "RUN", sitetest.RunID))
+			s := newSite(t, strings.ReplaceAll(fmt.Sprintf(plantWorkflow, plant), "RUN", sitetest.RunID))
 			s.Tampered = "its first state plants things in the place of them"
 			j := s.Start(s.RunArgs("--debug-dir", s.File("debug"))...)
 			j.Until("the second state, or the end", func() bool { return sitetest.Exists(s.File("came")) || j.HasEnded() })
-			_ = j.Cmd.Process.Signal(syscall.SIGINT) // it may have ended
+			_ = j.Cmd.Process.Signal(syscall.SIGINT) // fails if it has already ended
 			if o := j.Wait(); o.Code == 0 || o.Code == -1 {
 				t.Errorf("got %v, want a run that was cancelled or refused", o)
 			}

@@ -14,13 +14,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// mostTurns is how many turns of 50 ms a script may have between a signal and the end of its
-// run, which is to come within 5 s. Scripts count them: on a busy machine they are slower, too.
-const mostTurns = 200
+// maxTurns is the maximum number of 50 ms turns that a script may count between a signal and the end of
+// its run, which must come within 5 s. A busy machine slows the script down too.
+const maxTurns = 200
 
-// stubborn is a workflow whose second state runs until it is killed, unless there
-// is a file "go". It writes a line to "turns" now and then.
-const stubborn = `
+// stubbornWorkflow is a workflow whose second state ignores signals and runs until it is killed, or until the file "go"
+// exists. It appends a line to the file "turns" every 50 ms.
+const stubbornWorkflow = `
 -- 1_START.md --
 log: start
 reply:
@@ -33,20 +33,20 @@ touch staying
 while :; do echo >>turns; sleep 0.05; done
 `
 
-// polite is the same with a script that ends when it is asked to.
-var polite = strings.ReplaceAll(stubborn, "trap '' INT TERM\n", "")
+// politeWorkflow is the same workflow with a script that ends on a signal.
+var politeWorkflow = strings.ReplaceAll(stubbornWorkflow, "trap '' INT TERM\n", "")
 
-// TestCancelKeepsEverythingAndLeavesNothing holds what a cancel promises, for
-// what ends at once and for what does not.
-func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
+// TestCancelSavesTheRunAndLeavesNoProcess cancels one run whose script ends on a signal, and one
+// whose script ignores signals.
+func TestCancelSavesTheRunAndLeavesNoProcess(t *testing.T) {
 	for name, c := range map[string]struct {
 		workflow string
 		signal   syscall.Signal
 		code     int
 	}{
-		"SIGINT":                     {polite, syscall.SIGINT, 130},
-		"SIGTERM":                    {polite, syscall.SIGTERM, 143},
-		"SIGTERM, script ignores it": {stubborn, syscall.SIGTERM, 143},
+		"SIGINT":                     {politeWorkflow, syscall.SIGINT, 130},
+		"SIGTERM":                    {politeWorkflow, syscall.SIGTERM, 143},
+		"SIGTERM, script ignores it": {stubbornWorkflow, syscall.SIGTERM, 143},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -61,14 +61,14 @@ func TestCancelKeepsEverythingAndLeavesNothing(t *testing.T) {
 	}
 }
 
-// wantCancelled sends the signal and checks how soon and how well the run ends.
+// wantCancelled sends the signal and checks that the run ends in time, with the given code, and can be resumed.
 func (s *site) wantCancelled(j *sitetest.Command, sig syscall.Signal, code int) {
 	s.T.Helper()
 	before := len(s.Lines("turns"))
 	j.Signal(sig)
 	o := j.Wait()
 	turns := len(s.Lines("turns")) - before
-	assert.Check(s.T, turns <= mostTurns, "end: got %d turns of 50 ms before it, want at most %d", turns, mostTurns)
+	assert.Check(s.T, turns <= maxTurns, "end: got %d turns of 50 ms before it, want at most %d", turns, maxTurns)
 	if o.Code != code || !strings.Contains(o.Stderr, "raymond: cancelled: ") || !strings.Contains(o.Stderr, "raymond resume "+sitetest.RunID) {
 		s.T.Errorf("end: got %v\nwant exit code %d and how to resume", o, code)
 	}

@@ -11,7 +11,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// authoringFolder has the files of docs/authoring.md.
+// authoringFolder returns a folder with the files that docs/authoring.md shows, and the other blocks of the page.
 func authoringFolder(t *testing.T) (folder, []block) {
 	t.Helper()
 	f := newFolder(t)
@@ -25,8 +25,8 @@ func authoringFolder(t *testing.T) (folder, []block) {
 	return f, page
 }
 
-// TestAuthoringWorkflowsLintAndSimulate checks each folder of the page, and runs
-// each of its replies files.
+// TestAuthoringWorkflowsLintAndSimulate lints each workflow of docs/authoring.md and simulates it with each of its
+// replies files.
 func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 	t.Parallel()
 	f, page := authoringFolder(t)
@@ -54,7 +54,7 @@ func TestAuthoringWorkflowsLintAndSimulate(t *testing.T) {
 	}
 }
 
-// TestAuthoringCommandsPrintWhatThePageShows runs the consoles of the page, in order.
+// TestAuthoringCommandsPrintWhatThePageShows runs the console examples of the page in order.
 func TestAuthoringCommandsPrintWhatThePageShows(t *testing.T) {
 	t.Parallel()
 	f, page := authoringFolder(t)
@@ -65,8 +65,8 @@ func TestAuthoringCommandsPrintWhatThePageShows(t *testing.T) {
 	}
 }
 
-// follow runs the commands of a console, and compares what they print. A … stands for anything in
-// a line, and alone for any lines.
+// follow runs the commands of a console example and compares their output with the page. In the page a … within a
+// line stands for any text, and a line with only … for any number of lines.
 func (f folder) follow(t *testing.T, b block) {
 	t.Helper()
 	for _, part := range strings.Split("\n"+b.text, "\n$ ")[1:] {
@@ -81,7 +81,7 @@ func (f folder) follow(t *testing.T, b block) {
 
 var anyLines = regexp.MustCompile(`(?m)^…$\n?`)
 
-// pattern is of what a page shows.
+// pattern returns the regular expression for output in which … stands for omitted text.
 func pattern(shown string) string {
 	return strings.ReplaceAll(anyLines.ReplaceAllString(regexp.QuoteMeta(shown), `(?:.*\n)*?.*`), "…", ".*")
 }

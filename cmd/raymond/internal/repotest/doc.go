@@ -1,10 +1,11 @@
-// Package repotest holds the repository's own texts to the program: the README, the
-// documents, the schemas and the examples' pages say what is true. It consists of tests,
-// and it asks the built program and exported names only.
+// Package repotest compares the texts of the repository with the program: README, docs, schemas, and the pages of the
+// examples. It contains only tests, which use the built program and exported names.
 //
-// It also runs the example workflows as their users do: the workflow file and the states in a repository, an event, act
-// as the runner (with -tags world), and a stand-in for the forge.
-// And it takes one function after the other out of the program, and says which are missed by no test of their package
-// (.ci/mutants). Nothing is written to the checkout: go tests each mutant with a changed copy of one file (go help build,
+// It also runs the example workflows as users do (with the tag world): a repository with the workflow file and the states, an
+// event, act as the runner, and a fake GitHub.
+//
+// And it replaces one function after the other with a mutant, and reports mutants that no test of the package notices
+// (.ci/mutants). The checkout is not changed: the go command compiles a changed copy of one file (-overlay in go help
+// build).
 // -overlay).
 package repotest

@@ -8,15 +8,14 @@ import (
 	"testing"
 )
 
-// place is a link of a document, or a picture: a file and a heading in it.
-var place = regexp.MustCompile(`(?:\]\(|(?:src|srcset)=")([^)#"\s]*)(#[^)"\s]*)?[)"]`)
+// linkPattern matches a link or a picture in a page: a file and a heading in it.
+var linkPattern = regexp.MustCompile(`(?:\]\(|(?:src|srcset)=")([^)#"\s]*)(#[^)"\s]*)?[)"]`)
 
-// TestLinksOfDocumentsLead finds links to files and headings, and pictures, that are
-// not there.
-func TestLinksOfDocumentsLead(t *testing.T) {
+// TestLinksInDocumentsWork checks that the target file and the heading of each link, and each picture, exist.
+func TestLinksInDocumentsWork(t *testing.T) {
 	t.Parallel()
 	for _, d := range append(pages(t), "CHANGELOG.md") {
-		for _, m := range place.FindAllStringSubmatch(readText(t, d), -1) {
+		for _, m := range linkPattern.FindAllStringSubmatch(readText(t, d), -1) {
 			if strings.Contains(m[1], "://") {
 				continue
 			}
@@ -39,7 +38,7 @@ var (
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// anchors are how the headings of a page are linked to.
+// anchors returns the anchors that GitHub generates for the headings of a page.
 func anchors(text string) []string {
 	var all []string
 	for _, m := range heading.FindAllStringSubmatch(text, -1) {

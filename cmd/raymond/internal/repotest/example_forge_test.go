@@ -16,16 +16,16 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// token is what whoever asks the forge for anything needs.
+// token is the token that the fake GitHub accepts.
 const token = artifactstest.APIToken
 
-// Forge is the stand-in for GitHub: that of package sitetest, with the issues, the pull requests and, over HTTP, the git of
-// the repository o/r.
+// Forge is a fake GitHub. It adds issues, pull requests and git over HTTP to the fake GitHub of package sitetest, for the
+// repository o/r.
 type Forge struct {
 	*httptest.Server
-	// Bare is the folder of the repository, without a work tree.
+	// Bare is the path of the bare repository.
 	Bare string
-	// Checks are the check runs of any commit, as the API tells them.
+	// Checks are the check runs of every commit, in the form of the REST API.
 	Checks []any
 
 	site *sitetest.Forge
@@ -33,13 +33,13 @@ type Forge struct {
 	rest http.Handler
 
 	mu     sync.Mutex // guards what follows
-	calls  []string   // methods and addresses of requests
+	calls  []string   // method and address of each request
 	issues []*Issue
 	pulls  []*Pull
-	before func(*http.Request) // is told each request before it is answered; nil for nobody
+	before func(*http.Request) // called with each request before it is answered; may be nil
 }
 
-// newForge starts a forge that ends with the test.
+// newForge starts a fake GitHub, which stops when the test ends.
 func newForge(t testing.TB) *Forge {
 	t.Helper()
 	f := &Forge{t: t, Bare: filepath.Join(t.TempDir(), "o", "r.git"), site: sitetest.NewForge(t)}
@@ -49,7 +49,7 @@ func newForge(t testing.TB) *Forge {
 	return f
 }
 
-// AddIssue makes an issue, open unless it says otherwise, with some labels.
+// AddIssue creates an issue with some labels; it is open unless its State says otherwise.
 func (f *Forge) AddIssue(i Issue, labels ...string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,24 +62,26 @@ func (f *Forge) AddIssue(i Issue, labels ...string) {
 	f.issues = append(f.issues, &i)
 }
 
-// Issue returns an issue as it is now.
+// Issue returns the current state of an issue.
 func (f *Forge) Issue(number int) Issue {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return *f.issue(strconv.Itoa(number))
 }
 
-// said are the comments that jobs made on an issue.
-func (f *Forge) said(number int) []sitetest.Said { return f.site.Talk.By(number, sitetest.JobsAccount) }
+// jobComments returns the comments of jobs on an issue.
+func (f *Forge) jobComments(number int) []sitetest.Said {
+	return f.site.Talk.By(number, sitetest.JobsAccount)
+}
 
-// Requests are those so far that have a text in their method and address, those of the results service aside.
+// Requests returns the requests so far, except to the results service, whose method and address contain a text.
 func (f *Forge) Requests(text string) []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(f.calls), func(r string) bool { return !strings.Contains(r, text) })
 }
 
-// serve notes a request and hands it on.
+// serve records a request and passes it to its handler.
 func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.calls = append(f.calls, r.Method+" "+r.URL.String())
@@ -103,13 +105,13 @@ func (f *Forge) serve(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// take makes the forge's repository a copy of one.
-func (f *Forge) take(repo string) {
+// cloneFrom replaces the repository with a bare clone of another one.
+func (f *Forge) cloneFrom(repo string) {
 	f.t.Helper()
 	sitetest.Git(f.t, "", "clone", "--quiet", "--bare", repo, f.Bare)
 }
 
-// git serves the repository.
+// git serves the repository over git's HTTP protocol.
 func (f *Forge) git(w http.ResponseWriter, r *http.Request) {
 	h := cgi.Handler{
 		Path: filepath.Join(sitetest.Git(f.t, "", "--exec-path"), "git-http-backend"),
@@ -121,13 +123,13 @@ func (f *Forge) git(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(w, r)
 }
 
-// Git runs git in the forge's repository and returns what it prints.
+// Git runs git in the repository and returns its output.
 func (f *Forge) Git(args ...string) string {
 	f.t.Helper()
 	return sitetest.Git(f.t, f.Bare, args...)
 }
 
-// commit is what a branch of the forge is at; "" when there is no such branch.
+// commit returns the commit of a branch, or "" if the branch doesn't exist.
 func (f *Forge) commit(branch string) string {
 	return f.Git("for-each-ref", "--format=%(objectname)", "refs/heads/"+branch)
 }

@@ -15,22 +15,22 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// Issue is an issue of the forge, as the REST API tells it.
+// Issue is an issue in the form of the REST API.
 type Issue struct {
 	Number int     `json:"number"`
 	Title  string  `json:"title"`
 	Body   string  `json:"body"`
 	State  string  `json:"state"` // "open" or "closed"
 	Labels []Label `json:"labels"`
-	Pull   *object `json:"pull_request,omitempty"` // of a pull request, which the API tells as an issue too
+	Pull   *object `json:"pull_request,omitempty"` // set if the issue is a pull request
 }
 
-// Label is one of an issue.
+// Label is a label of an issue.
 type Label struct {
 	Name string `json:"name"`
 }
 
-// Pull is a pull request of the forge, as the REST API tells it.
+// Pull is a pull request in the form of the REST API.
 type Pull struct {
 	Number int    `json:"number"`
 	Title  string `json:"title"`
@@ -41,7 +41,7 @@ type Pull struct {
 	Base   Branch `json:"base"`
 }
 
-// Branch is one of the forge's repository.
+// Branch is the head or the base of a pull request.
 type Branch struct {
 	Ref  string `json:"ref"`
 	Repo struct {
@@ -54,14 +54,14 @@ func branch(ref string) (b Branch) {
 	return b
 }
 
-// answers answers a request that has the given body with a status and a value.
-type answers func(r *http.Request, body []byte) (int, any)
+// handler is a handler of the REST API: it returns a status and a value to encode as JSON.
+type handler func(r *http.Request, body []byte) (int, any)
 
-// api has what workflows ask of the REST API. What is not known here, the site is asked for.
+// api serves the requests that example workflows make. All others go to the fake GitHub of package sitetest.
 func (f *Forge) api() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("/", f.site.API.Config.Handler)
-	for pattern, answer := range map[string]answers{
+	for pattern, answer := range map[string]handler{
 		"GET /":                     always(object{"id": artifactstest.Repository, "full_name": "o/r", "private": true, "default_branch": "main"}),
 		"GET /commits/{sha}/status": always(object{"state": "pending", "statuses": []any{}}),
 		"GET /commits/{sha}/check-runs": func(*http.Request, []byte) (int, any) {
@@ -77,7 +77,7 @@ func (f *Forge) api() http.Handler {
 	} {
 		method, path, _ := strings.Cut(pattern, " ")
 		mux.HandleFunc(method+" /api/repos/o/r"+strings.TrimSuffix(path, "/"), func(w http.ResponseWriter, r *http.Request) {
-			body, _ := io.ReadAll(r.Body) // what is missing is empty
+			body, _ := io.ReadAll(r.Body) // a missing body is empty
 			f.mu.Lock()
 			defer f.mu.Unlock()
 			status, v := answer(r, body)
@@ -89,13 +89,13 @@ func (f *Forge) api() http.Handler {
 	return mux
 }
 
-func always(v any) answers {
+func always(v any) handler {
 	return func(*http.Request, []byte) (int, any) { return http.StatusOK, v }
 }
 
 func refused(text string) (int, any) { return http.StatusUnprocessableEntity, object{"message": text} }
 
-// issue is the one of a number, which there must be.
+// issue returns an issue by its number, which must exist.
 func (f *Forge) issue(number string) *Issue {
 	return f.issues[slices.IndexFunc(f.issues, func(i *Issue) bool { return strconv.Itoa(i.Number) == number })]
 }
@@ -110,7 +110,7 @@ func (f *Forge) unlabel(r *http.Request, _ []byte) (int, any) {
 	return http.StatusOK, i.Labels
 }
 
-// listIssues are the open ones that have all the labels that are asked for, the oldest first.
+// listIssues returns the open issues with all requested labels, the oldest first.
 func (f *Forge) listIssues(r *http.Request, _ []byte) (int, any) {
 	found := []*Issue{}
 	for _, i := range f.issues {
@@ -133,10 +133,10 @@ func (f *Forge) listPulls(r *http.Request, _ []byte) (int, any) {
 	return http.StatusOK, found
 }
 
-// createPull refuses what GitHub refuses.
+// createPull creates a pull request, and refuses what GitHub refuses.
 func (f *Forge) createPull(_ *http.Request, body []byte) (int, any) {
 	var sent struct{ Title, Body, Head, Base string }
-	_ = json.Unmarshal(body, &sent) // what is malformed has no title
+	_ = json.Unmarshal(body, &sent) // a malformed body has no title
 	n := 101 + len(f.pulls)
 	p := &Pull{
 		Number: n, Title: sent.Title, Body: sent.Body, State: "open", Head: branch(sent.Head), Base: branch(sent.Base),
@@ -156,9 +156,9 @@ func (f *Forge) createPull(_ *http.Request, body []byte) (int, any) {
 	return http.StatusCreated, p
 }
 
-// editPull tells a pull request, with fields that are changed before.
+// editPull changes the given fields of a pull request and returns it.
 func (f *Forge) editPull(r *http.Request, body []byte) (int, any) {
 	p := f.pulls[slices.IndexFunc(f.pulls, func(p *Pull) bool { return strconv.Itoa(p.Number) == r.PathValue("number") })]
-	_ = json.Unmarshal(body, p) // none of a GET
+	_ = json.Unmarshal(body, p) // a GET has no body
 	return http.StatusOK, p
 }

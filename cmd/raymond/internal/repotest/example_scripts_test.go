@@ -17,35 +17,35 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// scripted is a job in which states of an example that are scripts run one by one.
-type scripted struct {
+// scriptRunner runs the scripts of an example one by one, as raymond would.
+type scriptRunner struct {
 	t     testing.TB
 	forge *Forge
 	work  string
 	env   map[string]string
 }
 
-func newScripted(t testing.TB, example string) *scripted {
+func newScriptRunner(t testing.TB, example string) *scriptRunner {
 	t.Helper()
 	f := newForge(t)
-	// Read by this process, or the go command would take an old result for one of a
-	// changed script.
+	// This process reads the scripts, so that the go command knows the test depends on them and reruns it when
+	// they change.
 	scope := t.TempDir()
 	assert.NilError(t, os.CopyFS(scope, os.DirFS(filepath.Join(root, "examples", example))))
-	return &scripted{t: t, forge: f, work: t.TempDir(), env: map[string]string{
+	return &scriptRunner{t: t, forge: f, work: t.TempDir(), env: map[string]string{
 		"PATH": os.Getenv("PATH"), "HOME": t.TempDir(), "TMPDIR": t.TempDir(), "GITHUB_ACTIONS": "true", "RAYMOND_WORKFLOW_ID": "w",
 		"GITHUB_TOKEN": token, "PUSH_TOKEN": token, "GITHUB_SERVER_URL": f.URL, "GITHUB_API_URL": f.URL + "/api", "GITHUB_REPOSITORY": "o/r",
 		"RAYMOND_SCOPE": scope, "RAYMOND_VAR_ISSUE": "7", "RAYMOND_VISITS": "1",
 	}}
 }
 
-// newPushing is a job with a shallow checkout, as actions/checkout makes it.
-func newPushing(t testing.TB, example string) *scripted {
+// newPushRunner prepares the scripts with a shallow checkout like the one that actions/checkout makes.
+func newPushRunner(t testing.TB, example string) *scriptRunner {
 	t.Helper()
-	p := newScripted(t, example)
+	p := newScriptRunner(t, example)
 	repo := sitetest.Repository(t, "-- a.txt --\nfirst\n")
 	sitetest.Commit(t, repo, "-- a.txt --\nsecond\n")
-	p.forge.take(repo)
+	p.forge.cloneFrom(repo)
 	p.work = filepath.Join(t.TempDir(), "work")
 	sitetest.Git(p.t, "", "clone", "--quiet", "--depth", "1", "file://"+p.forge.Bare, p.work)
 	event := filepath.Join(t.TempDir(), "event.json")
@@ -54,13 +54,13 @@ func newPushing(t testing.TB, example string) *scripted {
 	return p
 }
 
-func (p *scripted) write(path, text string) {
+func (p *scriptRunner) write(path, text string) {
 	p.t.Helper()
 	assert.NilError(p.t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// script runs one state with a payload and returns what it prints.
-func (p *scripted) script(name, payload string) (stdout, stderr string, err error) {
+// script runs one script with a payload and returns its output.
+func (p *scriptRunner) script(name, payload string) (stdout, stderr string, err error) {
 	p.t.Helper()
 	file := filepath.Join(p.env["HOME"], "payload")
 	p.write(file, payload)
@@ -79,8 +79,8 @@ func (p *scripted) script(name, payload string) (stdout, stderr string, err erro
 	return out.String(), errs.String(), err
 }
 
-// want runs one state, which must print the given text.
-func (p *scripted) want(name, payload, want string) {
+// want runs one script and checks its output.
+func (p *scriptRunner) want(name, payload, want string) {
 	p.t.Helper()
 	if out, errs, err := p.script(name, payload); err != nil || out != want {
 		p.t.Errorf("%s with %q: got %q, %q, %v; want %q", name, payload, out, errs, err, want)
@@ -89,8 +89,8 @@ func (p *scripted) want(name, payload, want string) {
 
 const said = `said <b> & "c"`
 
-// commit commits a file, and hands the work over as raymond does.
-func (p *scripted) commit(content string) {
+// commit commits a file, and creates the hand-over repository as raymond does.
+func (p *scriptRunner) commit(content string) {
 	p.t.Helper()
 	p.write(filepath.Join(p.work, "a.txt"), content)
 	if out, errs, err := p.script("COMMIT.sh", said); err != nil || !strings.HasSuffix(out, "PUSH.sh</goto>\n") {
@@ -107,17 +107,17 @@ func (p *scripted) commit(content string) {
 
 const onward = "<goto input=\"said &lt;b&gt; &amp; &quot;c&quot;\">PULL_REQUEST.sh</goto>\n"
 
-func (p *scripted) wantBranch(branch, content string) {
+func (p *scriptRunner) wantBranch(branch, content string) {
 	p.t.Helper()
 	assert.Check(p.t, is.Equal(p.forge.Git("show", branch+":a.txt"), strings.TrimSpace(content)), "a.txt on %s: want %q", branch, content)
 }
 
-// TestAPushCanBeRepeated: after a crash, which changes nothing, and in a later run,
-// whose commit takes the place of the first one's.
-func TestAPushCanBeRepeated(t *testing.T) {
+// TestPushCanBeRepeated shows that a push after a crash changes nothing, and that the commit of a later run replaces
+// the earlier one.
+func TestPushCanBeRepeated(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t, "issue-to-pr")
-	p.advance("main") // which the shallow checkout knows nothing of
+	p := newPushRunner(t, "issue-to-pr")
+	p.advance("main") // the shallow checkout lacks this commit
 	p.commit("third\n")
 	p.want("PUSH.sh", said, onward)
 	p.wantBranch("raymond/issue-7", "third\n")
@@ -133,10 +133,10 @@ func TestAPushCanBeRepeated(t *testing.T) {
 	p.wantBranch("raymond/issue-7", "other\n")
 }
 
-// TestEachRoundIsACommit, on top of the last one; a branch of another run stays.
-func TestEachRoundIsACommit(t *testing.T) {
+// TestEachRoundAddsACommit shows that a round commits on top of the last one, and leaves branches of other runs alone.
+func TestEachRoundAddsACommit(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t, "watch-checks")
+	p := newPushRunner(t, "watch-checks")
 	assert.NilError(t, os.Mkdir(filepath.Join(p.work, ".github"), 0o755))
 	p.write(filepath.Join(p.work, ".github", "a.yml"), "on: push\n")
 	p.want("COMMIT.sh", "", "<result>The agent changed nothing outside of .github.</result>\n")
@@ -157,18 +157,19 @@ func TestEachRoundIsACommit(t *testing.T) {
 	}
 }
 
-// advance makes a commit of somebody else on a branch of the forge.
-func (p *scripted) advance(branch string) string {
+// advance adds a commit by another user to a branch on the fake GitHub.
+func (p *scriptRunner) advance(branch string) string {
 	p.t.Helper()
 	commit := p.forge.Git("commit-tree", "-m", "of somebody else", "-p", branch, branch+"^{tree}")
 	p.forge.Git("update-ref", "refs/heads/"+branch, commit)
 	return commit
 }
 
-// TestACommitOfSomebodyElseStays, and the run says whose it is; also one that comes after the branch was looked at.
-func TestACommitOfSomebodyElseStays(t *testing.T) {
+// TestForeignCommitsAreKept shows that a push never overwrites another user's commit, and that the run names its author. This
+// includes a commit pushed between the script's check and its push.
+func TestForeignCommitsAreKept(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t, "issue-to-pr")
+	p := newPushRunner(t, "issue-to-pr")
 	p.commit("third\n")
 	p.want("PUSH.sh", said, onward)
 	sitetest.Git(p.t, p.work, "reset", "--quiet", "--hard", "HEAD~")
@@ -189,11 +190,11 @@ func TestACommitOfSomebodyElseStays(t *testing.T) {
 	}
 }
 
-// TestNothingButAnIssueNamesTheBranch: what isn't a number is refused before anybody is asked.
-func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
+// TestOnlyIssueNumbersNameBranches shows that anything but a number is refused before the first request.
+func TestOnlyIssueNumbersNameBranches(t *testing.T) {
 	t.Parallel()
 	for example, name := range map[string]string{"issue-to-pr": "RAYMOND_VAR_ISSUE", "watch-checks": "RAYMOND_VAR_RUN"} {
-		p := newPushing(t, example)
+		p := newPushRunner(t, example)
 		p.commit("third\n")
 		for _, number := range []string{"", "7:refs/heads/main", "../main", "-7", "7\n8", "٧"} {
 			p.env[name] = number
@@ -205,10 +206,10 @@ func TestNothingButAnIssueNamesTheBranch(t *testing.T) {
 	}
 }
 
-// TestWithoutChangesThereIsNoPullRequest, and without a token that is accepted no push.
-func TestWithoutChangesThereIsNoPullRequest(t *testing.T) {
+// TestNoPullRequestWithoutChanges also shows that nothing is pushed with a token that GitHub refuses.
+func TestNoPullRequestWithoutChanges(t *testing.T) {
 	t.Parallel()
-	p := newPushing(t, "issue-to-pr")
+	p := newPushRunner(t, "issue-to-pr")
 	p.want("COMMIT.sh", "All is well.", "<result>The agents changed nothing. All is well.</result>\n")
 	p.commit("third\n")
 	for token, want := range map[string]string{"": "script-env: GITHUB_TOKEN", "ghs_wrong": "doesn't accept the token"} {
@@ -219,12 +220,12 @@ func TestWithoutChangesThereIsNoPullRequest(t *testing.T) {
 	}
 }
 
-// TestNoItemsNoJobs where there is no folder either.
-func TestNoItemsNoJobs(t *testing.T) {
+// TestNoItemsMeanNoJobs includes the case that the folder of items doesn't exist.
+func TestNoItemsMeanNoJobs(t *testing.T) {
 	t.Parallel()
-	p := newScripted(t, "fan-out")
+	p := newScriptRunner(t, "fan-out")
 	p.work = p.forge.Bare
-	p.forge.take(sitetest.Repository(t, "-- a.txt --\n"))
+	p.forge.cloneFrom(sitetest.Repository(t, "-- a.txt --\n"))
 	p.want("1_START.sh", " \n", "<result>There is nothing to do.</result>\n")
 	p.env["RAYMOND_VAR_MOST"] = "2"
 	out, errs, err := p.script("1_START.sh", "a <\"&>\nb $(touch pwned) \u2028c\nd")

@@ -25,62 +25,61 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
-// stageFile is the workflow file on a stage.
+// stageFile is the path of the workflow file in the repository.
 const stageFile = ".github/workflows/issue-to-pr.yml"
 
-// realCLI keeps the real CLI off the network.
+// realCLI is a script that runs the real CLI without telemetry and updates.
 const realCLI = `#!/bin/bash
 export CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1 DISABLE_TELEMETRY=1 DISABLE_UPDATES=1 CLAUDE_CODE_MAX_RETRIES=1 NO_PROXY='*'
 exec %q "$@"
 `
 
-// stage is a consumer's repository with the example issue-to-pr in it, the forge that it is on, and act as the runner, which
-// runs jobs on this machine itself, without containers and without the network. act is no GitHub: filters of events such as
-// types: are not looked at, ref and commit are always those of the repository's HEAD, and a cancelled job's step is killed
-// at once.
+// stage is a user's repository with the example issue-to-pr, a fake GitHub that hosts it, and act as the runner. act runs
+// jobs directly on this machine, without containers and without network. It differs from GitHub: it ignores event filters
+// such as types:, ref and commit are always the repository's HEAD, and the step of a cancelled job is killed at once.
 type stage struct {
 	t      testing.TB
 	forge  *Forge
 	repo   string
 	action string // the folder of the action
-	cli    string // that of the agent CLI, which is the real one
-	url    string // of the model's API
+	cli    string // the folder of the real agent CLI
+	url    string // the model's API
 	act    string
-	run    int64 // of the last event
+	run    int64 // the workflow run of the last event
 }
 
-// newStage makes the repository, with one commit on main, which the forge has too: the files of an archive, and the workflow
-// file as edit changes it. The states are those of the program.
+// newStage creates the repository, on the fake GitHub too, with one commit on main: the files of an archive and the
+// workflow file, changed by edit. The states are built into the program.
 func newStage(t testing.TB, archive string, edit func(string) string, url string) *stage {
 	t.Helper()
 	cmd := exec.Command("go", "tool", "-n", "-modfile=.github/tools/act/go.mod", "act")
-	// What the tests are built with, as the race detector, is not for the tool.
+	// Build flags of the tests, such as -race, must not apply to act.
 	cmd.Dir, cmd.Env = root, append(os.Environ(), "GOFLAGS=-buildvcs=false", "CGO_ENABLED=0")
 	act, err := cmd.Output()
 	assert.NilError(t, err, "build act: by hand: %s", cmd)
 	s := &stage{t: t, forge: newForge(t), action: t.TempDir(), cli: t.TempDir(), url: url, act: strings.TrimSpace(string(act))}
 	sitetest.Release(t, s.action)
 	installtest.WriteProgram(t, filepath.Join(s.cli, "claude"), fmt.Sprintf(realCLI, clitest.Claude.Install(t, &claude.Pin)))
-	// Agents have to reach the agent CLI of the tests.
+	// In a cage, agents must be able to read the agent CLI of the tests.
 	readable := "${0}\n${1}cage-read: |\n${1}  " + sitetest.Builds
 	if cache, err := os.UserCacheDir(); err == nil {
 		readable += "\n${1}  " + filepath.Join(cache, "raymond-action")
 	}
 	file := regexp.MustCompile(`(?m)^(\s+)workflow: .*$`).ReplaceAllString(edit(readText(t, "examples/issue-to-pr/workflow.yml")), readable)
 	s.repo = sitetest.Repository(t, archive+"-- "+stageFile+" --\n"+file)
-	s.forge.take(s.repo)
+	s.forge.cloneFrom(s.repo)
 	return s
 }
 
-// Run makes an event of the stage's repository, which is private, happen in a workflow run of its own, whose number is one
-// more than that of the last, and waits for the end of all its jobs.
+// Run triggers an event of the private repository in a new workflow run and waits until all its jobs have ended. Workflow
+// runs are numbered one after the other.
 func (s *stage) Run(event string, fields map[string]any) *result {
 	s.t.Helper()
 	s.run++
 	s.forge.site.ChangeRun(s.run, func(r *artifactstest.Run) {
 		*r = artifactstest.Run{ID: s.run, Event: event, Status: "in_progress", Path: stageFile, HeadBranch: "main", HeadRepository: artifactstest.Repository}
 	})
-	dir, err := os.MkdirTemp("", "act-") // paths of sockets are bounded, and a test's name is long
+	dir, err := os.MkdirTemp("", "act-") // socket paths have a length limit, and t.TempDir's paths are long
 	assert.NilError(s.t, err)
 	s.t.Cleanup(func() { assert.Check(s.t, os.RemoveAll(dir)) })
 	site := sitetest.Bare(s.t, dir)
@@ -89,14 +88,15 @@ func (s *stage) Run(event string, fields map[string]any) *result {
 	cmd.Dir, cmd.Env = s.repo, []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + strings.Join(path, ":"), "LANG=C.UTF-8"}
 	site.Sign()
 	cmd.Env = append(cmd.Env, site.Env...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // with the test program
+	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // act dies with the test process
 	r := resultOf(sitetest.Begin(s.t, cmd).Wait())
 	site.KillAll()
 	s.forge.site.ChangeRun(s.run, func(r *artifactstest.Run) { r.Status = "completed" })
 	return r
 }
 
-// args are the arguments of act. What it is told in files, which are JSON and so YAML, no step finds in the list of processes.
+// args returns the arguments of act. Secrets and variables are in files (JSON, which act reads as YAML), so that no step
+// finds them in the list of processes.
 func (s *stage) args(site *sitetest.Site, event string, fields map[string]any) []string {
 	s.t.Helper()
 	file := func(name string, v any) string {
@@ -105,7 +105,7 @@ func (s *stage) args(site *sitetest.Site, event string, fields map[string]any) [
 		site.Write(site.File(name), string(data))
 		return site.File(name)
 	}
-	site.Write(site.File("home/.config/act/actrc"), "") // or else it asks
+	site.Write(site.File("home/.config/act/actrc"), "") // without it act asks a question
 	payload := map[string]any{
 		"sender":     map[string]any{"login": "ann", "type": "User"},
 		"repository": map[string]any{"id": artifactstest.Repository, "full_name": "o/r", "private": true, "default_branch": "main"},
@@ -124,14 +124,14 @@ func (s *stage) args(site *sitetest.Site, event string, fields map[string]any) [
 	}
 }
 
-// result is what happened in a workflow run: how the main part of each step ended, by JOB/STEP, and its outputs.
+// result contains how the main phase of each step of a workflow run ended, by JOB/STEP, and its outputs.
 type result struct {
 	ends    map[string]string // "success" or "failure"
 	outputs map[string]map[string]string
 	log     string
 }
 
-// resultOf reads what act prints.
+// resultOf parses the output of act.
 func resultOf(o sitetest.Outcome) *result {
 	r := &result{ends: map[string]string{}, outputs: map[string]map[string]string{}, log: o.Stderr}
 	for line := range strings.Lines(o.Stdout) {
@@ -163,8 +163,8 @@ func resultOf(o sitetest.Outcome) *result {
 	return r
 }
 
-// WantStep checks how the main part of a step, JOB/STEP, has ended: "success" or "failure", and some of its outputs, in pairs
-// of name and value.
+// WantStep checks how the main phase of a step, JOB/STEP, ended ("success" or "failure"), and some of its outputs, given as
+// names and values in turn.
 func (r *result) WantStep(t testing.TB, step, end string, outputs ...string) {
 	t.Helper()
 	assert.Equal(t, r.ends[step], end, "step %s: %s", step, r.log)

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-// TestExamplesLintClean: nothing can be said against an example and its workflow file.
+// TestExamplesLintClean checks that lint reports nothing for the examples and their workflow files.
 func TestExamplesLintClean(t *testing.T) {
 	t.Parallel()
 	for _, page := range glob(t, "examples/*/README.md") {
@@ -25,13 +25,12 @@ func TestExamplesLintClean(t *testing.T) {
 		}
 	}
 	for _, file := range glob(t, "examples/*/workflow.yml") {
-		assert.Check(t, is.Equal(ask(t, "lint", "--workflow-file", at(file)), "no problems\n"), "%s: want nothing to say", file)
+		assert.Check(t, is.Equal(output(t, "lint", "--workflow-file", at(file)), "no problems\n"), "%s: want nothing to say", file)
 	}
 }
 
-// TestExamplesSimulate runs the command that stands at the head of each replies
-// file of the examples. It must come out as the file expects, use all replies
-// and leave nothing behind. README.md shows one of the runs, with a … for any lines.
+// TestExamplesSimulate runs the command in the first line of each replies file of the examples. The run must end as the
+// file expects, use all replies and leave no files behind. README.md shows one of these runs, with … for omitted lines.
 func TestExamplesSimulate(t *testing.T) {
 	t.Parallel()
 	f, temp := newFolder(t), t.TempDir()

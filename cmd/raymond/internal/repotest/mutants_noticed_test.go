@@ -13,7 +13,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestEachMutantIsNoticed by the tests of its package. They have to pass without it, which CI shows.
+// TestEachMutantIsNoticed checks that the tests of a package fail with each mutant. CI shows that they pass without.
 func TestEachMutantIsNoticed(t *testing.T) {
 	t.Chdir("../../../..")
 	for _, m := range mutants {

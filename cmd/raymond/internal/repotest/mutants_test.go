@@ -12,15 +12,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// mutant is a function that does something else.
+// mutant replaces the behaviour of one function.
 type mutant struct {
-	pkg      string // its folder
-	function string // its name, after that of its receiver's type and a dot
-	instead  string // statements that are run before its own, and return
+	pkg      string // the folder of its package
+	function string // Name, or Receiver.Name for a method
+	instead  string // statements that run first and return
 }
 
-// mutants are the functions that a test must miss, most of them barriers of the table
-// in SECURITY.md.
+// mutants must each make a test fail. Most of the functions are barriers in the table of SECURITY.md.
 var mutants = []mutant{
 	{"protocol", "matcher.allows", "return true"},
 	{"protocol", "Transitions.AllowsManyForks", "return true"},
@@ -40,7 +39,7 @@ var mutants = []mutant{
 	{"internal/untrusted/secrets", "IsWithheld", "return false"},
 	{"internal/untrusted/secrets", "encoded", "return nil"},
 	{"internal/untrusted/secrets", "Set.Text", "return text"},
-	{"internal/untrusted/text", "Invisible", "return false"},
+	{"internal/untrusted/text", "IsInvisible", "return false"},
 	{"internal/untrusted/text", "WithoutHidden", "return s"},
 	{"internal/untrusted/text", "Fence", "return s"},
 	{"internal/cage/forward", "List.allows", "return true"},
@@ -63,8 +62,8 @@ var mutants = []mutant{
 	{"cmd/raymond/internal/ask", "isFrom", "return true"},
 }
 
-// change returns the file that has the function, and its text with the mutant in it. The
-// function's own statements stay, so that nothing is unused.
+// change returns the path of the file with the function, and its text with the mutant. The function's own statements
+// follow the mutant's, so that no import or variable becomes unused.
 func (m mutant) change() (path string, text []byte, err error) {
 	receiver, name, isMethod := strings.Cut(m.function, ".")
 	head := regexp.MustCompile(`(?m)^func ` + regexp.QuoteMeta(receiver) + `\(.*\{`)
@@ -87,8 +86,8 @@ func (m mutant) change() (path string, text []byte, err error) {
 	return "", nil, fmt.Errorf("%s has no function %s", m.pkg, m.function)
 }
 
-// TestEachFunctionIsThere: a mutant of a function that has another name by now tries nothing.
-func TestEachFunctionIsThere(t *testing.T) {
+// TestEachMutatedFunctionExists keeps the list of mutants up to date when functions are renamed.
+func TestEachMutatedFunctionExists(t *testing.T) {
 	t.Chdir("../../../..")
 	for _, m := range mutants {
 		_, _, err := m.change()

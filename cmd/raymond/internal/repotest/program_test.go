@@ -15,10 +15,10 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(sitetest.Main(m)) }
 
-// noRaceSleep keeps a program with the race detector from sleeping when it exits.
+// noRaceSleep stops a program with the race detector from sleeping when it exits.
 const noRaceSleep = "GORACE=atexit_sleep_ms=0"
 
-// run runs raymond and returns all that it prints.
+// run runs raymond and returns its output, stdout and stderr together.
 func run(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	cmd := exec.Command(sitetest.Raymond.Path(t), args...)
@@ -27,18 +27,18 @@ func run(t *testing.T, args ...string) (string, error) {
 	return string(out), err
 }
 
-// ask returns what raymond prints, which must not fail.
-func ask(t *testing.T, args ...string) string {
+// output runs raymond, which must exit with 0, and returns its output.
+func output(t *testing.T, args ...string) string {
 	t.Helper()
 	out, err := run(t, args...)
 	assert.NilError(t, err, "raymond %q:\n%s", args, out)
 	return out
 }
 
-// row is a name, such as a flag's, and what it means.
+// row is a line of a two-column help text: a name, such as a flag, and its meaning.
 type row struct{ name, meaning string }
 
-// rows reads what raymond prints in two columns.
+// rows parses the two-column lines of a help text.
 func rows(text string) []row {
 	var found []row
 	for _, m := range regexp.MustCompile(`(?m)^ *(\S+(?: \S+)*) {2,}(\S.*)$`).FindAllStringSubmatch(text, -1) {
@@ -47,15 +47,15 @@ func rows(text string) []row {
 	return found
 }
 
-// section is the part of a help text below a heading.
+// section returns the lines below a heading of a help text.
 func section(help, heading string) string {
 	_, part, _ := strings.Cut(help, "\n"+heading+":\n")
 	part, _, _ = strings.Cut(part, "\n\n")
 	return part
 }
 
-// folder is a folder in which command lines of the pages are run, with raymond on
-// PATH and without an agent CLI.
+// folder is a working directory for commands that pages show. raymond is on PATH, an agent CLI is
+// not.
 type folder struct {
 	dir string
 	env []string
@@ -63,7 +63,7 @@ type folder struct {
 
 func newFolder(t *testing.T) folder {
 	t.Helper()
-	// Scripts that wait for others in a loop need not wait long.
+	// A sleep that does nothing makes scripts that poll in a loop quick.
 	short := t.TempDir()
 	nothing, err := exec.LookPath("true")
 	assert.NilError(t, err)
@@ -82,7 +82,7 @@ func (f folder) write(t *testing.T, name, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// shell runs a command line and returns all that it prints.
+// shell runs a command line and returns its output, stdout and stderr together.
 func (f folder) shell(line string) (string, error) {
 	cmd := exec.Command("/bin/bash", "-c", line)
 	cmd.Dir, cmd.Env = f.dir, f.env

@@ -11,17 +11,17 @@ import (
 	"github.com/raymond-action/raymond-action/examples"
 )
 
-// part is a piece of a page that is made of something else.
-var part = regexp.MustCompile(`(?s)<!-- (file|by commit): (\S+) -->\n.*?<!-- end -->`)
+// generatedSection matches a section of a page that is generated from a file.
+var generatedSection = regexp.MustCompile(`(?s)<!-- (file|by commit): (\S+) -->\n.*?<!-- end -->`)
 
-// TestPartsOfPagesAreWhatTheyShow: workflow files in pages are those of the
-// examples. -update-docs rewrites them.
-func TestPartsOfPagesAreWhatTheyShow(t *testing.T) {
+// TestGeneratedSectionsMatchTheirFiles checks that the workflow files in pages equal the examples. -update-docs
+// rewrites the pages.
+func TestGeneratedSectionsMatchTheirFiles(t *testing.T) {
 	parts := map[string]int{}
 	for _, page := range pages(t) {
 		got := readText(t, page)
-		want := part.ReplaceAllStringFunc(got, func(old string) string {
-			m := part.FindStringSubmatch(old)
+		want := generatedSection.ReplaceAllStringFunc(got, func(old string) string {
+			m := generatedSection.FindStringSubmatch(old)
 			parts[m[1]]++
 			text := readText(t, m[2])
 			if m[1] == "by commit" {

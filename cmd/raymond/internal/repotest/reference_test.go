@@ -16,13 +16,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// reference is the page that has all that people can write and read.
+// reference is docs/reference.md, the list of everything that users write and read.
 type reference struct {
 	t    *testing.T
 	page string
 }
 
-// has checks that the page has a row with these cells.
+// has checks that the page has a row with the given cells.
 func (r reference) has(name string, cells ...string) {
 	r.t.Helper()
 	row := "| `" + name + "` |"
@@ -32,7 +32,7 @@ func (r reference) has(name string, cells ...string) {
 	assert.Check(r.t, is.Contains(r.page, "\n"+row+"\n"), "docs/reference.md lacks the row\n%s", row)
 }
 
-// explains checks that the page has a row of each name, with a meaning that is written there.
+// explains checks that the page has a row with some meaning for each name.
 func (r reference) explains(names ...string) {
 	r.t.Helper()
 	for _, name := range names {
@@ -42,13 +42,13 @@ func (r reference) explains(names ...string) {
 	}
 }
 
-// TestReferenceHasEverything: each command, flag, exit code, variable, key and field, with the text that the program or the
-// schema has for it where there is one.
-func TestReferenceHasEverything(t *testing.T) {
+// TestReferenceIsComplete checks that each command, flag, exit code, variable, key and field is on the page, with the
+// description that the program or the schema has for it.
+func TestReferenceIsComplete(t *testing.T) {
 	t.Parallel()
 	r := reference{t, readText(t, "docs/reference.md")}
-	for _, c := range rows(section(ask(t, "--help"), "Available Commands")) {
-		help := ask(t, c.name, "--help")
+	for _, c := range rows(section(output(t, "--help"), "Available Commands")) {
+		help := output(t, c.name, "--help")
 		_, usage, _ := strings.Cut(help, "\nUsage:\n  ")
 		usage, _, _ = strings.Cut(usage, "\n")
 		if c.name != "completion" {
@@ -60,12 +60,12 @@ func TestReferenceHasEverything(t *testing.T) {
 			}
 		}
 	}
-	for _, c := range rows(ask(t, "help", "exit-codes")) {
+	for _, c := range rows(output(t, "help", "exit-codes")) {
 		if class, meaning, ok := strings.Cut(c.meaning, ": "); ok {
 			assert.Check(t, is.Contains(r.page, "| "+c.name+" | `"+class+"` | "+meaning+" |\n"), "docs/reference.md lacks the exit code %s %s: %s", c.name, class, meaning)
 		}
 	}
-	for _, v := range rows(ask(t, "help", "environment")) {
+	for _, v := range rows(output(t, "help", "environment")) {
 		r.has(v.name, v.meaning)
 	}
 	r.explains(slices.Concat(protocol.Keys(), protocol.EntryKeys(), protocol.ScriptOptions())...)
@@ -87,8 +87,8 @@ func TestReferenceHasEverything(t *testing.T) {
 	r.fields(replies.Defs["expect"], reflect.TypeFor[simulate.Expect](), "yaml")
 }
 
-// fields checks the rows of the fields of an object, of which those of an event are told apart that are always there.
-func (r reference) fields(of described, typ reflect.Type, tag string) {
+// fields checks the rows for the fields of an object. Fields of events that are always present are marked "always".
+func (r reference) fields(of objectSchema, typ reflect.Type, tag string) {
 	r.t.Helper()
 	for _, f := range fieldsOf(typ, tag) {
 		meaning := cmp.Or(of.Properties[f.key].Description, "(a description in docs/schema)")

@@ -10,11 +10,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// root is the repository's folder, from this package's.
+// root is the path of the repository, relative to this package.
 const root = "../../../.."
 
-// at returns where a file of the repository is. All other functions take and return
-// names relative to the repository, with slashes.
+// at returns the path of a file in the repository. All other functions take and return names relative to the
+// repository, with slashes.
 func at(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
 
 func exists(name string) bool {
@@ -34,7 +34,7 @@ func textLines(t *testing.T, name string) []string {
 	return strings.Split(strings.TrimSuffix(readText(t, name), "\n"), "\n")
 }
 
-// glob returns the files that match a pattern, of which there must be some.
+// glob returns the files that match a pattern, and fails the test if there are none.
 func glob(t *testing.T, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(at(pattern))
@@ -49,7 +49,7 @@ func glob(t *testing.T, pattern string) []string {
 	return names
 }
 
-// pages are the documents for users.
+// pages returns the documents for users.
 func pages(t *testing.T) []string {
 	t.Helper()
 	all := []string{"README.md", ".github/CONTRIBUTING.md"}
@@ -59,7 +59,7 @@ func pages(t *testing.T) []string {
 	return all
 }
 
-// block is a fenced block of a page.
+// block is a fenced code block of a page.
 type block struct{ language, file, text string }
 
 func blocks(text string) []block {
@@ -70,7 +70,7 @@ func blocks(text string) []block {
 	return found
 }
 
-// rewrite writes a file that is made of others.
+// rewrite writes a generated file.
 func rewrite(t *testing.T, name, text string) {
 	t.Helper()
 	assert.NilError(t, os.WriteFile(at(name), []byte(text), 0o644))

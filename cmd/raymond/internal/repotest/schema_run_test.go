@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestSchemaOfEventsTakesLogs of runs, with each type of event that a run without a fault has.
-func TestSchemaOfEventsTakesLogs(t *testing.T) {
+// TestSchemaOfEventsMatchesLogs validates the event logs of runs, which contain every type of event of a run without a fault.
+func TestSchemaOfEventsMatchesLogs(t *testing.T) {
 	t.Parallel()
 	s := schema(t, "events")
 	all := ""

@@ -17,7 +17,7 @@ import (
 
 var updateDocs = flag.Bool("update-docs", false, "rewrite what pages show of other files")
 
-// eventBodies is one of each event, in the order of the documentation.
+// eventBodies contains every type of event, in the order of the documentation.
 var eventBodies = []state.Body{
 	&state.RunStarted{}, &state.StateStarted{}, &state.AgentOutput{}, &state.StateFinished{}, &state.Reminder{}, &state.Retry{},
 	&state.Transition{}, &state.AgentStarted{}, &state.AgentFinished{}, &state.AgentWaits{}, &state.AgentGoesOn{},
@@ -25,29 +25,28 @@ var eventBodies = []state.Body{
 	&state.Checkpoint{}, &state.Limit{}, &state.RunFinished{},
 }
 
-// described is what a schema says of one kind of object.
-type described struct {
+// objectSchema is the part of a JSON Schema that describes one kind of object.
+type objectSchema struct {
 	Description string
 	Properties  map[string]struct{ Description string }
 	Required    []string
-	Defs        map[string]described `json:"$defs"`
+	Defs        map[string]objectSchema `json:"$defs"`
 }
 
-// readSchema reads one of docs/schema as a description.
-func readSchema(t *testing.T, name string) (d described) {
+// readSchema reads a file of docs/schema as a description.
+func readSchema(t *testing.T, name string) (d objectSchema) {
 	t.Helper()
 	assert.NilError(t, json.Unmarshal([]byte(readText(t, "docs/schema/"+name+".schema.json")), &d))
 	return d
 }
 
-// field is one key of an object in a file.
+// field is one key of an object in JSON or YAML.
 type field struct {
 	key      string
 	required bool // always written
 }
 
-// fieldsOf returns the keys that a struct has in JSON or YAML, those of embedded
-// structs included.
+// fieldsOf returns the keys of a struct in JSON or YAML, including the keys of embedded structs.
 func fieldsOf(typ reflect.Type, tag string) []field {
 	var found []field
 	for _, f := range reflect.VisibleFields(typ) {
@@ -60,7 +59,7 @@ func fieldsOf(typ reflect.Type, tag string) []field {
 	return found
 }
 
-// TestSchemasHaveTheKeysOfTheCode, and require those that are always written.
+// TestSchemasHaveTheKeysOfTheCode also checks that the schemas require exactly the keys that are always written.
 func TestSchemasHaveTheKeysOfTheCode(t *testing.T) {
 	t.Parallel()
 	events, replies := readSchema(t, "events").Defs, readSchema(t, "replies")
@@ -81,7 +80,7 @@ func TestSchemasHaveTheKeysOfTheCode(t *testing.T) {
 	wantKeys(t, "expect", replies.Defs["expect"], fieldsOf(reflect.TypeFor[simulate.Expect](), "yaml"))
 }
 
-func wantKeys(t *testing.T, what string, d described, fields []field) {
+func wantKeys(t *testing.T, what string, d objectSchema, fields []field) {
 	t.Helper()
 	var keys, required []string
 	for _, f := range fields {

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// schema reads one of docs/schema.
+// schema compiles a file of docs/schema.
 func schema(t *testing.T, name string) *jsonschema.Schema {
 	t.Helper()
 	path := at("docs/schema/" + name + ".schema.json")
@@ -28,7 +28,7 @@ func schema(t *testing.T, name string) *jsonschema.Schema {
 	return s
 }
 
-// validJSON checks one JSON value.
+// validJSON validates one JSON value.
 func validJSON(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	t.Helper()
 	v, err := jsonschema.UnmarshalJSON(bytes.NewReader(data))
@@ -36,7 +36,7 @@ func validJSON(t *testing.T, s *jsonschema.Schema, data []byte) error {
 	return s.Validate(v)
 }
 
-// validYAML checks a YAML document as editors see it.
+// validYAML validates a YAML document as an editor would.
 func validYAML(t *testing.T, s *jsonschema.Schema, text string) error {
 	t.Helper()
 	var v any
@@ -50,7 +50,7 @@ func validYAML(t *testing.T, s *jsonschema.Schema, text string) error {
 	return validJSON(t, s, data)
 }
 
-// values are what is tried as the value of every key.
+// values are the values that the test tries for every key.
 var values = []string{
 	"A.md", "fail", "suspend", `" "`, `""`, `"5"`, "5", "-1", "0", "100", "101", "1.5", "true", "null", "[]", "[A.md]", `[""]`, "[5]", "[[A.md]]",
 	"[null]", "{}", "{a: b}", "90s", "1h30m", "0s", "-5s", "5", "ten", "none", "entry", "fresh", "continue", "entri", "plan", "default", "dontAsk",
@@ -58,11 +58,10 @@ var values = []string{
 	"{base: 1s}", "{max: 1m, base: 2s}", "{base: 0s}", "{base: x}", "{top: 1s}", "{base: 5}", "[" + strings.Repeat("x, ", 64) + "y]",
 }
 
-// unresolved are the problems that depend on the other files of the workflow,
-// which a schema can't know.
+// unresolved are problems that depend on other files of the workflow, which a schema can't check.
 var unresolved = []string{"no-state", "bad-target", "ambiguous", "wrong-platform"}
 
-// frontmatterProblems are what the program says of a frontmatter.
+// frontmatterProblems returns the problems that the program reports for a frontmatter.
 func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
 	t.Helper()
 	fsys := fstest.MapFS{"A.md": {Data: []byte("---\n" + text + "\n---\ngo\n")}}
@@ -72,8 +71,8 @@ func frontmatterProblems(t *testing.T, text string) []protocol.Problem {
 	return slices.DeleteFunc(slices.Clone(s.Problems), func(p protocol.Problem) bool { return slices.Contains(unresolved, p.Code) })
 }
 
-// TestSchemaOfFrontmatterAgreesWithTheProgram tries every value for every key,
-// and every pair of keys in an entry of allowed_transitions.
+// TestSchemaOfFrontmatterAgreesWithTheProgram tries every value for every key, and every pair of keys in an entry of
+// allowed_transitions.
 func TestSchemaOfFrontmatterAgreesWithTheProgram(t *testing.T) {
 	t.Parallel()
 	s := schema(t, "frontmatter")
@@ -114,7 +113,7 @@ func verbNames() []string {
 	return names
 }
 
-// entryOf puts an entry together, "" when a key would stand in it twice.
+// entryOf returns an entry of allowed_transitions, or "" if it would have a key twice.
 func entryOf(verb, one, other string) string {
 	if k, _, _ := strings.Cut(one, ":"); one != "" && strings.HasPrefix(other, k+":") {
 		return ""

@@ -14,15 +14,15 @@ import (
 
 const securityPage = ".github/SECURITY.md"
 
-// named is a test that the table of attacks names, with its package when that is told:
+// testName matches a test in the table of attacks, with its package if the table names it:
 // `runner/claude`: `TestOne`, `TestTwo`.
-var named = regexp.MustCompile("`([a-zA-Z0-9_/.-]+)`: |`((?:Test|Fuzz)\\w+)`")
+var testName = regexp.MustCompile("`([a-zA-Z0-9_/.-]+)`: |`((?:Test|Fuzz)\\w+)`")
 
 var declared = regexp.MustCompile(`(?m)^func ((?:Test|Fuzz)\w+)\(`)
 
-// TestEachAttackIsATest: each row of the table of attacks names tests that there are, in
-// the packages that it says.
-func TestEachAttackIsATest(t *testing.T) {
+// TestEachAttackHasATest checks that each row of the table of attacks names tests that exist in the packages
+// of the row.
+func TestEachAttackHasATest(t *testing.T) {
 	t.Parallel()
 	there := map[string][]string{} // the packages of each test
 	err := filepath.WalkDir(root, func(name string, d fs.DirEntry, err error) error {
@@ -49,7 +49,7 @@ func TestEachAttackIsATest(t *testing.T) {
 		}
 		rows++
 		pkg, tests := "", 0
-		for _, m := range named.FindAllStringSubmatch(cells[3], -1) {
+		for _, m := range testName.FindAllStringSubmatch(cells[3], -1) {
 			if m[1] != "" {
 				pkg = m[1]
 				continue

@@ -12,14 +12,14 @@ import (
 )
 
 var (
-	// pinned is an action by its commit, with the version in a comment.
+	// pinned matches an action that is pinned to a commit, with its version in a comment.
 	pinned = regexp.MustCompile(`^actions/\S+@[0-9a-f]{40} # v\d+\.\d+\.\d+$`)
-	// own is this action: a folder, the version that releases move, or a place for a commit.
-	own = regexp.MustCompile(`^(\./(\.?[\w-][\w./-]*)?|raymond-action/raymond-action(/\S+)?@(v1|COMMIT))$`)
+	// ownAction matches this action: a folder, the version tag of releases, or the placeholder COMMIT.
+	ownAction = regexp.MustCompile(`^(\./(\.?[\w-][\w./-]*)?|raymond-action/raymond-action(/\S+)?@(v1|COMMIT))$`)
 )
 
-// faults are what is unsafe in a workflow file, or in a part of one.
-func faults(text string) (list []string) {
+// unsafeLines returns the unsafe constructs in a workflow file, or in a part of one.
+func unsafeLines(text string) (list []string) {
 	var doc yaml.Node
 	var workflow struct {
 		Permissions map[string]string
@@ -28,7 +28,7 @@ func faults(text string) (list []string) {
 	if err := yaml.Unmarshal([]byte(text), &doc); err != nil {
 		return []string{err.Error()}
 	}
-	_ = doc.Decode(&workflow) // pages show lists of steps, too
+	_ = doc.Decode(&workflow) // pages also show lists of steps, which are no mapping
 	if workflow.Jobs != nil && workflow.Permissions == nil {
 		list = append(list, "no permissions by name at the top")
 	}
@@ -37,11 +37,11 @@ func faults(text string) (list []string) {
 			list = append(list, "every job may write "+scope)
 		}
 	}
-	return append(list, faultsIn(&doc)...)
+	return append(list, unsafeIn(&doc)...)
 }
 
-// faultsIn are those of a node and all below it.
-func faultsIn(n *yaml.Node) (list []string) {
+// unsafeIn returns the unsafe constructs in a YAML node and in all nodes below it.
+func unsafeIn(n *yaml.Node) (list []string) {
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
 		value := n.Content[i+1]
 		switch key := n.Content[i].Value; {
@@ -54,7 +54,7 @@ func faultsIn(n *yaml.Node) (list []string) {
 		}
 	}
 	for _, c := range n.Content {
-		list = append(list, faultsIn(c)...)
+		list = append(list, unsafeIn(c)...)
 	}
 	return list
 }
@@ -68,15 +68,15 @@ func faultsOfUse(step *yaml.Node, use string) (list []string) {
 	if err := step.Decode(&s); err != nil || strings.HasPrefix(use, "actions/checkout@") && s.With.Keeps != false {
 		list = append(list, "checkout without persist-credentials: false")
 	}
-	if !pinned.MatchString(use) && !own.MatchString(use) {
+	if !pinned.MatchString(use) && !ownAction.MatchString(use) {
 		list = append(list, "neither ours nor one of GitHub's by its commit, with the version: "+use)
 	}
 	return list
 }
 
-// TestEveryWorkflowIsClean: those that run here, and those that others copy.
-func TestEveryWorkflowIsClean(t *testing.T) {
-	for _, name := range slices.Concat(glob(t, ".github/workflows/*.yml"), []string{"action.yml"}, forOthers(t)) {
+// TestWorkflowFilesAreSafe checks the workflow files of this repository and the workflow files that pages offer for copying.
+func TestWorkflowFilesAreSafe(t *testing.T) {
+	for _, name := range slices.Concat(glob(t, ".github/workflows/*.yml"), []string{"action.yml"}, copiedWorkflows(t)) {
 		texts := []string{readText(t, name)}
 		if filepath.Ext(name) == ".md" {
 			texts = nil
@@ -87,22 +87,22 @@ func TestEveryWorkflowIsClean(t *testing.T) {
 			}
 		}
 		for _, text := range texts {
-			for _, fault := range faults(text) {
+			for _, fault := range unsafeLines(text) {
 				t.Errorf("%s: %s", name, fault)
 			}
 		}
 	}
 }
 
-// forOthers are the files that have workflows for others to copy.
-func forOthers(t *testing.T) []string {
+// copiedWorkflows returns the files with workflows for users to copy.
+func copiedWorkflows(t *testing.T) []string {
 	return slices.Concat(glob(t, "examples/*/workflow.yml"), []string{"README.md"}, glob(t, "docs/*.md"), glob(t, "examples/*/README.md"))
 }
 
 var pin = regexp.MustCompile(`uses: (actions/[\w./-]+)@([0-9a-f]{40} # v\d+\.\d+\.\d+)`)
 
-// TestPinsAreTheSameEverywhere: the updates of dependabot reach .github/workflows
-// alone. -update-docs takes their versions over into examples and pages.
+// TestPinsAreTheSameEverywhere exists because dependabot updates only .github/workflows. -update-docs copies the
+// versions to examples and pages.
 func TestPinsAreTheSameEverywhere(t *testing.T) {
 	pins := map[string]string{}
 	own := glob(t, ".github/workflows/*.yml")
@@ -111,7 +111,7 @@ func TestPinsAreTheSameEverywhere(t *testing.T) {
 			pins[m[1]] = m[2]
 		}
 	}
-	for _, name := range slices.Concat(own, forOthers(t)) {
+	for _, name := range slices.Concat(own, copiedWorkflows(t)) {
 		old := readText(t, name)
 		now := pin.ReplaceAllStringFunc(old, func(use string) string {
 			m := pin.FindStringSubmatch(use)

@@ -11,19 +11,19 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Outcome is how a command ended.
+// Outcome is the exit code and the output of a command that has ended.
 type Outcome struct {
 	Code           int // -1: a signal ended it
 	Stdout, Stderr string
 	Took           time.Duration
 }
 
-// String shows an outcome in a failure.
+// String formats the outcome for a failure message.
 func (o Outcome) String() string {
 	return fmt.Sprintf("exit code %d after %v\nstdout: %s\nstderr: %s", o.Code, o.Took.Round(time.Millisecond), o.Stdout, o.Stderr)
 }
 
-// Command is a raymond that was started.
+// Command is a running raymond process.
 type Command struct {
 	t              testing.TB
 	Cmd            *exec.Cmd
@@ -33,12 +33,12 @@ type Command struct {
 	took           time.Duration
 }
 
-// Begin starts a command whose output nobody has taken.
+// Begin starts cmd and collects its output; cmd.Stdout and cmd.Stderr must be unset.
 func Begin(t testing.TB, cmd *exec.Cmd) *Command {
 	t.Helper()
 	j := &Command{t: t, Cmd: cmd, Done: make(chan struct{})}
 	j.Cmd.Stdout, j.Cmd.Stderr = &j.stdout, &j.stderr
-	// What an orchestrator that was killed leaves may hold its pipes open.
+	// Children of a killed orchestrator may hold its pipes open.
 	j.Cmd.WaitDelay = time.Second
 	j.Began = time.Now()
 	assert.NilError(t, j.Cmd.Start())
@@ -50,7 +50,8 @@ func Begin(t testing.TB, cmd *exec.Cmd) *Command {
 	return j
 }
 
-// Wait returns how the command ended.
+// Wait waits for the command to end and returns its outcome. After two times Patience it kills the
+// command and fails the test.
 func (j *Command) Wait() Outcome {
 	j.t.Helper()
 	select {
@@ -63,7 +64,8 @@ func (j *Command) Wait() Outcome {
 	return Outcome{j.Cmd.ProcessState.ExitCode(), j.stdout.String(), j.stderr.String(), j.took}
 }
 
-// Until waits for a condition that the running command brings about.
+// Until waits for a condition that the running command will fulfil. The test fails if the command
+// ends before.
 func (j *Command) Until(what string, cond func() bool) {
 	j.t.Helper()
 	Eventually(j.t, what, func() bool { return cond() || j.HasEnded() })
@@ -82,20 +84,20 @@ func (j *Command) HasEnded() bool {
 	}
 }
 
-// Signal sends a signal to the orchestrator alone.
+// Signal sends a signal to the orchestrator, not to its children.
 func (j *Command) Signal(sig os.Signal) {
 	j.t.Helper()
 	assert.Check(j.t, j.Cmd.Process.Signal(sig), "signal %v", sig)
 }
 
-// Kill ends the orchestrator alone, and returns when it is gone.
+// Kill kills the orchestrator, not its children, and waits until it has ended.
 func (j *Command) Kill() {
 	j.t.Helper()
 	j.Signal(os.Kill)
 	<-j.Done
 }
 
-// Eventually waits for a condition.
+// Eventually polls a condition and fails the test if it is still false after Patience.
 func Eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
 	giveUp := time.After(Patience)
@@ -110,7 +112,7 @@ func Eventually(t testing.TB, what string, cond func() bool) {
 	}
 }
 
-// Exists says whether there is anything at path.
+// Exists reports whether a file or directory exists at path.
 func Exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

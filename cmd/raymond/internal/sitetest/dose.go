@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Dose returns how much a test does that tries many moments or orders: little, or full in
-// tests with the tag world.
+// Dose returns how many moments or orders a test tries: little in the first tier, full under the
+// build tag world.
 func Dose(little, full int) int {
 	if isFull {
 		return full
@@ -18,10 +18,10 @@ func Dose(little, full int) int {
 	return little
 }
 
-// SeedVar is the variable with the seed of random moments.
+// SeedVar is the environment variable that sets the seed of random moments.
 const SeedVar = "RAYMOND_TEST_SEED"
 
-// Seed returns the seed of random moments: that of SeedVar, or one of today.
+// Seed returns the seed for random moments: the value of SeedVar, or one derived from today's date.
 func Seed(t testing.TB) uint64 {
 	t.Helper()
 	if text := os.Getenv(SeedVar); text != "" {

@@ -2,5 +2,5 @@
 
 package sitetest
 
-// isFull says that tests try all moments and orders.
+// isFull reports whether tests try all moments and orders.
 const isFull = false

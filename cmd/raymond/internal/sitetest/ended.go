@@ -11,22 +11,22 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// RunnerFiles are the variables by which a runner names the files that a step writes to.
+// RunnerFiles are the variables with which a runner names the command files that a step writes to.
 var RunnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
 
-// Ended is what a step of a job has left behind.
+// Ended is everything a runner sees of a step that has ended: its output and its command files.
 type Ended struct {
-	Outcome  // its stdout is without the colours of the log
+	Outcome  // its Stdout has no colours
 	Outputs  map[string]string
-	Commands []RunnerCommand // that the runner carries out
-	Lines    []string        // of the log that are no commands
+	Commands []RunnerCommand // the workflow commands in its log
+	Lines    []string        // of the log, without workflow commands
 	Summary  string
 }
 
-// logColours are the sequences by which the job log has colours.
+// logColours matches the escape sequences with which the job log is coloured.
 var logColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
-// End reads what a step has left behind in the files that its variables name.
+// End reads the command files of a step that has ended. file returns the path for a variable.
 func End(t testing.TB, o Outcome, file func(variable string) string) Ended {
 	t.Helper()
 	e := Ended{Outcome: o, Outputs: ReadOutputs(t, Read(t, file("GITHUB_OUTPUT"))), Summary: Read(t, file("GITHUB_STEP_SUMMARY"))}
@@ -37,7 +37,7 @@ func End(t testing.TB, o Outcome, file func(variable string) string) Ended {
 	return e
 }
 
-// Read reads a file that has to be there.
+// Read returns the content of a file. The test fails if the file doesn't exist.
 func Read(t testing.TB, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.FromSlash(path))
@@ -45,7 +45,7 @@ func Read(t testing.TB, path string) string {
 	return string(data)
 }
 
-// Unmasked is the log without the values that it masks.
+// Unmasked returns the log without the ::add-mask:: commands, which contain the masked values.
 func (e Ended) Unmasked() string {
 	var b strings.Builder
 	for line := range strings.Lines(e.Stdout) {
@@ -56,14 +56,14 @@ func (e Ended) Unmasked() string {
 	return b.String()
 }
 
-// String shows in a failure what a step has said, without the values it masks.
+// String formats the output of the step for a failure message, without masked values.
 func (e Ended) String() string {
 	o := e.Outcome
 	o.Stdout = e.Unmasked()
 	return o.String()
 }
 
-// Texts are what the annotations of a level say, with their titles.
+// Texts returns the annotations of a level, each with its title.
 func (e Ended) Texts(level string) []string {
 	var texts []string
 	for _, c := range e.Commands {
@@ -74,14 +74,14 @@ func (e Ended) Texts(level string) []string {
 	return texts
 }
 
-// Says reports whether an annotation of a level has all of some texts.
+// Says reports whether one annotation of a level contains all the given texts.
 func (e Ended) Says(level string, parts ...string) bool {
 	return slices.ContainsFunc(e.Texts(level), func(text string) bool {
 		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 	})
 }
 
-// WantOutputs checks some of the outputs.
+// WantOutputs checks outputs of the step, given as names and values in turn.
 func (e Ended) WantOutputs(t testing.TB, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
@@ -91,7 +91,7 @@ func (e Ended) WantOutputs(t testing.TB, pairs ...string) {
 	}
 }
 
-// WantSays checks that an annotation of a level has all of some texts.
+// WantSays checks that one annotation of a level contains all the given texts.
 func (e Ended) WantSays(t testing.TB, level string, parts ...string) {
 	t.Helper()
 	if !e.Says(level, parts...) {

@@ -10,14 +10,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Events returns the events of the run so far.
+// Events returns the events in the event log of the run.
 func (s *Site) Events() []state.Event {
 	s.T.Helper()
 	return EventsIn(s.T, filepath.Join(s.StateDir(), RunID, "events.jsonl"))
 }
 
-// EventsIn reads a log. A missing one is empty, a last line without its end is
-// left out: somebody may be writing it.
+// EventsIn reads an event log. A missing file yields no events. An incomplete last line is skipped,
+// since the log may be growing.
 func EventsIn(t testing.TB, path string) []state.Event {
 	t.Helper()
 	var events []state.Event

@@ -17,28 +17,28 @@ import (
 	"github.com/raymond-action/raymond-action/internal/invarianttest"
 )
 
-// Forge is the stand-in for everything that a job asks: the results service, the
-// REST API's artifacts and runs, and who may do what in the repository o/r.
+// Forge is a fake GitHub: the results service, the REST API of artifacts, workflow runs and
+// comments, and the permissions of users in the repository o/r.
 type Forge struct {
 	*artifactstest.Server
 	API    *httptest.Server  // its REST API, below /api
 	levels map[string]string // permissions by login
-	Heads  map[int]int64     // repositories that pull requests come from
-	Tips   map[int]string    // the commits that their branches are at
+	Heads  map[int]int64     // ids of the head repositories of pull requests
+	Tips   map[int]string    // the head commits of pull requests
 	Talk   *Talk             // the comments on issues and pull requests
-	// OnDispatch says with which status the start of a workflow is answered; nil for 204.
+	// OnDispatch returns the status with which a workflow dispatch is answered; nil means 204.
 	OnDispatch func(Dispatch) int
-	// History is of the checkpoints. When the test ends the invariants of package
-	// invarianttest hold for them.
+	// History records the stored checkpoints. When the test ends they are checked against the
+	// invariants of package invarianttest.
 	History *History
-	Keys    *checkpoint.Keys // that they are sealed with; nil: they are not
+	Keys    *checkpoint.Keys // with which checkpoints are sealed; nil if they aren't
 
-	mu         sync.Mutex // guards what follows
-	asked      []string   // what the API was asked
+	mu         sync.Mutex // guards the fields below
+	asked      []string   // requests to the REST API
 	dispatches []Dispatch
 }
 
-// NewForge starts the stand-in.
+// NewForge starts a fake GitHub, which stops when the test ends.
 func NewForge(t testing.TB) *Forge {
 	f := &Forge{
 		Server: artifactstest.New(t), Heads: map[int]int64{}, Tips: map[int]string{}, Talk: newTalk(),
@@ -55,13 +55,13 @@ func NewForge(t testing.TB) *Forge {
 	return f
 }
 
-// Put stores an artifact behind everybody's back.
+// Put stores an artifact that no job has uploaded.
 func (f *Forge) Put(a artifactstest.Artifact) int64 {
 	f.History.Forge()
 	return f.Server.Put(a)
 }
 
-// answer is the REST API.
+// answer serves the REST API.
 func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.asked = append(f.asked, r.URL.Path)
@@ -82,7 +82,7 @@ func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Dispatch is the start of a workflow.
+// Dispatch is a request to start a workflow.
 type Dispatch struct {
 	File   string            `json:"-"`
 	Ref    string            `json:"ref"`
@@ -91,7 +91,7 @@ type Dispatch struct {
 
 var ofDispatch = regexp.MustCompile(`^actions/workflows/([^/]+)/dispatches$`)
 
-// dispatched answers a request that is the start of a workflow.
+// dispatched serves a workflow dispatch and reports whether the request was one.
 func (f *Forge) dispatched(w http.ResponseWriter, r *http.Request, path string) bool {
 	m := ofDispatch.FindStringSubmatch(path)
 	if m == nil || r.Method != http.MethodPost {
@@ -112,21 +112,21 @@ func (f *Forge) dispatched(w http.ResponseWriter, r *http.Request, path string) 
 	return true
 }
 
-// Dispatches are the starts of workflows that were asked for, also in vain.
+// Dispatches returns the requests to start a workflow, including refused ones.
 func (f *Forge) Dispatches() []Dispatch {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return slices.Clone(f.dispatches)
 }
 
-// Questions are all requests that anybody was sent.
+// Questions returns all requests to the REST API and to the results service.
 func (f *Forge) Questions() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append(slices.Clone(f.asked), f.Requests()...)
 }
 
-// Checkpoints are what is stored under the names of keys, the oldest first.
+// Checkpoints returns the stored checkpoints, the oldest first.
 func (f *Forge) Checkpoints(t testing.TB, keys *checkpoint.Keys) []StoredRun {
 	t.Helper()
 	var all []StoredRun

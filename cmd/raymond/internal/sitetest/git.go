@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// WithoutGit returns a PATH on which there is no git. All other programs are where they were.
+// WithoutGit returns a PATH with all programs of the present one except git.
 func WithoutGit(t testing.TB) (path string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -14,7 +14,7 @@ func WithoutGit(t testing.TB) (path string) {
 		entries, _ := os.ReadDir(from)
 		for _, e := range entries {
 			if e.Name() != "git" {
-				_ = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(dir, e.Name())) // the first one counts
+				_ = os.Symlink(filepath.Join(from, e.Name()), filepath.Join(dir, e.Name())) // the first program of a name wins, as on PATH
 			}
 		}
 	}

@@ -15,23 +15,23 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// History is every checkpoint that a server ever had, and what there was after each
-// change.
+// History records every checkpoint that a server has ever stored, and which of them existed after
+// each change.
 type History struct {
-	mu      sync.Mutex // guards what follows
+	mu      sync.Mutex // guards the fields below
 	all     []artifactstest.Artifact
 	shelves []invarianttest.StoreListing
 	forged  bool
 }
 
-// Watch begins the history of a server.
+// Watch starts to record the checkpoints of a server.
 func Watch(s *artifactstest.Server) *History {
 	h := &History{}
 	s.OnChange = h.note
 	return h
 }
 
-// Forge says that a test stores things itself, for which nothing holds.
+// Forge disables the invariants for this history, since the test itself stores checkpoints.
 func (h *History) Forge() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -56,8 +56,8 @@ func (h *History) note(list []artifactstest.Artifact) {
 	h.shelves = append(h.shelves, invarianttest.StoreListing{Stored: len(h.all), Present: there})
 }
 
-// Left is what the history tells of runs. Where a checkpoint was sealed for other keys
-// it tells nothing.
+// Left returns the recorded checkpoints as evidence for the invariants. The evidence is empty if a
+// checkpoint was sealed with other keys.
 func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Evidence {
 	t.Helper()
 	h.mu.Lock()
@@ -84,7 +84,7 @@ func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Eviden
 	return l
 }
 
-// unpacked are the files of an archive, and that itself.
+// unpacked returns an archive and the contents of all its files.
 func unpacked(t testing.TB, archive []byte) [][]byte {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))

@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// Job is one use of the action in a job, as its process sees it: the environment and the folders
-// that a runner makes, without runner and node.
+// Job is one step that uses the action: the environment and the folders that a runner creates for
+// it. Neither a runner nor Node takes part.
 type Job struct {
 	T      testing.TB
 	Forge  *Forge // nil for none
@@ -25,17 +25,17 @@ type Job struct {
 	Run    int64  // the workflow run
 	Env    map[string]string
 	Inputs map[string]string
-	// Payload is what the event brings; at first that of one of the repository o/r, which is private.
+	// Payload is the event payload as JSON; by default an event of the private repository o/r.
 	Payload string
-	Site    *Site  // finds what is left of the job
-	files   string // folder of the command files, of one of several steps
+	Site    *Site  // finds leftover processes and files of the job
+	files   string // subfolder of the command files of this step; "" for the first
 }
 
-// inPrivate is the payload of an event of the repository o/r, which is private.
+// inPrivate is the payload of an event of the private repository o/r.
 const inPrivate = `{"repository":{"id":4711,"full_name":"o/r","private":true,"default_branch":"main"}}`
 
-// NewJob begins a job of a workflow run, with a checkout of its own and a new home folder. The
-// workflow is the folder wf of the repository.
+// NewJob prepares a job of workflow run number run, with a copy of repo as its checkout and an empty
+// home folder. The states are in the folder wf of the repository.
 func NewJob(t testing.TB, f *Forge, repo string, run int64) *Job {
 	t.Helper()
 	root := t.TempDir()
@@ -71,7 +71,7 @@ func NewJob(t testing.TB, f *Forge, repo string, run int64) *Job {
 	return j
 }
 
-// CommitOf is the commit that a checkout of main is at, or some commit for a folder that is none.
+// CommitOf returns the commit of main in a checkout, or a made-up one if dir is no repository.
 func CommitOf(t testing.TB, dir string) string {
 	t.Helper()
 	if !Exists(filepath.Join(dir, ".git")) {
@@ -80,7 +80,7 @@ func CommitOf(t testing.TB, dir string) string {
 	return strings.TrimSpace(Read(t, filepath.Join(dir, ".git", "refs", "heads", "main")))
 }
 
-// Step is another use of the action in the same job.
+// Step returns a second step of the same job, with its own command files.
 func (j *Job) Step(name string) *Job {
 	other := *j
 	other.Env, other.Inputs, other.files = maps.Clone(j.Env), maps.Clone(j.Inputs), name
@@ -90,12 +90,13 @@ func (j *Job) Step(name string) *Job {
 	return &other
 }
 
-// CommandFile is where the runner reads what a step says by a variable.
+// CommandFile returns the path of the command file that a variable such as GITHUB_OUTPUT names.
 func (j *Job) CommandFile(name string) string {
 	return filepath.Join(j.Temp, "_runner_file_commands", j.files, strings.ToLower(strings.TrimPrefix(name, "GITHUB_")))
 }
 
-// Prepare makes what a part of the step, "action" or "action-post", finds when it is started.
+// Prepare creates the files that a runner provides for a phase of the step: "action" (main) or
+// "action-post".
 func (j *Job) Prepare(part string) {
 	j.T.Helper()
 	j.Site.Write(j.Env["GITHUB_EVENT_PATH"], j.Payload)
@@ -108,7 +109,7 @@ func (j *Job) Prepare(part string) {
 	assert.NilError(j.T, os.MkdirAll(j.Env["HOME"], 0o755))
 }
 
-// Environ is the environment of a part of the step.
+// Environ returns the environment of a phase of the step.
 func (j *Job) Environ() []string {
 	var env []string
 	for _, name := range slices.Sorted(maps.Keys(j.Env)) {
@@ -120,8 +121,7 @@ func (j *Job) Environ() []string {
 	return env
 }
 
-// passState hands the post part what the main part has saved for it, as the runner
-// does.
+// passState passes the values that the main phase has saved to the post phase, as the runner does.
 func (j *Job) passState() {
 	j.T.Helper()
 	if !Exists(j.CommandFile("GITHUB_STATE")) {
@@ -132,10 +132,10 @@ func (j *Job) passState() {
 	}
 }
 
-// PartState is the name under which a main part keeps which one of its step it is.
+// PartState is the name of the saved value that numbers the main phases of a step.
 const PartState = "part"
 
-// Own is the folder of the step's last main part.
+// Own returns the private folder of the step's last main phase.
 func (j *Job) Own() string {
 	j.passState()
 	return filepath.Join(j.Temp, "raymond", j.Env["GITHUB_JOB"]+"-"+j.Env["GITHUB_ACTION"]+"-"+j.Env["STATE_"+PartState])

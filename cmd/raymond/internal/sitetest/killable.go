@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Killable is a workflow to be killed at any moment, in txtar form: with a call, two
-// forks, and two states that are done at their second attempt. What agents, scripts and
-// commands do, they tell $SIDE_EFFECTS.
+// Killable is a workflow for tests that kill raymond at any moment, in txtar form. It has a call, two
+// forks, and two states whose checks pass at the second attempt. Agents, scripts and checks append
+// what they do to the file $SIDE_EFFECTS.
 var Killable = strings.ReplaceAll(killable, "COMMAND", "'"+strings.ReplaceAll(secondAttempt, "'", "''")+"'")
 
 const killable = `
@@ -58,12 +58,11 @@ sleep 0.02
 echo '<result>the end</result>'
 `
 
-// secondAttempt passes when it is run again after it has come to its end, and takes its
-// time.
+// secondAttempt is a slow check that fails until it has once run to its end.
 const secondAttempt = `printf '{"agent":"%s","state":"%s","kind":"verify"}\n' "$RAYMOND_AGENT_ID" "$RAYMOND_STATE" >>"$SIDE_EFFECTS"; ` +
 	`sleep 0.05; [ -e "$RAYMOND_AGENT_ID.once" ] || { touch "$RAYMOND_AGENT_ID.once"; false; }`
 
-// WaitAtRandom waits for a moment within some time. It returns false when the command ended before.
+// WaitAtRandom waits for a random time below within. It returns false if the command ended before.
 func (j *Command) WaitAtRandom(random *rand.Rand, within time.Duration) bool {
 	select {
 	case <-j.Done:
@@ -73,7 +72,7 @@ func (j *Command) WaitAtRandom(random *rand.Rand, within time.Duration) bool {
 	}
 }
 
-// Shoot kills the orchestrator alone. It returns false when that ended before.
+// Shoot kills the orchestrator, not its children. It returns false if it had already ended.
 func (j *Command) Shoot() bool {
 	_ = j.Cmd.Process.Kill()
 	<-j.Done

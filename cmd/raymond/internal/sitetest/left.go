@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Witness notes what there is of the run while nobody drives it. Start calls it.
+// Witness records the saved run while no command is driving it. Start calls it.
 func (s *Site) Witness() {
 	s.T.Helper()
 	if s.Tampered != "" {
@@ -23,15 +23,15 @@ func (s *Site) Witness() {
 		return
 	}
 	if run == nil && len(s.rests) == 0 {
-		return // it is about to begin
+		return // the run is about to start
 	}
 	s.rests = append(s.rests, invarianttest.IdleMoment{Run: run, Effects: len(invarianttest.ParseEffects(s.Lines("effects")))})
 }
 
-// read reads the run of the site; nil with an error when there is none that is valid.
+// read returns the saved run of the site, or an error if it is missing or invalid.
 func (s *Site) read() (*state.Run, error) { return state.Read(s.StateDir(), RunID) }
 
-// Left is what there is of the run of the site by now.
+// Left returns the evidence of the run: its state, events, effects, processes and temporary files.
 func (s *Site) Left() invarianttest.Evidence {
 	s.T.Helper()
 	run, err := s.read()
@@ -48,7 +48,7 @@ func (s *Site) Left() invarianttest.Evidence {
 	return l
 }
 
-// temporary are the beginnings of the names of what is made and read in passing.
+// temporary are the prefixes of names of temporary files and folders.
 var temporary = []string{"checkpoint-", "workspace-", "work-", "git-", "repo-", "claim-", "raymond-restore-", "raymond-past-", "raymond-git-"}
 
 // Temporary lists the temporary files and folders below a folder.
@@ -64,7 +64,7 @@ func Temporary(dir string) []string {
 	return list
 }
 
-// check checks the invariants of the run, in the end.
+// check checks the invariants when the test ends.
 func (s *Site) check() {
 	if !Exists(s.StateFile()) && len(s.rests) == 0 || s.Tampered != "" || s.T.Failed() {
 		return

@@ -2,5 +2,5 @@
 
 package sitetest
 
-// racing is empty: the tests don't look for races.
+// racing is empty, since the tests run without the race detector.
 var racing []string

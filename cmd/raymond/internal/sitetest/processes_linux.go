@@ -12,7 +12,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Processes returns the ids of what carries the site's mark and is alive.
+// Processes returns the ids of all living processes that have the site's mark in their environment.
 func (s *Site) Processes() []int {
 	entries, err := os.ReadDir("/proc") // Glob would list the folder of each process, too
 	assert.NilError(s.T, err)
@@ -23,7 +23,7 @@ func (s *Site) Processes() []int {
 		if err != nil {
 			continue // no process
 		}
-		// A dead process that nobody collected has no environment.
+		// A zombie has no environment.
 		if data, err := os.ReadFile("/proc/" + e.Name() + "/environ"); err == nil && bytes.Contains(data, mark) {
 			found = append(found, pid)
 		}
@@ -31,7 +31,7 @@ func (s *Site) Processes() []int {
 	return found
 }
 
-// Describe names processes in a failure.
+// Describe formats processes and their command lines for a failure message.
 func Describe(pids []int) string {
 	var b strings.Builder
 	for _, pid := range pids {
@@ -41,13 +41,13 @@ func Describe(pids []int) string {
 	return b.String()
 }
 
-// Alive says whether a process exists and has not died.
+// Alive reports whether a process exists and is not a zombie.
 func Alive(pid int) bool {
 	p, ok := processes.Stat(pid)
 	return ok && !p.Dead
 }
 
-// KillAll ends everything on the site at once, as a machine that goes down.
+// KillAll kills all processes of the site at once, as when the machine loses power.
 func (s *Site) KillAll(first ...*Command) {
 	for _, j := range first {
 		_ = j.Cmd.Process.Kill()

@@ -2,11 +2,11 @@
 
 package sitetest
 
-// Processes returns nothing where processes can't be found by their environment.
+// Processes returns nothing on systems that don't show the environment of processes.
 func (s *Site) Processes() []int { return nil }
 
-// KillAll does nothing there.
+// KillAll does nothing on these systems.
 func (s *Site) KillAll(...*Command) {}
 
-// Describe has nothing to describe there.
+// Describe returns an empty string on these systems.
 func Describe([]int) string { return "" }

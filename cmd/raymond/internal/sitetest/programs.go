@@ -1,6 +1,6 @@
-// Package sitetest is for tests of the whole program: it builds raymond once per test
-// process, and runs it on sites, each of which is one test's machine with a workflow,
-// a home folder and an agent CLI of its own.
+// Package sitetest is for tests of the whole program. It builds raymond once per test process and
+// runs it on sites. A site plays a machine for one test: it has a workflow, a home folder and a fake
+// agent CLI.
 package sitetest
 
 import (
@@ -22,8 +22,8 @@ import (
 // Builds is the folder of the programs that the tests build, each at most once.
 var Builds string
 
-// Main runs the tests of a package, for its TestMain, and removes what they
-// have built. It returns the exit code.
+// Main runs the tests of a package and then removes the programs that they have built. It is called
+// by TestMain and returns the exit code.
 func Main(m *testing.M) int {
 	dir, err := os.MkdirTemp("", "raymond-test-")
 	if err != nil {
@@ -32,8 +32,8 @@ func Main(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	Builds = dir
-	// These tests wait for processes more than they compute. A -parallel on the
-	// command line wins.
+	// These tests wait for processes more than they compute. A -parallel flag on the command line
+	// takes precedence.
 	if err := flag.Set("test.parallel", strconv.Itoa(2*runtime.GOMAXPROCS(0))); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
@@ -41,14 +41,14 @@ func Main(m *testing.M) int {
 	return m.Run()
 }
 
-// Program is something that the tests build and run.
+// Program is a program that tests build and run.
 type Program struct {
 	Name  string
 	build func() (string, error)
 }
 
-// newProgram is a program that is built when the first test wants it. A -race in GOFLAGS is
-// for the tests; the program looks for races when its own flags say so.
+// newProgram returns a program that is built when Path is first called. A -race in GOFLAGS doesn't
+// apply to it; flags may contain -race.
 func newProgram(name, pkg string, flags ...string) *Program {
 	return &Program{Name: name, build: sync.OnceValues(func() (string, error) {
 		path := filepath.Join(Builds, name)
@@ -61,7 +61,7 @@ func newProgram(name, pkg string, flags ...string) *Program {
 	})}
 }
 
-// Path returns where the built program is.
+// Path builds the program if necessary and returns its path.
 func (p *Program) Path(t testing.TB) string {
 	t.Helper()
 	path, err := p.build()
@@ -70,11 +70,11 @@ func (p *Program) Path(t testing.TB) string {
 }
 
 var (
-	// Raymond is the program, which looks for races when its tests do.
+	// Raymond is the product. It has the race detector if the tests have it.
 	Raymond = newProgram("raymond", mainPackage, racing...)
-	// Stub is a fast stand-in for the agent CLI; its folder says what it does.
+	// Stub is a fast fake agent CLI; see package stubclaude.
 	Stub = newProgram("claude-stub", mainPackage+"/internal/stubclaude")
 )
 
-// mainPackage is the program.
+// mainPackage is the import path of raymond.
 const mainPackage = "github.com/raymond-action/raymond-action/cmd/raymond"

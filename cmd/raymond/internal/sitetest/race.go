@@ -2,5 +2,5 @@
 
 package sitetest
 
-// racing gives the program the race detector that its tests have.
+// racing builds raymond with the race detector, since the tests run with it.
 var racing = []string{"-race"}

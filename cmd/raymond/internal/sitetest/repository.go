@@ -15,19 +15,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// Repository makes a git repository of the files of a txtar archive, with one
-// commit on the branch main.
+// Repository creates a git repository with the files of a txtar archive in one commit on main.
 func Repository(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
-	Git(t, dir, "init", "--quiet", "--initial-branch=main", "--template=") // jobs copy all of it
+	Git(t, dir, "init", "--quiet", "--initial-branch=main", "--template=") // no templates: each job copies the whole repository
 	Git(t, dir, "remote", "add", "origin", "https://github.com/o/r")
 	Commit(t, dir, archive)
 	return dir
 }
 
-// Commit writes the files of a txtar archive into a repository and commits all
-// that has changed there.
+// Commit writes the files of a txtar archive into a repository and commits all changes.
 func Commit(t testing.TB, dir, archive string) {
 	t.Helper()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
@@ -37,7 +35,7 @@ func Commit(t testing.TB, dir, archive string) {
 	Git(t, dir, "-c", "maintenance.auto=false", "commit", "--quiet", "--allow-empty", "--message", "files of the test")
 }
 
-// Git runs git in a folder, with no configuration of the machine's, and returns what it prints.
+// Git runs git in a folder without system and user configuration, and returns its output.
 func Git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
@@ -50,8 +48,8 @@ func Git(t testing.TB, dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Release lays the action out in a folder as a release has it: action.yml, the shim, and the
-// program for this machine, whose path it returns.
+// Release installs the action in a folder as a release does: action.yml, the shim, and the program
+// for this machine. It returns the path of the program.
 func Release(t testing.TB, action string) (program string) {
 	t.Helper()
 	shipped := filepath.Join(action, "cmd", "shim")

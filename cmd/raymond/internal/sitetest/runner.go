@@ -9,29 +9,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// RunnerCommand is a command that a runner has carried out.
+// RunnerCommand is a workflow command that the runner has executed.
 type RunnerCommand struct {
 	Name       string
 	Properties map[string]string
 	Data       string
 }
 
-// registered are the commands that GitHub's runner knows.
+// registered are the workflow commands that GitHub's runner knows.
 var registered = []string{
 	"set-env", "set-output", "save-state", "add-mask", "add-path", "add-matcher", "remove-matcher", "debug", "error",
 	"warning", "notice", "group", "endgroup", "echo", "internal-set-repo-path", "stop-commands",
 }
 
-// Runner plays GitHub's runner, as its sources have it: what it makes of a step's output. With ignorable set, it compares as .NET does in
-// most languages: characters without weight don't count.
+// Runner reads the output of a step as GitHub's runner does, following its source code. If ignorable
+// is set, it compares text as .NET does in most cultures: characters without weight are ignored.
 type Runner struct {
 	Ignorable bool
 	Token     string // that ends stop-commands; "" while commands are obeyed
 	Ran       []RunnerCommand
-	Shown     []string // lines that are no commands
+	Shown     []string // lines without workflow commands
 }
 
-// Read takes a part of the output, which consists of whole lines.
+// Read processes a piece of the output, which must consist of whole lines.
 func (h *Runner) Read(output string) {
 	for _, line := range ReaderLines(output) {
 		if h.Ignorable {
@@ -46,7 +46,7 @@ func (h *Runner) Read(output string) {
 	}
 }
 
-// ReaderLines are lines as StreamReader.ReadLine finds them: LF, CR and CRLF.
+// ReaderLines splits text as .NET's StreamReader.ReadLine does: at LF, CR and CRLF.
 func ReaderLines(output string) []string {
 	output = strings.ReplaceAll(output, "\r\n", "\n")
 	output = strings.TrimSuffix(strings.ReplaceAll(output, "\r", "\n"), "\n")
@@ -84,12 +84,12 @@ func (h *Runner) knows(name string) bool {
 	return false
 }
 
-// parseV2 reads ::name key=value,key=value::data, after any white space.
+// parseV2 parses ::name key=value,key=value::data after any white space.
 func (h *Runner) parseV2(line string) (RunnerCommand, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimLeftFunc(line, unicode.IsSpace), "::")
 	info, data, ended := strings.Cut(rest, "::")
 	if first, _ := utf8.DecodeRuneInString(data); Leans(first) {
-		return RunnerCommand{}, false // it searches by the rules of a language
+		return RunnerCommand{}, false // .NET searches by the rules of the culture
 	}
 	name, list, _ := strings.Cut(info, " ")
 	if !ok || !ended || !h.knows(name) {
@@ -100,14 +100,13 @@ func (h *Runner) parseV2(line string) (RunnerCommand, bool) {
 	return RunnerCommand{name, pairs(strings.TrimSpace(list), ",", unescape), unescapeData.Replace(data)}, true
 }
 
-// Leans reports whether .NET takes a character for a part of the one before it.
-// Measured on runner 2.336: marks, skin tones, half-width voiced marks, and two
-// vowels.
+// Leans reports whether .NET treats a character as a part of the one before it. Measured on runner
+// 2.336: combining marks, skin tones, half-width voiced sound marks, and two vowels.
 func Leans(r rune) bool {
 	return unicode.Is(unicode.M, r) || r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFF9E || r == 0xFF9F || r == 0x0E33 || r == 0x0EB3
 }
 
-// parseV1 reads ##[name key=value;key=value]data, anywhere in a line.
+// parseV1 parses ##[name key=value;key=value]data anywhere in a line.
 func (h *Runner) parseV1(line string) (RunnerCommand, bool) {
 	_, rest, ok := strings.Cut(line, "##[")
 	info, data, ended := strings.Cut(rest, "]")
@@ -119,7 +118,7 @@ func (h *Runner) parseV1(line string) (RunnerCommand, bool) {
 	return RunnerCommand{name, pairs(list, ";", unescape), unescape.Replace(data)}, true
 }
 
-// pairs splits properties; empty parts don't count, not even before a value.
+// pairs splits a list of properties. Empty elements are skipped, and so are properties without a value.
 func pairs(list, separator string, unescape *strings.Replacer) map[string]string {
 	found := map[string]string{}
 	for _, part := range strings.Split(list, separator) {
@@ -131,7 +130,7 @@ func pairs(list, separator string, unescape *strings.Replacer) map[string]string
 	return found
 }
 
-// ReadOutputs reads a file of outputs as the runner does.
+// ReadOutputs parses a file of outputs as the runner does.
 func ReadOutputs(t testing.TB, text string) map[string]string {
 	t.Helper()
 	outputs := map[string]string{}

@@ -20,18 +20,18 @@ import (
 )
 
 const (
-	// SiteVar marks everything that a site starts, the orchestrator included.
+	// SiteVar is the variable with the site's mark; all processes of a site, raymond included, have it.
 	SiteVar = "RAYMOND_TEST_SITE"
 	// RunID is the workflow id of all runs on sites.
 	RunID = "w"
-	// Patience bounds every wait of these tests: some are for a CLI that takes a while to
-	// begin, more than once, on a machine with much else to do.
+	// Patience bounds every wait of these tests. Some wait for several starts of a CLI that takes
+	// seconds, on a busy machine.
 	Patience = 5 * time.Minute
 )
 
-// Site is one test's machine: a workflow, a folder to work in, a home folder and
-// an environment. When the test ends nothing that was started there may live, and the
-// invariants of package invarianttest hold for the run.
+// Site plays a machine for one test: a workflow, a working folder, a home folder and an environment.
+// When the test ends, no process that was started on the site may be alive, and the invariants of
+// package invarianttest must hold for the run.
 type Site struct {
 	T    testing.TB
 	Bin  string // the raymond that Start runs
@@ -39,24 +39,23 @@ type Site struct {
 	Work string // where raymond is started
 	Env  []string
 	Mark string // value of SiteVar
-	// Tampered says what a test has done to the files of the run, of which the
-	// invariants need not hold then.
+	// Tampered says how a test has changed the files of the run; if it is set, the invariants aren't
+	// checked.
 	Tampered string
-	// Whole has the effects of the same workflow when nobody disturbs it; nil when they
-	// are not known.
+	// Whole are the effects of the same workflow without any interruption; nil if they are unknown.
 	Whole []invarianttest.Effect
-	rests []invarianttest.IdleMoment // the moments between two commands
+	rests []invarianttest.IdleMoment // the run between two commands
 }
 
-// Bare is a folder that a test has filled itself. What carries the site's mark
-// in its environment is the site's.
+// Bare returns a site for a folder that the test has filled itself. All processes with the site's
+// mark in their environment belong to the site.
 func Bare(t testing.TB, dir string) *Site {
 	s := &Site{T: t, Work: dir, Mark: uuid.NewString()}
 	t.Cleanup(s.leave)
 	return s
 }
 
-// New makes a site for a workflow in txtar form. Its agent CLI is the stub.
+// New creates a site for a workflow in txtar form, with the stub as its agent CLI.
 func New(t testing.TB, workflow string) *Site {
 	t.Helper()
 	root := t.TempDir()
@@ -77,20 +76,20 @@ func New(t testing.TB, workflow string) *Site {
 	return s
 }
 
-// Sign puts the site's mark into its environment.
+// Sign adds the site's mark to its environment.
 func (s *Site) Sign() {
-	// A race must not pass for an exit code of ours, nor cost a second at exit.
+	// A race ends with an exit code that raymond doesn't use. The detector doesn't sleep at exit.
 	s.Env = append(s.Env, SiteVar+"="+s.Mark, "GORACE=atexit_sleep_ms=0 halt_on_error=1 exitcode=99")
 }
 
-// leave ends what is left of the site, which should be nothing.
+// leave kills leftover processes of the site and fails the test if there are any.
 func (s *Site) leave() {
 	if left := s.Processes(); len(left) > 0 {
 		s.T.Errorf("processes left on the site: got %v, want none", Describe(left))
 		s.KillAll()
 	}
 	s.check()
-	// The private copies of workflows are read-only.
+	// Private copies of workflows are read-only; without this they couldn't be removed.
 	_ = filepath.WalkDir(s.Work, func(path string, d fs.DirEntry, err error) error {
 		if err == nil && d.IsDir() {
 			return os.Chmod(path, 0o700)
@@ -99,10 +98,10 @@ func (s *Site) leave() {
 	})
 }
 
-// Write writes a file, which may be a program, and makes the folders above it.
+// Write writes a file, possibly an executable one, and creates the folders above it.
 func (s *Site) Write(path, text string) {
 	s.T.Helper()
-	// A process that is started meanwhile would inherit the file, which can't be run then.
+	// A process started meanwhile would inherit the open file, which couldn't be executed ("text file busy").
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
 	assert.NilError(s.T, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -112,14 +111,13 @@ func (s *Site) Write(path, text string) {
 // File returns the path of a file in the working folder.
 func (s *Site) File(name string) string { return filepath.Join(s.Work, name) }
 
-// Lines returns the lines of a file in the working folder; none when it is
-// missing.
+// Lines returns the lines of a file in the working folder, and none if the file is missing.
 func (s *Site) Lines(name string) []string {
 	s.T.Helper()
 	return LinesOf(s.T, s.File(name))
 }
 
-// LinesOf returns the whole lines of a file; none when it is missing.
+// LinesOf returns the complete lines of a file, and none if the file is missing.
 func LinesOf(t testing.TB, path string) []string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -127,10 +125,10 @@ func LinesOf(t testing.TB, path string) []string {
 	return strings.Split(strings.TrimSuffix(string(data), "\n"), "\n")[:strings.Count(string(data), "\n")]
 }
 
-// SideEffects is the file to which stubs and scripts write what they do.
+// SideEffects returns the path of the file to which the stub and scripts append what they do.
 func (s *Site) SideEffects() string { return s.File("effects") }
 
-// Start runs raymond with the given arguments.
+// Start starts raymond with the given arguments.
 func (s *Site) Start(args ...string) *Command {
 	s.T.Helper()
 	s.Witness()
@@ -139,7 +137,7 @@ func (s *Site) Start(args ...string) *Command {
 	return Begin(s.T, cmd)
 }
 
-// Raymond runs a command to its end and checks its exit code.
+// Raymond runs raymond to its end and checks the exit code.
 func (s *Site) Raymond(code int, args ...string) Outcome {
 	s.T.Helper()
 	o := s.Start(args...).Wait()
@@ -147,30 +145,30 @@ func (s *Site) Raymond(code int, args ...string) Outcome {
 	return o
 }
 
-// Run starts the workflow and checks the exit code.
+// Run starts the workflow, waits for its end and checks the exit code.
 func (s *Site) Run(code int, args ...string) Outcome {
 	s.T.Helper()
 	return s.Raymond(code, s.RunArgs(args...)...)
 }
 
-// RunArgs are the arguments with which Run starts the workflow.
+// RunArgs returns the arguments with which Run starts the workflow.
 func (s *Site) RunArgs(args ...string) []string {
 	return append([]string{"run", s.Flow, "--workflow-id", RunID}, args...)
 }
 
-// Resume resumes the run and checks the exit code.
+// Resume resumes the run, waits for its end and checks the exit code.
 func (s *Site) Resume(code int, args ...string) Outcome {
 	s.T.Helper()
 	return s.Raymond(code, append([]string{"resume", RunID}, args...)...)
 }
 
-// StateDir is the folder of the run's state.
+// StateDir returns the state folder of the run.
 func (s *Site) StateDir() string { return filepath.Join(s.Work, ".raymond", "state") }
 
-// StateFile is the snapshot of the run.
+// StateFile returns the path of the run's snapshot.
 func (s *Site) StateFile() string { return filepath.Join(s.StateDir(), RunID+".json") }
 
-// Saved returns the run as its files have it.
+// Saved returns the run as it is saved in its files.
 func (s *Site) Saved() *state.Run {
 	s.T.Helper()
 	r, err := state.Read(s.StateDir(), RunID)

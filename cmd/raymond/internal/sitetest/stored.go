@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// IsCheckpoint reports whether an artifact has the name of a checkpoint, and not that of a
-// claim, a report, or what a job has spent.
+// IsCheckpoint reports whether the name of an artifact is the name of a checkpoint. Claims, reports and
+// spending records are other artifacts.
 func IsCheckpoint(a artifactstest.Artifact) bool {
 	return checkpointName.MatchString(a.Name) && !strings.HasPrefix(a.Name, "raymond-spent-")
 }
@@ -32,12 +32,12 @@ type StoredRun struct {
 	Run      *state.Run
 }
 
-// String shows a checkpoint in a failure.
+// String formats the checkpoint for a failure message.
 func (s StoredRun) String() string {
 	return fmt.Sprintf("%s: generation %d, step %d, %s", s.Name, s.Manifest.Generation, s.Manifest.Seq, s.Manifest.Status)
 }
 
-// ReadStored reads a checkpoint, of which keys are those that it was sealed with.
+// ReadStored unpacks a checkpoint. keys must be the keys that it was sealed with; nil if it wasn't.
 func ReadStored(t testing.TB, a artifactstest.Artifact, keys *checkpoint.Keys) StoredRun {
 	t.Helper()
 	s, err := readStored(t, a, keys)
@@ -66,7 +66,7 @@ func readStored(t testing.TB, a artifactstest.Artifact, keys *checkpoint.Keys) (
 	return s, err
 }
 
-// NewStateKey is a new state-key.
+// NewStateKey returns a new value for the input state-key.
 func NewStateKey(t testing.TB) string {
 	t.Helper()
 	key, err := checkpoint.NewKey()

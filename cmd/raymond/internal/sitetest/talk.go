@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// Said is a comment, as the forge keeps it.
+// Said is a comment as the fake GitHub stores it.
 type Said struct {
 	ID     int64
 	Body   string
@@ -25,7 +25,7 @@ type Said struct {
 	At     time.Time
 }
 
-// MarshalJSON has the form of the REST API.
+// MarshalJSON encodes the comment as the REST API does.
 func (s Said) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"id": s.ID, "body": s.Body, "user": accountOf(s.Author), "issue_url": fmt.Sprintf("https://example.test/api/repos/o/r/issues/%d", s.Number),
@@ -33,7 +33,7 @@ func (s Said) MarshalJSON() ([]byte, error) {
 	})
 }
 
-// accountOf is what the API says of somebody.
+// accountOf returns the JSON object that the REST API has for a user.
 func accountOf(login string) map[string]any {
 	kind := "User"
 	if strings.HasSuffix(login, "[bot]") {
@@ -42,25 +42,25 @@ func accountOf(login string) map[string]any {
 	return map[string]any{"login": login, "type": kind}
 }
 
-// JobsAccount is whom the token of a job belongs to.
+// JobsAccount is the login that a job's token belongs to.
 const JobsAccount = "github-actions[bot]"
 
-// Talk stands in for the comments of the repository o/r.
+// Talk is a fake REST API of the comments in the repository o/r.
 type Talk struct {
 	mu    sync.Mutex // guards all below
 	all   []Said
 	last  int64
 	asked []string // methods and paths, as in "POST issues/7/comments"
-	// Openers are who has opened issues and pull requests; "ann" where there is none.
+	// Openers are the authors of issues and pull requests by number; the default is "ann".
 	Openers map[int]string
 
-	// Fault answers a request instead; it returns whether it has.
+	// Fault may answer a request instead of Talk; it reports whether it has done so.
 	Fault func(w http.ResponseWriter, asked string) bool
 }
 
 func newTalk() *Talk { return &Talk{last: 100, Openers: map[int]string{}} }
 
-// Refusing answers requests that a pattern describes with a status and a message.
+// Refusing returns a Fault that answers all requests matching a pattern with a status and a message.
 func Refusing(pattern string, status int, message string) func(http.ResponseWriter, string) bool {
 	of := regexp.MustCompile(pattern)
 	return func(w http.ResponseWriter, asked string) bool {
@@ -80,7 +80,7 @@ var (
 	ofOpener  = regexp.MustCompile(`^issues/(\d+)$`)
 )
 
-// isOfTalk reports whether a path is about what people say.
+// isOfTalk reports whether a path belongs to the API of comments.
 func isOfTalk(path string) bool {
 	for _, of := range []*regexp.Regexp{ofIssue, ofComment, ofReviews, ofOpener} {
 		if of.MatchString(path) {
@@ -90,7 +90,7 @@ func isOfTalk(path string) bool {
 	return path == "graphql" || path == "user"
 }
 
-// answers answers a request that is about comments.
+// answers serves a request of the API of comments.
 func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/"), "repos/o/r/")
 	if !isOfTalk(path) {
@@ -110,7 +110,7 @@ func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 	answer, status := k.carryOut(r, path)
 	w.WriteHeader(status)
 	if answer != nil {
-		_ = json.NewEncoder(w).Encode(answer) // who has asked may be gone
+		_ = json.NewEncoder(w).Encode(answer) // the client may have gone away
 	}
 	return true
 }
@@ -124,7 +124,7 @@ func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
 	}
 	var sent struct{ Body string }
 	if r.Method == http.MethodPost || r.Method == http.MethodPatch {
-		_ = json.NewDecoder(r.Body).Decode(&sent) // what can't be read is empty
+		_ = json.NewDecoder(r.Body).Decode(&sent) // a malformed body is empty
 	}
 	if m := ofIssue.FindStringSubmatch(path); m != nil {
 		number, _ := strconv.Atoi(m[1])
@@ -156,7 +156,7 @@ func (k *Talk) onIssue(r *http.Request, number int, body string) (any, int) {
 	return list[from:min(from+cmp.Or(size, len(list)), len(list))], http.StatusOK
 }
 
-// only are the remarks that fit; never nil.
+// only returns the comments for which fits returns true; never nil, so that JSON has [] instead of null.
 func (k *Talk) only(fits func(Said) bool) []Said {
 	list := []Said{}
 	for _, c := range k.all {
@@ -167,7 +167,7 @@ func (k *Talk) only(fits func(Said) bool) []Said {
 	return list
 }
 
-// add keeps a remark, of this moment, as the forge counts them.
+// add stores a comment with the next id and the current time.
 func (k *Talk) add(s Said) Said {
 	k.last++
 	if s.ID = k.last; s.At.IsZero() {
@@ -192,33 +192,33 @@ func (k *Talk) onComment(method string, id int64, body string) (any, int) {
 	return k.all[at], http.StatusOK
 }
 
-// Add has somebody comment, and returns the comment's id.
+// Add stores a comment of author on an issue and returns its id.
 func (k *Talk) Add(number int, author, body string) int64 {
 	return k.Say(Said{Number: number, Author: author, Body: body}).ID
 }
 
-// Say has somebody say something, and returns it as the forge keeps it.
+// Say stores a comment and returns it with its id and time.
 func (k *Talk) Say(s Said) Said {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.add(s)
 }
 
-// Change has somebody edit what was said.
+// Change edits a comment as its author would.
 func (k *Talk) Change(id int64, body string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.onComment(http.MethodPatch, id, body)
 }
 
-// By are the comments of an author on an issue.
+// By returns the comments of an author on an issue.
 func (k *Talk) By(number int, author string) []Said {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.only(func(c Said) bool { return c.Author == author && c.Number == number })
 }
 
-// Requests are what was asked.
+// Requests returns all requests as "METHOD path".
 func (k *Talk) Requests() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()

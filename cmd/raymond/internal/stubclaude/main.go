@@ -1,18 +1,17 @@
-// Command stubclaude stands in for the agent CLI in the end-to-end tests of
-// raymond: it starts in a few milliseconds, and what it does depends on its
-// prompt alone. It keeps conversations as the CLI does, and refuses what the CLI
-// refuses.
+// Command stubclaude is a fake agent CLI for the end-to-end tests of raymond. It starts in a few
+// milliseconds, and its prompt alone decides what it does. It stores conversations where the real
+// CLI does, and refuses the same arguments.
 //
-// A prompt says what to do, a line each:
+// Each line of a prompt is an instruction:
 //
 //	log: TEXT    write a line to the file that $SIDE_EFFECTS names
 //	wait: TIME   take some time, as in 15ms
 //	ask: N       make N requests to the API, one after the other
 //	fail:        exit with code 1 and no result
-//	reply:       the lines that follow, until one that says "end.", are the answer
+//	reply:       the following lines, up to the line "end.", are the answer
 //
-// A prompt without a reply is a reminder: the answer is the next reply of the
-// prompt before.
+// A prompt without a reply is a reminder. The stub answers it with the next reply of the prompt
+// before it.
 package main
 
 import (
@@ -46,7 +45,7 @@ func check(err error) {
 	}
 }
 
-// arguments returns the flags of the command line; values may stand behind "=".
+// arguments parses the flags of the command line, in the forms "--flag value" and "--flag=value".
 func arguments(args []string) map[string]string {
 	flags := map[string]string{}
 	for i, a := range args {
@@ -59,7 +58,7 @@ func arguments(args []string) map[string]string {
 	return flags
 }
 
-// conversation is a transcript: a line a turn.
+// conversation is a transcript with one line per turn.
 type conversation struct {
 	path, id string
 	model    string
@@ -76,7 +75,7 @@ type message struct {
 	Content string `json:"content"`
 }
 
-// open finds or begins the conversation that the flags name.
+// open opens the conversation that the flags name, or starts it.
 func open(flags map[string]string) *conversation {
 	dir := filepath.Join(projects(), "stub")
 	check(os.MkdirAll(dir, 0o700))
@@ -101,7 +100,7 @@ func open(flags map[string]string) *conversation {
 	return c
 }
 
-// projects is the folder below which the CLI keeps conversations.
+// projects returns the folder below which the CLI stores conversations.
 func projects() string {
 	config := os.Getenv("CLAUDE_CONFIG_DIR")
 	if config == "" {
@@ -110,7 +109,7 @@ func projects() string {
 	return filepath.Join(config, "projects")
 }
 
-// find returns the path of a conversation: where somebody has put it, else in dir.
+// find returns the path of a conversation: an existing file anywhere below projects, or else a new one in dir.
 func find(dir, name string) string {
 	found, err := filepath.Glob(filepath.Join(filepath.Dir(dir), "*", name))
 	check(err)
@@ -149,7 +148,7 @@ func (c *conversation) say(prompt string) {
 	c.print(map[string]any{"type": "system", "subtype": "init", "session_id": c.id, "model": "stub"})
 }
 
-// act does what the prompt says.
+// act executes the instructions of the prompt.
 func (c *conversation) act(prompt string) {
 	for line := range strings.Lines(prompt) {
 		word, rest, _ := strings.Cut(strings.TrimSuffix(line, "\n"), ":")
@@ -172,8 +171,8 @@ func (c *conversation) act(prompt string) {
 	c.answer()
 }
 
-// ask asks the API, as a tool could do it. It does without net/http, which would make the
-// stub start more slowly.
+// ask makes requests to the API, as a tool of the agent could. It doesn't use net/http, with which the
+// stub would start more slowly.
 func ask(often string) {
 	n, err := strconv.Atoi(often)
 	check(err)
@@ -190,7 +189,7 @@ func ask(often string) {
 	}
 }
 
-// log writes what was done, and what was said before in the conversation.
+// log writes the given text and the earlier turns of the conversation to the file of side effects.
 func (c *conversation) log(text string) {
 	var before []string
 	for _, t := range c.turns[:len(c.turns)-1] {
@@ -209,7 +208,7 @@ func (c *conversation) log(text string) {
 	check(err)
 }
 
-// answer prints the reply that the last prompts ask for, and the result.
+// answer prints the reply to the last prompts, and the result record.
 func (c *conversation) answer() {
 	text := c.reply()
 	c.append(turn{"assistant", message{"assistant", text}})
@@ -222,7 +221,7 @@ func (c *conversation) answer() {
 	})
 }
 
-// reply finds the answer: one of the replies of the last prompt that has any.
+// reply returns the next reply of the last prompt that contains replies.
 func (c *conversation) reply() string {
 	reminders := 0
 	for i := len(c.turns) - 1; i >= 0; i-- {
