@@ -13,26 +13,26 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Claimer claims a key for a run. One goroutine at a time may use it.
+// Claimer claims a key for a run. Only one goroutine at a time may use it.
 type Claimer struct {
-	Finder    *Finder // has the service that keeps the claim, and whom to ask of others
-	Query     Query   // says where claims of the key are; its Mode and Read are not needed
+	Finder    *Finder // the service that stores claims, and the API for checks of other jobs
+	Query     Query   // where claims of the key are stored; Mode and Read are not used
 	Mine      Claim
 	Retention time.Duration
-	// Alive asks a process of this machine whether it is there; known is false for
-	// one of another machine.
+	// Alive reports whether a process of this machine is running. known is false for a process of
+	// another machine.
 	Alive func(Process) (alive, known bool)
-	Sleep func(context.Context, time.Duration) error // as forge.Sleep
+	Sleep func(context.Context, time.Duration) error // like forge.Sleep
 
 	stored artifacts.Artifact // the claim, as the service has it
 }
 
-// confirmDelay is how long after its store a claim is read back, where somebody who
-// looked before it was there may have replaced it.
+// confirmDelay is how long after its upload a claim is read back, if another job that had not seen
+// it may have replaced it.
 const confirmDelay = time.Second
 
-// Take stores the claim. A *Conflict says that somebody else has the key; any
-// other error is one of the service, which may be asked again later.
+// Take stores the claim. A *Conflict means that another job has the key. Any other error comes from
+// the service, and Take may be called again later.
 func (c *Claimer) Take(ctx context.Context) error {
 	c.Mine.Schema = claimSchema
 	if err := c.lookElsewhere(ctx); err != nil {
@@ -44,8 +44,8 @@ func (c *Claimer) Take(ctx context.Context) error {
 		return err
 	}
 	if err := c.store(ctx, replaced); err != nil {
-		// Where names are replaced, somebody who begins to store takes away what is being
-		// stored: there is nothing to finish then.
+		// On a service that replaces artifacts by name, another job's upload removes an upload that
+		// is under way, which then can't be finished.
 		if errors.Is(err, artifacts.ErrExists) || c.Query.SameIDs && forge.IsMissing(err) {
 			_, whose := c.clear(ctx)
 			err = cmp.Or(whose, err)
@@ -53,7 +53,7 @@ func (c *Claimer) Take(ctx context.Context) error {
 		return fmt.Errorf("store the claim: %w", err)
 	}
 	if replaced || c.Query.SameIDs {
-		// Somebody who looked before this claim was there may take as long as this one did.
+		// Another job that had not seen this claim may take as long as this one did.
 		if err := c.Sleep(ctx, min(confirmDelay+2*time.Since(began), 5*confirmDelay)); err != nil {
 			return err
 		}
@@ -61,11 +61,11 @@ func (c *Claimer) Take(ctx context.Context) error {
 	return c.look(ctx)
 }
 
-// name is the name of the claim.
+// name returns the name of the claim's artifact.
 func (c *Claimer) name() string { return c.Query.place().ClaimName() }
 
-// lookElsewhere looks at the claims of the key in other workflow runs that come from
-// where this workflow's own runs store theirs. Where nobody can be asked there are none.
+// lookElsewhere checks the claims of the key in other workflow runs of this origin. Without access
+// to the API, it finds none.
 func (c *Claimer) lookElsewhere(ctx context.Context) error {
 	s := newSearch(c.Finder, c.Query)
 	for a, err := range s.elsewhere(ctx, c.name()) {
@@ -82,7 +82,8 @@ func (c *Claimer) lookElsewhere(ctx context.Context) error {
 	return nil
 }
 
-// lookAt looks at a claim of another workflow run. It counts as long as that is in progress.
+// lookAt checks a claim of another workflow run, which counts as long as that workflow run is in
+// progress.
 func (c *Claimer) lookAt(ctx context.Context, s *search, a artifacts.RunArtifact) error {
 	if a.Expired {
 		return nil
@@ -105,8 +106,8 @@ type found struct {
 	claim Claim
 }
 
-// there returns what is stored under the name, as far as it is claims. One that was removed
-// meanwhile is none.
+// there returns the claims that are stored under the name. Artifacts that are deleted in the
+// meantime are skipped.
 func (c *Claimer) there(ctx context.Context) (all []found, err error) {
 	list, err := c.Finder.Service.List(ctx, c.name())
 	if err != nil {
@@ -127,7 +128,7 @@ func (c *Claimer) there(ctx context.Context) (all []found, err error) {
 	return all, err
 }
 
-// remove removes a claim that may be gone already.
+// remove deletes a claim. A claim that no longer exists is not an error.
 func (c *Claimer) remove(ctx context.Context, f found) error {
 	if err := c.Finder.Service.Delete(ctx, f.Artifact); err != nil && !forge.IsMissing(err) {
 		return fmt.Errorf("remove a claim: %w", err)
@@ -135,8 +136,8 @@ func (c *Claimer) remove(ctx context.Context, f found) error {
 	return nil
 }
 
-// clear looks at what is stored under the name, and removes claims that no longer
-// count.
+// clear checks the claims under the name and deletes a claim if its holder has ended. It returns a
+// *Conflict if another job has the key.
 func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 	all, err := c.there(ctx)
 	if err != nil {
@@ -153,7 +154,7 @@ func (c *Claimer) clear(ctx context.Context) (replaced bool, err error) {
 	return len(all) > 0, nil
 }
 
-// store stores the claim, under a name that may have been freed by a delete.
+// store uploads the claim. isFreed is true if an artifact of the same name was just deleted.
 func (c *Claimer) store(ctx context.Context, isFreed bool) error {
 	data, err := packed(claimFile, c.Mine)
 	if err != nil {
@@ -167,12 +168,12 @@ func (c *Claimer) store(ctx context.Context, isFreed bool) error {
 	return err
 }
 
-// errClaimGone says that the claim isn't there although it was stored.
-var errClaimGone = errors.New("the claim is gone: somebody replaced another one at the same time")
+// errClaimGone is the error for a claim that was stored but no longer exists.
+var errClaimGone = errors.New("the claim is gone: another job replaced a claim at the same time")
 
-// Check reads the claim back: a *Conflict says that the key is somebody else's by
-// now, or that the job is over, since its runner has died and nothing else ends a
-// process in a container; and then somebody else may have it at any time.
+// Check reads the claim back. A *Conflict means that another job has the key by now, or that this
+// process's job is over. A job can end before its process if the runner has died, because only the
+// runner ends processes in a container; then another job may take the key at any time.
 func (c *Claimer) Check(ctx context.Context) error {
 	if err := c.look(ctx); err != nil {
 		return err
@@ -181,7 +182,7 @@ func (c *Claimer) Check(ctx context.Context) error {
 		return nil
 	}
 	return &Conflict{Name: c.name(), ID: c.stored.ID,
-		What: fmt.Sprintf("job %q is over, and this process of it, which its runner has left alive, stores nothing more", c.Mine.Job)}
+		What: fmt.Sprintf("job %q is over, so this process, which the runner left behind, stores nothing more", c.Mine.Job)}
 }
 
 func (c *Claimer) look(ctx context.Context) error {
@@ -197,7 +198,7 @@ func (c *Claimer) look(ctx context.Context) error {
 	return nil
 }
 
-// Release removes the claim, and no other.
+// Release deletes this run's claim and no other claim.
 func (c *Claimer) Release(ctx context.Context) error {
 	all, err := c.there(ctx)
 	for _, f := range all {
@@ -208,7 +209,7 @@ func (c *Claimer) Release(ctx context.Context) error {
 	return err
 }
 
-// fetch downloads a claim and reads it. What is none of this action is a *Conflict.
+// fetch downloads and reads a claim. An artifact that is not a claim of this action is a *Conflict.
 func (c *Claimer) fetch(a artifacts.Artifact, download func(*os.File) (int64, error)) (Claim, error) {
 	f, err := os.CreateTemp(c.Query.Temp, "claim-*.zip")
 	if err != nil {
@@ -225,18 +226,18 @@ func (c *Claimer) fetch(a artifacts.Artifact, download func(*os.File) (int64, er
 	case err == nil:
 		return claim, nil
 	case errors.Is(err, errNoClaim), errors.Is(err, artifacts.ErrTooLarge):
-		return Claim{}, &Conflict{Name: a.Name, ID: a.ID, What: "it is no claim of this action; " + ownKeys}
+		return Claim{}, &Conflict{Name: a.Name, ID: a.ID, What: "it is not a claim of this action; " + ownKeys}
 	}
 	return Claim{}, fmt.Errorf("fetch a claim: %w", err)
 }
 
-// hasEnded reports whether a claim no longer counts, since its holder has ended.
+// hasEnded reports whether a claim no longer counts because its holder has ended.
 func (c *Claimer) hasEnded(ctx context.Context, other Claim) bool {
 	if alive, known := c.Alive(other.Process); known {
 		return !alive
 	}
 	if other.RunID == c.Mine.RunID && (other.Attempt < c.Mine.Attempt || other.Holder == c.Mine.Holder) {
-		return true // an earlier attempt's, or an earlier step's of this job
+		return true // of an earlier attempt, or of an earlier step of this job
 	}
 	if jobs, err := c.jobsOf(ctx, other); err == nil {
 		if status := statusOf(jobs, Job{Attempt: other.Attempt, ID: other.Job, Runner: other.Runner}); status != "" {
@@ -249,10 +250,11 @@ func (c *Claimer) hasEnded(ctx context.Context, other Claim) bool {
 	return time.Now().After(other.Deadline.Add(afterDeadline))
 }
 
-// askFor is how long a job is asked about.
+// askFor is the time limit for a request about a job.
 const askFor = 10 * time.Second
 
-// jobsOf returns the jobs of a claim's workflow run. Where nobody can be asked that is an error.
+// jobsOf returns the jobs of a claim's workflow run. Without access to the API, it returns an
+// error.
 func (c *Claimer) jobsOf(ctx context.Context, of Claim) ([]artifacts.JobInfo, error) {
 	if c.Finder.Archive == nil {
 		return nil, &NoAccess{}

@@ -17,7 +17,7 @@ import (
 
 var now = time.Now().UTC()
 
-// claimer claims the key for a job of run 100.
+// claimer returns a claimer of the key for a job of workflow run 100.
 func (s *scene) claimer(job string, edit func(*slots.Claimer)) *slots.Claimer {
 	c := &slots.Claimer{
 		Finder: &slots.Finder{Service: runtimeOf(s.t, s.Server, 100)}, Query: s.query(slots.Auto),
@@ -30,9 +30,9 @@ func (s *scene) claimer(job string, edit func(*slots.Claimer)) *slots.Claimer {
 	return c
 }
 
-// TestWhoMayReplaceAClaim: on every service. What is replaced is gone, and what is
-// not is left as it is.
-func TestWhoMayReplaceAClaim(t *testing.T) {
+// TestWhichClaimsAreReplaced checks on every service which claims may be replaced: replaced claims are
+// gone, and others are left unchanged.
+func TestWhichClaimsAreReplaced(t *testing.T) {
 	machine := slots.Process{Machine: "m", PID: 1, Started: "1"}
 	alive := func(is bool) func(*slots.Claimer) {
 		return func(c *slots.Claimer) {
@@ -46,7 +46,7 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 	for name, tt := range map[string]struct {
 		theirs func(*slots.Claim)
 		ours   func(*slots.Claimer)
-		wants  bool // that ours takes its place
+		wants  bool // our claim replaces theirs
 	}{
 		"nothing is known":                {nil, nil, false},
 		"an earlier attempt":              {func(c *slots.Claim) { c.Attempt = 1 }, nil, true},
@@ -81,8 +81,9 @@ func TestWhoMayReplaceAClaim(t *testing.T) {
 	}
 }
 
-// TestOnlyTheOwnClaimIsRemoved: also by who was replaced, and learns it by Check.
-func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
+// TestReleaseRemovesOnlyTheOwnClaim checks that a claim that was replaced notices this by Check, and
+// that its Release leaves the other claim alone.
+func TestReleaseRemovesOnlyTheOwnClaim(t *testing.T) {
 	behaving(t, func(s *scene) {
 		one := s.claimer("one", nil)
 		two := s.claimer("two", func(c *slots.Claimer) { c.Alive = func(slots.Process) (bool, bool) { return false, true } })
@@ -95,9 +96,9 @@ func TestOnlyTheOwnClaimIsRemoved(t *testing.T) {
 	})
 }
 
-// TestARefusalWithNothingThereIsAFailedSave, and so is a claim that can't be
-// fetched: neither says that somebody else has the key.
-func TestARefusalWithNothingThereIsAFailedSave(t *testing.T) {
+// TestRefusedNameWithoutAClaimIsNoConflict checks that a refused name without an existing claim,
+// and a claim that can't be downloaded, are errors of the service rather than conflicts.
+func TestRefusedNameWithoutAClaimIsNoConflict(t *testing.T) {
 	for _, fault := range []artifactstest.Fault{
 		{Op: "CreateArtifact", Times: 99, Status: 409}, {Op: "CreateArtifact", Times: 99, Status: 403}, {Op: "content/", Times: 99, Status: 403},
 		{Op: "ListArtifacts", Times: 99, Status: 500},
@@ -113,21 +114,22 @@ func TestARefusalWithNothingThereIsAFailedSave(t *testing.T) {
 	}
 }
 
-// TestOfTwoThatLookAtOnceOneHasTheKey where a service replaces what stands under a
-// name without a word: who is replaced learns it when it looks again.
-func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
+// TestOneOfTwoSimultaneousClaimsWins checks a service that silently replaces artifacts of the same
+// name: if two jobs claim the key at once, the replaced one notices it when it reads its claim
+// back.
+func TestOneOfTwoSimultaneousClaimsWins(t *testing.T) {
 	s := newScene(t)
 	manners["gitea"](s.Server)
 	waits, replaced, first := make(chan struct{}), make(chan struct{}), make(chan error, 1)
 	one := s.claimer("one", func(c *slots.Claimer) {
-		c.Sleep = func(context.Context, time.Duration) error { // its claim stands, and it waits to look again
+		c.Sleep = func(context.Context, time.Duration) error { // its claim is stored, and it waits before reading it back
 			close(waits)
 			<-replaced
 			return nil
 		}
 	})
 	two := s.claimer("two", func(c *slots.Claimer) {
-		c.Finder.Service = hooked{c.Finder.Service, func(artifacts.NewArtifact) { // it has looked, and nothing was there
+		c.Finder.Service = hooked{c.Finder.Service, func(artifacts.NewArtifact) { // it has looked and found no claim
 			go func() { first <- one.Take(t.Context()) }()
 			<-waits
 		}}
@@ -139,8 +141,9 @@ func TestOfTwoThatLookAtOnceOneHasTheKey(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, `"two"`))
 }
 
-// TestClaimsOfOtherRuns: of this origin and in progress; a fork's keep nobody off.
-func TestClaimsOfOtherRuns(t *testing.T) {
+// TestClaimsOfOtherWorkflowRuns checks that claims of other workflow runs count if they have this origin
+// and are in progress.
+func TestClaimsOfOtherWorkflowRuns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run   func(*artifactstest.Run)
 		wants bool

@@ -9,23 +9,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Action is what is done with a run that was found.
+// Action is the way in which a step treats a run that was found.
 type Action int
 
 // The actions.
 const (
 	NewRun Action = iota
 	Resume
-	// Restore brings back the outputs and the work of a run that is completed, because
-	// a later step of the job had failed, or another workflow run has continued it.
-	// Nothing starts.
+	// Restore restores the outputs and the work of a completed run, because a later step of the job
+	// had failed, or another workflow run has continued the run. No state starts.
 	Restore
 	Refuse
-	// Skip ends the step: nothing starts, and that is no error.
+	// Skip ends the step without an error. No state starts.
 	Skip
 )
 
-// The classes of a refusal, as the command line documents them.
+// The classes of a refusal, as documented for the command line.
 const (
 	ClassUsage     = "usage"
 	ClassConflict  = "conflict"
@@ -33,62 +32,61 @@ const (
 	ClassDenied    = "denied"
 )
 
-// What is done with a run whose workflow has changed, as the input changed-workflow
-// says.
+// The values of the input changed-workflow, for a run whose workflow has changed.
 const (
-	ChangedTake   = "take" // it continues with the present states
+	ChangedTake   = "take" // the run continues with the current states
 	ChangedNew    = "new"  // a new run starts
 	ChangedRefuse = "refuse"
 )
 
-// Facts are what Decide needs to know besides the manifest.
+// Facts are the inputs of Decide besides the manifest.
 type Facts struct {
-	Found          // how it was found; the manifest is not needed
+	Found          // how the run was found; its manifest is not used
 	Mode    string // as in Query
-	Attempt int    // of the present workflow run; 0 when unknown
-	Number  int    // of the issue or pull request of the present event; 0 for none
-	// Head is the head that the present event is about; "" for events that are about none, such
-	// as comments. Current is the head of its pull request as the API has it; "" for not known.
+	Attempt int    // of the present workflow run; 0 if unknown
+	Number  int    // issue or pull request of the present event; 0 for none
+	// Head is the head that the present event is about; "" for events without a head, for example
+	// comments. Current is the head of its pull request according to the API; "" if unknown.
 	Head, Current string
 	Commits       []string // commits that the run has created
-	AsksPeople    bool     // the run waits for an answer
+	AsksPeople    bool     // the run waits for an answer to a question
 	Now           time.Time
 
-	Follows Named // is to be resumed, or a later one; zero for any
+	Follows Named // the run must continue from this checkpoint or a later one; zero for any
 
 	Budget        state.USD // of the present job; 0 for none
 	MaxIterations int       // of the present job; 0 for none
 
-	Changed         []string // workflow files that differ from those the run began with
-	ChangedWorkflow string   // one of the Changed constants
+	Changed         []string // workflow files that have changed since the run began
+	ChangedWorkflow string   // a Changed constant
 	// ResumeWithoutTranscript is the input of that name.
 	ResumeWithoutTranscript bool
 }
 
-// Decision is what is done with a run that was found. Class and Hint are set for
-// Refuse; Why tells people what keeps the run from being resumed, or what is different
-// when it is; "" where there is nothing to say.
+// Decision is the decision about a run that was found. Class and Hint are set for Refuse. Why is
+// the reason, for users, why the run is not resumed, or a change if it is resumed; "" for a plain
+// resume.
 type Decision struct {
 	Action Action
 	Class  string
 	Why    string
 	Hint   string
-	// Supersedes says that the new run replaces the one that was found, which is about another head.
+	// Supersedes is set if the new run replaces the run that was found, which is about another
+	// head.
 	Supersedes bool
-	// Warn says that the run that is left behind has something that may be missed.
+	// Warn is set if the run that is left behind contains work or conversations that the user may
+	// miss.
 	Warn bool
 }
 
-// completed is the status of a workflow run, or of a job, that is no longer in
-// progress.
+// completed is the API's status of a workflow run or job that has ended.
 const completed = "completed"
 
-// Decide says whether the run of a manifest, nil for none, is resumed. In mode Auto a
-// run that has ended gives way to a new one, and so does, with a warning, one whose
-// checkpoint lacks what was left out of it; in the other modes that is refused. A run
-// that another job may still drive is refused in every mode, and so is one that does not
-// follow the checkpoint that the job was told of. Unless a run is named by its id, its head
-// counts too: see byHead.
+// Decide decides whether to resume the run of a manifest, which is nil if no run was found. In mode
+// Auto, a run that has ended is replaced by a new run, and so is, with a warning, a run whose
+// checkpoint lacks contents; in other modes this is refused. A run that another job may be driving
+// is refused in every mode, and so is a run that does not continue from the required checkpoint
+// (Facts.Follows). Unless the mode is the run's id, the run's head counts, too (see byHead).
 func Decide(m *checkpoint.Manifest, f Facts) Decision {
 	if d, ok := f.byHead(m); ok {
 		return d
@@ -106,8 +104,7 @@ func Decide(m *checkpoint.Manifest, f Facts) Decision {
 	return d
 }
 
-// unfit decides where there is no run, or not the one that the job was told of; ok is false where
-// there is.
+// unfit decides if no run was found, or not the required one. Otherwise ok is false.
 func (f Facts) unfit(m *checkpoint.Manifest) (d Decision, ok bool) {
 	if why := f.checkFollows(m); why != "" {
 		return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: followsHint}, true
@@ -118,9 +115,9 @@ func (f Facts) unfit(m *checkpoint.Manifest) (d Decision, ok bool) {
 	return Decision{}, false
 }
 
-// DecideRerun says whether a new run begins from a step of the run of a manifest, nil for none,
-// with the states of now: Resume, or Refuse. How the run has ended is all the same, but nobody
-// may drive it, and its checkpoint must lack nothing.
+// DecideRerun decides whether a new run may begin from a state execution of the run of a manifest,
+// which is nil if no run was found. The result is Resume or Refuse. The run may have ended in any
+// way, but no job may be driving it, and its checkpoint must be complete.
 func DecideRerun(m *checkpoint.Manifest, f Facts) Decision {
 	if d, ok := f.unfit(m); ok {
 		return d
@@ -133,21 +130,21 @@ func DecideRerun(m *checkpoint.Manifest, f Facts) Decision {
 	return f.byLeftOut(m)
 }
 
-// byChange decides about a run whose workflow is not what it was.
+// byChange decides about a run whose workflow has changed.
 func (f Facts) byChange(m *checkpoint.Manifest) Decision {
 	why := fmt.Sprintf("the workflow of run %s has changed since it began: %q", m.WorkflowID, f.Changed)
 	switch f.ChangedWorkflow {
 	case ChangedNew:
-		return f.newOrRefuse(ClassConflict, why, "changed-workflow: take continues with the states as they are now")
+		return f.newOrRefuse(ClassConflict, why, "changed-workflow: take continues with the current states")
 	case ChangedRefuse:
 		return Decision{Action: Refuse, Class: ClassConflict, Why: why,
-			Hint: "changed-workflow: take continues with the states as they are now, changed-workflow: new starts a new run"}
+			Hint: "changed-workflow: take continues with the current states, changed-workflow: new starts a new run"}
 	}
-	return Decision{Action: Resume, Why: why + "; it continues with the states as they are now (changed-workflow: take)"}
+	return Decision{Action: Resume, Why: why + "; it continues with the current states (changed-workflow: take)"}
 }
 
-// isRerun reports whether an earlier attempt of the present workflow run drove the
-// run: somebody has pressed the button.
+// isRerun reports whether the re-run button started this attempt of the workflow run and an earlier
+// attempt drove the run.
 func (f Facts) isRerun(m *checkpoint.Manifest) bool {
 	return f.Attempt > 1 && (f.OlderHere || f.InThisRun && m.RunAttempt < f.Attempt)
 }
@@ -160,10 +157,10 @@ func (f Facts) nothingFound() Decision {
 		return Decision{Action: Refuse, Class: ClassUsage, Why: "no run of this key was found to resume", Hint: "resume: auto starts a new one"}
 	}
 	return Decision{Action: Refuse, Class: ClassUsage, Why: fmt.Sprintf("no checkpoint of run %q was found", f.Mode),
-		Hint: "checkpoints are stored by key, and expire after retention-days"}
+		Hint: "checkpoints are stored by key and expire after retention-days"}
 }
 
-// newOrRefuse is a new run in mode Auto, and a refusal in the others.
+// newOrRefuse returns a new run in mode Auto, and a refusal in other modes.
 func (f Facts) newOrRefuse(class, why, hint string) Decision {
 	if f.Mode == Auto {
 		return Decision{Action: NewRun, Why: why}
@@ -194,11 +191,12 @@ func (f Facts) byStatus(m *checkpoint.Manifest) Decision {
 	return f.newOrRefuse(ClassUsage, fmt.Sprintf("run %s is %s", m.WorkflowID, m.Status), "resume: auto starts a new one")
 }
 
-// usualInterval is how often a run is stored where its manifest does not say.
+// usualInterval is the checkpoint interval if the manifest does not contain it.
 const usualInterval = time.Minute
 
-// running resumes a run only when nobody drives it any more. Where that can't be
-// asked, a job that has stored nothing for two of its intervals has ended.
+// running decides about a run that was running when its checkpoint was stored. It resumes the run
+// only if no job drives it anymore. If the API can't answer, a job counts as ended when it has
+// stored nothing for two of its intervals.
 func (f Facts) running(m *checkpoint.Manifest) Decision {
 	status := f.RunStatus
 	if f.InThisRun {
@@ -217,7 +215,7 @@ func (f Facts) running(m *checkpoint.Manifest) Decision {
 	}
 	how := "is " + status
 	if status == "" {
-		how = "may be in progress: nobody can be asked (the job's token needs actions: read)"
+		how = "may be in progress: this could not be checked (the job's token needs actions: read)"
 	}
 	if status == "" && f.InThisRun {
 		how += fmt.Sprintf(", and it stored the run %s ago", age.Round(time.Second))
@@ -227,11 +225,11 @@ func (f Facts) running(m *checkpoint.Manifest) Decision {
 		by = fmt.Sprintf("job %q of %s", m.Job, runName(m.RunID, f.RunURL))
 	}
 	why := fmt.Sprintf("run %s may still be driven by %s, which %s", m.WorkflowID, by, how)
-	return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: "wait for it to end, or cancel it; a concurrency group keeps two apart"}
+	return Decision{Action: Refuse, Class: ClassConflict, Why: why, Hint: "wait for it to end, or cancel it; a concurrency group prevents two jobs at the same time"}
 }
 
-// failed resumes a run where somebody asks for that very one, for another try at the
-// same issue or pull request, or by the re-run button.
+// failed decides about a failed run. It resumes the run if the user names it, for an event of the
+// same issue or pull request, and on a re-run.
 func (f Facts) failed(m *checkpoint.Manifest) Decision {
 	sameSubject := m.Number != 0 && m.Number == f.Number
 	if f.Mode == m.WorkflowID || sameSubject || f.Attempt > 1 && (f.InThisRun || f.OlderHere) {
@@ -240,8 +238,8 @@ func (f Facts) failed(m *checkpoint.Manifest) Decision {
 	return f.newOrRefuse(ClassUsage, fmt.Sprintf("run %s has failed", m.WorkflowID), "resume: "+m.WorkflowID+" resumes it")
 }
 
-// overLimit resumes a run only with a larger limit. The re-run button can't give one,
-// and whoever presses it does not want a new run.
+// overLimit decides about a run that has reached a limit. It resumes the run only with a larger
+// limit. The re-run button can't provide one, and a user who presses it does not want a new run.
 func (f Facts) overLimit(m *checkpoint.Manifest) Decision {
 	var why, input string
 	spent := state.Spent{USD: m.TotalUSD, Estimated: m.Estimated}
@@ -263,8 +261,8 @@ func (f Facts) overLimit(m *checkpoint.Manifest) Decision {
 	return f.newOrRefuse(ClassOverLimit, why, hint)
 }
 
-// byLeftOut passes over a run that lacks what was not stored: an agent that comes
-// back without its work is worse than none.
+// byLeftOut rejects a run whose checkpoint lacks contents, because an agent that continues without
+// its work is worse than a new run.
 func (f Facts) byLeftOut(m *checkpoint.Manifest) Decision {
 	held := m.Missing()
 	if len(held) == 0 || f.ResumeWithoutTranscript {

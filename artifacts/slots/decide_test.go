@@ -15,7 +15,7 @@ import (
 
 const id = key + "-00000001"
 
-// decision is a Decision in one word and what it names.
+// decision returns a Decision as one word.
 func decision(v slots.Decision) string {
 	switch v.Action {
 	case slots.Resume:
@@ -36,7 +36,7 @@ func decision(v slots.Decision) string {
 	return v.Class
 }
 
-// foundRun is a run that was found, and what becomes of it in mode auto, require and by
+// foundRun is a run that was found, and the decisions about it in mode auto, in mode require and by
 // its id.
 type foundRun struct {
 	name              string
@@ -45,7 +45,7 @@ type foundRun struct {
 	auto, must, named string
 }
 
-// stored is when the runs of the table were stored.
+// stored is the time when the runs of the table were stored.
 var stored = time.Unix(1e9, 0)
 
 func everyStatus() []foundRun {
@@ -98,7 +98,7 @@ func everyStatus() []foundRun {
 	}
 }
 
-// TestDecide has every status in every mode, and no run.
+// TestDecide checks every status in every mode, and the case without a run.
 func TestDecide(t *testing.T) {
 	for _, tt := range everyStatus() {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: tt.status, Number: 7, TotalUSD: 12 * state.Dollar, Iterations: 50, RunID: 3, RunAttempt: 1, Created: stored}
@@ -115,16 +115,17 @@ func TestDecide(t *testing.T) {
 	for mode, want := range map[string]string{slots.Auto: "new", slots.Require: slots.ClassUsage, id: slots.ClassUsage} {
 		assert.Check(t, is.Equal(decision(slots.Decide(nil, slots.Facts{Mode: mode})), want), "nothing found, mode %s", mode)
 	}
-	// The post part of a step stores only what its main part has left behind.
+	// The post phase of a step stores a run only after its main phase has ended.
 	m := &checkpoint.Manifest{WorkflowID: id, Status: state.Running, RunID: 3, Job: "build", Ended: true}
 	for _, f := range []slots.Found{{}, {InThisRun: true, JobStatus: "in_progress"}} {
 		assert.Check(t, is.Equal(decision(slots.Decide(m, slots.Facts{Mode: slots.Auto, Found: f})), "resume"), "stored by a post part: %+v", f)
 	}
 }
 
-// TestAnEventOfAnotherHeadSupersedes an unfinished run, unless that waits for a person. A comment, which has no
-// head, and an id resume every run.
-func TestAnEventOfAnotherHeadSupersedes(t *testing.T) {
+// TestOtherHeadSupersedesUnfinishedRun checks that an event of another head supersedes an unfinished
+// run, unless the run waits for a person. A comment, which has no head, and an id can resume every
+// run.
+func TestOtherHeadSupersedesUnfinishedRun(t *testing.T) {
 	const conflict, usage = slots.ClassConflict, slots.ClassUsage
 	over, driven := slots.Found{RunStatus: "completed"}, slots.Found{RunStatus: "in_progress"}
 	replaced := slots.Found{InThisRun: true, SupersededBy: "run b"}
@@ -160,9 +161,9 @@ func TestAnEventOfAnotherHeadSupersedes(t *testing.T) {
 	assert.Check(t, is.Equal(decision(slots.Decide(nil, slots.Facts{Mode: slots.Never, Head: "new", Current: "new"})), "new"))
 }
 
-// TestWhatWasLeftOut is missed only when it held something: then auto begins a new
-// run, with a warning that names the cause, and no other than that.
-func TestWhatWasLeftOut(t *testing.T) {
+// TestMissingContents checks that missing contents matter only if the run had any: then mode auto
+// begins a new run, with a warning that names only the actual cause.
+func TestMissingContents(t *testing.T) {
 	transcripts, workspace := checkpoint.Omission{What: "transcripts", Existed: true, Why: checkpoint.NoKey}, checkpoint.Omission{What: "workspace", Why: checkpoint.NoKey}
 	large := checkpoint.Omission{What: "workspace", Existed: true, Why: checkpoint.TooLarge}
 	for _, tt := range []struct {
@@ -191,9 +192,9 @@ func TestWhatWasLeftOut(t *testing.T) {
 	assert.Check(t, is.Equal(decision(got), "new"), "a run that is over: %+v", got)
 }
 
-// TestARerunNeedsNoRunThatCanBeResumed: how the run has ended, and which states it began with, is
-// all the same, but nobody may drive it, and nothing may be missing.
-func TestARerunNeedsNoRunThatCanBeResumed(t *testing.T) {
+// TestRerunOfAnUnresumableRun checks that a rerun doesn't depend on how the run has ended
+// or on changed states, but that no job may be driving the run and nothing may be missing.
+func TestRerunOfAnUnresumableRun(t *testing.T) {
 	for _, status := range []state.Status{state.Completed, state.Failed, state.Suspended, state.Cancelled, state.OverBudget, state.OverIterations, state.Running} {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, TotalUSD: 12 * state.Dollar, Iterations: 50}
 		f := slots.Facts{Found: slots.Found{RunStatus: "completed"}, Mode: id, Budget: state.Dollar, MaxIterations: 1, Changed: []string{"A.md"}}

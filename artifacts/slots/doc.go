@@ -1,11 +1,10 @@
-// Package slots knows where checkpoints are stored: under which names a job stores
-// them, when it does so while the run continues, and which one a later job resumes.
+// Package slots knows where checkpoints are stored, under which names, and which checkpoint a later
+// job resumes.
 //
-// Three names are used in turn, so that only the oldest of three is ever deleted
-// (Slots). Saving never delays the run (Saver). A checkpoint that is found is trusted
-// only when it comes from where this workflow's own runs store theirs (Finder), and
-// Decide says whether its run is resumed. A Claim keeps two jobs from driving one run.
+// Slots stores checkpoints under three names in turn, so that only the oldest of three is ever
+// deleted. A Finder accepts a checkpoint only from the origin of this workflow's own runs, and
+// Decide decides whether its run is resumed. A Claim keeps two jobs from driving one run. Spending
+// records what each job has spent, for budgets of several runs.
 //
-// The package does not know what is in a checkpoint, how it is sealed, or how a
-// run is driven.
+// The package does not know the contents of a checkpoint, how it is sealed, or how a run is driven.
 package slots

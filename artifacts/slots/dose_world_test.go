@@ -2,6 +2,5 @@
 
 package slots_test
 
-// everyFault is how many of the faults of TestEveryFaultOfEveryRequestThatStores there are for
-// each that is tried.
+// everyFault selects the faults that TestStoreSurvivesEveryFault tries: all of them.
 const everyFault = 1

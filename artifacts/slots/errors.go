@@ -8,12 +8,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Conflict says that somebody else stores under the names of this run, or that
-// two workflow runs resumed the same checkpoint.
+// Conflict is the error that another job uses the names of this run, or that two workflow runs have
+// resumed the same checkpoint.
 type Conflict struct {
 	Name string // of the artifact
-	ID   int64  // of the artifact; 0 where it is not known
-	What string // what is wrong, with the workflow runs that have to do with it
+	ID   int64  // of the artifact; 0 if unknown
+	What string // the cause, with the workflow runs involved
 }
 
 func (e *Conflict) Error() string {
@@ -23,11 +23,11 @@ func (e *Conflict) Error() string {
 	return fmt.Sprintf("artifact %q (id %d): %s", e.Name, e.ID, e.What)
 }
 
-// NoAccess says that what other runs stored can't be seen: there is no token, or it
-// lacks a permission.
+// NoAccess is the error that artifacts of other workflow runs can't be listed, because the token is
+// missing or lacks a permission.
 type NoAccess struct {
-	Err error // nil when there is no token
-	// Act says that act runs the job, which has no API and no earlier runs.
+	Err error // nil without a token
+	// Act is set if act runs the job, which has neither an API nor earlier workflow runs.
 	Act bool
 }
 
@@ -44,10 +44,10 @@ func (e *NoAccess) Error() string {
 // Unwrap returns the cause.
 func (e *NoAccess) Unwrap() error { return e.Err }
 
-// Unavailable says that a service could not be asked, or failed, after retries:
-// nobody knows whether there is a run to resume.
+// Unavailable is the error that a service did not answer, or failed after retries. It is then
+// unknown whether there is a run to resume.
 type Unavailable struct {
-	Err error // has a *forge.Error inside
+	Err error // contains a *forge.Error
 }
 
 func (e *Unavailable) Error() string { return "look for a checkpoint: " + e.Err.Error() }
@@ -55,14 +55,14 @@ func (e *Unavailable) Error() string { return "look for a checkpoint: " + e.Err.
 // Unwrap returns the cause.
 func (e *Unavailable) Unwrap() error { return e.Err }
 
-// ErrListTooLong says that the newest artifacts are all of others, and that the list
-// is longer than what is read of it.
-var ErrListTooLong = errors.New("look for a checkpoint: the newest 3,000 artifacts of this name are of other workflows, branches or forks, and there are more")
+// ErrListTooLong is the error that the newest artifacts all have another origin, and the rest of
+// the list is not read.
+var ErrListTooLong = errors.New("look for a checkpoint: the newest 3,000 artifacts of this name belong to other workflows, branches or forks, and there are more")
 
-// Gone says that the newest checkpoint is no longer there.
+// Gone is the error that the newest checkpoint no longer exists.
 type Gone struct {
-	Name string // of the artifact and its workflow run, for people
-	Err  error  // what was answered; nil where the list says so
+	Name string // of the artifact and its workflow run, for users
+	Err  error  // the answer of the service; nil if a list marks it as expired
 }
 
 func (e *Gone) Error() string {

@@ -21,14 +21,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestTheNewestMustPass: an older one is never taken instead, neither of one that nobody can
-// read nor of one that was copied from elsewhere, though it is as it was sealed.
-func TestTheNewestMustPass(t *testing.T) {
+// TestNewestCheckpointMustBeValid checks that an older checkpoint is never used instead of the newest one, if
+// that is unreadable or was copied from elsewhere with a valid seal.
+func TestNewestCheckpointMustBeValid(t *testing.T) {
 	for want, edit := range map[string]func(*checkpoint.Manifest){
-		"is no manifest":                   nil,
-		"is of the key":                    func(m *checkpoint.Manifest) { m.Key = "other" },
-		"is of the repository with id 666": func(m *checkpoint.Manifest) { m.RepositoryID = 666 },
-		"says workflow run 666":            func(m *checkpoint.Manifest) { m.RunID = 666 },
+		"is no manifest":                        nil,
+		"belongs to the key":                    func(m *checkpoint.Manifest) { m.Key = "other" },
+		"belongs to the repository with id 666": func(m *checkpoint.Manifest) { m.RepositoryID = 666 },
+		"names workflow run 666":                func(m *checkpoint.Manifest) { m.RunID = 666 },
 	} {
 		for _, run := range []int64{2, 100} {
 			behaving(t, func(s *scene) {
@@ -56,7 +56,7 @@ func TestTheNewestMustPass(t *testing.T) {
 	}
 }
 
-// kind says what became of a search.
+// kind returns the outcome of a search as one word.
 func kind(f *slots.Found, err error) string {
 	var none *slots.NoAccess
 	var away *slots.Unavailable
@@ -88,8 +88,7 @@ func kind(f *slots.Found, err error) string {
 	return "found"
 }
 
-// TestFaultMatrix: what each fault of each request means, in mode auto and where a
-// run is required.
+// TestFaultMatrix checks the outcome of each fault of each request, in the modes auto and require.
 func TestFaultMatrix(t *testing.T) {
 	fault := func(op string, times, status int, body string, header ...string) artifactstest.Fault {
 		f := artifactstest.Fault{Op: op, Times: times, Status: status, Body: body}
@@ -141,9 +140,9 @@ func TestFaultMatrix(t *testing.T) {
 	}
 }
 
-// TestUnderActNobodyNeedsToAnswer: after one more try it is a warning, and no
-// permission is blamed; an answer means what it means elsewhere.
-func TestUnderActNobodyNeedsToAnswer(t *testing.T) {
+// TestActWithoutAnAPI checks that an API that doesn't answer under act causes one retry
+// and a warning that blames no permission.
+func TestActWithoutAnAPI(t *testing.T) {
 	for times, want := range map[int]string{1: "nothing", 99: "warned: act"} {
 		s := newScene(t)
 		s.Fail(artifactstest.Fault{Op: "/api/", Times: times})
@@ -156,8 +155,9 @@ func TestUnderActNobodyNeedsToAnswer(t *testing.T) {
 	}
 }
 
-// TestAnExpiredOneIsNamed, and not taken for none, nor is an older one taken.
-func TestAnExpiredOneIsNamed(t *testing.T) {
+// TestExpiredCheckpointIsReported checks that an expired checkpoint is reported, and that no older one is
+// used instead.
+func TestExpiredCheckpointIsReported(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.addRun(1, nil)
 		s.addRun(2, nil)
@@ -170,7 +170,7 @@ func TestAnExpiredOneIsNamed(t *testing.T) {
 	})
 }
 
-func TestWithoutAToken(t *testing.T) {
+func TestFindWithoutAToken(t *testing.T) {
 	s := newScene(t)
 	f := s.finder()
 	f.Archive = nil
@@ -179,7 +179,7 @@ func TestWithoutAToken(t *testing.T) {
 	}
 	s.put(100, 1, nil)
 	assert.Check(t, is.Equal(kind(f.Find(t.Context(), s.query(slots.Require))), "found"), "in this run")
-	// Where the API fails, nobody knows whether another workflow run has continued it.
+	// If the API fails, another workflow run may have continued the run.
 	for status, want := range map[int]string{403: "found", 503: "store"} {
 		s.Clear()
 		s.Fail(artifactstest.Fault{Op: "/api/", Times: 99, Status: status})
@@ -187,7 +187,7 @@ func TestWithoutAToken(t *testing.T) {
 	}
 }
 
-// listing is an API whose list comes page by page.
+// listing is an API with a given list of artifacts.
 type listing struct {
 	slots.Archive
 	next artifacts.NextPage
@@ -195,15 +195,15 @@ type listing struct {
 
 func (l listing) List(string) artifacts.NextPage { return l.next }
 
-// TestOthersMayHideIt: where the list goes on after what is read of it, that is said.
-func TestOthersMayHideIt(t *testing.T) {
+// TestListThatIsTooLong checks that a list that is too long to be read to its end is reported.
+func TestListThatIsTooLong(t *testing.T) {
 	many := listing{next: func(context.Context) ([]artifacts.RunArtifact, error) { return nil, artifacts.ErrTooManyPages }}
 	for mode, want := range map[string]string{slots.Auto: "warned: buried", slots.Require: "buried"} {
 		assert.Check(t, is.Equal(kind((&slots.Finder{Archive: many}).Find(t.Context(), newScene(t).query(mode))), want), "mode %s", mode)
 	}
 }
 
-// slow is an API whose answers take their time, of a list that never ends.
+// slow returns a Finder with an API that answers slowly and has an endless list.
 func slow(took time.Duration) *slots.Finder {
 	const home = artifactstest.Repository
 	var answers atomic.Int64
@@ -215,10 +215,9 @@ func slow(took time.Duration) *slots.Finder {
 	}}}
 }
 
-// TestHowLongItLooks: a request is tried for a minute, all of them together for
-// five; a slow answer is one all the same, and a caller that gives up ends it
-// sooner.
-func TestHowLongItLooks(t *testing.T) {
+// TestFindTimeLimits checks the time limits: a minute for a request and five minutes for all of
+// them, while slow answers come. A caller can end the search sooner.
+func TestFindTimeLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		origin := slots.Origin{RepositoryID: artifactstest.Repository, Workflow: ownFile, Branch: "main"}
 		q := slots.Query{Mode: slots.Auto, Key: key, Origin: origin}

@@ -12,15 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The modes of Query and Facts. Any other mode is the id of a run; with Never nothing is looked for.
+// The modes of Query and Facts. Any other mode is the id of a run. With Never, no run is looked up.
 const (
 	Auto    = "auto"
 	Require = "require"
 	Never   = "never"
 )
 
-// How long a Finder looks, downloads aside: each request is tried for a minute at
-// most, all of them together while answers come.
+// Time limits of a Finder, without downloads: for each request with its retries, and for all
+// requests together.
 const (
 	requestFor = time.Minute
 	lookFor    = 5 * time.Minute
@@ -28,34 +28,34 @@ const (
 
 // Finder finds the checkpoint that a job resumes.
 type Finder struct {
-	Service Service // nil: the job has no results service
-	Archive Archive // nil: there is no token for the REST API
+	Service Service // nil if the job has no results service
+	Archive Archive // nil without a token for the REST API
 }
 
-// Query says what is looked for, and what is trusted.
+// Query describes the checkpoint to find and the origins to trust.
 type Query struct {
 	Mode string // Auto, Require, or the id of a run
 	Key  string
-	// Part is a part of a matrix, whose own checkpoints are looked for; without a name it
-	// is those of the run itself.
+	// Part is the part of a matrix whose checkpoints are wanted. With an empty name, these are the
+	// checkpoints of the run itself.
 	Part   state.Part
 	Origin Origin
 	Job    Job
-	// SameIDs says that an artifact that is stored again under its name keeps its
-	// id, as on Gitea and act: then ids don't tell the newest of one workflow run,
-	// and the manifests of all three are read.
+	// SameIDs is set on Gitea and act, where an artifact keeps its id when it is stored again under
+	// its name. Ids then don't identify the newest artifact of a workflow run, and all three
+	// manifests are read.
 	SameIDs bool
-	Act     bool   // act runs the job: there are no earlier workflow runs
-	Temp    string // folder for what is downloaded
-	// Read verifies and unpacks a checkpoint into an empty folder, as
-	// checkpoint.Read does with the keys of this job.
+	Act     bool   // act runs the job, so earlier workflow runs don't exist
+	Temp    string // directory for downloads
+	// Read verifies a checkpoint and unpacks it into an empty directory, as checkpoint.Read does
+	// with the keys of this job.
 	Read func(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error)
 }
 
-// place is where checkpoints of the key, or of the part, are.
+// place returns the Place of the checkpoints that are wanted.
 func (q *Query) place() Place { return Place{q.Key, q.Part.Name} }
 
-// Job is the present job.
+// Job identifies the present job.
 type Job struct {
 	RunID   int64  // of the workflow run
 	Attempt int    // of the workflow run
@@ -63,59 +63,59 @@ type Job struct {
 	Runner  string // name of the machine
 }
 
-// Found is what a Finder found. Manifest is nil where there is nothing to resume;
-// Notices, Warning and Existing may be set even then.
+// Found is the result of a Finder. Manifest is nil if there is nothing to resume; Notices, Warning
+// and Existing may be set even then.
 type Found struct {
 	Manifest *checkpoint.Manifest
 	Digest   string // of the manifest
-	Dir      string // folder with the files of the checkpoint; the caller's to remove
+	Dir      string // directory with the files of the checkpoint; the caller removes it
 	Artifact artifacts.Artifact
 
-	RunID     int64  // workflow run that stored it; 0 when unknown
-	RunURL    string // "" when unknown
-	RunStatus string // as the REST API tells it; "" when unknown
-	InThisRun bool   // it was stored in the present workflow run
-	// OlderHere says that the present workflow run has an older checkpoint of the run, which
-	// another one has continued.
+	RunID     int64  // workflow run that stored it; 0 if unknown
+	RunURL    string // "" if unknown
+	RunStatus string // as the REST API returns it; "" if unknown
+	InThisRun bool   // the present workflow run has stored it
+	// OlderHere is set if another workflow run has continued the run, and the present one has an
+	// older checkpoint of it.
 	OlderHere bool
-	// SupersededBy names, for people, the run of another workflow run that has superseded this run; "" for none.
+	// SupersededBy describes, for users, the run of another workflow run that has superseded this
+	// run; "" for none.
 	SupersededBy string
-	// JobStatus is that of the job that stored it, of a run under way in the present
-	// workflow run: as the REST API tells it, or "completed" where nobody has to be
-	// asked; "" when unknown.
+	// JobStatus is the status of the job that stored the checkpoint, for a running run of the
+	// present workflow run: as the REST API returns it, or "completed" if this is known without a
+	// request; "" if unknown.
 	JobStatus string
 
-	// Notices are for people: what was passed over and why.
+	// Notices name, for users, skipped artifacts and the reasons.
 	Notices []string
-	// Warning says in Auto mode why nothing could be looked for; "" if it could.
+	// Warning says in mode Auto why nothing could be looked up; "" if it could.
 	Warning string
-	// NoAccess says that the reason is a missing token or permission: later workflow
-	// runs can't find what this run stores either.
+	// NoAccess is set if the reason is a missing token or permission. Later workflow runs can't
+	// find this run's checkpoints either.
 	NoAccess bool
-	// Existing are the artifacts of these names in the present workflow run, oldest
-	// first, for Slots.Adopt.
+	// Existing are the artifacts with these names in the present workflow run, oldest first, for
+	// Slots.Adopt.
 	Existing []artifacts.Artifact
 }
 
-// Remove removes the files, also of a nil Found. What is left of them goes with the job's temporary folder.
+// Remove removes the files of a Found, which may be nil. Errors are ignored, because the job's
+// temporary directory is removed anyway.
 func (f *Found) Remove() {
 	if f != nil {
 		_ = os.RemoveAll(f.Dir)
 	}
 }
 
-// Find looks in the present workflow run, and then in others, for the newest checkpoint
-// of the key that comes from where this workflow's own runs store theirs. Where another
-// workflow run has continued the run that is found, its checkpoint counts. Artifacts of another origin are passed over with a notice. When the
-// newest one can't be verified, the error of Read is returned: an older one is never
-// used instead.
+// Find looks for the newest checkpoint of the key with the origin of this workflow's own runs: in
+// the present workflow run first, then in others. If another workflow run has continued the run,
+// its checkpoint is returned. Artifacts of another origin are skipped with a notice. If the newest
+// checkpoint can't be verified, Find returns the error of Read; it never uses an older one instead.
 //
-// Where nothing can be looked for, Auto finds nothing and says so in Found.Warning;
-// the other modes fail with *NoAccess. The same holds for a checkpoint that has expired
-// or was deleted, which is *Gone, and for ErrListTooLong. A service that can't be asked,
-// or that fails after retries, is an *Unavailable; two runs that resumed the same
-// checkpoint are a *Conflict; and a manifest that does not fit the place where it was
-// found is a *checkpoint.Invalid.
+// If nothing can be looked up, the result is nothing and Found.Warning in mode Auto, and *NoAccess
+// in other modes. The same applies to a checkpoint that has expired or was deleted, which is *Gone,
+// and to ErrListTooLong. A service that does not answer, or fails after retries, is an
+// *Unavailable. Two runs that resumed the same checkpoint are a *Conflict. A manifest that does not
+// fit the place where it was found is a *checkpoint.Invalid.
 func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 	s := newSearch(f, q)
 	found, err := s.find(ctx)
@@ -136,8 +136,8 @@ func (f *Finder) Find(ctx context.Context, q Query) (*Found, error) {
 	return nil, err
 }
 
-// Existing returns what is stored under the names of a place in the present workflow
-// run, oldest first by their ids: for a job that does not look for a run to resume.
+// Existing returns the artifacts with the names of the query in the present workflow run, ordered
+// by id, oldest first. It is for a job that does not look for a run to resume.
 func (f *Finder) Existing(ctx context.Context, q Query) ([]artifacts.Artifact, error) {
 	list, err := newSearch(f, q).here(ctx)
 	return existing(q.place().of(list)), err

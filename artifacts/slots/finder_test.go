@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// TestIDsMayLie: on some services a name keeps its id, and the newest of a run is
-// not the one with the highest.
-func TestIDsMayLie(t *testing.T) {
+// TestNewestDoesNotRelyOnIDs checks services on which a name keeps its id, so that the highest id is not always
+// the newest checkpoint.
+func TestNewestDoesNotRelyOnIDs(t *testing.T) {
 	for _, run := range []int64{100, 1} {
 		for newest := 4; newest <= 9; newest++ {
 			s := newScene(t)
@@ -42,7 +42,7 @@ func TestIDsMayLie(t *testing.T) {
 	}
 }
 
-func TestARunIsFoundByID(t *testing.T) {
+func TestFindByID(t *testing.T) {
 	behaving(t, func(s *scene) {
 		old := func(m *checkpoint.Manifest) { m.WorkflowID = key + "-0000000d" }
 		s.addRun(1, nil)
@@ -58,9 +58,9 @@ func TestARunIsFoundByID(t *testing.T) {
 	})
 }
 
-// TestReattemptOnGitea: its results service does not tell what an earlier attempt
-// of the run stored, but the API does.
-func TestReattemptOnGitea(t *testing.T) {
+// TestEarlierAttemptOnGitea checks that checkpoints of an earlier attempt are found through Gitea's API,
+// because its results service doesn't list them.
+func TestEarlierAttemptOnGitea(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.put(100, 1, nil)
 		f := s.finder()

@@ -11,9 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestACheckpointFollowsTheNamedOne whatever its run would be decided on: what is older,
-// is another one in its place, or is of another run is a conflict.
-func TestACheckpointFollowsTheNamedOne(t *testing.T) {
+// TestCheckpointMustFollowTheRequiredOne checks that a checkpoint is a conflict, whatever the state of
+// its run, if it is older than the required one, differs from it, or belongs to another run.
+func TestCheckpointMustFollowTheRequiredOne(t *testing.T) {
 	digest, other := "sha256:"+strings.Repeat("1", 64), "sha256:"+strings.Repeat("2", 64)
 	named := slots.Named{WorkflowID: id, Generation: 5, Digest: digest}
 	of := func(generation int, previous string) *checkpoint.Manifest {
@@ -46,7 +46,7 @@ func TestACheckpointFollowsTheNamedOne(t *testing.T) {
 	}
 }
 
-func TestNamesOfCheckpointsAreRead(t *testing.T) {
+func TestParseNamed(t *testing.T) {
 	const id = "ci-issue-7-00000001"
 	named := slots.Named{WorkflowID: id, Generation: 12, Digest: "sha256:" + strings.Repeat("0f", 32)}
 	for text, want := range map[string]slots.Named{"": {}, named.String(): named} {

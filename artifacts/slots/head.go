@@ -8,10 +8,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// byHead decides by the heads that the event and the run are about; ok is false where they
-// don't matter. An event of another head supersedes an unfinished run: the commit of the event
-// must not go unnoticed behind work on another one. A run that waits for a person stays, because
-// a push must not discard a question. A superseded run is resumed by its id alone.
+// byHead decides by the heads that the event and the run are about; ok is false if they don't
+// matter. An event of another head supersedes an unfinished run, so that its commit is not ignored
+// in favor of work on another head. A run that waits for a person stays, because a push must not
+// discard a question. A superseded run can only be resumed by its id.
 func (f Facts) byHead(m *checkpoint.Manifest) (d Decision, ok bool) {
 	own := func(head string) bool { return m != nil && slices.Contains(f.Commits, head) }
 	switch {
@@ -22,7 +22,7 @@ func (f Facts) byHead(m *checkpoint.Manifest) (d Decision, ok bool) {
 	case f.Mode == Require && m != nil && f.Head != "" && m.Head != f.Head && m.Supersedes.Head == f.Head:
 		return f.superseded(m.Supersedes.WorkflowID, "run "+m.WorkflowID), true
 	case f.Head != "" && f.Current != "" && f.Current != f.Head && !own(f.Current):
-		return skip("the head of the pull request is %s by now, and this event is about %s", Short(f.Current), Short(f.Head)), true
+		return skip("the head of the pull request is now %s, and this event is about %s", Short(f.Current), Short(f.Head)), true
 	case m == nil, m.Head == "", f.Head == "", m.Head == f.Head, own(f.Head), m.Status == state.Completed:
 		return d, false
 	case f.AsksPeople:
@@ -38,18 +38,18 @@ func (f Facts) byHead(m *checkpoint.Manifest) (d Decision, ok bool) {
 	return d, true
 }
 
-// superseded decides about a run that another one has replaced. Each push may matter: the re-run
-// button starts a new run for a push, unless the push is to a pull request.
+// superseded decides about a run that another run has replaced. The re-run button starts a new run
+// for a push, because each push may matter, but not for a push to a pull request.
 func (f Facts) superseded(id, by string) Decision {
 	if f.Mode == Auto && f.Attempt > 1 && f.Number == 0 {
 		return Decision{Action: NewRun, Why: "run " + id + " was superseded by " + by}
 	}
-	return skip("run %s was superseded by %s; resume: %[1]s resumes it all the same", id, by)
+	return skip("run %s was superseded by %s; resume: %[1]s resumes it anyway", id, by)
 }
 
 func skip(format string, args ...any) Decision {
 	return Decision{Action: Skip, Why: "nothing is started: " + fmt.Sprintf(format, args...)}
 }
 
-// Short shortens a commit id for people.
+// Short shortens a commit id for users.
 func Short(id string) string { return id[:min(7, len(id))] }

@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// jobStatus returns the status of the job that wrote a manifest in the present
-// workflow run; "" where it is not known. An earlier attempt is over, and so is an
-// earlier step of the same job; of others the REST API is asked.
+// jobStatus returns the status of the job in the present workflow run that wrote a manifest, or ""
+// if unknown. Earlier attempts and earlier steps of the same job are over. For other jobs it
+// requests the status from the REST API.
 func (s *search) jobStatus(ctx context.Context, m *checkpoint.Manifest) string {
 	switch {
 	case m.RunAttempt < s.q.Job.Attempt:
@@ -29,8 +29,8 @@ func (s *search) jobStatus(ctx context.Context, m *checkpoint.Manifest) string {
 	return statusOf(jobs, Job{Attempt: m.RunAttempt, ID: m.Job, Runner: m.Runner})
 }
 
-// StartOf returns when the present job began, by what the REST API tells of the jobs of
-// its workflow run; the zero time where it is not known which of them it is.
+// StartOf returns when the present job began, according to the jobs that the REST API lists for its
+// workflow run. It returns the zero time if the job can't be identified.
 func StartOf(jobs []artifacts.JobInfo, present Job) time.Time {
 	jobs = mayBe(keepOnly(jobs, func(j artifacts.JobInfo) bool {
 		return j.Status != completed && present.Runner != "" && j.Runner == present.Runner
@@ -38,11 +38,11 @@ func StartOf(jobs []artifacts.JobInfo, present Job) time.Time {
 	if len(jobs) != 1 {
 		return time.Time{}
 	}
-	began, _ := time.Parse(time.RFC3339, jobs[0].Started) // not every service says it
+	began, _ := time.Parse(time.RFC3339, jobs[0].Started) // some services leave it empty
 	return began
 }
 
-// mayBe returns the jobs of a workflow run that may be one, by what is known of it.
+// mayBe returns the jobs of a workflow run that may be the given one.
 func mayBe(jobs []artifacts.JobInfo, of Job) []artifacts.JobInfo {
 	jobs = keepOnly(jobs, func(j artifacts.JobInfo) bool { return j.Attempt == 0 || j.Attempt == of.Attempt })
 	hasName := func(j artifacts.JobInfo) bool { return isNamed(j.Name, of.ID) }
@@ -50,7 +50,7 @@ func mayBe(jobs []artifacts.JobInfo, of Job) []artifacts.JobInfo {
 	for _, is := range []func(artifacts.JobInfo) bool{
 		func(j artifacts.JobInfo) bool { return hasName(j) && hasRunner(j) },
 		hasName,
-		hasRunner, // the workflow file gives it another name
+		hasRunner, // the workflow file gives the job another name
 		func(artifacts.JobInfo) bool { return len(jobs) == 1 },
 	} {
 		if list := keepOnly(jobs, is); len(list) > 0 {
@@ -60,8 +60,8 @@ func mayBe(jobs []artifacts.JobInfo, of Job) []artifacts.JobInfo {
 	return nil
 }
 
-// statusOf returns the status of a job among those of its workflow run; "" when it is not known
-// which it is. Of several that it may be, one that is in progress counts.
+// statusOf returns the status of a job among the jobs of its workflow run, or "" if it can't be
+// identified. If several jobs may be it, one in progress counts.
 func statusOf(jobs []artifacts.JobInfo, of Job) string {
 	list := mayBe(jobs, of)
 	if len(list) == 0 {
@@ -71,8 +71,9 @@ func statusOf(jobs []artifacts.JobInfo, of Job) string {
 	return list[max(0, at)].Status
 }
 
-// isOver reports whether the job of a claim is over, as its own process asks: jobs are told apart by their runners alone,
-// since their names are not sure, and one that has no runner yet may be it. A later attempt begins when all jobs are over.
+// isOver reports whether the job of a claim is over, for the job's own process. It identifies jobs
+// by their runners only, because names are ambiguous; a job without a runner yet may be this one. A
+// later attempt begins only after all jobs are over.
 func isOver(jobs []artifacts.JobInfo, mine Claim) bool {
 	over := false
 	for _, j := range jobs {
@@ -93,9 +94,8 @@ func keepOnly(list []artifacts.JobInfo, keep func(artifacts.JobInfo) bool) []art
 	return slices.DeleteFunc(slices.Clone(list), func(j artifacts.JobInfo) bool { return !keep(j) })
 }
 
-// isNamed reports whether a job is shown by a name that one of the given id gets
-// where the workflow file has none for it: legs of a matrix and jobs of a reusable
-// workflow are shown with more.
+// isNamed reports whether a job's display name is the one GitHub derives from the given id. Jobs of
+// a matrix and of a reusable workflow have additions to the id.
 func isNamed(name, id string) bool {
 	if at := strings.LastIndex(name, " / "); at >= 0 {
 		name = name[at+len(" / "):]

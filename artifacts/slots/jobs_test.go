@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// jobsAPI is an API that knows jobs, or does not tell.
+// jobsAPI is an API that returns the given jobs or an error.
 type jobsAPI struct {
 	slots.Archive
 	jobs []artifacts.JobInfo
@@ -31,8 +31,9 @@ func jobOf(attempt int, name, runner, status string) artifacts.JobInfo {
 	return artifacts.JobInfo{Name: name, Runner: runner, Attempt: attempt, Status: status}
 }
 
-// TestADriverLearnsThatItsJobIsOver: by a check before a save, and never by mistake.
-func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
+// TestCheckNoticesThatTheJobIsOver checks that Check notices that the job of the claim is over,
+// and never by mistake.
+func TestCheckNoticesThatTheJobIsOver(t *testing.T) {
 	for name, tt := range map[string]struct {
 		jobs []artifacts.JobInfo
 		err  error
@@ -57,9 +58,9 @@ func TestADriverLearnsThatItsJobIsOver(t *testing.T) {
 	}
 }
 
-// TestWhoDrivesARunOfThisWorkflowRun: the job that stored it is found among the
-// jobs of its attempt, by its id and its runner.
-func TestWhoDrivesARunOfThisWorkflowRun(t *testing.T) {
+// TestJobOfACheckpointIsIdentified checks that the job that has stored a run is identified among
+// the jobs of its attempt, by its id and its runner.
+func TestJobOfACheckpointIsIdentified(t *testing.T) {
 	other := job("test", "r9", on)
 	for _, tt := range []struct {
 		name string

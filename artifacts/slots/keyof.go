@@ -6,21 +6,21 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// Taker is a step that was told a key which it has not chosen itself: by the marker of
-// a comment, or by the input raymond-key.
+// Taker is a step whose key comes from the marker of a comment or from the input raymond-key rather
+// than from its own inputs.
 type Taker struct {
-	Key      string // that the step names itself; "" for none
+	Key      string // the key that the step's inputs name; "" for none
 	Job      string // its id in the workflow file
-	Matrix   string // digest of the values of its leg of a matrix; "" for none
+	Matrix   string // digest of the values of its job in a matrix; "" for none
 	RunID    int64  // of the workflow run
-	NamesJob bool   // it says whose states of the workflow it runs
-	Called   bool   // its job is one of a reusable workflow, of which others may have the same id
+	NamesJob bool   // the step has the input job
+	Called   bool   // the job belongs to a reusable workflow, where other jobs may have the same id
 }
 
-// MayTake reports whether the step may resume the run of a manifest. An event starts
-// every job that waits for its kind, and not each may continue the run: only the job whose
-// key it is or another one that has resumed it before, one that names this key itself, or
-// one to which the run was handed in this very workflow run.
+// MayTake reports whether the step may resume the run of a manifest. An event starts every job that
+// waits for its kind, but only some of them may continue the run: the job that the key belongs to,
+// jobs that have resumed the run before, jobs that name this key themselves, and jobs to which the
+// run was handed in this workflow run.
 func (t Taker) MayTake(m *checkpoint.Manifest) bool {
 	if t.Key == m.Key {
 		return true

@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// TestWhoMayTakeARunByItsKey: an event starts many jobs, and of those that have not
-// chosen a key themselves only the one whose key it is continues the run.
-func TestWhoMayTakeARunByItsKey(t *testing.T) {
+// TestWhichJobsMayTakeARun checks which jobs may continue a run whose key they have not chosen
+// themselves, because an event may start several jobs.
+func TestWhichJobsMayTakeARun(t *testing.T) {
 	work := &checkpoint.KeyOrigin{Job: "work", Default: true}
 	both := work.WithJob("publish")
 	leg := &checkpoint.KeyOrigin{Job: "work", Matrix: "0a1b2c3d", Default: true}

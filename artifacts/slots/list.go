@@ -10,26 +10,26 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 )
 
-// list is what the API has in some of its lists, as one, the newest first. No more pages
-// are asked for than are looked at, and none twice.
+// list merges several lists of the API into one, newest first. It requests each page at most once,
+// when it is needed.
 type list struct {
-	omit int64 // a workflow run that is left out; 0 for none
+	omit int64 // a workflow run whose artifacts are left out; 0 for none
 	each []pages
-	read []artifacts.RunArtifact // so far
+	read []artifacts.RunArtifact // the artifacts that have been read
 }
 
-// pages is one of the lists.
+// pages is a list to be merged.
 type pages struct {
 	next artifacts.NextPage
-	rest []artifacts.RunArtifact // of the page that was read last
+	rest []artifacts.RunArtifact // the remaining artifacts of the last page
 	done bool
 	err  error
 }
 
-// isShort reports whether the list has to be read further.
+// isShort reports whether the next page has to be read.
 func (p pages) isShort() bool { return len(p.rest) == 0 && !p.done }
 
-// from goes through a list. Nothing comes after an error.
+// from iterates over a list. After an error it ends.
 func (s *search) from(ctx context.Context, l *list) iter.Seq2[artifacts.RunArtifact, error] {
 	return func(yield func(artifacts.RunArtifact, error) bool) {
 		more, err := true, error(nil)
@@ -46,7 +46,7 @@ func (s *search) from(ctx context.Context, l *list) iter.Seq2[artifacts.RunArtif
 	}
 }
 
-// pull reads the newest of what the lists have left, and reports whether there was any.
+// pull appends the next artifact of the merged lists to l.read. It reports whether there was one.
 func (s *search) pull(ctx context.Context, l *list) (bool, error) {
 	for slices.ContainsFunc(l.each, pages.isShort) {
 		if _, err := within(ctx, s, l.fill); err != nil {
@@ -69,7 +69,7 @@ func (s *search) pull(ctx context.Context, l *list) (bool, error) {
 	return true, nil
 }
 
-// fill reads a page of each list that has nothing left, all at the same time.
+// fill reads the next page of each list that has no artifacts left, in parallel.
 func (l *list) fill(ctx context.Context) (struct{}, error) {
 	var all sync.WaitGroup
 	for i := range l.each {

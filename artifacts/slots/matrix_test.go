@@ -12,11 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// storing are the requests with which a checkpoint is stored.
+// storing are the requests that store a checkpoint.
 var storing = []string{"ListArtifacts", "DeleteArtifact", "CreateArtifact", "comp=block&", "comp=blocklist", "FinalizeArtifact"}
 
-// answers are what a service may say in the place of what it should. The first is that
-// it drops the connection.
+// answers are wrong answers of a service. The first one drops the connection.
 var answers = []artifactstest.Fault{
 	{}, {Status: 400, Body: `{"msg":"bad"}`}, {Status: 401}, {Status: 403, Body: `{"msg":"insufficient usage to create"}`}, {Status: 404}, {Status: 408},
 	{Status: 409, Body: `{"msg":"exists"}`}, {Status: 429}, {Status: 429, Header: map[string]string{"Retry-After": "7"}}, {Status: 500}, {Status: 502},
@@ -24,11 +23,11 @@ var answers = []artifactstest.Fault{
 	{Status: 302, Header: map[string]string{"Location": "/twirp/loop"}}, {Status: 200, Header: map[string]string{"Content-Length": "500"}},
 }
 
-// TestEveryFaultOfEveryRequestThatStores on every service: before it does what was asked or
-// after that, once or for a while. Nothing that was stored is lost or stored twice, no
-// generation is left out, and each is stored in the end. Two stand at any time, once there
-// were three and no name is refused. No store takes more than three minutes.
-func TestEveryFaultOfEveryRequestThatStores(t *testing.T) {
+// TestStoreSurvivesEveryFault checks faults on every service, before or after the
+// request has its effect, once or several times. No checkpoint is lost or stored twice, no
+// generation is skipped, and each is stored in the end. Once three are stored, at least two exist
+// at any time, unless a name is refused. No Store takes more than three minutes.
+func TestStoreSurvivesEveryFault(t *testing.T) {
 	var cells []func(*testing.T)
 	for _, manner := range []string{"github", "gitea", "act"} {
 		for _, op := range storing {
@@ -51,15 +50,15 @@ func TestEveryFaultOfEveryRequestThatStores(t *testing.T) {
 
 func sufferFault(t *testing.T, manner string, fault artifactstest.Fault) {
 	t.Helper()
-	isSilent := manner != "github" && fault.Op == "FinalizeArtifact" && fault.After // it tells no digest
+	isSilent := manner != "github" && fault.Op == "FinalizeArtifact" && fault.After // without a digest
 	if isSilent || manner == "act" && fault.Op == "ListArtifacts" && fault.Status == 0 {
-		return // nothing says what there is
+		return // the service can't list its artifacts
 	}
 	s := artifactstest.New(t)
 	manners[manner](s)
 	var waited time.Duration
 	sleep := func(ctx context.Context, d time.Duration) error { waited += d; return ctx.Err() }
-	stored := 0 // generations, each once and none left out
+	stored := 0 // generations, each once and without gaps
 	s.OnChange = func(all []artifactstest.Artifact) {
 		if newest := generationOf(all[len(all)-1]); newest != stored {
 			assert.Check(t, is.Equal(newest, stored+1), "%s, %+v", manner, fault)
@@ -80,7 +79,7 @@ func sufferFault(t *testing.T, manner string, fault artifactstest.Fault) {
 		assert.Check(t, waited <= 3*time.Minute, "%s, %+v: waited for %v, want at most three minutes", manner, fault, waited)
 	}
 	s.OnChange = nil
-	// A service that deletes and says that it can't costs the third one.
+	// A delete that succeeds but reports an error costs the third artifact.
 	if got := generations(s); !slices.Equal(got, []int{5, 6, 7}) && !slices.Equal(got, []int{6, 7}) {
 		t.Errorf("%s, %+v: generations %v stand after %d tries, want the last ones, once each", manner, fault, got, tries)
 	}

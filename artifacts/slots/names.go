@@ -14,28 +14,28 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxKey is how much of a key goes into a name, in bytes.
+// maxKey is the maximum number of bytes of a key in a name.
 const maxKey = 100
 
-// replacement stands for characters of a key that a name can't have.
+// replacement replaces characters of a key that names can't contain.
 const replacement = '-'
 
-// hashLen is how many digits of a key's hash go into its names when the key
-// itself does not fit.
+// hashLen is the number of digits of a key's hash in its names if the key itself does not fit.
 const hashLen = 6
 
-// partMark is in a name before the part of a matrix that it is about.
+// partMark separates the key from the part of a matrix in a name.
 const partMark = "~"
 
-// Place is what the names of checkpoints and claims are made of.
+// Place identifies the checkpoints and claims that have the same key and part, and determines their
+// names.
 type Place struct {
 	Key  string
 	Part string // name of a part of a matrix, 8 hex digits; "" for the run itself
 }
 
-// Names returns the three names under which checkpoints are stored. No two places share
-// one: a key that had to be changed to fit has a part of its hash in the names, and so has a
-// key that looks as if it had one.
+// Names returns the three names under which checkpoints are stored. No two places share a name: the
+// names contain a hash of the key if the key had to be changed to fit, or if it looks like a
+// changed key.
 func (p Place) Names() [3]string {
 	var names [3]string
 	for i := range names {
@@ -44,15 +44,15 @@ func (p Place) Names() [3]string {
 	return names
 }
 
-// ClaimName is the name under which the claim is stored.
+// ClaimName returns the name under which the claim is stored.
 func (p Place) ClaimName() string { return fmt.Sprintf("raymond-%s-claim", p.stem()) }
 
-// ReportName is the name under which a job stores the report of the run.
+// ReportName returns the name under which a job stores the report of the run.
 func (p Place) ReportName(attempt int, job string) string {
 	return fmt.Sprintf("raymond-%s-report-%d-%s", p.stem(), max(1, attempt), fitting(job))
 }
 
-// stem is what the names have in common.
+// stem returns the common part of the names.
 func (p Place) stem() string {
 	stem := fitting(p.Key)
 	if stem != p.Key || hashed().MatchString(p.Key) || strings.Contains(p.Key, partMark) {
@@ -65,8 +65,8 @@ func (p Place) stem() string {
 	return stem
 }
 
-// fitting replaces what names can't have and cuts what is too long. An empty key
-// becomes one replacement.
+// fitting replaces characters that names can't contain and cuts keys that are too long. An empty
+// key becomes one replacement character.
 func fitting(key string) string {
 	out := strings.Map(func(r rune) rune {
 		unfit := r == utf8.RuneError || unicode.IsSpace(r) || !unicode.IsPrint(r) || strings.ContainsRune(artifacts.ForbiddenInName, r)
@@ -82,6 +82,6 @@ func fitting(key string) string {
 	return out
 }
 
-// hashed is how keys end that had to be changed. One that looks so by itself and has no hash of its own could be taken for the
-// changed form of another.
+// hashed matches the end of changed keys. A key that looks like this but contains no hash could
+// otherwise be confused with the changed form of another key.
 var hashed = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`-[0-9a-f]{6}$`) })

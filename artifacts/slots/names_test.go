@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// keys are close to each other: those that a careless rule takes for the same.
+// keys returns keys that are similar, so that a careless rule would give them the same name.
 func keys() []string {
 	long := strings.Repeat("k", 99)
 	list := []string{
@@ -37,8 +37,9 @@ func keys() []string {
 	return list
 }
 
-// TestNoTwoPlacesShareAName: neither keys nor parts of a matrix, and every service takes the names.
-func TestNoTwoPlacesShareAName(t *testing.T) {
+// TestNamesAreUnique checks that different keys and parts have different names, and that
+// every service accepts the names.
+func TestNamesAreUnique(t *testing.T) {
 	owner := map[string]slots.Place{}
 	isBlank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	for _, key := range append(keys(), "a~deadbeef", "a~deadbeef-0", "~") {

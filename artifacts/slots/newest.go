@@ -9,25 +9,24 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 )
 
-// maxCompared is how many other workflow runs are looked at that turn out to have
-// another run than the chosen one.
+// maxCompared is the maximum number of other workflow runs that are checked although they turn out
+// to have stored another run.
 const maxCompared = 5
 
-// newestOfRun returns the newest checkpoint of the run of a chosen one, which other
-// workflow runs may have continued; only the files of what it returns are left. It fails
-// with *Conflict when two workflow runs continued the same checkpoint: each has work that
-// the other lacks.
+// newestOfRun returns the newest checkpoint of the chosen checkpoint's run, which other workflow
+// runs may have continued. It removes the files of the others. It fails with *Conflict if two
+// workflow runs continued the same checkpoint, because each has work that the other lacks.
 func (s *search) newestOfRun(ctx context.Context, chosen *Found) (*Found, error) {
 	others, err := s.continued(ctx, chosen)
 	if isA[*NoAccess](err) && chosen.InThisRun {
-		err = nil // what this workflow run has can be resumed without the API
+		err = nil // checkpoints of this workflow run can be resumed without the API
 	}
 	all := append([]*Found{chosen}, others...)
 	newest := slices.MaxFunc(all, func(a, b *Found) int { return compareAge(a.Manifest, b.Manifest) })
 	for _, f := range all {
 		if err == nil && f != newest && f.partedFrom(newest) {
 			err = &Conflict{Name: newest.Artifact.Name, ID: newest.Artifact.ID, What: fmt.Sprintf(
-				"%s and %s both resumed the same checkpoint of run %s; delete the artifacts of one of them, or start anew with resume: never",
+				"%s and %s both resumed the same checkpoint of run %s; delete the artifacts of one of them, or start a new run with resume: never",
 				runName(newest.RunID, newest.RunURL), runName(f.RunID, f.RunURL), f.Manifest.WorkflowID)}
 		}
 	}
@@ -39,9 +38,9 @@ func (s *search) newestOfRun(ctx context.Context, chosen *Found) (*Found, error)
 	return newest, err
 }
 
-// continued reads the newest checkpoint of each other workflow run that stored one of the
-// same run after the chosen one, or after that which the chosen one's job resumed. Those
-// that are of another origin, or can't be read, are passed over.
+// continued reads the newest checkpoint of each other workflow run that has stored the same run
+// since the chosen checkpoint, or since its base, the checkpoint that its job resumed. Checkpoints
+// of another origin, and unreadable ones, are skipped.
 func (s *search) continued(ctx context.Context, chosen *Found) (others []*Found, err error) {
 	stored, err := s.storedSince(ctx, chosen)
 	if err != nil {
@@ -68,19 +67,18 @@ func (s *search) continued(ctx context.Context, chosen *Found) (others []*Found,
 	return others, nil
 }
 
-// storedSince returns what other workflow runs stored after the chosen checkpoint, or
-// after that which its job resumed: first the one that did so soonest, and of each the
-// newest by its id.
+// storedSince returns artifacts that other workflow runs have stored since the chosen checkpoint,
+// or since its base: the newest by id of each workflow run, oldest first.
 func (s *search) storedSince(ctx context.Context, chosen *Found) (list []artifacts.RunArtifact, err error) {
 	names := s.q.place().Names()
 	since, base := chosen.Artifact.ID, chosen.Manifest.Base
 	omit := map[int64]bool{chosen.RunID: true}
 	if base != nil {
 		since = base.ArtifactID
-		omit[base.RunID] = omit[base.RunID] || s.q.SameIDs // all that it has may be older than the base
+		omit[base.RunID] = omit[base.RunID] || s.q.SameIDs // with fixed ids, all its artifacts may be older than the base
 	}
 	for a, err := range s.elsewhere(ctx, names[:]...) {
-		if err != nil && !errors.Is(err, ErrListTooLong) { // runs that are older than 3,000 artifacts no longer matter
+		if err != nil && !errors.Is(err, ErrListTooLong) { // runs beyond the newest 3,000 artifacts no longer matter
 			return nil, err
 		}
 		if err != nil || a.ID <= since {
@@ -95,10 +93,10 @@ func (s *search) storedSince(ctx context.Context, chosen *Found) (list []artifac
 	return list, nil
 }
 
-// partedFrom reports whether a checkpoint is of a second line of the newest one's run:
-// both resumed the same one, or one of them resumed what the other's workflow run stored,
-// which went on all the same. What is older than the one that the newest's job resumed
-// does not matter.
+// partedFrom reports whether f belongs to a second branch of the newest checkpoint's run: both jobs
+// resumed the same checkpoint, or one job resumed a checkpoint of the other job's workflow run,
+// which continued nevertheless. Checkpoints older than the base of the newest checkpoint don't
+// matter.
 func (f *Found) partedFrom(newest *Found) bool {
 	a, b := newest.Manifest, f.Manifest
 	if a.Base != nil && f.Artifact.ID <= a.Base.ArtifactID {
@@ -108,8 +106,8 @@ func (f *Found) partedFrom(newest *Found) bool {
 	return sameBase || newest.leftBehind(f) || f.leftBehind(newest)
 }
 
-// leftBehind reports whether a checkpoint's job resumed what another one's workflow run
-// had stored before that other one.
+// leftBehind reports whether f's job resumed an older checkpoint of other's workflow run than
+// other.
 func (f *Found) leftBehind(other *Found) bool {
 	base := f.Manifest.Base
 	return base != nil && f.RunID != other.RunID && base.RunID == other.RunID && base.Digest != other.Digest

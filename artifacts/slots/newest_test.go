@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// putAll stores checkpoints, each told as its workflow run and generation, and after "<" those of the one
-// that its job resumed. Before it "!" says that it is of another run, after it "?" that nobody can read it, and
-// "-" that it has expired.
+// putAll stores checkpoints. Each word is the workflow run and generation of a checkpoint, and
+// after "<" the workflow run and generation of its base. A prefix "!" means another run, a suffix
+// "?" an unreadable checkpoint, and a suffix "-" an expired one.
 func (s *scene) putAll(told string) {
 	s.t.Helper()
 	ids := map[string]int64{}
@@ -43,7 +43,7 @@ func (s *scene) putAll(told string) {
 	}
 }
 
-// newest are which run has the newest checkpoint, of what is stored in that order.
+// newest has sequences of stored checkpoints, and the workflow run with the newest one.
 var newest = map[string]struct {
 	stored     string
 	run        int64 // that has the newest; 0 for a conflict
@@ -70,11 +70,11 @@ var newest = map[string]struct {
 	"another one, as new":                                   {"100.1 100.2<100.1 101.2<100.1", 0, 0},
 }
 
-// TestTheNewestGenerationCounts wherever it lies: a workflow run that has stored some of a
-// run finds what others have made of it since. Where two workflow runs have resumed one
-// checkpoint, or one of them what the other left on its way, there is a conflict; this one
-// may be among them.
-func TestTheNewestGenerationCounts(t *testing.T) {
+// TestNewestCheckpointOfAnyWorkflowRunIsFound checks that the newest checkpoint is found in any workflow run that
+// has continued the run. There is a conflict if two workflow runs, possibly including this one,
+// have resumed the same checkpoint, or if the first has resumed a checkpoint of the second, which
+// continued as well.
+func TestNewestCheckpointOfAnyWorkflowRunIsFound(t *testing.T) {
 	for name, tt := range newest {
 		t.Run(name, func(t *testing.T) {
 			behaving(t, func(s *scene) {

@@ -12,32 +12,32 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// workflows is the folder of workflow files. Gitea gives only their names.
+// workflows is the directory of workflow files. Gitea returns only the file names.
 const workflows = ".github/workflows/"
 
-// Origin is where checkpoints have to come from to be trusted: this repository, its
-// own workflow file, and its own or the default branch.
+// Origin describes trusted checkpoints: they come from this repository, from its own workflow file,
+// and from its own or the default branch.
 type Origin struct {
 	RepositoryID int64
-	// Workflow is the path of the own workflow file; "" where the environment does
-	// not tell, and then the API is asked.
+	// Workflow is the path of the own workflow file; "" if the environment does not contain it, and
+	// then it is requested from the API.
 	Workflow      string
 	ResumeFrom    []string // other workflow files whose checkpoints are accepted
-	Branch        string   // the own head branch
+	Branch        string   // own head branch
 	DefaultBranch string
-	// Head is another branch that counts as the own one, the head of the pull request that
-	// the event is about; "" for none.
+	// Head is another branch that counts as own, the head of the pull request that the event is
+	// about; "" for none.
 	Head string
-	// Sealed says that checkpoints are sealed with a key of this job, and that one which is
-	// sealed so and stored by a run of this repository is trusted whatever its branch and
-	// event: comments run on the default branch, and go on with what a branch stored.
+	// Sealed is set if checkpoints are sealed with a key of this job. A checkpoint with this seal
+	// from a run of this repository is trusted whatever its branch and event: comment events run on
+	// the default branch and continue runs of other branches.
 	Sealed bool
-	// Gitea allows for what its API leaves out of artifacts and runs. What is there
-	// is checked all the same.
+	// Gitea allows for fields that Gitea's API leaves empty in artifacts and runs. Fields that are
+	// present are checked as usual.
 	Gitea bool
 }
 
-// accept asks where an artifact comes from. One of another origin is passed over.
+// accept checks where an artifact comes from. An artifact of another origin is skipped.
 func (s *search) accept(ctx context.Context, a artifacts.RunArtifact) (candidate, bool, error) {
 	why := s.q.Origin.foreignArtifact(a)
 	if why != "" {
@@ -60,7 +60,7 @@ func (s *search) accept(ctx context.Context, a artifacts.RunArtifact) (candidate
 	return candidate{RunArtifact: a, run: info, bySeal: bySeal}, true, nil
 }
 
-// learnWorkflow asks for the own workflow file where the environment does not tell it.
+// learnWorkflow requests the own workflow file from the API if the environment does not contain it.
 func (s *search) learnWorkflow(ctx context.Context) error {
 	if s.q.Origin.Workflow != "" || s.q.Job.RunID == 0 {
 		return nil
@@ -70,8 +70,8 @@ func (s *search) learnWorkflow(ctx context.Context) error {
 	return s.classify(ofLists, "", err)
 }
 
-// foreignArtifact says why an artifact is not one of this repository's own runs,
-// by what its listing tells; "" when it may be.
+// foreignArtifact returns why an artifact does not belong to this repository's own runs, according
+// to its listing, or "" if it may.
 func (o *Origin) foreignArtifact(a artifacts.RunArtifact) string {
 	switch {
 	case a.RunID == 0:
@@ -79,11 +79,11 @@ func (o *Origin) foreignArtifact(a artifacts.RunArtifact) string {
 	case o.RepositoryID == 0 && !o.Gitea:
 		return "the id of this repository is not known"
 	case !o.isHome(a.Repository, o.RepositoryID):
-		return "it is of another repository"
+		return "it belongs to another repository"
 	case !o.isHome(a.HeadRepository, cmp.Or(o.RepositoryID, a.Repository)):
 		return fromFork
 	case a.HeadBranch != "" && !o.isOwnBranch(a.HeadBranch) && !o.Sealed:
-		return fmt.Sprintf("it is of branch %q", a.HeadBranch) // known without a question for each run
+		return fmt.Sprintf("it belongs to branch %q", a.HeadBranch) // known without a request for each run
 	}
 	return ""
 }
@@ -95,55 +95,54 @@ func (o *Origin) isOwnBranch(name string) bool {
 
 const fromFork = "its code came from a fork"
 
-// isHome reports whether an id is that of this repository. Gitea leaves ids out.
+// isHome reports whether an id is the id of this repository. Gitea leaves ids empty.
 func (o *Origin) isHome(id, home int64) bool {
 	return id == home && id != 0 || (id == 0 || home == 0) && o.Gitea
 }
 
-// foreignRun says why a run is not one of this workflow and branch; "" when it
-// is.
+// foreignRun returns why a run does not belong to this workflow and branch, or "" if it does.
 func (o *Origin) foreignRun(r artifacts.RunInfo, repository int64) string {
 	switch {
 	case !o.isHome(r.HeadRepository, cmp.Or(o.RepositoryID, repository)):
 		return fromFork
 	case r.Path == "" || !slices.ContainsFunc(o.files(), func(a string) bool { return a != "" && o.sameFile(r.Path, a) }):
-		return fmt.Sprintf("its workflow file is %q; the input resume-from names others that are accepted", r.Path)
+		return fmt.Sprintf("its workflow file is %q; to accept it, add it to the input resume-from", r.Path)
 	case o.Sealed:
-		return "" // its seal is looked at
+		return "" // its seal is checked later
 	}
 	return o.foreignBranch(r)
 }
 
-// foreignBranch says why a run of this repository is not one of this branch, or why its event
-// may be a fork's; "" when neither is so. Runs of such events must say that their code is this
-// repository's, and whose branch it is.
+// foreignBranch returns why a run of this repository does not belong to this branch, or why its
+// event may be a fork's, or "". For events that forks can cause, the service must confirm that the
+// code belongs to this repository, and name its branch.
 func (o *Origin) foreignBranch(r artifacts.RunInfo) string {
 	switch {
 	case r.HeadBranch == "":
 		return "its branch is not known"
 	case !o.isOwnBranch(r.HeadBranch):
-		return fmt.Sprintf("it is of branch %q", r.HeadBranch)
+		return fmt.Sprintf("it belongs to branch %q", r.HeadBranch)
 	case mayBeForks(r):
 		return fmt.Sprintf("its event %q may be a fork's", r.Event)
 	case isPull(r.Event) && r.HeadBranch != o.Branch && r.HeadBranch != o.Head:
-		return fmt.Sprintf("it is of a pull request of branch %q", r.HeadBranch)
+		return fmt.Sprintf("it belongs to a pull request of branch %q", r.HeadBranch)
 	}
 	return ""
 }
 
-// isPull reports whether an event is one of a pull request, and not Gitea's for a comment
-// on one, which runs on the default branch, as issue_comment does.
+// isPull reports whether an event belongs to a pull request and runs on its branch. Gitea's event
+// for comments on pull requests runs on the default branch, like issue_comment.
 func isPull(event string) bool {
 	return strings.HasPrefix(event, "pull_request") && event != "pull_request_comment"
 }
 
-// mayBeForks reports whether a run of which the service does not say whose code it ran may
-// have run that of a fork.
+// mayBeForks reports whether a run may have run the code of a fork, because the service does not
+// say whose code it ran.
 func mayBeForks(r artifacts.RunInfo) bool {
 	return r.HeadRepository == 0 && (isPull(r.Event) || r.Event == "workflow_run")
 }
 
-// files are the workflow files whose runs' checkpoints are accepted.
+// files returns the workflow files whose checkpoints are accepted.
 func (o *Origin) files() []string { return append([]string{o.Workflow}, o.ResumeFrom...) }
 
 func (o *Origin) sameFile(a, b string) bool {
@@ -160,26 +159,26 @@ func inFolder(file string) string {
 	return strings.TrimPrefix(file, "./")
 }
 
-// maxNotices is how many notices name an artifact that was passed over.
+// maxNotices is the maximum number of notices about single artifacts that were skipped.
 const maxNotices = 3
 
-// passedOver collects what was passed over, once for each workflow run.
+// passedOver collects notices about skipped artifacts, once for each workflow run.
 type passedOver struct {
 	seen  map[int64]bool
-	texts []string // of the first
+	texts []string // of the first workflow runs
 }
 
 func (p *passedOver) add(a artifacts.RunArtifact, url, why string) {
 	if !p.seen[a.RunID] && len(p.texts) < maxNotices {
-		p.texts = append(p.texts, fmt.Sprintf("artifact %q of %s is passed over: %s", a.Name, runName(a.RunID, url), why))
+		p.texts = append(p.texts, fmt.Sprintf("artifact %q of %s was skipped: %s", a.Name, runName(a.RunID, url), why))
 	}
 	p.seen[a.RunID] = true
 }
 
-// notices returns the first texts, and how many more there are.
+// notices returns the first notices, and a count of the others.
 func (p *passedOver) notices() []string {
 	if more := len(p.seen) - len(p.texts); more > 0 {
-		return append(p.texts, "passed over besides: artifacts of "+state.Count(more, "more workflow run"))
+		return append(p.texts, "also skipped: artifacts of "+state.Count(more, "more workflow run"))
 	}
 	return p.texts
 }

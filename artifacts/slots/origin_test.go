@@ -15,26 +15,27 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// TestForksCannotHideWhatIsThere: not even by storing hundreds, each newer. The first are named.
-func TestForksCannotHideWhatIsThere(t *testing.T) {
+// TestForksCannotHideCheckpoints checks that forks can't hide a checkpoint by storing hundreds of
+// newer artifacts, and that notices name the first of these.
+func TestForksCannotHideCheckpoints(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.addRun(1, nil)
 		s.put(1, 3, nil)
 		for id := range int64(250) {
 			if s.Behavior.GiteaREST && id == 30 {
-				break // the API has to be asked about each
+				break // one request for each
 			}
 			s.addRun(id+1000, func(r *artifactstest.Run) { r.Event, r.HeadRepository = "pull_request", 666 })
 			s.put(id+1000, 3, nil)
 		}
 		found := s.expect("many forks", slots.Auto, 1, 3)
-		if len(found.Notices) != 4 || !strings.Contains(found.Notices[0], "workflow run 1") || !strings.HasPrefix(found.Notices[3], "passed over besides: artifacts of ") {
+		if len(found.Notices) != 4 || !strings.Contains(found.Notices[0], "workflow run 1") || !strings.HasPrefix(found.Notices[3], "also skipped: artifacts of ") {
 			s.t.Errorf("notices %q, want three and a count", found.Notices)
 		}
 	})
 }
 
-// toldAPI is an API that says the same of everything.
+// toldAPI is an API that returns the same data for every request.
 type toldAPI struct {
 	slots.Archive
 	stored artifacts.RunArtifact
@@ -62,16 +63,16 @@ func (a toldAPI) Download(context.Context, artifacts.RunArtifact, int64, *os.Fil
 	return 0, errors.New("accepted")
 }
 
-// signs are what an artifact's listing and its workflow run tell, and who asks.
+// signs has the listing of an artifact, its workflow run and the query.
 type signs struct {
 	a *artifacts.RunArtifact
 	r *artifacts.RunInfo
 	q *slots.Query
 }
 
-// TestEachSignOfOriginCounts by itself: what the listing tells and what the run
-// tells are looked at both, and so is each id that Gitea does tell.
-func TestEachSignOfOriginCounts(t *testing.T) {
+// TestEachSignOfOriginIsChecked checks that each sign of the origin counts separately: in the listing
+// and in the workflow run, and each id that Gitea provides.
+func TestEachSignOfOriginIsChecked(t *testing.T) {
 	const home = artifactstest.Repository
 	for _, tt := range []struct {
 		name  string
@@ -94,7 +95,7 @@ func TestEachSignOfOriginCounts(t *testing.T) {
 		{"no branches known", func(x *signs) { x.r.HeadBranch, x.q.Origin.Branch, x.q.Origin.DefaultBranch = "", "", "" }, false, false},
 		{"silent about a pull request", func(x *signs) { x.r.HeadRepository, x.r.Event = 0, "pull_request" }, false, false},
 		{"silent about a workflow_run", func(x *signs) { x.r.HeadRepository, x.r.Event = 0, "workflow_run" }, false, false},
-		{"comment on a pull request", func(x *signs) { x.r.HeadRepository, x.r.Event = 0, "pull_request_comment" }, false, true}, // as Gitea calls it
+		{"comment on a pull request", func(x *signs) { x.r.HeadRepository, x.r.Event = 0, "pull_request_comment" }, false, true}, // Gitea's name for the event
 		{"own workflow_run", func(x *signs) { x.r.Event = "workflow_run" }, true, true},
 		{"own pull request", func(x *signs) { x.r.Event = "pull_request_target" }, true, true},
 		{"pull request of the default branch", func(x *signs) { x.r.Event, x.q.Origin.Branch = "pull_request", "feature" }, false, false},

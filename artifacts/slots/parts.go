@@ -9,31 +9,31 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// PartFound is what is stored of a part of a matrix.
+// PartFound has the stored checkpoints of a part of a matrix.
 type PartFound struct {
 	Part state.Part
-	// All are its newest checkpoints, one of each workflow run that ran it, the newest
-	// first; their folders are the caller's to remove. There is none when nothing is stored.
+	// All has the newest checkpoint of each workflow run that ran the part, newest first. The
+	// caller removes their directories. It is empty without checkpoints.
 	All []*Found
-	// Running says that a job may still be running it.
+	// Running is set if a job may still be running the part.
 	Running bool
-	// Notices are for people: what could not be had, and why.
+	// Notices say, for users, which checkpoints could not be read and why.
 	Notices []string
 }
 
-// PartsQuery says which parts of a run are looked for.
+// PartsQuery selects parts of a run.
 type PartsQuery struct {
 	Query
 	Base  *Found // the newest checkpoint of the run itself
 	Parts []state.Part
-	// Deadline is how long a job of the run may take; 0 where it has no limit.
+	// Deadline is the time limit for a job of the run; 0 for none.
 	Deadline time.Duration
 	Now      time.Time
 }
 
-// Parts finds what is stored of parts: in the present workflow run, and in that which
-// stored the run's own checkpoint. Errors are those of Find. One that expired or was
-// deleted counts as not stored.
+// Parts finds the checkpoints of parts in the present workflow run, and in the workflow run of the
+// base. It returns the same errors as Find. A checkpoint that has expired or was deleted counts as
+// not stored.
 func (f *Finder) Parts(ctx context.Context, q PartsQuery) (all []PartFound, err error) {
 	s := newSearch(f, q.Query)
 	s.q.Mode = q.Base.Manifest.WorkflowID
@@ -57,22 +57,22 @@ func (f *Finder) Parts(ctx context.Context, q PartsQuery) (all []PartFound, err 
 	return all, nil
 }
 
-// HasParts reports whether anything is stored of the parts, and asks for no content. A
-// service that can't be asked is an error, as for Parts.
+// HasParts reports whether anything is stored of the parts, without downloads. It returns the same
+// errors as Parts.
 func (f *Finder) HasParts(ctx context.Context, q PartsQuery) (bool, error) {
 	runs, err := newSearch(f, q.Query).withParts(ctx, q.Base)
 	all := slices.Concat(runs...)
 	return slices.ContainsFunc(q.Parts, func(p state.Part) bool { return len(Place{q.Key, p.Name}.of(all)) > 0 }), err
 }
 
-// Remove removes what was downloaded.
+// Remove removes the downloaded files.
 func (p *PartFound) Remove() {
 	for _, f := range p.All {
 		f.Remove()
 	}
 }
 
-// withParts lists what each workflow run has that may have run parts, newest first.
+// withParts lists the artifacts of each workflow run that may have run parts, newest first.
 func (s *search) withParts(ctx context.Context, base *Found) (runs [][]candidate, err error) {
 	here, err := s.here(ctx)
 	if err != nil || base.InThisRun || base.RunID == 0 {
@@ -82,13 +82,13 @@ func (s *search) withParts(ctx context.Context, base *Found) (runs [][]candidate
 	return [][]candidate{here, there}, err
 }
 
-// of are those of some artifacts that are checkpoints of the place.
+// of returns the artifacts that are checkpoints of the place.
 func (p Place) of(list []candidate) []candidate {
 	names := p.Names()
 	return slices.DeleteFunc(slices.Clone(list), func(c candidate) bool { return !slices.Contains(names[:], c.Name) })
 }
 
-// findPart reads the newest checkpoint of a part that each workflow run has.
+// findPart reads the newest checkpoint of a part in each workflow run.
 func (s *search) findPart(ctx context.Context, to *PartFound, runs [][]candidate) error {
 	for _, run := range runs {
 		group := s.q.place().of(run)
@@ -108,9 +108,8 @@ func (s *search) findPart(ctx context.Context, to *PartFound, runs [][]candidate
 	return nil
 }
 
-// mayRun reports whether a job may still be running a part. In the present workflow run
-// the step that joins waits for the jobs of the matrix, so that they have ended unless the
-// API says otherwise.
+// mayRun reports whether a job may still be running a part. In the present workflow run, the step
+// that joins runs after the jobs of the matrix, so they have ended unless the API says otherwise.
 func (q *PartsQuery) mayRun(p *PartFound) bool {
 	newest := q.Base.Manifest
 	if len(p.All) > 0 {

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// partsOf are the parts of a run whose agents wait for work.
+// partsOf returns the parts of a run whose agents wait for the job work.
 func partsOf(most int) []state.Part {
 	var agents []*state.Agent
 	for i := range most {
@@ -43,8 +43,9 @@ func (s *scene) parts(q slots.PartsQuery) ([]slots.PartFound, error) {
 	return s.finder().Parts(s.t.Context(), q)
 }
 
-// TestPartsAreFound in the present workflow run and in that of the run's own checkpoint:
-// the newest of each, and nothing of other runs, keys and parts.
+// TestPartsAreFound checks that the newest checkpoint of each part is found in the present workflow
+// run and in the workflow run of the base, and that checkpoints of other runs, keys and parts are
+// not.
 func TestPartsAreFound(t *testing.T) {
 	behaving(t, func(s *scene) {
 		parts := partsOf(3)
@@ -73,9 +74,9 @@ func TestPartsAreFound(t *testing.T) {
 	})
 }
 
-// TestPartsInAForeignPlace are refused: a checkpoint that was copied there is not one of
-// this part.
-func TestPartsInAForeignPlace(t *testing.T) {
+// TestCopiedPartsAreRefused checks that a checkpoint that was copied to the place of another part,
+// or of the run itself, is refused.
+func TestCopiedPartsAreRefused(t *testing.T) {
 	for name, edit := range map[string]func(*checkpoint.Manifest){
 		"the run itself": func(m *checkpoint.Manifest) { m.Part = nil },
 		"another part":   func(m *checkpoint.Manifest) { p := partsOf(2)[1]; m.Part = &p },
@@ -89,20 +90,20 @@ func TestPartsInAForeignPlace(t *testing.T) {
 		_, err := s.parts(slots.PartsQuery{Query: s.query(slots.Auto), Base: base, Parts: parts})
 		assert.Check(t, errors.As(err, &bad), "%s: got %v, want *checkpoint.Invalid", name, err)
 	}
-	s := newScene(t) // nor is a part taken for the run itself
+	s := newScene(t) // a part is not accepted as the run itself
 	p := partsOf(1)[0]
 	s.put(100, 1, func(m *checkpoint.Manifest) { m.Part = &p })
 	_, err := s.find(s.query(slots.Auto))
 	assert.Check(t, err != nil, "a part was found as the run itself")
 }
 
-// TestWhichPartsMayBeRunning: those of another workflow run that is not over and may
-// take as long, and here those of which the API says so.
+// TestWhichPartsMayBeRunning checks that parts may be running in another workflow run that is in
+// progress and within the deadline, and in this workflow run according to the API.
 func TestWhichPartsMayBeRunning(t *testing.T) {
 	now := time.Unix(50_000, 0).Add(2 * time.Hour)
 	for name, c := range map[string]struct {
 		status   string // of the other workflow run; "" for the present one
-		job      string // status of the job here; "" where nobody says
+		job      string // status of the job in this workflow run; "" if unknown
 		manifest func(*checkpoint.Manifest)
 		deadline time.Duration
 		running  bool

@@ -18,15 +18,15 @@ type candidate struct {
 
 	run    artifacts.RunInfo
 	here   bool // listed by the results service of the present workflow run
-	bySeal bool // accepted if its seal is that of this job, and passed over if not
+	bySeal bool // accepted only if it is sealed with the key of this job
 }
 
-// name says which artifact it is, for people.
+// name describes the artifact for users.
 func (c candidate) name() string {
 	return fmt.Sprintf("artifact %q of %s", c.Name, runName(c.run.ID, c.run.URL))
 }
 
-// runName says which workflow run it is, for people.
+// runName describes a workflow run for users.
 func runName(id int64, url string) string {
 	switch {
 	case id == 0:
@@ -37,12 +37,12 @@ func runName(id int64, url string) string {
 	return fmt.Sprintf("workflow run %d (%s)", id, url)
 }
 
-// errUnread says that a candidate was downloaded, and is none that this job can verify.
+// errUnread is the error that this job can't verify a downloaded candidate.
 var errUnread = errors.New("it can't be verified")
 
-// newest reads candidates of one workflow run, the newest by id first, and returns the
-// newest that is of the run that is looked for; nil for none. Where ids don't tell the newest,
-// it reads all of them, and puts them in the order that their manifests tell.
+// newest reads candidates of one workflow run, newest by id first, and returns the newest
+// checkpoint of the requested run, or nil. If ids don't tell which one is the newest, it reads all
+// candidates and orders them by their manifests.
 func (s *search) newest(ctx context.Context, group []candidate) (best *Found, err error) {
 	read := map[int64]*checkpoint.Manifest{}
 	isLeft := slices.ContainsFunc(group, func(c candidate) bool { return !c.Expired })
@@ -52,12 +52,12 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 		}
 		f, err := s.read(ctx, c)
 		if c.bySeal && errors.Is(err, errUnread) {
-			s.passed.add(c.RunArtifact, c.run.URL, fmt.Sprintf("it is of branch %q, and not sealed with this job's state-key", c.run.HeadBranch))
+			s.passed.add(c.RunArtifact, c.run.URL, fmt.Sprintf("it belongs to branch %q and is not sealed with this job's state-key", c.run.HeadBranch))
 			continue
 		}
 		if err != nil {
 			best.Remove()
-			if !isA[*Gone](err) { // which has the name
+			if !isA[*Gone](err) { // contains the name already
 				err = fmt.Errorf("%s: %w", c.name(), err)
 			}
 			return nil, err
@@ -77,7 +77,7 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 	}
 	if s.q.SameIDs {
 		slices.SortStableFunc(group, func(a, b candidate) int {
-			if read[a.ID] == nil || read[b.ID] == nil { // it was passed over, or has expired
+			if read[a.ID] == nil || read[b.ID] == nil { // it was skipped or has expired
 				return 0
 			}
 			return compareAge(read[b.ID], read[a.ID])
@@ -86,8 +86,8 @@ func (s *search) newest(ctx context.Context, group []candidate) (best *Found, er
 	return best, nil
 }
 
-// compareAge orders checkpoints of one workflow run by age, the oldest first. Clocks
-// are asked only where generations don't tell.
+// compareAge orders checkpoints of one workflow run by age, oldest first. It compares times only if
+// the generations don't decide.
 func compareAge(a, b *checkpoint.Manifest) int {
 	if a.WorkflowID == b.WorkflowID && a.Generation != b.Generation {
 		return cmp.Compare(a.Generation, b.Generation)
@@ -131,25 +131,25 @@ func (s *search) read(ctx context.Context, c candidate) (*Found, error) {
 	return found, nil
 }
 
-// wants reports whether a checkpoint is of the run that is looked for.
+// wants reports whether a checkpoint belongs to the requested run.
 func (q *Query) wants(m *checkpoint.Manifest) bool { return !q.byID() || q.Mode == m.WorkflowID }
 
-// byID reports whether a run is looked for by its id.
+// byID reports whether the query names a run by its id.
 func (q *Query) byID() bool { return q.Mode != Auto && q.Mode != Require }
 
-// checkPlace checks that a manifest agrees with the place where it was found: a
-// checkpoint that was copied there from elsewhere does not count.
+// checkPlace checks that a manifest agrees with the place where it was found. A checkpoint that was
+// copied from elsewhere is not accepted.
 func (q *Query) checkPlace(f *Found) error {
 	m, at := f.Manifest, f.Artifact.Name
 	switch {
 	case m.Key != q.Key:
-		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the key %q, not of %q", m.Key, q.Key)}
+		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it belongs to the key %q, not to %q", m.Key, q.Key)}
 	case m.PartName() != q.Part.Name:
-		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the part %q of a matrix, not of %q", m.PartName(), q.Part.Name)}
+		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it belongs to the part %q of a matrix, not to %q", m.PartName(), q.Part.Name)}
 	case m.RepositoryID != q.Origin.RepositoryID && q.Origin.RepositoryID != 0:
-		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it is of the repository with id %d, not of %d", m.RepositoryID, q.Origin.RepositoryID)}
+		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it belongs to the repository with id %d, not to %d", m.RepositoryID, q.Origin.RepositoryID)}
 	case m.RunID != f.RunID && f.RunID != 0:
-		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it says workflow run %d, but %d stored it", m.RunID, f.RunID)}
+		return &checkpoint.Invalid{Path: at, What: fmt.Sprintf("it names workflow run %d, but %d stored it", m.RunID, f.RunID)}
 	}
 	return nil
 }

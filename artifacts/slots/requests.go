@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// within makes requests at the same time, each for a minute at most, within the time
-// that is left.
+// within calls do, which may make requests in parallel, with a time limit of requestFor or the rest
+// of the search's time, whichever is shorter.
 func within[T any](ctx context.Context, s *search, do func(context.Context) (T, error)) (T, error) {
 	began, limit := time.Now(), min(requestFor, s.left)
 	limited, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("no usable answer came within %v", limit))
@@ -23,13 +23,13 @@ func within[T any](ctx context.Context, s *search, do func(context.Context) (T, 
 	return answer, err
 }
 
-// stored lists everything that the present workflow run has, newest first.
+// stored lists all artifacts of the present workflow run, newest first.
 func (s *search) stored(ctx context.Context) ([]artifacts.Artifact, error) {
 	list, err := within(ctx, s, func(ctx context.Context) ([]artifacts.Artifact, error) { return s.Service.List(ctx, "") })
 	return list, s.classify(ofThisRun, "", err)
 }
 
-// run asks for a workflow run, once for each.
+// run requests a workflow run, once for each id.
 func (s *search) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
 	if known, ok := s.runs[id]; ok {
 		return known, nil
@@ -41,10 +41,10 @@ func (s *search) run(ctx context.Context, id int64) (artifacts.RunInfo, error) {
 	return info, err
 }
 
-// maxSize is the largest checkpoint that is downloaded, in bytes.
+// maxSize is the size in bytes of the largest checkpoint that is downloaded.
 const maxSize = 512 << 20
 
-// download fetches the content of a candidate, however long that takes.
+// download fetches the content of a candidate, without a time limit.
 func (s *search) download(ctx context.Context, c candidate, f *os.File) (size int64, err error) {
 	if c.here {
 		size, err = s.Service.Download(ctx, c.Artifact, maxSize, f)
@@ -54,17 +54,17 @@ func (s *search) download(ctx context.Context, c candidate, f *os.File) (size in
 	return size, s.classify(ofListed, c.name(), err)
 }
 
-// subject is what a request asks for.
+// subject is the kind of data that a request asks for.
 type subject int
 
 const (
-	ofThisRun subject = iota // anything, of the results service of this job
-	ofLists                  // a list, of the API
-	ofListed                 // something that a list of the API has
+	ofThisRun subject = iota // anything from the results service of this job
+	ofLists                  // a list of the API
+	ofListed                 // an item of a list of the API
 )
 
-// classify gives an error of a service its kind. name says what was asked for, for
-// people. Contents that are not what they should be keep their own errors.
+// classify wraps an error of a service in the type for its kind. name describes the requested item
+// for users. Errors about invalid contents stay unchanged.
 func (s *search) classify(what subject, name string, err error) error {
 	var told *forge.Error
 	isContent := errors.Is(err, artifacts.ErrDigest) || errors.Is(err, artifacts.ErrTooLarge)
@@ -74,7 +74,7 @@ func (s *search) classify(what subject, name string, err error) error {
 	case isContent || !errors.As(err, &told):
 		return err
 	}
-	isRefused := errors.Is(err, artifacts.ErrRefused) // by the storage, which knows no permissions
+	isRefused := errors.Is(err, artifacts.ErrRefused) // by the storage service, which has no permissions
 	isList404 := what == ofLists && told.Status == http.StatusNotFound
 	switch {
 	case s.q.Act && told.Kind == forge.Unanswered && told.Status == 0:

@@ -13,13 +13,13 @@ import (
 
 func generationOf(a artifactstest.Artifact) int {
 	g := 0
-	_, _ = fmt.Sscanf(string(a.Content), "generation %d", &g) // 0 for another content
+	_, _ = fmt.Sscanf(string(a.Content), "generation %d", &g) // 0 for other content
 	return g
 }
 
-// TestANameThatStaysRefused: the next slot is used, the newest is never deleted,
-// and the rotation goes on with what is left.
-func TestANameThatStaysRefused(t *testing.T) {
+// TestRefusedNameIsSkipped checks that the next slot is used if a name stays refused, that the
+// newest checkpoint is never deleted, and that the rotation continues with the other names.
+func TestRefusedNameIsSkipped(t *testing.T) {
 	s := artifactstest.New(t)
 	rotated := slotsOf(runtimeOf(t, s, 7))
 	for g := 1; g <= 4; g++ {
@@ -28,7 +28,7 @@ func TestANameThatStaysRefused(t *testing.T) {
 	newest, drops := 4, 0
 	s.OnChange = func(all []artifactstest.Artifact) {
 		if drops++; drops == 2 {
-			s.Behavior.RefusalsAfterDelete = 0 // the first that was deleted stays refused
+			s.Behavior.RefusalsAfterDelete = 0 // the first deleted name stays refused
 		}
 		assert.Check(t, slices.ContainsFunc(all, func(a artifactstest.Artifact) bool { return generationOf(a) >= newest }), "generation %d, the newest, was deleted", newest)
 	}

@@ -22,7 +22,7 @@ import (
 
 const ownFile = ".github/workflows/ci.yml"
 
-// scene is a repository with runs and what they stored.
+// scene is a repository with workflow runs and their artifacts.
 type scene struct {
 	t *testing.T
 	*artifactstest.Server
@@ -34,7 +34,7 @@ func newScene(t *testing.T) *scene {
 	return s
 }
 
-// addRun adds a finished run of the own workflow on main, changed by edit.
+// addRun adds a completed run of the own workflow on main, changed by edit.
 func (s *scene) addRun(id int64, edit func(*artifactstest.Run)) {
 	run := artifactstest.Run{ID: id, Event: "issues", Status: "completed", Path: ownFile, HeadBranch: "main",
 		HeadRepository: artifactstest.Repository}
@@ -44,7 +44,7 @@ func (s *scene) addRun(id int64, edit func(*artifactstest.Run)) {
 	s.Runs[id] = run
 }
 
-// put stores a checkpoint of a run, in the slot of its generation.
+// put stores a checkpoint of a workflow run in the slot of its generation.
 func (s *scene) put(run int64, generation int, edit func(*checkpoint.Manifest)) int64 {
 	s.t.Helper()
 	return s.putAt(slots.Place{Key: key}, run, generation, edit)
@@ -62,13 +62,13 @@ func (s *scene) putAt(at slots.Place, run int64, generation int, edit func(*chec
 	return s.Put(artifactstest.Artifact{Run: run, Name: at.Names()[generation%3], Content: data})
 }
 
-// finder asks as a job of run 100 does.
+// finder returns a Finder for a job of workflow run 100.
 func (s *scene) finder() *slots.Finder {
 	s.t.Helper()
 	return &slots.Finder{Service: runtimeOf(s.t, s.Server, 100), Archive: s.archive(false)}
 }
 
-// archive is the API of the scene, asked under act or not.
+// archive returns the API of the scene, with or without act.
 func (s *scene) archive(act bool) *artifacts.Archive {
 	s.t.Helper()
 	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Act: act, Retrier: forge.Retrier{Sleep: noWait}})
@@ -82,7 +82,7 @@ func (s *scene) query(mode string) slots.Query {
 		SameIDs: s.Behavior.SameIDs, Temp: s.t.TempDir(), Read: readJSON}
 }
 
-// readJSON stands for checkpoint.Read: a checkpoint is a manifest alone.
+// readJSON replaces checkpoint.Read: a checkpoint is only a manifest.
 func readJSON(f *os.File, size int64, dir string) (checkpoint.Manifest, string, error) {
 	var m checkpoint.Manifest
 	data, err := io.ReadAll(io.NewSectionReader(f, 0, size))
@@ -97,7 +97,7 @@ func readJSON(f *os.File, size int64, dir string) (checkpoint.Manifest, string, 
 
 func (s *scene) find(q slots.Query) (*slots.Found, error) { return s.finder().Find(s.t.Context(), q) }
 
-// expect finds in the given mode and checks which checkpoint it is; run 0 is none.
+// expect looks for a checkpoint in the given mode and checks which one it is; run 0 means none.
 func (s *scene) expect(what, mode string, run int64, generation int) *slots.Found {
 	s.t.Helper()
 	q := s.query(mode)
@@ -123,7 +123,7 @@ func (s *scene) expect(what, mode string, run int64, generation int) *slots.Foun
 	return found
 }
 
-// behaving runs a test against each service that has a REST API.
+// behaving runs a test for each service that has a REST API.
 func behaving(t *testing.T, test func(s *scene)) {
 	for _, manner := range []string{"github", "gitea"} {
 		t.Run(manner, func(t *testing.T) {

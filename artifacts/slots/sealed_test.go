@@ -14,10 +14,11 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// TestASealMakesABranchOurs: an event that runs on the default branch resumes what any
-// branch of this repository has sealed, and passes over what is not sealed with our key,
-// so that no branch can block it. What is of our own branch and damaged is not passed over.
-func TestASealMakesABranchOurs(t *testing.T) {
+// TestSealedCheckpointOfAnyBranchIsTrusted checks that an event that runs on the default branch resumes a sealed
+// checkpoint of any branch of this repository, and skips checkpoints of other branches that are not
+// sealed with our key, so that no branch can block it. A damaged checkpoint of the own branch is
+// not skipped.
+func TestSealedCheckpointOfAnyBranchIsTrusted(t *testing.T) {
 	s := newScene(t)
 	s.addRun(1, func(r *artifactstest.Run) { r.HeadBranch, r.Event = "topic", "pull_request" })
 	s.put(1, 4, nil)

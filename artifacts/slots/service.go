@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts"
 )
 
-// Service is the results service of the present workflow run, as
-// artifacts.Runtime has it. Its methods may be called at the same time.
+// Service is the results service of the present workflow run, implemented by artifacts.Runtime. Its
+// methods may be called concurrently.
 type Service interface {
 	Upload(context.Context, artifacts.NewArtifact) (artifacts.Artifact, error)
 	List(ctx context.Context, name string) ([]artifacts.Artifact, error)
@@ -16,8 +16,8 @@ type Service interface {
 	Download(ctx context.Context, a artifacts.Artifact, limit int64, f *os.File) (int64, error)
 }
 
-// Archive is the REST API, as artifacts.Archive has it. Its methods may be called
-// at the same time.
+// Archive is the REST API, implemented by artifacts.Archive. Its methods may be called
+// concurrently.
 type Archive interface {
 	List(name string) artifacts.NextPage
 	ListRun(run int64) artifacts.NextPage

@@ -12,37 +12,36 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// MaxStores is how many checkpoints one job stores at most. GitHub takes 500
-// artifacts of a job, and the workflow may have some of its own.
+// MaxStores is the maximum number of checkpoints that one job stores. GitHub accepts 500 artifacts
+// per job, and other steps may store some, too.
 const MaxStores = 400
 
-// ErrFull says that the job has stored as many checkpoints as it may.
+// ErrFull is the error that the job has stored the maximum number of checkpoints.
 var ErrFull = fmt.Errorf("this job has stored %d checkpoints, the most it may", MaxStores)
 
-// ownKeys is what to do about two that store under the same names.
-const ownKeys = "give each job and step that runs at the same time a key of its own"
+// ownKeys is the advice for two runs that use the same names.
+const ownKeys = "give each job and step that runs at the same time its own key"
 
-// Slots are the three artifacts of the present workflow run in which the
-// checkpoints of a key are stored. Nothing that is in them is adopted at first. One goroutine
-// at a time may use them; Stored may be called at any time.
+// Slots are the three artifacts of the present workflow run that store the checkpoints of a key. At
+// first, no existing artifact belongs to this run. Only one goroutine at a time may use Slots, but
+// Stored may be called at any time.
 type Slots struct {
 	Service Service
 	Place   Place
-	// Retention is how long the service is to keep a checkpoint; 0 leaves that to
-	// the service.
+	// Retention is how long the service keeps a checkpoint; 0 for the default of the service.
 	Retention time.Duration
 
 	stored atomic.Int64
-	isOurs bool // so are all names, whatever the service has there
-	// own is what this run stored, or adopted, or began to store, the oldest first. Where the
-	// service did not confirm that it has arrived, it has no ID. A service may refuse the
-	// name of such for a while although it lists nothing there.
+	isOurs bool // all three names belong to this run, whatever the service stores there
+	// own lists the artifacts that this run has stored, adopted or started to store, oldest first.
+	// An upload that the service has not confirmed has no ID. For a while, the service may refuse
+	// the name of such an upload although it lists nothing there.
 	own []artifacts.Artifact
 }
 
-// isSame reports whether an artifact is one of ours. A service that is asked to finish a store a
-// second time makes two of it; one that tells no digest is believed. What an earlier process was
-// storing has no name.
+// isSame reports whether an artifact is the given one of this run. Digests are compared if the
+// service returns them, because a service that finishes an upload twice creates two artifacts. An
+// upload of an earlier process has no name.
 func isSame(own, a artifacts.Artifact) bool {
 	hasName := own.Name == "" || own.Name == a.Name
 	if own.Digest != "" && a.Digest != "" {
@@ -51,39 +50,36 @@ func isSame(own, a artifacts.Artifact) bool {
 	return own.ID == a.ID || own.ID == 0 && hasName
 }
 
-// Adopt makes existing artifacts in the slots this run's own, so that they may be
-// replaced: those of the run that is resumed, or that were there when a new one began,
-// or that an earlier process of this step has stored, or was about to: of such a one the
-// digest is enough. They come oldest first, as Found.Existing has them. The names are this
-// run's own from then on, also one that the job before was cut off in storing.
+// Adopt makes existing artifacts in the slots this run's own, so that they may be replaced:
+// artifacts of the run that is resumed, artifacts that existed when a new run began, and artifacts
+// that an earlier process of this step has stored or was about to store. For the last, a digest is
+// enough. existing is ordered oldest first, like Found.Existing. From then on all three names
+// belong to this run, even if an upload of an earlier job was interrupted.
 func (s *Slots) Adopt(existing []artifacts.Artifact) {
 	s.isOurs = s.isOurs || len(existing) > 0
 	s.own = append(s.own, existing...)
 }
 
-// Own returns what may be replaced, as Adopt wants it.
+// Own returns the artifacts that may be replaced, in the form that Adopt accepts.
 func (s *Slots) Own() []artifacts.Artifact { return slices.Clone(s.own) }
 
-// Count counts what an earlier process of this job has stored.
+// Count adds the number of artifacts that an earlier process of this job has stored.
 func (s *Slots) Count(stored int) { s.stored.Add(int64(stored)) }
 
-// Stored returns how many artifacts this job has stored, those included whose
-// arrival is not sure.
+// Stored returns how many artifacts this job has stored, including unconfirmed uploads.
 func (s *Slots) Stored() int { return int(s.stored.Load()) }
 
-// Store stores a generation: in the slot generation modulo 3, as long as every
-// save before it succeeded. In general it is the first empty slot from there on,
-// and else the one with the oldest checkpoint, which alone is deleted, right
-// before the store. So once three have been stored, there are two good ones at any
-// time.
+// Store stores a checkpoint. As long as every save has succeeded, it uses slot generation modulo 3.
+// In general it uses the first empty slot from there on, or else the slot with the oldest
+// checkpoint. Only that checkpoint is deleted, right before the upload, so that two good
+// checkpoints exist at any time once three have been stored.
 //
-// A service that refuses a name right after its delete is asked again for some
-// seconds; then the next slot is used. Only where that is the one with the second
-// oldest, the newest is alone for the time of the store; the newest itself is never
-// deleted.
+// If a service refuses a name right after its artifact was deleted, the upload is repeated for some
+// seconds, and then the next slot is used. Only if that slot contains the second oldest checkpoint
+// is the newest one alone during the upload. The newest one itself is never deleted.
 //
-// Of what is stored, the content, its size and digest are needed. Errors are ErrFull, *Conflict where somebody else uses the slots, and else have
-// a *forge.Error inside.
+// content needs its Content, Size and Digest. The error is ErrFull, a *Conflict if another job uses
+// the slots, or an error that contains a *forge.Error.
 func (s *Slots) Store(ctx context.Context, generation int, content artifacts.NewArtifact) (artifacts.Artifact, error) {
 	if s.Stored() >= MaxStores {
 		return artifacts.Artifact{}, ErrFull
@@ -110,14 +106,14 @@ func (s *Slots) Store(ctx context.Context, generation int, content artifacts.New
 	return artifacts.Artifact{}, err
 }
 
-// slot is one of the names and what is stored there, newest first: a re-run can
-// leave several artifacts of one name.
+// slot is a name with the artifacts stored under it, newest first. A re-run can leave several
+// artifacts with one name.
 type slot struct {
 	name    string
 	entries []artifacts.Artifact
 }
 
-// list lists the slots, and fails where something is stored that is not ours.
+// list lists the slots. It fails if they contain an artifact that is not this run's own.
 func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 	var slots [3]slot
 	for i, name := range s.Place.Names() {
@@ -128,7 +124,7 @@ func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 		for _, a := range slices.Backward(entries) {
 			at := slices.IndexFunc(s.own, func(own artifacts.Artifact) bool { return isSame(own, a) })
 			if at < 0 {
-				return slots, &Conflict{a.Name, a.ID, "it was stored by somebody else in this workflow run; " + ownKeys}
+				return slots, &Conflict{a.Name, a.ID, "another job stored it in this workflow run; " + ownKeys}
 			}
 			s.own[at].ID, s.own[at].Name = a.ID, a.Name
 		}
@@ -137,7 +133,7 @@ func (s *Slots) list(ctx context.Context) ([3]slot, error) {
 	return slots, nil
 }
 
-// age is how many artifacts are this run's own since that in a slot.
+// age returns the position of the slot's artifact in s.own, counted from the newest.
 func (s *Slots) age(at slot) int {
 	for i, o := range slices.Backward(s.own) {
 		if o.ID == at.entries[0].ID {
@@ -147,8 +143,8 @@ func (s *Slots) age(at slot) int {
 	return len(s.own)
 }
 
-// replace stores under one name, after what is there was deleted. It fails with
-// ErrExists where the service still refuses the name.
+// replace stores a checkpoint under a name, after it has deleted the artifacts with this name. It
+// fails with ErrExists if the service still refuses the name.
 func (s *Slots) replace(ctx context.Context, at slot, n artifacts.NewArtifact) (artifacts.Artifact, error) {
 	for _, a := range at.entries {
 		if err := s.Service.Delete(ctx, a); err != nil && !forge.IsMissing(err) {
@@ -163,9 +159,9 @@ func (s *Slots) replace(ctx context.Context, at slot, n artifacts.NewArtifact) (
 	a, err := s.Service.Upload(ctx, n)
 	isRefused := errors.Is(err, artifacts.ErrExists)
 	told, isTold := errors.AsType[*forge.Error](err)
-	wasRetried := isTold && told.Attempts > 1 // the request before, whose answer was lost, may have taken the name
+	wasRetried := isTold && told.Attempts > 1 // the first request, whose answer was lost, may have taken the name
 	if isRefused && !isOurs && !wasRetried {
-		return a, &Conflict{Name: n.Name, What: "somebody else in this workflow run is storing it; " + ownKeys}
+		return a, &Conflict{Name: n.Name, What: "another job in this workflow run is storing it; " + ownKeys}
 	}
 	if !isRefused {
 		s.stored.Add(1)

@@ -20,7 +20,7 @@ import (
 
 const key = "ci.yml-issue-7"
 
-// noWait takes no time.
+// noWait replaces forge.Sleep and returns at once.
 func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
 func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runtime {
@@ -28,7 +28,7 @@ func runtimeOf(t *testing.T, s *artifactstest.Server, run int64) *artifacts.Runt
 	return waitingRuntime(t, s, run, noWait)
 }
 
-// waitingRuntime is one that waits so between two tries of a request.
+// waitingRuntime returns a client that uses sleep to wait between two attempts of a request.
 func waitingRuntime(t *testing.T, s *artifactstest.Server, run int64, sleep func(context.Context, time.Duration) error) *artifacts.Runtime {
 	t.Helper()
 	r, err := artifacts.NewRuntime(artifacts.Options{URL: s.URL, Token: artifactstest.Token(run), Act: s.Behavior.EmptyDrops, Retrier: forge.Retrier{Sleep: sleep}})
@@ -36,7 +36,7 @@ func waitingRuntime(t *testing.T, s *artifactstest.Server, run int64, sleep func
 	return r
 }
 
-// names are those of the checkpoints of these tests.
+// names are the names of the checkpoints in these tests.
 var names = (slots.Place{Key: key}).Names()
 
 func digestOf(content string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(content))) }
@@ -51,15 +51,16 @@ func store(ctx context.Context, s *slots.Slots, generation int) error {
 	return err
 }
 
-// manners are the services that the stand-in can be.
+// manners are the services that the stand-in can behave like.
 var manners = map[string]func(*artifactstest.Server){
 	"github": func(*artifactstest.Server) {},
 	"gitea":  (*artifactstest.Server).AsGitea,
 	"act":    (*artifactstest.Server).AsAct,
 }
 
-// TestWhatOthersStoreIsAConflict: and nothing of theirs is deleted.
-func TestWhatOthersStoreIsAConflict(t *testing.T) {
+// TestForeignArtifactsAreAConflict checks that artifacts of other jobs in the slots are a conflict
+// and are not deleted.
+func TestForeignArtifactsAreAConflict(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		spoil func(s *artifactstest.Server)
@@ -95,8 +96,9 @@ func TestWhatOthersStoreIsAConflict(t *testing.T) {
 	}
 }
 
-// TestAdoptedOnesAreReplaced: oldest first, several of one name included.
-func TestAdoptedOnesAreReplaced(t *testing.T) {
+// TestAdoptedArtifactsAreReplaced checks that adopted artifacts are replaced, oldest first, even if
+// several have the same name.
+func TestAdoptedArtifactsAreReplaced(t *testing.T) {
 	s := artifactstest.New(t)
 	for i, g := range []int{2, 3, 4, 5} {
 		s.Put(artifactstest.Artifact{Run: 7, Name: names[(i+2)%3], Content: fmt.Appendf(nil, "generation %d", g)})
@@ -117,7 +119,7 @@ func TestAdoptedOnesAreReplaced(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, []int{7, 8, 9}), "generations %v stand", got)
 }
 
-// hooked is a service that tells of an upload before it does it.
+// hooked is a service that calls before ahead of each upload.
 type hooked struct {
 	slots.Service
 	before func(artifacts.NewArtifact)
@@ -128,9 +130,9 @@ func (h hooked) Upload(ctx context.Context, n artifacts.NewArtifact) (artifacts.
 	return h.Service.Upload(ctx, n)
 }
 
-// TestOwnNamesAreNoConflict: a name that an earlier process or a request of ours took,
-// and left behind, is refused without anybody else being there.
-func TestOwnNamesAreNoConflict(t *testing.T) {
+// TestOwnRefusedNameIsNoConflict checks that a refused name is not a conflict if an earlier process, or
+// an earlier request whose answer was lost, has taken it.
+func TestOwnRefusedNameIsNoConflict(t *testing.T) {
 	for _, isLost := range []bool{false, true} {
 		s := artifactstest.New(t)
 		rotated := slotsOf(runtimeOf(t, s, 7))
@@ -144,7 +146,7 @@ func TestOwnNamesAreNoConflict(t *testing.T) {
 	}
 }
 
-func TestAJobStoresFourHundred(t *testing.T) {
+func TestJobStoresAtMost400(t *testing.T) {
 	s := artifactstest.New(t)
 	rotated := slotsOf(runtimeOf(t, s, 7))
 	rotated.Count(398)
@@ -156,7 +158,7 @@ func TestAJobStoresFourHundred(t *testing.T) {
 	}
 }
 
-func TestRetentionIsAskedFor(t *testing.T) {
+func TestRetentionIsPassedOn(t *testing.T) {
 	const retention = 14 * 24 * time.Hour
 	rotated := slotsOf(hooked{runtimeOf(t, artifactstest.New(t), 7), func(n artifacts.NewArtifact) {
 		left := time.Until(n.Expires)

@@ -16,9 +16,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Spending is what one step of a job has added to the cost of a run. It is stored as an
-// artifact whose name says all of it, so that later jobs add up what was spent by reading
-// lists alone. Names are public where the repository is.
+// Spending is the amount that a step of a job has added to the cost of a run. It is stored as an
+// artifact whose name contains all of the data, so that later jobs can add up spending from lists
+// of artifacts alone. In a public repository, the names are public.
 type Spending struct {
 	Workflow string // path of the workflow file
 	Key      string
@@ -27,26 +27,27 @@ type Spending struct {
 	Part     string // name of the part of a matrix; "" for the run itself
 }
 
-// spentHash is how many digits of a hash are in a name.
+// spentHash is the number of digits of a hash in a name.
 const spentHash = 12
 
 // microDollar is the unit of amounts in names.
 const microDollar = state.Dollar / 1_000_000
 
-// maxAlike is how many spendings of one job may be alike.
+// maxAlike is the maximum number of spending artifacts of one job with the same amount.
 const maxAlike = 99
 
-// hashOf is what stands in a name for a workflow file or a key.
+// hashOf returns the hash of a workflow file or key for a name.
 func hashOf(text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:])[:spentHash]
 }
 
-// hashOfFile is the same for the path of a workflow file, however it is written.
+// hashOfFile returns the hash of the path of a workflow file, regardless of how the path is
+// written.
 func hashOfFile(path string) string { return hashOf(inFolder(path)) }
 
-// name is that of the n-th spending of its job that is like it, from 1. Part of a
-// micro-dollar counts as a whole one.
+// name returns the name of the n-th spending of a job with the same data, counted from 1. Amounts
+// are rounded up to whole micro-dollars.
 func (x Spending) name(n int) string {
 	name := fmt.Sprintf("raymond-spent-%s-%s-%d-%d-%d-%s", hashOfFile(x.Workflow), hashOf(x.Key),
 		(x.USD+microDollar-1)/microDollar, x.Job.RunID, max(1, x.Job.Attempt), fitting(x.Job.ID))
@@ -59,20 +60,20 @@ func (x Spending) name(n int) string {
 	return name
 }
 
-// spent is what a name says.
+// spent is the content of a name.
 type spent struct {
 	file, key string // hashes
 	usd       state.USD
 	run       int64 // the workflow run
 }
 
-// spentForm is how the names of spendings look.
+// spentForm matches the names of spending artifacts.
 var spentForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^raymond-spent-([0-9a-f]{12})-([0-9a-f]{12})-([1-9][0-9]*)-([1-9][0-9]*)-[1-9][0-9]*-.`)
 })
 
-// parseSpent reads the name of a spending. Amounts larger than any run can have cost are
-// none of ours.
+// parseSpent reads the name of a spending artifact. It rejects amounts larger than any run can
+// cost, which this program never writes.
 func parseSpent(name string) (s spent, ok bool) {
 	parts := spentForm().FindStringSubmatch(name)
 	if parts == nil {
@@ -86,10 +87,10 @@ func parseSpent(name string) (s spent, ok bool) {
 	return spent{file: parts[1], key: parts[2], usd: state.USD(micro) * microDollar, run: run}, true
 }
 
-// Store stores the spending until a time, under the first of its names that the workflow run
-// does not have. note is told the name before anything is stored under it; its error ends that.
+// Store stores the spending until the given time, under the first of its names that the workflow
+// run does not have. It calls note with the name before each upload; an error of note ends Store.
 func (x Spending) Store(ctx context.Context, to Service, expires time.Time, note func(name string) error) error {
-	data, err := packed("spent.json", struct { // no more than its name says
+	data, err := packed("spent.json", struct { // the same data as in the name
 		Schema  int       `json:"schema"`
 		CostUSD state.USD `json:"cost_usd"`
 	}{1, x.USD})
@@ -113,10 +114,10 @@ func (x Spending) Store(ctx context.Context, to Service, expires time.Time, note
 			return err
 		}
 	}
-	return fmt.Errorf("the workflow run has %d artifacts such as %q", maxAlike, x.name(1))
+	return fmt.Errorf("the workflow run already has %d artifacts named like %q", maxAlike, x.name(1))
 }
 
-// HasStored reports whether the present workflow run has an artifact of a name.
+// HasStored reports whether the present workflow run has an artifact with the given name.
 func HasStored(ctx context.Context, s Service, name string) (bool, error) {
 	list, err := s.List(ctx, name)
 	return len(list) > 0, err

@@ -13,23 +13,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// spentPages is how many pages of the list of all artifacts are read.
+// spentPages is the maximum number of pages read from the list of all artifacts.
 const spentPages = 20
 
-// Spent is what the runs of this repository have cost in a time.
+// Spent is the cost of runs of this repository in a period.
 type Spent struct {
-	Key  state.USD // those of the key
-	File state.USD // those of the workflow file
-	// Minimum says why it may have been more, for people; "" where nothing was left out.
+	Key  state.USD // cost of runs of the key
+	File state.USD // cost of runs of the workflow file
+	// Minimum says, for users, why the real cost may be higher; "" if nothing was left out.
 	Minimum string
 }
 
-// Spent adds up what jobs have stored since a time, the newest first. Only artifacts of this
-// repository's own workflow runs count, and those of a key that are of the own workflow file
-// or of one in resume-from. Of the query Key, Origin, Job and Act are needed.
+// Spent adds up the spending that jobs have stored since the given time. Only artifacts of this
+// repository's own workflow runs count. Spending of the key must also come from the own workflow
+// file or one in resume-from. The query needs Key, Origin, Job and Act.
 //
-// Where nobody can be asked, it is what the present workflow run has spent, and
-// Spent.Minimum says so. A service that fails, or does not answer, is an *Unavailable.
+// Without access to the API, the result is the spending of the present workflow run, with a text in
+// Spent.Minimum. A service that fails or does not answer is an *Unavailable.
 func (f *Finder) Spent(ctx context.Context, q Query, since time.Time) (Spent, error) {
 	s := &spending{search: newSearch(f, q), since: since}
 	err := error(&NoAccess{})
@@ -41,19 +41,19 @@ func (f *Finder) Spent(ctx context.Context, q Query, since time.Time) (Spent, er
 	}
 	s.sum = Spent{}
 	if f.Service == nil {
-		s.sum.Minimum = "what earlier jobs have spent is not known: " + reasonOf(err)
+		s.sum.Minimum = "the spending of earlier jobs is unknown: " + reasonOf(err)
 		return s.sum, nil
 	}
 	if !q.Act {
-		s.sum.Minimum = "what other workflow runs have spent is not known: " + reasonOf(err)
+		s.sum.Minimum = "the spending of other workflow runs is unknown: " + reasonOf(err)
 	}
 	return s.sum, s.inThisRun(ctx)
 }
 
-// reasonOf says why nobody could be asked.
+// reasonOf returns why the API could not be used.
 func reasonOf(err error) string { return strings.TrimPrefix(err.Error(), "look for a checkpoint: ") }
 
-// spending is one call of Spent.
+// spending is one call of Finder.Spent.
 type spending struct {
 	*search
 
@@ -61,21 +61,21 @@ type spending struct {
 	sum   Spent
 }
 
-// elsewhere adds up what all workflow runs have stored.
+// elsewhere adds up the spending that all workflow runs have stored.
 func (s *spending) elsewhere(ctx context.Context) error {
 	if err := s.learnWorkflow(ctx); err != nil {
 		return err
 	}
 	for a, err := range s.from(ctx, &list{each: []pages{{next: s.Archive.ListAll(spentPages)}}}) {
 		if errors.Is(err, ErrListTooLong) {
-			s.sum.Minimum = fmt.Sprintf("the repository has stored more than %d pages of artifacts in this time, and the older ones were not read", spentPages)
+			s.sum.Minimum = fmt.Sprintf("the repository has stored more than %d pages of artifacts in this period, and the older ones were not read", spentPages)
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		if !a.Created.IsZero() && a.Created.Before(s.since) {
-			return nil // the rest is older still
+			return nil // all following artifacts are older
 		}
 		x, ok := parseSpent(a.Name)
 		ofFile, ofKey := s.counts(x)
@@ -93,8 +93,8 @@ func (s *spending) elsewhere(ctx context.Context) error {
 	return nil
 }
 
-// counts reports whether a spending is of the workflow file, and whether it is of the key, and of a file whose runs may
-// have that.
+// counts reports whether a spending belongs to the workflow file, and whether it belongs to the key
+// and to an accepted workflow file.
 func (s *spending) counts(x spent) (ofFile, ofKey bool) {
 	isAccepted := slices.ContainsFunc(s.q.Origin.files(), func(file string) bool { return hashOfFile(file) == x.file })
 	return x.file == hashOfFile(s.q.Origin.Workflow), isAccepted && x.key == hashOf(s.q.Key)
@@ -110,11 +110,11 @@ func (s *spending) add(x spent) {
 	}
 }
 
-// isOwn reports whether an artifact was stored by a workflow run of this repository's own
-// code. Gitea's list does not say that: then the run is asked for.
+// isOwn reports whether an artifact was stored by a workflow run of this repository's own code.
+// Gitea's list does not contain this, so the run is requested there.
 func (s *spending) isOwn(ctx context.Context, a artifacts.RunArtifact) (bool, error) {
 	o := s.q.Origin
-	o.Sealed = true // money is money, on every branch
+	o.Sealed = true // spending counts on every branch
 	if o.foreignArtifact(a) != "" {
 		return false, nil
 	}
@@ -125,14 +125,14 @@ func (s *spending) isOwn(ctx context.Context, a artifacts.RunArtifact) (bool, er
 	if err != nil {
 		err = s.classify(ofListed, a.Name, err)
 		if isA[*Gone](err) {
-			return false, nil // a run that was deleted takes its artifacts along
+			return false, nil // a deleted run takes its artifacts along
 		}
 		return false, err
 	}
 	return o.isHome(info.HeadRepository, cmp.Or(o.RepositoryID, a.Repository)) && info.HeadBranch != "" && !mayBeForks(info), nil
 }
 
-// inThisRun adds up what the present workflow run has stored.
+// inThisRun adds up the spending that the present workflow run has stored.
 func (s *spending) inThisRun(ctx context.Context) error {
 	list, err := s.stored(ctx)
 	if err != nil {

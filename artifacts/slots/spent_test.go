@@ -17,8 +17,7 @@ import (
 
 const cent = state.Dollar / 100
 
-// spend stores what a job of a workflow run has spent, as the results service of that run
-// does it.
+// spend stores the spending of a job of a workflow run, and returns the names of the artifacts.
 func (s *scene) spend(run int64, x slots.Spending) (names []string) {
 	s.t.Helper()
 	if x.Workflow == "" {
@@ -33,7 +32,7 @@ func (s *scene) spend(run int64, x slots.Spending) (names []string) {
 	return names
 }
 
-// spent is what is found by a job of run 100.
+// spent returns the spending that a job of workflow run 100 finds.
 func (s *scene) spent(q slots.Query) slots.Spent {
 	s.t.Helper()
 	got, err := s.finder().Spent(s.t.Context(), q, time.Now().Add(-24*time.Hour))
@@ -41,15 +40,15 @@ func (s *scene) spent(q slots.Query) slots.Spent {
 	return got
 }
 
-// TestSpendingsAreAddedUp: those of the key, and those of the workflow file, of all workflow
-// runs in the time; two of one job that are alike are two.
-func TestSpendingsAreAddedUp(t *testing.T) {
+// TestSpendingIsAddedUp checks the sums for the key and for the workflow file over all workflow
+// runs in the period. Two equal amounts of one job count twice.
+func TestSpendingIsAddedUp(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.addRun(101, nil)
 		s.addRun(102, nil)
 		first := s.spend(100, slots.Spending{Key: key, USD: 20 * cent})
 		second := s.spend(100, slots.Spending{Key: key, USD: 20 * cent})
-		s.spend(101, slots.Spending{Key: key, USD: 1, Part: "0123abcd"}) // a micro-dollar at least
+		s.spend(101, slots.Spending{Key: key, USD: 1, Part: "0123abcd"}) // rounded up to a micro-dollar
 		s.spend(102, slots.Spending{Key: "another", USD: 3 * cent})
 		s.spend(102, slots.Spending{Key: key, USD: 5 * cent, Workflow: ".github/workflows/other.yml"})
 		s.put(101, 1, nil)
@@ -66,9 +65,9 @@ func TestSpendingsAreAddedUp(t *testing.T) {
 	})
 }
 
-// TestSpendingsOfOthersDontCount: of forks, of names that no job of ours would write, of
-// names that tell of another workflow run than the one that stored them, and old ones.
-func TestSpendingsOfOthersDontCount(t *testing.T) {
+// TestForeignSpendingDoesNotCount checks that spending of forks doesn't count, nor names that this
+// program would not write or that name another workflow run than the artifact's.
+func TestForeignSpendingDoesNotCount(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.addRun(101, func(r *artifactstest.Run) {
 			r.Event, r.HeadRepository, r.HeadBranch = "pull_request", 99, "theirs"
@@ -95,9 +94,9 @@ func TestSpendingsOfOthersDontCount(t *testing.T) {
 	})
 }
 
-// TestAtMostTwentyPages are read, the newest first, and what is left out is said. Nothing
-// older than the time is read.
-func TestAtMostTwentyPages(t *testing.T) {
+// TestAtMostTwentyPagesAreRead checks that at most twenty pages are read, newest first, that the result
+// says if something was left out, and that no artifacts before the period are read.
+func TestAtMostTwentyPagesAreRead(t *testing.T) {
 	s := newScene(t)
 	s.addRun(101, nil)
 	fill := func(n int, created time.Time) {
@@ -121,10 +120,10 @@ func TestAtMostTwentyPages(t *testing.T) {
 	}
 }
 
-// TestSpendingsWithoutTheAPI: without a permission those of the present workflow run count,
-// and it is said that there may be more; under act there is no other. A service that fails
-// is an error.
-func TestSpendingsWithoutTheAPI(t *testing.T) {
+// TestSpendingWithoutTheAPI checks that without the permission, only the spending of the present
+// workflow run counts, and the result is marked as a minimum, except under act, which has no other
+// runs. A service that fails is an error.
+func TestSpendingWithoutTheAPI(t *testing.T) {
 	s := newScene(t)
 	s.spend(100, slots.Spending{Key: key, USD: cent})
 	since := time.Now().Add(-time.Hour)

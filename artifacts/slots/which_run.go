@@ -11,7 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxReads is how many candidates are downloaded in search of a run's id.
+// maxReads is the maximum number of candidates that are downloaded when looking for a run by its
+// id.
 const maxReads = 9
 
 // search is one call of a Finder.
@@ -19,12 +20,12 @@ type search struct {
 	*Finder
 
 	q        Query
-	left     time.Duration // for all requests but downloads
+	left     time.Duration // remaining time for all requests except downloads
 	runs     map[int64]artifacts.RunInfo
 	passed   passedOver
-	others   *list                // of other workflow runs; nil before they are asked for
-	existing []artifacts.Artifact // of this one, oldest first
-	// successor names a run that has superseded the requested run; "" for none.
+	others   *list                // artifacts of other workflow runs; nil before the first request
+	existing []artifacts.Artifact // artifacts of this workflow run, oldest first
+	// successor describes a run that has superseded the requested run; "" for none.
 	successor string
 }
 
@@ -32,7 +33,7 @@ func newSearch(f *Finder, q Query) *search {
 	return &search{Finder: f, q: q, left: lookFor, runs: map[int64]artifacts.RunInfo{}, passed: passedOver{seen: map[int64]bool{}}}
 }
 
-// find returns what is found, in this workflow run or else in the others; nil for nothing.
+// find returns the newest checkpoint, from this workflow run or else from others, or nil.
 func (s *search) find(ctx context.Context) (*Found, error) {
 	here, err := s.here(ctx)
 	if err != nil {
@@ -56,11 +57,11 @@ func (s *search) find(ctx context.Context) (*Found, error) {
 	return newest, nil
 }
 
-// findElsewhere tries the candidates of other workflow runs, the newest first: one after the other,
-// or, where only manifests tell the newest of a workflow run, all of one together. By an
-// id the search continues after one that is gone, which may have been another run's.
+// findElsewhere tries the candidates of other workflow runs, newest first: separately or, if only
+// manifests identify the newest of a workflow run, all of its candidates together. A search for an
+// id continues after a checkpoint that is gone, because that may have belonged to another run.
 func (s *search) findElsewhere(ctx context.Context, reads int) (*Found, error) {
-	var gone error // of the newest that could not be read
+	var gone error // the error for the newest unreadable candidate
 	names := s.q.place().Names()
 	taken := map[int64]bool{}
 	for a, err := range s.elsewhere(ctx, names[:]...) {
@@ -89,8 +90,8 @@ func (s *search) findElsewhere(ctx context.Context, reads int) (*Found, error) {
 	return nil, gone
 }
 
-// here lists what the present workflow run has, newest first. Gitea's results service has
-// nothing of its earlier attempts, but its API does.
+// here lists the artifacts of the present workflow run, newest first. Gitea's results service does
+// not list artifacts of earlier attempts, but its API does.
 func (s *search) here(ctx context.Context) (list []candidate, err error) {
 	own := artifacts.RunInfo{ID: s.q.Job.RunID}
 	known := map[int64]bool{}
@@ -114,8 +115,8 @@ func (s *search) here(ctx context.Context) (list []candidate, err error) {
 	return append(list, slices.DeleteFunc(all, func(c candidate) bool { return known[c.ID] })...), err
 }
 
-// existing are those of some candidates, the newest first, that the results service of the present
-// workflow run has listed. They come oldest first.
+// existing returns the candidates that the results service of the present workflow run has listed.
+// The argument is ordered newest first, the result oldest first.
 func existing(list []candidate) (all []artifacts.Artifact) {
 	for _, c := range slices.Backward(list) {
 		if c.here {
@@ -125,7 +126,8 @@ func existing(list []candidate) (all []artifacts.Artifact) {
 	return all
 }
 
-// elsewhere goes through what other workflow runs have under some names, always the same, newest first.
+// elsewhere iterates over artifacts of other workflow runs with the given names, newest first. The
+// names must be the same in every call.
 func (s *search) elsewhere(ctx context.Context, names ...string) iter.Seq2[artifacts.RunArtifact, error] {
 	if s.Archive == nil {
 		return func(yield func(artifacts.RunArtifact, error) bool) { yield(artifacts.RunArtifact{}, &NoAccess{}) }
@@ -139,7 +141,7 @@ func (s *search) elsewhere(ctx context.Context, names ...string) iter.Seq2[artif
 	return s.from(ctx, s.others)
 }
 
-// allOf lists what a workflow run has whose origin is accepted.
+// allOf lists the artifacts of a workflow run whose origin is accepted.
 func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (all []candidate, err error) {
 	if s.Archive == nil {
 		return nil, &NoAccess{}
@@ -155,8 +157,8 @@ func (s *search) allOf(ctx context.Context, run artifacts.RunInfo) (all []candid
 	return all, nil
 }
 
-// screen asks where an artifact comes from, and returns nothing if it is passed over. Where
-// only manifests tell the newest of its workflow run, it returns all that this has.
+// screen checks where an artifact comes from, and returns nothing if it is skipped. If only
+// manifests tell the newest artifact of its workflow run, it returns all artifacts of that run.
 func (s *search) screen(ctx context.Context, a artifacts.RunArtifact) ([]candidate, error) {
 	c, ok, err := s.accept(ctx, a)
 	switch {
@@ -173,7 +175,7 @@ func (s *search) screen(ctx context.Context, a artifacts.RunArtifact) ([]candida
 	return all, err
 }
 
-// askJob fills in what became of the job that stored a checkpoint.
+// askJob sets JobStatus in f, with the status of the job that stored the checkpoint.
 func (s *search) askJob(ctx context.Context, f *Found) {
 	if f.InThisRun && f.Manifest.Status == state.Running {
 		f.JobStatus = s.jobStatus(ctx, f.Manifest)

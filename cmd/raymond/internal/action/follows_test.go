@@ -40,7 +40,7 @@ func TestAnOlderCheckpointIsNotReplayed(t *testing.T) {
 	s.replay(old)
 	e := begin("three", "9", second).do(conflict)
 	e.WantOutputs(t, "error-class", "conflict", "status", "")
-	e.WantSays(t, "error", "somebody stored an older one again", "resume: never")
+	e.WantSays(t, "error", "an older one was stored again", "resume: never")
 	begin("three", "9", "sha256:0").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "follows", "state-digest")
 	s.wantDone("start middle")
 
