@@ -28,10 +28,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// session is that of a conversation.
+// session is the session of the conversation in these tests.
 const session = "11111111-2222-4333-8444-555555555555"
 
-// lean are options for a run without a job, and where they warn.
+// lean returns options for a run without a job, and a list to which warnings are added.
 func lean(t *testing.T) (Options, *[]string) {
 	t.Helper()
 	dir := t.TempDir()
@@ -46,7 +46,7 @@ func lean(t *testing.T) (Options, *[]string) {
 	}, &told
 }
 
-// shotIn is a snapshot of a run whose own files are in dir.
+// shotIn returns a snapshot of a run with its files in dir.
 func shotIn(dir string) *Snapshot {
 	return &Snapshot{
 		manifest: checkpoint.Manifest{WorkflowID: "k-12345678", Status: state.Suspended, Seq: 1, Created: time.Now()},
@@ -54,7 +54,7 @@ func shotIn(dir string) *Snapshot {
 	}
 }
 
-// talk gives a snapshot a conversation of size bytes.
+// talk adds a conversation to a snapshot. Its size is given as size bytes, whatever the text.
 func talk(t *testing.T, shot *Snapshot, text string, size int64) {
 	t.Helper()
 	path := filepath.Join(shot.dir, "t.jsonl")
@@ -69,7 +69,7 @@ func write(t *testing.T, path, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// unpack unpacks a checkpoint into a folder, and removes it.
+// unpack unpacks a checkpoint into a directory, and removes the archive.
 func unpack(t *testing.T, w made) (checkpoint.Manifest, string) {
 	t.Helper()
 	defer w.remove()
@@ -84,7 +84,7 @@ func unpack(t *testing.T, w made) (checkpoint.Manifest, string) {
 	return m, dir
 }
 
-// read is what a checkpoint has.
+// read returns the manifest of a checkpoint and the names of its files.
 func read(t *testing.T, w made) (checkpoint.Manifest, []string) {
 	t.Helper()
 	m, _ := unpack(t, w)
@@ -96,9 +96,10 @@ func read(t *testing.T, w made) (checkpoint.Manifest, []string) {
 	return m, names
 }
 
-// TestTheStateAloneIsStored where the archive of all of it can't be written, at the
-// end of a run; before that the next state tries it again.
-func TestTheStateAloneIsStored(t *testing.T) {
+// TestOnlyTheStateIsStoredIfPackingFails checks that the last snapshot is stored with only its state if the
+// complete archive can't be written. Before the end of the run, this is an error, and the next
+// state tries again.
+func TestOnlyTheStateIsStoredIfPackingFails(t *testing.T) {
 	t.Parallel()
 	o, told := lean(t)
 	s, shot := New(o), shotIn(o.Dir)
@@ -119,15 +120,16 @@ func TestTheStateAloneIsStored(t *testing.T) {
 	if !slices.Equal(m.Omissions, want) || !slices.Equal(s.LeftOut(), want) {
 		t.Errorf("left out: got %v and %v, want the transcripts, because of the disk", m.Omissions, s.LeftOut())
 	}
-	if len(*told) != 1 || !strings.Contains((*told)[0], "state alone") || !slices.Equal(s.Notes(), *told) {
+	if len(*told) != 1 || !strings.Contains((*told)[0], "only the state") || !slices.Equal(s.Notes(), *told) {
 		t.Errorf("told: got %q and the notes %q, want that the state is stored alone", *told, s.Notes())
 	}
 	assert.Check(t, !w.sessions[session].Kept, "the conversation is taken for one that is stored")
 }
 
-// TestWorkThatCantBePackedIsLeftOut at the end of a run, and people are told. Without git that is so with
-// each checkpoint of a run with prompts, which was said before they began.
-func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
+// TestUnpackableWorkIsLeftOut checks that work that can't be packed at the end of a run is
+// left out with a warning. Without git, each checkpoint of a run with prompts lacks the work; the
+// warning about that comes before the prompts begin.
+func TestUnpackableWorkIsLeftOut(t *testing.T) {
 	repo := sitetest.Repository(t, "")
 	write(t, filepath.Join(repo, "new.txt"), "work")
 	git, err := exec.LookPath("git")
@@ -161,8 +163,9 @@ func TestWorkThatCantBePackedIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestPromptsOutsideOfGitAreNoted: the files that they change are not stored.
-func TestPromptsOutsideOfGitAreNoted(t *testing.T) {
+// TestPromptsOutsideOfGitAreReported checks that files changed by prompts outside of git cause a note,
+// because they are not stored.
+func TestPromptsOutsideOfGitAreReported(t *testing.T) {
 	for _, hasPrompted := range []bool{true, false} {
 		o, _ := lean(t)
 		o.Git = &workspace.Git{Env: os.Environ()}
@@ -170,12 +173,13 @@ func TestPromptsOutsideOfGitAreNoted(t *testing.T) {
 		shot.dirs, shot.hasPrompted = []string{t.TempDir()}, hasPrompted
 		_, err := s.write(t.Context(), shot)
 		assert.NilError(t, err)
-		assert.Check(t, is.Equal(strings.Contains(strings.Join(s.Notes(), ""), shot.dirs[0]+" is in no git repository"), hasPrompted))
+		assert.Check(t, is.Equal(strings.Contains(strings.Join(s.Notes(), ""), shot.dirs[0]+" is not in a git repository"), hasPrompted))
 	}
 }
 
-// TestWhatIsNotPackedHasACause with advice of its own.
-func TestWhatIsNotPackedHasACause(t *testing.T) {
+// TestUnsavedWorkHasAReason checks that each reason why packing failed is recognized and has a
+// text for users.
+func TestUnsavedWorkHasAReason(t *testing.T) {
 	for want, err := range map[string]error{
 		checkpoint.DiskFull:   errors.New("git fast-import: cannot write: No space left on device"),
 		checkpoint.NoObjects:  fmt.Errorf("save: %w: dial: permission denied", workspace.ErrNoObjects),
@@ -190,9 +194,10 @@ func TestWhatIsNotPackedHasACause(t *testing.T) {
 	}
 }
 
-// TestAnOpenCheckpointHasNoConversations, and says so. One that nobody else can read
-// has them. At the end of a run there is no more to keep of them in either case.
-func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
+// TestPublicCheckpointHasNoConversations checks that a checkpoint that anyone can read contains no
+// conversations but a note about this, and that other checkpoints contain them. At the end of a
+// run, the conversations may be removed from the machine in both cases.
+func TestPublicCheckpointHasNoConversations(t *testing.T) {
 	t.Parallel()
 	for _, isOpen := range []bool{true, false} {
 		o, told := lean(t)
@@ -216,8 +221,9 @@ func TestAnOpenCheckpointHasNoConversations(t *testing.T) {
 	}
 }
 
-// TestLogsAreStoredAsTheyWere, but nothing else that lies there.
-func TestLogsAreStoredAsTheyWere(t *testing.T) {
+// TestOnlyRegularLogsAreStored checks that logs are stored, but no links and no files that are too
+// large.
+func TestOnlyRegularLogsAreStored(t *testing.T) {
 	t.Parallel()
 	shot := shotIn(t.TempDir())
 	write(t, filepath.Join(shot.dir, "logs", "main", "1.log"), "log")
@@ -233,8 +239,9 @@ func TestLogsAreStoredAsTheyWere(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, (map[string]int64{"logs/main/1.log": 3})))
 }
 
-// TestASnapshotHasTheLengthsOfItsMoment: what comes later belongs to later steps.
-func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
+// TestSnapshotIgnoresLaterData checks that a snapshot contains no data that is added to
+// files later.
+func TestSnapshotIgnoresLaterData(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	log := filepath.Join(dir, "events.jsonl")
@@ -249,7 +256,7 @@ func TestASnapshotHasTheLengthsOfItsMoment(t *testing.T) {
 	assert.Check(t, is.DeepEqual(shot.dirs, []string{"/run", "/a", "/b"}), "directories")
 }
 
-// keeping is an agent CLI that has the transcripts of conversations with these ids of its own.
+// keeping is an agent CLI with the transcripts of conversations, by the CLI's own ids.
 type keeping struct {
 	runner.AgentCLI
 	paths map[string]string
@@ -260,9 +267,9 @@ func (k keeping) Find(c runner.Conversation, dirs []string) (runner.TranscriptFi
 	return runner.TranscriptFile{Path: path, Size: 4, Dir: dirs[0]}, ok
 }
 
-// TestASnapshotHasTheConversationsOfEachAgent CLI, by the ids that it knows them by, and
-// passes over those that none has.
-func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
+// TestSnapshotHasConversationsOfEachCLI checks that a snapshot finds the conversations of
+// each agent CLI by the CLI's own ids, and skips unknown conversations.
+func TestSnapshotHasConversationsOfEachCLI(t *testing.T) {
 	t.Parallel()
 	const other, lost = "0a0b0c0d-0000-4000-8000-00000000000b", "0a0b0c0d-0000-4000-8000-00000000000c"
 	run := &state.Run{WorkflowID: "k-12345678", Dir: "/run", Agents: []*state.Agent{
@@ -281,8 +288,8 @@ func TestASnapshotHasTheConversationsOfEachAgent(t *testing.T) {
 	assert.Check(t, is.DeepEqual(shot.transcripts, parts), "parts")
 }
 
-// TestClearRemovesWhatWasHalfMade, and nothing else.
-func TestClearRemovesWhatWasHalfMade(t *testing.T) {
+// TestClearRemovesIncompleteFiles checks that Clear removes only incomplete files.
+func TestClearRemovesIncompleteFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{

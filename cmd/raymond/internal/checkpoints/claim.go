@@ -14,32 +14,32 @@ import (
 // maxWait is how long prompts wait for a claim, from its start.
 const maxWait = 10 * time.Second
 
-// The pause between two tries to claim a key is firstRetry where the service fails
-// first, and doubles up to lastRetry.
+// When a service fails, the claim is tried again. The pause between two tries begins with
+// firstRetry and doubles up to lastRetry.
 const (
 	firstRetry = 5 * time.Second
 	lastRetry  = time.Minute
 )
 
-// Claim is the hold of a run on its key, so that no other job drives a run with the same key
-// meanwhile. A key is claimed beside the run: scripts don't wait for it, and prompts, which
-// cost money, do for a time. Check and Release are for one goroutine at a time, the other
-// methods for any.
+// Claim claims a key for a run, so that no other job drives a run with the same key at the same
+// time. It does so in the background: scripts don't wait for it, but prompts, which cost money,
+// wait for a limited time. Check and Release may be used by one goroutine at a time, the other
+// methods by any number.
 type Claim struct {
 	warn     func(string)
 	lost     func()
-	asked    chan string // brings the reason to end the run
+	asked    chan string // receives the reason to end the run
 	end      context.CancelFunc
-	ended    chan struct{} // closed when nobody tries to claim the key any more
-	decided  chan struct{} // closed when the key is this run's, or somebody else's
+	ended    chan struct{} // closed when the attempts to claim the key have ended
+	decided  chan struct{} // closed when either this run or another job has the key
 	begun    time.Time
-	claimer  *slots.Claimer                 // of the goroutine that claims the key, until that has ended
-	conflict atomic.Pointer[slots.Conflict] // with somebody else; nil for none
+	claimer  *slots.Claimer                 // used by the claiming goroutine until that has ended
+	conflict atomic.Pointer[slots.Conflict] // the conflict with another job; nil for none
 }
 
-// StartClaim begins to claim a key and returns at once. The key is claimed again and again
-// where the service fails, until Release; warn is told of that once, from another goroutine,
-// as lost is called once somebody else has the key. From then on only the Claim uses the claimer.
+// StartClaim starts to claim a key and returns at once. If the service fails, it tries again until
+// Release, and calls warn once. It calls lost once if another job has the key. Both are called from
+// another goroutine. The Claim owns the claimer from now on.
 func StartClaim(claimer *slots.Claimer, warn func(string), lost func()) *Claim {
 	ctx, end := context.WithCancel(context.Background())
 	c := &Claim{
@@ -53,7 +53,7 @@ func StartClaim(claimer *slots.Claimer, warn func(string), lost func()) *Claim {
 	return c
 }
 
-// take claims the key, again and again where the service fails.
+// take claims the key. It tries again for as long as the service fails.
 func (c *Claim) take(ctx context.Context) {
 	for pause, warned := firstRetry, false; ; pause = min(2*pause, lastRetry) {
 		switch err := c.claimer.Take(ctx); {
@@ -64,7 +64,7 @@ func (c *Claim) take(ctx context.Context) {
 			return
 		case !warned:
 			warned = true
-			c.warn(fmt.Sprintf("the run's key could not be claimed, and the run continues: %v; until it is, another job may drive a run with the same key", err))
+			c.warn(fmt.Sprintf("could not claim the run's key: %v; the run continues, but until the claim succeeds another job may drive a run with the same key", err))
 		}
 		if forge.Sleep(ctx, pause) != nil {
 			return
@@ -72,22 +72,22 @@ func (c *Claim) take(ctx context.Context) {
 	}
 }
 
-// isLost reports whether an error says that somebody else has the key. The first one that does
-// asks for the end of the run.
+// isLost reports whether an error means that another job has the key. The first such error requests
+// the end of the run.
 func (c *Claim) isLost(err error) bool {
 	conflict, is := errors.AsType[*slots.Conflict](err)
 	if is && c.conflict.CompareAndSwap(nil, conflict) {
 		c.lost()
-		c.asked <- fmt.Sprintf("a conflict about the key %q", c.claimer.Mine.Key) // has room for one, and this is the only one
+		c.asked <- fmt.Sprintf("a conflict about the key %q", c.claimer.Mine.Key) // never blocks: the channel has room for the only value
 	}
 	return is
 }
 
-// Asked brings the reason to end the run, once, when somebody else has the key. The
-// channel is never closed.
+// Asked returns a channel that receives the reason to end the run, once, if another job has the
+// key. The channel is never closed.
 func (c *Claim) Asked() <-chan string { return c.asked }
 
-// Wait returns when it is decided who has the key, after d, or when the context ends.
+// Wait returns when it is known which job has the key, after d, or when the context ends.
 func (c *Claim) Wait(ctx context.Context, d time.Duration) {
 	select {
 	case <-c.decided:
@@ -96,7 +96,8 @@ func (c *Claim) Wait(ctx context.Context, d time.Duration) {
 	}
 }
 
-// Conflict is who has the key instead, as far as it is known; nil for nobody, also of a nil Claim.
+// Conflict returns the conflict with the job that has the key, or nil if no conflict is known. It
+// may be called on a nil Claim.
 func (c *Claim) Conflict() *slots.Conflict {
 	if c == nil {
 		return nil
@@ -104,10 +105,10 @@ func (c *Claim) Conflict() *slots.Conflict {
 	return c.conflict.Load()
 }
 
-// Check asks the service whether the key is still this run's, and is for right before
-// something is stored. Its error is a *slots.Conflict, which Asked tells of
-// too. A service that fails is no error here, and neither is a claim that is not
-// stored yet: a run that ends while the service hangs has no time to wait for that.
+// Check checks with the service that this run still has the key. It must be called right before
+// something is stored. Its error is a *slots.Conflict, which also requests the end of the run (see
+// Asked). A failing service is not an error here, and neither is a claim that is not stored yet: a
+// run that ends while the service hangs has no time to wait.
 func (c *Claim) Check(ctx context.Context) error {
 	if conflict := c.Conflict(); conflict != nil {
 		return conflict
@@ -120,11 +121,11 @@ func (c *Claim) Check(ctx context.Context) error {
 	if err := c.claimer.Check(ctx); c.isLost(err) {
 		return err
 	}
-	return nil // a service that fails does so when something is stored, too
+	return nil // if the service fails, storing will fail as well
 }
 
-// Release stops claiming the key and removes this run's claim, and nobody else's. An
-// error is one of the service: the claim then stays until its job is over.
+// Release stops the attempts to claim the key and removes this run's claim, but no other claim. An
+// error comes from the service: the claim then stays until its job is over.
 func (c *Claim) Release(ctx context.Context) error {
 	c.end()
 	<-c.ended

@@ -21,8 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// service keeps artifacts in memory. It takes its time, and fails as often as it is
-// told to.
+// service stores artifacts in memory. It is slow and fails as configured.
 type service struct {
 	takes time.Duration
 
@@ -76,7 +75,7 @@ func (s *service) count() int {
 	return len(s.list)
 }
 
-// claimer claims the one key of these tests.
+// claimer returns a claimer for the key of these tests.
 func (s *service) claimer(t *testing.T, id string) *slots.Claimer {
 	return &slots.Claimer{
 		Finder: &slots.Finder{Service: s}, Query: slots.Query{Key: "k", Temp: t.TempDir()},
@@ -97,9 +96,9 @@ func noWarning(string) {}
 
 func noLoss() {}
 
-// TestTheFirstHasTheKey, and the second one is told so in all ways: nothing of it
-// may be stored, no prompt starts, and the run is asked to end.
-func TestTheFirstHasTheKey(t *testing.T) {
+// TestFirstClaimGetsTheKey checks that the first claim gets the key, and that the second run learns
+// this in all ways: it may not store anything, no prompt starts, and it gets a request to end.
+func TestFirstClaimGetsTheKey(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
 		first := StartClaim(s.claimer(t, "first"), noWarning, noLoss)
@@ -136,8 +135,8 @@ func TestTheFirstHasTheKey(t *testing.T) {
 	})
 }
 
-// TestPromptsWaitForTheClaim, but not for ever when the service is down. The claim is
-// tried until it is there.
+// TestPromptsWaitForTheClaim checks that prompts wait for the claim, but for a limited time if the
+// service fails, and that the claim is tried until it succeeds.
 func TestPromptsWaitForTheClaim(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 3}
@@ -161,8 +160,8 @@ func TestPromptsWaitForTheClaim(t *testing.T) {
 	})
 }
 
-// TestAKeyThatIsTakenLater is noticed before something is stored.
-func TestAKeyThatIsTakenLater(t *testing.T) {
+// TestLostKeyIsNoticedBeforeStoring checks that a lost key is noticed before something is stored.
+func TestLostKeyIsNoticedBeforeStoring(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}}
 		first := StartClaim(s.claimer(t, "first"), noWarning, noLoss)
@@ -177,8 +176,9 @@ func TestAKeyThatIsTakenLater(t *testing.T) {
 	})
 }
 
-// TestReleaseEndsTheClaiming where the service never answers.
-func TestReleaseEndsTheClaiming(t *testing.T) {
+// TestReleaseStopsClaiming checks that Release ends the attempts to claim a key while the service
+// fails.
+func TestReleaseStopsClaiming(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{bytes: map[int64][]byte{}, fails: 1000}
 		c := StartClaim(s.claimer(t, "only"), noWarning, noLoss)

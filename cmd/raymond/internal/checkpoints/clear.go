@@ -8,21 +8,20 @@ import (
 	"strings"
 )
 
-// passing are the beginnings of the names of what a step makes in its folder in passing:
-// checkpoints that are made or were downloaded, the work in them, and what our own git
-// needs.
+// passing lists the prefixes of temporary files and directories in a step's directory: checkpoints
+// that are being written or were downloaded, the work in them, and files of this program's git
+// commands.
 var passing = []string{"checkpoint-", "workspace-", "work-", "claim-", "raymond-git-", "raymond-restore-", "raymond-past-"}
 
-// halfWritten are the ends of the names of state files, journals and notes that are not
-// whole yet.
+// halfWritten lists the suffixes of state files, journals and notes that are not complete yet.
 var halfWritten = []string{".json.tmp", ".journal.tmp", ".note.tmp"}
 
-// Clear removes from the folder of a step what a process that was killed left half made.
-// The work and the conversations of the run lie there in clear. Nobody may be at work
-// there any more.
+// Clear removes the incomplete files that a killed process has left in the directory of a step.
+// They contain work and conversations of the run in clear text. No other process may use the
+// directory at the same time.
 func Clear(dir string) error { return clearFolder(dir, passing) }
 
-// clearFolder removes what is half written, and what has a name that begins in one of some ways.
+// clearFolder removes incomplete files, and files whose names have a given prefix.
 func clearFolder(dir string, prefixes []string) error {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -31,7 +30,7 @@ func clearFolder(dir string, prefixes []string) error {
 		case slices.ContainsFunc(halfWritten, func(suffix string) bool { return strings.HasSuffix(path, suffix) }),
 			slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(e.Name(), prefix) }):
 			err = errors.Join(err, os.RemoveAll(path))
-		case e.IsDir() && prefixes != nil: // of the run
+		case e.IsDir() && prefixes != nil: // the run's directory
 			err = errors.Join(err, clearFolder(path, nil))
 		}
 	}

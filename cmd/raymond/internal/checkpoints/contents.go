@@ -12,16 +12,16 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// made is a checkpoint that was written, and what is said of it.
+// made is a checkpoint that was written to an archive, and the notes about it.
 type made struct {
 	checkpoint.WriteResult
 	archive  io.ReaderAt
-	remove   func()   // the archive
-	notes    []string // what it lacks, for people
+	remove   func()   // removes the archive
+	notes    []string // missing contents, for users
 	sessions map[string]left
 }
 
-// manifest returns what identifies the next checkpoint of the chain.
+// manifest returns the manifest of the next checkpoint of the chain.
 func (s *Store) manifest(shot *Snapshot) checkpoint.Manifest {
 	m, c, run := s.o.Origin, &s.chain, &shot.manifest
 	m.Generation, m.Previous, m.Base = c.Generation+1, c.Digest, c.Base
@@ -33,8 +33,8 @@ func (s *Store) manifest(shot *Snapshot) checkpoint.Manifest {
 	return m
 }
 
-// writeFile writes all that may be stored of a run to a file. With an error it still returns
-// the notes.
+// writeFile writes everything that may be stored of a run to a file. It returns the notes even with
+// an error.
 func (s *Store) writeFile(shot *Snapshot, w work) (made, error) {
 	temp, err := os.MkdirTemp(s.o.Temp, "checkpoint-")
 	if err != nil {
@@ -55,8 +55,8 @@ func (s *Store) writeFile(shot *Snapshot, w work) (made, error) {
 	return m, err
 }
 
-// whole says what a checkpoint of all that may be stored of a run has, with notes. What is made for
-// it is put into a folder.
+// whole returns the contents of a complete checkpoint of a run, with notes about contents that may
+// not be stored. It creates files in temp.
 func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.WriteRequest, notes []string, err error) {
 	isOpen := s.o.IsOpen()
 	parts, err := shot.logs()
@@ -75,7 +75,7 @@ func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writ
 			{What: "transcripts", Existed: len(shot.transcripts) > 0, Why: checkpoint.NoKey}, {What: "workspace", Existed: w.HasWork, Why: checkpoint.NoKey},
 		}
 		for _, lost := range m.Missing() {
-			notes = append(notes, "The checkpoint lacks the "+lost+", since anybody may read artifacts of a public repository.")
+			notes = append(notes, "The checkpoint lacks the "+lost+", because anyone can read the artifacts of a public repository.")
 		}
 	} else {
 		parts = slices.Concat(parts, shot.transcripts, w.parts)
@@ -86,13 +86,15 @@ func (s *Store) whole(shot *Snapshot, w work, temp string) (what checkpoint.Writ
 	return s.writing(shot, m, parts, w.RequiredNames), notes, nil
 }
 
-// writing is a checkpoint of a snapshot with its state and more parts. Names are what must stay as it is.
+// writing returns the contents of a checkpoint: the snapshot's state and more parts. names are
+// words that must not be masked.
 func (s *Store) writing(shot *Snapshot, m checkpoint.Manifest, more []checkpoint.Entry, names []string) checkpoint.WriteRequest {
 	parts := append(more, checkpoint.Entry{Name: "state.json", Data: shot.state})
 	return checkpoint.WriteRequest{Manifest: m, Entries: parts, Keys: s.o.Keys, Mask: s.o.Mask.Except(slices.Concat(shot.dirs, names)).MaskReader}
 }
 
-// writeState makes a checkpoint of the state alone, in memory, as the disk may be full; why says why the rest could not be packed.
+// writeState writes a checkpoint with only the state, in memory because the disk may be full. why
+// is the reason why the rest could not be packed.
 func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
 	m := s.manifest(shot)
 	m.Transcripts = nil
@@ -109,6 +111,6 @@ func (s *Store) writeState(shot *Snapshot, w work, why error) (made, error) {
 	}
 	return made{
 		WriteResult: written, archive: bytes.NewReader(to.Bytes()), remove: func() {},
-		notes: []string{"The checkpoint has the state alone, since the rest could not be packed: " + why.Error() + "."},
+		notes: []string{"The checkpoint contains only the state, because the rest could not be packed: " + why.Error() + "."},
 	}, nil
 }

@@ -1,7 +1,7 @@
-// Package checkpoints keeps what a run has come to for those who come later. It makes the
-// checkpoints of a run and stores them, one after the other, so that a later job can resume
-// the run: it decides what a checkpoint lacks where not all can be stored. A Claim holds the
-// run's key meanwhile, and Talks are the conversations that the step has made or put back,
-// which it removes when they are stored. For the post part of the step it keeps notes, and
-// Seals tell that part that files are what the main part wrote.
+// Package checkpoints stores runs so that later jobs can resume them. A Store writes the
+// checkpoints of a run, one after the other, and leaves out contents that can't or may not be
+// stored. A Claim reserves the run's key for as long as the run is driven. Talks records the
+// conversations that the step has created or restored, which are removed once they are stored.
+// WriteNote and ReadNote save data for the post phase of the step, and with Seals the post phase
+// checks that files are as the main phase wrote them.
 package checkpoints

@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Guard returns a backend of prompts that starts none before the key is known to be
-// this run's. Where the service does not say so within maxWait of Start, prompts
-// start all the same. None does once somebody else has the key.
+// Guard returns a backend for prompts that waits until it is known that the run has its key. If
+// this is not known within maxWait of StartClaim, prompts start anyway. No prompt starts once
+// another job has the key.
 func (c *Claim) Guard(b runner.Backend) runner.Backend { return &guarded{b, c} }
 
 // guarded is the backend that Guard returns.

@@ -17,21 +17,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxPast is how many bytes a checkpoint holds at most of the conversations that only earlier steps name.
+// maxPast is the maximum number of bytes in a checkpoint for conversations that only earlier steps
+// refer to.
 const maxPast = 64 << 20
 
-// history is the journal of a run as it was when a snapshot was taken.
+// history is the journal of a run at the time of a snapshot.
 type history struct {
 	path   string
-	size   int64 // -1: nobody has sealed it
+	size   int64 // -1: not recorded in the integrity log
 	sum    [sha256.Size]byte
 	agents map[string]runner.AgentCLI
 }
 
-// errAltered says that somebody has changed the history.
-var errAltered = errors.New("it is not what was written")
+// errAltered is the error for a history that another program has changed.
+var errAltered = errors.New("the file was altered")
 
-// copy makes a file with the history up to the step of a run.
+// copy writes the history, up to the given step of the run, to a file.
 func (h *history) copy(to string, seq int) error {
 	f, _, err := files.Open(h.path)
 	if err != nil {
@@ -54,9 +55,9 @@ func (h *history) copy(to string, seq int) error {
 	return err
 }
 
-// addHistory makes the history of the run a part of the snapshot, with the conversations that
-// a rerun from one of its steps may need. It returns notes for people: a checkpoint without
-// them is of use, too.
+// addHistory adds the history of the run to the snapshot, with the conversations that a rerun from
+// an earlier step may need. A checkpoint without the history is still useful, so missing contents
+// are notes rather than errors.
 func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.Entry, notes []string) {
 	path := filepath.Join(temp, checkpoint.HistoryName)
 	err := s.history.copy(path, s.manifest.Seq)
@@ -64,7 +65,7 @@ func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.E
 		return nil, nil
 	}
 	if err != nil {
-		return nil, []string{"The checkpoint lacks the history of the run, so that no earlier state can be run again from it: " + err.Error() + "."}
+		return nil, []string{"The checkpoint lacks the history of the run, so no earlier state can be run again from it: " + err.Error() + "."}
 	}
 	if withTalks {
 		if notes, err = s.addPast(path); err != nil {
@@ -74,7 +75,7 @@ func (s *Snapshot) addHistory(temp string, withTalks bool) (parts []checkpoint.E
 	return []checkpoint.Entry{{Name: checkpoint.HistoryName, Path: path, Size: -1}}, notes
 }
 
-// addPast adds the conversations that only the history names, the newest first.
+// addPast adds the conversations that only the history refers to, newest first.
 func (s *Snapshot) addPast(path string) (notes []string, err error) {
 	f, _, err := files.Open(path)
 	if err != nil {
@@ -98,13 +99,14 @@ func (s *Snapshot) addPast(path string) (notes []string, err error) {
 		}
 	}
 	if left > 0 {
-		notes = append(notes, fmt.Sprintf("The checkpoint has the newest %d of %d conversations of earlier states: there is no room for more. "+
-			"A rerun from before them begins them anew.", added, added+left))
+		notes = append(notes, fmt.Sprintf("The checkpoint contains only the newest %d of %d conversations of earlier states, because there is no room for more. "+
+			"A rerun from an older state starts its conversations anew.", added, added+left))
 	}
 	return notes, nil
 }
 
-// findPast returns a conversation that the snapshot does not have yet; false when there is none.
+// findPast finds a conversation that the snapshot does not contain yet; ok is false if there is
+// none.
 func (s *Snapshot) findPast(c state.PastConversation) (checkpoint.Transcript, checkpoint.Entry, bool) {
 	t := checkpoint.Transcript{Session: c.Session.ID, Backend: c.Session.BackendName(), CLIID: c.Session.CLIID}
 	if checkpoint.CheckName(t.Name()) != nil || slices.ContainsFunc(s.transcripts, func(p checkpoint.Entry) bool { return p.Name == t.Name() }) {

@@ -23,10 +23,10 @@ import (
 
 const secret = "sesame-open-12345"
 
-// past is a run that has been in a few states, each in a conversation of its own.
+// past is a run that has executed some states, each in its own conversation.
 type past struct {
 	t    *testing.T
-	dir  string // of the run's own files
+	dir  string // of the run's files
 	file *state.File
 	run  *state.Run
 	now  time.Time
@@ -34,7 +34,8 @@ type past struct {
 
 func talkOf(n int) string { return fmt.Sprintf("0a0b0c0d-0000-4000-8000-%012d", n) }
 
-// newPast begins a run, and has it go through so many states. It is folded after the third.
+// newPast creates a run that has executed the given number of states. Its snapshot is written after
+// the third.
 func newPast(t *testing.T, seals *Seals, root string, states int) *past {
 	t.Helper()
 	p := &past{t: t, dir: filepath.Join(root, "k-12345678"), now: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)}
@@ -75,7 +76,8 @@ func (p *past) take(folds bool, f func(*state.Step)) {
 	assert.NilError(p.t, save())
 }
 
-// stored makes a checkpoint of the run and returns the folder of its files, and the notes.
+// stored makes a checkpoint of the run, after calling between. It returns its manifest, the
+// directory of its files and the notes.
 func (p *past) stored(seals *Seals, between func()) (checkpoint.Manifest, string, []string) {
 	p.t.Helper()
 	o, _ := lean(p.t)
@@ -92,7 +94,7 @@ func (p *past) stored(seals *Seals, between func()) (checkpoint.Manifest, string
 	return m, dir, w.notes
 }
 
-// steps are those of the run as a later job finds them in a checkpoint.
+// steps returns the steps of the run that a later job finds in the files of a checkpoint.
 func steps(t *testing.T, from string) []int {
 	t.Helper()
 	for name, as := range map[string]string{"state.json": "k-12345678.json", "state.history": "k-12345678.journal"} {
@@ -108,9 +110,9 @@ func steps(t *testing.T, from string) []int {
 	return list
 }
 
-// TestTheHistoryGoesAlong states that a checkpoint has all steps up to its own, without secrets,
-// and the conversations that they name.
-func TestTheHistoryGoesAlong(t *testing.T) {
+// TestCheckpointHasTheHistory checks that a checkpoint contains all steps up to its own, without
+// secrets, and the conversations of these steps.
+func TestCheckpointHasTheHistory(t *testing.T) {
 	t.Parallel()
 	p := newPast(t, nil, t.TempDir(), 5)
 	m, dir, _ := p.stored(nil, func() {
@@ -129,8 +131,9 @@ func TestTheHistoryGoesAlong(t *testing.T) {
 	assert.Check(t, is.DeepEqual(talks, []string{talkOf(5), talkOf(4), talkOf(3), talkOf(2), talkOf(1)}), "conversations")
 }
 
-// TestAnAlteredHistoryStays behind, where what the step has written is sealed.
-func TestAnAlteredHistoryStays(t *testing.T) {
+// TestAlteredHistoryIsNotStored checks that a checkpoint does not contain a history that differs from
+// the integrity log.
+func TestAlteredHistoryIsNotStored(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()
 	seals := newSeals(t, root)

@@ -12,18 +12,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// localFile, in the own folder of a run that stays on this machine, names the folder beside it that
-// has the run's work. It is replaced once that folder is complete.
+// localFile is a file in the directory of a local run with the name of the directory beside it that
+// contains the run's work. It is replaced after that directory is complete.
 const localFile = "work.json"
 
-// LocalWork is the work of a run that stays on this machine.
+// LocalWork describes the saved work of a run that stays on this machine.
 type LocalWork struct {
-	Folder  string                `json:"folder,omitempty"` // in the run's own, as workspace.Git.Save makes it; "" for none
-	Seq     int                   `json:"seq"`              // the step of the run after which it was kept
+	Folder  string                `json:"folder,omitempty"` // in the run's directory, as workspace.Git.Save writes it; "" for none
+	Seq     int                   `json:"seq"`              // the step of the run after which it was saved
 	LeftOut []checkpoint.Omission `json:"left_out,omitempty"`
 }
 
-// ReadLocal returns what Local.Keep has kept in a run's own folder; the zero value for nothing that can be read.
+// ReadLocal returns what Local.Keep has saved in a run's directory, or the zero value if it can't
+// be read.
 func ReadLocal(dir string) LocalWork {
 	var w LocalWork
 	if ReadNote(filepath.Join(dir, localFile), &w) != nil {
@@ -32,17 +33,18 @@ func ReadLocal(dir string) LocalWork {
 	return w
 }
 
-// Local is where the work of a run is kept.
+// Local saves the work of a run on this machine.
 type Local struct {
 	Git  *workspace.Git
-	Base string // the commit that the job was checked out at; "" when unknown
-	Dir  string // the run's own folder
-	// Last is as in Snapshot.
+	Base string // the commit that the job checked out; "" if unknown
+	Dir  string // the run's directory
+	// Last has the meaning of Snapshot.Last.
 	Last bool
 }
 
-// Keep keeps the work of a run in place of what was kept before, which stays until that is done. What a
-// checkpoint would leave out is left out. It returns what that is, as sentences for people.
+// Keep saves the work of a run and replaces the work saved before, which stays until the new work
+// is complete. It leaves out the same contents as a checkpoint, and returns notes for users about
+// them.
 func (l Local) Keep(ctx context.Context, run *state.Run) (notes []string, err error) {
 	p := packer{git: l.Git, base: l.Base, temp: l.Dir}
 	w, err := p.pack(ctx, &Snapshot{Last: l.Last, dirs: Dirs(run), hasPrompted: HasPrompted(run)})
@@ -60,7 +62,7 @@ func (l Local) Keep(ctx context.Context, run *state.Run) (notes []string, err er
 		return nil, errors.Join(err, p.discard())
 	}
 	entries, err := os.ReadDir(l.Dir)
-	for _, e := range entries { // also one that a process was killed in
+	for _, e := range entries { // includes a directory that a killed process has left
 		if strings.HasPrefix(e.Name(), "workspace-") && e.Name() != kept.Folder {
 			err = errors.Join(err, os.RemoveAll(filepath.Join(l.Dir, e.Name())))
 		}

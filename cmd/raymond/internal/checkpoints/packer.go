@@ -14,36 +14,36 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// packer packs the work in the workspace. It keeps the files of the last time, which
-// the next one goes by.
+// packer packs the work in the workspace. It keeps the files of the previous time, because the next
+// time reuses them.
 type packer struct {
 	git   *workspace.Git       // nil: work in the workspace is not stored
-	shots *workspace.Snapshots // nil: none are stored
-	base  string               // the commit that the job was checked out at
-	temp  string               // folder for what is packed
-	last  string               // folder of the last time; "" for none
+	shots *workspace.Snapshots // nil: workspace snapshots are not stored
+	base  string               // the commit that the job checked out
+	temp  string               // directory for packed files
+	last  string               // directory of the previous time; "" for none
 }
 
-// work is what was packed of a workspace.
+// work is the packed work of a workspace.
 type work struct {
-	workspace.SaveResult // Held also where nobody knows
+	workspace.SaveResult // HasWork is also true if this is not known
 	parts                []checkpoint.Entry
-	lost                 string // why it is not in the parts, as in checkpoint.LeftOut; "" when it is
+	lost                 string // why the work is not in parts, as in checkpoint.Omission; "" if it is
 }
 
-// pack packs the work of a snapshot. Work that is too large is left out: the rest of
-// the run is worth storing. Of the last snapshot, so is work that can't be packed,
-// because the disk is full or the time is over.
+// pack packs the work of a snapshot. Work that is too large is left out, because the rest of the
+// run is worth storing. From the last snapshot, it also leaves out work that can't be packed for
+// another reason, for example because the disk is full or the time is over.
 func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 	if p.git == nil {
 		return work{}, nil
 	}
 	w, err := p.save(ctx, s.dirs)
 	if err == nil && w.lost == "" && len(w.Files) == 0 && s.hasPrompted {
-		w.Notes = append(w.Notes, s.dirs[0]+" is in no git repository: files that agents changed there are not stored.")
+		w.Notes = append(w.Notes, s.dirs[0]+" is not in a git repository: files that agents changed there are not stored.")
 	}
 	if w.lost == checkpoint.NoGit && !s.hasPrompted {
-		return work{}, err // what a script needs later is its own matter
+		return work{}, err // without prompts, missing git is not a loss
 	}
 	if err == nil || ctx.Err() != nil || !s.Last {
 		return w, err
@@ -51,13 +51,15 @@ func (p *packer) pack(ctx context.Context, s *Snapshot) (work, error) {
 	return without(causeOf(err), err), nil
 }
 
-// without is the work of a checkpoint that lacks it; why is as in checkpoint.LeftOut.
+// without returns the work of a checkpoint that lacks it. why is a reason as in
+// checkpoint.Omission.
 func without(why string, err error) work {
 	notes := []string{"The checkpoint lacks the work in the workspace: " + err.Error() + "."}
 	return work{SaveResult: workspace.SaveResult{HasWork: true, Notes: notes}, lost: why}
 }
 
-// causeOf returns why packing failed, as in checkpoint.LeftOut. Errors of git are recognized by their text.
+// causeOf returns why packing failed, as in checkpoint.Omission. Errors of git are recognized by
+// their text.
 func causeOf(err error) string {
 	says := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(err.Error()), text) })
@@ -77,7 +79,7 @@ func causeOf(err error) string {
 	return checkpoint.NotPacked
 }
 
-// save packs the work in directories.
+// save packs the work in the given directories.
 func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	to, err := os.MkdirTemp(p.temp, "workspace-")
 	if err != nil {
@@ -106,8 +108,8 @@ func (p *packer) save(ctx context.Context, dirs []string) (work, error) {
 	return w, nil
 }
 
-// addSnapshots packs the snapshots of the run's files beside its work, and reports whether
-// there are any. That they can't be packed is no reason to store less of the rest.
+// addSnapshots packs the workspace snapshots of the run beside its work, and reports whether there
+// are any. If they can't be packed, it adds a note, and the rest is still stored.
 func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 	if p.shots == nil {
 		return false
@@ -115,15 +117,15 @@ func (p *packer) addSnapshots(ctx context.Context, to string, w *work) bool {
 	c, err := p.shots.Pack(ctx, filepath.Join(to, workspace.BundleName), p.base)
 	switch {
 	case err != nil:
-		w.Notes = append(w.Notes, "The checkpoint lacks the snapshots of the files, which could not be packed: "+err.Error()+".")
+		w.Notes = append(w.Notes, "The checkpoint lacks the workspace snapshots, which could not be packed: "+err.Error()+".")
 		return false
 	case c.Dropped > 0:
-		w.Notes = append(w.Notes, fmt.Sprintf("The checkpoint has the newest %d of %d snapshots of the files: there is no room for more.", c.Count, c.Count+c.Dropped))
+		w.Notes = append(w.Notes, fmt.Sprintf("The checkpoint contains only the newest %d of %d workspace snapshots, because there is no room for more.", c.Count, c.Count+c.Dropped))
 	}
 	return c.Count > 0
 }
 
-// discard removes the files of the last time.
+// discard removes the files of the previous time.
 func (p *packer) discard() error {
 	err := os.RemoveAll(p.last) // does nothing for ""
 	if err == nil {

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// ThisProcess tells this process from all others, earlier ones with its id included.
-// Its Machine is "" where others could not tell whether it is running.
+// ThisProcess returns data that identifies this process, even among earlier processes with the same
+// id. Its Machine is "" if other processes could not check whether it is running.
 func ThisProcess() slots.Process {
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -23,8 +23,8 @@ func ThisProcess() slots.Process {
 	return slots.Process{Machine: strings.TrimSpace(string(boot)) + " " + names, PID: os.Getpid(), Started: startOf(os.Getpid())}
 }
 
-// startOf is when a process was started, in ticks since the machine was; "" for one
-// that has ended.
+// startOf returns when a process was started, in clock ticks since the machine was started, or ""
+// if the process has ended.
 func startOf(pid int) string {
 	p, ok := processes.Stat(pid)
 	if !ok || p.Dead {

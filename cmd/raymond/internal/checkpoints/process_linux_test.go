@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-func TestProcessesAreToldApart(t *testing.T) {
+func TestAliveDistinguishesProcesses(t *testing.T) {
 	over := exec.Command("true")
 	assert.NilError(t, over.Run())
 	for name, c := range map[string]struct {

@@ -4,8 +4,8 @@ package checkpoints
 
 import "github.com/raymond-action/raymond-action/artifacts/slots"
 
-// ThisProcess tells nothing here: its Machine is "", since others could not tell
-// whether it is running.
+// ThisProcess returns the zero value: on this system, other processes could not check whether this
+// one is running.
 func ThisProcess() slots.Process { return slots.Process{} }
 
 func startOf(int) string { return "" }

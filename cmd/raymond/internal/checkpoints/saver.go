@@ -11,31 +11,31 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxBeside is how many checkpoints are stored beside the run; the rest of
-// slots.MaxStores is for its end.
+// maxBeside is how many checkpoints a job stores while the run is driven. The rest of
+// slots.MaxStores is reserved for the end of the run.
 const maxBeside = slots.MaxStores - 10
 
-// afterFailure is the pause after a save that failed. Requests are repeated below, in package
-// forge, whose comment says why these are the only two layers.
+// afterFailure is the pause after a failed save. Single requests are repeated in package forge,
+// whose comment explains why there are only these two layers of retries.
 const afterFailure = 30 * time.Second
 
-// finalGrace is for a save that is under way at the end.
+// finalGrace is how long Final waits for a save that is under way.
 const finalGrace = 10 * time.Second
 
-// Saver stores snapshots of a run beside it, one at a time. Due, Start and Final are
-// for the goroutine that owns the run; none but Final waits for anything.
+// Saver stores snapshots of a run in the background, one at a time. Due, Start and Final are for
+// the goroutine that owns the run. Only Final may wait.
 type Saver struct {
 	save     func(context.Context, *Snapshot) (state.Checkpoint, error) // returns soon after its context is done
 	stored   func() int                                                 // returns how many artifacts the job has stored
-	interval time.Duration                                              // between the beginnings of two saves; 0 for every step
+	interval time.Duration                                              // between the starts of two saves; 0 for every step
 	events   chan *state.Checkpoint
 
-	mu       sync.Mutex // guards what follows
-	begun    time.Time  // of the last save; zero after one that failed
-	notUntil time.Time  // after a failure
-	err      error      // the *slots.Conflict or the slots.ErrFull that ends all saving
+	mu       sync.Mutex // guards the fields below
+	begun    time.Time  // start of the last save; zero after a failure
+	notUntil time.Time  // after a failure, no save starts earlier
+	err      error      // the *slots.Conflict or slots.ErrFull that ends all saving
 	ended    bool
-	current  *save // nil: no save is under way
+	current  *save // nil if no save is under way
 }
 
 // save is a save that is under way.
@@ -44,31 +44,31 @@ type save struct {
 	done   chan struct{}
 }
 
-// NewSaver returns a saver of the store that has nothing under way.
+// NewSaver returns a saver for the store.
 func (s *Store) NewSaver(interval time.Duration) *Saver {
 	return &Saver{save: s.Save, stored: s.slots.Stored, interval: interval, events: make(chan *state.Checkpoint, slots.MaxStores)}
 }
 
-// Events brings what became of each save that Start began, for the owner to
-// report. An owner that leaves hundreds of them unread loses the newest. The
-// channel is never closed; after Final nothing is added.
+// Events returns a channel that receives the result of each save that Start began, for the owner to
+// report. If the owner leaves hundreds of events unread, the newest are lost. The channel is never
+// closed; after Final, it receives nothing.
 func (s *Saver) Events() <-chan *state.Checkpoint { return s.events }
 
-// Due reports whether a save is to begin at the given time: none is under way,
-// the last one began an interval ago, or failed and its pause is over, and the job may
-// store more.
+// Due reports whether a save should start at the given time: no other save is under way, the last
+// one started at least an interval ago or the pause after a failure is over, and the job may store
+// more.
 func (s *Saver) Due(now time.Time) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.isFree(now) && (s.begun.IsZero() || now.Sub(s.begun) >= s.interval)
 }
 
-// isFree reports whether a save may begin, however soon that is after the last one.
+// isFree reports whether a save may start now, regardless of the interval.
 func (s *Saver) isFree(now time.Time) bool {
 	return s.current == nil && !s.isSpent() && !now.Before(s.notUntil)
 }
 
-// IsSpent reports whether nothing more is saved beside the run.
+// IsSpent reports whether the Saver has stopped storing snapshots in the background.
 func (s *Saver) IsSpent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -77,8 +77,8 @@ func (s *Saver) IsSpent() bool {
 
 func (s *Saver) isSpent() bool { return s.ended || s.err != nil || s.stored() >= maxBeside }
 
-// Start begins to save a snapshot and returns at once. Where a save is under way, or has
-// failed just before, or the saving has ended, it does nothing.
+// Start starts to save a snapshot and returns at once. It does nothing if a save is under way or
+// has just failed, or if the saving has ended.
 func (s *Saver) Start(shot *Snapshot) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -91,7 +91,7 @@ func (s *Saver) Start(shot *Snapshot) {
 	go func() {
 		defer close(u.done)
 		defer cancel()
-		event, _ := s.try(ctx, shot) // which has the error
+		event, _ := s.try(ctx, shot) // the event contains the error
 		select {
 		case s.events <- event:
 		default:
@@ -102,7 +102,7 @@ func (s *Saver) Start(shot *Snapshot) {
 	}()
 }
 
-// try makes one save, and notes what became of it.
+// try makes one save and records the result.
 func (s *Saver) try(ctx context.Context, shot *Snapshot) (*state.Checkpoint, error) {
 	began := time.Now()
 	event, err := s.save(ctx, shot)
@@ -120,10 +120,10 @@ func (s *Saver) try(ctx context.Context, shot *Snapshot) (*state.Checkpoint, err
 	return &event, err
 }
 
-// Final stores the last snapshot and returns the event of it. It waits for a save that is
-// under way, for ten seconds, and then ends it. A service that fails for a time is asked
-// again (forge.Patiently) until ctx ends. After Final nothing more is saved beside the run.
-// There is an event also with an error.
+// Final stores the last snapshot and returns its event, also with an error. It waits up to ten
+// seconds for a save that is under way, and then cancels it. While the service fails, requests are
+// repeated (see forge.WithPatience) until ctx ends. After Final, the Saver stores no snapshots in
+// the background.
 func (s *Saver) Final(ctx context.Context, shot *Snapshot) (*state.Checkpoint, error) {
 	s.end(ctx)
 	if s.err != nil && !errors.Is(s.err, slots.ErrFull) {
@@ -132,7 +132,7 @@ func (s *Saver) Final(ctx context.Context, shot *Snapshot) (*state.Checkpoint, e
 	return s.try(forge.WithPatience(ctx), shot)
 }
 
-// Stop ends a save that is under way and waits for its end. After it no save begins.
+// Stop cancels a save that is under way and waits for its end. After Stop, no save starts.
 func (s *Saver) Stop() {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

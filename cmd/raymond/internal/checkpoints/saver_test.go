@@ -20,13 +20,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// store503 is a service that fails for now.
+// store503 is the error of a service that fails for now.
 var store503 = &forge.Error{Op: "store artifact", Status: 503, Attempts: 5}
 
-// depot is where a saver stores: what it does with an image is up to the test.
+// depot is the storage of a saver. Tests control how long a save takes and whether it fails.
 type depot struct {
-	mu     sync.Mutex // guards what follows
-	images []int      // whose save was begun
+	mu     sync.Mutex // guards the fields below
+	images []int      // the steps of snapshots whose save has begun
 	at     []time.Time
 	now    int // saves under way
 	most   int
@@ -67,11 +67,11 @@ func (d *depot) saver(interval time.Duration) *Saver {
 	return s
 }
 
-// image is a snapshot of a step.
+// image returns a snapshot of a step.
 func image(seq int) *Snapshot { return &Snapshot{manifest: checkpoint.Manifest{Seq: seq}} }
 
-// drive plays an owner that commits a step every given time, and returns the
-// images that it had saved. It fails the test when the saver delays it.
+// drive simulates an owner that commits a step at a fixed interval, and returns the steps whose
+// save it has started. It fails the test if the saver delays the owner.
 func drive(t *testing.T, s *Saver, steps int, every time.Duration) []int {
 	t.Helper()
 	var begun []int
@@ -100,8 +100,8 @@ func told(s *Saver) []*state.Checkpoint {
 	}
 }
 
-// TestSavingNeverDelaysTheOwner: with a slow service one save is under way at a
-// time, and saves begin at states, an interval apart at least.
+// TestSavingNeverDelaysTheOwner checks that with a slow service, one save is under way at a time,
+// and that saves begin at least an interval apart.
 func TestSavingNeverDelaysTheOwner(t *testing.T) {
 	for _, takes := range []time.Duration{0, 30 * time.Second, 5 * time.Minute} {
 		synctest.Test(t, func(t *testing.T) {
@@ -124,8 +124,9 @@ func TestSavingNeverDelaysTheOwner(t *testing.T) {
 	}
 }
 
-// TestAFailingServiceComesBack: each failure is told, and after a pause the next state is saved.
-func TestAFailingServiceComesBack(t *testing.T) {
+// TestSavingContinuesAfterFailures checks that each failed save is reported, and that saving continues
+// after a pause.
+func TestSavingContinuesAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &depot{}
 		healthy := time.Now().Add(10 * time.Minute)
@@ -146,9 +147,9 @@ func TestAFailingServiceComesBack(t *testing.T) {
 	})
 }
 
-// TestAConflictEndsTheSaving: it is told at once, and the last save is not tried
-// either.
-func TestAConflictEndsTheSaving(t *testing.T) {
+// TestConflictEndsSaving checks that a conflict is reported once and that even the last
+// snapshot is not saved after it.
+func TestConflictEndsSaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conflict := &slots.Conflict{Name: "x", ID: 5, What: "theirs"}
 		d := &depot{fail: func(int, int) error { return fmt.Errorf("save: %w", conflict) }}
@@ -162,8 +163,9 @@ func TestAConflictEndsTheSaving(t *testing.T) {
 	})
 }
 
-// TestTheLastSaveHasRoom: saving beside the run ends before the job's limit.
-func TestTheLastSaveHasRoom(t *testing.T) {
+// TestRoomIsLeftForTheLastSave checks that saving in the background ends before the job has reached its
+// limit.
+func TestRoomIsLeftForTheLastSave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &depot{}
 		s := d.saver(time.Second)
@@ -176,8 +178,9 @@ func TestTheLastSaveHasRoom(t *testing.T) {
 	})
 }
 
-// TestFinalWaitsForTheOneUnderWay: and ends it when it takes too long.
-func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
+// TestFinalWaitsForTheCurrentSave checks that Final waits for a save that is under way, and cancels
+// it after a time.
+func TestFinalWaitsForTheCurrentSave(t *testing.T) {
 	for _, tt := range []struct {
 		takes, waited time.Duration
 		first         string
@@ -207,8 +210,9 @@ func TestFinalWaitsForTheOneUnderWay(t *testing.T) {
 	}
 }
 
-// TestStopLeavesNothingBehind: synctest sees to it that the goroutine is gone.
-func TestStopLeavesNothingBehind(t *testing.T) {
+// TestStopEndsTheCurrentSave checks that Stop ends a save. synctest fails the test if a goroutine
+// is left.
+func TestStopEndsTheCurrentSave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &depot{takes: time.Hour}
 		s := d.saver(time.Minute)

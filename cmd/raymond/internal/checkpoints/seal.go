@@ -17,36 +17,36 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// logName is the name of the log of seals in the folder.
+// logName is the name of the integrity log in a step's directory.
 const logName = "seals"
 
-// SealKey is what both parts of a step know.
+// SealKey is the key of an integrity log. Both phases of a step can derive it.
 type SealKey []byte
 
-// NewSealKey derives a key from a token of the job, for the step that an identity names.
+// NewSealKey derives a key from a token of the job, for the step that identity names.
 func NewSealKey(token, identity string) (SealKey, error) {
 	return hkdf.Key(sha256.New, []byte(token), nil, "raymond run files v1\x00"+identity, sha256.Size)
 }
 
-// Seals let the post part of a step find out whether what the main part has left in the
-// step's folder is what it wrote. Each change of a file is put down in a log of seals
-// before it is made, under a key that both parts derive from a token of the job and that
-// is written nowhere. So after a crash at any moment a file is what its last seal says, or
-// the one before. Who can write to the folder, and takes all of it back to what it was at
-// an earlier moment, is not noticed. Methods may be called by any goroutine, each for
-// another file. A nil *Seals puts down nothing.
+// Seals is an integrity log with which the post phase of a step checks that the files in the step's
+// directory are as the main phase wrote them. Every change of a file is recorded before it is made.
+// The log is authenticated with a key that both phases derive from a token of the job and that is
+// never written to disk. After a crash at any time, a file has the content of its last record or of
+// the one before it. An attacker who can write to the directory and restores all of it, including
+// the log, to an earlier time is not detected. Methods may be called by several goroutines, but for
+// different files. A nil *Seals records nothing.
 type Seals struct {
 	dir string
 	key SealKey
 
-	mu   sync.Mutex // guards what follows
+	mu   sync.Mutex // guards the fields below
 	log  *os.File
-	last []byte // the code of the last line
-	end  int64  // of that line
+	last []byte // the authentication code of the last line
+	end  int64  // the offset of the end of that line
 	now  map[string]content
 }
 
-// content is what a file has: so many bytes with this sum.
+// content describes the content of a file: its size and its digest.
 type content struct {
 	size int64
 	sum  hash.Hash
@@ -58,14 +58,14 @@ func contentOf(data []byte) content {
 	return content{int64(len(data)), sum}
 }
 
-// The kinds of seals.
+// The kinds of records in the log.
 const (
-	replaces = "replace" // the file is about to have this instead of what it has
-	appends  = "append"  // the file is about to have this, which begins with what it has
+	replaces = "replace" // the file is about to get this content instead of its present one
+	appends  = "append"  // the file is about to get this content, which begins with its present one
 	settles  = "done"    // the last change has been made
 )
 
-// NewSeals begins a log of seals in a folder that has none.
+// NewSeals creates the integrity log of a directory. It fails if the directory already has one.
 func NewSeals(dir string, key SealKey) (*Seals, error) {
 	log, _, err := files.OpenFile(filepath.Join(dir, logName), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -74,13 +74,13 @@ func NewSeals(dir string, key SealKey) (*Seals, error) {
 	return &Seals{dir: dir, key: key, log: log, now: map[string]content{}}, nil
 }
 
-// Replace is to be called before a file gets other content, and Done after it.
+// Replace must be called before the content of a file is replaced, and Done afterwards.
 func (s *Seals) Replace(path string, data []byte) error {
 	return s.put(replaces, path, contentOf(data))
 }
 
-// Append is to be called before data is added to a file, which was empty when these
-// seals first heard of it, or was adopted.
+// Append must be called before data is appended to a file. The file must have been empty when it
+// was first recorded, or have been adopted.
 func (s *Seals) Append(path string, data []byte) error {
 	was, _ := s.has(path)
 	sum, err := was.sum.(hash.Cloner).Clone()
@@ -91,14 +91,14 @@ func (s *Seals) Append(path string, data []byte) error {
 	return s.put(appends, path, content{was.size + int64(len(data)), sum})
 }
 
-// Done says that a file has what the last call for it named.
+// Done records that a file has the content of the last call for it.
 func (s *Seals) Done(path string) error {
 	has, _ := s.has(path)
 	return s.put(settles, path, has)
 }
 
-// Adopt seals what a file has, so that it can be appended to. A missing file is an
-// empty one.
+// Adopt records the present content of a file, so that data can be appended to it. A missing file
+// counts as empty.
 func (s *Seals) Adopt(path string) error {
 	if s == nil {
 		return nil
@@ -110,7 +110,8 @@ func (s *Seals) Adopt(path string) error {
 	return errors.Join(s.put(replaces, path, has), s.Done(path))
 }
 
-// Place moves a file to where it can be appended to, and seals it before it is there. It may be missing.
+// Place renames a file to a name under which data can be appended to it, and records it there
+// first. The file may be missing.
 func (s *Seals) Place(from, to string) error {
 	has, err := hasNow(from)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -128,7 +129,7 @@ func (s *Seals) Place(from, to string) error {
 	return err
 }
 
-// hasNow returns what a file has; nothing with an error.
+// hasNow returns the present content of a file, or empty content with an error.
 func hasNow(path string) (content, error) {
 	has := contentOf(nil)
 	f, _, err := files.Open(path)
@@ -140,7 +141,7 @@ func hasNow(path string) (content, error) {
 	return has, err
 }
 
-// Note keeps a value as WriteNote does, and seals it.
+// Note saves a value in a file as WriteNote does, and records the change.
 func (s *Seals) Note(file string, value any) error {
 	data, err := json.Marshal(value)
 	if err == nil {
@@ -155,7 +156,7 @@ func (s *Seals) Note(file string, value any) error {
 	return err
 }
 
-// has returns what a file has, as the last call for it named it: nothing where there was none.
+// has returns the last recorded content of a file, or empty content for an unrecorded file.
 func (s *Seals) has(path string) (c content, isNamed bool) {
 	if s != nil {
 		s.mu.Lock()
@@ -168,7 +169,7 @@ func (s *Seals) has(path string) (c content, isNamed bool) {
 	return c, isNamed
 }
 
-// put adds a line to the log of what a file has next, or nothing if that fails.
+// put appends a record of a file's next content to the log. If this fails, it appends nothing.
 func (s *Seals) put(kind, path string, next content) error {
 	if s == nil {
 		return nil
@@ -182,14 +183,14 @@ func (s *Seals) put(kind, path string, next content) error {
 	text := fmt.Sprintf("%s %q %d %x", kind, filepath.ToSlash(name), next.size, next.sum.Sum(nil))
 	last := code(s.key, s.last, text)
 	n, err := s.log.WriteAt(fmt.Appendf(nil, "%x %s\n", last, text), s.end)
-	if err != nil { // as on a full disk: the next line is not to follow half of one
+	if err != nil { // for example on a full disk: the next record must not follow half a line
 		return fmt.Errorf("seal %s: %w", name, errors.Join(err, s.log.Truncate(s.end)))
 	}
 	s.last, s.end, s.now[path] = last, s.end+int64(n), next
 	return nil
 }
 
-// code authenticates a line and all lines before it.
+// code returns the authentication code of a line and all lines before it.
 func code(key SealKey, before []byte, text string) []byte {
 	mac := hmac.New(sha256.New, key)
 	mac.Write(before)

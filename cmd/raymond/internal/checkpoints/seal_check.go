@@ -17,36 +17,35 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// The sizes in bytes of the longest log, and of the longest last line of a file that was
-// cut off.
+// The maximum sizes in bytes of an integrity log, and of an incomplete last line of a file.
 const (
 	maxLog  = 256 << 20
 	maxTorn = 64 << 20
 )
 
-// Altered says that a file is not what the main part wrote.
+// Altered is the error that a file is not as the main phase wrote it.
 type Altered struct {
-	Name string // of the file, below the folder
+	Name string // of the file, relative to the directory
 	Why  string
 }
 
 // Error implements error.
 func (a *Altered) Error() string { return a.Name + ": " + a.Why }
 
-// version is what a file may have.
+// version is a content that a file may have.
 type version struct {
 	size int64
 	sum  [sha256.Size]byte
 }
 
-// sealed is what a file may have according to its seals.
+// sealed is the set of contents that a file may have according to the log.
 type sealed struct {
-	versions []version // those before and after changes of which it is not known that they were made
-	grows    bool      // a last line that was cut off may follow
+	versions []version // before and after changes that may or may not have been made
+	grows    bool      // an incomplete last line may follow
 }
 
-// CheckSeals compares a folder with its log of seals. Of the files that needed names, below
-// the folder, those that exist must be sealed. The error is an *Altered.
+// CheckSeals compares the files of a directory with its integrity log. Files in needed, relative to
+// the directory, must be recorded if they exist. The error is an *Altered.
 func CheckSeals(dir string, key SealKey, needed ...string) error {
 	all, err := readLog(dir, key)
 	if err != nil {
@@ -65,14 +64,15 @@ func CheckSeals(dir string, key SealKey, needed ...string) error {
 	return nil
 }
 
-// IsSealed reports whether a file below a folder is sealed, and as it was written, however
-// others are.
+// IsSealed reports whether a file is recorded in the log of a directory and unaltered, regardless
+// of other files.
 func IsSealed(dir string, key SealKey, name string) bool {
 	all, err := readLog(dir, key)
 	return err == nil && all[name] != nil && all[name].check(dir, name) == nil
 }
 
-// readLog reads the seals of a folder, by the names of files.
+// readLog reads the integrity log of a directory. The result has the contents that each file may
+// have, by name.
 func readLog(dir string, key SealKey) (map[string]*sealed, error) {
 	data, _, err := files.Read(filepath.Join(dir, logName), maxLog)
 	if err != nil {
@@ -81,29 +81,29 @@ func readLog(dir string, key SealKey) (map[string]*sealed, error) {
 	all, last := map[string]*sealed{}, []byte(nil)
 	for line := range bytes.Lines(data) {
 		if line[len(line)-1] != '\n' {
-			break // it was cut off, and what it seals was never written
+			break // the line is incomplete, so the change that it announces was never made
 		}
 		mac, text, _ := strings.Cut(string(line[:len(line)-1]), " ")
 		last = code(key, last, text)
 		if got, err := hex.DecodeString(mac); err != nil || !hmac.Equal(got, last) {
-			return nil, &Altered{logName, "is not what was written"}
+			return nil, &Altered{logName, "has a wrong authentication code"}
 		}
 		var kind, name string
 		var v version
 		var sum []byte
 		if _, err := fmt.Sscanf(text, "%s %q %d %x", &kind, &name, &v.size, &sum); err != nil {
-			return nil, &Altered{logName, "has a line of another form"}
+			return nil, &Altered{logName, "has a line in an unknown format"}
 		}
 		v.sum = [sha256.Size]byte(sum)
 		if all[name] == nil {
-			all[name] = &sealed{versions: []version{{0, sha256.Sum256(nil)}}} // it is not there yet
+			all[name] = &sealed{versions: []version{{0, sha256.Sum256(nil)}}} // the file does not exist yet
 		}
 		all[name].change(kind, v)
 	}
 	return all, nil
 }
 
-// change is what a seal does to what a file may have.
+// change applies a record to the contents that the file may have.
 func (s *sealed) change(kind string, v version) {
 	last := s.versions[len(s.versions)-1]
 	switch kind {
@@ -111,12 +111,12 @@ func (s *sealed) change(kind string, v version) {
 		s.versions = []version{last}
 	case appends:
 		s.versions, s.grows = []version{last, v}, true
-	default: // it may fail, and another one may follow
+	default: // the change may fail, and another one may follow
 		s.versions = append(s.versions, v)
 	}
 }
 
-// check compares a file with its seals. One that is missing counts as empty.
+// check compares a file with its records. A missing file counts as empty.
 func (s *sealed) check(dir, name string) error {
 	from, size := io.ReaderAt(bytes.NewReader(nil)), int64(0)
 	f, info, err := files.Open(filepath.Join(dir, filepath.FromSlash(name)))
@@ -139,10 +139,10 @@ func (s *sealed) check(dir, name string) error {
 			return nil
 		}
 	}
-	return &Altered{name, "is not what was written"}
+	return &Altered{name, "differs from the recorded content"}
 }
 
-// isTorn reports whether what a file has after a place is no whole line.
+// isTorn reports whether the content after an offset is an incomplete line.
 func isTorn(from io.ReaderAt, after, size int64) bool {
 	if size-after > maxTorn {
 		return false

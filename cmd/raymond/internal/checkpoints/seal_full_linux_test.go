@@ -11,10 +11,11 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestWhatIsCutOffIsNoForgery: the last line of the seals, at every byte.
-func TestWhatIsCutOffIsNoForgery(t *testing.T) {
+// TestTruncatedLogIsNoForgery checks that an integrity log whose last line was cut, at any byte, is
+// accepted.
+func TestTruncatedLogIsNoForgery(t *testing.T) {
 	dir, s := sealedFolder(t)
-	assert.NilError(t, s.Replace(filepath.Join(dir, "note"), []byte("3"))) // and then nobody could write it
+	assert.NilError(t, s.Replace(filepath.Join(dir, "note"), []byte("3"))) // recorded, and then never written
 	path := filepath.Join(dir, "seals")
 	data, err := os.ReadFile(path)
 	assert.NilError(t, err)
@@ -24,8 +25,9 @@ func TestWhatIsCutOffIsNoForgery(t *testing.T) {
 	}
 }
 
-// TestAFullDiskIsNoForgery: a line that has room for a part of it, of whatever length, isn't there.
-func TestAFullDiskIsNoForgery(t *testing.T) {
+// TestFullDiskIsNoForgery checks that records that don't fit on the disk, with room for any part
+// of them, leave a valid log.
+func TestFullDiskIsNoForgery(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	dir, s := sealedFolder(t)
@@ -36,12 +38,12 @@ func TestAFullDiskIsNoForgery(t *testing.T) {
 		full = limited(t, uint64(info.Size())+room, func() error { return s.Append(lines, []byte("four\n")) }) != nil
 		assert.NilError(t, CheckSeals(dir, sealKey(t, "token", "step"), "lines"), "with room for %d bytes", room)
 	}
-	add(t, nil, lines, "", "four\n") // as was sealed at last
+	add(t, nil, lines, "", "four\n") // as the last record says
 	add(t, s, lines, "five\n", "five\n")
 	assert.Check(t, CheckSeals(dir, sealKey(t, "token", "step"), "lines"), "with room again")
 }
 
-// limited does something while no file can be longer than size.
+// limited calls do while no file can be longer than size.
 func limited(t *testing.T, size uint64, do func() error) error {
 	t.Helper()
 	var before syscall.Rlimit

@@ -18,7 +18,8 @@ func sealKey(t *testing.T, token, identity string) SealKey {
 	return k
 }
 
-// newSeals begins a log of seals, and closes it before its folder is removed, which Windows wants.
+// newSeals creates an integrity log, and closes it before its directory is removed, as Windows
+// requires.
 func newSeals(t *testing.T, dir string) *Seals {
 	t.Helper()
 	s, err := NewSeals(dir, sealKey(t, "token", "step"))
@@ -27,7 +28,7 @@ func newSeals(t *testing.T, dir string) *Seals {
 	return s
 }
 
-// sealedFolder is a folder in which a value and lines are kept.
+// sealedFolder returns a directory with a note and a file of lines, and their integrity log.
 func sealedFolder(t *testing.T) (dir string, s *Seals) {
 	t.Helper()
 	dir = t.TempDir()
@@ -40,7 +41,7 @@ func sealedFolder(t *testing.T) (dir string, s *Seals) {
 	return dir, s
 }
 
-// add seals a line, and writes what of it is said to arrive.
+// add records a line, and then writes arrives, which may be only a part of the line.
 func add(t *testing.T, s *Seals, path, line, arrives string) {
 	t.Helper()
 	assert.NilError(t, s.Append(path, []byte(line)))
@@ -51,8 +52,8 @@ func add(t *testing.T, s *Seals, path, line, arrives string) {
 	assert.NilError(t, err)
 }
 
-// TestACrashIsNoForgery: at every moment of a change the folder is in order.
-func TestACrashIsNoForgery(t *testing.T) {
+// TestCrashIsNoForgery checks that the directory is valid at each moment of a change.
+func TestCrashIsNoForgery(t *testing.T) {
 	for name, change := range map[string]func(t *testing.T, dir string, s *Seals) error{
 		"nothing": func(*testing.T, string, *Seals) error { return nil },
 		"sealed, and not yet written": func(_ *testing.T, dir string, s *Seals) error {
@@ -87,7 +88,7 @@ func TestACrashIsNoForgery(t *testing.T) {
 	}
 }
 
-// TestForgeriesAreNamed, whatever of the folder they are of.
+// TestForgeriesAreNamed checks that the error names the altered file, whichever file it is.
 func TestForgeriesAreNamed(t *testing.T) {
 	write := func(name, text string) func(*testing.T, string) {
 		return func(t *testing.T, dir string) {
@@ -125,7 +126,7 @@ func TestForgeriesAreNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir, s := sealedFolder(t)
-			_ = s.log.Close() // Windows removes no open file
+			_ = s.log.Close() // Windows can't remove open files
 			tt.forge(t, dir)
 			err := CheckSeals(dir, sealKey(t, tt.token, "step"), "planted")
 			var altered *Altered

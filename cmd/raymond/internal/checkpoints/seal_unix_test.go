@@ -14,14 +14,14 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// note is a value that tests keep.
+// note is a value for these tests.
 type note struct {
 	Step string `json:"step"`
 }
 
-// TestNotesAreKeptWhateverLiesThere: an agent may put a pipe or a link where a note
-// is to be, or to be made. Nothing waits for the one or follows the other.
-func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
+// TestNotesSurvivePlantedFiles checks that WriteNote and ReadNote neither block on a pipe nor
+// follow a link that an agent has put in the place of the note or its temporary file.
+func TestNotesSurvivePlantedFiles(t *testing.T) {
 	pipe := func(path string) error { return syscall.Mkfifo(path, 0o600) }
 	for name, put := range map[string]func(path, victim string) error{
 		"a pipe":            func(path, _ string) error { return pipe(path) },
@@ -37,7 +37,7 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 			path, victim := filepath.Join(t.TempDir(), "note.json"), filepath.Join(t.TempDir(), "victim")
 			assert.NilError(t, os.WriteFile(victim, []byte(`{"step":"forged"}`), 0o600))
 			assert.NilError(t, put(path, victim))
-			var n note // nothing waits: go test ends what would
+			var n note // a call that blocks makes go test time out
 			assert.Check(t, ReadNote(path, &n) != nil, "reading what is no note: got %+v, want an error", n)
 			assert.Check(t, WriteNote(path, note{"s"}), "writing")
 			var got note
@@ -51,8 +51,8 @@ func TestNotesAreKeptWhateverLiesThere(t *testing.T) {
 	}
 }
 
-// TestANoteThatWasNeverWritten is told from one that can't be read.
-func TestANoteThatWasNeverWritten(t *testing.T) {
+// TestMissingNoteIsDistinguished checks that a missing note is distinguished from an unreadable one.
+func TestMissingNoteIsDistinguished(t *testing.T) {
 	var got note
 	assert.Check(t, is.ErrorIs(ReadNote(filepath.Join(t.TempDir(), "note.json"), &got), fs.ErrNotExist))
 }

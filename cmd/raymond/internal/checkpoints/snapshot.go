@@ -14,31 +14,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxLogs is how many bytes of logs a checkpoint holds at most.
+// maxLogs is the maximum number of bytes of logs in a checkpoint.
 const maxLogs = 128 << 20
 
-// Snapshot is a run as it was after one of its steps, and what a checkpoint is made
-// of. Of files that only grow it has the length at that step; what is added later
-// belongs to steps that the state does not have.
+// Snapshot is a run at the end of a step, from which a checkpoint is made. For files that only
+// grow, it has their length at that time, because data that is added later belongs to later steps.
 type Snapshot struct {
-	// Last says that this part of the run stores no other one after it: better a
-	// checkpoint that lacks something than none.
+	// Last is set if this is the last snapshot of the step. Then an incomplete checkpoint is better
+	// than no checkpoint.
 	Last bool
 
-	manifest    checkpoint.Manifest // what the run itself tells
+	manifest    checkpoint.Manifest // the fields that come from the run
 	state       []byte
 	events      checkpoint.Entry
 	transcripts []checkpoint.Entry
 	history     history
-	dir         string   // of the run's own files
-	dirs        []string // where agents work, the run's own first
+	dir         string   // the run's directory
+	dirs        []string // where agents work; the run's own comes first
 	hasPrompted bool
 }
 
-// Take makes a snapshot of a run whose own files are in dir. It copies no file, and
-// is quick enough for the goroutine that owns the run, which alone may call it. The agents are
-// the agent CLIs, by their names, among which those of the run's conversations are. The seals
-// are those of the run's files; nil for none.
+// Take makes a snapshot of a run with its files in dir. It copies no files, so it is fast enough
+// for the goroutine that owns the run, and only that goroutine may call it. agents has the agent
+// CLIs by name, with the conversations of the run. seals is the integrity log of the run's files,
+// or nil.
 func Take(run *state.Run, dir string, agents map[string]runner.AgentCLI, seals *Seals) (*Snapshot, error) {
 	data, err := run.Encode()
 	if err != nil {
@@ -72,7 +71,8 @@ func HasPrompted(run *state.Run) bool {
 	return slices.ContainsFunc(run.Used, func(file string) bool { return protocol.KindOf(file) == protocol.Prompt })
 }
 
-// find returns a conversation, which was held in one of some directories; false when there is none.
+// find finds a conversation whose agent worked in one of the given directories; ok is false if it
+// does not exist.
 func (s *Snapshot) find(t checkpoint.Transcript, dirs []string) (checkpoint.Transcript, checkpoint.Entry, bool) {
 	cli, ok := s.history.agents[t.Backend]
 	if !ok {
@@ -88,14 +88,14 @@ func (s *Snapshot) add(t checkpoint.Transcript, part checkpoint.Entry) {
 	s.manifest.Transcripts = append(s.manifest.Transcripts, t)
 }
 
-// logs returns the logs of the run, as far as they fit.
+// logs returns the logs of the run, as far as they fit into a checkpoint.
 func (s *Snapshot) logs() ([]checkpoint.Entry, error) {
 	var parts []checkpoint.Entry
 	room := int64(maxLogs)
 	root := filepath.Join(s.dir, "logs")
 	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil && path == root {
-			return nil // there are none
+			return nil // the run has written no logs
 		}
 		if err != nil || !d.Type().IsRegular() {
 			return err
@@ -116,9 +116,9 @@ func (s *Snapshot) logs() ([]checkpoint.Entry, error) {
 	return parts, err
 }
 
-// Dirs returns the directories in which agents of a run work or to which they will
-// return, and the one in which main has ended if a comment may continue its conversation.
-// The run's own comes first.
+// Dirs returns the directories in which agents of a run work or to which they will return, and, if
+// a comment may continue main's conversation, the one where main ended. The run's own directory
+// comes first.
 func Dirs(run *state.Run) []string {
 	dirs := []string{run.Dir}
 	add := func(dir string) {

@@ -16,48 +16,48 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Options are what a Store needs.
+// Options configure a Store.
 type Options struct {
 	Service slots.Service
-	Query   slots.Query // says where the checkpoints of the run are; its Key is the run's
+	Query   slots.Query // where the run's checkpoints are stored; its Key is the run's
 	Keys    *checkpoint.Keys
-	Mask    *secrets.Set // of what must not be in what anybody may read
-	// IsOpen reports whether anybody may read what is stored, and nothing is encrypted.
-	// It is asked as often as that has to be known.
+	Mask    *secrets.Set // values that must not appear where anyone can read them
+	// IsOpen reports whether anyone can read the artifacts, because they are public and not
+	// encrypted. It may be called often.
 	IsOpen func() bool
 	Git    *workspace.Git // nil: work in the workspace is not stored
-	// Snapshots are those of the files of the run; nil: none are stored.
+	// Snapshots are the workspace snapshots of the run; nil: they are not stored.
 	Snapshots *workspace.Snapshots
-	Base      string // the commit that the job was checked out at; "" when unknown
-	Dir       string // of the run's own files: the chain is noted there
-	Temp      string // folder for checkpoints in the making
-	// Origin is what all checkpoints of this job say of it.
+	Base      string // the commit that the job checked out; "" if unknown
+	Dir       string // the run's directory, with the file of the chain
+	Temp      string // directory for checkpoints that are being written
+	// Origin has the manifest fields that all checkpoints of this job share.
 	Origin checkpoint.Manifest
-	// Chain is how far the checkpoints have come; of a run without any, how it began.
+	// Chain is the state of the run's checkpoints. For a run without checkpoints, it describes the
+	// beginning of the run.
 	Chain Chain
-	// Retention is how long the service is to keep a checkpoint; 0 leaves that to the
-	// service.
+	// Retention is how long the service keeps a checkpoint; 0 for the default of the service.
 	Retention time.Duration
-	Seals     *Seals       // of the file with the chain; nil for none
-	Warn      func(string) // is told at once what the last checkpoint lacks
+	Seals     *Seals       // integrity log for the file of the chain; nil for none
+	Warn      func(string) // is called with notes about missing contents
 }
 
-// Store makes checkpoints of a run and stores them as artifacts. Before the first
-// Save one of Continue, Begin and Ask says what is stored already; for the post part of a
-// step its chain does. One
-// goroutine at a time may use a Store; IsOpen and HasWork may be called at any time.
-// Once there is a saver, only that may use the Store until its Final or Stop returns.
+// Store makes checkpoints of a run and stores them as artifacts. Before the first Save, Continue,
+// Begin or Ask must be called, which tell the Store about existing artifacts; in the post phase of
+// a step, the chain contains them. Only one goroutine at a time may use a Store, but IsOpen and
+// HasWork may be called at any time. Once there is a Saver, only the Saver may use the Store until
+// its Final or Stop returns.
 type Store struct {
 	o        Options
 	slots    *slots.Slots
 	chain    Chain
 	packer   packer
-	isUnseen bool                        // nobody has looked what is stored already
-	check    func(context.Context) error // whether the key is still the run's
+	isUnseen bool                        // the existing artifacts have not been listed yet
+	check    func(context.Context) error // reports an error if the run no longer has the key
 	last     made                        // the last checkpoint that was written, stored or not
 }
 
-// New returns a store that has stored nothing itself.
+// New returns a store.
 func New(o Options) *Store {
 	s := &Store{
 		o: o, chain: o.Chain,
@@ -70,8 +70,8 @@ func New(o Options) *Store {
 	return s
 }
 
-// Continue is for a run that is resumed from the checkpoint found: the next one
-// follows it, and the artifacts of the key may be replaced. It writes the chain.
+// Continue prepares a store for a run that is resumed from a checkpoint: the next checkpoint
+// follows it, and existing artifacts of the key may be replaced. It saves the chain.
 func (s *Store) Continue(found *slots.Found, began Began) error {
 	m := found.Manifest
 	s.chain = Chain{
@@ -81,26 +81,26 @@ func (s *Store) Continue(found *slots.Found, began Began) error {
 	return s.Begin(found.Existing)
 }
 
-// Begin is for a new run: the existing artifacts of the key, oldest first, may be
-// replaced. It writes the chain.
+// Begin prepares a store for a new run. The existing artifacts of the key, oldest first, may be
+// replaced. It saves the chain.
 func (s *Store) Begin(existing []artifacts.Artifact) error {
 	s.slots.Adopt(existing)
 	return s.writeChain()
 }
 
-// Ask is for a new run for which nobody has looked at the existing artifacts of the
-// key: the first Save does. They may be replaced. It writes the chain.
+// Ask prepares a store for a new run when the existing artifacts of the key have not been listed:
+// the first Save lists them. They may be replaced. It saves the chain.
 func (s *Store) Ask() error {
 	s.isUnseen = true
 	return s.writeChain()
 }
 
-// SetCheck has check called before each Save, which an error of it ends. It is to
-// tell whether the key is still the run's.
+// SetCheck sets a function that each Save calls first. An error of it ends the Save. The function
+// checks that the run still has its key.
 func (s *Store) SetCheck(check func(context.Context) error) { s.check = check }
 
-// Save stores a snapshot as the next checkpoint and writes the chain. Its errors are
-// those of SetCheck's function, of making the checkpoint and of slots.Store.
+// Save stores a snapshot as the next checkpoint and saves the chain. Its errors come from
+// SetCheck's function, from making the checkpoint, or from slots.Store.
 func (s *Store) Save(ctx context.Context, shot *Snapshot) (stored state.Checkpoint, err error) {
 	if err := s.check(ctx); err != nil {
 		return stored, err
@@ -114,14 +114,15 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (stored state.Checkpoi
 		s.isUnseen = false
 	}
 	if shot.Last {
-		defer func() { _ = s.packer.discard() }() // a folder that stays is cleared by Clear
+		defer func() { _ = s.packer.discard() }() // if this fails, Clear removes the directory later
 	}
 	m, err := s.write(ctx, shot)
 	if err != nil {
 		return stored, err
 	}
 	defer m.remove()
-	// Another process may have to know it when it has arrived. On a full disk the end is stored all the same.
+	// The post phase must recognize the artifact if this process dies during the upload. The last
+	// snapshot is stored even if the chain can't be saved, as on a full disk.
 	if err := s.writeChain(artifacts.Artifact{Digest: m.SHA256}); err != nil && !shot.Last {
 		return stored, err
 	}
@@ -137,8 +138,8 @@ func (s *Store) Save(ctx context.Context, shot *Snapshot) (stored state.Checkpoi
 	return state.Checkpoint{Store: a.Name, SeqStored: last.Seq, Bytes: m.Size}, nil
 }
 
-// write makes a checkpoint. Of the last snapshot the state alone is worth storing, where the
-// rest can't be packed.
+// write makes a checkpoint. If the last snapshot can't be packed completely, it stores only the
+// state.
 func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 	s.last.notes = nil
 	w, err := s.packer.pack(ctx, shot)
@@ -168,29 +169,29 @@ func (s *Store) write(ctx context.Context, shot *Snapshot) (made, error) {
 	return m, nil
 }
 
-// writeChain keeps the chain for ReadChain, with what is about to be stored.
+// writeChain saves the chain for ReadChain, with artifacts that are about to be uploaded.
 func (s *Store) writeChain(sent ...artifacts.Artifact) error {
 	s.chain.Stored, s.chain.Existing = s.slots.Stored(), append(s.slots.Own(), sent...)
 	return s.o.Seals.Note(filepath.Join(s.o.Dir, ChainFile), s.chain)
 }
 
-// Chain returns how far the checkpoints have come.
+// Chain returns the present state of the checkpoints.
 func (s *Store) Chain() Chain { return s.chain }
 
-// LeftOut returns what there was of the run that the last checkpoint lacks.
+// LeftOut returns the contents of the run that are missing in the last checkpoint.
 func (s *Store) LeftOut() []checkpoint.Omission {
 	return slices.DeleteFunc(slices.Clone(s.last.Manifest.Omissions), func(l checkpoint.Omission) bool { return !l.Existed })
 }
 
-// Notes returns what the last checkpoint lacks, and why, as sentences for people. It
-// has them also for a checkpoint that could not be made.
+// Notes returns sentences for users about contents that the last checkpoint lacks, and the reasons.
+// It also has them if that checkpoint could not be made.
 func (s *Store) Notes() []string { return s.last.notes }
 
-// IsOpen reports whether anybody may read what is stored.
+// IsOpen reports whether anyone can read the stored checkpoints.
 func (s *Store) IsOpen() bool { return s.o.IsOpen() }
 
-// HasWork reports whether there is work in directories that is in no commit of the
-// remote, and that would have to be stored. What can't be looked at counts.
+// HasWork reports whether the directories contain work that is in no commit of the remote and would
+// have to be stored. It returns true if this can't be determined.
 func (s *Store) HasWork(ctx context.Context, dirs []string) bool {
 	if s.o.Git == nil {
 		return false

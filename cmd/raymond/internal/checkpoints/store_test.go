@@ -33,7 +33,7 @@ const (
 
 var digest = "sha256:" + strings.Repeat("0", 64)
 
-// served are options for a run of workflow run 1.
+// served returns options for a run of workflow run 1.
 func served(t *testing.T, server *artifactstest.Server) Options {
 	t.Helper()
 	o, _ := lean(t)
@@ -45,10 +45,10 @@ func served(t *testing.T, server *artifactstest.Server) Options {
 	return o
 }
 
-// TestAStoreContinuesWhereItsRunBegins: what was there may be replaced, whoever said
-// so; what nobody told of is a conflict. The post part goes by the digest that the main part, which
-// was killed, has noted before it stored a checkpoint.
-func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
+// TestStoreReplacesOnlyKnownArtifacts checks that a Store replaces existing artifacts that it was
+// told about, and reports a conflict for others. The post phase recognizes the artifact of a killed
+// main phase by the digest that the main phase saved before the upload.
+func TestStoreReplacesOnlyKnownArtifacts(t *testing.T) {
 	base := &checkpoint.Manifest{Generation: 4, RunID: 9, Seq: 2}
 	sent := func(digest string) Chain { return Chain{Existing: []artifacts.Artifact{{Digest: digest}}} }
 	for name, c := range map[string]struct {
@@ -98,9 +98,9 @@ func TestAStoreContinuesWhereItsRunBegins(t *testing.T) {
 
 func digestOf(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
 
-// TestNothingIsStoredUnderAKeyThatIsLost, and what is in the making when the service
-// fails is known to the post part.
-func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
+// TestNothingIsStoredUnderALostKey checks that Save stores nothing after the key is lost. If
+// the service fails, the saved chain contains the artifact that was being uploaded.
+func TestNothingIsStoredUnderALostKey(t *testing.T) {
 	server := artifactstest.New(t)
 	o := served(t, server)
 	s := New(o)
@@ -119,9 +119,10 @@ func TestNothingIsStoredUnderAKeyThatIsLost(t *testing.T) {
 	}
 }
 
-// TestOnAFullDiskTheEndIsStoredFromMemory, the state alone, and the disk is named once. It is full for all that is made
-// there, and for the chain; here neither has a folder.
-func TestOnAFullDiskTheEndIsStoredFromMemory(t *testing.T) {
+// TestFullDiskStoresTheStateFromMemory checks that the last snapshot is stored from memory, with
+// only its state, if no files can be written, and that a single warning names the cause. Here the
+// directories for the files can't be created.
+func TestFullDiskStoresTheStateFromMemory(t *testing.T) {
 	server := artifactstest.New(t)
 	o := served(t, server)
 	var told []string

@@ -18,22 +18,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxTalks is the size in bytes of the longest file that ReadTalks reads.
+// maxTalks is the size in bytes of the largest file that ReadTalks reads.
 const maxTalks = 16 << 20
 
-// Talks notes in a file which conversations are a step's own, for the post part of the
-// step. Its methods may be called by any goroutine. A nil *Talks notes nothing.
+// Talks records in a file which conversations a step has created or restored, for the post phase of
+// the step. Its methods may be called by any goroutine. A nil *Talks records nothing.
 type Talks struct {
 	file  string
-	seals *Seals     // of the file; nil for none
+	seals *Seals     // integrity log for the file; nil for none
 	mu    sync.Mutex // guards the file
 }
 
-// NewTalks adds to a file, which need not be there, and seals what it adds.
+// NewTalks returns Talks that append to a file, which need not exist, and record the changes in
+// seals.
 func NewTalks(file string, seals *Seals) *Talks { return &Talks{file: file, seals: seals} }
 
-// add notes a conversation, and is for before anybody can speak in it. One that can't
-// be noted is not removed later.
+// add records a conversation. It must be called before the first prompt of the conversation. If it
+// fails, the conversation is not removed later.
 func (n *Talks) add(o Own) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -48,11 +49,11 @@ func (n *Talks) add(o Own) {
 	defer f.Close()
 	line = append(line, '\n')
 	if n.seals.Append(n.file, line) == nil {
-		_, _ = f.Write(line) // else the seal doesn't fit, and nothing is removed
+		_, _ = f.Write(line) // otherwise the log would not match, and no conversation would be removed
 	}
 }
 
-// AddPlaced notes the conversation of an agent CLI that was put back.
+// AddPlaced records a conversation of an agent CLI that was restored.
 func (n *Talks) AddPlaced(cli runner.AgentCLI, c runner.Conversation) {
 	if n == nil {
 		return
@@ -66,8 +67,7 @@ func (n *Talks) AddPlaced(cli runner.AgentCLI, c runner.Conversation) {
 	}
 }
 
-// Wrap returns a backend of prompts that notes each conversation before its first
-// prompt.
+// Wrap returns a backend for prompts that records each conversation before its first prompt.
 func (n *Talks) Wrap(b runner.Backend) runner.Backend {
 	if n == nil {
 		return b
@@ -83,12 +83,12 @@ type noting struct {
 
 func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	own := Own{ID: o.Prompt.SessionID, Backend: o.Prompt.Backend}
-	if own.ID == "" || o.Prompt.Session == state.Resume { // a session that is resumed has been noted
+	if own.ID == "" || o.Prompt.Session == state.Resume { // a resumed session has been recorded already
 		return b.Backend.Run(ctx, o, tell)
 	}
 	b.notes.add(own)
 	var once sync.Once
-	return b.Backend.Run(ctx, o, func(p runner.Progress) { // called by several goroutines
+	return b.Backend.Run(ctx, o, func(p runner.Progress) { // may be called by several goroutines
 		if p.CLIID != "" && p.CLIID != own.ID {
 			once.Do(func() { b.notes.add(Own{ID: own.ID, Backend: own.Backend, CLIID: p.CLIID}) })
 		}
@@ -96,8 +96,8 @@ func (b *noting) Run(ctx context.Context, o runner.Order, tell func(runner.Progr
 	})
 }
 
-// ReadTalks returns the conversations in a file that Talks have written; none for a file
-// that isn't there. Lines that are none are passed over.
+// ReadTalks returns the conversations recorded in a file, or none if the file does not exist.
+// Invalid lines are skipped.
 func ReadTalks(file string) ([]Own, error) {
 	data, _, err := files.Read(file, maxTalks)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -116,7 +116,7 @@ func ReadTalks(file string) ([]Own, error) {
 	return own, nil
 }
 
-// with returns the list with a conversation, or with what a later note says of it.
+// with returns the list with a conversation added, or updated by a later record of it.
 func with(own []Own, o Own) []Own {
 	for i := range own {
 		if own[i].ID == o.ID && own[i].Backend == o.Backend {

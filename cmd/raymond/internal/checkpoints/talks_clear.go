@@ -14,28 +14,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Own is a conversation that a step has made or put back.
+// Own is a conversation that a step has created or restored.
 type Own struct {
 	ID string `json:"session"`
-	// Backend is the agent CLI that it belongs to, "" for the default one, and CLIID the
-	// CLI's own id of it; "" when that is ID, or not known.
+	// Backend is the agent CLI, "" for the default one. CLIID is the CLI's own id of the
+	// conversation, "" if it equals ID or is not known.
 	Backend string `json:"backend,omitempty"`
 	CLIID   string `json:"cli_id,omitempty"`
-	// Placed is the file that was put back; nil for a conversation that the step has
-	// made.
+	// Placed identifies the content of the restored file; nil for a conversation that the step has
+	// created.
 	Placed *runner.Fingerprint `json:"placed,omitempty"`
 }
 
 // left is a conversation that a run needs, as a step has left it.
 type left struct {
 	runner.Fingerprint
-	// Kept says that a checkpoint holds it, or that none will ever hold it.
+	// Kept is set if a checkpoint contains the conversation, or never will.
 	Kept bool `json:"kept"`
 }
 
-// leftBehind returns, by session, the conversations that a run needs at the end of a
-// step. The parts are what was to be stored of them, isKept whether that has
-// been done, or is not to be done at all. A file that has changed since is not kept.
+// leftBehind returns the conversations, by session, that a run needs at the end of a step. parts
+// are their files for the checkpoint. isKept is true if these have been stored, or never will be. A
+// file that has changed in between does not count as kept.
 func leftBehind(parts []checkpoint.Entry, isKept bool) map[string]left {
 	all := map[string]left{}
 	for _, t := range parts {
@@ -46,22 +46,22 @@ func leftBehind(parts []checkpoint.Entry, isKept bool) map[string]left {
 	return all
 }
 
-// ClearTalks removes conversations of a step from the folders of the agent CLIs, and returns the
-// sessions of those that it could not remove: on a machine that many jobs share they would
-// stay there, with the secrets in them. What the run needs, by the chain of its checkpoints, is removed only if it
-// was kept and is still as it was then. Of a run whose end is never to be stored
-// (isUnstored) the chain does not count: its own conversations are removed, and those that
-// were put back unless somebody has spoken in them.
+// ClearTalks removes the conversations of a step from the directories of the agent CLIs, because on
+// a shared machine they would stay there with the secrets in them. It returns the sessions of
+// conversations that it could not remove. A conversation that the run still needs, according to the
+// chain, is removed only if it was stored and has not changed since. If the end of the run will
+// never be stored (isUnstored), the chain is ignored: the step's own conversations are removed, and
+// restored ones unless they have changed.
 func ClearTalks(agents map[string]runner.AgentCLI, own []Own, c Chain, isUnstored bool) (failed []string) {
 	for _, o := range own {
-		only := o.Placed // the checkpoint that it came from has it
+		only := o.Placed // the checkpoint that it came from contains it
 		if l, isNeeded := c.Sessions[o.ID]; isNeeded && !isUnstored {
 			if !l.Kept {
 				continue
 			}
 			only = &l.Fingerprint
 		} else if !isUnstored {
-			only = nil // whatever was said in it, the run needs it no more
+			only = nil // the run no longer needs it, changed or not
 		}
 		cli := agents[cmp.Or(o.Backend, protocol.DefaultBackend)]
 		if cli == nil || cli.Clear(runner.Conversation{ID: o.ID, CLI: o.CLIID}, only) != nil {
@@ -71,8 +71,9 @@ func ClearTalks(agents map[string]runner.AgentCLI, own []Own, c Chain, isUnstore
 	return failed
 }
 
-// BringTalks puts the conversations that a run needs from where some agent CLIs keep them to where others do: to another
-// folder, since it ran without a cage, or since it is another run's. What is there already, and not shorter, stays.
+// BringTalks copies the conversations that a run needs from the directories of some agent CLIs to
+// the directories of others: the run had no cage before, or the conversations belong to another
+// run. An existing conversation that is not shorter stays.
 func BringTalks(from, to map[string]runner.AgentCLI, run *state.Run) error {
 	var errs []error
 	for _, s := range checkpoint.Sessions(run) {

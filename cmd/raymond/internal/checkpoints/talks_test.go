@@ -20,15 +20,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ids are sessions of these tests.
+// ids are the sessions of these tests.
 var ids = []string{
 	"11111111-2222-4333-8444-555555555550", "11111111-2222-4333-8444-555555555551", "11111111-2222-4333-8444-555555555552",
 }
 
-// said is a conversation.
+// said is the content of a conversation.
 const said = `{"type":"user","message":{"role":"user","content":"Hello"}}` + "\n"
 
-// home is an agent CLI's folder with a conversation for each of the ids.
+// home returns agent CLIs with a conversation for each of the ids, and the paths of these
+// conversations.
 func home(t *testing.T) (map[string]runner.AgentCLI, []string) {
 	t.Helper()
 	config := t.TempDir()
@@ -41,7 +42,7 @@ func home(t *testing.T) (map[string]runner.AgentCLI, []string) {
 	return clis.New(clis.Config{Env: []string{"CLAUDE_CONFIG_DIR=" + config}}), paths
 }
 
-// prompted is a backend that does something for a prompt.
+// prompted is a backend that calls a function for each prompt.
 type prompted func(tell func(runner.Progress))
 
 func (p prompted) Run(_ context.Context, _ runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
@@ -49,9 +50,9 @@ func (p prompted) Run(_ context.Context, _ runner.Order, tell func(runner.Progre
 	return runner.Answer{}, nil
 }
 
-// TestConversationsAreNotedBeforeTheFirstPrompt, each once, and those that were put
-// back with what they were then.
-func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
+// TestConversationsAreRecordedBeforeTheFirstPrompt checks that each conversation is recorded once,
+// before its first prompt, and a restored one with its content.
+func TestConversationsAreRecordedBeforeTheFirstPrompt(t *testing.T) {
 	clis, paths := home(t)
 	file := filepath.Join(t.TempDir(), "sessions.note")
 	if own, err := ReadTalks(file); own != nil || err != nil {
@@ -86,9 +87,9 @@ func TestConversationsAreNotedBeforeTheFirstPrompt(t *testing.T) {
 	assert.Check(t, is.Equal(told, 6), "prompts")
 }
 
-// TestTheIDThatAnAgentTellsIsNoted as soon as it tells it, with the agent: the post part
-// removes the conversation by it.
-func TestTheIDThatAnAgentTellsIsNoted(t *testing.T) {
+// TestCLIIDsAreRecorded checks that the CLI's own id of a conversation is recorded as
+// soon as the CLI reports it, because the post phase needs it to remove the conversation.
+func TestCLIIDsAreRecorded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sessions.note")
 	want := func(when string, want ...Own) {
 		t.Helper()
@@ -116,7 +117,7 @@ func TestTheIDThatAnAgentTellsIsNoted(t *testing.T) {
 	assert.Check(t, is.DeepEqual(cleared, map[string]string{ids[0]: "thread-1"}), "cleared")
 }
 
-// clearing is an agent CLI that notes what it removes.
+// clearing is an agent CLI that records the conversations that it removes.
 type clearing struct {
 	runner.AgentCLI
 	cleared map[string]string
@@ -127,15 +128,15 @@ func (c clearing) Clear(k runner.Conversation, _ *runner.Fingerprint) error {
 	return nil
 }
 
-// TestClearTalks removes what a run needs only if it is kept, and otherwise what is the
-// step's own.
+// TestClearTalks checks that conversations that the run needs are removed only if they are stored,
+// and others if the step has created them.
 func TestClearTalks(t *testing.T) {
 	const later = said + said
 	for name, c := range map[string]struct {
 		isKept, isUnstored bool
-		placed             bool   // the conversations were put back as they are
-		lacks              bool   // the run needs none of them
-		speak              string // what a file has in the end; "" for what it had
+		placed             bool   // the conversations were restored and are unchanged
+		lacks              bool   // the run does not need the conversations
+		speak              string // the later content of the files; "" if they don't change
 		stays              bool
 	}{
 		"stored":                                  {isKept: true},
