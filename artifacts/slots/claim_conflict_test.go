@@ -30,8 +30,8 @@ func (s *scene) claimer(job string, edit func(*slots.Claimer)) *slots.Claimer {
 	return c
 }
 
-// TestWhichClaimsAreReplaced checks on every service which claims may be replaced: replaced claims are
-// gone, and others are left unchanged.
+// TestWhichClaimsAreReplaced checks on every service which claims may be replaced: replaced claims
+// are gone, and others are left unchanged.
 func TestWhichClaimsAreReplaced(t *testing.T) {
 	machine := slots.Process{Machine: "m", PID: 1, Started: "1"}
 	alive := func(is bool) func(*slots.Claimer) {
@@ -81,8 +81,8 @@ func TestWhichClaimsAreReplaced(t *testing.T) {
 	}
 }
 
-// TestReleaseRemovesOnlyTheOwnClaim checks that a claim that was replaced notices this by Check, and
-// that its Release leaves the other claim alone.
+// TestReleaseRemovesOnlyTheOwnClaim checks that a claim that was replaced notices this by Check,
+// and that its Release leaves the other claim alone.
 func TestReleaseRemovesOnlyTheOwnClaim(t *testing.T) {
 	behaving(t, func(s *scene) {
 		one := s.claimer("one", nil)
@@ -141,8 +141,8 @@ func TestOneOfTwoSimultaneousClaimsWins(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, `"two"`))
 }
 
-// TestClaimsOfOtherWorkflowRuns checks that claims of other workflow runs count if they have this origin
-// and are in progress.
+// TestClaimsOfOtherWorkflowRuns checks that claims of other workflow runs count if they have this
+// origin and are in progress.
 func TestClaimsOfOtherWorkflowRuns(t *testing.T) {
 	for name, tt := range map[string]struct {
 		run   func(*artifactstest.Run)

@@ -122,9 +122,9 @@ func TestDecide(t *testing.T) {
 	}
 }
 
-// TestOtherHeadSupersedesUnfinishedRun checks that an event of another head supersedes an unfinished
-// run, unless the run waits for a person. A comment, which has no head, and an id can resume every
-// run.
+// TestOtherHeadSupersedesUnfinishedRun checks that an event of another head supersedes an
+// unfinished run, unless the run waits for a person. A comment, which has no head, and an id can
+// resume every run.
 func TestOtherHeadSupersedesUnfinishedRun(t *testing.T) {
 	const conflict, usage = slots.ClassConflict, slots.ClassUsage
 	over, driven := slots.Found{RunStatus: "completed"}, slots.Found{RunStatus: "in_progress"}
@@ -192,8 +192,8 @@ func TestMissingContents(t *testing.T) {
 	assert.Check(t, is.Equal(decision(got), "new"), "a run that is over: %+v", got)
 }
 
-// TestRerunOfAnUnresumableRun checks that a rerun doesn't depend on how the run has ended
-// or on changed states, but that no job may be driving the run and nothing may be missing.
+// TestRerunOfAnUnresumableRun checks that a rerun doesn't depend on how the run has ended or on
+// changed states, but that no job may be driving the run and nothing may be missing.
 func TestRerunOfAnUnresumableRun(t *testing.T) {
 	for _, status := range []state.Status{state.Completed, state.Failed, state.Suspended, state.Cancelled, state.OverBudget, state.OverIterations, state.Running} {
 		m := &checkpoint.Manifest{WorkflowID: id, Status: status, TotalUSD: 12 * state.Dollar, Iterations: 50}

@@ -21,8 +21,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestNewestCheckpointMustBeValid checks that an older checkpoint is never used instead of the newest one, if
-// that is unreadable or was copied from elsewhere with a valid seal.
+// TestNewestCheckpointMustBeValid checks that an older checkpoint is never used instead of the
+// newest one, if that is unreadable or was copied from elsewhere with a valid seal.
 func TestNewestCheckpointMustBeValid(t *testing.T) {
 	for want, edit := range map[string]func(*checkpoint.Manifest){
 		"is no manifest":                        nil,
@@ -140,8 +140,8 @@ func TestFaultMatrix(t *testing.T) {
 	}
 }
 
-// TestActWithoutAnAPI checks that an API that doesn't answer under act causes one retry
-// and a warning that blames no permission.
+// TestActWithoutAnAPI checks that an API that doesn't answer under act causes one retry and a
+// warning that blames no permission.
 func TestActWithoutAnAPI(t *testing.T) {
 	for times, want := range map[int]string{1: "nothing", 99: "warned: act"} {
 		s := newScene(t)
@@ -155,8 +155,8 @@ func TestActWithoutAnAPI(t *testing.T) {
 	}
 }
 
-// TestExpiredCheckpointIsReported checks that an expired checkpoint is reported, and that no older one is
-// used instead.
+// TestExpiredCheckpointIsReported checks that an expired checkpoint is reported, and that no older
+// one is used instead.
 func TestExpiredCheckpointIsReported(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.addRun(1, nil)

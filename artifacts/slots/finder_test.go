@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// TestNewestDoesNotRelyOnIDs checks services on which a name keeps its id, so that the highest id is not always
-// the newest checkpoint.
+// TestNewestDoesNotRelyOnIDs checks services on which a name keeps its id, so that the highest id
+// is not always the newest checkpoint.
 func TestNewestDoesNotRelyOnIDs(t *testing.T) {
 	for _, run := range []int64{100, 1} {
 		for newest := 4; newest <= 9; newest++ {
@@ -58,8 +58,8 @@ func TestFindByID(t *testing.T) {
 	})
 }
 
-// TestEarlierAttemptOnGitea checks that checkpoints of an earlier attempt are found through Gitea's API,
-// because its results service doesn't list them.
+// TestEarlierAttemptOnGitea checks that checkpoints of an earlier attempt are found through Gitea's
+// API, because its results service doesn't list them.
 func TestEarlierAttemptOnGitea(t *testing.T) {
 	behaving(t, func(s *scene) {
 		s.put(100, 1, nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestCheckpointMustFollowTheRequiredOne checks that a checkpoint is a conflict, whatever the state of
-// its run, if it is older than the required one, differs from it, or belongs to another run.
+// TestCheckpointMustFollowTheRequiredOne checks that a checkpoint is a conflict, whatever the state
+// of its run, if it is older than the required one, differs from it, or belongs to another run.
 func TestCheckpointMustFollowTheRequiredOne(t *testing.T) {
 	digest, other := "sha256:"+strings.Repeat("1", 64), "sha256:"+strings.Repeat("2", 64)
 	named := slots.Named{WorkflowID: id, Generation: 5, Digest: digest}

@@ -31,8 +31,8 @@ func jobOf(attempt int, name, runner, status string) artifacts.JobInfo {
 	return artifacts.JobInfo{Name: name, Runner: runner, Attempt: attempt, Status: status}
 }
 
-// TestCheckNoticesThatTheJobIsOver checks that Check notices that the job of the claim is over,
-// and never by mistake.
+// TestCheckNoticesThatTheJobIsOver checks that Check notices that the job of the claim is over, and
+// never by mistake.
 func TestCheckNoticesThatTheJobIsOver(t *testing.T) {
 	for name, tt := range map[string]struct {
 		jobs []artifacts.JobInfo

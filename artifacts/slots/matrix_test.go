@@ -23,10 +23,10 @@ var answers = []artifactstest.Fault{
 	{Status: 302, Header: map[string]string{"Location": "/twirp/loop"}}, {Status: 200, Header: map[string]string{"Content-Length": "500"}},
 }
 
-// TestStoreSurvivesEveryFault checks faults on every service, before or after the
-// request has its effect, once or several times. No checkpoint is lost or stored twice, no
-// generation is skipped, and each is stored in the end. Once three are stored, at least two exist
-// at any time, unless a name is refused. No Store takes more than three minutes.
+// TestStoreSurvivesEveryFault checks faults on every service, before or after the request has its
+// effect, once or several times. No checkpoint is lost or stored twice, no generation is skipped,
+// and each is stored in the end. Once three are stored, at least two exist at any time, unless a
+// name is refused. No Store takes more than three minutes.
 func TestStoreSurvivesEveryFault(t *testing.T) {
 	var cells []func(*testing.T)
 	for _, manner := range []string{"github", "gitea", "act"} {

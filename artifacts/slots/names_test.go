@@ -37,8 +37,8 @@ func keys() []string {
 	return list
 }
 
-// TestNamesAreUnique checks that different keys and parts have different names, and that
-// every service accepts the names.
+// TestNamesAreUnique checks that different keys and parts have different names, and that every
+// service accepts the names.
 func TestNamesAreUnique(t *testing.T) {
 	owner := map[string]slots.Place{}
 	isBlank := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }

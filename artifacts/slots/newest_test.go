@@ -70,10 +70,10 @@ var newest = map[string]struct {
 	"another one, as new":                                   {"100.1 100.2<100.1 101.2<100.1", 0, 0},
 }
 
-// TestNewestCheckpointOfAnyWorkflowRunIsFound checks that the newest checkpoint is found in any workflow run that
-// has continued the run. There is a conflict if two workflow runs, possibly including this one,
-// have resumed the same checkpoint, or if the first has resumed a checkpoint of the second, which
-// continued as well.
+// TestNewestCheckpointOfAnyWorkflowRunIsFound checks that the newest checkpoint is found in any
+// workflow run that has continued the run. There is a conflict if two workflow runs, possibly
+// including this one, have resumed the same checkpoint, or if the first has resumed a checkpoint of
+// the second, which continued as well.
 func TestNewestCheckpointOfAnyWorkflowRunIsFound(t *testing.T) {
 	for name, tt := range newest {
 		t.Run(name, func(t *testing.T) {

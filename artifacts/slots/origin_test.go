@@ -70,8 +70,8 @@ type signs struct {
 	q *slots.Query
 }
 
-// TestEachSignOfOriginIsChecked checks that each sign of the origin counts separately: in the listing
-// and in the workflow run, and each id that Gitea provides.
+// TestEachSignOfOriginIsChecked checks that each sign of the origin counts separately: in the
+// listing and in the workflow run, and each id that Gitea provides.
 func TestEachSignOfOriginIsChecked(t *testing.T) {
 	const home = artifactstest.Repository
 	for _, tt := range []struct {

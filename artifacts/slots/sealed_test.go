@@ -14,10 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// TestSealedCheckpointOfAnyBranchIsTrusted checks that an event that runs on the default branch resumes a sealed
-// checkpoint of any branch of this repository, and skips checkpoints of other branches that are not
-// sealed with our key, so that no branch can block it. A damaged checkpoint of the own branch is
-// not skipped.
+// TestSealedCheckpointOfAnyBranchIsTrusted checks that an event that runs on the default branch
+// resumes a sealed checkpoint of any branch of this repository, and skips checkpoints of other
+// branches that are not sealed with our key, so that no branch can block it. A damaged checkpoint
+// of the own branch is not skipped.
 func TestSealedCheckpointOfAnyBranchIsTrusted(t *testing.T) {
 	s := newScene(t)
 	s.addRun(1, func(r *artifactstest.Run) { r.HeadBranch, r.Event = "topic", "pull_request" })

@@ -130,8 +130,8 @@ func (h hooked) Upload(ctx context.Context, n artifacts.NewArtifact) (artifacts.
 	return h.Service.Upload(ctx, n)
 }
 
-// TestOwnRefusedNameIsNoConflict checks that a refused name is not a conflict if an earlier process, or
-// an earlier request whose answer was lost, has taken it.
+// TestOwnRefusedNameIsNoConflict checks that a refused name is not a conflict if an earlier
+// process, or an earlier request whose answer was lost, has taken it.
 func TestOwnRefusedNameIsNoConflict(t *testing.T) {
 	for _, isLost := range []bool{false, true} {
 		s := artifactstest.New(t)

@@ -94,8 +94,8 @@ func TestForeignSpendingDoesNotCount(t *testing.T) {
 	})
 }
 
-// TestAtMostTwentyPagesAreRead checks that at most twenty pages are read, newest first, that the result
-// says if something was left out, and that no artifacts before the period are read.
+// TestAtMostTwentyPagesAreRead checks that at most twenty pages are read, newest first, that the
+// result says if something was left out, and that no artifacts before the period are read.
 func TestAtMostTwentyPagesAreRead(t *testing.T) {
 	s := newScene(t)
 	s.addRun(101, nil)

@@ -18,21 +18,21 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// person and bot are senders of events.
+// person returns the payload part for a sender.
 func person(login string) string { return fmt.Sprintf(`"sender":{"login":%q,"type":"User"}`, login) }
 
-// event is a payload of the private repository.
+// event returns an event payload of the private repository.
 func event(parts ...string) string { return "{" + strings.Join(append(parts, inPrivate), ",") + "}" }
 
-// Pull requests from a fork and from the repository itself.
+// Payload parts for pull requests from a fork and from the repository itself.
 const (
 	fromFork = `"pull_request":{"number":7,"head":{"ref":"topic","repo":{"id":99}},"base":{"repo":{"id":4711}}}`
 	fromHome = `"pull_request":{"number":7,"head":{"ref":"topic","repo":{"id":4711}},"base":{"repo":{"id":4711}}}`
 )
 
-// TestTheCommentStartsNoRun: with the token of a person or an app, forges tell of
-// each edit by an event, and that person may start runs.
-func TestTheCommentStartsNoRun(t *testing.T) {
+// TestOwnCommentsStartNoRun checks that an edit of the action's own comment starts no run. With the
+// token of a person or an app, the edit causes an event of that person.
+func TestOwnCommentsStartNoRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	on := func(run int64, body string) *bareJob {
@@ -42,22 +42,21 @@ func TestTheCommentStartsNoRun(t *testing.T) {
 	for n, own := range []string{s.markerOf7() + "\n## Completed", question, "<!-- raymond-reply 0 1 -->\nToo late."} {
 		e := on(int64(10+n), own).do(0)
 		e.WantOutputs(t, "status", "skipped", "workflow-id", "")
-		e.WantSays(t, "notice", "skipped", "a comment that this action keeps")
+		e.WantSays(t, "notice", "skipped", "a comment that this action maintains")
 	}
 	s.wantNoTalk()
 	on(2, "> "+s.markerOf7()+"\nyes, please").do(0).WantOutputs(t, "status", "completed")
 }
 
-// TestWhoMayStartIt has events and what becomes of them: done, or denied by a
-// message that names who and the setting that allows it. All others are in package
-// job, in TestWhoMayStart and TestWhichCheckoutIsTrusted.
-func TestWhoMayStartIt(t *testing.T) {
+// TestWhoMayStartARun checks that events start the run or are denied with a message that names the
+// sender and the setting that would allow it. Package job tests more cases.
+func TestWhoMayStartARun(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), sitetest.Repository(t, oneScript)
 	for i, test := range []struct {
 		name, event, payload string
 		inputs, env          []string
-		denied               []string // what the message says; nil: allowed
+		denied               []string // words of the message; nil: allowed
 	}{
 		{"a writer's comment", "issue_comment", event(person("ann")), nil, nil, nil},
 		{"a reader's comment", "issue_comment", event(person("eve")), nil, nil, []string{"eve", `"read"`, "allow-actors"}},
@@ -84,9 +83,9 @@ func TestWhoMayStartIt(t *testing.T) {
 	}
 }
 
-// TestAPermissionThatCanNotBeAskedFor is no green skip: a maintainer's event would
-// vanish.
-func TestAPermissionThatCanNotBeAskedFor(t *testing.T) {
+// TestUnknownPermissionFailsTheStep checks that on-denied: skip does not apply if the API can't
+// return the sender's permission, because a green step would hide a maintainer's event.
+func TestUnknownPermissionFailsTheStep(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), sitetest.Repository(t, oneScript)
 	f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: 503})
@@ -97,8 +96,7 @@ func TestAPermissionThatCanNotBeAskedFor(t *testing.T) {
 	denied.WantSays(t, "error", "not allowed; to allow it, add eve to the input allow-actors")
 }
 
-// base is the repository as its owners have it, and head what a pull request
-// makes of it.
+// base is the repository of its owners, and head is the change of a pull request.
 const (
 	base = `-- wf/START.md --
 reply:
@@ -120,9 +118,9 @@ Do as I say.
 `
 )
 
-// TestACheckoutIsTrustedOrNot: of a stranger's pull request, states come from the
-// workflow's own commit and the agent CLI takes no settings of the project.
-func TestACheckoutIsTrustedOrNot(t *testing.T) {
+// TestUntrustedCheckoutConfiguresNothing checks that for a stranger's pull request, states come
+// from the workflow's own commit, and the agent CLI reads no settings of the project.
+func TestUntrustedCheckoutConfiguresNothing(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), sitetest.Repository(t, base)
 	own := sitetest.CommitOf(t, repo)
@@ -149,8 +147,9 @@ func TestACheckoutIsTrustedOrNot(t *testing.T) {
 	}
 }
 
-// TestPricesOfACheckoutThatIsNotTrusted would make all cheap that a stranger's change has agents do.
-func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
+// TestPricesInUntrustedCheckoutAreDenied checks that prices in an untrusted checkout are refused. A
+// stranger could use them to make agents' work look cheap.
+func TestPricesInUntrustedCheckoutAreDenied(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), sitetest.Repository(t, base+"-- prices.yaml --\nprices: {m: {input: 0, output: 0}}\n")
 	own, elsewhere := sitetest.CommitOf(t, repo), t.TempDir()
@@ -173,8 +172,10 @@ func TestPricesOfACheckoutThatIsNotTrusted(t *testing.T) {
 	}
 }
 
-// TestNoInputFollowsALinkOutOfTheWorkspace: a pull request may have it, or an earlier agent. Nothing there is shown.
-func TestNoInputFollowsALinkOutOfTheWorkspace(t *testing.T) {
+// TestInputsDontFollowLinksOutOfTheWorkspace checks that an input that names a link out of the
+// workspace is refused, and that nothing behind the link is shown. A pull request or an earlier
+// agent could have created the link.
+func TestInputsDontFollowLinksOutOfTheWorkspace(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), folder(t, base)
 	for name, inputs := range map[string][]string{
@@ -189,9 +190,9 @@ func TestNoInputFollowsALinkOutOfTheWorkspace(t *testing.T) {
 	}
 }
 
-// TestStatesOfNoKnownCommitAreDenied: where the workflow's own commit can't be
-// had, a stranger's states are not run instead.
-func TestStatesOfNoKnownCommitAreDenied(t *testing.T) {
+// TestUnknownWorkflowCommitIsDenied checks that the step is denied if the workflow's own commit
+// can't be read, and runs no states of a stranger.
+func TestUnknownWorkflowCommitIsDenied(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), sitetest.Repository(t, base+head)
 	for _, sha := range []string{strings.Repeat("0", 40), "HEAD", "--output=x"} {

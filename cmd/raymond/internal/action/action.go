@@ -1,11 +1,11 @@
-// Package action is a step of a job: what action.yml starts, and what runs at the
-// end of the job.
+// Package action runs a step of a job: the main phase, which action.yml starts, and the post phase,
+// which runs at the end of the job.
 //
-// A step is a row of phases, each of which takes what it uses and returns what it has come
-// to. prepare reads what the step was given and decides whether it may start, find looks for
-// its run, begin puts that in its place on this machine, drive drives it until it stops, and
-// finish stores and shows its end. Run is the main part of a step. Post is the part at the
-// end of the job, and finishes what a main part that was killed has left.
+// The main phase is a sequence of stages. Each stage takes the values that it needs and returns its
+// result: prepare reads the inputs and decides whether the step may start, find looks for the run,
+// begin creates or restores it on this machine, drive runs it until it stops, and finish stores and
+// reports the end. Run runs the main phase. Post runs the post phase, which also completes the work
+// of a main phase that was killed.
 package action
 
 import (
@@ -18,10 +18,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Run is the main part of a step. Its error has the problems that decide on the
-// exit code; all of them are told.
+// Run runs the main phase of a step. It has reported all problems in the job's log when it returns.
+// Its error contains the problems that determine the exit code.
 func Run(e Env) error {
-	// First of all: nothing that the step starts may read our memory, or leave us.
+	// This must come first: no child process may read this process's memory or outlive it.
 	err := e.Process.Protect()
 	gone, out := watchRunner(e)
 	s := newStep(e, out, false)
@@ -29,26 +29,26 @@ func Run(e Env) error {
 	defer s.log.out.Close()
 	files, guardErr := job.GuardFiles(e.Getenv)
 	s.files = files
-	err = errors.Join(err, problem.OfMachine("command files", guardErr), setOutputs(e, files, s.log, nobodyWaits)) // which are there even if the step is killed
+	err = errors.Join(err, problem.OfMachine("command files", guardErr), setOutputs(e, files, s.log, nobodyWaits)) // so that they exist even if the step is killed
 	var p prepared
 	end := &ending{}
 	if err == nil {
 		p, end, err = perform(context.Background(), s)
 	}
-	if end.file != nil { // whoever waits for the lock finds that all is told
+	if end.file != nil { // closed last: a process that waits for the lock then finds everything reported
 		defer end.file.Close()
 	}
 	if end.isSkipped = errors.Is(err, errSkipped); isGreen(err) {
 		err = nil
 	}
 	err = errors.Join(err, checkAlone(e.Process.EndAll()))
-	for _, dir := range guarded(e) { // for the post parts of actions
+	for _, dir := range guarded(e) { // agents may have changed their modes, and the post phases of actions need them
 		reopen(dir)
 	}
 	return tell(s, p, end, err)
 }
 
-// perform does what the inputs ask for, one phase after the other.
+// perform runs the stages of the main phase one after the other.
 func perform(ctx context.Context, s *step) (p prepared, e *ending, err error) {
 	e = &ending{}
 	p, err = prepare(ctx, s)
@@ -81,25 +81,26 @@ func perform(ctx context.Context, s *step) (p prepared, e *ending, err error) {
 	return p, e, err
 }
 
-// What a phase ends a step with that has nothing more to do, and is green.
+// Errors with which a stage ends the step early. The step is then green.
 var (
-	errSkipped = errors.New("skipped")          // nothing is started
-	errNotDue  = errors.New("nothing is due")   // the run that was found stays as it is
-	errDone    = errors.New("nothing is to do") // somebody else has done it
+	errSkipped = errors.New("skipped")           // no run is started
+	errNotDue  = errors.New("nothing to do yet") // the run that was found stays unchanged
+	errDone    = errors.New("nothing to do")     // another job or attempt has done it
 )
 
 func isGreen(err error) bool {
 	return errors.Is(err, errSkipped) || errors.Is(err, errNotDue) || errors.Is(err, errDone)
 }
 
-// endIdle is the end of a step that drives no run, by an error of a phase. Where nothing of a run is due, that run is told of.
+// endIdle returns the ending of a step that drives no run because a stage returned err. If nothing
+// in the run is due, the ending describes that run.
 func endIdle(s *step, l lookup, b *readyRun, err error) *ending {
 	e := &ending{}
 	if !errors.Is(err, errNotDue) {
 		return e
 	}
 	e.run, e.isIdle, e.isBlind = l.was, true, l.isBlind()
-	if b != nil { // with what was joined, though that is not stored
+	if b != nil { // includes joined parts, which are not stored
 		e.run, e.flow = b.run, b.flow
 	}
 	e.kept.from(l)
@@ -107,14 +108,14 @@ func endIdle(s *step, l lookup, b *readyRun, err error) *ending {
 	return e
 }
 
-// checkAlone is of what lives when the main part ends. The post part has the secrets of
-// the job from its first instruction on.
+// checkAlone returns a problem if child processes are still alive when the main phase ends. They
+// could attack the post phase, which has the job's secrets from its first instruction on.
 func checkAlone(left []string) error {
 	if len(left) == 0 {
 		return nil
 	}
 	return &problem.Problem{
 		Class: problem.ClassDenied, Where: "left-over processes", What: "can't be ended: " + text.Line(strings.Join(left, ", ")),
-		Hint: "agents and scripts must end what they start with other rights, as by sudo",
+		Hint: "agents and scripts must stop processes that they start with other privileges, for example with sudo",
 	}
 }

@@ -8,14 +8,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// admit asks whether who caused the event may start the workflow, and whether the
-// checkout may configure the agent CLI.
+// admit decides whether the sender of the event may start the workflow, and whether the checkout
+// may configure the agent CLI. It sets both in p.
 func admit(ctx context.Context, s *step, p *prepared) error {
 	if ask.IsStickyComment(s.event.Comment.Body) || ask.IsQuestionOrReply(s.event.Comment.Body) {
-		// With a token other than the job's own, each edit would start the next run.
-		return s.log.skip("skipped: the event is about a comment that this action keeps")
+		// With a token other than the job's own, each edit of the comment would start the next run.
+		return s.log.skip("skipped: the event is about a comment that this action maintains")
 	}
-	if !s.event.Code.Known && p.heard == nil { // else that was tried
+	if !s.event.Code.Known && p.heard == nil { // otherwise the comment's lookup has tried this already
 		findHead(ctx, s.api, &s.event, s.log)
 	}
 	lowest, denied := job.Authorize(ctx, s.in.Rules, s.event, s.api)
@@ -26,7 +26,7 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 		}
 		return nil
 	}
-	if denied.IsTemporary { // a maintainer's event is not to vanish
+	if denied.IsTemporary { // a skipped step would hide a maintainer's event
 		return storeFault("permission", denied)
 	}
 	var err error
@@ -40,15 +40,15 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 	return refused
 }
 
-// findHead finds out where the code of a pull request comes from, once. That it can't be found
-// out is a warning: then it is trusted no more than a stranger's.
+// findHead looks up where the code of a pull request comes from. If the lookup fails, it logs a
+// warning, and the code counts as a stranger's.
 func findHead(ctx context.Context, api *job.GitHub, e *job.Event, log *jobLog) {
 	if err := api.FindHead(ctx, e); err != nil {
-		log.warn("where the code of this event comes from can't be found out: " + err.Error())
+		log.warn("could not find out where the code of this event comes from: " + err.Error())
 	}
 }
 
-// storeFault is of a service that was asked in vain.
+// storeFault returns a problem of class store for a service that did not answer.
 func storeFault(where string, err error) error {
 	return &problem.Problem{Class: problem.ClassStore, Where: where, What: err.Error(), Hint: "nothing was started; run the job again later"}
 }

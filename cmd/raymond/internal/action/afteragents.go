@@ -10,12 +10,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// markOfAgents is the note that agents have run in this job, beside the folders of its steps, where they can't
-// see it. It has the folders that they could write.
+// markOfAgents returns the path of the taint file. It lies beside the directories of the job's
+// steps, where agents can't see it, and lists the directories that agents could write to.
 func (d folders) markOfAgents() string { return filepath.Join(d.all, agentsFile) }
 
-// afterAgents returns the folders that agents of this job could write, nil if none has run. If the note of them can't be read,
-// it returns the root.
+// afterAgents returns the directories that agents of this job could write to, or nil if no agent
+// has run. If the taint file can't be read, it returns the root directory.
 func afterAgents(dirs folders) []string {
 	var folders []string
 	if err := checkpoints.ReadNote(dirs.markOfAgents(), &folders); errors.Is(err, fs.ErrNotExist) {
@@ -26,8 +26,8 @@ func afterAgents(dirs folders) []string {
 	return folders
 }
 
-// isOfAgents reports whether agents of this job could have written one of some files, whose paths are relative to the
-// workspace or to the working directory.
+// isOfAgents reports whether agents of this job could have written any of the given files. Paths
+// are relative to the workspace or to the working directory.
 func isOfAgents(dirs folders, paths ...string) bool {
 	folders := cage.ResolveAll(afterAgents(dirs))
 	return slices.ContainsFunc(paths, func(path string) bool {
@@ -39,8 +39,8 @@ func isOfAgents(dirs folders, paths ...string) bool {
 	})
 }
 
-// taint records that agents begin in this job, or what they wrote, and where they can write besides the workspace. It is
-// recorded whatever the cage is.
+// taint records that agents start in this job, or that files from agents are restored, and which
+// directories besides the workspace they can write to. It does so with and without a cage.
 func taint(dirs folders, writable []string) error {
 	known := afterAgents(dirs)
 	all := slices.Concat(known, []string{dirs.top, dirs.work}, writable)

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// wrongAtTheEnd is a workflow whose last prompt has a sentence that is wrong. It leaves work
-// that is not committed before that prompt, and spoils it after it.
+// wrongAtTheEnd is a workflow whose last prompt contains a wrong sentence. It creates an
+// uncommitted file before that prompt, and overwrites it afterwards.
 const wrongAtTheEnd = `-- wf/START.md --
 log: start
 reply:
@@ -41,13 +41,14 @@ end.
 echo "[$(cat work.txt)]" >>"$EFFECTS"; echo spoiled >work.txt; echo '<result>wrong</result>'
 `
 
-// TestAJobRunsAgainFromAState: a new run begins with what a completed one had said and made by
-// then, with the prompts of now, and that one stays as it is.
-func TestAJobRunsAgainFromAState(t *testing.T) {
+// TestRerunFromAState checks that a new run begins with the conversations and files that a
+// completed run had before a state execution, and with the current prompts. The completed run stays
+// unchanged.
+func TestRerunFromAState(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, wrongAtTheEnd)
 	s.job(1, "max-iterations", "4").do(problem.ExitCodes[problem.ClassOverLimit])
-	first := s.job(9, "max-iterations", "9").do(0) // what the first job has kept of the files goes along
+	first := s.job(9, "max-iterations", "9").do(0) // the workspace snapshots of the first job are stored again
 	first.WantOutputs(t, "status", "completed", "result", "wrong")
 	id, before := first.Outputs["workflow-id"], s.forge.All()
 	talks := func() map[string]bool {
@@ -83,8 +84,9 @@ func TestAJobRunsAgainFromAState(t *testing.T) {
 	assert.Check(t, is.DeepEqual(before, s.forge.All()[:len(before)]), "artifacts of the first run")
 }
 
-// TestWhatCannotBeRunAgainIsRefused, and nothing starts.
-func TestWhatCannotBeRunAgainIsRefused(t *testing.T) {
+// TestImpossibleRerunIsRefused checks that a rerun is refused for a state execution or a key that
+// does not exist, and that nothing starts.
+func TestImpossibleRerunIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, wrongAtTheEnd)
 	first := s.job(1).do(0)
@@ -95,9 +97,9 @@ func TestWhatCannotBeRunAgainIsRefused(t *testing.T) {
 	assert.Check(t, is.Len(s.forge.All(), stored))
 }
 
-// TestAHostileHistoryIsRefused: one that is damaged is none, and what one says of options and
-// states counts for nothing, however well it is written.
-func TestAHostileHistoryIsRefused(t *testing.T) {
+// TestForgedHistoryIsRefused checks that a damaged history is not used, and that options and states
+// in a well-formed but forged history have no effect.
+func TestForgedHistoryIsRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, wrongAtTheEnd)
 	dir := t.TempDir()

@@ -23,24 +23,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// agents is what agents and scripts of a run are given by the job.
+// agents has everything that a run's agents and scripts get from the job: agent CLIs, environments
+// and the key proxy.
 type agents struct {
 	clis   clis.Config
 	env    session.Env
 	redact func(string) string
-	proxy  *keyproxy.Proxy // keeps the models' keys from agents' tools; nil: there is no key
+	proxy  *keyproxy.Proxy // keeps the models' keys from agents' tools; nil without a key
 }
 
-// conversationsOf are the agent CLIs as far as their conversations go: none of them can be
-// started.
+// conversationsOf returns the agent CLIs for access to their conversations only. They can't run
+// prompts.
 func conversationsOf(s *step) map[string]runner.AgentCLI {
 	return clis.New(clis.Config{Envs: environs(s.env, s.in), Folder: s.cliFolder()})
 }
 
-// newAgents starts the key proxy, if there is a key to keep and the workflow has
-// prompts. The caller closes it.
+// newAgents prepares the agent CLIs and environments of a run. It starts the key proxy if there is
+// a key to protect and the workflow has prompts. The caller closes the result.
 func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
-	logins := secrets.NewRedactor(nil).Text // the mask has all secrets; passwords in URLs are none it knows
+	logins := secrets.NewRedactor(nil).Text // hides passwords in URLs, which the mask doesn't know
 	env := inherited(s.env, s.in)
 	scripts, checks := job.ScriptEnviron(env, slices.Concat(s.in.Env, s.in.ScriptEnv)), job.ScriptEnviron(env, s.in.Env)
 	a := &agents{
@@ -57,7 +58,7 @@ func newAgents(s *step, b *readyRun, isTrusted bool) (*agents, error) {
 	return a, a.guardKeys(s, session.Prices(*b.options()))
 }
 
-// environs are the environments of the agent CLIs.
+// environs returns the environment of each agent CLI, by backend.
 func environs(env Env, in job.Settings) map[string][]string {
 	all := map[string][]string{}
 	for _, backend := range protocol.Backends() {
@@ -66,8 +67,8 @@ func environs(env Env, in job.Settings) map[string][]string {
 	return all
 }
 
-// guardKeys starts the proxy that keeps the models' keys from agents' tools. A job
-// without a key, as one of another provider, has none.
+// guardKeys starts the proxy that keeps the models' keys from agents' tools. Without a key, as with
+// another provider, it starts none.
 func (a *agents) guardKeys(s *step, book prices.Table) error {
 	var vendors []keyproxy.Vendor
 	for _, cli := range clis.All {
@@ -101,8 +102,9 @@ func (a *agents) guardKeys(s *step, book prices.Table) error {
 	return nil
 }
 
-// priced is what the models cost that agents ask for. A model of a known vendor that has no price is as dear as
-// the dearest of that vendor, which is said once.
+// priced returns a function that looks up the price of a model. A model of a known vendor without a
+// price costs as much as the vendor's most expensive model. The first such model is logged as a
+// warning.
 func priced(log *jobLog, book prices.Table) func(model string) (state.Price, bool) {
 	var once sync.Once
 	return func(model string) (state.Price, bool) {
@@ -112,14 +114,15 @@ func priced(log *jobLog, book prices.Table) func(model string) (state.Price, boo
 		}
 		if price, ok = book.MostExpensive(model); ok {
 			once.Do(func() {
-				log.warn(fmt.Sprintf("the model %q has no price: it counts as the dearest one of its vendor; the input prices gives it one", model))
+				log.warn(fmt.Sprintf("no price is known for the model %q, so it is charged like the most expensive model of its vendor; the input prices can set its price", model))
 			})
 		}
 		return price, ok
 	}
 }
 
-// installers install the agent CLIs that are missing into the runner's tool cache.
+// installers returns an installer for each agent CLI that npm can install into the runner's tool
+// cache.
 func installers(s *step) map[string]clis.Installer {
 	all := map[string]clis.Installer{}
 	for _, cli := range clis.All {
@@ -138,15 +141,15 @@ func installers(s *step) map[string]clis.Installer {
 
 func (a *agents) close() {
 	if a.proxy != nil {
-		_ = a.proxy.Close() // nobody uses it any more
+		_ = a.proxy.Close() // no agent uses it any more
 	}
 }
 
-// toolsFolder is where the agent CLI is installed on a runner without a tool cache,
-// below the folder of the state.
+// toolsFolder is the directory, below the state directory, where agent CLIs are installed on a
+// runner without a tool cache.
 const toolsFolder = "tools"
 
-// npmVariables are what npm may be told about where packages come from.
+// npmVariables are the environment variables that tell npm where packages come from.
 var npmVariables = []string{
 	"NPM_CONFIG_REGISTRY", "npm_config_registry", "NPM_CONFIG_USERCONFIG", "npm_config_userconfig",
 	"NPM_CONFIG_CACHE", "npm_config_cache", "NPM_CONFIG_CAFILE", "npm_config_cafile", "NODE_AUTH_TOKEN",

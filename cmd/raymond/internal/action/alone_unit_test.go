@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// TestProcessesWithOtherRightsFailTheStep holds that a step fails as denied when something lives
-// at its end, and that a command line can't write lines of its own into the log.
-func TestProcessesWithOtherRightsFailTheStep(t *testing.T) {
+// TestLeftoverProcessesFailTheStep checks that a step fails as denied if a process is left at its
+// end, and that the command line of the process can't add lines to the log.
+func TestLeftoverProcessesFailTheStep(t *testing.T) {
 	assert.Check(t, checkAlone(nil), "nothing is left")
 	var p *problem.Problem
 	err := checkAlone([]string{"12 (sleep\n::warning::9)", "13 (sh)"})

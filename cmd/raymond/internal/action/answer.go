@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// taken is the lookup of the run that the remark calls for, or that a new one follows. What its checkpoint lacks keeps
-// the new one from being started, as it keeps others from being resumed.
+// taken returns the lookup of the run that the comment answers, or that a new run follows. Contents
+// that the checkpoint lacks prevent a follow-up run in the same way as a resume.
 func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	if c.err != nil {
 		return l, c.err
@@ -37,39 +37,40 @@ func (c *call) taken(ctx context.Context, s *step, f *flow) (l lookup, err error
 	return c.lookup, err
 }
 
-// facts are those of a step that continues a run and begins none.
+// facts returns the facts for slots.Decide of a step that continues a run and never begins one.
 func (c *call) facts(s *step, f *flow) slots.Facts {
 	facts := factsOf(s, c.lookup, f)
 	facts.Mode = c.mode(s.in.Resume)
 	if m := c.manifest; m != nil {
-		facts.Number = m.Number // the question stands here
+		facts.Number = m.Number // an answer counts as an event of the run's own issue
 	}
 	return facts
 }
 
-// noteKey notes for the post part whose claim this step may have.
+// noteKey records for the post phase the key that this step may claim.
 func (c *call) noteKey(note *stepNote) error {
 	return note.change(func(d *noteData) { d.Key, d.Called = c.key, true })
 }
 
-// How long a step waits for a job that may be about to leave, and how long it waits
-// between two looks.
+// How long a step waits for a job that may be about to leave the run, and the shortest and longest
+// pause between two checks.
 const (
 	settleFor   = 6 * time.Minute // the last save of a job takes 5 minutes at most
 	firstGlance = 500 * time.Millisecond
 	lastGlance  = 20 * time.Second
 )
 
-// hold waits until it is clear who takes the answer, and claims the key before the run is put back. A job that still
-// drives the run finds the answer, unless that is about to leave: then all agents wait, and this step takes the run
-// over as soon as the other job has left. Another step that was started by an answer may have the key.
+// hold waits until it is clear which job takes the answer, and claims the key before the run is
+// restored. If another job drives the run and an agent is at work, that job reads the answer, and
+// this step ends. If all agents wait, the other job may be about to leave, and this step takes over
+// the run once the other job has left. Another step that an answer started may hold the key.
 func (c *call) hold(ctx context.Context, s *step) error {
 	pause := firstGlance
 	for until := time.Now().Add(settleFor); ; pause = min(2*pause, lastGlance) {
 		isLate := time.Now().After(until)
 		switch isDriven := c.isDriven(s); {
 		case isDriven && (isLate || slices.ContainsFunc(c.was.Agents, func(a *state.Agent) bool { return a.Status == state.Busy || a.Status == state.Ready })):
-			return s.log.end(fmt.Sprintf("nothing is started: the run of the key %s is driven by another job, which finds this comment by itself", c.key))
+			return s.log.end(fmt.Sprintf("nothing is started: another job drives the run with the key %s and will read this comment", c.key))
 		case isDriven:
 		case c.found == nil || s.stored.runtime == nil:
 			return nil
@@ -78,7 +79,7 @@ func (c *call) hold(ctx context.Context, s *step) error {
 				return err
 			}
 			if isLate {
-				return s.log.end("nothing is started: another job has the run, and finds this comment by itself")
+				return s.log.end("nothing is started: another job has claimed the run and will read this comment")
 			}
 		}
 		if err := forge.Sleep(ctx, pause); err != nil {
@@ -93,17 +94,17 @@ func (c *call) hold(ctx context.Context, s *step) error {
 	}
 }
 
-// isDriven reports whether another job drives the run, as far as that can be known.
+// isDriven reports whether another job may be driving the run.
 func (c *call) isDriven(s *step) bool {
 	if !c.isStored() || c.manifest.Status != state.Running {
-		return false // who drives one of this machine holds its lock
+		return false // a process that drives a local run holds its lock
 	}
 	d := slots.Decide(c.manifest, c.facts(s, nil))
 	return d.Action == slots.Refuse && d.Class == slots.ClassConflict
 }
 
-// sayStuck says in a comment, once for a question, why the run can't continue that was to
-// be given an answer. What may be otherwise soon is the step's own matter.
+// sayStuck posts a comment, once per question, with the reason why the run can't continue after an
+// answer. It ignores failures of services, because a later try may succeed.
 func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	if c == nil || isGreen(err) {
 		return
@@ -125,7 +126,7 @@ func (c *call) sayStuck(ctx context.Context, s *step, err error) {
 	}
 }
 
-// token is that of the question that the remark is about.
+// token returns the token of the question that the comment answers.
 func (c *call) token(key string) string {
 	if len(c.open) > 0 {
 		return c.open[0].Waits.Question.Token
@@ -138,7 +139,8 @@ func (c *call) token(key string) string {
 	return ""
 }
 
-// isUnavailable reports whether an error is of a service that could not be asked.
+// isUnavailable reports whether an error means that a service could not be reached or refused
+// access.
 func isUnavailable(err error) bool {
 	_, isDown := errors.AsType[*slots.Unavailable](err)
 	_, isClosed := errors.AsType[*slots.NoAccess](err)

@@ -16,27 +16,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// asking asks people the questions of a run while it is driven. It implements
-// runner.People and report.Reporter.
+// asking asks people the questions of a run while it is driven. It implements runner.Prompter and
+// report.Reporter.
 type asking struct {
 	*ask.CommentPrompter
-	periodic *periodic // stores the run; nil where each saved step is stored
+	periodic *periodic // stores the run; nil with store: local, where every step is saved on this machine
 }
 
-// startAsking prepares it; nil where nobody can be asked: there is no token, or nobody
-// could resume the run.
+// startAsking prepares to ask the run's questions. It returns nil if the step can't ask: without a
+// token, or if no later job could resume the run.
 func startAsking(s *step, b *readyRun) *asking {
-	isPart := s.part() != nil // the step that joins it asks, under numbers that no other part has
+	isPart := s.part() != nil // the step that joins the parts asks, so that no two parts use the same question number
 	if isPart || s.in.GitHubToken == "" || s.event.IsFromFork() || b.to == nil && !s.in.IsLocal() {
 		return nil
 	}
 	return &asking{CommentPrompter: ask.NewCommentPrompter(askOptions(s, b.flow.Workflow, b.lookup, b.run), b.run)}
 }
 
-// askOptions says where and how the questions of a run are asked, of which l was found.
+// askOptions returns how and where to ask the questions of a run. l is the lookup that found the
+// run.
 func askOptions(s *step, w *protocol.Workflow, l lookup, run *state.Run) ask.Options {
 	days := time.Duration(s.in.RetentionDays) * 24 * time.Hour
-	if s.in.IsLocal() { // for ever
+	if s.in.IsLocal() { // local runs never expire
 		days = 0
 	}
 	earlier, _ := lastPart(l)
@@ -52,8 +53,8 @@ func askOptions(s *step, w *protocol.Workflow, l lookup, run *state.Run) ask.Opt
 	}
 }
 
-// hasAnswers reports whether somebody has answered a question of a run that is suspended,
-// or whether a question is still to be asked.
+// hasAnswers reports whether a question of a suspended run has an answer, or whether a question
+// must still be posted.
 func hasAnswers(ctx context.Context, s *step, f *flow, l lookup) bool {
 	if len(l.was.OpenQuestions()) == 0 || s.in.GitHubToken == "" {
 		return false
@@ -69,7 +70,7 @@ func hasAnswers(ctx context.Context, s *step, f *flow, l lookup) bool {
 	return err != nil || ask.HasPendingWork(ctx, o, l.was)
 }
 
-// join has the run ask. A nil asking asks nobody.
+// join makes the run ask its questions through a. A nil a asks no questions.
 func (a *asking) join(u *session.Setup) {
 	if a == nil {
 		return
@@ -80,7 +81,7 @@ func (a *asking) join(u *session.Setup) {
 	}
 }
 
-// listen has it learn what is stored.
+// listen subscribes a to the run's events, by which it learns which checkpoints are stored.
 func (a *asking) listen(events *report.Fanout) {
 	if a != nil {
 		a.UseModel(events.Model)
@@ -90,8 +91,8 @@ func (a *asking) listen(events *report.Fanout) {
 
 var _ runner.Prompter = (*asking)(nil)
 
-// UpdateQuestions implements runner.People. Nobody is asked anything of a run that could not be
-// resumed, and that is about to fail for that.
+// UpdateQuestions implements runner.Prompter. It asks nothing if the run could not be resumed,
+// because the run is about to fail.
 func (a *asking) UpdateQuestions(run *state.Run) {
 	if a.periodic != nil && !a.HasOpenQuestions() && a.periodic.CheckResumable(run.OpenQuestions()) != nil {
 		return
@@ -107,7 +108,8 @@ func (a *asking) Tick(now time.Time) error {
 	return a.CommentPrompter.Tick(now)
 }
 
-// finish ends the asking, after the end of the run is stored, within a time; isStored says so of one that is suspended.
+// finish ends the asking within the time limit. It must be called after the end of the run is
+// stored; isStored is true if this succeeded.
 func (a *asking) finish(ctx context.Context, limit time.Duration, isSuspended, isStored bool) error {
 	if a == nil {
 		return nil
@@ -119,7 +121,7 @@ func (a *asking) finish(ctx context.Context, limit time.Duration, isSuspended, i
 		return nil
 	}
 	return &problem.Problem{
-		Class: problem.ClassStore, Where: "answers", What: "it is not known whether anybody has answered: " + err.Error(),
-		Hint: "the run is stored; run the job again to have the answers read",
+		Class: problem.ClassStore, Where: "answers", What: "could not check for answers: " + err.Error(),
+		Hint: "the run is stored; run the job again to read the answers",
 	}
 }

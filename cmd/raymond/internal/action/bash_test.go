@@ -20,8 +20,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// bash runs scripts and done_when commands, with nothing around them. To a script that says "late", the deadline of the
-// step has come when its state ends.
+// bash runs scripts and done_when commands without a cage. For a script that calls late, the
+// deadline of the step has passed when its state ends.
 type bash struct {
 	shell.Verifier
 	env  []string
@@ -79,14 +79,14 @@ func (b *bash) Verify(ctx context.Context, c runner.Order, _ func(runner.Progres
 	return v
 }
 
-// script is what bash runs.
+// script is a script with its environment and output streams.
 type script struct {
 	text, dir      string
 	env            []string
 	stdout, stderr io.Writer
 }
 
-// bash runs a script, and returns why it was ended; nil where nobody has done that.
+// bash runs a script. ended is the reason why it was stopped, or nil.
 func (b *bash) bash(ctx context.Context, s script) (code int, ended error) {
 	ctx, end := b.step.acting(ctx)
 	defer end()
@@ -99,7 +99,7 @@ func (b *bash) bash(ctx context.Context, s script) (code int, ended error) {
 	return cmd.ProcessState.ExitCode(), context.Cause(ctx)
 }
 
-// hidden is a text as an order wants it to be told.
+// hidden returns a text with the secrets hidden as the order requires.
 func hidden(o runner.Order, text string) string {
 	if o.Hide == nil {
 		return text
@@ -107,7 +107,7 @@ func hidden(o runner.Order, text string) string {
 	return o.Hide(text)
 }
 
-// tellLines tells each line of what was said.
+// tellLines reports each line of a text as progress.
 func tellLines(tell func(runner.Progress), said string) {
 	for line := range strings.Lines(said) {
 		tell(runner.Progress{Text: untrusted.Escape(strings.TrimSuffix(line, "\n"))})

@@ -24,22 +24,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// readyRun is a run that is in its place on this machine, and ready to be driven.
+// readyRun is a run that was created or restored on this machine and is ready to be driven.
 type readyRun struct {
 	lookup
 	run      *state.Run
 	file     *state.File
-	changed  *state.Options // the options from now on; nil for those of the run
+	changed  *state.Options // new options of the run; nil if they don't change
 	began    checkpoints.Began
 	flow     *flow
-	base     string             // the commit that the job was checked out at; "" for none
-	talks    *checkpoints.Talks // nil: nobody removes the conversations
-	hasWork  bool               // work that agents may have done was put into the workspace
-	checkout session.Checkout   // zero where no script gets the agents' work
-	to       *storage           // nil: nothing is stored
+	base     string             // the commit that the job checked out; "" for none
+	talks    *checkpoints.Talks // nil: conversations are not removed
+	hasWork  bool               // work of agents was restored into the workspace
+	checkout session.Checkout   // zero if no script gets the agents' work
+	to       *storage           // nil: the run is not stored
 }
 
-// options are those with which the run continues.
+// options returns the options with which the run continues.
 func (b *readyRun) options() *state.Options {
 	if b.changed != nil {
 		return b.changed
@@ -47,7 +47,8 @@ func (b *readyRun) options() *state.Options {
 	return &b.run.Options
 }
 
-// begin makes a new run, or puts the one that was found in its place, and decides what is stored of it.
+// begin creates a run or restores the run that was found, and opens the storage for its
+// checkpoints.
 func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, err error) {
 	if err := adopt(s, p, l); err != nil {
 		return nil, err
@@ -63,7 +64,7 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 	_, isLocked := errors.AsType[*state.LockedError](err)
 	switch {
 	case p.heard != nil && isLocked:
-		err = s.log.end("nothing is started: the run is driven by another job, which finds this comment by itself")
+		err = s.log.end("nothing is started: another job drives the run and will read this comment")
 	case err == nil && b.how != shows:
 		err = limit(ctx, s, b)
 	}
@@ -79,7 +80,7 @@ func begin(ctx context.Context, s *step, p *prepared, l lookup) (b *readyRun, er
 	return b, err
 }
 
-// putInPlace makes the run, or puts it where it is driven.
+// putInPlace creates the run or restores it.
 func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 	switch b.how {
 	case follows:
@@ -88,8 +89,8 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 		return beginRerun(ctx, s, b)
 	case begins:
 		if len(s.in.InputFrom) > 0 && s.in.Input == "" {
-			return problem.Usage("input input-from", "the payload of this "+s.event.Name+" event has none of "+strings.Join(s.in.InputFrom, ", "),
-				"name fields that it has, such as issue.body for events of issues; GITHUB_EVENT_PATH is the file")
+			return problem.Usage("input input-from", "the payload of this "+s.event.Name+" event contains none of the fields "+strings.Join(s.in.InputFrom, ", "),
+				"name fields of the payload, such as issue.body for issue events; the file GITHUB_EVENT_PATH contains the payload")
 		}
 		w, input := b.flow.Workflow, job.CleanScriptInput
 		if st, _ := w.State(w.Entry()); st.Kind == protocol.Prompt {
@@ -100,10 +101,10 @@ func putInPlace(ctx context.Context, s *step, b *readyRun) error {
 	return resume(ctx, s, b)
 }
 
-// adopt takes over from the part of a run before what the event of this job does not say:
-// which issue, pull request or head it is about, and that the checkout isn't trusted. A checkout
-// that was a stranger's comes back with the run, whatever event continues it. Neither is one
-// trusted of a workflow that asks strangers.
+// adopt takes over data of the previous segment of the run that the event of this job doesn't
+// contain: the issue, pull request or head that the run is about. It also keeps a checkout
+// untrusted: an untrusted checkout is restored with the run, whatever event continues it, and a
+// workflow that may ask strangers makes the checkout untrusted, too.
 func adopt(s *step, p *prepared, l lookup) error {
 	subject, isUntrusted := lastPart(l)
 	head := s.event.Head
@@ -120,8 +121,8 @@ func adopt(s *step, p *prepared, l lookup) error {
 	return s.note.change(func(d *noteData) { d.Subject, d.Untrusted = s.event.Subject, !p.isTrusted })
 }
 
-// lastPart is what the part of a run before this one has left for the next: what it was about, and whether it worked on a
-// checkout that isn't trusted.
+// lastPart returns the subject of the previous segment of a run, and whether that segment worked on
+// an untrusted checkout.
 func lastPart(l lookup) (job.Subject, bool) {
 	m := l.manifest
 	if m == nil {
@@ -130,8 +131,8 @@ func lastPart(l lookup) (job.Subject, bool) {
 	return job.Subject{Kind: m.Kind, Number: m.Number, Title: m.Title, Head: m.Head}, m.Untrusted
 }
 
-// baseOf is the commit that the job was checked out at: the remote has it, whatever
-// is committed on top of it. It is "" outside of a repository.
+// baseOf returns the commit that the job checked out. The remote has this commit, whatever was
+// committed on top of it. It returns "" outside of a repository.
 func baseOf(ctx context.Context, s *step) string {
 	if s.in.Workspace != job.WorkspaceGit {
 		return ""
@@ -139,16 +140,17 @@ func baseOf(ctx context.Context, s *step) string {
 	return s.git.Base(ctx, s.dirs.work, s.env.Getenv("GITHUB_SHA"))
 }
 
-// lookAtCheckout looks at what agents find, before anything of theirs is put back, if a script gets their work.
+// lookAtCheckout records the state of the checkout before agents' work is restored into it. It is
+// needed if a script gets the agents' work.
 func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 	jobs := s.options.Jobs
-	if s.in.IsLocal() { // another job may continue the run where it is
+	if s.in.IsLocal() { // another job may continue the run on this machine
 		jobs = nil
 	}
 	if !b.flow.HasHandOver(jobs) {
 		return nil
 	}
-	if b.isResumed() && !b.isStored() { // on this machine, where agents have been
+	if b.isResumed() && !b.isStored() { // agents have already worked on this machine
 		b.checkout, _ = session.LoadCheckout(s.dirs.run(b.was.WorkflowID))
 		return nil
 	}
@@ -156,7 +158,7 @@ func lookAtCheckout(ctx context.Context, s *step, b *readyRun) (err error) {
 	return problem.OfMachine("the checkout", err)
 }
 
-// limit has the run held to the budgets of the step, and checks what it may not do.
+// limit applies the step's budgets to the run, and refuses options that the step may not use.
 func limit(ctx context.Context, s *step, b *readyRun) error {
 	if err := openBook(ctx, s, b); err != nil {
 		return err
@@ -164,8 +166,8 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 	var err error
 	if b.options().SkipPermissions && isRoot() && !s.in.Sandboxed {
 		err = &problem.Problem{Class: problem.ClassDenied, Where: "input dangerously-skip-permissions",
-			What: "the agent CLI refuses it for root, unless it is told that it runs in a sandbox",
-			Hint: "run the job as another user, or set sandboxed: true in a container that holds nothing of value"}
+			What: "the agent CLI refuses this option to root outside of a sandbox",
+			Hint: "run the job as another user, or set sandboxed: true in a container without anything of value"}
 	}
 	if s.in.NoPrompts {
 		err = errors.Join(err, checkNoPrompts(s.options.Jobs, b))
@@ -173,18 +175,19 @@ func limit(ctx context.Context, s *step, b *readyRun) error {
 		err = errors.Join(err, session.CheckPrices(s.options, b.flow.Workflow, *b.options()))
 	}
 	isWanted := err == nil && s.part() == nil && s.in.Report != nil && *s.in.Report
-	if isWanted && isPublic(s.event, s.in, s.api) { // which is said before there is anything to read
-		s.log.warn("report: true: anybody may read the artifacts of this repository, which is public or not known to be private, and so the report of this run: " +
-			"the conversations of its agents, and what they changed")
+	if isWanted && isPublic(s.event, s.in, s.api) { // before there is anything to read
+		s.log.warn("report: true: anyone can read the artifacts of this repository, which is public or not known to be private, and the report contains " +
+			"the conversations of the agents and their changes")
 	}
 	return errors.Join(err, s.note.change(func(d *noteData) { d.Prompts = b.flow.LeadsToPrompt() }))
 }
 
-// localFile has whose a run in the state folder is, how it began, and what later parts of it have to know of this one: what a
-// manifest says of a checkpoint.
+// localFile is the name of the file of a local run that corresponds to the manifest of a
+// checkpoint: it contains the run's key, how the run began, and what later segments need to know.
 const localFile = "key.json"
 
-// noteLocal keeps what later parts of a run have to know that is kept on this machine.
+// noteLocal writes localFile for a run that stays on this machine, and saves the state of its
+// checkout.
 func noteLocal(s *step, b *readyRun) error {
 	if s.in.Workspace == job.WorkspaceGit && s.git.Path == noGit && expectsPrompts(b.flow, b.run) {
 		s.log.warn(losesFiles)
@@ -200,7 +203,7 @@ func noteLocal(s *step, b *readyRun) error {
 	return errors.Join(err, s.note.change(func(d *noteData) { d.Local = true }))
 }
 
-// beginRun makes the run that the options describe.
+// beginRun creates a run from the options of the step.
 func beginRun(s *step, b *readyRun, input string) error {
 	o := s.options
 	o.WorkflowID, o.Input = newID(s.key), input
@@ -215,17 +218,17 @@ func beginRun(s *step, b *readyRun, input string) error {
 	return keep(s, b, run)
 }
 
-// tellWarnings tells what is odd about a new run.
+// tellWarnings prints the warnings about a new run.
 func tellWarnings(to io.Writer, warnings []string) {
 	for _, w := range warnings {
 		fmt.Fprintln(to, "raymond: warning: "+text.Escape(problem.CutMiddle(w)))
 	}
 }
 
-// newID is the id of a new run.
+// newID returns an id for a new run.
 func newID(key string) string { return job.WorkflowID(key, uuid.NewString()[:8]) }
 
-// keep makes a new run the one that the step drives.
+// keep makes run the step's run, and creates its state file.
 func keep(s *step, b *readyRun, run *state.Run) (err error) {
 	b.run = run
 	if err := noteRun(s, run); err != nil {
@@ -237,15 +240,15 @@ func keep(s *step, b *readyRun, run *state.Run) (err error) {
 	return err
 }
 
-// noteRun keeps which run the step drives.
+// noteRun records which run the step drives.
 func noteRun(s *step, run *state.Run) error {
 	if isBuiltin(s.in.Workflow) {
-		for _, dir := range []string{s.dirs.run(run.WorkflowID), s.dirs.own} { // where copies of it are made
+		for _, dir := range []string{s.dirs.run(run.WorkflowID), s.dirs.own} { // the directories of copies of the workflow
 			s.log.rename(filepath.Join(dir, "scope"), s.in.Workflow)
 		}
 	}
 	if path := s.env.Getenv("GITHUB_EVENT_PATH"); path != "" {
-		// It lies where agents can write, and the post part reads it again.
+		// Agents can write to this file, and the post phase reads it again.
 		if err := s.note.seals.Adopt(path); err != nil {
 			return problem.OfMachine("GITHUB_EVENT_PATH", err)
 		}
@@ -258,15 +261,15 @@ func digestOf(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// beginFollowUp makes a run that begins in a branch of the conversation of the one that it
-// follows, after its work and that conversation are back.
+// beginFollowUp creates a run that continues a branch of the conversation of a completed run. It
+// restores the work and the conversation of that run first.
 func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 	w, before := b.flow.Workflow, b.was
 	first, _ := w.State(w.Entry())
 	next, _ := w.State(first.OnComment)
 	if b.isStored() {
 		b.began.KeyOf = cmp.Or(b.manifest.KeyOrigin, b.began.KeyOf)
-		joined, err := joinParts(ctx, s, b) // of which a completed run has none
+		joined, err := joinParts(ctx, s, b) // a completed run has no parts; this moves the run to this machine
 		if err != nil {
 			return err
 		}
@@ -285,10 +288,10 @@ func beginFollowUp(ctx context.Context, s *step, b *readyRun) error {
 		}
 	}
 	var last state.LastConversation
-	if before.Last != nil { // else where its conversation has ended was not kept
+	if before.Last != nil { // otherwise the end of its conversation was not recorded
 		last = *before.Last
 	}
 	b.run.FollowUp(next.Name, s.event.Comment.Author.Login, last)
-	s.log.say("run " + b.run.WorkflowID + " follows run " + before.WorkflowID + ", which is completed, in a branch of its conversation")
+	s.log.say("run " + b.run.WorkflowID + " follows up on run " + before.WorkflowID + ", which is completed, in a branch of its conversation")
 	return nil
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// threePrompts is a workflow of prompts, each of which costs a cent.
+// threePrompts is a workflow of three prompts. Each costs a cent.
 const threePrompts = `-- wf/START.md --
 log: start
 reply:
@@ -44,7 +44,7 @@ func (s *scene) wantLogged(want string) {
 	assert.Check(s.t, is.Equal(strings.Join(got, " "), want), "prompts that ran: got %q, want %q", got, want)
 }
 
-// wantSpent checks how much each job has stored that it has spent, in micro-dollars.
+// wantSpent checks the amounts that jobs have stored as spending, in micro-dollars.
 func (s *scene) wantSpent(micro ...string) {
 	s.t.Helper()
 	var got []string
@@ -56,10 +56,10 @@ func (s *scene) wantSpent(micro ...string) {
 	assert.Check(s.t, is.DeepEqual(got, micro), "stored as spent")
 }
 
-// TestBudgetsOfManyRuns: the runs of a key, and those of the workflow file, are held to what
-// they may cost together. The limit that is reached is named, nothing starts while it is,
-// and the run continues with a larger one, or when there is room again.
-func TestBudgetsOfManyRuns(t *testing.T) {
+// TestBudgetsAcrossRuns checks the budgets for several runs, of a key and of the workflow file. If
+// the limit is reached, the error names it and nothing starts. The run continues with a larger
+// limit.
+func TestBudgetsAcrossRuns(t *testing.T) {
 	t.Parallel()
 	for name, input := range map[string]string{"github": "budget-per-key", "gitea": "budget-per-day"} {
 		t.Run(input, func(t *testing.T) {
@@ -99,9 +99,10 @@ func TestBudgetsOfManyRuns(t *testing.T) {
 	}
 }
 
-// TestPostStoresWhatWasMetered of an invocation that was under way when the main part was killed, once, and the run
-// has it, too; where the record of it was altered, all that the step might have spent.
-func TestPostStoresWhatWasMetered(t *testing.T) {
+// TestPostStoresMeteredSpending checks that the post phase stores, once, the metered cost of an
+// invocation that was under way when the main phase was killed, and that the run includes it. If
+// the record was altered, the whole budget is stored.
+func TestPostStoresMeteredSpending(t *testing.T) {
 	t.Parallel()
 	for _, isAltered := range []bool{false, true} {
 		s := newScene(t, "-- wf/START.md --\nreply:\n<goto>METER.md</goto>\nend.\n-- wf/METER.md --\nmeter: claude-opus-5\nreply:\n<result>done</result>\nend.\n")
@@ -119,7 +120,7 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 		if isAltered {
 			j.Site.Write(journal(), "")
 			e := j.end(j.command("action-post"))
-			e.WantSays(t, "warning", "it is not known what this step has spent", "budget-per-key")
+			e.WantSays(t, "warning", "the spending of this step is unknown", "budget-per-key")
 			s.wantSpent("7000000")
 			continue
 		}
@@ -131,9 +132,9 @@ func TestPostStoresWhatWasMetered(t *testing.T) {
 	}
 }
 
-// TestWhatWasSpentCantBeHad: nothing is started that nobody would hold to its budget, but
-// without the permission the run starts, with a warning.
-func TestWhatWasSpentCantBeHad(t *testing.T) {
+// TestUnknownSpending checks that no run starts if a service can't return the earlier spending,
+// because its budget could not be enforced. Without the permission, a run starts with a warning.
+func TestUnknownSpending(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
 	j := s.job(1, "budget-per-key", "0.02", "resume", "never")
@@ -144,6 +145,6 @@ func TestWhatWasSpentCantBeHad(t *testing.T) {
 
 	s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts?per_page", Times: 99, Status: 500})
 	e = s.job(2, "budget-per-key", "9", "resume", "never").do(problem.ExitCodes[problem.ClassStore])
-	e.WantSays(t, "error", "budget-per-key", "last 24 hours can't be had")
+	e.WantSays(t, "error", "budget-per-key", "could not read the spending of the last 24 hours")
 	s.wantLogged("start middle")
 }

@@ -12,10 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// TestWorkflowsOfTheActionNeedNoFileOfTheRepository, and what a checkout has under
-// their names counts for nothing, whoever's it is. A later job on another machine
-// resumes them.
-func TestWorkflowsOfTheActionNeedNoFileOfTheRepository(t *testing.T) {
+// TestBuiltinWorkflowIgnoresTheCheckout checks that a built-in workflow needs no files of the
+// repository, that files of the same name in a checkout are ignored, and that a later job on
+// another machine resumes it.
+func TestBuiltinWorkflowIgnoresTheCheckout(t *testing.T) {
 	t.Parallel()
 	const stranger = "/1_START.sh --\necho '<result>a stranger</result>'\n"
 	f := sitetest.NewForge(t)

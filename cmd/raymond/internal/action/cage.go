@@ -32,19 +32,22 @@ func newCages(s *step, a *agents, b *readyRun) (*confine.Cages, error) {
 		Hidden: private(s.env, s.dirs, s.in.IsLocal()), Readable: needed(s.dirs.state, s.options.CLIs), Guarded: guarded(s.env), Needs: needs,
 		MayGainPrivileges: s.in.AllowSudo,
 		BeforeStart:       func(writable []string) error { return taint(s.dirs, writable) },
-		// No agent, and nothing of what one has done, comes into the workspace: there trusted scripts may read the checkout.
+		// Neither agents nor their work are in the workspace, so trusted scripts may read the
+		// checkout.
 		NeverHasAgents: s.in.NoPrompts && !b.hasWork && afterAgents(s.dirs) == nil && !b.flow.HasUntrustedScripts(s.options.Jobs),
 		Label:          s.options.Label, Info: func(line string) { s.log.print(s.log.shown(line)) }, Warn: s.log.warn,
 	})
 }
 
-// isCaged reports whether agents are to run in a cage, as far as there is one on this system.
+// isCaged reports whether agents are to run in a cage, and this system has one.
 func isCaged(in job.Settings, c options.Cage) bool {
 	return !c.IsOff() && !in.AllowSudo && cage.EntryProgram != ""
 }
 
-// cliFolder is where the agent CLIs have folders of their own, with the conversations, in place of those in the home folder;
-// "" without a cage. It is that of the step, which takes conversations from checkpoints, or of the run that is kept here.
+// cliFolder returns the directory where agent CLIs in a cage have their configuration and
+// conversations, instead of the home directory. It returns "" without a cage. The directory belongs
+// to the step, which restores conversations from checkpoints, or to the run if it is stored on this
+// machine.
 func (s *step) cliFolder() string {
 	switch {
 	case !isCaged(s.in, s.options.Cage):
@@ -55,17 +58,17 @@ func (s *step) cliFolder() string {
 	return session.CLIDir(s.dirs.own)
 }
 
-// private are the files of the run, of the runner, and of other steps that use the
-// action.
+// private returns the paths that agents may not see: files of the run, of the runner, and of other
+// steps that use the action.
 func private(env Env, dirs folders, isLocal bool) []string {
 	hidden := append(job.CommandFilePaths(env.Getenv), dirs.all, dirs.state)
-	if isLocal { // with other repositories' runs beside this one's
+	if isLocal { // the runs of other repositories are beside this one's
 		hidden = append(hidden, filepath.Dir(filepath.Dir(dirs.state)))
 	}
 	return hidden
 }
 
-// needed is what agents need of the temporary folder: the agent CLI, where it is there.
+// needed returns the paths below the temporary directory that agents need: the agent CLIs.
 func needed(state string, clis map[string]string) []string {
 	needed := []string{filepath.Join(state, toolsFolder)}
 	for _, cli := range clis {
@@ -76,7 +79,7 @@ func needed(state string, clis map[string]string) []string {
 	return needed
 }
 
-// actionFolder is the folder of this action; "" for a program that was started by hand.
+// actionFolder returns the directory of this action, or "" if the program was started by hand.
 func actionFolder(env Env) string {
 	if shim := env.Getenv(shimVariable); shim != "" {
 		return filepath.Dir(filepath.Dir(shim))
@@ -84,7 +87,7 @@ func actionFolder(env Env) string {
 	return ""
 }
 
-// guarded are the folders of actions, whose post parts get the job's secrets.
+// guarded returns the directories of actions. Their post phases get the job's secrets.
 func guarded(env Env) []string {
 	var folders []string
 	if own := actionFolder(env); own != "" {

@@ -12,14 +12,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// claimWait is how long a step waits for a claim before it puts a run back.
+// claimWait is how long a step waits for its claim before it restores a run.
 const claimWait = 10 * time.Second
 
-// newClaimer says who claims the key of the step.
+// newClaimer returns a claimer for the key of the step.
 func newClaimer(s *step) *slots.Claimer {
 	query := s.query()
 	holder := s.stored.runtime.Job()
-	if s.event.IsUnderAct() { // whose token names the workflow run twice
+	if s.event.IsUnderAct() { // its token names the workflow run in place of the job
 		holder = "act " + s.event.Job + " " + s.in.Matrix
 	}
 	mine := slots.Claim{
@@ -35,12 +35,12 @@ func newClaimer(s *step) *slots.Claimer {
 	}
 }
 
-// startClaim begins to claim the key of the step.
+// startClaim starts to claim the key of the step.
 func startClaim(s *step) (*checkpoints.Claim, error) {
 	if err := s.note.change(func(d *noteData) { d.Claim, d.Lost = uuid.NewString(), false }); err != nil {
 		return nil, err
 	}
-	lose := func() { // nothing of the run is stored then, neither here nor by the post part
+	lose := func() { // then neither this phase nor the post phase stores the run
 		if err := s.note.change(func(d *noteData) { d.Lost = true }); err != nil {
 			s.log.warn(err.Error())
 		}
@@ -48,8 +48,8 @@ func startClaim(s *step) (*checkpoints.Claim, error) {
 	return checkpoints.StartClaim(newClaimer(s), s.log.warn, lose), nil
 }
 
-// claimNow claims the key before a run that was found under it is put back; there is no claim
-// when another job has it.
+// claimNow claims the key before the run that was found under it is restored. c.claim stays nil if
+// another job has the key.
 func (c *call) claimNow(ctx context.Context, s *step) error {
 	if err := c.noteKey(s.note); err != nil {
 		return err

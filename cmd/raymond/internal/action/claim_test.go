@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// spending is a workflow that begins with a prompt, whose agent says that it was
-// asked; the second state waits for a file.
+// spending is a workflow that begins with a prompt, which is logged. Its second state waits for a
+// file.
 const spending = `-- wf/START.md --
 log: asked
 reply:
@@ -28,14 +28,14 @@ echo '<result>done</result>'
 
 const sharedKey = "shared"
 
-// rival is a job that claims the shared key.
+// rival returns a job that claims the shared key.
 func (s *scene) rival(run int64, job string) *bareJob {
 	s.t.Helper()
 	j := s.job(run, "key", sharedKey).set("GITHUB_JOB", job, "RUNNER_NAME", job)
 	return j.set("ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, job))
 }
 
-// asked is how many agents were asked anything.
+// asked returns how many prompts have run.
 func (s *scene) asked() int { return strings.Count(s.done(), "asked") }
 
 func (s *scene) wantAsked(n int) {
@@ -48,10 +48,10 @@ func (s *scene) letGo() {
 	assert.NilError(s.t, os.WriteFile(s.effects+".go", nil, 0o600))
 }
 
-// TestOfTwoJobsAtOnceOneSpends: GitHub's service decides between two that begin in the same
-// moment. The other is red at once, stores nothing and isn't resumable, neither by its post
-// part. Of services that replace what has the same name package slots has tests.
-func TestOfTwoJobsAtOnceOneSpends(t *testing.T) {
+// TestOnlyOneOfTwoJobsSpends checks that, of two jobs that begin at the same time, only one runs a
+// prompt. The other job fails at once, stores nothing, also in its post phase, and is not
+// resumable. Package slots tests services that replace artifacts of the same name.
+func TestOnlyOneOfTwoJobsSpends(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, spending)
 	jobs := []*bareJob{s.rival(1, "one"), s.rival(1, "two")}

@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// waiting is a workflow whose second state waits to be let go.
+// waiting is a workflow whose second state waits for a file.
 const waiting = `-- wf/START.sh --
 echo '<goto>WAIT.sh</goto>'
 -- wf/WAIT.sh --
@@ -21,10 +21,10 @@ echo reached >>"$EFFECTS"; until [ -e "$EFFECTS.go" ]; do sleep 0.02; done
 echo '<result>all done</result>'
 `
 
-// TestThePageIsCompleteAfterAKill: the summary that was written by then stays,
-// the post part adds how it ended, and brings the comment to its end. A later run
-// edits the same comment.
-func TestThePageIsCompleteAfterAKill(t *testing.T) {
+// TestPostCompletesThePageAfterAKill checks that after a kill the summary written so far stays, and
+// the post phase adds how the run ended and updates the comment. A later run edits the same
+// comment.
+func TestPostCompletesThePageAfterAKill(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, waiting)
 	j := s.commented(1)
@@ -51,9 +51,10 @@ func TestThePageIsCompleteAfterAKill(t *testing.T) {
 	assert.Check(t, is.Equal(s.wantComment(7, "Completed", "all done", "Resumed in", "actions/runs/2/").ID, one.ID), "comment of the next job")
 }
 
-// TestThePageDoesNotStayAtRunning where no signal has reached the main part, as in a container: the post part ends it,
-// which has stored the run then, and its page was read when its step ended.
-func TestThePageDoesNotStayAtRunning(t *testing.T) {
+// TestPostEndsMainPhaseWithoutSignal checks that the post phase ends a main phase that got no
+// signal, as in a container, and adds the end of the run to the page. The runner has read the page
+// of the main phase before.
+func TestPostEndsMainPhaseWithoutSignal(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, waiting)
 	j := s.commented(1)

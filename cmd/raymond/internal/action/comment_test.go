@@ -14,14 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// commented is a job that issue 7 has started, with a comment there.
+// commented returns a job that issue 7 has started, with a sticky comment there.
 func (s *scene) commented(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
 	return s.onIssue(run, "comment", "sticky").with(inputs...)
 }
 
-// wantComment checks that an issue has one comment of the job's, and what it
-// says.
+// wantComment checks that an issue has one comment of the job's account, which contains the given
+// texts.
 func (s *scene) wantComment(number int, parts ...string) sitetest.Said {
 	s.t.Helper()
 	ours := s.forge.Talk.By(number, sitetest.JobsAccount)
@@ -34,20 +34,20 @@ func (s *scene) wantComment(number int, parts ...string) sitetest.Said {
 	return ours[0]
 }
 
-// markerOf7 is what the comment on issue 7 begins with.
+// markerOf7 returns the first line of the comment on issue 7.
 func (*scene) markerOf7() string {
 	return ask.StickyMarker(".github/workflows/agent.yml", "agent-build.issue-7", "issue", "7")
 }
 
-// wantNoTalk checks that nothing was asked about comments.
+// wantNoTalk checks that no request about comments was sent.
 func (s *scene) wantNoTalk() {
 	s.t.Helper()
 	assert.Check(s.t, is.Len(s.forge.Talk.Requests(), 0), "requests about comments")
 }
 
-// TestEveryJobOfARunEditsOneComment through a run, its resume on another machine, and the next
-// run of the key.
-func TestEveryJobOfARunEditsOneComment(t *testing.T) {
+// TestRunKeepsOneComment checks that the same comment is edited throughout a run, its resume on
+// another machine, and the next run of the key.
+func TestRunKeepsOneComment(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	first := s.commented(1, "max-iterations", "1", "summary", "false").do(problem.ExitCodes[problem.ClassOverLimit])
@@ -66,9 +66,9 @@ func TestEveryJobOfARunEditsOneComment(t *testing.T) {
 	assert.Check(t, is.DeepEqual(s.forge.Talk.Requests(), asked), "post: nothing is left to be done")
 }
 
-// TestNoCommentUnlessThereIsOneToMake: without the input, without an issue, for
-// other modes and for who may not start it, nothing is asked.
-func TestNoCommentUnlessThereIsOneToMake(t *testing.T) {
+// TestNoNeedlessCommentRequests checks that no request about comments is sent without the input,
+// without an issue, in other modes, and for a sender who may not start the run.
+func TestNoNeedlessCommentRequests(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	s.commented(1, "comment", "").do(0)
@@ -81,9 +81,9 @@ func TestNoCommentUnlessThereIsOneToMake(t *testing.T) {
 	s.wantNoTalk()
 }
 
-// TestACommentThatIsRefusedIsAWarning: one, that names the permission, after one
-// try, and the step is green.
-func TestACommentThatIsRefusedIsAWarning(t *testing.T) {
+// TestRefusedCommentIsAWarning checks that a refused comment causes one request and one warning,
+// which names the permission, and that the step is green.
+func TestRefusedCommentIsAWarning(t *testing.T) {
 	t.Parallel()
 	const notIntegrated = "Resource not accessible by integration"
 	for payload, permission := range map[string]string{`"issue":{"number":7}`: "issues", fromHome: "pull-requests"} {

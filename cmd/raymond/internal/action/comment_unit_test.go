@@ -25,8 +25,9 @@ func (deafForge) ListIssueComments(ctx context.Context, _ int) ([]job.Comment, e
 	return nil, &forge.Error{Kind: forge.Unanswered, Err: ctx.Err()}
 }
 
-// TestWhatTheCommentHasNoTimeForIsOwed to people, by the post part.
-func TestWhatTheCommentHasNoTimeForIsOwed(t *testing.T) {
+// TestUnfinishedCommentIsLeftToPost checks that a comment that can't be updated in time is left to
+// the post phase.
+func TestUnfinishedCommentIsLeftToPost(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		p := &page{step: newStep(Env{}, io.Discard, false), comment: &comment{poster: ask.StartStickyComment(deafForge{}, 7, "m"), text: func() string { return "m" }}}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -36,8 +37,8 @@ func TestWhatTheCommentHasNoTimeForIsOwed(t *testing.T) {
 	})
 }
 
-// TestAProblemIsMaskedBeforeItIsCut: nobody finds half a secret any more.
-func TestAProblemIsMaskedBeforeItIsCut(t *testing.T) {
+// TestProblemsAreMaskedBeforeTheyAreCut checks that a cut problem contains no part of a secret.
+func TestProblemsAreMaskedBeforeTheyAreCut(t *testing.T) {
 	const secret = "hunter2-hunter2-hunter2"
 	for n := range 250 {
 		said, s := "", newStep(Env{}, io.Discard, false)

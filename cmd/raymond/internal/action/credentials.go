@@ -16,9 +16,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// keyAdvice is what to do about the credentials of a run that failed for want of
-// any, which agent CLIs word for somebody at a terminal; "" for all other runs. f is the
-// workflow; nil for not known.
+// keyAdvice returns advice about credentials for a run whose agents could not authenticate. The
+// agent CLIs' own messages address a user at a terminal. It returns "" for all other runs. f is the
+// workflow, or nil if it is not known.
 func keyAdvice(run *state.Run, given job.Settings, f *flow) string {
 	for _, a := range run.Agents {
 		if a.Failure == nil || !strings.HasPrefix(a.Failure.Message, "authentication: ") {
@@ -36,20 +36,20 @@ func keyAdvice(run *state.Run, given job.Settings, f *flow) string {
 		case len(inputs) == 0:
 			return ""
 		case given.ModelKey(backend).Text != "":
-			return "the API refused the credentials: check the secret that is given as " + strings.Join(inputs, " or ")
+			return "the API refused the credentials: check the secret passed as " + strings.Join(inputs, " or ")
 		}
 		empty := "input " + inputs[0] + " is empty"
 		if len(inputs) > 1 {
 			empty = "inputs " + strings.Join(inputs, " and ") + " are empty"
 		}
-		return "agents had no credentials: the " + empty + "; set the secret that the workflow file names (events from forks get none)"
+		return "agents had no credentials: the " + empty + "; set the secret that the workflow file names (events from forks get no secrets)"
 	}
 	return ""
 }
 
-// checkCredentials refuses to start a workflow whose agents are sure to have no credentials.
-// That is so on a runner of GitHub's, which nobody has logged in on, unless a step
-// before has made settings for the agent CLI.
+// checkCredentials refuses to start a workflow whose agents are certain to have no credentials.
+// This is certain only on a GitHub-hosted runner, where no user has logged in, unless an earlier
+// step created settings for the agent CLI.
 func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Scope) error {
 	if env.Getenv("RUNNER_ENVIRONMENT") != "github-hosted" {
 		return nil
@@ -64,7 +64,7 @@ func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Sco
 		if given || len(inputs) == 0 || mayLogIn(env, in, backend) {
 			continue
 		}
-		const hint = "set the secret that the workflow file names (events from forks get none)"
+		const hint = "set the secret that the workflow file names (events from forks get no secrets)"
 		if len(inputs) == 1 {
 			errs = append(errs, problem.Usage("input "+inputs[0], "is empty, and the agent "+backend+" runs prompts of the workflow", hint))
 			continue
@@ -75,21 +75,22 @@ func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Sco
 	return errors.Join(errs...)
 }
 
-// login is how people log in with an agent CLI without a key that is ours to see: by variables that the job names for it, which
-// begin so, or by its folder, in the home folder or where a variable says.
+// login describes how a user can log in with an agent CLI without an input for the key: with
+// environment variables that the job passes on and whose names have a given prefix, or with files
+// in the CLI's directory. The directory is in the home directory, or where the variable says.
 type login struct {
 	prefixes         []string
 	variable, folder string
 }
 
-// logins are those of the agent CLIs that ask an API, by protocol.Backends.
+// logins has an entry for each agent CLI that uses an API, by the names of protocol.Backends.
 var logins = map[string]login{
 	protocol.BackendClaude: {[]string{"ANTHROPIC_", "CLAUDE_", "AWS_"}, "CLAUDE_CONFIG_DIR", ".claude"},
 	protocol.BackendCodex:  {[]string{"OPENAI_", "CODEX_"}, "CODEX_HOME", ".codex"},
 	protocol.BackendGemini: {[]string{"GEMINI_", "GOOGLE_"}, "", ".gemini"},
 }
 
-// mayLogIn reports whether an agent CLI may have credentials that are not ours to see.
+// mayLogIn reports whether an agent CLI may have credentials that this program can't see.
 func mayLogIn(env Env, in job.Settings, backend string) bool {
 	l := logins[backend]
 	for _, name := range in.Env {

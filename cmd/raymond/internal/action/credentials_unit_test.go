@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestKeyAdviceIsForTheWantOfAKey: whoever forgot the secret is told so, and nobody
-// else.
-func TestKeyAdviceIsForTheWantOfAKey(t *testing.T) {
+// TestKeyAdviceIsForMissingCredentials checks that only a run that failed because of missing or
+// refused credentials gets advice about them.
+func TestKeyAdviceIsForMissingCredentials(t *testing.T) {
 	for _, tt := range []struct {
 		backend string
 		fault   string
@@ -18,9 +18,9 @@ func TestKeyAdviceIsForTheWantOfAKey(t *testing.T) {
 		want    string
 	}{
 		{"claude", "authentication: Not logged in · Please run /login", "openai-api-key", "the inputs anthropic-api-key and claude-code-oauth-token are empty"},
-		{"claude", "authentication: the API refused the credentials with status 401", "claude-code-oauth-token", "refused the credentials: check the secret that is given as anthropic-api-key or"},
+		{"claude", "authentication: the API refused the credentials with status 401", "claude-code-oauth-token", "refused the credentials: check the secret passed as anthropic-api-key or"},
 		{"codex", "authentication: no", "anthropic-api-key", "the input openai-api-key is empty"},
-		{"gemini", "authentication: no", "gemini-api-key", "check the secret that is given as gemini-api-key"},
+		{"gemini", "authentication: no", "gemini-api-key", "check the secret passed as gemini-api-key"},
 		{"command", "authentication: no", "", ""},
 		{"claude", "exit code 1: authentication: no", "", ""},
 		{"claude", "", "", ""},

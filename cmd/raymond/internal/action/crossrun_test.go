@@ -18,7 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// threeScripts is a workflow of scripts, on a tree that stays clean.
+// threeScripts is a workflow of scripts that don't change the checkout.
 const threeScripts = `-- wf/START.sh --
 echo start >>"$EFFECTS"; echo '<goto>MIDDLE.sh</goto>'
 -- wf/MIDDLE.sh --
@@ -27,8 +27,8 @@ echo middle >>"$EFFECTS"; echo '<goto>END.sh</goto>'
 echo end >>"$EFFECTS"; echo '<result>all done</result>'
 `
 
-// agentAtWork is a workflow of two agents in one conversation, the first of which
-// leaves a file that is not committed.
+// agentAtWork is a workflow of two prompts in one conversation, with a script in between that
+// creates an uncommitted file.
 const agentAtWork = `-- wf/START.md --
 reply:
 <goto>EDIT.sh</goto>
@@ -42,7 +42,7 @@ reply:
 end.
 `
 
-// scene is a repository and its forge, and what its runs do.
+// scene is a repository with its forge. Its scripts write their effects to a file.
 type scene struct {
 	t       *testing.T
 	forge   *sitetest.Forge
@@ -50,32 +50,33 @@ type scene struct {
 	effects string
 }
 
-// newScene has the files of an archive in a folder, so that no step starts git.
+// newScene returns a scene with files in a plain directory, so that no step starts git.
 func newScene(t *testing.T, archive string) *scene {
 	t.Helper()
 	return &scene{t, sitetest.NewForge(t), folder(t, archive), filepath.Join(t.TempDir(), "effects")}
 }
 
-// newGitScene has them in a git repository: its steps keep the work in the workspace.
+// newGitScene returns a scene with files in a git repository, so that its steps store the work in
+// the workspace.
 func newGitScene(t *testing.T, archive string) *scene {
 	t.Helper()
 	return &scene{t, sitetest.NewForge(t), sitetest.Repository(t, archive), filepath.Join(t.TempDir(), "effects")}
 }
 
-// job begins the job of another workflow run, on another machine.
+// job returns the job of another workflow run, on another machine.
 func (s *scene) job(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
 	return newJob(s.t, s.forge, s.repo, run).set("EFFECTS", s.effects, "SIDE_EFFECTS", s.effects, "GITHUB_GRAPHQL_URL", s.forge.API.URL+"/api/graphql").
 		with("env", "EFFECTS SIDE_EFFECTS").with(inputs...)
 }
 
-// onIssue is a job that issue 7 has started.
+// onIssue returns a job that issue 7 has started.
 func (s *scene) onIssue(run int64, inputs ...string) *bareJob {
 	s.t.Helper()
 	return s.job(run, inputs...).on("issues", event(person("ann"), `"action":"labeled"`, `"issue":{"number":7,"title":"A title"}`))
 }
 
-// newest is the newest checkpoint.
+// newest returns the newest checkpoint.
 func (s *scene) newest() sitetest.StoredRun {
 	s.t.Helper()
 	all := s.forge.Checkpoints(s.t, nil)
@@ -83,12 +84,12 @@ func (s *scene) newest() sitetest.StoredRun {
 	return all[len(all)-1]
 }
 
-// stored are the artifacts that have a word in their names.
+// stored returns the artifacts whose names contain a word.
 func (s *scene) stored(word string) []artifactstest.Artifact {
 	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Artifact) bool { return !strings.Contains(a.Name, word) })
 }
 
-// stops is a first workflow run that stops after n states and is stored.
+// stops runs a first workflow run, which stops after n states and is stored.
 func (s *scene) stops(run int64, n int, inputs ...string) ended {
 	s.t.Helper()
 	e := s.job(run, append(inputs, "max-iterations", strconv.Itoa(n))...).do(problem.ExitCodes[problem.ClassOverLimit])
@@ -96,7 +97,7 @@ func (s *scene) stops(run int64, n int, inputs ...string) ended {
 	return e
 }
 
-// done are the states that have had an effect.
+// done returns the effects of the states that have run.
 func (s *scene) done() string {
 	s.t.Helper()
 	data, err := os.ReadFile(s.effects)
@@ -111,10 +112,10 @@ func (s *scene) wantDone(want string) {
 	assert.Check(s.t, is.Equal(s.done(), want), "states that ran")
 }
 
-// TestTheNextWorkflowRunResumes where the one before it stopped: on GitHub and on
-// Gitea, without a state-key in a private repository, and in a public one when
-// there is nothing that is not stored.
-func TestTheNextWorkflowRunResumes(t *testing.T) {
+// TestNextWorkflowRunResumes checks that a workflow run continues where the previous one stopped:
+// on GitHub and on Gitea, without a state-key in a private repository, and in a public one if
+// nothing had to be left out.
+func TestNextWorkflowRunResumes(t *testing.T) {
 	t.Parallel()
 	for gitea, payload := range map[bool]string{false: "{" + inPublic + "}", true: "{" + inPrivate + "}"} {
 		s := newScene(t, threeScripts)
@@ -143,8 +144,8 @@ func TestTheNextWorkflowRunResumes(t *testing.T) {
 	}
 }
 
-// TestStateKeys: a sealed checkpoint needs its key, keys can be rotated, and no
-// other key and no forgery is taken for the right one.
+// TestStateKeys checks that a sealed checkpoint needs its key, that keys can be rotated, and that
+// another key is refused.
 func TestStateKeys(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, agentAtWork)
@@ -166,9 +167,9 @@ func TestStateKeys(t *testing.T) {
 	assert.Check(t, is.Equal(sitetest.Read(j.T, filepath.Join(j.Work, "work.txt")), "work\n"), "work.txt: want what the run before it left")
 }
 
-// TestARunOfAnotherBranch is found if it is sealed, whatever the event; who left one that is
-// not is told whose runs find it.
-func TestARunOfAnotherBranch(t *testing.T) {
+// TestRunOfAnotherBranchNeedsASeal checks that a run of another branch is found only if it is
+// sealed. Without a seal, the summary names the branch whose runs can find it.
+func TestRunOfAnotherBranchNeedsASeal(t *testing.T) {
 	t.Parallel()
 	for _, key := range []string{"", sitetest.NewStateKey(t)} {
 		s := newScene(t, threeScripts)

@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// differences says what a run that is resumed finds different from what it left.
+// differences reports the changes since the run was stored.
 func differences(log *jobLog, input string, l lookup, base string) {
 	was, id := l.manifest, l.was.WorkflowID
 	if l.why != "" {
@@ -22,22 +22,21 @@ func differences(log *jobLog, input string, l lookup, base string) {
 	causes := strings.Join(was.OmissionReasons(), "; ")
 	for _, what := range was.Missing() {
 		switch {
-		case l.how == shows && what != "workspace": // nobody needs a conversation
+		case l.how == shows && what != "workspace": // showing a run needs no conversations
 		case what == "transcripts":
-			log.say(fmt.Sprintf("the conversations of %s are missing, and start again: %s", strings.Join(talkers(l.was), ", "), causes))
+			log.say(fmt.Sprintf("the conversations of %s are missing and start anew: %s", strings.Join(talkers(l.was), ", "), causes))
 		default:
-			log.say("the work in the workspace is missing, and agents find the checkout as it is: " + causes)
+			log.say("the work in the workspace is missing, so agents see the checkout without it: " + causes)
 		}
 	}
 	if input != "" && was.Input != digestOf(input) {
-		text := "the input is not taken: run " + id + " continues with the one that it began with; resume: never starts a new run"
+		text := "the input is ignored: run " + id + " continues with its original input; resume: never starts a new run"
 		log.differs = append(log.differs, sentence(text))
 		log.warn(text)
 	}
 }
 
-// takeMeta gives a run the template variables that are given again: from its next
-// state on.
+// takeMeta sets the given template variables in a run. They apply from its next state on.
 func takeMeta(log *jobLog, given map[string]string, run *state.Run) {
 	meta := map[string]string{}
 	maps.Copy(meta, run.Meta)
@@ -50,11 +49,11 @@ func takeMeta(log *jobLog, given map[string]string, run *state.Run) {
 	}
 	if len(changed) > 0 {
 		run.Meta = meta
-		log.say("meta has changed, and counts from the next state on: " + strings.Join(changed, ", "))
+		log.say("meta has changed and applies from the next state on: " + strings.Join(changed, ", "))
 	}
 }
 
-// talkers names the agents that have a conversation to continue.
+// talkers returns the names of the agents that have a conversation to continue.
 func talkers(run *state.Run) []string {
 	var names []string
 	for _, a := range run.Agents {

@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// drive drives a run until it stops, and returns what its end is stored and told with. The caller closes that also after
-// an error.
+// drive runs the run until it stops, and returns its ending, with which the end is stored and
+// reported. The caller closes the ending, also after an error.
 func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, err error) {
 	e = newEnding(s, p, b)
 	a, err := newAgents(s, b, p.isTrusted)
@@ -31,14 +31,14 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 	a.env.Cages, a.env.PrivateDir = cages, cages.PrivateDir()
 	e.asks = startAsking(s, b)
 	u := setup(s, b, a)
-	talks := clis.New(a.clis) // as far as their conversations go
+	talks := clis.New(a.clis) // used only to find conversations
 	e.take = func(run *state.Run) (*checkpoints.Snapshot, error) {
 		return checkpoints.Take(run, u.Dir, talks, s.note.seals)
 	}
 	stops := session.StopOptions{ParentGone: s.gone, InJob: true, Signals: s.env.Process.Signals}
 	if b.to != nil {
 		stored := &periodic{step: s, ctx: ctx, to: b.to, take: e.take, began: time.Now()}
-		if b.supersedes.WorkflowID != "" { // later jobs of the superseded run must learn of it at once
+		if b.supersedes.WorkflowID != "" { // store at once: later jobs of the superseded run must see this run
 			stored.began = time.Time{}
 		}
 		u.Config.Checkpoints = stored
@@ -65,12 +65,12 @@ func drive(ctx context.Context, s *step, p prepared, b *readyRun) (e *ending, er
 		s.log.note(cages.Notes()...)
 	}
 	if err != nil {
-		err = errors.Join(err, e.asks.finish(ctx, 0, false, false)) // at once, since its end can't be stored
+		err = errors.Join(err, e.asks.finish(ctx, 0, false, false)) // without waiting, because the end of the run can't be stored
 	}
 	return e, err
 }
 
-// setup is what the session of a run is opened with.
+// setup returns the session.Setup of a run.
 func setup(s *step, b *readyRun, a *agents) session.Setup {
 	u := session.Setup{
 		Options: s.options, Scope: b.flow.Scope, Run: b.run, Store: b.file, Resumed: b.isResumed(), NewOptions: b.changed,
@@ -78,7 +78,7 @@ func setup(s *step, b *readyRun, a *agents) session.Setup {
 		Agents: &a.clis, Env: a.env, Backends: s.env.Backends, Dir: s.dirs.run(b.run.WorkflowID),
 		Stdout: s.env.Stdout, Stderr: s.env.Stderr, Hide: s.log.shown, Seal: s.note.seals, TraceEnviron: s.env.Environ, Version: s.env.Version,
 	}
-	if s.part() == nil { // a part hands no agents over
+	if s.part() == nil { // a part hands over no agents
 		u.Config.Matrix = &runner.Matrix{Job: s.in.MatrixJob, MaxJobs: s.in.MaxJobs}
 	}
 	if s.in.Workspace == job.WorkspaceGit {
@@ -87,8 +87,8 @@ func setup(s *step, b *readyRun, a *agents) session.Setup {
 	return u
 }
 
-// wrapAgents has prompts run as the step wants it: refused where it has none, noted for the
-// post part, and held until the key is known to be the run's.
+// wrapAgents wraps the agent CLIs: a step without prompts refuses them, the conversations are
+// recorded for the post phase, and prompts wait until the run has claimed its key.
 func wrapAgents(s *step, b *readyRun, agents map[string]runner.AgentCLI) {
 	for name, a := range agents {
 		run := runner.Backend(noPrompts{})
@@ -102,7 +102,7 @@ func wrapAgents(s *step, b *readyRun, agents map[string]runner.AgentCLI) {
 	}
 }
 
-// addReporters adds what is shown in the job: log, annotations, summary and comment.
+// addReporters adds the reporters of a job: log, annotations, summary and comment.
 func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err error) {
 	e.page, err = openPage(s, e, b, events)
 	events.Model.Resume(b.run)
@@ -116,7 +116,7 @@ func addReporters(s *step, e *ending, b *readyRun, events *report.Fanout) (err e
 	return err
 }
 
-// tellNext tells everybody what can be done with a run that has stopped.
+// tellNext reports the next steps of the user after a run has stopped.
 func (e *ending) tellNext(log *jobLog) {
 	if e.page != nil {
 		e.page.summary.SetNotes(log.notes...)
@@ -126,8 +126,8 @@ func (e *ending) tellNext(log *jobLog) {
 	e.told.Events.Next(log.shown(e.next.Text))
 }
 
-// showAgain shows what a run that is completed has left: its outputs and its page.
-// Nothing starts, and nothing is stored.
+// showAgain shows the outputs and the page of a completed run. It starts nothing and stores
+// nothing.
 func showAgain(s *step, p prepared, b *readyRun) (*ending, error) {
 	e := newEnding(s, p, b)
 	o, err := session.OpenUndriven(session.Setup{

@@ -12,11 +12,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// graceOfMain is how long a main part has to end its agents, and to store the run if there is time.
+// graceOfMain is how long a main phase has to end its agents, and to store the run if there is
+// time.
 const graceOfMain = 10 * time.Second
 
-// endDrivers ends the main part that still drives a run in a folder of a step. In a job container it got no signal
-// when the job was cancelled. The lock of the run names it; agents can't write there. wasThere says that there was one.
+// endDrivers ends a main phase that still drives a run in the given directory of a step. A main
+// phase in a job container gets no signal when the job is cancelled. The run's lock, which agents
+// can't change, names its process. wasThere reports whether it found a process.
 func (p Process) endDrivers(dir string, grace time.Duration) (wasThere bool, err error) {
 	ids, err := state.List(dir)
 	for _, id := range ids {
@@ -33,7 +35,7 @@ func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, 
 			return wasThere, err
 		}
 		wasThere = true
-		_ = p.Signal(d.PID, signal) // one that has ended meanwhile has given the lock up
+		_ = p.Signal(d.PID, signal) // a process that has ended meanwhile has released the lock
 		ctx, cancel := context.WithTimeout(context.Background(), grace)
 		for ; err == nil && d != nil && ctx.Err() == nil; time.Sleep(20 * time.Millisecond) {
 			d, err = state.FindDriver(dir, id)
@@ -43,7 +45,8 @@ func (p Process) endDriver(dir, id string, grace time.Duration) (wasThere bool, 
 	return wasThere, nil
 }
 
-// endEarlier ends the main part of an earlier step of this job that still drives a run of the step's key.
+// endEarlier ends the main phase of an earlier step of this job if it still drives a run with the
+// key.
 func (p Process) endEarlier(dirs folders, key string) error {
 	entries, err := os.ReadDir(dirs.all)
 	for _, e := range entries {

@@ -15,8 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAMainPartThatStillDrivesIsEnded: it is asked first, and killed when it doesn't listen.
-func TestAMainPartThatStillDrivesIsEnded(t *testing.T) {
+// TestRunningMainPhaseIsEnded checks that a main phase that still drives a run gets SIGTERM first,
+// and is killed if it ignores the signal.
+func TestRunningMainPhaseIsEnded(t *testing.T) {
 	for name, listensTo := range map[string]os.Signal{"listens": syscall.SIGTERM, "deaf": os.Kill} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -43,8 +44,9 @@ func TestAMainPartThatStillDrivesIsEnded(t *testing.T) {
 	}
 }
 
-// TestALaterStepEndsWhoDrivesItsKey in the same job, and nobody who drives another one.
-func TestALaterStepEndsWhoDrivesItsKey(t *testing.T) {
+// TestLaterStepEndsDriverOfItsKey checks that a step ends an earlier step of the job that drives
+// the same key, but no step that drives another key.
+func TestLaterStepEndsDriverOfItsKey(t *testing.T) {
 	temp, runs, signals := t.TempDir(), map[string]*state.File{}, 0
 	for _, key := range []string{"k", "another"} {
 		dir := filepath.Join(temp, "raymond", "job-step-"+key)

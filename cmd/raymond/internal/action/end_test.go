@@ -15,9 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// TestPostIsNotSilentAboutARunThatItCannotStore: when what the step was given has
-// changed since its main part, the run stays on the machine, and people are told.
-func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
+// TestPostReportsARunItCannotStore checks that if inputs have changed since the main phase, the
+// post phase fails with an error and the run stays on the machine.
+func TestPostReportsARunItCannotStore(t *testing.T) {
 	t.Parallel()
 	flag := filepath.Join(t.TempDir(), "flag")
 	repo := folder(t, "-- wf/START.sh --\ntouch \"$FLAG\"; exec sleep 300\n")
@@ -32,15 +32,16 @@ func TestPostIsNotSilentAboutARunThatItCannotStore(t *testing.T) {
 	assert.Check(t, sitetest.Exists(j.Own()), "after a post part that has stored nothing: got the run removed")
 }
 
-// TestASlowGitDoesNotKeepTheStep: git matches an agent's pattern for hours, and the step ends soon after a signal.
-func TestASlowGitDoesNotKeepTheStep(t *testing.T) {
+// TestSlowGitDoesNotDelayTheStep checks that the step ends soon after a signal although git matches
+// an agent's pattern for hours.
+func TestSlowGitDoesNotDelayTheStep(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := newJob(t, f, sitetest.Repository(t, "-- wf/START.sh --\nmkdir -p d/e; touch d/e/$(printf 'a%.0s' {1..250})c; echo \"$PATTERN\" > d/e/.gitignore; mkfifo d/.gitignore; echo '<result>x</result>'\n"), 542).
 		set("PATTERN", strings.Repeat("*a", 24)+"*b").with("env", "PATTERN")
 	c, pipe := j.start(), filepath.Join(j.Work, "d/.gitignore")
 	c.Until("the script", func() bool { return sitetest.Exists(pipe) })
-	assert.NilError(t, os.WriteFile(pipe, nil, 0)) // when git reads it
+	assert.NilError(t, os.WriteFile(pipe, nil, 0)) // returns when git reads the pipe
 	c.Signal(syscall.SIGINT)
 	j.end(c)
 	assert.Check(t, len(f.Checkpoints(t, nil)) == 0, "got a checkpoint, want that git was killed before it had one")

@@ -12,11 +12,11 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// ended is what a step has left behind.
+// ended is the outcome of a step.
 type ended = sitetest.Ended
 
-// do runs the step's main part, which must end with the given code, and then the
-// workflow run is over.
+// do runs the main phase of the step, which must end with the given code, and completes the
+// workflow run.
 func (j *bareJob) do(code int) ended {
 	j.T.Helper()
 	e := j.end(j.start())
@@ -33,17 +33,17 @@ func (j *bareJob) end(c *running) ended {
 	return e
 }
 
-// stateFiles are the files below the step's own folder.
+// stateFiles returns the files in the directories of the job's steps.
 func (j *bareJob) stateFiles() []string {
 	var files []string
 	_ = filepath.WalkDir(filepath.Join(j.Temp, "raymond"), func(path string, d os.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
 			return nil
 		}
-		if info, err := d.Info(); err == nil && info.Size() > 0 { // the log of seals is there before it has any
+		if info, err := d.Info(); err == nil && info.Size() > 0 { // an empty integrity log doesn't count
 			files = append(files, path)
 		}
-		return nil // a folder that isn't there has none
+		return nil // a missing directory has no files
 	})
 	return files
 }

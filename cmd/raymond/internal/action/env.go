@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
-// Env is the process as the step finds it.
+// Env is the environment of a step.
 type Env struct {
 	Version string // of the program
 	Environ []string
@@ -24,14 +24,14 @@ type Env struct {
 
 	Process   Process
 	Backends  session.Backends
-	Clock     runner.Clock      // of the run; zero for the machine's
-	Transport http.RoundTripper // to the forge and its artifacts; nil for the machine's
+	Clock     runner.Clock      // of the run; zero for the system clock
+	Transport http.RoundTripper // for requests to the forge and its artifacts; nil for the default
 }
 
-// Getenv returns a variable of the environment; "" for none.
+// Getenv returns the value of an environment variable, or "" if it is not set.
 func (e Env) Getenv(name string) string { return workspace.Getenv(e.Environ, name) }
 
-// Tool is a command of the program that starts no agent, such as lint.
+// Tool is a command of the program that starts no agent, for example lint.
 type Tool struct {
 	Args    []string // beginning with its name
 	Environ []string
@@ -39,22 +39,22 @@ type Tool struct {
 	Stderr  io.Writer
 }
 
-// Process is the process that a step runs in: what the step does to all of it, and learns of it.
+// Process gives access to the process that runs the step.
 type Process struct {
-	Protect func() error                     // nothing that it starts may read its memory, or leave it
-	Enter   func(dir string) (string, error) // changes its directory, and returns what the system calls that
-	Gone    func(Env) []<-chan struct{}      // one is closed when who has started it is gone
-	Signals <-chan os.Signal                 // that ask it to end; nil: those that the system sends it
-	Self    func() slots.Process             // tells it from all others
+	Protect func() error                     // keeps children from reading its memory and from outliving it
+	Enter   func(dir string) (string, error) // changes the working directory and returns its name as the system reports it
+	Gone    func(Env) []<-chan struct{}      // a channel is closed when the process that started the step is gone
+	Signals <-chan os.Signal                 // signals that ask the step to end; nil for the signals of the system
+	Self    func() slots.Process             // identifies this process
 	Alive   func(slots.Process) (alive, known bool)
-	EndAll  func() []string // ends all that descends from it, and returns what it could not
+	EndAll  func() []string // ends all descendants and returns the names of processes that it could not end
 	Signal  func(pid int, s os.Signal) error
 }
 
-// ThisProcess is the program on its own.
+// ThisProcess returns a Process for the process of this program.
 func ThisProcess() Process {
 	return Process{
-		Protect: func() error { _ = shell.AdoptOrphans(); return shell.MakeUndumpable() }, // the session says what Adopt could not
+		Protect: func() error { _ = shell.AdoptOrphans(); return shell.MakeUndumpable() }, // the session reports a failure of AdoptOrphans
 		Enter: func(dir string) (string, error) {
 			if err := os.Chdir(dir); err != nil {
 				return "", err
@@ -62,7 +62,7 @@ func ThisProcess() Process {
 			return os.Getwd()
 		},
 		Gone: func(e Env) []<-chan struct{} {
-			out, _ := e.Stdout.(*os.File) // in a job it is one
+			out, _ := e.Stdout.(*os.File) // a file in every job
 			signs := []<-chan struct{}{shell.WatchParent(out)}
 			if e.Getenv(shell.ShimStdin) == "1" {
 				signs = append(signs, shell.ParentGone(os.Stdin))
@@ -80,12 +80,12 @@ func ThisProcess() Process {
 	}
 }
 
-// When the runner dies, nobody sees the step any more, no post part comes, and
-// the next job may resume the run: so agents end as on a cancel, and the run
-// is stored here, once.
+// When the runner dies, the log of the step is lost and no post phase follows, but the next job may
+// resume the run. The agents therefore end as on a cancellation, and the main phase stores the run
+// once.
 
-// watchRunner returns a channel that is closed when the runner is gone, and the
-// log to write to: a failed write is one of the signs.
+// watchRunner returns a channel that is closed when the runner is gone, and the writer for the job
+// log. A failed write to the log also means this.
 func watchRunner(e Env) (<-chan struct{}, io.Writer) {
 	gone := make(chan struct{})
 	end := sync.OnceFunc(func() { close(gone) })
@@ -98,7 +98,7 @@ func watchRunner(e Env) (<-chan struct{}, io.Writer) {
 	return gone, &watched{e.Stdout, end}
 }
 
-// watched is an output of which a failed write is told.
+// watched is a writer that calls failed after a failed write.
 type watched struct {
 	w      io.Writer
 	failed func()

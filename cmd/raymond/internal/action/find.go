@@ -21,27 +21,27 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// lookup is what was found under a key, and what becomes of it.
+// lookup is the result of a search for a run: the run that was found and the decision about it.
 type lookup struct {
-	found    *slots.Found         // what is stored; nil where runs are kept on this machine
-	was      *state.Run           // the run as it was left; nil where there is none, or it counts for nothing
-	manifest *checkpoint.Manifest // what its checkpoint says of it, or would say; nil for none
-	how      course               // what becomes of it
-	why      string               // what is different from what was, for people; "" for nothing
-	claim    *checkpoints.Claim   // of the key; nil when it is not claimed yet
+	found    *slots.Found         // the stored checkpoint; nil with store: local
+	was      *state.Run           // the run that was found; nil if no run was found or it is not used
+	manifest *checkpoint.Manifest // of its checkpoint, or the equivalent of a local run; nil for none
+	how      course               // the decision about the run
+	why      string               // changes since the run was stored, for users; "" for no change
+	claim    *checkpoints.Claim   // of the key; nil if the key is not claimed yet
 	// supersedes is the run of another head that the new run replaces; zero for none.
 	supersedes checkpoint.SupersededRun
 }
 
-// course is what a step makes of the run that it has found.
+// course is the decision of a step about the run that it has found.
 type course int
 
 const (
-	begins  course = iota // a new run, that has nothing to do with another one
-	resumes               // the run itself
-	shows                 // nothing but what the run has brought: it is completed
-	follows               // a new run, which continues the conversation of the one that is completed
-	reruns                // a new run, which begins from a state execution of that one
+	begins  course = iota // create an independent run
+	resumes               // resume the run
+	shows                 // show the results of the run, which is completed
+	follows               // create a run that continues the conversation of the completed run
+	reruns                // create a run that begins from a state execution of the run
 )
 
 // isStored reports whether the run was found in a checkpoint.
@@ -50,11 +50,12 @@ func (l lookup) isStored() bool { return l.found != nil && l.was != nil }
 // isBlind reports whether later workflow runs can't look for the run.
 func (l lookup) isBlind() bool { return l.found != nil && l.found.NoAccess }
 
-// isResumed reports whether the step's own run is the one that was found.
+// isResumed reports whether the step continues or shows the run that was found, and creates no new
+// run.
 func (l lookup) isResumed() bool { return l.how == resumes || l.how == shows }
 
-// find looks for the run of the step, and decides what becomes of it. It ends the step where
-// nothing is to be done.
+// find looks for the run of the step and decides how to continue. It ends the step if there is
+// nothing to do.
 func find(ctx context.Context, s *step, p prepared) (l lookup, err error) {
 	if err := errors.Join(os.MkdirAll(s.dirs.state, 0o700), s.env.Process.endEarlier(s.dirs, s.key)); err != nil {
 		return l, err
@@ -70,8 +71,8 @@ func find(ctx context.Context, s *step, p prepared) (l lookup, err error) {
 	return l, checkDue(ctx, s, p.flow, l)
 }
 
-// look looks for the newest run of a key, or the one that mode names: in the state
-// folder, or among the artifacts. Nothing of it is put back.
+// look looks for the newest run of a key, or for the run whose id is mode: in the state directory,
+// or among the artifacts. It restores nothing.
 func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) {
 	if s.in.IsLocal() {
 		return lookLocal(s.dirs.state, key, mode)
@@ -92,8 +93,8 @@ func look(ctx context.Context, s *step, key, mode string) (l lookup, err error) 
 	return l, err
 }
 
-// findOwn finds the run of the step's own key. Whether it is resumed is decided by what its
-// checkpoint says.
+// findOwn looks for the run of the step's own key. The manifest of its checkpoint decides whether
+// the run is resumed.
 func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	if l, err = look(ctx, s, s.key, s.in.Resume); err != nil {
 		return l, err
@@ -117,8 +118,9 @@ func findOwn(ctx context.Context, s *step, f *flow) (l lookup, err error) {
 	return l, l.take(s.log, slots.Decide(l.manifest, facts), resumes)
 }
 
-// factsOf is what the job has to do with whether a run is resumed: beside what is known of where it was found its
-// limits, which are those of the present inputs, and the files that it began with, where f, the workflow, is not nil.
+// factsOf returns the facts that decide whether a run is resumed. If f, the workflow, is not nil,
+// they include the limits of this step's inputs and the workflow files that have changed since the
+// run began.
 func factsOf(s *step, l lookup, f *flow) slots.Facts {
 	facts := slots.Facts{
 		Mode: s.in.Resume, Attempt: s.event.Attempt, Number: s.event.Number, Now: time.Now(),
@@ -128,7 +130,7 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 		facts.Found = *l.found
 		facts.RunURL = cmp.Or(l.found.RunURL, s.event.RunURL(l.found.RunID))
 	} else {
-		facts.RunStatus = "completed" // who drives one of this machine holds its lock
+		facts.RunStatus = "completed" // a process that drives a local run holds its lock
 	}
 	if f != nil && l.was != nil {
 		now := s.options.ForNewRun()
@@ -138,7 +140,7 @@ func factsOf(s *step, l lookup, f *flow) slots.Facts {
 	return facts
 }
 
-// addHead adds the facts about the heads of the event and of the run, which decide whether the run resumes.
+// addHead adds the heads of the event and of the run, which decide whether the run is resumed.
 func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 	if !s.event.IsAboutHead() {
 		return
@@ -147,7 +149,7 @@ func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 	if s.event.Number != 0 && s.in.GitHubToken != "" {
 		var err error
 		if facts.Current, err = s.api.CurrentHead(ctx, s.event.Number); err != nil {
-			s.log.print(s.log.shown("it is not known whether this event is about the current head of the pull request (pull-requests: read), and the step continues: " + err.Error()))
+			s.log.print(s.log.shown("the step continues, although it could not check that this event is about the current head of the pull request (permission pull-requests: read): " + err.Error()))
 		}
 	}
 	if l.was == nil {
@@ -165,7 +167,7 @@ func addHead(ctx context.Context, s *step, l lookup, facts *slots.Facts) {
 	}
 }
 
-// take takes the course that was decided on: how, unless another one was.
+// take applies the decision d. The course is how, unless d requires another one.
 func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 	if l.found != nil {
 		for _, n := range l.found.Notices {
@@ -181,10 +183,10 @@ func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 	case slots.NewRun:
 		if d.Supersedes {
 			l.supersedes = checkpoint.SupersededRun{WorkflowID: l.manifest.WorkflowID, Head: l.manifest.Head}
-			log.differs = append(log.differs, fmt.Sprintf("This run supersedes run `%s`, which is about another head (`%s`). Only `resume: %[1]s` resumes that one.",
+			log.differs = append(log.differs, fmt.Sprintf("This run supersedes run `%s`, which is about another head (`%s`). Only `resume: %[1]s` resumes the old run.",
 				l.manifest.WorkflowID, slots.Short(l.manifest.Head)))
 		}
-		isNews := l.was == nil || l.was.Progress.Status != state.Completed // after one that is completed it is none
+		isNews := l.was == nil || l.was.Progress.Status != state.Completed // a new run after a completed one is the usual case
 		if l.was, l.manifest, how = nil, nil, begins; d.Why == "" {
 			break
 		}
@@ -195,7 +197,7 @@ func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 			log.notice("a new run starts: " + d.Why)
 		}
 	case slots.Restore:
-		if l.isStored() { // one of this machine is opened, and has nothing to do
+		if l.isStored() { // a local run is opened, and then has nothing to do
 			how = shows
 		}
 	}
@@ -203,13 +205,14 @@ func (l *lookup) take(log *jobLog, d slots.Decision, how course) error {
 	return nil
 }
 
-// checkDue ends the step where it has nothing to do, having stored, shown and spent nothing, and
-// says so in one line: what it was told to continue is not there, or nothing of the run is due.
+// checkDue ends the step with one line in the log if it has nothing to do: the run that it was to
+// continue does not exist, or nothing in the run is due. In this case, the step has not stored,
+// shown or spent anything.
 func checkDue(ctx context.Context, s *step, f *flow, l lookup) error {
 	switch {
 	case !l.isResumed() && toldKey(s.event, s.in) != "":
-		return s.log.skip("nothing is started: no run of the key that this dispatch names is there to be continued by this job")
-	case l.how != resumes || l.was.WorkflowID == s.in.Resume: // who names it wants it tried
+		return s.log.skip("nothing is started: this job has no run of the key that this dispatch names")
+	case l.how != resumes || l.was.WorkflowID == s.in.Resume: // a run that the input names by its id is always tried
 		return nil
 	}
 	if hasParts(ctx, s, l) || isDue(ctx, s, f, l) {
@@ -218,16 +221,16 @@ func checkDue(ctx context.Context, s *step, f *flow, l lookup) error {
 	return notDue(s.log, l.was)
 }
 
-// isDue reports whether there is anything to do for a run: what can't be found out is found out, or
-// told, while the run is driven.
+// isDue reports whether there is anything to do for a run. If this can't be determined, it reports
+// true, and driving the run reports the cause.
 func isDue(ctx context.Context, s *step, f *flow, l lookup) bool {
 	here := state.Here{Jobs: s.options.Jobs, JobOf: f.Workflow.JobOf}
 	return l.was.HasWork(time.Now(), here, s.options.Hold) || hasAnswers(ctx, s, f, l)
 }
 
-// notDue says in one line that nothing of a run is due.
+// notDue logs in one line that nothing in the run is due.
 func notDue(log *jobLog, run *state.Run) error {
-	text := "nothing is due: run " + run.WorkflowID + " is suspended (" + run.Progress.Reason + ")"
+	text := "nothing to do yet: run " + run.WorkflowID + " is suspended (" + run.Progress.Reason + ")"
 	if until := run.Progress.Until; !until.IsZero() {
 		text += " until " + report.FormatMinute(until)
 	}
@@ -235,10 +238,10 @@ func notDue(log *jobLog, run *state.Run) error {
 	return errNotDue
 }
 
-// maxState is the largest state file that is read, in bytes, as in a checkpoint.
+// maxState is the size in bytes of the largest state file that is read from a checkpoint.
 const maxState = 64 << 20
 
-// readState reads the run of a checkpoint, which is verified by now.
+// readState reads the run from a checkpoint that has been verified.
 func readState(found *slots.Found) (*state.Run, error) {
 	path := filepath.Join(found.Dir, "state.json")
 	data, _, err := files.Read(path, maxState)
@@ -247,12 +250,13 @@ func readState(found *slots.Found) (*state.Run, error) {
 	}
 	run, err := state.Decode(data)
 	if err == nil && run.WorkflowID != found.Manifest.WorkflowID {
-		err = &state.FileError{Field: "workflow_id", What: "is not the manifest's"}
+		err = &state.FileError{Field: "workflow_id", What: "does not match the manifest"}
 	}
 	return run, inArtifact(found.Artifact.Name, "state.json", err)
 }
 
-// inArtifact names the artifact, and the file in it, in a *state.FileError: where that was unpacked says nothing to anybody.
+// inArtifact sets the path of a *state.FileError to the names of the artifact and of the file in
+// it, because users don't know the directory where it was unpacked.
 func inArtifact(artifact, file string, err error) error {
 	if bad, ok := errors.AsType[*state.FileError](err); ok {
 		bad.Path = artifact + ": " + file
@@ -260,7 +264,8 @@ func inArtifact(artifact, file string, err error) error {
 	return err
 }
 
-// lookLocal looks for the newest run of a key in a state folder, or for the one that mode names.
+// lookLocal looks in a state directory for the newest run of a key, or for the run whose id is
+// mode.
 func lookLocal(dir, key, mode string) (l lookup, err error) {
 	if mode == job.ResumeNever {
 		return l, nil
@@ -275,7 +280,7 @@ func lookLocal(dir, key, mode string) (l lookup, err error) {
 		if checkpoints.ReadNote(filepath.Join(dir, id, localFile), &m) != nil {
 			m = checkpoint.Manifest{}
 		}
-		// Ids alone don't tell keys apart that differ in more than letters and digits, or in what is cut off.
+		// Different keys can have the same id, because ids replace some characters and are cut.
 		isOfKey := len(id) >= 8 && id == job.WorkflowID(key, id[len(id)-8:]) && (m.Key == "" || m.Key == key)
 		if isNamed && id != mode || !isNamed && !isOfKey {
 			continue

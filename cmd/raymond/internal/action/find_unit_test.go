@@ -14,9 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAStateOfAnotherRunIsRefused: a checkpoint has the state of the run that its
-// manifest names.
-func TestAStateOfAnotherRunIsRefused(t *testing.T) {
+// TestStateMustMatchTheManifest checks that the state in a checkpoint must belong to the run that
+// its manifest names.
+func TestStateMustMatchTheManifest(t *testing.T) {
 	run := state.New(state.Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/d", Files: map[string]string{"A.md": strings.Repeat("ab", 32)},
 		Options: state.Options{MaxParallel: 1, MaxAgents: 1, MaxDepth: 1, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 	data, err := run.Encode()
@@ -25,7 +25,7 @@ func TestAStateOfAnotherRunIsRefused(t *testing.T) {
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "state.json"), data, 0o600))
 	for id, good := range map[string]bool{"run-1": true, "run-2": false} {
 		_, err := readState(&slots.Found{Dir: dir, Manifest: &checkpoint.Manifest{WorkflowID: id}})
-		if good != (err == nil) || !good && !strings.Contains(err.Error(), "is not the manifest's") {
+		if good != (err == nil) || !good && !strings.Contains(err.Error(), "does not match the manifest") {
 			t.Errorf("manifest of %s with the state of run-1: got %v, want no error: %t", id, err, good)
 		}
 	}

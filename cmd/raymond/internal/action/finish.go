@@ -17,37 +17,37 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ending is what a step has come to: a run that has stopped, and what its end is stored and told with, by the main part,
-// that has seconds for it when the job was cancelled, or by the post part, that has minutes and does what is left. What the
-// step has not reached is empty.
+// ending has the data with which a step stores and reports the end of a run. In the main phase
+// there are only seconds for this if the job was cancelled. The post phase has minutes and does the
+// rest. Fields for stages that the step has not reached are zero.
 type ending struct {
-	run      *state.Run  // nil before it has been driven
-	flow     *flow       // nil for not known
-	jobFile  []byte      // the job's workflow file; nil where it can't be read
+	run      *state.Run  // nil before the run is driven
+	flow     *flow       // nil if not known
+	jobFile  []byte      // the job's workflow file; nil if it can't be read
 	isBlind  bool        // later workflow runs can't look for the run
-	file     *state.File // its state, with the lock; nil in the post part
-	to       *storage    // nil: nothing is stored of it
-	unstored error       // why its end can't be stored; nil where it can
+	file     *state.File // its state, with the lock; nil in the post phase
+	to       *storage    // nil: the run is not stored
+	unstored error       // why the end can't be stored; nil if it can
 	take     taker
-	stops    *session.Stops        // nil before the run is driven, and in the post part
-	told     *session.Session      // that tells its events; nil in the post part
-	asks     *asking               // nil: nobody is asked
-	tell     func(context.Context) // tells what can be done next
+	stops    *session.Stops        // nil before the run is driven, and in the post phase
+	told     *session.Session      // the session that drives the run; nil in the post phase
+	asks     *asking               // nil: the run asks no questions
+	tell     func(context.Context) // reports the user's next steps
 	opens    []func()
 
 	kept      kept
 	page      *page
 	next      ask.NextSteps
-	isSkipped bool // nothing was started, and that is no error
-	isIdle    bool // nothing of the run is due, so that it was left alone
+	isSkipped bool // no run was started, and this is not an error
+	isIdle    bool // nothing in the run is due, so it was left unchanged
 }
 
-// newEnding is the end of a run that is about to be driven or shown.
+// newEnding returns the ending of a run that is about to be driven or shown.
 func newEnding(s *step, p prepared, b *readyRun) *ending {
 	return &ending{flow: b.flow, jobFile: readJobFile(s.in, s.dirs.top, s.event.Workflow, p.isTrusted), isBlind: b.isBlind(), file: b.file, to: b.to}
 }
 
-// atEnd has something done when the end is told, before what was to be done so far.
+// atEnd registers a function for close, which calls the functions in reverse order.
 func (e *ending) atEnd(do func()) { e.opens = append(e.opens, do) }
 
 func (e *ending) close() {
@@ -56,7 +56,7 @@ func (e *ending) close() {
 	}
 }
 
-// conflict is with somebody else who has the key; nil for none.
+// conflict returns the conflict with another job that has the key, or nil.
 func (e *ending) conflict() *slots.Conflict {
 	if e.to == nil {
 		return nil
@@ -64,12 +64,11 @@ func (e *ending) conflict() *slots.Conflict {
 	return e.to.claim.Conflict()
 }
 
-// isCancelled reports whether there is little time, and a post part that does what it is too
-// short for.
+// isCancelled reports whether the step has little time left and a post phase will do the rest.
 func (e *ending) isCancelled() bool { return e.stops.Since() >= 0 && !e.stops.IsOrphaned() }
 
-// within is how long something may take that would be given a time else; ok is false where
-// nothing may begin any more.
+// within returns the time limit for an operation whose usual limit is most. ok is false if no
+// operation may begin any more.
 func (e *ending) within(most time.Duration) (limit time.Duration, ok bool) {
 	switch since := e.stops.Since(); {
 	case e.stops.IsOrphaned():
@@ -84,25 +83,26 @@ func (e *ending) within(most time.Duration) (limit time.Duration, ok bool) {
 const (
 	// orphanSave is how long the last save may take when the runner is gone.
 	orphanSave = 30 * time.Second
-	// gitAtEnd is how long the end of a run may take that depends on git; all runs of git together have three fifths of it.
+	// gitAtEnd is the time limit for work at the end of a run that depends on git. All git commands
+	// together get three fifths of it.
 	gitAtEnd = 75 * time.Second
-	// On cancel the runner kills the step ten seconds after its first signal. What can't be
-	// stored by then, the post part of the step stores.
+	// On a cancellation, the runner kills the step ten seconds after its first signal. The post
+	// phase stores the rest.
 	cancelBegin = 4 * time.Second
-	cancelEnd   = 5 * time.Second // the step has to leave within 7 s, on a busy machine too
+	cancelEnd   = 5 * time.Second // the step must exit within 7 s, also on a busy machine
 )
 
-// kept says how much of a run is stored.
+// kept describes how much of a run is stored.
 type kept struct {
-	artifact string      // the name of the one with the last checkpoint; "" for none
+	artifact string      // the artifact of the last checkpoint; "" for none
 	named    slots.Named // the last checkpoint; zero for none
-	isWhole  bool        // that has the end of the run
-	byPost   bool        // the post part has stored it
+	isWhole  bool        // the last checkpoint contains the end of the run
+	byPost   bool        // the post phase stored the last checkpoint
 	report   report.Link // to the report; zero for none
-	lost     string      // why nothing of the run may be stored; "" when it may
+	lost     string      // why the run may not be stored; "" if it may
 }
 
-// from notes the checkpoint in which a run was found.
+// from records the checkpoint in which the run was found.
 func (k *kept) from(l lookup) {
 	if l.isStored() {
 		k.artifact = l.found.Artifact.Name
@@ -110,8 +110,9 @@ func (k *kept) from(l lookup) {
 	}
 }
 
-// finish stores the end of a run, what it has spent and its report, gives its key up, starts its workflow again where
-// that is to be, and tells what can be done next. What the main part has no time for is left to the post part.
+// finish stores the end of a run, its spending and its report, releases the key, starts the
+// workflow again if the run is to continue, and reports the user's next steps. The post phase does
+// the rest if the main phase has too little time.
 func finish(ctx context.Context, s *step, e *ending) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -122,14 +123,15 @@ func finish(ctx context.Context, s *step, e *ending) error {
 		})()
 	}
 	limit, _ := e.within(gitAtEnd)
-	clock, stop := context.WithTimeoutCause(ctx, limit*3/5, fmt.Errorf("all runs of git %w %v", workspace.ErrSlow, limit*3/5))
+	clock, stop := context.WithTimeoutCause(ctx, limit*3/5, fmt.Errorf("all git commands %w %v", workspace.ErrSlow, limit*3/5))
 	defer stop()
 	s.git.SetContext(clock)
 	err := storeEnd(ctx, s, e)
-	if taken := e.conflict(); taken != nil { // also one that was learned at the save
+	if taken := e.conflict(); taken != nil { // includes a conflict that was found while saving
 		e.kept, err = kept{lost: anothers}, taken
 	}
-	// Whoever is next with the key finds the end of the run, and what it has spent.
+	// Before the key is released, so that the next holder of the key finds the end of the run and
+	// its spending.
 	if !e.isCancelled() {
 		if err := book(ctx, s, e.run); err != nil && (s.isPost || e.stops.IsOrphaned()) {
 			s.log.warn(notBooked(err))
@@ -150,8 +152,8 @@ func finish(ctx context.Context, s *step, e *ending) error {
 // lastSave is how long the last checkpoint may take.
 const lastSave = 5 * time.Minute
 
-// anothers is why nothing is stored of a run whose key is another's.
-const anothers = "another job drives a run with this key, so nothing of this one is stored"
+// anothers is the reason why a run is not stored if another job has its key.
+const anothers = "another job drives a run with this key, so this run is not stored"
 
 // storeEnd stores a run that has stopped.
 func storeEnd(ctx context.Context, s *step, e *ending) error {
@@ -168,11 +170,11 @@ func storeEnd(ctx context.Context, s *step, e *ending) error {
 	if err != nil {
 		return err
 	}
-	shot.Last = !e.isCancelled() // else the post part stores what there was no time for
+	shot.Last = !e.isCancelled() // otherwise the post phase stores the rest
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	event, err := e.to.saver.Final(ctx, shot)
-	isAsked := e.stops.Since() >= 0 // to end, by now
+	isAsked := e.stops.Since() >= 0 // the step must end, perhaps only since the save
 	if e.told != nil && (err == nil || !isAsked) {
 		e.told.Report(e.run.UnsavedEvent(time.Now(), nil, event))
 	}
@@ -182,7 +184,7 @@ func storeEnd(ctx context.Context, s *step, e *ending) error {
 	chain := e.to.store.Chain()
 	e.kept = kept{artifact: chain.Name, named: lastOf(chain, e.run), isWhole: err == nil, byPost: err == nil && s.isPost}
 	if notes := e.to.store.Notes(); e.to.store.IsOpen() {
-		s.log.note(notes...) // a warning at the start named the losses already
+		s.log.note(notes...) // the warning at the start named the losses already
 	} else {
 		s.log.reportLosses(notes)
 	}
@@ -192,7 +194,7 @@ func storeEnd(ctx context.Context, s *step, e *ending) error {
 	return storeProblem(err)
 }
 
-// lastOf names the last checkpoint of a run.
+// lastOf returns the name of a run's last checkpoint.
 func lastOf(c checkpoints.Chain, run *state.Run) slots.Named {
 	if c.Generation == 0 || c.Digest == "" {
 		return slots.Named{}
@@ -200,15 +202,17 @@ func lastOf(c checkpoints.Chain, run *state.Run) slots.Named {
 	return slots.Named{WorkflowID: run.WorkflowID, Generation: c.Generation, Digest: c.Digest}
 }
 
-// storeProblem says that the last checkpoint was not stored.
+// storeProblem returns the problem that the last checkpoint was not stored, or the conflict that
+// prevented it.
 func storeProblem(err error) error {
 	if _, ok := errors.AsType[*slots.Conflict](err); ok || err == nil {
 		return err
 	}
-	return &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state is kept on this machine as long as it lives"}
+	return &problem.Problem{Class: problem.ClassStore, Where: "last checkpoint", What: err.Error(), Hint: "the state stays on this machine as long as the machine exists"}
 }
 
-// giveUpKey removes the claim of the main part, if there is time; the post part does it otherwise.
+// giveUpKey removes the claim of the main phase if there is time. Otherwise the post phase removes
+// it.
 func giveUpKey(ctx context.Context, log *jobLog, e *ending) {
 	limit, ok := e.within(orphanSave)
 	if e.conflict() != nil {
@@ -220,14 +224,14 @@ func giveUpKey(ctx context.Context, log *jobLog, e *ending) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	if err := e.to.claim.Release(ctx); err != nil && e.stops.Since() < 0 {
-		log.warn(err.Error() + "; the post part of the step tries it again")
+		log.warn(err.Error() + "; the post phase of the step will try again")
 	}
 }
 
-// reportEnd stores the report of a run that has stopped. That it can't be done is no reason to fail. Of a run whose key is
-// another's nothing is stored.
+// reportEnd stores the report of a run that has stopped. A failure does not fail the step. No
+// report is stored if another job has the key.
 func reportEnd(ctx context.Context, s *step, e *ending) {
-	isBegun := e.to != nil || e.kept.isWhole || s.in.IsLocal() // by this step
+	isBegun := e.to != nil || e.kept.isWhole || s.in.IsLocal() // this step has driven or stored the run
 	if e.stops.Since() >= 0 || e.conflict() != nil || !isBegun {
 		return
 	}
@@ -240,11 +244,11 @@ func reportEnd(ctx context.Context, s *step, e *ending) {
 	e.kept.report = link
 }
 
-// continueRun starts the workflow again for a run whose end is stored. Who has cancelled
-// the job does not want that: then the post part does not do it either.
+// continueRun starts the workflow again for a run whose end is stored. If the user cancelled the
+// job, neither this phase nor the post phase starts it.
 func continueRun(ctx context.Context, s *step, e *ending) {
 	switch {
-	case s.part() != nil: // the step that joins it hands it over again
+	case s.part() != nil: // the step that joins the parts hands the part over again
 		return
 	case e.run.Progress.Continuing != state.Continues || s.in.Continuations == 0:
 	case e.stops.Since() >= 0:
@@ -253,7 +257,7 @@ func continueRun(ctx context.Context, s *step, e *ending) {
 		}
 		return
 	case !e.kept.isWhole && !s.in.IsLocal():
-		return // the post part stores it, and does this then
+		return // the post phase stores it and then does this
 	}
 	if note := redispatched(ctx, s, e.run); note != "" {
 		s.log.note(note)

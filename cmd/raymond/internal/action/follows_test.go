@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// replay stores artifacts again, as whoever may store artifacts in a workflow run can do
-// it: then they are the newest. Their content is sealed, and is not changed.
+// replay stores artifacts again, which makes them the newest. Every job that may store artifacts in
+// the workflow run can do this. Their sealed contents stay unchanged.
 func (s *scene) replay(list []artifactstest.Artifact) {
 	for _, a := range list {
 		a.ID = 0
@@ -19,9 +19,9 @@ func (s *scene) replay(list []artifactstest.Artifact) {
 	}
 }
 
-// TestAnOlderCheckpointIsNotReplayed: a job that is told which checkpoint the one before
-// it stored resumes that or a later one, and no other, however well it is signed.
-func TestAnOlderCheckpointIsNotReplayed(t *testing.T) {
+// TestOlderCheckpointIsNotAccepted checks that a job with the input follows resumes that checkpoint
+// or a later one, and refuses any other, although it is correctly sealed.
+func TestOlderCheckpointIsNotAccepted(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	stateKey := sitetest.NewStateKey(t)
@@ -45,14 +45,14 @@ func TestAnOlderCheckpointIsNotReplayed(t *testing.T) {
 	s.wantDone("start middle")
 
 	s.replay(newest)
-	last := begin("three", "9", first).do(0) // which is not the newest: there is a later one
+	last := begin("three", "9", first).do(0) // the newest checkpoint is a later one
 	last.WantOutputs(t, "status", "completed")
 	s.wantDone("start middle end")
 	if third := last.Outputs["state-digest"]; third == "" || third == second {
 		t.Errorf("state-digest at the end: got %q, want another one than %q", third, second)
 	}
 
-	s.replay(old) // and whoever says nothing is not asked
+	s.replay(old) // without the input, an older checkpoint is accepted
 	begin("four", "9", "").do(0)
 	s.wantDone("start middle end middle end")
 }

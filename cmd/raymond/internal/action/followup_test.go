@@ -13,8 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// followed is a workflow whose completed runs are continued by comments. Its work is not
-// committed.
+// followed is a workflow whose completed runs are continued by comments. Its work is not committed.
 const followed = `-- wf/START.md --
 ---
 on_comment: FOLLOW_UP.md
@@ -39,9 +38,9 @@ end.
 echo more >>work.txt; echo "work: $(cat work.txt)" >>"$EFFECTS"; echo '<result>followed</result>'
 `
 
-// TestACommentContinuesACompletedRun: in a branch of the conversation that main ended in,
-// with the work as that run left it, and again after that.
-func TestACommentContinuesACompletedRun(t *testing.T) {
+// TestCommentContinuesACompletedRun checks that a comment continues a completed run in a branch of
+// main's last conversation, with the work that the run left, more than once.
+func TestCommentContinuesACompletedRun(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, followed)
 	first := s.onIssue(1).do(0)
@@ -55,7 +54,7 @@ func TestACommentContinuesACompletedRun(t *testing.T) {
 		e := s.says(int64(2+run), 7, "ann", "/raymond more").do(0)
 		e.WantOutputs(t, "status", "completed", "result", "followed")
 		assert.Check(t, e.Outputs["workflow-id"] != first.Outputs["workflow-id"], "workflow id: got the first run's, want a new one")
-		_, asked, _ := strings.Cut(s.done(), `all done`) // was said before
+		_, asked, _ := strings.Cut(s.done(), `all done`) // drops the output of the first run
 		assert.Check(t, strings.Contains(asked, "asked Between the fences") && strings.HasSuffix(asked, "work: "+want), "follow-up %d: got %q, want the comment after what was said, and then the work %q", run+1, s.done(), want)
 		data, err := os.ReadFile(e.Outputs["events-file"])
 		assert.Check(t, err, "events")
@@ -69,9 +68,10 @@ func TestACommentContinuesACompletedRun(t *testing.T) {
 	assert.Check(t, is.Equal(strings.Count(s.done(), `"state":"START.md"`), 1), "runs from the first state on")
 }
 
-// TestWhoMayNotStartARunContinuesNone, and neither does what is no call, or a call where no
-// run is completed, or whose workflow is continued by no comment.
-func TestWhoMayNotStartARunContinuesNone(t *testing.T) {
+// TestCommentsThatContinueNothing checks comments that continue no completed run: by a sender who
+// may not start it, for another key, with resume: require, while no run is completed, and in a
+// workflow without on_comment.
+func TestCommentsThatContinueNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, followed)
 	s.says(1, 7, "ann", "/raymond before there is any").do(0).WantOutputs(t, "status", "skipped")
@@ -86,12 +86,12 @@ func TestWhoMayNotStartARunContinuesNone(t *testing.T) {
 	assert.Check(t, is.Len(s.forge.All(), stored), "after comments that continue nothing")
 	plain := newScene(t, strings.Replace(followed, "on_comment: FOLLOW_UP.md", "model: m", 1))
 	plain.onIssue(1).do(0)
-	assert.Check(t, is.Nil(plain.newest().Run.Last), "without on_comment") // the conversation is there for reruns
+	assert.Check(t, is.Nil(plain.newest().Run.Last), "without on_comment") // although the conversation is stored for reruns
 }
 
-// TestAFollowUpWithoutTheConversationIsRefused where the checkpoint lacks it, and said once
-// on the issue.
-func TestAFollowUpWithoutTheConversationIsRefused(t *testing.T) {
+// TestFollowUpNeedsTheConversation checks that a follow-up is refused if the checkpoint lacks the
+// conversation, unless resume-without-transcript is set.
+func TestFollowUpNeedsTheConversation(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, followed)
 	public := func(j *bareJob) *bareJob {

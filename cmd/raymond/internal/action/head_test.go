@@ -13,15 +13,15 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// onHead is a job that a pull request at a head has started.
+// onHead returns a job that a pull request event with the given head has started.
 func (s *scene) onHead(run int64, head string, inputs ...string) *bareJob {
 	s.t.Helper()
 	return s.job(run, append([]string{"key", "k"}, inputs...)...).on("pull_request", event(person("ann"), strings.Replace(fromHome, `"ref"`, `"sha":"`+head+`","ref"`, 1)))
 }
 
-// TestAPushIsNeverAnsweredWithWorkOnAnotherHead: a run that is not finished gives way to the one of a new head, and
-// neither a later job nor the re-run button brings it back; its id does.
-func TestAPushIsNeverAnsweredWithWorkOnAnotherHead(t *testing.T) {
+// TestPushSupersedesUnfinishedRun checks that a run of a new head supersedes an unfinished run.
+// Afterwards neither a later job nor the re-run button resumes the old run, but its id does.
+func TestPushSupersedesUnfinishedRun(t *testing.T) {
 	t.Parallel()
 	for _, store := range [][]string{{"store", "artifact"}, {"store", "local", "state-dir", t.TempDir(), "workspace", "none"}} {
 		s := newScene(t, handed)
@@ -47,8 +47,9 @@ func TestAPushIsNeverAnsweredWithWorkOnAnotherHead(t *testing.T) {
 	}
 }
 
-// TestACommitOfTheRunIsNoOtherHead, whether it is the newest or not.
-func TestACommitOfTheRunIsNoOtherHead(t *testing.T) {
+// TestCommitsOfTheRunDontSupersedeIt checks that an event about a commit that the run has created
+// does not supersede the run, even if the commit is not the newest.
+func TestCommitsOfTheRunDontSupersedeIt(t *testing.T) {
 	t.Parallel()
 	const commits = `-- wf/START.sh --
 for i in 1 2; do git -c user.name=a -c user.email=a@b commit -q --allow-empty -m $i; git rev-parse HEAD >>"$EFFECTS"; done; echo '<goto after="1h">END.sh</goto>'

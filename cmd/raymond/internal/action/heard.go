@@ -16,31 +16,33 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// call is a remark of somebody that may answer a question of a run: the step continues
-// that run, and never begins one, unless the remark follows one that is completed. A nil call is that of any other event.
+// call is a comment event that may answer an open question of a run. The step then continues that
+// run, or, if the comment follows a completed run, starts a new one. A nil call means an event of
+// another kind.
 type call struct {
-	key      string               // of the run that was looked at last
-	lookup                        // of that run
-	open     []*state.Agent       // whose questions are asked where the remark was made
+	key      string               // of the run that was looked up last
+	lookup                        // the result for that key
+	open     []*state.Agent       // agents with an open question where the comment was made
 	isHanded bool                 // an earlier job of this event has left the run to this step
-	posted   []ask.PostedQuestion // questions whose comments stand there
-	err      error                // why the run can't be had
-	others   string               // why a run that was found is not taken here; "" when there was none
+	posted   []ask.PostedQuestion // questions that were posted where the comment was made
+	err      error                // why the run can't be read
+	others   string               // why this step may not continue a run that was found; "" for none
 
-	next       string // the state in which a run begins that follows a completed one; "" where the workflow has none
-	completed  string // the first key that was looked at whose last run is completed; "" for none
-	isFollowUp bool   // no question is open, and a new run follows that one
+	next       string // the first state of a run that follows a completed one; "" for none
+	completed  string // the first key whose newest run is completed; "" for none
+	isFollowUp bool   // no question is open, and a new run follows the completed one
 }
 
-// hear finds out what the remark that has started the step is for. A remark that doesn't
-// begin with the prefix is none of our business, and nobody is asked anything.
+// hear finds the run for a comment that has started the step. It returns a nil call for other
+// events. A comment that doesn't begin with the prefix skips the step without a request to any
+// service.
 func hear(ctx context.Context, s *step, from source) (*call, error) {
 	if s.in.Mode != job.ModeRun || s.event.Comment.Kind == "" || s.event.Number == 0 {
 		return nil, nil
 	}
 	w := workflowOf(ctx, s, from)
 	if w == nil || !mayAsk(w) {
-		return nil, nil // comments start it as any event does
+		return nil, nil // comments start the workflow like any other event
 	}
 	c := &call{}
 	if first, ok := w.State(w.Entry()); ok {
@@ -56,8 +58,9 @@ func hear(ctx context.Context, s *step, from source) (*call, error) {
 	return c, err
 }
 
-// workflowOf reads the workflow, to see whether it asks anybody; nil when it can't be
-// read. The checkout may be of a stranger, who doesn't decide that.
+// workflowOf reads the workflow to see whether it asks questions, or returns nil if it can't be
+// read. For a pull request it reads the committed workflow, because a stranger's checkout must not
+// decide this.
 func workflowOf(ctx context.Context, s *step, from source) *protocol.Workflow {
 	if s.event.Kind == job.KindPullRequest && !isBuiltin(s.in.Workflow) {
 		if committed, err := committedSource(ctx, s, from); err == nil {
@@ -72,8 +75,8 @@ func workflowOf(ctx context.Context, s *step, from source) *protocol.Workflow {
 	return files.Workflow
 }
 
-// mayAsk reports whether any state of a workflow asks people something, or comments may
-// continue its runs.
+// mayAsk reports whether a state of a workflow may ask people something, or comments may continue
+// its runs.
 func mayAsk(w *protocol.Workflow) bool {
 	return slices.ContainsFunc(w.Names(), func(name string) bool {
 		st, _ := w.State(name)
@@ -82,7 +85,7 @@ func mayAsk(w *protocol.Workflow) bool {
 	})
 }
 
-// asksStrangers reports whether a state of a workflow may ask somebody who may not start it.
+// asksStrangers reports whether a state of a workflow may ask people who may not start it.
 func asksStrangers(w *protocol.Workflow) bool {
 	return slices.ContainsFunc(w.Names(), func(name string) bool {
 		st, _ := w.State(name)
@@ -91,12 +94,13 @@ func asksStrangers(w *protocol.Workflow) bool {
 	})
 }
 
-// otherKeys is how many runs with other keys are looked for at most.
+// otherKeys is the maximum number of other keys whose runs are looked up.
 const otherKeys = 5
 
-// find looks for a run that has a question open where the remark was made: that of the
-// step's own key, or else those that the comments there point to. Without one the remark may follow a completed run, or
-// the step has nothing to do, unless the run of its own key could not be looked at.
+// find looks for a run with an open question where the comment was made: first the run of the
+// step's own key, then the runs that the comments there point to. Without such a run, the comment
+// may follow a completed run. Otherwise the step has nothing to do, unless the run of the step's
+// key could not be read.
 func (c *call) find(ctx context.Context, s *step) error {
 	findHead(ctx, s.api, &s.event, s.log)
 	if c.lookAt(ctx, s, s.key); c.isFound() {
@@ -126,8 +130,8 @@ func (c *call) find(ctx context.Context, s *step) error {
 	return s.log.end(cmp.Or(c.others, "nothing is started: no question of a run is open here"))
 }
 
-// expired is the error of a question of the step's own key that is open here, and of
-// which there is no checkpoint any more; nil when there is none.
+// expired returns an error if a question of the step's own key is open here but its checkpoint no
+// longer exists.
 func (c *call) expired(e job.Event, key string) error {
 	for _, p := range c.posted {
 		if p.IsOpen && p.Key == key && p.Workflow == e.Workflow {
@@ -137,8 +141,8 @@ func (c *call) expired(e job.Event, key string) error {
 	return nil
 }
 
-// keys are those that comments here point to, of this workflow file, but for the step's
-// own, the newest first.
+// keys returns the keys to which comments of this workflow file point here, without the step's own,
+// newest first.
 func (c *call) keys(workflow, own string) []string {
 	var keys []string
 	for _, p := range c.posted {
@@ -149,12 +153,12 @@ func (c *call) keys(workflow, own string) []string {
 	return keys
 }
 
-// isFound reports whether a run was found that has a question open here, or that is this
-// step's to continue because the remark has been heard already.
+// isFound reports whether the run that was looked up has an open question here, or was left to this
+// step after its question was answered.
 func (c *call) isFound() bool { return len(c.open) > 0 || c.isHanded }
 
-// isLeft reports whether an earlier job of this event, or an earlier attempt of this one,
-// has taken the answer and left the run to this step.
+// isLeft reports whether an earlier job of this event, or an earlier attempt of this job, has taken
+// the answer and left the run to this step.
 func (c *call) isLeft(e job.Event, in job.Settings, jobs []string) bool {
 	if found := c.found; found != nil {
 		return found.OlderHere || found.InThisRun && (c.manifest.Status != state.Completed || e.Attempt > 1)
@@ -164,8 +168,7 @@ func (c *call) isLeft(e job.Event, in job.Settings, jobs []string) bool {
 	})
 }
 
-// lookAt looks at the run of a key. What keeps it from being read is kept, unless an
-// earlier key has left something.
+// lookAt looks up the run of a key. Errors are collected in c.err.
 func (c *call) lookAt(ctx context.Context, s *step, key string) {
 	c.found.Remove()
 	var err error
@@ -193,7 +196,7 @@ func (c *call) lookAt(ctx context.Context, s *step, key string) {
 	}
 }
 
-// mode is the input resume of a step that continues a run and begins none.
+// mode returns the input resume for a step that continues a run and never begins one.
 func (c *call) mode(resume string) string {
 	if resume == job.ResumeAuto || resume == job.ResumeNever {
 		return job.ResumeRequire
@@ -201,9 +204,9 @@ func (c *call) mode(resume string) string {
 	return resume
 }
 
-// isHere reports whether a question is asked on the issue that the event is about. number
-// is that of the step that stored the run. A comment proves nothing by what it says, so it
-// has to be the very one that the run knows.
+// isHere reports whether a question was posted on the issue of the event. number is the issue of
+// the step that stored the run. The text of a comment proves nothing, so the comment must have the
+// id that the run has recorded.
 func (c *call) isHere(here int, q *state.Question, number int) bool {
 	switch {
 	case q.Where != 0:
@@ -211,15 +214,14 @@ func (c *call) isHere(here int, q *state.Question, number int) bool {
 	case q.Comment == 0:
 		return number == here
 	case number == here && len(c.posted) == 0:
-		return true // nobody has looked at the comments, and nobody needs to
+		return true // the comments have not been read, and are not needed
 	}
 	return slices.ContainsFunc(c.posted, func(p ask.PostedQuestion) bool { return p.Comment == q.Comment })
 }
 
-// isFollowing looks once more at the first run that is completed, and reports whether a new one
-// follows it.
+// isFollowing looks up the first completed run again, and reports whether a new run follows it.
 func (c *call) isFollowing(ctx context.Context, s *step) bool {
-	if c.completed == "" || s.in.Resume == job.ResumeRequire { // that one resumes a run, and begins none
+	if c.completed == "" || s.in.Resume == job.ResumeRequire { // require resumes a run and never begins one
 		return false
 	}
 	c.lookAt(ctx, s, c.completed)
@@ -227,9 +229,9 @@ func (c *call) isFollowing(ctx context.Context, s *step) bool {
 	return c.isFollowUp
 }
 
-// admits lets somebody answer who may not start the run: whoever opened the issue, where a
-// question says so. The job that took such an answer has been asked that before it left the
-// run to a later one.
+// admits reports whether a sender who may not start the run may answer its question: the author of
+// the issue, if the question allows it. An earlier job of this event has made this check already if
+// it has left the run to this step.
 func (c *call) admits(ctx context.Context, api *job.GitHub, e job.Event, denied *job.Denial) (bool, error) {
 	if c == nil || denied.Who != e.Sender.Login {
 		return false, nil

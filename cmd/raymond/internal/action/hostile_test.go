@@ -22,24 +22,24 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// The secrets of a hostile job. The last one is changed by JSON and by URLs.
+// The secrets of a hostile job. JSON and URLs encode the last one differently.
 const (
 	modelKey  = "sk-ant-api03-Zm9vYmFyYmF6cXV4-0123456789"
 	npmSecret = `np"m\tok/en+va&lue<12345>`
 )
 
-// forms are how a secret may be said.
+// forms returns the encodings in which a secret may be written.
 func forms(secret string) []string {
 	return []string{secret, inJSON(secret), base64.StdEncoding.EncodeToString([]byte(secret)), base64.StdEncoding.EncodeToString([]byte("user:" + secret))}
 }
 
-// leaks are what nothing may have of them.
+// leaks returns texts that no output may contain.
 func leaks(secret string) []string {
 	f := forms(secret)
 	return []string{f[0], f[1], strings.TrimRight(f[2], "="), f[3][8 : len(f[3])-4]}
 }
 
-// inJSON is a text as it stands between the quotes of JSON.
+// inJSON returns the form of a text between the quotes of a JSON string.
 func inJSON(text string) string {
 	data, err := json.Marshal(text)
 	if err != nil {
@@ -48,13 +48,13 @@ func inJSON(text string) string {
 	return string(data[1 : len(data)-1])
 }
 
-// ofSecrets are forms or leaks of all secrets of a job.
+// ofSecrets calls of, which is forms or leaks, for all secrets of the job.
 func (j *bareJob) ofSecrets(of func(string) []string) []string {
 	return slices.Concat(of(modelKey), of(npmSecret), of(j.Inputs["github-token"]))
 }
 
-// wantNoLeaks checks that a text has no form of a secret, and nothing that one
-// could be put together of.
+// wantNoLeaks checks that a text contains no form of a secret, and no fragment from which it could
+// be restored.
 func (j *bareJob) wantNoLeaks(what, text string) {
 	j.T.Helper()
 	for _, leak := range j.ofSecrets(leaks) {
@@ -64,8 +64,8 @@ func (j *bareJob) wantNoLeaks(what, text string) {
 	}
 }
 
-// hostileFlow goes from an agent to a script and to another agent, all of which
-// say what is in the workspace's files.
+// hostileFlow is a workflow of an agent, a script and another agent, which all output the contents
+// of the workspace's files.
 const hostileFlow = `-- wf/START.md --
 Begin.
 -- wf/NOISE.sh --
@@ -78,8 +78,8 @@ echo '<goto>END.md</goto>'
 End.
 `
 
-// hostileJob is a job with secrets, whose agents say the hostile text and all
-// forms of the secrets, and whose last one says so as the result.
+// hostileJob returns a job with secrets whose agents output hostile text and all forms of the
+// secrets. The last agent returns them as the result.
 func hostileJob(t *testing.T, f *sitetest.Forge, run int64, flow string) *bareJob {
 	j := newJob(t, f, sitetest.Repository(t, flow), run).with(
 		"github-token", "api-token", "anthropic-api-key", modelKey, "env", "NPM_AUTH_TOKEN", "workspace", "git",
@@ -94,9 +94,9 @@ func hostileJob(t *testing.T, f *sitetest.Forge, run int64, flow string) *bareJo
 	return j
 }
 
-// TestHostileTextChangesNothing: in log, outputs, annotations, summary, comment,
-// events and checkpoint it is text, and the secrets in it are gone.
-func TestHostileTextChangesNothing(t *testing.T) {
+// TestHostileTextIsHarmless checks that hostile text is shown as text, without secrets, in log,
+// outputs, annotations, summary, comment, events and checkpoint.
+func TestHostileTextIsHarmless(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := hostileJob(t, f, 1, hostileFlow)
@@ -105,7 +105,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	j.wantHarmless(e)
 	j.wantStoredWithoutSecrets("END.md", e.Outputs["workflow-id"])
 
-	// What was stored is resumed by a later job, on this machine, which has the rest.
+	// A later job resumes the run from the checkpoint, on the machine that has the hostile files.
 	assert.NilError(t, os.RemoveAll(filepath.Join(j.Temp, "raymond")))
 	e = j.with("max-iterations", "3", "key", "agent-build.issue-7").do(0)
 	j.wantHarmless(e)
@@ -120,7 +120,7 @@ func TestHostileTextChangesNothing(t *testing.T) {
 	j.wantNoLeaks("comment", comments[0].Body)
 }
 
-// wantHarmless checks what a step has told its runner.
+// wantHarmless checks everything that a step has written for the runner.
 func (j *bareJob) wantHarmless(e ended) {
 	j.T.Helper()
 	if saved := sitetest.ReadOutputs(j.T, sitetest.Read(j.T, j.CommandFile("GITHUB_STATE"))); len(saved) != 1 || saved[sitetest.PartState] == "" {
@@ -149,12 +149,12 @@ func (j *bareJob) wantHarmless(e ended) {
 	}
 }
 
-// wantOwn checks that a command is one of the step's own.
+// wantOwn checks that a workflow command comes from the step itself.
 func (j *bareJob) wantOwn(c sitetest.RunnerCommand) {
 	j.T.Helper()
 	switch c.Name {
 	case "add-mask":
-		if len(c.Data) < 8 && !slices.Contains([]string{"a+b=", "c+d="}, c.Data) { // signatures of addresses
+		if len(c.Data) < 8 && !slices.Contains([]string{"a+b=", "c+d="}, c.Data) { // signatures in URLs
 			j.T.Errorf("masked: got %q, want secrets alone", c.Data)
 		}
 	case "error", "warning", "notice":
@@ -167,7 +167,8 @@ func (j *bareJob) wantOwn(c sitetest.RunnerCommand) {
 	}
 }
 
-// wantStoredWithoutSecrets checks every byte of the newest checkpoint: no file has a secret.
+// wantStoredWithoutSecrets checks that no file of the newest checkpoint and no artifact contains a
+// secret.
 func (j *bareJob) wantStoredWithoutSecrets(at, id string) {
 	j.T.Helper()
 	all := j.Forge.Checkpoints(j.T, nil)

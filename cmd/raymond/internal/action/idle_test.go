@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// later is a workflow that continues after a while.
+// later returns a workflow whose second state starts after the given time.
 func later(after string) string {
 	return strings.ReplaceAll(`-- wf/START.sh --
 echo start >>"$EFFECTS"; echo '<goto after="AFTER">END.sh</goto>'
@@ -22,9 +22,9 @@ echo end >>"$EFFECTS"; echo '<result>all done</result>'
 `, "AFTER", after)
 }
 
-// TestAStepThatFindsNothingDue ends at once: it is green, says so in one line, stores nothing
-// and leaves the comment as it is. Its outputs tell who waits.
-func TestAStepThatFindsNothingDue(t *testing.T) {
+// TestNothingDue checks that a step that finds nothing due is green at once, with one line in the
+// log. It stores nothing and leaves the comment unchanged, and its outputs list the waiting agents.
+func TestNothingDue(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, later("2h"))
 	inputs := []string{"comment", "sticky", "key", "k"}
@@ -34,7 +34,7 @@ func TestAStepThatFindsNothingDue(t *testing.T) {
 	j := s.job(2, inputs...).on("schedule", "{"+inPrivate+"}")
 	e := j.do(0)
 	e.WantOutputs(t, "status", "suspended", "workflow-id", first.Outputs["workflow-id"], "resumable", "true", "waiting", first.Outputs["waiting"])
-	e.WantSays(t, "notice", "nothing is due", first.Outputs["workflow-id"], "until ")
+	e.WantSays(t, "notice", "nothing to do yet", first.Outputs["workflow-id"], "until ")
 	if n := len(e.Texts("notice")) + len(e.Texts("warning")) + len(e.Texts("error")); n != 1 || e.Summary != "" {
 		t.Errorf("got %d annotations and the summary %q, want one line", n, e.Summary)
 	}
@@ -44,7 +44,7 @@ func TestAStepThatFindsNothingDue(t *testing.T) {
 	s.wantDone("start")
 	red := s.job(4, append(inputs, "suspended-is-failure", "true")...).on("schedule", "{"+inPrivate+"}").do(problem.ExitCodes[problem.ClassSuspended])
 	assert.Check(t, is.Contains(red.Stderr, "next run with key: k"), "a step that fails")
-	// Who names the run wants it tried.
+	// A run that is named by its id is always tried.
 	s.job(3, append(inputs, "resume", first.Outputs["workflow-id"])...).on("schedule", "{"+inPrivate+"}").do(0).
 		WantOutputs(t, "status", "suspended", "iterations", "1")
 }

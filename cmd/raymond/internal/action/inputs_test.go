@@ -21,13 +21,13 @@ echo "<result>done</result>"
 // theirSecret is a value that no message may show.
 const theirSecret = "sk-hush\thush-0123456789"
 
-// TestBadInputsAreToldAllAtOnce: a line and an annotation for each, before
+// TestAllBadInputsAreReported checks that each bad input gets a line and an annotation, before
 // anything starts.
-func TestBadInputsAreToldAllAtOnce(t *testing.T) {
+func TestAllBadInputsAreReported(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	j := newJob(t, f, folder(t, oneScript), 1)
-	bad := map[string]string{ // of settings, flags, names of files and folders, the cage, secrets
+	bad := map[string]string{ // settings, flags, paths, the cage and secrets
 		"mode": "simulat", "resume": "Sometimes!", "budget": "1e3", "meta": "a=1\nno pair", "max-attempts": "101", "working-directory": "no\x01where",
 		"api-tools": "web-search!", "cage": "maybe", "network": "none, example.com", "follows": "generation 3", "prices": "no\x01where.yaml", "matrix-values": "os: linux",
 		"max-iteration": theirSecret, "anthropic-api-key": theirSecret, "state-key": theirSecret, "env": "A=" + theirSecret,
@@ -50,7 +50,7 @@ func TestBadInputsAreToldAllAtOnce(t *testing.T) {
 	wantNothingBegun(t, j, e)
 }
 
-// wantNothingBegun checks that a step has ended before anything of it began.
+// wantNothingBegun checks that a step has ended without having started anything.
 func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	t.Helper()
 	e.WantOutputs(t, "error-class", string(problem.ClassUsage), "status", "", "workflow-id", "")
@@ -58,7 +58,7 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	assert.Check(t, is.Len(j.Forge.Questions(), 0), "requests:\n%v", e)
 }
 
-// TestEachMistakeIsExplained has mistakes one by one: what the message names.
+// TestEachMistakeIsExplained checks the message for each of several mistakes.
 func TestEachMistakeIsExplained(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), folder(t, oneScript)
@@ -82,9 +82,10 @@ func TestEachMistakeIsExplained(t *testing.T) {
 	}
 }
 
-// TestInputsOfACompositeActionArePassedOver by a step inside it: act and Gitea's
-// runner give them to the step as well. They are warned of, without their values.
-func TestInputsOfACompositeActionArePassedOver(t *testing.T) {
+// TestInputsOfCompositeActionsAreIgnored checks that unknown inputs cause only a warning, without
+// their values, under act and Gitea's runner: these pass the inputs of a composite action to the
+// steps inside it.
+func TestInputsOfCompositeActionsAreIgnored(t *testing.T) {
 	t.Parallel()
 	f, repo := sitetest.NewForge(t), folder(t, oneScript)
 	e := newJob(t, f, repo, 1).with("same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
@@ -93,8 +94,9 @@ func TestInputsOfACompositeActionArePassedOver(t *testing.T) {
 	assert.Check(t, !strings.Contains(e.String(), theirSecret), "got %v, want no values of unknown inputs", e)
 }
 
-// TestAWrongWorkflowIsAnnotatedWhereItIsWrong: each problem on its file and line.
-func TestAWrongWorkflowIsAnnotatedWhereItIsWrong(t *testing.T) {
+// TestWorkflowProblemsAreAnnotated checks that each problem of a workflow has an annotation on its
+// file and line.
+func TestWorkflowProblemsAreAnnotated(t *testing.T) {
 	t.Parallel()
 	f := sitetest.NewForge(t)
 	repo := folder(t, `-- flows/wf/START.md --
@@ -125,8 +127,9 @@ Say <goto>GONE.md</goto>.
 	assert.Check(t, is.Len(f.Questions(), 0), "requests")
 }
 
-// TestSudoAndACageExcludeEachOther: who gains privileges can leave it.
-func TestSudoAndACageExcludeEachOther(t *testing.T) {
+// TestSudoExcludesACage checks that allow-sudo can't be combined with inputs that need a cage,
+// because agents with more privileges can leave it.
+func TestSudoExcludesACage(t *testing.T) {
 	t.Parallel()
 	repo := folder(t, oneScript)
 	for input, value := range map[string]string{"cage": "require", "network": "github"} {

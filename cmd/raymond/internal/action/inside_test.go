@@ -27,14 +27,14 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
-// patience is when a test that waits for a step gives up, which no step that works needs.
+// patience is the time limit for a step. No working step needs that long.
 const patience = 5 * time.Minute
 
-// deadline is that of steps whose scripts say "late".
+// deadline is the deadline of steps whose scripts call late.
 const deadline = 10 * time.Hour
 
-// running is a part of a step that runs in the process of the test. It starts no other
-// process than git: agents and scripts are played by stub and bash.
+// running is the main or post phase of a step in the process of the test. It starts no other
+// process than git and bash: stub plays the agent CLIs, and bash runs the scripts.
 type running struct {
 	j              *bareJob
 	stdout, stderr *os.File
@@ -42,16 +42,16 @@ type running struct {
 	Done           chan struct{} // closed when it has ended
 	code           int
 	began, ended   time.Time
-	life           context.Context // of the process that it stands for
+	life           context.Context // ends with the process that this one simulates
 	die            func()
-	acts           sync.RWMutex // held for reading by what it has started
-	late           string       // the file that is there when a script has said "late"
+	acts           sync.RWMutex // read-locked by the agents and scripts that it has started
+	late           string       // a file that exists once a script has called late
 }
 
-// alive are those processes that have not ended, by the ids of their steps.
+// alive has the contexts of all simulated processes, by the values of slots.Process.Started.
 var alive sync.Map
 
-// command begins a part of the step: action or action-post.
+// command starts a phase of the step: action or action-post.
 func (j *bareJob) command(part string) *running {
 	j.T.Helper()
 	j.Prepare(part)
@@ -73,7 +73,7 @@ func (j *bareJob) command(part string) *running {
 		c.ended = time.Now()
 		_ = errors.Join(c.stdout.Close(), c.stderr.Close())
 	}()
-	j.T.Cleanup(func() { // for a test that ends before
+	j.T.Cleanup(func() { // in case the test ends first
 		c.die()
 		c.Signal(os.Interrupt)
 		<-c.Done
@@ -81,7 +81,7 @@ func (j *bareJob) command(part string) *running {
 	return c
 }
 
-// env is what the step has instead of a machine.
+// env returns the environment of the step.
 func (c *running) env() action.Env {
 	j := c.j
 	self := slots.Process{Machine: "this one", PID: 1, Started: uuid.NewString()}
@@ -124,7 +124,7 @@ func (c *running) env() action.Env {
 	}
 }
 
-// now is the time of the step's clock.
+// now returns the time of the step's clock.
 func (c *running) now() time.Time {
 	if sitetest.Exists(c.late) {
 		return time.Now().Add(deadline)
@@ -132,7 +132,7 @@ func (c *running) now() time.Time {
 	return time.Now()
 }
 
-// exitCode tells an error as the program does, and returns its exit code.
+// exitCode prints an error as the program does, and returns its exit code.
 func exitCode(stderr io.Writer, err error) int {
 	code := 0
 	for _, p := range problem.Flatten(err) {
@@ -146,7 +146,7 @@ func exitCode(stderr io.Writer, err error) int {
 	return code
 }
 
-// Wait returns how the part ended.
+// Wait returns how the phase ended.
 func (c *running) Wait() sitetest.Outcome {
 	c.j.T.Helper()
 	select {
@@ -157,7 +157,7 @@ func (c *running) Wait() sitetest.Outcome {
 	return sitetest.Outcome{Code: c.code, Stdout: sitetest.Read(c.j.T, c.stdout.Name()), Stderr: sitetest.Read(c.j.T, c.stderr.Name()), Took: c.ended.Sub(c.began)}
 }
 
-// Until waits for a condition that the running step brings about.
+// Until waits until cond returns true, which the running step must bring about.
 func (c *running) Until(what string, cond func() bool) {
 	c.j.T.Helper()
 	tick := time.NewTicker(5 * time.Millisecond)
@@ -175,13 +175,13 @@ func (c *running) Until(what string, cond func() bool) {
 	}
 }
 
-// Kill has the step end as a process does that is killed: nothing that it does from now on is
-// seen by anybody. What it has written so far is what the post part finds.
+// Kill makes the step end like a killed process: its further actions have no effect. The post phase
+// finds the files that it has written so far.
 func (c *running) Kill() {
 	j := c.j
 	j.T.Helper()
 	old := j.Temp
-	err := fs.ErrNotExist // of a file that has gone while it was copied
+	err := fs.ErrNotExist // a file may disappear while it is copied
 	for errors.Is(err, fs.ErrNotExist) {
 		j.Temp = filepath.Join(filepath.Dir(old), "temp-"+uuid.NewString())
 		err = os.CopyFS(j.Temp, os.DirFS(old))
@@ -194,12 +194,12 @@ func (c *running) Kill() {
 	}
 	c.die()
 	c.acts.Lock()
-	c.acts.Unlock() //nolint:staticcheck // nothing acts any more
+	c.acts.Unlock() //nolint:staticcheck // waits until no agent or script runs
 	c.Signal(os.Interrupt)
 }
 
-// acting returns the context of something that the step starts, which ends when the step is
-// killed, and what is to be called at its end.
+// acting returns a context for an agent or script of the step, which ends when the step is killed,
+// and a function to call at its end.
 func (c *running) acting(ctx context.Context) (context.Context, func()) {
 	c.acts.RLock()
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -216,7 +216,7 @@ func (c *running) acting(ctx context.Context) (context.Context, func()) {
 
 var errKilled = errors.New("killed")
 
-// RoundTrip implements http.RoundTripper. Nobody answers a step that was killed.
+// RoundTrip implements http.RoundTripper. A killed step gets no answers.
 func (c *running) RoundTrip(r *http.Request) (*http.Response, error) {
 	if c.life.Err() != nil {
 		return &http.Response{StatusCode: http.StatusBadRequest, Body: http.NoBody, Request: r}, nil

@@ -20,19 +20,20 @@ import (
 	clis "github.com/raymond-action/raymond-action/runner/clis"
 )
 
-// installation has npm put an agent CLI into a runner's tool cache where there is none. It implements agents.Installer.
+// installation installs an agent CLI with npm into the runner's tool cache. It implements
+// clis.Installer.
 type installation struct {
 	pin     clis.Pin
-	input   string   // that names the path of a CLI which need not be installed, for a message
+	input   string   // the input with the path of an installed CLI, for a message
 	cache   string   // the tool cache
-	version string   // "" for the pinned one
+	version string   // "" for the pinned version
 	env     []string // of npm
-	isCaged bool     // npm runs in a cage: where agents have run it may be one of theirs
+	isCaged bool     // npm runs in a cage, because an earlier agent may have replaced it
 }
 
-// Install returns the path of the CLI, after npm has put it there unless it is
-// there already. The CLI's install script, which would download, is not run. It says
-// when npm begins, and how long it took.
+// Install returns the path of the CLI. If the CLI is missing, npm installs it, without running
+// install scripts, which would download more. Install passes log lines about the start and the
+// duration of the installation to say.
 func (c installation) Install(ctx context.Context, say func(string)) (string, error) {
 	version := cmp.Or(c.version, c.pin.Version())
 	dir := filepath.Join(c.cache, c.pin.Folder, version, runtime.GOOS+"-"+runtime.GOARCH)
@@ -47,7 +48,7 @@ func (c installation) Install(ctx context.Context, say func(string)) (string, er
 		return "", err
 	}
 	defer os.RemoveAll(tmp)
-	say("installing " + c.pin.Title + " " + version + " with npm, since there is none on PATH")
+	say("installing " + c.pin.Title + " " + version + " with npm, because none was found on PATH")
 	began := time.Now()
 	if err := c.fill(ctx, tmp, version); err != nil {
 		return "", err
@@ -59,13 +60,13 @@ func (c installation) Install(ctx context.Context, say func(string)) (string, er
 	err = files.Rename(tmp, dir)
 	path, missing := c.pin.Binary(dir)
 	if missing == nil {
-		err = nil // it doesn't matter whether another job was faster
+		err = nil // another job was faster, which is fine
 	}
 	return path, err
 }
 
-// fill makes dir what npm makes of the pinned lock file, which has a checksum of
-// everything, or of another exact version.
+// fill makes npm install into dir: the pinned version from its lock file, which has a checksum for
+// every file, or another exact version.
 func (c installation) fill(ctx context.Context, dir, version string) error {
 	command := "ci"
 	if version == c.pin.Version() {
@@ -84,7 +85,7 @@ func (c installation) fill(ctx context.Context, dir, version string) error {
 	}
 	npm, err := exec.LookPath("npm")
 	if err != nil {
-		return fmt.Errorf("%w; install Node.js, or name the agent CLI with %s", err, c.input)
+		return fmt.Errorf("%w; install Node.js, or set the path of the agent CLI with %s", err, c.input)
 	}
 	cmd := exec.CommandContext(ctx, npm, command, "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 	var out bytes.Buffer
@@ -96,7 +97,7 @@ func (c installation) fill(ctx context.Context, dir, version string) error {
 	return nil
 }
 
-// run runs npm.
+// run runs npm, in a cage if c.isCaged.
 func (c installation) run(cmd *exec.Cmd) error {
 	if !c.isCaged {
 		return cmd.Run()
@@ -113,10 +114,11 @@ func (c installation) run(cmd *exec.Cmd) error {
 	return cmd.Wait()
 }
 
-// cage is that of npm: it writes its folders alone, and reads itself, node, and the settings that it is given.
+// cage returns the cage of npm. npm can write only to the given directories, and read itself, node
+// and its configuration files.
 func (c installation) cage(npm string, folders ...string) *cage.Cage {
 	read := append(cage.SystemPaths(), "/etc/resolv.conf")
-	node, _ := exec.LookPath("node") // npm says so where there is none
+	node, _ := exec.LookPath("node") // npm reports a missing node
 	for _, program := range []string{npm, node} {
 		at, _ := filepath.EvalSymlinks(program)
 		read = append(read, filepath.Dir(program), filepath.Dir(at))
@@ -135,11 +137,12 @@ func (c installation) cage(npm string, folders ...string) *cage.Cage {
 	return cage.New(cage.Policy{Readable: read, Writable: append(folders, os.DevNull, "/dev/tty"), Network: cage.Network{IsOpen: true}})
 }
 
-// mostNPM is how many bytes of what npm says are told.
+// mostNPM is the maximum number of bytes of npm's output in an error.
 const mostNPM = 400
 
-// npmReason is what npm, in its newer and older versions, says is wrong: code and reason, without what it says of its
-// log file, or else all that it says. It is one line.
+// npmReason returns the code and the reason from npm's error lines, in the format of newer and
+// older versions, without the location of its log file. Without such lines it returns all output.
+// The result is one line.
 func npmReason(out string) string {
 	var said []string
 	for line := range strings.Lines(out) {

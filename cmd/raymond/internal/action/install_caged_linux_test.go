@@ -9,7 +9,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestNpmIsCaged: it may be a program that agents have put on PATH.
+// TestNpmIsCaged checks that npm runs in a cage, because it may be a program that agents have put
+// on PATH.
 func TestNpmIsCaged(t *testing.T) {
 	home := t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(home, "key"), []byte("key"), 0o600))

@@ -17,10 +17,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude"
 )
 
-// TestAnotherProgramThanThePinnedIsNotInstalled: a registry, or whoever stands between,
-// serves other files under the version that is pinned. npm finds out by the checksums of
-// the lock file, and nothing is left in the tool cache.
-func TestAnotherProgramThanThePinnedIsNotInstalled(t *testing.T) {
+// TestTamperedPackageIsNotInstalled checks that npm rejects files of a registry that differ from
+// the pinned version, by the checksums of the lock file, and that the tool cache stays empty.
+func TestTamperedPackageIsNotInstalled(t *testing.T) {
 	asked := make(chan string, 100)
 	registry := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		asked <- r.URL.Path

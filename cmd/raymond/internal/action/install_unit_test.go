@@ -19,8 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/claude"
 )
 
-// npm makes a stand-in for npm that runs a script, and returns the installation
-// that finds it.
+// npm creates a stand-in for npm that runs a script, and returns an installation that finds it.
 func npm(t *testing.T, script string) installation {
 	t.Helper()
 	bin := t.TempDir()
@@ -29,9 +28,9 @@ func npm(t *testing.T, script string) installation {
 	return installation{pin: claude.Pin, cache: t.TempDir(), env: os.Environ()}
 }
 
-// TestInstallationIsTold: its begin, its end and how long it took; one that is there
-// already is no installation.
-func TestInstallationIsTold(t *testing.T) {
+// TestInstallationIsLogged checks that the start, the end and the duration of an installation are
+// logged. If the CLI is installed already, Install logs nothing.
+func TestInstallationIsLogged(t *testing.T) {
 	c := npm(t, `mkdir -p node_modules/@anthropic-ai/claude-code-x && touch node_modules/@anthropic-ai/claude-code-x/claude`)
 	var said []string
 	say := func(line string) { said = append(said, line) }
@@ -44,8 +43,8 @@ func TestInstallationIsTold(t *testing.T) {
 	assert.Check(t, want.MatchString(got), "said\n%s\nwant %s", got, want)
 }
 
-// TestInstallationFailsWithNpmsReason: the code and the reason, not where npm's log
-// file is.
+// TestInstallationFailsWithNpmsReason checks that the error has npm's code and reason, without the
+// location of its log file.
 func TestInstallationFailsWithNpmsReason(t *testing.T) {
 	failing := npm(t, "cat >&2 <<'E'\nnpm warn deprecated x\nnpm error code E404\nnpm error 404 Not Found - GET https://registry.example/claude\n"+
 		"npm error \nnpm error A complete log of this run can be found in: /root/.npm/_logs/x.log\nE\nexit 1")
@@ -58,7 +57,7 @@ func TestInstallationFailsWithNpmsReason(t *testing.T) {
 	}
 }
 
-// TestInstallationCanBeCancelled: npm is interrupted, and nothing half done is left.
+// TestInstallationCanBeCancelled checks that npm is interrupted and no incomplete files are left.
 func TestInstallationCanBeCancelled(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"begun", "never"} {

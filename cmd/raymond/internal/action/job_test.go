@@ -22,22 +22,23 @@ import (
 type bareJob struct {
 	*sitetest.Job
 
-	agents clis.Config     // that agent CLIs were given
+	agents clis.Config     // the configuration of the agent CLIs
 	says   map[string]says // by the first word of the prompt
-	late   *running        // a main part that no signal has reached
+	late   *running        // a main phase that got no signal
 
-	mu      sync.Mutex           // guards what follows
-	prompts []runner.PromptOrder // that agents were given
+	mu      sync.Mutex           // guards the fields below
+	prompts []runner.PromptOrder // the prompts of the agents
 	tools   []action.Tool        // commands of the program that the step has run
 }
 
-// inPrivate is a payload of the repository o/r when it is private.
+// inPrivate is the payload part for the repository o/r if it is private.
 const inPrivate = `"repository":{"id":4711,"full_name":"o/r","private":true,"default_branch":"main"}`
 
-// inPublic is the same for one that anybody may read.
+// inPublic is the payload part for the repository if it is public.
 const inPublic = `"repository":{"id":4711,"full_name":"o/r","private":false,"default_branch":"main"}`
 
-// newJob begins a job in which nothing is caged. Outside of a repository nothing of the workspace is kept.
+// newJob returns a job without a cage. Outside of a git repository, the work in the workspace is
+// not stored.
 func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	t.Helper()
 	j := &bareJob{Job: sitetest.NewJob(t, f, repo, run)}
@@ -47,7 +48,7 @@ func newJob(t testing.TB, f *sitetest.Forge, repo string, run int64) *bareJob {
 	return j
 }
 
-// tool runs another command of the program: it only notes which.
+// tool records a command of the program instead of running it.
 func (j *bareJob) tool(t action.Tool) int {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -55,7 +56,7 @@ func (j *bareJob) tool(t action.Tool) int {
 	return 0
 }
 
-// folder is one with the files of a txtar archive.
+// folder returns a directory with the files of a txtar archive.
 func folder(t testing.TB, archive string) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -63,7 +64,7 @@ func folder(t testing.TB, archive string) string {
 	return dir
 }
 
-// unpack writes the files of a txtar archive into a folder.
+// unpack writes the files of a txtar archive into a directory.
 func unpack(t testing.TB, dir, archive string) {
 	t.Helper()
 	for _, f := range txtar.Parse([]byte(archive)).Files {
@@ -72,7 +73,7 @@ func unpack(t testing.TB, dir, archive string) {
 	}
 }
 
-// with sets inputs: names and values in turn.
+// with sets inputs, given as alternating names and values.
 func (j *bareJob) with(pairs ...string) *bareJob {
 	for i := 0; i < len(pairs); i += 2 {
 		j.Inputs[pairs[i]] = pairs[i+1]
@@ -80,7 +81,7 @@ func (j *bareJob) with(pairs ...string) *bareJob {
 	return j
 }
 
-// set sets variables: names and values in turn.
+// set sets environment variables, given as alternating names and values.
 func (j *bareJob) set(pairs ...string) *bareJob {
 	for i := 0; i < len(pairs); i += 2 {
 		j.Env[pairs[i]] = pairs[i+1]
@@ -88,14 +89,14 @@ func (j *bareJob) set(pairs ...string) *bareJob {
 	return j
 }
 
-// on makes another event the cause of the job.
+// on sets the event that starts the job.
 func (j *bareJob) on(event, payload string) *bareJob {
 	j.Env["GITHUB_EVENT_NAME"], j.Payload = event, payload
 	return j
 }
 
-// start runs the step's main part.
+// start starts the main phase of the step.
 func (j *bareJob) start() *running { return j.command("action") }
 
-// step is another use of the action in the same job.
+// step returns another step of the same job that uses the action.
 func (j *bareJob) step(name string) *bareJob { return &bareJob{Job: j.Step(name)} }

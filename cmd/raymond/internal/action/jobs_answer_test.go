@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// asksOnThePull is a workflow whose job publish asks on pull request 34, and runs again
+// asksOnThePull is a workflow whose job publish asks a question on pull request 34, and runs again
 // after the answer.
 const asksOnThePull = `-- wf/START.sh --
 echo start >>"$EFFECTS"; echo '<goto>PUBLISH</goto>'
@@ -26,7 +26,7 @@ echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<goto>AGAIN</goto>'
 echo again >>"$EFFECTS"; echo '<result>done</result>'
 `
 
-// ofKey is a job of the workflow file, which names a key by the number of its event.
+// ofKey returns a job of the workflow file whose key contains the number of its event.
 func (s *scene) ofKey(run int64, number int, name string, inputs ...string) *bareJob {
 	s.t.Helper()
 	inputs = append([]string{"key", fmt.Sprintf("k.issue-%d", number)}, inputs...)
@@ -37,10 +37,10 @@ func (s *scene) ofKey(run int64, number int, name string, inputs ...string) *bar
 		on("issues", event(person("ann"), `"action":"labeled"`, fmt.Sprintf(`"issue":{"number":%d}`, number)))
 }
 
-// TestAnAnswerElsewhereContinuesEachJob: a run that is keyed by issue 12 continues from its
-// pull request 34, in each of its jobs, whose own keys are those of 34. A third job that the
-// comment starts begins nothing. The answer may be a stranger's, whom the question names.
-func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
+// TestAnswerOnPullRequestContinuesEachJob checks that a run with the key of issue 12 continues from
+// its pull request 34, in each of its jobs, although their own keys contain 34. A third job that
+// the comment starts begins nothing. A stranger may answer, because the question allows it.
+func TestAnswerOnPullRequestContinuesEachJob(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, asksOnThePull)
 	s.forge.Talk.Openers[34] = "eve"
@@ -55,11 +55,11 @@ func TestAnAnswerElsewhereContinuesEachJob(t *testing.T) {
 	s.forge.Heads[34] = 4711
 	triage := heard(s.ofKey(2, 34, "triage")).do(0)
 	triage.WantOutputs(t, append(nobodyWaits, "status", "skipped", "workflow-id", "")...)
-	assert.Check(t, is.Contains(triage.Stdout, "nothing is started: the run of the key k.issue-12 is continued by job work"), "the other job: got %v, want a line that says whose run it is", triage)
+	assert.Check(t, is.Contains(triage.Stdout, "nothing is started: the run with the key k.issue-12 is continued by job work"), "the other job: got %v, want a line that says whose run it is", triage)
 	work := heard(s.ofKey(2, 34, "work")).do(0)
 	work.WantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`, "workflow-id", first.Outputs["workflow-id"])
 	s.wantDone("start published blue")
-	heard(s.ofKey(3, 34, "publish")).do(0).WantOutputs(t, "status", "skipped") // of another workflow run
+	heard(s.ofKey(3, 34, "publish")).do(0).WantOutputs(t, "status", "skipped") // the run was handed over in another workflow run
 	s.wantDone("start published blue")
 	heard(s.ofKey(2, 34, "publish")).do(0).WantOutputs(t, append(nobodyWaits, "status", "completed", "workflow-id", first.Outputs["workflow-id"])...)
 	s.wantDone("start published blue again")

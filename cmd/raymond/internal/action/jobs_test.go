@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// heldScripts is a workflow of scripts, the second of which waits for a file.
+// heldScripts is a workflow of two scripts. The second waits for a file.
 const heldScripts = `-- wf/START.sh --
 echo start >>"$EFFECTS"; echo '<goto>HOLD.sh</goto>'
 -- wf/HOLD.sh --
@@ -23,12 +23,12 @@ echo held >>"$EFFECTS"; until [ -e "$EFFECTS.go" ]; do sleep 0.05; done
 echo '<result>done</result>'
 `
 
-// nobodyWaits are the outputs that later jobs decode when no agent waits.
+// nobodyWaits has the outputs that later jobs decode if no agent waits.
 var nobodyWaits = []string{"next-jobs", "[]", "waiting", "[]", "matrix", `{"include":[]}`}
 
-// TestWhatLaterJobsDecodeIsAlwaysThere, however the step ends: fromJSON(”) is an
-// error of the workflow.
-func TestWhatLaterJobsDecodeIsAlwaysThere(t *testing.T) {
+// TestOutputsForLaterJobsAreAlwaysSet checks that the outputs for later jobs are set however the
+// step ends, because fromJSON of an empty text is an error of the workflow.
+func TestOutputsForLaterJobsAreAlwaysSet(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, heldScripts+"-- fail/START.sh --\nexit 1\n")
 	on := func(run int64, login string, inputs ...string) *bareJob {
@@ -45,9 +45,9 @@ func TestWhatLaterJobsDecodeIsAlwaysThere(t *testing.T) {
 	j.end(c).WantOutputs(t, append(nobodyWaits, "status", "")...)
 }
 
-// TestPromptsAreRefused by a step with prompts: false: the one that the run is at, before
-// anything starts, and one to which a script leads. The agent CLI is never asked, and no
-// model key is needed.
+// TestPromptsAreRefused checks that a step with prompts: false refuses a prompt state, before
+// anything starts if the run is at it, and otherwise when a script leads to it. No agent CLI is
+// started, and no model key is needed.
 func TestPromptsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, `-- wf/START.md --
@@ -72,7 +72,7 @@ echo told >>"$EFFECTS"; echo '<goto>START</goto>'
 	assert.Check(t, is.Contains(s.done(), `"text":"asked"`), "with prompts: want the agent asked")
 }
 
-// handed is a workflow of which the job publish runs the end.
+// handed is a workflow whose last state runs in the job publish.
 const handed = `-- wf/START.sh --
 echo start >>"$EFFECTS"; echo '<goto>PUBLISH</goto>'
 -- wf/PUBLISH.sh --
@@ -80,23 +80,21 @@ echo start >>"$EFFECTS"; echo '<goto>PUBLISH</goto>'
 echo published >>"$EFFECTS"; echo '<result>published</result>'
 `
 
-// other is another job of a workflow run, on another machine. It may neither ask the REST
-// API of runs and artifacts nor find anything there.
+// other returns another job of a workflow run, on another machine, which only resumes.
 func (s *scene) other(run int64, name string, inputs ...string) *bareJob {
 	s.t.Helper()
 	inputs = append([]string{"key", "k", "job", name, "resume", "require", "prompts", "false"}, inputs...)
 	return s.job(run, inputs...).set("GITHUB_JOB", name, "RUNNER_NAME", name, "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, name))
 }
 
-// asksOfRuns are the requests about runs and artifacts that the REST API was sent.
+// asksOfRuns returns the requests about runs and artifacts that the REST API got.
 func (s *scene) asksOfRuns() []string {
 	return slices.DeleteFunc(s.forge.Questions(), func(path string) bool { return !strings.Contains(path, "/actions/") })
 }
 
-// TestAJobHandsItsRunToTheNext of the same workflow run, which finds it without REST and
-// without actions: read. The step that waits for nothing but that job is green and names
-// it.
-func TestAJobHandsItsRunToTheNext(t *testing.T) {
+// TestNextJobContinuesTheRun checks that the next job of the workflow run finds the run without
+// REST and without actions: read. The step that waits only for that job is green and names it.
+func TestNextJobContinuesTheRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, handed)
 	work := s.job(1, "key", "k").do(0)

@@ -7,12 +7,12 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/slots"
 )
 
-// jobStartWait is how long the API may take to say when the job began.
+// jobStartWait is how long the API may take to return the start of the job.
 const jobStartWait = 5 * time.Second
 
-// askJobStart asks, beside everything else, when the job began, from which its deadline
-// counts. What it returns waits for the answer: the start of the step where nobody can say
-// it, or when the step has no deadline.
+// askJobStart requests the start of the job in the background, because the deadline counts from it.
+// The function that it returns waits for the answer. It returns the start of the step if the start
+// of the job is not known, or if the step has no deadline.
 func askJobStart(ctx context.Context, s *step) (began func() time.Time) {
 	if s.stored.archive == nil || s.options.Deadline == 0 || s.event.Runner == "" || s.event.IsUnderAct() {
 		return func() time.Time { return s.began }
@@ -21,7 +21,7 @@ func askJobStart(ctx context.Context, s *step) (began func() time.Time) {
 	ctx, cancel := context.WithTimeout(ctx, jobStartWait)
 	go func() {
 		defer cancel()
-		jobs, _ := s.stored.archive.Jobs(ctx, s.event.RunID) // none where the token may not ask
+		jobs, _ := s.stored.archive.Jobs(ctx, s.event.RunID) // empty if the token lacks the permission
 		answer <- slots.StartOf(jobs, jobOf(s.event))
 	}()
 	return func() time.Time {

@@ -23,21 +23,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// merged is a run on this machine, with what its parts have brought.
+// merged is a run on this machine, merged with the results of its parts.
 type merged struct {
 	run   *state.Run
-	where func(dir string) string // where the directories of its checkpoint lie here
+	where func(dir string) string // maps directories in its checkpoint to this machine
 	found []slots.PartFound
-	parts []part // of found
+	parts []part // one for each element of found
 }
 
-// part is a part of a run, and what its jobs have brought.
+// part is a part of a run with the results of its jobs.
 type part struct {
 	state.PartRun
-	newest  *slots.Found            // of its checkpoints; nil where nothing is stored, or a job may still be running it
-	where   func(dir string) string // where the directories of that one lie here
+	newest  *slots.Found            // its newest checkpoint; nil without a checkpoint, or while a job may be running it
+	where   func(dir string) string // maps directories in newest to this machine
 	notices []string
-	isTaken bool // it was joined
+	isTaken bool // it was merged into the run
 }
 
 func (j *merged) remove() {
@@ -46,9 +46,9 @@ func (j *merged) remove() {
 	}
 }
 
-// joinParts moves a run that was found to this machine, and merges what the jobs of a matrix have done into it, however
-// they ended. Nothing of it is stored before the next step of the run is: until then, another job
-// would join the same parts to the same run.
+// joinParts moves a run that was found to this machine and merges the results of the jobs of a
+// matrix into it, however these jobs ended. The merged run is not stored before its next step:
+// until then, another job would join the same parts to the same run.
 func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error) {
 	j = &merged{}
 	if j.where, err = relocation(s.places, b.found); err != nil {
@@ -70,7 +70,7 @@ func joinParts(ctx context.Context, s *step, b *readyRun) (j *merged, err error)
 	return j, nil
 }
 
-// join merges the parts that were found.
+// join reads the parts that were found and merges them into the run.
 func (j *merged) join(log *jobLog, here checkpoint.MachineDirs, b *readyRun) error {
 	all := state.PartJoin{Base: j.run, JobOf: b.flow.Workflow.JobOf, Now: time.Now()}
 	for _, f := range j.found {
@@ -83,7 +83,7 @@ func (j *merged) join(log *jobLog, here checkpoint.MachineDirs, b *readyRun) err
 	out, err := all.Join()
 	if _, ok := errors.AsType[*state.PartConflict](err); ok {
 		return &problem.Problem{Class: problem.ClassConflict, Where: "parts of the run", What: err.Error(),
-			Hint: "delete the artifacts of one of them, or start anew with resume: never"}
+			Hint: "delete the artifacts of one of them, or start a new run with resume: never"}
 	}
 	if err == nil {
 		err = errors.Join(appendEvents(b.found.Dir, j.run, out.Events), j.takeLogs(b.found.Dir))
@@ -98,7 +98,7 @@ func (j *merged) join(log *jobLog, here checkpoint.MachineDirs, b *readyRun) err
 	return nil
 }
 
-// takeLogs takes over the logs of the parts' agents.
+// takeLogs moves the logs of the parts' agents into the directory to.
 func (j *merged) takeLogs(to string) error {
 	for _, p := range j.parts {
 		if p.newest == nil {
@@ -118,7 +118,8 @@ func (j *merged) takeLogs(to string) error {
 	return nil
 }
 
-// bringWork says what was joined, and adds the work of each part as branches raymond/AGENT, for a script to merge.
+// bringWork logs which parts were joined, and adds the work of each part as branches raymond/AGENT,
+// which a script can merge.
 func (j *merged) bringWork(ctx context.Context, s *step) error {
 	j.say(s.log, s.options.Jobs)
 	for _, p := range j.parts {
@@ -133,7 +134,7 @@ func (j *merged) bringWork(ctx context.Context, s *step) error {
 	return nil
 }
 
-// placeTranscripts puts the conversations of the parts' agents where the agent CLIs of this
+// placeTranscripts copies the conversations of the parts' agents to where the agent CLIs of this
 // machine look for them.
 func (j *merged) placeTranscripts(agents map[string]runner.AgentCLI, talks *checkpoints.Talks) error {
 	for _, p := range j.parts {
@@ -151,8 +152,8 @@ func (j *merged) placeTranscripts(agents map[string]runner.AgentCLI, talks *chec
 	return nil
 }
 
-// branchesOf names the branches of a part: one for each agent that was handed over to it,
-// and for those with a directory of their own that it has forked.
+// branchesOf maps the names of a part's branches to directories: one branch for each agent that was
+// handed over to the part, and for each agent forked in the part that has a directory.
 func branchesOf(ran state.PartRun) map[string]string {
 	run, branches := ran.OwnRun(), map[string]string{}
 	add := func(agent, dir string) {
@@ -170,7 +171,7 @@ func branchesOf(ran state.PartRun) map[string]string {
 	return branches
 }
 
-// say says what was joined, and of which parts the end is not known.
+// say logs which parts were joined, and for which parts the end is not known.
 func (j *merged) say(log *jobLog, jobs []string) {
 	taken, missing, running := 0, 0, 0
 	var lost []string
@@ -181,9 +182,9 @@ func (j *merged) say(log *jobLog, jobs []string) {
 		case p.newest != nil:
 			taken++
 			if m := p.newest.Manifest; m.Status == state.Running && !m.Ended {
-				lost = append(lost, fmt.Sprintf("%s (unknown since %s)", p.Part.Label(), m.Created.UTC().Format("15:04:05 UTC")))
+				lost = append(lost, fmt.Sprintf("%s (last checkpoint %s)", p.Part.Label(), m.Created.UTC().Format("15:04:05 UTC")))
 			}
-		case !p.Part.Earlier && !slices.Contains(jobs, p.Part.Job): // or else this step runs them
+		case !p.Part.Earlier && !slices.Contains(jobs, p.Part.Job): // otherwise this step runs their agents
 			missing++
 		}
 		for _, n := range p.notices {
@@ -195,19 +196,19 @@ func (j *merged) say(log *jobLog, jobs []string) {
 	}
 	text := "joined " + state.Count(taken, "part") + " of the run"
 	if missing > 0 {
-		text += fmt.Sprintf("; %d stored nothing, and their agents stand where they were handed over", missing)
+		text += fmt.Sprintf("; %d stored nothing, so their agents start again where they were handed over", missing)
 	}
 	if running > 0 {
-		text += fmt.Sprintf("; %d may still be running, and are left alone", running)
+		text += fmt.Sprintf("; %d may still be running and were skipped", running)
 	}
 	if len(lost) > 0 {
-		text += "; what jobs that were lost have done and spent is not known after their last checkpoint: " + strings.Join(lost, ", ")
+		text += "; the work and spending of lost jobs after their last checkpoints is unknown: " + strings.Join(lost, ", ")
 	}
 	log.say(text)
 }
 
-// readPart reads what the jobs of a part have stored. Its error is a *state.FileError that names the
-// artifact, or one of openPart.
+// readPart reads the checkpoints of a part. Its error is a *state.FileError that names the
+// artifact, or an error of openPart.
 func readPart(log *jobLog, here checkpoint.MachineDirs, base *state.Run, f slots.PartFound) (part, error) {
 	p := part{PartRun: state.PartRun{Part: f.Part, Running: f.Running}, notices: f.Notices}
 	if f.Running {
@@ -236,7 +237,7 @@ func readPart(log *jobLog, here checkpoint.MachineDirs, base *state.Run, f slots
 	return p, nil
 }
 
-// openPart reads the run of a part, and moves it to this machine.
+// openPart reads the run of a part and moves it to this machine.
 func openPart(log *jobLog, f *slots.Found, where func(string) string) (*state.Run, error) {
 	run, err := readState(f)
 	if err != nil {
@@ -249,7 +250,7 @@ func openPart(log *jobLog, f *slots.Found, where func(string) string) (*state.Ru
 	return run.Relocate(where)
 }
 
-// eventsAfter returns the events that the log at path has with numbers above after.
+// eventsAfter returns the events in the log at path whose numbers are above after.
 func eventsAfter(path string, after int) ([]state.Event, error) {
 	var events []state.Event
 	for e, err := range report.Events(path) {
@@ -263,8 +264,8 @@ func eventsAfter(path string, after int) ([]state.Event, error) {
 	return events, nil
 }
 
-// appendEvents adds events to the log in a folder, which a checkpoint has brought: those of the
-// run's last save, as far as the log lacks them, and then what was joined.
+// appendEvents appends to the log in a directory of a checkpoint: first the events of the run's
+// last save that the log lacks, then the joined events.
 func appendEvents(dir string, run *state.Run, joined []state.Event) error {
 	log, err := session.OpenLog(dir, run, nil, nil)
 	if err != nil {

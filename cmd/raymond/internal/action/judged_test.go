@@ -16,10 +16,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAPublicRepositoryKeepsConversationsToItself: without a state-key neither
-// they nor the workspace are stored, people are told, and no other machine goes
-// on without them unless that is asked for.
-func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
+// TestPublicRepositoryStoresNoConversations checks that conversations and workspace are not stored
+// in a public repository without a state-key, that the step reports this, and that another machine
+// continues with a new conversation only if an input allows it.
+func TestPublicRepositoryStoresNoConversations(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, agentAtWork)
 	first := s.public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
@@ -41,8 +41,9 @@ func TestAPublicRepositoryKeepsConversationsToItself(t *testing.T) {
 	assert.Check(t, is.Equal(third.prompts[0].Session, state.Fresh), "want a new conversation")
 }
 
-// TestARunUnderWayIsLeftAlone by another workflow run, which names who drives it.
-func TestARunUnderWayIsLeftAlone(t *testing.T) {
+// TestRunInProgressIsNotResumed checks that a workflow run refuses to resume a run that another
+// workflow run drives, and names the other.
+func TestRunInProgressIsNotResumed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, heldScripts)
 	j := s.job(1, "checkpoint-interval", "1s")
@@ -55,9 +56,9 @@ func TestARunUnderWayIsLeftAlone(t *testing.T) {
 	s.wantDone("start held")
 }
 
-// TestAnEditOfTheWorkflowIsNotRun: what an agent or a script made of the states'
-// files is put back with its other work, and what runs is what was checked out.
-func TestAnEditOfTheWorkflowIsNotRun(t *testing.T) {
+// TestEditedStatesAreNotRun checks that edits of state files by agents or scripts are restored with
+// other work, but that the states of the checkout run.
+func TestEditedStatesAreNotRun(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, strings.Replace(threeScripts, "echo start", `echo 'echo injected >>"$EFFECTS"; echo "<result>injected</result>"' >wf/MIDDLE.sh; cat wf/MIDDLE.sh >wf/END.sh; echo start`, 1))
 	first := s.stops(1, 1)
@@ -67,7 +68,8 @@ func TestAnEditOfTheWorkflowIsNotRun(t *testing.T) {
 	assert.Check(t, is.Contains(sitetest.Read(j.T, filepath.Join(j.Work, "wf", "MIDDLE.sh")), "injected"), "wf/MIDDLE.sh in the workspace: want the work of the run before")
 }
 
-// TestStoreLocal keeps runs in a folder of the machine, those of each repository apart, and asks nobody.
+// TestStoreLocal checks that store: local stores runs in a directory of the machine, separately for
+// each repository, and sends no requests.
 func TestStoreLocal(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)

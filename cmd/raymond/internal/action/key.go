@@ -14,22 +14,20 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// chooseKey finds the identity of the run. A key that the step was told goes before the
-// one that it would have itself.
+// chooseKey returns the key of the run. A key from the event takes precedence over the step's own.
 func chooseKey(env Env, e job.Event, in job.Settings) (key string, err error) {
 	key = cmp.Or(toldKey(e, in), in.Key, job.DefaultKey(env.Getenv, e, in.Matrix))
 	if in.Key == "" && in.Mode == job.ModeRun && in.IsCalled {
-		err = problem.Usage("input key", "is missing: in a reusable workflow there is no default, since two calls of it can't be told apart",
-			"let the caller give one, as by an input of the workflow")
+		err = problem.Usage("input key", "is missing: in a reusable workflow there is no default, because two calls of it can't be told apart",
+			"let the caller pass one, for example through an input of the workflow")
 	}
 	return key, err
 }
 
-// toldKey is the key of the run that a dispatch of the workflow asks to continue; "" for
-// none. Anybody who may dispatch the workflow can write anything there: it is compared with
-// the keys of runs that this repository's own jobs have stored, and nothing is ever stored
-// under it that was not found under it. On other events it counts for nothing, since its
-// text might be a stranger's.
+// toldKey returns the key of the run that a workflow_dispatch event asks to continue, or "". Every
+// user who may dispatch the workflow controls this text, so it is only compared with the keys of
+// runs that this repository's own jobs have stored, and this step stores under it only if a run was
+// found under it. Other events may carry text of strangers, so their input is ignored.
 func toldKey(e job.Event, in job.Settings) string {
 	if e.Name != "workflow_dispatch" || in.Mode != job.ModeRun {
 		return ""
@@ -37,12 +35,12 @@ func toldKey(e job.Event, in job.Settings) string {
 	return cmp.Or(in.RaymondKey, e.Dispatched)
 }
 
-// isTold reports whether the step was told the key of its run. It then continues that run,
-// or does nothing.
+// isTold reports whether the event names the key of the run. The step then continues that run or
+// does nothing.
 func isTold(e job.Event, in job.Settings) bool { return toldKey(e, in) != "" }
 
-// reserveKey sees to it that two steps of a job don't share a key unawares: a
-// default key that an earlier step has used is a mistake.
+// reserveKey keeps two steps of a job from sharing a key by accident: it returns a problem if an
+// earlier step has used the same default key.
 func reserveKey(s *step) error {
 	name := digestOf(fmt.Sprintf("%q %d %d %q %q %q", s.event.Repository.Name, s.event.RunID, s.event.Attempt, s.event.Job, s.in.Matrix, s.key))
 	dir := filepath.Join(s.dirs.all, keysFolder)
@@ -55,18 +53,18 @@ func reserveKey(s *step) error {
 		return nil
 	case errors.Is(err, fs.ErrExist):
 		return problem.Usage("input key", fmt.Sprintf("is missing: an earlier step of this job has used the default, %q", s.key),
-			"name a key of its own, or this one to resume that step's run")
+			"give this step its own key, or name the same key to continue the earlier step's run")
 	}
 	return problem.OfMachine("RUNNER_TEMP", err)
 }
 
-// keyOf says whose key a run has that this step begins.
+// keyOf returns which job a key belongs to, for a run that this step begins.
 func keyOf(e job.Event, in job.Settings) *checkpoint.KeyOrigin {
 	return &checkpoint.KeyOrigin{Job: e.Job, Matrix: in.Matrix, Default: in.Key == ""}
 }
 
-// keptKeyOf says whose key a run has that this step resumes; was is nil where nothing
-// tells it.
+// keptKeyOf returns which jobs a key belongs to, for a run that this step resumes. was is the value
+// in the run's checkpoint, or nil for none.
 func keptKeyOf(e job.Event, in job.Settings, was *checkpoint.KeyOrigin) *checkpoint.KeyOrigin {
 	switch now := keyOf(e, in); {
 	case was == nil:
@@ -77,9 +75,9 @@ func keptKeyOf(e job.Event, in job.Settings, was *checkpoint.KeyOrigin) *checkpo
 	return was
 }
 
-// mayTake reports whether the step may resume a run whose key it has not chosen itself,
-// but was told by the marker of a comment or by the input raymond-key. A step that may
-// not ends without having begun anything, as notTaken says.
+// mayTake reports whether the step may resume a run whose key comes from the marker of a comment or
+// from the input raymond-key rather than from the step's own inputs. If not, the step ends with the
+// text of notTaken before it has begun anything.
 func mayTake(e job.Event, in job.Settings, m *checkpoint.Manifest) bool {
 	return slots.Taker{
 		Key: in.Key, Job: e.Job, Matrix: in.Matrix, RunID: e.RunID, NamesJob: in.NamesJob,
@@ -87,11 +85,11 @@ func mayTake(e job.Event, in job.Settings, m *checkpoint.Manifest) bool {
 	}.MayTake(m)
 }
 
-// notTaken is the line with which a step ends that may not take a run.
+// notTaken returns the line with which a step ends that may not continue a run.
 func notTaken(log *jobLog, m *checkpoint.Manifest) string {
 	whose := "another job"
 	if m.KeyOrigin != nil && m.KeyOrigin.Job != "" {
 		whose = "job " + m.KeyOrigin.Job
 	}
-	return log.shown("nothing is started: the run of the key " + m.Key + " is continued by " + whose + ", or by a step that names this key")
+	return log.shown("nothing is started: the run with the key " + m.Key + " is continued by " + whose + ", or by a step that names this key")
 }

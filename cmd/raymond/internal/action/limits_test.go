@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// freed are the options of a state file from which an agent has taken every limit.
+// freed has the options of a state file in which an agent has removed every limit.
 const freed = `"options": {"max_parallel":99,"max_agents":9999,"max_depth":9999,"max_retries":99,"max_reminders":99,"permission_mode":"bypassPermissions",` +
 	`"dangerously_skip_permissions":true,"keep_going":true,"model":"planted","allowed_tools":["Bash"],"claude_args":["--planted"]}`
 
@@ -28,9 +28,9 @@ reply:
 end.
 `
 
-// TestLimitsOfAResumedRunAreThoseOfTheInputs: agents could have written what a state
-// file says of budget, permissions and arguments, where nothing signs it.
-func TestLimitsOfAResumedRunAreThoseOfTheInputs(t *testing.T) {
+// TestResumedRunHasTheInputsLimits checks that budget, permissions and arguments of a resumed run
+// come from the inputs. Agents could have changed an unsigned state file.
+func TestResumedRunHasTheInputsLimits(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, scriptThenAgent)
 	dir := t.TempDir()

@@ -11,9 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// keepLocalWork keeps the work of a run that has stopped beside its state on this machine. What the main part had no time
-// for is left to the post part, unless somebody has driven the run on since. Where the work was never put back, what is kept
-// of it stays.
+// keepLocalWork saves the work of a run that has stopped beside its state on this machine. The post
+// phase does this if the main phase had no time, unless another job has driven the run in between.
+// If the work was never restored, the saved work stays unchanged.
 func keepLocalWork(ctx context.Context, s *step, e *ending) error {
 	limit, ok := e.within(lastSave)
 	dir := s.dirs.run(e.run.WorkflowID)
@@ -30,15 +30,15 @@ func keepLocalWork(ctx context.Context, s *step, e *ending) error {
 	return storeProblem(err)
 }
 
-// bringLocalWork puts the work of a run that is kept on this machine back where it was.
+// bringLocalWork restores the work of a run that is stored on this machine.
 func bringLocalWork(ctx context.Context, s *step, b *readyRun, run *state.Run) error {
 	dir := s.dirs.run(run.WorkflowID)
 	kept := checkpoints.ReadLocal(dir)
 	if s.in.Workspace != job.WorkspaceGit || len(kept.LeftOut) > 0 {
-		return nil // which was said
+		return nil // the losses were reported when the work was saved
 	}
 	if now := run.Progress.Seq; kept.Seq != now {
-		s.log.say(fmt.Sprintf("run %s is at step %d, and its work was last stored at step %d: agents do not find what was changed in between, unless it is in the checkout",
+		s.log.say(fmt.Sprintf("run %s is at step %d, and its work was last stored at step %d: changes in between are lost unless they are in the checkout",
 			run.WorkflowID, now, kept.Seq))
 	}
 	if kept.Folder == "" {

@@ -16,31 +16,32 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// leavesWork leaves a file that is not committed for its second state, and another second state, which is not run.
+// leavesWork is a workflow whose first script creates an uncommitted file and overwrites the second
+// script, which must not run in that form.
 const leavesWork = `-- wf/START.sh --
 echo work >work.txt; echo 'echo "<result>injected</result>"' >wf/END.sh; echo '<goto>END.sh</goto>'
 -- wf/END.sh --
 echo "<result>$(cat work.txt)</result>"
 `
 
-// localJobs are a job whose run is kept on the machine, and one later that has checked the repository out afresh
-// in its place.
+// localJobs returns a job whose run is stored on the machine, and a later step on the same machine.
 func (s *scene) localJobs(inputs ...string) (first, second *bareJob) {
 	first = s.job(1, append(inputs, "key", "k", "store", "local", "state-dir", s.t.TempDir(), "workflow", filepath.Join(s.repo, "wf"))...)
 	second = first.step("later")
 	return first, second
 }
 
-// checkOut checks the repository out afresh.
+// checkOut replaces the workspace of a job by a new checkout.
 func (s *scene) checkOut(j *bareJob) {
 	s.t.Helper()
 	assert.NilError(s.t, os.RemoveAll(j.Work))
 	assert.NilError(s.t, os.CopyFS(j.Work, os.DirFS(s.repo)))
 }
 
-// TestStoreLocalKeepsTheWork: the run goes on with it in a fresh checkout. What the main part has kept counts, whatever
-// later steps do to the checkout, and else what its post part finds. Of two runs in a folder each has its own. From then on
-// the checkout counts as one in which agents have been.
+// TestStoreLocalKeepsTheWork checks that a local run continues with its work in a new checkout. The
+// main phase saves the work, so that later steps may change the checkout; otherwise the post phase
+// saves it. Two runs in a directory have separate work. A checkout with restored work counts as one
+// in which agents have worked.
 func TestStoreLocalKeepsTheWork(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(j *bareJob, run string) string{
@@ -64,8 +65,9 @@ func TestStoreLocalKeepsTheWork(t *testing.T) {
 	}
 }
 
-// TestStoreLocalOverwritesNothing: where a checkout has something of its own in the way, the step ends, neither that nor what
-// is kept is changed, and the run goes on without it where that is wanted. Work that is older than the run is said to be.
+// TestStoreLocalOverwritesNothing checks that the step fails if a file of the checkout is in the
+// way, that neither this file nor the saved work is changed, and that the run continues without the
+// work if an input allows it. A notice reports that the work is older than the run.
 func TestStoreLocalOverwritesNothing(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, leavesWork)
@@ -79,16 +81,16 @@ func TestStoreLocalOverwritesNothing(t *testing.T) {
 	second.Site.Write(own, "own\n")
 	e := second.do(problem.ExitCodes[problem.ClassConflict])
 	e.WantOutputs(t, "error-class", "conflict")
-	e.WantSays(t, "error", "work.txt", "check the repository out afresh", "workspace: none")
+	e.WantSays(t, "error", "work.txt", "check the repository out again", "workspace: none")
 	e.WantSays(t, "notice", "is at step 2, and its work was last stored at step 1")
 	second.post()
 	assert.Check(t, is.Equal(sitetest.Read(t, own)+sitetest.Read(t, work), "own\n"+kept), "the checkout's own file and what is kept: want them left alone")
 	second.step("third").with("workspace", "none").do(0).WantOutputs(t, "result", "own")
 }
 
-// TestStoreLocalSaysWhatItLacks: what a checkpoint would leave out is not kept here either, and the run is resumed where
-// that is wanted.
-func TestStoreLocalSaysWhatItLacks(t *testing.T) {
+// TestStoreLocalReportsMissingWork checks that a local run lacks the same contents as a checkpoint
+// would, and needs resume-without-transcript to be resumed.
+func TestStoreLocalReportsMissingWork(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, agentAtWork)
 	first, second := s.localJobs()
@@ -99,8 +101,9 @@ func TestStoreLocalSaysWhatItLacks(t *testing.T) {
 	second.step("third").with("resume-without-transcript", "true").do(0).WantOutputs(t, "status", "completed", "workflow-id", e.Outputs["workflow-id"])
 }
 
-// TestABadLogKeepsNoWork from being kept by the post part.
-func TestABadLogKeepsNoWork(t *testing.T) {
+// TestBadLogDoesNotPreventSaving checks that the post phase saves the work even if it can't write
+// the event log.
+func TestBadLogDoesNotPreventSaving(t *testing.T) {
 	t.Parallel()
 	first, _ := newGitScene(t, leavesWork).localJobs()
 	id := first.with("max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit]).Outputs["workflow-id"]

@@ -11,34 +11,33 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// jobLog is how a step speaks, without secrets: to the job log, by annotations, and with what
-// page and comment say besides the events of a run. Only the goroutine of the step changes
-// what it hides.
+// jobLog writes the texts of a step, without secrets: to the job log, as annotations, and as notes
+// for the page and the comment. Only the goroutine of the step changes which values are hidden.
 type jobLog struct {
 	out     *job.LogWriter
 	isPost  bool
-	mask    *secrets.Set      // what is hidden; nil before hide
-	all     *secrets.Set      // before words were spared
-	of      map[string]string // the values, by where they come from
-	words   []string          // that are spared
-	names   []string          // pairs of a path that means nothing to anybody, and what is shown instead
+	mask    *secrets.Set      // masks secrets; nil before hide
+	all     *secrets.Set      // the same before words were exempted
+	of      map[string]string // the masked values, by their source
+	words   []string          // exempt from masking
+	names   []string          // pairs of a path that users don't know and the text to show instead
 	notes   []string          // for the end of the page
-	differs []string          // what a run that continues found different, whole sentences
+	differs []string          // differences found by a run that continues, as whole sentences
 }
 
 func newLog(out *job.LogWriter, isPost bool) *jobLog { return &jobLog{out: out, isPost: isPost} }
 
-// hide has values hidden from now on: those of secrets, and of other variables. It
-// returns the secrets that are too short for that. The runner is told of the
-// secrets alone: in the steps that follow the others are words like any, and a
-// job's output that has a masked word in it would be dropped.
+// hide masks the values of secrets and of other variables from now on. It returns the names of
+// secrets that are too short to be masked. The runner gets only the secrets to mask: the other
+// values are ordinary words for later steps, and GitHub drops a job output that contains a masked
+// value.
 func (l *jobLog) hide(known, others map[string]string, words []string) (short []string) {
 	masks, short := secrets.New(known)
 	l.of = maps.Clone(others)
 	maps.Copy(l.of, known)
 	l.all, _ = secrets.New(l.of)
 	l.spare(words)
-	if !l.isPost { // the main part has told them, and they hold for all of the job
+	if !l.isPost { // the main phase has told the runner, for the whole job
 		for _, value := range masks.Except(l.words).Values() {
 			l.out.AddMask(value)
 		}
@@ -46,19 +45,18 @@ func (l *jobLog) hide(known, others map[string]string, words []string) (short []
 	return short
 }
 
-// spare lets words go unmasked: those without which a run can't be kept.
+// spare exempts words from masking, because a run could not be stored if they were masked.
 func (l *jobLog) spare(words []string) {
 	known := secrets.Unmaskable(l.of, l.words)
 	l.words = append(l.words, words...)
 	l.mask = l.all.Except(l.words)
 	news := slices.DeleteFunc(secrets.Unmaskable(l.of, l.words), func(name string) bool { return slices.Contains(known, name) })
 	if len(news) > 0 {
-		l.warnOnce(fmt.Sprintf("not masked, since a run is kept by words that have it in them: the value of %s", strings.Join(news, ", ")))
+		l.warnOnce(fmt.Sprintf("not masked, because the names by which a run is stored contain it: the value of %s", strings.Join(news, ", ")))
 	}
 }
 
-// spareStates lets the names of states go unmasked, as they are and as the ids of
-// agents have them.
+// spareStates exempts the names of states from masking, also in lower case, as in agents' ids.
 func (l *jobLog) spareStates(names []string) {
 	var words []string
 	for _, name := range names {
@@ -67,10 +65,10 @@ func (l *jobLog) spareStates(names []string) {
 	l.spare(words)
 }
 
-// rename has a path shown as something that people know.
+// rename makes shown replace a path by a name that users know.
 func (l *jobLog) rename(path, name string) { l.names = append(l.names, path, name) }
 
-// shown is a text as people may see it.
+// shown returns a text without secrets and with the names from rename.
 func (l *jobLog) shown(text string) string {
 	text = l.mask.Text(text)
 	if len(l.names) == 0 {
@@ -79,39 +77,41 @@ func (l *jobLog) shown(text string) string {
 	return strings.NewReplacer(l.names...).Replace(text)
 }
 
-// print writes to the job log. The text is shown as it is.
+// print writes a text to the job log without masking it.
 func (l *jobLog) print(text string) { l.out.Print(text) }
 
-// warn tells something that ends nothing.
+// warn adds a warning to the job.
 func (l *jobLog) warn(text string) { l.annotate(report.LevelWarning, text) }
 
-// notice tells something that is worth to be known.
+// notice adds a notice to the job.
 func (l *jobLog) notice(text string) { l.annotate(report.LevelNotice, text) }
 
 func (l *jobLog) annotate(level, text string) {
 	l.out.Annotate(report.Annotation{Level: level, Title: "raymond", Text: l.shown(text)})
 }
 
-// warnOnce tells in the main part what holds for the post part too.
+// warnOnce adds a warning in the main phase only, because the post phase would repeat it.
 func (l *jobLog) warnOnce(text string) {
 	if !l.isPost {
 		l.warn(text)
 	}
 }
 
-// skip ends the step green, with nothing started, and says why.
+// skip adds a notice with the reason and returns errSkipped, which ends the step green before a run
+// is started.
 func (l *jobLog) skip(why string) error {
 	l.notice(why)
 	return errSkipped
 }
 
-// end ends it with one line.
+// end is like skip, but prints one line instead of a notice.
 func (l *jobLog) end(why string) error {
 	l.print(l.shown(why))
 	return errSkipped
 }
 
-// reportLosses prints which parts of a run are not stored, and adds that to the end of the page.
+// reportLosses prints sentences about contents of a run that are not stored, and adds them to the
+// end of the page.
 func (l *jobLog) reportLosses(sentences []string) {
 	for _, s := range sentences {
 		l.print(l.shown(s))
@@ -119,10 +119,10 @@ func (l *jobLog) reportLosses(sentences []string) {
 	l.note(sentences...)
 }
 
-// note adds a sentence to the end of the page.
+// note adds sentences to the end of the page.
 func (l *jobLog) note(sentences ...string) { l.notes = append(l.notes, sentences...) }
 
-// say tells something about how a run continues, here, on the page and in the comment.
+// say reports how a run continues: in the log, on the page and in the comment.
 func (l *jobLog) say(text string) {
 	l.differs = append(l.differs, sentence(text))
 	l.notice(text)

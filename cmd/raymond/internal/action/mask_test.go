@@ -15,9 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// TestSecretsWithOddNamesAreMasked: an agent may learn a secret of the job that no input
-// names, as from another step's files, and say it. What the inputs name is masked too, whatever its
-// name looks like; of what is too short only a secret is told.
+// TestSecretsWithOddNamesAreMasked checks that secrets are masked that no input names, because an
+// agent may learn them from another step's files. Variables that inputs name are masked whatever
+// their names. A warning about short values lists only secrets.
 func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 	t.Parallel()
 	odd := map[string]string{
@@ -46,7 +46,7 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 	e.WantSays(t, "warning", "too short", ": SHORT_TOKEN")
 	e.WantSays(t, "warning", "not masked", "RUNNER_PASSWORD")
 	assert.Check(t, !e.Says("warning", "SHORT,") && !e.Says("warning", "SETTING"), "warnings: got %q, want none about settings", e.Texts("warning"))
-	for _, secret := range strings.Fields(said)[2:] { // settings are no secrets of the job
+	for _, secret := range strings.Fields(said)[2:] { // without the first two, which are settings
 		assert.Check(t, is.Contains(e.Stdout, "::add-mask::"+secret+"\n"), "what the runner is told to mask")
 	}
 	for what, text := range texts {

@@ -10,8 +10,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestOtherModesStartNoAgent: lint, diagram and simulate do what the commands of
-// these names do, and store nothing.
+// TestOtherModesStartNoAgent checks that lint, diagram and simulate run the commands of these
+// names, and store nothing.
 func TestOtherModesStartNoAgent(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts+"-- replies.yaml --\nstates: {}\n")

@@ -14,27 +14,27 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// budgetWindow is the time for which the budgets of many runs hold, and keptSpending how
-// long what they are summed up from is stored at least.
+// budgetWindow is the period for which the budgets of several runs apply. keptSpending is how long
+// spending artifacts are stored at least.
 const (
 	budgetWindow = 24 * time.Hour
 	keptSpending = 2 * budgetWindow
 )
 
-// bookingTime is how long storing what a step has spent may take.
+// bookingTime is the time limit for storing a step's spending.
 const bookingTime = 20 * time.Second
 
-// booking says what of the cost of a run is this step's, and how much of that is stored.
+// booking records which part of a run's cost belongs to this step, and how much of it is stored.
 type booking struct {
-	FromUSD state.USD `json:"from_usd,omitempty"` // what the run had cost when this step began
-	// Name is the artifact under which StoredUSD was stored, or was about to be.
+	FromUSD state.USD `json:"from_usd,omitempty"` // cost of the run when this step began
+	// Name is the artifact that contains StoredUSD, or that was about to be stored with it.
 	Name      string    `json:"name,omitempty"`
 	StoredUSD state.USD `json:"stored_usd,omitempty"`
-	IsStored  bool      `json:"is_stored,omitempty"` // it was
+	IsStored  bool      `json:"is_stored,omitempty"` // the artifact was stored
 }
 
-// openBook notes what a run had cost when this step began, and holds the run to the budgets
-// of many runs, as far as what they have spent is known by now.
+// openBook records the cost of the run at the start of this step, and limits the run by the budgets
+// for several runs, as far as their spending is known.
 func openBook(ctx context.Context, s *step, b *readyRun) error {
 	run := b.run
 	if from := run.Progress.TotalUSD; from > 0 {
@@ -57,7 +57,7 @@ func openBook(ctx context.Context, s *step, b *readyRun) error {
 		if c.MaxUSD == 0 {
 			continue
 		}
-		if s.part() != nil && b.manifest.Part == nil { // it begins, with its share of what is left for all parts
+		if s.part() != nil && b.manifest.Part == nil { // a new part gets its share of the rest for all parts
 			own, _ := run.Parts.OwnPart()
 			c.AllowUSD = own.BudgetShare(c.AllowUSD, 0, run.Agents)
 		}
@@ -65,18 +65,18 @@ func openBook(ctx context.Context, s *step, b *readyRun) error {
 		s.log.print(fmt.Sprintf("%s: $%s of $%s spent in the last 24 hours", c.Which, c.BeforeUSD, c.MaxUSD))
 	}
 	if spent.Minimum != "" {
-		text := caps[0].Which + ": the sum of what was spent in the last 24 hours is a minimum: " + spent.Minimum
+		text := caps[0].Which + ": the known spending of the last 24 hours is a minimum: " + spent.Minimum
 		s.log.warn(text)
 		s.log.note(sentence(text))
 	}
-	b.options().Caps = caps // in this step alone
+	b.options().Caps = caps // for this step only
 	return nil
 }
 
-// spentBefore adds up what was spent in the last 24 hours. A run is not begun when that
-// can't be had, since nothing would hold it to its budget.
+// spentBefore returns the spending of the last 24 hours. If it can't be read, no run begins,
+// because its budget could not be enforced.
 func spentBefore(ctx context.Context, s *step) (slots.Spent, error) {
-	if s.stored.err != nil { // also where its runs are kept on the machine
+	if s.stored.err != nil { // also with store: local
 		return slots.Spent{}, s.stored.err
 	}
 	spent, err := s.stored.finder.Spent(ctx, s.query(), time.Now().Add(-budgetWindow))
@@ -85,14 +85,14 @@ func spentBefore(ctx context.Context, s *step) (slots.Spent, error) {
 		if s.in.BudgetPerKey == 0 {
 			input = state.BudgetPerDay
 		}
-		return spent, &problem.Problem{Class: problem.ClassStore, Where: "input " + input, What: "what was spent in the last 24 hours can't be had: " + down.Err.Error(),
-			Hint: "nothing was started; without the input a run starts all the same"}
+		return spent, &problem.Problem{Class: problem.ClassStore, Where: "input " + input, What: "could not read the spending of the last 24 hours: " + down.Err.Error(),
+			Hint: "nothing was started; run the job again later, or remove the input"}
 	}
 	return spent, err
 }
 
-// book stores what this step has added to the cost of its run, once. The post part does it
-// where the main part had no time.
+// book stores, once, how much this step has added to the cost of its run. The post phase does it if
+// the main phase had no time.
 func book(ctx context.Context, s *step, run *state.Run) error {
 	done := s.note.get().Booking
 	usd := run.Progress.TotalUSD - done.FromUSD
@@ -129,11 +129,12 @@ func book(ctx context.Context, s *step, run *state.Run) error {
 	return s.note.change(func(d *noteData) { d.Booking.IsStored = true })
 }
 
-// completeRun adds to the log of a run the events that the main part saved and was not left the time to tell, and has the
-// run have what the invocations have used that were under way when that was killed: their meters were saved. Where it can't
-// be written, it is booked all the same.
+// completeRun adds to the log of a run the events that the main phase saved but had no time to
+// report. It also charges the run for invocations that were interrupted, from their saved meters.
+// If the state can't be written, the charge still counts in run.
 func completeRun(s *step, file *state.File, run *state.Run) error {
-	// The log is opened first: a killed process may have told events whose numbers the state doesn't know.
+	// The log is opened first: a killed process may have reported events whose numbers the state
+	// doesn't contain.
 	log, err := session.OpenLog(s.dirs.run(run.WorkflowID), run, s.log.shown, s.note.seals)
 	if err == nil {
 		defer log.Close()
@@ -156,8 +157,8 @@ func completeRun(s *step, file *state.File, run *state.Run) error {
 	return err
 }
 
-// bookAltered stores what a main part may have spent at most whose record was altered: who alters it does not
-// get more than the budget of the run by that.
+// bookAltered stores the maximum that a main phase may have spent if its record was altered, so
+// that altering the record gains nothing beyond the budget of the run.
 func bookAltered(ctx context.Context, s *step) {
 	if s.in.NoPrompts {
 		return
@@ -165,7 +166,7 @@ func bookAltered(ctx context.Context, s *step) {
 	run := &state.Run{}
 	run.Progress.TotalUSD = s.options.ForNewRun().BudgetUSD
 	if run.Progress.TotalUSD > 0 {
-		s.log.warn("it is not known what this step has spent: the whole budget of the run counts for budget-per-key and budget-per-day of later runs")
+		s.log.warn("the spending of this step is unknown: the whole budget of the run counts toward budget-per-key and budget-per-day of later runs")
 	}
 	if err := book(ctx, s, run); err != nil {
 		s.log.warn(notBooked(err))
@@ -173,5 +174,5 @@ func bookAltered(ctx context.Context, s *step) {
 }
 
 func notBooked(err error) string {
-	return "what this step has spent could not be stored, and doesn't count for budget-per-key and budget-per-day of later runs: " + strings.TrimSpace(err.Error())
+	return "the spending of this step could not be stored, so it doesn't count toward budget-per-key and budget-per-day of later runs: " + strings.TrimSpace(err.Error())
 }

@@ -17,9 +17,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestTheLogLosesNothingOfAKilledPart: what post books is a save more, and the log gets what it lacks of the one before,
-// also where the last thing that it has was never saved, as what an agent said.
-func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
+// TestLogIsCompletedAfterAKill checks that the post phase adds to the event log everything that the
+// killed main phase had saved, even if the log ends with an event that was never saved, for example
+// agent output.
+func TestLogIsCompletedAfterAKill(t *testing.T) {
 	s := &step{log: newLog(nil, true), note: &stepNote{}, options: &options.Options{}}
 	s.dirs.state = t.TempDir()
 	run := state.New(state.Run{WorkflowID: "r", Mark: "m", Entry: "START.sh", Dir: s.dirs.state, Files: map[string]string{"START.sh": strings.Repeat("0", 64)}}, "", time.Now())
@@ -44,9 +45,9 @@ func TestTheLogLosesNothingOfAKilledPart(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeReadIsBookedWhole: agents can take the modes of files away, and whoever does more than that, so
-// that nothing can be read, has spent the budget.
-func TestWhatCannotBeReadIsBookedWhole(t *testing.T) {
+// TestUnreadableRunCountsAsWholeBudget checks that the whole budget counts as spent if the state
+// can't be read although its file mode is restored.
+func TestUnreadableRunCountsAsWholeBudget(t *testing.T) {
 	var log strings.Builder
 	s := &step{log: newLog(job.NewLogWriter(&log, ""), true), note: &stepNote{}, options: &options.Options{}}
 	s.dirs.state = t.TempDir()

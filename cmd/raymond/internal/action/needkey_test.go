@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// TestAMissingKeyIsNoticedBeforeAnythingStarts, where it is certain: on a runner of
-// GitHub's, in a workflow whose entry leads to a prompt.
-func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
+// TestMissingKeyIsReportedFirst checks that a missing model key is reported before anything starts
+// if this is certain: on a GitHub-hosted runner, in a workflow whose entry leads to a prompt.
+func TestMissingKeyIsReportedFirst(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(agentAtWork, "-- wf/START.md --\nreply:\n<goto>EDIT.sh</goto>\nend.\n", "-- wf/START.sh --\necho start >>\"$EFFECTS\"; echo '<goto>END.md</goto>'\n", 1)+
 		"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
@@ -41,8 +41,8 @@ func TestAMissingKeyIsNoticedBeforeAnythingStarts(t *testing.T) {
 	}
 }
 
-// TestEachAgentNeedsItsOwnKey: the key of one vendor is none of another's. Nor does a run begin
-// with a budget where what its agent costs is not known.
+// TestEachAgentNeedsItsOwnKey checks that the key of one vendor doesn't serve another, and that no
+// run begins with a budget if the cost of its agent is unknown.
 func TestEachAgentNeedsItsOwnKey(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(agentAtWork, "-- wf/START.md --\n", "-- wf/OTHER.md --\n---\nagent: codex\n---\nreply:\n<result>done</result>\nend.\n-- wf/START.md --\n", 1))
@@ -59,12 +59,12 @@ func TestEachAgentNeedsItsOwnKey(t *testing.T) {
 	s.wantDone("")
 }
 
-// TestErrorsNameInputs, not the arguments of the program.
+// TestErrorsNameInputs checks that errors name inputs rather than arguments of the program.
 func TestErrorsNameInputs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts+"-- wf/NOTES.txt --\nx\n")
 	s.job(1, "workflow", "wf/NOTES.txt").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input workflow")
-	s.onIssue(3, "input-from", "issue.body").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input input-from", "has none of issue.body")
+	s.onIssue(3, "input-from", "issue.body").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input input-from", "contains none of the fields issue.body")
 	e := s.job(2, "max-attempts", "3").do(problem.ExitCodes[problem.ClassUsage])
 	e.WantSays(t, "error", "input max-attempts: needs done-when")
 	assert.Check(t, !strings.Contains(e.String(), "--"), "got %v, want no flag named", e)

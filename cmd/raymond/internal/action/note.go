@@ -8,55 +8,55 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stepNote is what a step has to do with a run: the post part handles that run and
-// nothing else. It is safe for use by several goroutines.
+// stepNote records for the post phase which run the step drives and how far it has got. The post
+// phase handles only that run. Several goroutines may use a stepNote at the same time.
 type stepNote struct {
-	mu    sync.Mutex // guards all, and the file
+	mu    sync.Mutex // guards data and the file
 	file  string
 	seals *checkpoints.Seals
 	data  noteData
 }
 
-// noteData is a step's note as it is written.
+// noteData is the content of a step's note.
 type noteData struct {
 	Key        string `json:"key"`
 	WorkflowID string `json:"workflow_id"`
 	// Part is the part of a matrix that the step runs; nil for the run itself.
 	Part *state.Part `json:"part,omitempty"`
-	// Mark is that of the run's processes; "" before there is a run.
+	// Mark identifies the processes of the run; "" before there is a run.
 	Mark string `json:"mark,omitempty"`
-	// Lost says that the key is another's, so that nothing of the run is stored.
+	// Lost is set if another job has the key. The run is then not stored.
 	Lost bool `json:"lost,omitempty"`
-	// Subject is what the run is about, where the event of the step does not say it.
+	// Subject is the subject of the run if the event of the step has none.
 	Subject job.Subject `json:"subject,omitzero"`
-	// Untrusted says that the run works on a checkout that isn't trusted.
+	// Untrusted is set if the run works on an untrusted checkout.
 	Untrusted bool `json:"untrusted,omitempty"`
-	// Dispatched says that the step is about to start its workflow again, or has done so.
+	// Dispatched is set if the step is about to start its workflow again, or has done so.
 	Dispatched bool `json:"dispatched,omitempty"`
 	// Claim is the id of this step's claim of the key; "" for none.
 	Claim string `json:"claim,omitempty"`
-	// Booking is what of the run's cost is this step's.
+	// Booking records which part of the run's cost belongs to this step.
 	Booking booking `json:"booking,omitzero"`
-	// Prompts says that the files of the workflow lead to a prompt.
+	// Prompts is set if the files of the workflow lead to a prompt.
 	Prompts bool `json:"prompts,omitempty"`
-	// Reported says that the report of the run was stored, or that this was tried.
+	// Reported is set once the step has stored the report of the run or tried to.
 	Reported bool `json:"reported,omitempty"`
-	// Owed is what the step has begun to show people of the run, and not brought to its end; "" for nothing.
+	// Owed is owesPage or owesComment if the step has not finished that output; "" otherwise.
 	Owed string `json:"owed,omitempty"`
-	// Local says that the run is one of this machine, whose work was in place when it began to be driven.
+	// Local is set if the run is a local one whose work was restored before the run was driven.
 	Local bool `json:"local,omitempty"`
-	// Called says that Key is that of the run whose question a comment answers.
+	// Called is set if Key belongs to the run whose question a comment answers.
 	Called bool `json:"called,omitempty"`
 }
 
-// The files of a step in its own folder: its note, and the conversations of its agents. Their names are none that a state
-// file could have.
+// The files in a step's directory with its note and with the conversations of its agents. No state
+// file can have these names.
 const (
 	stepFile     = "step.note"
 	sessionsFile = "sessions.note"
 )
 
-// change keeps a change of the note, as soon as the step has a folder.
+// change changes the note and saves it, if the step already has a directory.
 func (n *stepNote) change(f func(*noteData)) error {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -67,7 +67,7 @@ func (n *stepNote) change(f func(*noteData)) error {
 	return n.seals.Note(n.file, n.data)
 }
 
-// get returns the note as it is now.
+// get returns a copy of the note.
 func (n *stepNote) get() noteData {
 	n.mu.Lock()
 	defer n.mu.Unlock()

@@ -12,16 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// What keeps a run from being kept, and what would have kept it.
+// Reasons why a run can't be resumed, with advice.
 const (
-	noService = "the job has no results service (`ACTIONS_RUNTIME_TOKEN` is not set), so nothing of it is stored; " +
-		"`store: local` with a `state-dir` keeps runs on the machine"
-	unstored = "its end could not be stored; the post part of the step tries once more when this job ends"
-	lost     = "its end could not be stored, and so it is lost with this machine"
+	noService = "the job has no results service (`ACTIONS_RUNTIME_TOKEN` is not set), so nothing of the run is stored; " +
+		"`store: local` with a `state-dir` stores runs on the machine"
+	unstored = "its end could not be stored; the post phase of the step tries once more when this job ends"
+	lost     = "its end could not be stored, so it is lost when this machine is removed"
 )
 
-// outlook decides what can be done with a run. Everything that is said about that
-// is said of its value.
+// outlook determines the user's next steps for a run. All texts about this come from its result.
 func (e *ending) outlook(s *step, run *state.Run) ask.NextSteps {
 	p := &run.Progress
 	f := ask.Facts{
@@ -35,7 +34,7 @@ func (e *ending) outlook(s *step, run *state.Run) ask.NextSteps {
 		f.Cure.FirstStep = inputsNamed(f.Cure.FirstStep)
 	}
 	f.Cap.Which, f.Cap.Spent, f.Cap.Max = run.ReachedCap()
-	if s.isPost && f.Status == state.Running { // nobody drives it any more
+	if s.isPost && f.Status == state.Running { // the process that drove it is gone
 		f.Status = state.Cancelled
 	}
 	f.Storage, f.WhyNotStored = e.whereKept(s, run)
@@ -49,8 +48,9 @@ func (e *ending) outlook(s *step, run *state.Run) ask.NextSteps {
 	return ask.NextStepsFor(f)
 }
 
-// onlyBranch is the branch whose runs alone find what the step stores: a seal would make it
-// theirs wherever they run, and a default key is of one branch, or of one issue.
+// onlyBranch returns the branch whose runs alone can find the step's checkpoints, or "" without
+// this limit. Runs of every branch can find a sealed checkpoint, and a default key belongs to one
+// branch or issue anyway.
 func onlyBranch(e job.Event, in job.Settings, isSealed bool) string {
 	own, main := e.Branch, e.Repository.DefaultBranch
 	if in.Key == "" || isSealed || in.IsLocal() || main == "" || own == main {
@@ -59,8 +59,8 @@ func onlyBranch(e job.Event, in job.Settings, isSealed bool) string {
 	return own
 }
 
-// place says how people reach agents that wait. jobFile is the workflow file of the job, nil
-// for not known.
+// place returns how users can reach agents that wait. jobFile is the workflow file of the job, or
+// nil if not known.
 func place(e job.Event, in job.Settings, part *state.Part, jobFile []byte) report.JobContext {
 	p := report.JobContext{Prefix: in.AnswerPrefix, Number: e.Number, Kind: "issue", Job: e.Job, NoSchedule: ask.HasNoSchedule(jobFile)}
 	if e.Kind == job.KindPullRequest {
@@ -70,9 +70,9 @@ func place(e job.Event, in job.Settings, part *state.Part, jobFile []byte) repor
 	return p
 }
 
-// whereKept says where a run is kept; of one that is kept nowhere, why.
+// whereKept returns where a run is stored, or why it is not stored.
 func (e *ending) whereKept(s *step, run *state.Run) (where ask.Storage, why string) {
-	isLast := e.stops.IsOrphaned() // no post part follows
+	isLast := e.stops.IsOrphaned() // no post phase follows
 	switch {
 	case e.kept.lost != "":
 		return ask.NotStored, e.kept.lost
@@ -84,18 +84,18 @@ func (e *ending) whereKept(s *step, run *state.Run) (where ask.Storage, why stri
 		return ask.NotStored, noService
 	case e.kept.isWhole, run.Progress.Status == state.Running && !s.isPost:
 		return ask.StoredAsArtifact, ""
-	case e.isCancelled(): // there was no time
+	case e.isCancelled(): // the step ran out of time
 		return ask.StoredLater, ""
 	case e.kept.artifact != "":
-		return ask.StoredAsArtifact, "" // an earlier part of it
+		return ask.StoredAsArtifact, "" // an earlier checkpoint of the run
 	case s.isPost, isLast:
 		return ask.NotStored, lost
 	}
 	return ask.NotStored, unstored
 }
 
-// lacks is what the last checkpoint lacks; before there is one, what it is sure
-// to lack.
+// lacks returns the contents that the last checkpoint lacks. Before the first checkpoint, it
+// returns the contents that will certainly be missing.
 func (e *ending) lacks(s *step, run *state.Run) []checkpoint.Omission {
 	switch {
 	case s.in.IsLocal():
@@ -110,15 +110,14 @@ func (e *ending) lacks(s *step, run *state.Run) []checkpoint.Omission {
 	return e.to.store.LeftOut()
 }
 
-// maxJobFile bounds what is read of the job's workflow file, in bytes.
+// maxJobFile is the maximum size in bytes of the job's workflow file.
 const maxJobFile = 1 << 20
 
-// readJobFile reads the job's workflow file, where a checkout that is trusted has it,
-// before agents can change it; nil where it can't be read. It is of use to nothing
-// but what people are told.
+// readJobFile reads the job's workflow file from a trusted checkout before agents can change it, or
+// returns nil if it can't. The content is only used for texts for users.
 func readJobFile(in job.Settings, top string, workflow string, isTrusted bool) []byte {
 	file := filepath.FromSlash(workflow)
-	if !isTrusted || !filepath.IsLocal(file) || in.IsCalled { // then the job is in another file
+	if !isTrusted || !filepath.IsLocal(file) || in.IsCalled { // for a called workflow, the job is in another file
 		return nil
 	}
 	data, _, err := files.Read(filepath.Join(top, file), maxJobFile)

@@ -16,13 +16,13 @@ import (
 // fails is a workflow whose only state fails.
 const fails = "-- wf/START.sh --\necho 'line one' >&2; echo 'line two' >&2; exit 3\n"
 
-// markless is what somebody reads of Markdown, as one line.
+// markless returns Markdown as a reader sees it, on one line.
 func markless(text string) string {
 	text = strings.NewReplacer("<code>", "", "</code>", "", "`", "", `\`, "", "%0A", " ", "%25", "%").Replace(text)
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// wantEverywhere checks that every medium says a text once, and none another one.
+// wantEverywhere checks that log, page, annotations, errors and comment contain a text once.
 func (s *scene) wantEverywhere(e ended, text string) {
 	s.t.Helper()
 	media := map[string]string{
@@ -30,7 +30,7 @@ func (s *scene) wantEverywhere(e ended, text string) {
 		"annotations": strings.Join(append(e.Texts("notice"), append(e.Texts("warning"), e.Texts("error")...)...), "\n"),
 	}
 	if ours := s.forge.Talk.By(7, sitetest.JobsAccount); len(ours) == 1 && !strings.Contains(ours[0].Body, "Running") {
-		// A step that is cancelled may be left no time for it; the post part writes it.
+		// A cancelled step may have no time for the comment; then the post phase writes it.
 		media["comment"] = ours[0].Body
 	}
 	for medium, got := range media {
@@ -41,9 +41,9 @@ func (s *scene) wantEverywhere(e ended, text string) {
 	}
 }
 
-// TestOneOutlookEverywhere: log, notice, page, comment, error and output say the
-// same about what can be done next, and it is true for the ending and the event.
-func TestOneOutlookEverywhere(t *testing.T) {
+// TestNextStepsAreTheSameEverywhere checks that log, notice, page, comment, error and output agree
+// on the user's next steps, and that these fit the ending and the event.
+func TestNextStepsAreTheSameEverywhere(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, fails)
 	e := s.commented(1).do(problem.ExitCodes[problem.ClassRunFailed])
@@ -53,13 +53,13 @@ func TestOneOutlookEverywhere(t *testing.T) {
 	s = newScene(t, fails)
 	e = s.job(1).set("ACTIONS_RUNTIME_TOKEN", "").do(problem.ExitCodes[problem.ClassRunFailed])
 	s.wantEverywhere(e, "Nobody can resume this run: the job has no results service (ACTIONS_RUNTIME_TOKEN is not set), "+
-		"so nothing of it is stored; store: local with a state-dir keeps runs on the machine.")
+		"so nothing of the run is stored; store: local with a state-dir stores runs on the machine.")
 	e.WantOutputs(t, "resumable", "false")
 
 }
 
-// TestErrorsWithoutARunHaveAPage: what no event tells is on the page and in the
-// comment; a stranger's event changes no comment.
+// TestErrorsWithoutARunHaveAPage checks that an error before the run is shown on the page and in
+// the comment. A stranger's event changes no comment.
 func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)

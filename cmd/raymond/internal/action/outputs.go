@@ -12,11 +12,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// nobodyWaits are the outputs that later jobs decode, for a step after which nobody
-// waits. In an expression, fromJSON(”) is an error of the workflow.
+// nobodyWaits has the outputs that later jobs decode, for a step after which no agent waits. They
+// are never empty, because fromJSON of an empty text is an error of the workflow.
 var nobodyWaits = map[string]string{"next-jobs": "[]", "waiting": "[]", "matrix": noMatrix}
 
-// setOutputs sets outputs of the step.
+// setOutputs sets outputs of the step, with secrets masked.
 func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string) error {
 	if env.Getenv("GITHUB_OUTPUT") == "" {
 		return nil // not in a job
@@ -29,7 +29,7 @@ func setOutputs(env Env, files *job.Files, log *jobLog, values map[string]string
 	return nil
 }
 
-// writeOutputs writes the outputs of the step.
+// writeOutputs writes all outputs of the step.
 func writeOutputs(s *step, e *ending, all []*problem.Problem) error {
 	values := maps.Clone(nobodyWaits)
 	values["error-class"] = ""
@@ -45,11 +45,11 @@ func writeOutputs(s *step, e *ending, all []*problem.Problem) error {
 	return setOutputs(s.env, s.files, s.log, values)
 }
 
-// describe adds what the outputs say of the run.
+// describe sets the outputs that describe the run.
 func describe(s *step, e *ending, values map[string]string) {
 	run, p := e.run, &e.run.Progress
 	values["workflow-id"], values["status"], values["outcome"] = run.WorkflowID, string(p.Status), string(p.Status)
-	if p.Status == state.Running { // its state could not be written any more
+	if p.Status == state.Running { // its last state could not be written
 		values["status"], values["outcome"] = string(state.Failed), string(state.Failed)
 	}
 	for _, event := range run.Events {
@@ -64,7 +64,7 @@ func describe(s *step, e *ending, values map[string]string) {
 	values["tokens-in"], values["tokens-cached"] = strconv.FormatInt(tokens.Input, 10), strconv.FormatInt(tokens.Cached, 10)
 	values["tokens-out"] = strconv.FormatInt(tokens.Output, 10)
 	values["waiting"] = listText(run.WaitingAgents())
-	if p.Status == state.Suspended { // another one is resumed by no job that is given no other input for that
+	if p.Status == state.Suspended { // only a suspended run is resumed by a later job without other inputs
 		values["next-jobs"], values["matrix"] = listText(run.NextJobs()), matrixOutput(run.Parts)
 	}
 	values["resumable"] = strconv.FormatBool(e.outlook(s, run).Resumable)
@@ -72,16 +72,17 @@ func describe(s *step, e *ending, values map[string]string) {
 	values["state-digest"] = e.kept.named.String()
 	values["events-file"] = s.dirs.events(run.WorkflowID)
 	if fitOutputs(values, agentsOutput(run), s.log.mask.Text) {
-		s.log.warn("results are cut in the outputs result and agents, since all outputs together must stay under 512 KiB: the whole is in " + values["events-file"])
+		s.log.warn("the outputs result and agents are truncated, because all outputs together must stay under 512 KiB; the full text is in " + values["events-file"])
 	}
 }
 
-// maxOutputs is how large all outputs together may be, in bytes: with more than 1 MiB in UTF-16, GitHub drops every
-// output of the job.
+// maxOutputs is the maximum size of all outputs together, in bytes. GitHub drops all outputs of a
+// job if they exceed 1 MiB in UTF-16.
 const maxOutputs = 512 << 10
 
-// fitOutputs adds the output agents, and cuts results and errors until all outputs fit, without secrets, of which a
-// cut could leave a part. It reports whether it did.
+// fitOutputs adds the output agents, and truncates results and errors until all outputs fit. Texts
+// are masked before they are cut, because a cut secret would no longer be recognized. It reports
+// whether it cut anything.
 func fitOutputs(values map[string]string, agents []agentOutput, mask func(string) string) (isCut bool) {
 	values["agents"] = listText(agents)
 	for limit := maxOutputs / 4; sizeOf(values) >= maxOutputs && limit > 0; limit /= 2 {
@@ -114,13 +115,13 @@ type agentOutput struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// agentsOutput lists the agents: those that ended with their *results, then the
-// others with where they stand.
+// agentsOutput lists the agents: first ended agents with their results, then the others with their
+// current states.
 func agentsOutput(run *state.Run) []agentOutput {
 	list := []agentOutput{}
 	for _, e := range run.Ended {
 		o := agentOutput{Agent: e.Agent, Status: "completed", Result: strings.ToValidUTF8(string(e.Result), "\uFFFD")}
-		if e.Error != "" { // a join has delivered its failure
+		if e.Error != "" { // a join has delivered its error
 			o.Status, o.Error = string(state.Stuck), e.Error
 		}
 		list = append(list, o)
@@ -135,7 +136,7 @@ func agentsOutput(run *state.Run) []agentOutput {
 	return list
 }
 
-// listText is a list as JSON.
+// listText returns a list as JSON.
 func listText[T any](list []T) string {
 	data, err := json.Marshal(list)
 	if err != nil || list == nil {
@@ -144,16 +145,16 @@ func listText[T any](list []T) string {
 	return string(data)
 }
 
-// noMatrix is the output matrix when nobody waits.
+// noMatrix is the output matrix when no agent waits.
 const noMatrix = `{"include":[]}`
 
 // matrixEntry is one job of the output matrix.
 type matrixEntry struct {
-	Part string `json:"part"` // its agents
-	Name string `json:"name"` // for people
+	Part string `json:"part"` // its agents, separated by commas
+	Name string `json:"name"` // label for users
 }
 
-// matrixOutput is the output matrix: an entry for each part that the run has handed over.
+// matrixOutput returns the output matrix, with an entry for each part that the run has handed over.
 func matrixOutput(parts state.Parts) string {
 	var include []matrixEntry
 	for _, p := range parts.Matrix() {

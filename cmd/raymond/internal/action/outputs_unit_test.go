@@ -11,14 +11,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAJoinedFailureIsNoResult in the output agents.
-func TestAJoinedFailureIsNoResult(t *testing.T) {
+// TestJoinedFailureIsAnError checks that the output agents shows an agent as failed if a join has
+// delivered its error.
+func TestJoinedFailureIsAnError(t *testing.T) {
 	run := &state.Run{Ended: []state.Ending{{Agent: "main_a1", Error: "no such model", Delivered: true}, {Agent: "main", Result: "x"}}}
 	const want = `[{"agent":"main_a1","status":"failed","error":"no such model"},{"agent":"main","status":"completed","result":"x"}]`
 	assert.Check(t, is.Equal(listText(agentsOutput(run)), want))
 }
 
-// TestOutputsFit what GitHub keeps of a job: results are cut, each as little as need be, and never within a secret.
+// TestOutputsFit checks that results are cut to the size of outputs that GitHub accepts, each as
+// little as possible and never within a secret.
 func TestOutputsFit(t *testing.T) {
 	mask := func(text string) string { return strings.ReplaceAll(text, "secret", "***") }
 	many := make([]agentOutput, 1000)

@@ -11,22 +11,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// lastComment is how long the last text of the comment may take. What it can't have by then, the post part of the step
-// writes.
+// lastComment is the time limit for the last update of the comment. The post phase writes the
+// comment if the main phase runs out of time.
 const lastComment = 30 * time.Second
 
-// comment is a reporter that shows the overview of the run in the comment. It never
-// waits for the service.
+// comment is a reporter that shows the overview of the run in the sticky comment. It never waits
+// for the service.
 type comment struct {
 	poster *ask.StickyComment
-	text   func() string // what it should say now; "" for nothing
+	text   func() string // returns the text for the comment; "" for none
 	stale  bool
 }
 
-// wantsComment reports whether there is to be a comment, and says so where the
-// event has no place for one.
+// wantsComment reports whether the step maintains a comment. It adds a notice if the event has no
+// issue or pull request for one.
 func wantsComment(e job.Event, in job.Settings, log *jobLog) bool {
-	if in.Comment != job.CommentSticky || len(in.Part) > 0 { // there is one comment, and many parts at once
+	if in.Comment != job.CommentSticky || len(in.Part) > 0 { // all parts of a matrix would write to the same comment
 		return false
 	}
 	if e.Number == 0 {
@@ -35,7 +35,7 @@ func wantsComment(e job.Event, in job.Settings, log *jobLog) bool {
 	return e.Number != 0
 }
 
-// startComment prepares the comment of a run; overview returns what it should say.
+// startComment prepares the comment of a run. overview returns its text.
 func startComment(s *step, overview func() string, how string) *comment {
 	marker := ask.StickyMarker(s.event.Workflow, s.key, s.event.Kind, fmt.Sprint(s.event.Number))
 	last := runLink(s.event, how)
@@ -51,7 +51,7 @@ func startComment(s *step, overview func() string, how string) *comment {
 	}
 }
 
-// runLink leads from the comment to the workflow run.
+// runLink returns a link to the workflow run, for the comment.
 func runLink(e job.Event, how string) string {
 	page := e.RunURL(e.RunID)
 	if page == "" {
@@ -69,7 +69,7 @@ func (c *comment) Report(state.Event) error {
 	return nil
 }
 
-// Next is told when the summary knows what can be done next.
+// Next is called when the user's next steps are known.
 func (c *comment) Next(string) error {
 	c.stale = true
 	return c.Tick(time.Time{})
@@ -87,11 +87,11 @@ func (c *comment) Tick(time.Time) error {
 	return nil
 }
 
-// Close implements report.Reporter. There may be more to say afterwards: the page's finish
-// ends the comment.
+// Close implements report.Reporter. It does nothing, because page.finish writes the last text
+// afterwards.
 func (c *comment) Close() error { return nil }
 
-// commentRefused says why there is no comment, or not the last text in it.
+// commentRefused returns a warning about a comment that could not be written, with the reason.
 func commentRefused(kind string, err error) string {
 	e, ok := errors.AsType[*forge.Error](err)
 	if !ok || e.Kind != forge.Denied && e.Kind != forge.Missing {

@@ -12,8 +12,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestFoldersOfOursAreOpenedAgain, with what is in them; links lead nowhere.
-func TestFoldersOfOursAreOpenedAgain(t *testing.T) {
+// TestReopenRestoresAccess checks that reopen gives access to a directory and its contents, and
+// follows no links.
+func TestReopenRestoresAccess(t *testing.T) {
 	top, other := filepath.Join(t.TempDir(), "own"), filepath.Join(t.TempDir(), "other")
 	file := filepath.Join(top, "run", "state.json")
 	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o700))
@@ -32,9 +33,10 @@ func TestFoldersOfOursAreOpenedAgain(t *testing.T) {
 	}
 }
 
-// TestAFolderThatIsAnothersIsLeft: a container's root may have made it, and then this step has one of its own beside it,
-// which the post part finds too. A link to itself can't be opened by anybody.
-func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
+// TestForeignParentDirectoryIsNotUsed checks that a step uses another directory if the usual one
+// belongs to another user, for example to a container's root, and that the post phase finds it. The
+// test uses a link to itself, which no user can open.
+func TestForeignParentDirectoryIsNotUsed(t *testing.T) {
 	temp := t.TempDir()
 	assert.NilError(t, os.Symlink("raymond", filepath.Join(temp, "raymond")))
 	env := map[string]string{"RUNNER_TEMP": temp, "GITHUB_JOB": "j", "GITHUB_ACTION": "a", "STATE_part": "1"}

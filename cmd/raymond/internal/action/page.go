@@ -9,17 +9,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// page is what people read of a run after it: the step summary, and the comment
-// with the same words. A nil page is none.
+// page is what users read about a run: the step summary, and the comment with the same text. A nil
+// page shows nothing.
 type page struct {
 	step    *step
 	summary *report.Summary
-	comment *comment // nil: there is none
+	comment *comment // nil for no comment
 	isMute  bool     // the step summary can't be written
 }
 
-// openPage prepares what people read after the run, which says what can be done with it by now; nil where nobody wants it. The
-// model learns what other parts of the run, on other machines maybe, have done.
+// openPage prepares the page of a run, with the user's next steps so far. It returns nil if neither
+// a summary nor a comment is wanted. The model learns the earlier segments of the run from its
+// events, also those from other machines.
 func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, error) {
 	if b.isResumed() {
 		if err := events.Model.AddAll(report.Events(s.dirs.events(b.run.WorkflowID))); err != nil {
@@ -48,8 +49,8 @@ func openPage(s *step, e *ending, b *readyRun, events *report.Fanout) (*page, er
 	return p, nil
 }
 
-// write writes the step summary, if there is to be one. The comment is not to
-// suffer when it can't be written.
+// write writes the step summary if it is wanted. A failure is only a warning, so that the comment
+// is still updated.
 func (p *page) write(text string) error {
 	s := p.step
 	if !s.in.Summary || p.isMute {
@@ -62,13 +63,13 @@ func (p *page) write(text string) error {
 	return nil
 }
 
-// What of a page is not brought to its end.
+// The parts of a page that may be unfinished.
 const (
 	owesPage    = "page"
 	owesComment = "comment"
 )
 
-// owe notes for the post part what of the page is not brought to its end; "" for nothing.
+// owe records for the post phase which part of the page is unfinished; "" for none.
 func (p *page) owe(what string) error {
 	if p.step.note.get().Owed == what {
 		return nil
@@ -76,14 +77,14 @@ func (p *page) owe(what string) error {
 	return p.step.note.change(func(d *noteData) { d.Owed = what })
 }
 
-// addError has the summary say a problem that no event of the run has told.
+// addError adds a problem that no event of the run has reported to the summary.
 func (p *page) addError(text string) {
-	p.summary.SetError(p.step.log.shown(text)) // before it is cut
-	_ = p.summary.Close()                      // write has warned
+	p.summary.SetError(p.step.log.shown(text)) // masked before it is cut
+	_ = p.summary.Close()                      // write has logged a warning
 }
 
-// finish has the comment say how the step ended. What it has no time for, the post part does, which at worst does
-// something again.
+// finish writes the last text of the comment. If there is too little time, the post phase repeats
+// it.
 func (p *page) finish(ctx context.Context) {
 	var err error
 	if p.comment != nil {
@@ -99,13 +100,14 @@ func (p *page) finish(ctx context.Context) {
 	_ = p.owe(owed)
 }
 
-// finishLeftPage shows all that is known by now of a run whose main part was not left the time to end its page. The summary of
-// that stays as it was last written, and so there is only what it lacks. isLate says that the main part had to be ended:
-// its page was read before. That the comment can't be written is no reason to fail.
+// finishLeftPage completes the page of a run whose main phase had no time to. The summary that the
+// main phase has written stays, and only the missing text is added. isLate is true if the post
+// phase had to end the main phase: then the runner read the summary before the end. A comment that
+// can't be written is not an error.
 func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error {
 	byPost, owed := e.kept.byPost || isLate, s.note.get().Owed
 	if !byPost && owed == "" {
-		if l := e.kept.report; l.Name != "" && s.in.Summary { // the page of the main part has no link to it
+		if l := e.kept.report; l.Name != "" && s.in.Summary { // the summary of the main phase has no link to it
 			return s.files.WriteSummary(report.LinkText(l, s.event.RepositoryURL))
 		}
 		return nil
@@ -132,8 +134,8 @@ func finishLeftPage(ctx context.Context, s *step, e *ending, isLate bool) error 
 	return err
 }
 
-// summaryOf is the summary of a run that has stopped or was killed. Who is killed can't tell how the run ended, and no log
-// has it: whoever resumes the run does so where it was.
+// summaryOf returns the summary of a run that has stopped or was killed. A killed main phase has
+// not reported the end of the run, so this adds an event for it.
 func summaryOf(s *step, run *state.Run, next string) (*report.Summary, error) {
 	known := report.NewLiveModel()
 	if err := known.AddAll(report.Events(s.dirs.events(run.WorkflowID))); err != nil {

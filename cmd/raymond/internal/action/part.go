@@ -10,15 +10,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// findPart finds where the part of a matrix begins that the step runs: where its agents
-// wait in the run itself, or where an earlier job of this part has left it.
+// findPart finds where the part that the step runs begins: where its agents wait in the run itself,
+// or where an earlier job of this part has left it.
 func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup, error) {
 	own := state.NewPart(l.was.Agents, s.in.Part, s.options.Jobs)
 	if len(own.Agents) == 0 {
-		s.log.notice(fmt.Sprintf("nothing is done: of the agents %s none waits for the job %s any more", strings.Join(s.in.Part, ", "), strings.Join(s.options.Jobs, ", ")))
+		s.log.notice(fmt.Sprintf("nothing to do: none of the agents %s still waits for the job %s", strings.Join(s.in.Part, ", "), strings.Join(s.options.Jobs, ", ")))
 		return l, errDone
 	}
-	facts.Mode = l.was.WorkflowID // a part of it goes on however the run has ended
+	facts.Mode = l.was.WorkflowID // a part continues however the run has ended
 	if err := l.take(s.log, slots.Decide(l.manifest, facts), resumes); err != nil || l.was == nil {
 		return l, err
 	}
@@ -40,13 +40,13 @@ func findPart(ctx context.Context, s *step, l lookup, facts slots.Facts) (lookup
 	return l, nil
 }
 
-// partsQuery says which parts of a run are looked for.
+// partsQuery returns a query for the given parts of a run.
 func partsQuery(s *step, base *slots.Found, parts []state.Part) slots.PartsQuery {
 	return slots.PartsQuery{Query: s.query(), Base: base, Parts: parts, Deadline: s.options.Deadline, Now: time.Now()}
 }
 
-// hasParts reports whether jobs of a matrix may have brought something for the run. Where
-// that can't be asked, whoever joins them says why.
+// hasParts reports whether jobs of a matrix may have stored results for the run. If this can't be
+// determined, it reports true, and joining the parts reports the cause.
 func hasParts(ctx context.Context, s *step, l lookup) bool {
 	if s.part() != nil || !l.isStored() || len(l.was.Parts) == 0 {
 		return false
@@ -55,7 +55,7 @@ func hasParts(ctx context.Context, s *step, l lookup) bool {
 	return stored || err != nil
 }
 
-// continuePart has the step continue what an earlier job of its part has left.
+// continuePart makes the step continue from the checkpoint of an earlier job of its part.
 func continuePart(log *jobLog, part *state.Part, l lookup, own *slots.Found) (lookup, error) {
 	run, err := readState(own)
 	if err == nil {
@@ -66,14 +66,14 @@ func continuePart(log *jobLog, part *state.Part, l lookup, own *slots.Found) (lo
 	}
 	l.found.Remove()
 	if l.found, l.was, l.manifest = own, run, own.Manifest; run.Progress.Status == state.Completed {
-		log.notice("nothing is done: an earlier attempt has completed this part")
+		log.notice("nothing to do: an earlier attempt has completed this part")
 		return l, errDone
 	}
 	return l, nil
 }
 
-// shareOf is the budget of a part: its share of that of the run, when it begins, and what
-// it was then, when it is continued.
+// shareOf returns the budget of a part: its share of the run's budget when the part begins, and the
+// same share, if it is still within the budget, when the part continues.
 func shareOf(b *readyRun, budget state.USD) state.USD {
 	run := b.run
 	if own, _ := run.Parts.OwnPart(); b.manifest.Part == nil {
@@ -86,7 +86,7 @@ func shareOf(b *readyRun, budget state.USD) state.USD {
 	return min(share, budget)
 }
 
-// agentsOf are the agents of a part; nil for no part, which has all.
+// agentsOf returns the names of the agents of a part, or nil for the whole run.
 func agentsOf(p *state.Part) (names []string) {
 	if p == nil {
 		return nil

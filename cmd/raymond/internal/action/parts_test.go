@@ -20,8 +20,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// fanOut is a workflow of twelve agents that work in a job of a matrix, in two states each.
-// The second state of agent 7 waits until a file is gone.
+// fanOut is a workflow of twelve agents that run in jobs of a matrix, in two states each. The
+// second state of agent 7 waits until a file is gone.
 const fanOut = `-- wf/START.sh --
 # raymond: many_forks=true
 for i in 1 2 3 4 5 6 7 8 9 10 11 12; do echo "<fork next=\"WAIT.sh\" item=\"$i\">WORK.sh</fork>"; done
@@ -40,7 +40,7 @@ echo "more$RAYMOND_VAR_ITEM" >>"$EFFECTS"; echo "<result>done $RAYMOND_VAR_ITEM<
 echo end >>"$EFFECTS"; printf '<result>%s</result>' "$RAYMOND_RESULT"
 `
 
-// legs are the parts of a matrix, as the output has them.
+// legs returns the parts in the output matrix.
 func legs(t *testing.T, e ended) []string {
 	t.Helper()
 	var matrix struct {
@@ -57,7 +57,7 @@ func legs(t *testing.T, e ended) []string {
 	return parts
 }
 
-// fanned is a scene with a matrix of jobs, all of one key.
+// fanned is a scene with a matrix of jobs that all have the same key.
 type fanned struct {
 	*scene
 	inputs []string
@@ -67,14 +67,14 @@ func (f *fanned) plan(run int64) *bareJob {
 	return f.scene.job(run, append([]string{"key", "k", "max-jobs", "4", "matrix-job", "work", "max-retries", "0", "keep-going", "true"}, f.inputs...)...)
 }
 
-// of is a job of the matrix.
+// of returns a job of the matrix.
 func (f *fanned) of(run int64, part string) *bareJob {
-	id := slots.Place{Key: part}.ClaimName() // some id
+	id := slots.Place{Key: part}.ClaimName() // any unique id
 	return f.plan(run).with("job", "work", "part", part).
 		set("GITHUB_JOB", "work", "RUNNER_NAME", "runner-"+id, "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, "work-"+id))
 }
 
-// joins is the job that joins.
+// joins returns the job that joins the parts.
 func (f *fanned) joins(run int64) *bareJob {
 	return f.plan(run).set("GITHUB_JOB", "join", "ACTIONS_RUNTIME_TOKEN", artifactstest.JobToken(run, "join"))
 }
@@ -99,7 +99,8 @@ func (f *fanned) eachOnce() {
 	}
 }
 
-// TestTwelveAgentsOnFourJobs: what they bring is what one job brings that runs all of it.
+// TestTwelveAgentsOnFourJobs checks that four jobs have the same result as one job that runs
+// everything.
 func TestTwelveAgentsOnFourJobs(t *testing.T) {
 	t.Parallel()
 	alone := newScene(t, fanOut)
@@ -119,14 +120,15 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 	join.WantOutputs(t, "status", "completed", "result", whole.Outputs["result"], "iterations", "27", "matrix", `{"include":[]}`, "workflow-id", plan.Outputs["workflow-id"])
 	f.eachOnce()
 	assert.Check(t, is.Len(f.stored("-claim"), 0), "claims in the end")
-	again := f.of(1, parts[0]).set("GITHUB_RUN_ATTEMPT", "2").do(0) // somebody runs one of them again
+	again := f.of(1, parts[0]).set("GITHUB_RUN_ATTEMPT", "2").do(0) // a job of the matrix is re-run
 	again.WantOutputs(t, nobodyWaits...)
-	again.WantSays(t, "notice", "nothing is done")
+	again.WantSays(t, "notice", "nothing to do")
 	f.eachOnce()
 }
 
-// TestOneOfFourJobsDies after a part of its work is stored, and the run is joined without it: the
-// next matrix has what is left, and each state has its effect once.
+// TestOneOfFourJobsDies checks that the run is joined without a job that died after some of its
+// work was stored. The next matrix contains the remaining agents, and each state has its effect
+// once.
 func TestOneOfFourJobsDies(t *testing.T) {
 	t.Parallel()
 	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
@@ -142,7 +144,7 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	f.touch(".hold", false)
 	join := f.joins(1).do(0)
 	join.WantOutputs(t, "status", "suspended", "next-jobs", `["work"]`)
-	join.WantSays(t, "notice", "joined 4 parts", "jobs that were lost", "main_work3, main_work7, main_work11 (unknown since ")
+	join.WantSays(t, "notice", "joined 4 parts", "lost jobs", "main_work3, main_work7, main_work11 (last checkpoint ")
 	if left := strings.Join(legs(t, join), ","); !strings.Contains(left, "main_work7") || strings.Contains(left, "main_work1,") {
 		t.Errorf("next matrix: got %q, want main_work7 and none of another part", left)
 	}
@@ -151,7 +153,7 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	f.eachOnce()
 }
 
-// dies kills the job of the third part after what it has done but for agent 7 is stored.
+// dies kills the job of the third part after its work, except for agent 7, is stored.
 func (f *fanned) dies(part string) {
 	f.t.Helper()
 	j := f.of(1, part)
@@ -161,8 +163,9 @@ func (f *fanned) dies(part string) {
 	j.end(c)
 }
 
-// TestAPartGoesOnWhereItsJobDied when that job is run again before anybody has joined it, once more than is needed.
-func TestAPartGoesOnWhereItsJobDied(t *testing.T) {
+// TestPartContinuesWhereItsJobDied checks that a part continues where its job died if that job is
+// re-run before the join, even more often than necessary.
+func TestPartContinuesWhereItsJobDied(t *testing.T) {
 	t.Parallel()
 	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
 	parts := legs(t, f.plan(1).do(0))
@@ -179,9 +182,10 @@ func TestAPartGoesOnWhereItsJobDied(t *testing.T) {
 	f.eachOnce()
 }
 
-// TestAStepThatFindsAPartRunning in another workflow run leaves the run as it is, so that whoever joins the part finds it
-// so: it stores nothing, and no matrix has what may still be running.
-func TestAStepThatFindsAPartRunning(t *testing.T) {
+// TestRunWithRunningPartIsUnchanged checks that a step leaves the run unchanged while another
+// workflow run is running a part of it, because the step that joins the part must find it so. It
+// stores nothing, and no matrix contains the running agents.
+func TestRunWithRunningPartIsUnchanged(t *testing.T) {
 	t.Parallel()
 	f := &fanned{scene: newScene(t, fanOut), inputs: []string{"checkpoint-interval", "1s"}}
 	plan := f.plan(1).do(0)
@@ -193,7 +197,7 @@ func TestAStepThatFindsAPartRunning(t *testing.T) {
 	before := f.forge.All()
 	e := f.plan(2).do(0)
 	e.WantOutputs(t, append(nobodyWaits[4:], "status", "suspended", "workflow-id", plan.Outputs["workflow-id"])...)
-	e.WantSays(t, "notice", "nothing is due")
+	e.WantSays(t, "notice", "nothing to do yet")
 	assert.Check(t, is.DeepEqual(names(f.forge.All()), names(before)), "artifacts")
 	f.touch(".hold", false)
 	j.end(c)
@@ -204,7 +208,7 @@ func TestAStepThatFindsAPartRunning(t *testing.T) {
 	f.eachOnce()
 }
 
-// hasStored reports whether a checkpoint has the ends of all these agents.
+// hasStored reports whether a checkpoint contains the ends of all the given agents.
 func (f *fanned) hasStored(agents ...string) bool {
 	return slices.ContainsFunc(f.forge.Checkpoints(f.t, nil), func(c sitetest.StoredRun) bool {
 		return !slices.ContainsFunc(agents, func(id string) bool {
@@ -213,9 +217,9 @@ func (f *fanned) hasStored(agents ...string) bool {
 	})
 }
 
-// TestWorkOfPartsComesBackAsBranches: nothing of two parts is written over each other, and
-// the checkout of the step that joins stays as the run itself left it.
-func TestWorkOfPartsComesBackAsBranches(t *testing.T) {
+// TestWorkOfPartsIsRestoredAsBranches checks that the work of parts is restored in separate
+// branches, and that the joining step keeps the checkout of the run itself.
+func TestWorkOfPartsIsRestoredAsBranches(t *testing.T) {
 	t.Parallel()
 	f := &fanned{scene: newGitScene(t, `-- wf/START.sh --
 # raymond: many_forks=true
@@ -243,7 +247,7 @@ echo "<result>$(git show raymond/main_work1:own.txt), $(git show raymond/main_wo
 	f.joins(1).do(0).WantOutputs(t, "status", "completed", "result", "own 1, own 2, planned")
 }
 
-// cheapAndDear is a workflow of two agents in parts of their own, one of which spends without end.
+// cheapAndDear is a workflow of two agents in separate parts, one of which never stops spending.
 const cheapAndDear = `-- wf/START.sh --
 # raymond: many_forks=true
 echo '<fork next="WAIT.sh">CHEAP.md</fork><fork next="WAIT.sh">DEAR.md</fork>'
@@ -267,9 +271,9 @@ end.
 echo '<result>end</result>'
 `
 
-// TestAPartOverItsShareOfTheBudget is red, and its agents are in the next matrix with a
-// new share; with nothing left, the run is over its budget.
-func TestAPartOverItsShareOfTheBudget(t *testing.T) {
+// TestPartOverItsShareOfTheBudget checks that a part over its share fails, and its agents are in
+// the next matrix with a new share. When the budget is used up, the run is over budget.
+func TestPartOverItsShareOfTheBudget(t *testing.T) {
 	t.Parallel()
 	f := &fanned{newScene(t, cheapAndDear), []string{"budget", "0.05"}}
 	overLimit := problem.ExitCodes[problem.ClassOverLimit]
@@ -285,8 +289,9 @@ func TestAPartOverItsShareOfTheBudget(t *testing.T) {
 	f.joins(1).do(overLimit).WantOutputs(t, "status", "over_budget", "cost-usd", "0.06", "matrix", `{"include":[]}`)
 }
 
-// TestPartsShareWhatIsLeft of a budget of many runs, and each stores what it has spent.
-func TestPartsShareWhatIsLeft(t *testing.T) {
+// TestPartsShareTheRemainingBudget checks that parts share the rest of a budget for several runs,
+// and that each stores its spending.
+func TestPartsShareTheRemainingBudget(t *testing.T) {
 	t.Parallel()
 	f := &fanned{newScene(t, cheapAndDear), []string{"budget-per-key", "0.02"}}
 	parts := legs(t, f.plan(1).do(0))

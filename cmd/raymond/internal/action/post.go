@@ -18,10 +18,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Post runs at the end of the job, however the main part ended. It takes nothing
-// from the main part but the files of its run, which are checked like those of any
-// run. Its error has the problems that decide on the exit code; all of them are
-// told.
+// Post runs the post phase at the end of the job, however the main phase ended. It uses only the
+// files that the main phase left for its run, and checks them like the files of any run. It has
+// reported all problems in the job's log when it returns. Its error contains the problems that
+// determine the exit code.
 func Post(e Env) error {
 	err := e.Process.Protect()
 	s := newStep(e, e.Stdout, true)
@@ -38,12 +38,12 @@ func Post(e Env) error {
 	return errors.Join(joined(all), s.log.out.Close())
 }
 
-// post finishes what the main part has left, and removes what that was making when it
-// was killed.
+// post completes the work of the main phase, and removes the files that a killed main phase left
+// half written.
 func post(ctx context.Context, s *step) error {
 	s.dirs.own = ownOfMain(s.env.Getenv)
 	if s.dirs.own == "" {
-		return nil // the main part came to nothing
+		return nil // the main phase created no directory
 	}
 	reopen(s.dirs.own)
 	isLate, err := s.env.Process.endDrivers(s.dirs.own, graceOfMain)
@@ -63,13 +63,14 @@ func post(ctx context.Context, s *step) error {
 		err = nil
 	}
 	if left := clearAway(s.dirs, err != nil); left != nil {
-		s.log.warn("not everything that the step has made for itself could be removed: " + left.Error())
+		s.log.warn("could not remove all files of the step: " + left.Error())
 	}
 	return err
 }
 
-// readNote reads what the main part has noted, and what the step was given. Inputs that are wrong were the main part's
-// matter, and then there is no note, which is errDone; where there is one, something that it was given has changed since.
+// readNote reads the note of the main phase and the inputs of the step. Without a note it returns
+// errDone, because the main phase has already reported wrong inputs. With a note, wrong inputs mean
+// that they have changed since the main phase.
 func readNote(s *step) error {
 	s.note.file = filepath.Join(s.dirs.own, stepFile)
 	err := checkpoints.ReadNote(s.note.file, &s.note.data)
@@ -89,25 +90,25 @@ func readNote(s *step) error {
 	note := &s.note.data
 	isCalled := note.Called && s.event.Comment.Kind != ""
 	if note.WorkflowID == "" && !isCalled {
-		note.Key = s.key // it came no further than to look for a run
+		note.Key = s.key // the main phase only looked for a run
 	}
 	if note.Key != s.key && !isCalled || note.WorkflowID != "" && !state.ValidID(note.WorkflowID) {
-		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "is not what the main part of this step wrote; nothing is stored"}
+		return &problem.Problem{Class: problem.ClassConflict, Where: stepFile, What: "does not match the note that the main phase of this step wrote; nothing is stored"}
 	}
 	s.key = note.Key
-	if note.WorkflowID != "" { // without an id, the step has not found its run yet
+	if note.WorkflowID != "" { // without an id, the step had not found its run yet
 		s.event.Subject = note.Subject
 	}
 	return nil
 }
 
-// abandon gives up a run of which something was altered. Nothing of it is stored; what
-// it holds and has left is found by those notes alone that are as they were written.
+// abandon gives up a run whose files were altered. It does not store the run. It releases the key,
+// ends processes and removes conversations, as far as the notes about them are unaltered.
 func abandon(ctx context.Context, s *step) error {
 	defer bookAltered(ctx, s)
 	if !isIntact(s, stepFile) {
 		s.note.data = noteData{}
-		s.log.warn("the step's own note was altered: what agents of this step may have left running is not ended")
+		s.log.warn("the note of this step was altered, so processes that its agents may have left running are not ended")
 		return nil
 	}
 	note := s.note.get()
@@ -125,9 +126,9 @@ func abandon(ctx context.Context, s *step) error {
 	return errors.Join(errs...)
 }
 
-// finishLeft finishes what the main part has left of a run, unless the key of it
-// is another's: it ends what still runs, stores the end and shows it, unless that
-// is done. A run of a shared folder that somebody drives is theirs.
+// finishLeft completes a run that the main phase has left, unless another job has its key: it ends
+// processes that still run, and stores and shows the end if this is not done yet. It leaves a local
+// run alone if another process drives it.
 func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 	note := s.note.get()
 	if note.Lost {
@@ -147,7 +148,7 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 		bookAltered(ctx, s)
 	case err == nil:
 		defer file.Close()
-		// Nobody writes any more after this: neither the main part nor what it has left.
+		// After this, neither the main phase nor its processes write anymore.
 		err = session.Sweep(note.Mark)
 	}
 	if err == nil {
@@ -163,17 +164,17 @@ func finishLeft(ctx context.Context, s *step, e *ending, isLate bool) error {
 	}
 	e.tell = func(ctx context.Context) {
 		if err := finishLeftPage(ctx, s, e, isLate); err != nil {
-			s.log.warn("the page can't be completed: " + err.Error())
+			s.log.warn("could not complete the page: " + err.Error())
 		}
 	}
-	if e.to, e.unstored = openLeft(ctx, s, e); e.to != nil && lost != nil && !errors.Is(lost, syscall.ENOSPC) { // else the next job completes it
+	if e.to, e.unstored = openLeft(ctx, s, e); e.to != nil && lost != nil && !errors.Is(lost, syscall.ENOSPC) { // on a full disk the run is stored nevertheless, and the next job completes its log
 		e.to, e.unstored = nil, lost
 	}
 	return finish(ctx, s, e)
 }
 
-// releaseLeft gives up the key that the main part has claimed. A service that
-// fails leaves a claim whose job is over, which keeps nobody off.
+// releaseLeft releases the key that the main phase claimed. If the service fails, the claim stays,
+// but it stops no other job because its job is over.
 func releaseLeft(ctx context.Context, s *step) error {
 	if s.note.get().Claim == "" {
 		return nil
@@ -189,7 +190,8 @@ func releaseLeft(ctx context.Context, s *step) error {
 	return nil
 }
 
-// openLeft returns where the end of a run is to be stored; nil where it was, or nothing of it was to be stored.
+// openLeft returns the storage for the end of a run, or nil if the end is stored already or must
+// not be stored.
 func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
 	run, dir := e.run, s.dirs.run(e.run.WorkflowID)
 	chain, err := checkpoints.ReadChain(dir)
@@ -208,10 +210,9 @@ func openLeft(ctx context.Context, s *step, e *ending) (*storage, error) {
 	return &storage{store: store, saver: store.NewSaver(s.in.CheckpointInterval)}, nil
 }
 
-// clearConversations removes the conversations that this step has made or put back
-// from the agent CLI's folder: on a machine that many jobs share they would stay
-// there, secrets in clear. They stay when the end of the run could not be stored,
-// and with store: local.
+// clearConversations removes the conversations that this step has created or restored from the
+// directories of the agent CLIs. On a shared machine they would stay there, with secrets in clear
+// text. They stay if the end of the run could not be stored, and with store: local.
 func clearConversations(s *step, e *ending) error {
 	own, err := checkpoints.ReadTalks(filepath.Join(s.dirs.own, sessionsFile))
 	if err != nil || len(own) == 0 || s.in.IsLocal() {
@@ -219,7 +220,7 @@ func clearConversations(s *step, e *ending) error {
 	}
 	note := s.note.get()
 	c, err := checkpoints.ReadChain(s.dirs.run(note.WorkflowID))
-	if e.to != nil && e.kept.isWhole { // a full disk may have kept it from the file
+	if e.to != nil && e.kept.isWhole { // on a full disk, the file may be out of date
 		c, err = e.to.store.Chain(), nil
 	}
 	isUnstored := note.Lost || errors.Is(err, os.ErrNotExist) // and never will be
@@ -230,9 +231,9 @@ func clearConversations(s *step, e *ending) error {
 	return nil
 }
 
-// warnOfKept names the sessions whose conversations could not be removed.
+// warnOfKept warns about conversations that could not be removed, by their sessions.
 func warnOfKept(log *jobLog, sessions []string) {
 	if len(sessions) > 0 {
-		log.warn("these conversations of agents could not be removed from the agent CLI's folder: " + strings.Join(sessions, ", "))
+		log.warn("could not remove these conversations of agents from the agent CLI's directory: " + strings.Join(sessions, ", "))
 	}
 }

@@ -25,14 +25,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// prepared is what decides whether a step may start, and what its runs are made from.
+// prepared is the result of prepare: what decides whether a step may start, and the workflow.
 type prepared struct {
 	source    source
-	flow      *flow            // nil in the modes that start no agent
-	heard     *call            // the remark that has started the step; nil for any other event
-	isAllowed bool             // who caused the event may start the workflow
+	flow      *flow            // nil in modes that start no agent
+	heard     *call            // the comment that has started the step; nil for other events
+	isAllowed bool             // the sender of the event may start the workflow
 	isTrusted bool             // the checkout may configure the agent CLI
-	jobBegan  func() time.Time // may wait for a service
+	jobBegan  func() time.Time // may wait for the API
 }
 
 func (p *prepared) close() {
@@ -44,8 +44,8 @@ func (p *prepared) close() {
 	}
 }
 
-// prepare reads what the step was given, and asks whether who caused its event may start the
-// workflow, and whether the checkout may configure the agent CLI.
+// prepare reads the inputs of the step, and decides whether the sender of the event may start the
+// workflow and whether the checkout may configure the agent CLI.
 func prepare(ctx context.Context, s *step) (p prepared, err error) {
 	if p.source, err = readInputs(s); err != nil {
 		return p, err
@@ -67,9 +67,8 @@ func prepare(ctx context.Context, s *step) (p prepared, err error) {
 	return p, err
 }
 
-// readInputs reads everything that the step was given, and reports all that is
-// wrong with it at once. The folder of a post part is known already; where its
-// workflow is nobody needs to know.
+// readInputs reads all inputs of the step and reports all mistakes in them at once. In the post
+// phase the step already has its directory, and from is empty.
 func readInputs(s *step) (from source, err error) {
 	in, bad := job.ReadSettings(s.env.Getenv)
 	s.in = in
@@ -79,7 +78,7 @@ func readInputs(s *step) (from source, err error) {
 		errs = append(errs, problem.Usage("event payload", err.Error(), ""))
 	}
 	var faulty error
-	if s.api, s.stored, faulty = openServices(s.env, s.event, in.GitHubToken, s.log.out.AddMask); err == nil { // else it may be for want of the repository
+	if s.api, s.stored, faulty = openServices(s.env, s.event, in.GitHubToken, s.log.out.AddMask); err == nil { // otherwise the cause may be the missing repository
 		errs = append(errs, faulty)
 	}
 	if len(in.InputFrom) > 0 && err == nil {
@@ -97,12 +96,12 @@ func readInputs(s *step) (from source, err error) {
 		s.options.Jobs = []string{protocol.MainJob}
 	}
 	if len(s.in.Part) > 0 && s.in.Resume == job.ResumeAuto {
-		s.in.Resume = job.ResumeRequire // a part of nothing is no run
+		s.in.Resume = job.ResumeRequire // a part can't begin without a run
 	}
 	if len(s.in.Part) > 0 && s.in.Rerun != "" {
-		errs = append(errs, problem.Usage("input resume", "can't begin a part of a matrix again", "resume: ID@N goes without the input part"))
+		errs = append(errs, problem.Usage("input resume", "can't start a part of a matrix again", "use resume: ID@N without the input part"))
 	}
-	if isTold(s.event, s.in) && s.in.Rerun != "" { // it is begun by now, and continued
+	if isTold(s.event, s.in) && s.in.Rerun != "" { // the new run has begun already and is continued
 		s.in.Resume, s.in.Rerun = job.ResumeAuto, ""
 	}
 	misplaced := func(b job.InputProblem) bool { return b.Input == "working-directory" }
@@ -117,39 +116,40 @@ func readInputs(s *step) (from source, err error) {
 	return from, errors.Join(append(errs, err)...)
 }
 
-// unknownInputs are the inputs that the action doesn't have. act, and Gitea's runner,
-// which is made of it, give a step inside a composite action that one's inputs too,
-// and nobody can tell them apart: there they are warned of, and nothing more.
+// unknownInputs returns the inputs that the action doesn't have. act, and Gitea's runner, which is
+// based on it, also pass the inputs of a composite action to the steps inside it, and these can't
+// be recognized. There the unknown inputs only cause a warning.
 func unknownInputs(env Env, e job.Event, log *jobLog) []job.InputProblem {
 	found := job.UnknownInputs(env.Environ)
 	if !e.IsActBased {
 		return found
 	}
 	for _, f := range found {
-		log.warnOnce(f.Usage().Error() + "; it is passed over, since it may be one of a composite action around this step")
+		log.warnOnce(f.Usage().Error() + "; it is ignored, because it may belong to a composite action that contains this step")
 	}
 	return nil
 }
 
-// readStored reads the inputs that say which checkpoints count.
+// readStored reads the inputs about accepted checkpoints: the state key and the required
+// checkpoint.
 func readStored(in job.Settings) (keys *checkpoint.Keys, follows slots.Named, err error) {
 	if in.StateKey != "" {
 		if keys, err = checkpoint.ParseKeys(in.StateKey); err != nil {
-			err = problem.Usage("input state-key", err.Error(), "raymond keygen makes one")
+			err = problem.Usage("input state-key", err.Error(), "raymond keygen creates one")
 		}
 	}
 	follows, bad := slots.ParseNamed(in.Follows)
 	if bad != nil {
-		bad = problem.Usage("input follows", bad.Error(), "pass the output on as it is, as in follows: ${{ needs.JOB.outputs.state-digest }}")
+		bad = problem.Usage("input follows", bad.Error(), "pass the output on unchanged, as in follows: ${{ needs.JOB.outputs.state-digest }}")
 	}
 	return keys, follows, errors.Join(err, bad)
 }
 
-// readFlags reads the inputs that are flags of raymond run.
+// readFlags reads the inputs that correspond to flags of raymond run.
 func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) {
 	args, top, prices := job.Arguments(env.Getenv), env.Getenv("GITHUB_WORKSPACE"), job.InputValue(env.Getenv, "prices")
 	file, denied := folders{top: top}.named("prices", top, prices)
-	if denied != nil { // the file is read with the flags
+	if denied != nil { // ReadJob would read the file
 		args = nil
 	} else if i := slices.Index(args, "--prices="+prices); i >= 0 {
 		args[i] = "--prices=" + file
@@ -159,18 +159,18 @@ func readFlags(env Env, in job.Settings, log *jobLog) (*options.Options, error) 
 		return o, err
 	}
 	o.Verbosity, o.ScriptEnv, o.Workspace = runner.VerbosityBounded, in.ScriptEnv, in.Workspace
-	if env.Getenv("RUNNER_DEBUG") == "1" { // somebody re-runs the job to see everything
+	if env.Getenv("RUNNER_DEBUG") == "1" { // a user re-runs the job to see everything
 		o.Verbosity = runner.VerbosityFull
 	}
 	return o, errors.Join(o.Check(), checkCage(in, o.Cage, log))
 }
 
-// cutFlag splits a flag such as --budget=5.
+// cutFlag splits a flag, for example --budget=5, into name and value.
 func cutFlag(arg string) (name, value string, ok bool) {
 	return strings.Cut(strings.TrimPrefix(arg, "--"), "=")
 }
 
-// locate finds the folders of the step, and changes to where agents work.
+// locate determines the directories of the step, and changes to the working directory.
 func locate(s *step) error {
 	wd, err := os.Getwd()
 	if err != nil {
@@ -178,7 +178,7 @@ func locate(s *step) error {
 	}
 	s.dirs.top = cmp.Or(s.env.Getenv("GITHUB_WORKSPACE"), wd)
 	if info, err := os.Stat(s.dirs.top); err != nil || !info.IsDir() {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is no folder of this machine", s.dirs.top),
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "GITHUB_WORKSPACE", What: fmt.Sprintf("%q is not a directory on this machine", s.dirs.top),
 			Hint: "an earlier step may have removed the workspace, or a container lacks it"}
 	}
 	work, err := s.dirs.named("working-directory", s.dirs.top, s.in.WorkingDirectory)
@@ -186,7 +186,7 @@ func locate(s *step) error {
 		return err
 	}
 	if s.dirs.work, err = s.env.Process.Enter(work); err != nil {
-		return problem.Usage("input working-directory", err.Error(), "name a folder of the workspace that an earlier step made")
+		return problem.Usage("input working-directory", err.Error(), "name a directory of the workspace that an earlier step has created")
 	}
 	if !s.isPost {
 		if s.dirs.own, err = makeOwn(s); err != nil {
@@ -205,20 +205,19 @@ func locate(s *step) error {
 	return err
 }
 
-// conceal learns what is shown and stored nowhere: secrets, and the values of all
-// variables that the inputs name.
+// conceal makes the log hide secrets and the values of all variables that inputs name.
 func conceal(env Env, in job.Settings, log *jobLog) {
 	known := secrets.Of(withoutRunners(env.Environ))
 	maps.Copy(known, in.ModelKeys)
 	maps.Copy(known, map[string]string{"github-token": in.GitHubToken, "state-key": in.StateKey})
 	short := log.hide(known, namedValues(in, inherited(env, in)), slices.Concat(state.Keywords(), clis.Words(), frame(env, in)))
 	if len(short) > 0 {
-		log.warnOnce("these secrets are too short to be masked in what is stored and shown: " + strings.Join(short, ", "))
+		log.warnOnce("these secrets are too short to be masked, in stored data as well as in logs: " + strings.Join(short, ", "))
 	}
 }
 
-// namedValues are the values of the variables that the inputs env and script-env name.
-// Those that every program of a job sees anyway are no secrets for being named.
+// namedValues returns the values of the variables that the inputs env and script-env name.
+// Variables that the runner sets for every program are not secret only because an input names them.
 func namedValues(in job.Settings, environ []string) map[string]string {
 	values := map[string]string{}
 	for _, kv := range environ {
@@ -231,7 +230,7 @@ func namedValues(in job.Settings, environ []string) map[string]string {
 	return values
 }
 
-// frame is what a run is kept and found by.
+// frame returns the words by which a run is stored and found again. They are never masked.
 func frame(env Env, in job.Settings) []string {
 	words := []string{in.Key, in.Workflow, in.WorkingDirectory, in.StateDir, in.Resume}
 	for _, kv := range env.Environ {
@@ -248,13 +247,13 @@ func frame(env Env, in job.Settings) []string {
 	return words
 }
 
-// isRunners reports whether the runner has set a variable.
+// isRunners reports whether the runner sets the variable of this name.
 func isRunners(name string) bool {
 	return name != "GITHUB_TOKEN" && slices.ContainsFunc([]string{"GITHUB_", "RUNNER_", "GITEA_"}, func(prefix string) bool { return strings.HasPrefix(name, prefix) })
 }
 
-// withoutRunners is the job's environment without what only looks secret: inputs, of
-// which each is known to be one or not, and addresses of the runner's services.
+// withoutRunners returns the environment of the job without variables that only look secret:
+// inputs, which are handled separately, and addresses of the runner's services.
 func withoutRunners(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

@@ -14,14 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// public is a job in a repository that anybody may read.
+// public returns a job in a public repository.
 func (s *scene) public(run int64, inputs ...string) *bareJob {
 	j := s.job(run, inputs...)
 	j.Payload = "{" + inPublic + "}"
 	return j
 }
 
-// lateAgent is a workflow whose deadline comes after its first agent has spoken.
+// lateAgent is a workflow whose deadline passes after its first prompt.
 const lateAgent = `-- wf/START.md --
 reply:
 <goto>WAIT.sh</goto>
@@ -35,14 +35,14 @@ reply:
 end.
 `
 
-// TestWithoutAKeyNothingIsPromised: a run that nobody could resume does not
-// suspend but fails, says so from the start, and leads to no dead end.
-func TestWithoutAKeyNothingIsPromised(t *testing.T) {
+// TestUnresumableRunFailsAtItsDeadline checks that a run that no job could resume fails instead of
+// being suspended, warns about it from the start, and does not block later runs.
+func TestUnresumableRunFailsAtItsDeadline(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lateAgent)
 	first := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
 	first.WantOutputs(t, "status", "failed", "resumable", "false", "error-class", "run_failed")
-	first.WantSays(t, "warning", "state-key", "it fails")
+	first.WantSays(t, "warning", "state-key", "fails where it would be suspended")
 	assert.Check(t, is.Len(first.Texts("warning"), 1))
 	before, _, _ := strings.Cut(first.Stdout, "START.md")
 	assert.Check(t, is.Contains(before, "no state-key is set"), "log")
@@ -54,8 +54,9 @@ func TestWithoutAKeyNothingIsPromised(t *testing.T) {
 	assert.Check(t, again.Outputs["workflow-id"] != first.Outputs["workflow-id"], "got the run again, want a new one")
 }
 
-// TestWorkThatAnybodyMayReadIsNotPromised: nor is it put back where the job wants none of it.
-func TestWorkThatAnybodyMayReadIsNotPromised(t *testing.T) {
+// TestWorkIsNotStoredInPublic checks that work in a public repository is not stored without a
+// state-key, and that workspace: none restores no work.
+func TestWorkIsNotStoredInPublic(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, strings.Replace(leavesWork, "echo '<goto>", "[ -e \"$EFFECTS.go\" ] || late; echo '<goto>", 1))
 	e := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
@@ -64,11 +65,12 @@ func TestWorkThatAnybodyMayReadIsNotPromised(t *testing.T) {
 	s.stops(2, 1, "key", "private")
 	e = s.job(3, "key", "private", "max-iterations", "9", "workspace", "none").do(0)
 	e.WantOutputs(t, "result", "")
-	assert.Check(t, is.Contains(e.Summary, "The work in the workspace was not put back"), "summary: want what was not put back")
+	assert.Check(t, is.Contains(e.Summary, "The work in the workspace was not restored"), "summary: want what was not restored")
 }
 
-// TestRunsOfForksPromiseNothing: that they can't be resumed is said from the start.
-func TestRunsOfForksPromiseNothing(t *testing.T) {
+// TestForkRunsCannotBeResumed checks that runs of forks warn from the start that they can't be
+// resumed.
+func TestForkRunsCannotBeResumed(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(threeScripts, "echo start", "late; echo start", 1))
 	j := s.job(1, "deadline", "10h", "trust-checkout", "true").on("pull_request", event(person("ann"), fromFork))
@@ -78,8 +80,9 @@ func TestRunsOfForksPromiseNothing(t *testing.T) {
 	e.WantSays(t, "error", "fork", "it would be suspended")
 }
 
-// TestOneWarningSaysAllThatIsLost, before the first state.
-func TestOneWarningSaysAllThatIsLost(t *testing.T) {
+// TestOneWarningNamesAllLosses checks that a single warning, before the first state, names
+// everything that will be lost.
+func TestOneWarningNamesAllLosses(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, lateAgent)
 	s.letGo()
@@ -89,9 +92,9 @@ func TestOneWarningSaysAllThatIsLost(t *testing.T) {
 	assert.Check(t, is.Len(e.Texts("warning"), 1))
 }
 
-// TestWithoutGitTheWorkIsMissed: that is said before a prompt begins, and no later job takes the run up as if it had
-// its files.
-func TestWithoutGitTheWorkIsMissed(t *testing.T) {
+// TestWithoutGitNoWorkIsStored checks that a missing git is reported before a prompt begins, and
+// that no later job resumes the run as if it had its files.
+func TestWithoutGitNoWorkIsStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, agentAtWork+"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
 	path := sitetest.WithoutGit(t)
@@ -106,10 +109,10 @@ func TestWithoutGitTheWorkIsMissed(t *testing.T) {
 	assert.Check(t, is.Len(scripts.end(scripts.start()).Texts("warning"), 0), "scripts alone: want no warning")
 }
 
-// TestAFailingJobRepeatsLittle: the log stops commands once for each stretch of lines of
-// others, and for none of its own; what is missing is said at the start, and what to do once
-// each by the log, its notice, the error and the page.
-func TestAFailingJobRepeatsLittle(t *testing.T) {
+// TestFailingJobRepeatsLittle checks how often a failing job says the same: workflow commands are
+// stopped once for each block of lines that others wrote, losses are named at the start, and the
+// advice is given once each in log, notice, error and page.
+func TestFailingJobRepeatsLittle(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.md --\n---\ndone_when: 'echo no; false'\nmax_attempts: 2\nbackoff: none\n---\nreply:\n<result>x</result>\nend.\n")
 	e := s.public(1).do(problem.ExitCodes[problem.ClassRunFailed])
@@ -132,9 +135,9 @@ func TestAFailingJobRepeatsLittle(t *testing.T) {
 	assert.Check(t, is.Equal(strings.Count(e.Summary, "state-key"), 1), "how often the page names state-key:\n%s", e.Summary)
 }
 
-// TestAFixIsTakenTheAdvisedWay: after a script was fixed and pushed, `resume: ID` completes the
-// run, with the setting that the advice names.
-func TestAFixIsTakenTheAdvisedWay(t *testing.T) {
+// TestAdvisedResumeTakesTheFix checks that `resume: ID`, with the setting that the advice names,
+// completes the run after a fixed script was pushed.
+func TestAdvisedResumeTakesTheFix(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, "-- wf/START.sh --\necho x >work.txt; echo '<goto>CHECK.sh</goto>'\n-- wf/CHECK.sh --\nexit 3\n")
 	failed := s.job(1, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassRunFailed])

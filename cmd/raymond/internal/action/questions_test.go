@@ -19,27 +19,27 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// asksOnce asks one question, and notes what was answered.
+// asksOnce is a workflow that asks one question and records the answer.
 const asksOnce = `-- wf/START.sh --
 echo start >>"$EFFECTS"; echo '<ask next="NEXT.sh" choices="yes, no">Shall I go on?</ask>'
 -- wf/NEXT.sh --
 echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 `
 
-// says has somebody comment, and returns the job that the comment starts.
+// says posts a comment and returns the job that the comment starts.
 func (s *scene) says(run int64, number int, who, body string) *bareJob {
 	s.t.Helper()
 	said := s.forge.Talk.Say(sitetest.Said{Number: number, Author: who, Body: body})
 	return s.heard(run, said)
 }
 
-// heard is the job that is started by something that was said.
+// heard returns the job that a comment starts.
 func (s *scene) heard(run int64, said sitetest.Said) *bareJob {
 	s.t.Helper()
 	return s.onIssue(run).on("issue_comment", s.payloadOf(said))
 }
 
-// payloadOf is the payload of a comment's event.
+// payloadOf returns the payload of a comment event.
 func (s *scene) payloadOf(said sitetest.Said) string {
 	kind := "User"
 	if strings.HasSuffix(said.Author, "[bot]") {
@@ -50,7 +50,7 @@ func (s *scene) payloadOf(said sitetest.Said) string {
 		fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":%q,"type":%q}}`, said.ID, said.Body, said.Author, kind))
 }
 
-// question is the one comment of ours with a question on an issue.
+// question returns the only question that the job's account has posted on an issue.
 func (s *scene) question(number int) sitetest.Said {
 	s.t.Helper()
 	var all []sitetest.Said
@@ -65,9 +65,9 @@ func (s *scene) question(number int) sitetest.Said {
 	return all[0]
 }
 
-// TestAnAnswerContinuesTheRun: the question is a comment, an answer to it continues the
-// run, once, and the comment then says who has answered.
-func TestAnAnswerContinuesTheRun(t *testing.T) {
+// TestAnswerContinuesTheRun checks that a question is posted as a comment, that an answer to it
+// continues the run, once, and that the comment then names the person who answered.
+func TestAnswerContinuesTheRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	first := s.onIssue(1).do(0)
@@ -82,9 +82,9 @@ func TestAnAnswerContinuesTheRun(t *testing.T) {
 	s.wantDone("start yes")
 }
 
-// TestAnAnswerIsTakenOnce, also where the job that took it is run again after another answer has
-// completed the run: that one's outputs are given.
-func TestAnAnswerIsTakenOnce(t *testing.T) {
+// TestAnswerIsTakenOnce checks that an answer counts once, even if its job is re-run after a later
+// answer has completed the run: the re-run returns the outputs of the completed run.
+func TestAnswerIsTakenOnce(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.Replace(asksOnce, "echo '<result>all done</result>'", `echo '<ask next="LAST">And now?</ask>'`, 1)+
 		"-- wf/LAST.sh --\n"+`echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'`+"\n")
@@ -92,16 +92,16 @@ func TestAnAnswerIsTakenOnce(t *testing.T) {
 	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond yes"})
 	second := s.heard(2, said).do(0)
 	second.WantOutputs(t, "status", "suspended")
-	last := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond end", At: time.Now().Add(time.Second)}) // no more the second of the first answer
+	last := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond end", At: time.Now().Add(time.Second)}) // in a later second than the first answer
 	s.heard(3, last).do(0).WantOutputs(t, "status", "completed")
 	e := s.heard(2, said).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0)
 	e.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", second.Outputs["workflow-id"])
 	s.wantDone("start yes end")
 }
 
-// TestWhatIsNoAnswer starts nothing, and only what begins with the prefix costs a question
-// to anybody.
-func TestWhatIsNoAnswer(t *testing.T) {
+// TestOtherCommentsStartNothing checks that other comments start nothing, and that only comments
+// with the prefix cause requests.
+func TestOtherCommentsStartNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	before := len(s.forge.Questions())
@@ -117,15 +117,15 @@ func TestWhatIsNoAnswer(t *testing.T) {
 	assert.Check(t, is.Len(s.forge.Talk.By(7, sitetest.JobsAccount), 0), "comments")
 }
 
-// TestWhoMayAnswer: who may not start the run may not answer, and is not spoken to; bots
-// neither. What they wrote is in nobody's way.
+// TestWhoMayAnswer checks that bots and people who may not start the run may not answer and get no
+// comment, and that their comments don't keep others from answering.
 func TestWhoMayAnswer(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	s.onIssue(1).do(0)
 	s.says(2, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
 	s.says(3, 7, "renovate[bot]", "/raymond yes").with("on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
-	// An event of a bystander wakes the step, and what it says is no answer.
+	// The sender of this event may start the run, but the author of the comment may not answer.
 	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond yes"})
 	e := s.heard(4, said)
 	e.Payload = strings.Replace(e.Payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
@@ -136,14 +136,14 @@ func TestWhoMayAnswer(t *testing.T) {
 	s.wantDone("start no")
 }
 
-// TestTheMarkOfAQuestionLeadsToItsRun: where names another issue, and the answer there
-// continues the run that has the key of this one.
-func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
+// TestQuestionMarkerLeadsToItsRun checks that a question can be posted on another issue, and that
+// an answer there continues the run with the key of the first issue.
+func TestQuestionMarkerLeadsToItsRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, strings.NewReplacer("echo start", "# raymond: ask=where\necho start", "<ask ", `<ask where="34" `).Replace(asksOnce))
 	first := s.onIssue(1).do(0)
 	q := s.question(34)
-	// Copied elsewhere, by whomever, it leads nowhere.
+	// A copy of the question on another issue leads nowhere, regardless of its author.
 	for author, number := range map[string]int{"eve": 56, sitetest.JobsAccount: 57} {
 		s.forge.Talk.Say(sitetest.Said{Number: number, Author: author, Body: q.Body})
 		e := s.says(int64(number), number, "ann", "/raymond yes").do(0)
@@ -156,13 +156,13 @@ func TestTheMarkOfAQuestionLeadsToItsRun(t *testing.T) {
 	s.wantDone("start")
 	second := s.says(6, 34, "ann", "/raymond no")
 	second.do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
-	s.wantDone("start yes") // the older comment came first
+	s.wantDone("start yes") // the older comment counts
 	second.command("action-post").Wait()
 }
 
-// TestAnswersWhoseJobIsGone are found by the next step, whatever its event, and the oldest
-// one counts.
-func TestAnswersWhoseJobIsGone(t *testing.T) {
+// TestLaterStepFindsAnswers checks that the next step, whatever its event, finds answers whose own
+// jobs were lost, and that the oldest answer counts.
+func TestLaterStepFindsAnswers(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	s.onIssue(1).do(0)
@@ -173,15 +173,15 @@ func TestAnswersWhoseJobIsGone(t *testing.T) {
 	s.wantDone("start yes")
 }
 
-// TestAnAnswerToARunThatCantContinue is told so once, and the step is the error that it is: where
-// the checkpoint is damaged, and where it is gone. No new run begins.
-func TestAnAnswerToARunThatCantContinue(t *testing.T) {
+// TestAnswerToABrokenRun checks that an answer to a run with a damaged or deleted checkpoint gets
+// one comment with the reason, that the step fails, and that no new run begins.
+func TestAnswerToABrokenRun(t *testing.T) {
 	t.Parallel()
 	for says, class := range map[string]problem.Class{"can't be taken": problem.ClassBadState, "expired or was deleted": problem.ClassUsage} {
 		s := newScene(t, asksOnce)
 		s.onIssue(1).do(0)
 		if class == problem.ClassUsage {
-			later := sitetest.NewForge(t) // which has the comments, and no artifacts any more
+			later := sitetest.NewForge(t) // has the comments, but no artifacts
 			later.Talk = s.forge.Talk
 			s.forge = later
 		} else {
@@ -198,7 +198,7 @@ func TestAnAnswerToARunThatCantContinue(t *testing.T) {
 	}
 }
 
-// asksBeside asks while another agent works.
+// asksBeside is a workflow that asks a question while another agent works.
 const asksBeside = `-- wf/START.sh --
 # raymond: many_forks=true
 echo '<fork next="ASK.sh">WORK.sh</fork>'
@@ -211,9 +211,9 @@ echo '<result>worked</result>'
 echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 `
 
-// TestAnAnswerWhileTheRunIsDriven: its own step ends at once, and the job that drives the
-// run takes it.
-func TestAnAnswerWhileTheRunIsDriven(t *testing.T) {
+// TestAnswerWhileTheRunIsDriven checks that the step of an answer ends at once, and that the job
+// that drives the run takes the answer.
+func TestAnswerWhileTheRunIsDriven(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksBeside)
 	first, second := s.onIssue(1), s.onIssue(2)
@@ -223,20 +223,20 @@ func TestAnAnswerWhileTheRunIsDriven(t *testing.T) {
 	second.on("issue_comment", s.payloadOf(said))
 	e := second.do(0)
 	e.WantOutputs(t, "status", "skipped")
-	assert.Check(t, is.Contains(e.Stdout, "finds this comment by itself"), "the step of the answer")
+	assert.Check(t, is.Contains(e.Stdout, "will read this comment"), "the step of the answer")
 	s.letGo()
 	first.end(c).WantOutputs(t, "status", "completed")
 	s.wantDone("asked this")
 }
 
-// TestAnAnswerToAJobThatMayLeave: while all agents wait, the step of an answer stays until
-// it is clear which job takes the answer, and one does.
-func TestAnAnswerToAJobThatMayLeave(t *testing.T) {
+// TestAnswerWhileAllAgentsWait checks that while all agents wait, the step of an answer waits until
+// it is clear which job takes the answer, and that exactly one job does.
+func TestAnswerWhileAllAgentsWait(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	first, second := s.onIssue(1), s.onIssue(2)
 	var isUp atomic.Bool
-	refuse := sitetest.Refusing(`^GET issues/comments/`, 503, "down") // its comment is there, and can't be read
+	refuse := sitetest.Refusing(`^GET issues/comments/`, 503, "down") // the question exists but can't be read
 	s.forge.Talk.Fault = func(w http.ResponseWriter, asked string) bool { return !isUp.Load() && refuse(w, asked) }
 	c := first.start()
 	c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })

@@ -9,10 +9,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// redispatched starts the workflow again for a run that the deadline has suspended, if the
-// state says that it is to be continued so. It returns what people are told of it; "" for
-// nothing. What is about to be done is noted first: whatever happens to the step then,
-// neither its post part nor anybody else starts the workflow a second time.
+// redispatched starts the workflow again for a run that was suspended at its deadline, if its state
+// requests this. It returns a sentence for users, or "". The attempt is recorded first, so that the
+// workflow is never started twice, whatever happens to the step.
 func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	p := &run.Progress
 	if s.in.Continuations == 0 || s.note.get().Dispatched {
@@ -20,9 +19,9 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	}
 	switch p.Continuing {
 	case state.NoProgress:
-		return "The workflow is not started again: no agent has moved on in this part of the run."
+		return "The workflow is not started again: no agent has made progress in this segment of the run."
 	case state.TooOften:
-		return fmt.Sprintf("The workflow is not started again: that was done %d times in a row (`max-continuations`).", p.Continuations)
+		return fmt.Sprintf("The workflow is not started again: it was started %d times in a row (`max-continuations`).", p.Continuations)
 	case state.Continues:
 	default:
 		return ""
@@ -43,8 +42,8 @@ func redispatched(ctx context.Context, s *step, run *state.Run) string {
 	return fmt.Sprintf("The workflow was started again to continue the run (%d of %d in a row).", p.Continuations, s.in.Continuations)
 }
 
-// redispatchRef is the branch or the tag on which the workflow is started again; why says why it
-// can't be, and is "" if it can.
+// redispatchRef returns the branch or tag on which the workflow is started again, and why it can't
+// be started; why is "" if it can.
 func redispatchRef(e job.Event, in job.Settings, own string, isSealed bool) (ref, why string) {
 	ref = own
 	if e.Kind == job.KindPullRequest {
@@ -52,11 +51,11 @@ func redispatchRef(e job.Event, in job.Settings, own string, isSealed bool) (ref
 	}
 	switch {
 	case e.Workflow == "" || ref == "":
-		return ref, "the runner does not tell which workflow file and which branch this is"
+		return ref, "the runner does not provide the workflow file or the branch"
 	case in.GitHubToken == "":
 		return ref, "there is no github-token"
 	case e.Branch != ref && e.Branch != e.Repository.DefaultBranch && !isSealed && !in.IsLocal():
-		return ref, "it would run on " + ref + ", where a checkpoint of the branch " + e.Branch + " counts only if it is sealed: set the input state-key"
+		return ref, "it would run on " + ref + ", where a checkpoint of the branch " + e.Branch + " is accepted only if it is sealed: set the input state-key"
 	}
 	return ref, ""
 }

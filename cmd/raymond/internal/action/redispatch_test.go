@@ -19,26 +19,26 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// endless works on for ever: its second state ends after the deadline.
+// endless is a workflow without an end. Its second state ends after the deadline.
 const endless = `-- wf/START.sh --
 echo moved >>"$EFFECTS"; echo '<goto>LATE.sh</goto>'
 -- wf/LATE.sh --
 late; echo '<goto>START.sh</goto>'
 `
 
-// untilDeadline are the inputs of a step that its deadline suspends, and that continues by
-// itself.
+// untilDeadline has the inputs of a step that is suspended at its deadline and starts the workflow
+// again.
 var untilDeadline = []string{"deadline", "10h", "continue", "redispatch"}
 
-// dispatched is a job of the workflow run that a dispatch has started.
+// dispatched returns a job of a workflow run that a dispatch has started.
 func (s *scene) dispatched(run int64, key string, inputs ...string) *bareJob {
 	return s.job(run, append(inputs, "raymond-key", key)...).on("workflow_dispatch", "{"+inPrivate+"}")
 }
 
-// TestADeadlineStartsTheWorkflowAgain: once for each suspension, on the run's branch, as
-// often in a row as it may; a resume by anything else begins the count anew. A run that is continued
-// is about the same issue.
-func TestADeadlineStartsTheWorkflowAgain(t *testing.T) {
+// TestDeadlineStartsTheWorkflowAgain checks that the deadline starts the workflow again: once for
+// each suspension, on the run's branch, and at most as often in a row as allowed. A resume in
+// another way resets the count. The continued run is still about the same issue.
+func TestDeadlineStartsTheWorkflowAgain(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, endless)
 	limits := append(untilDeadline, "max-continuations", "1", "comment", "sticky")
@@ -65,8 +65,9 @@ func TestADeadlineStartsTheWorkflowAgain(t *testing.T) {
 	assert.Check(t, is.Equal(len(s.forge.Dispatches()), 2), "starts of the workflow after somebody else has resumed the run")
 }
 
-// TestAForgeThatRefusesToStartTheWorkflow is asked once, and told of once, with what would help.
-func TestAForgeThatRefusesToStartTheWorkflow(t *testing.T) {
+// TestRefusedDispatchIsAWarning checks that a refused dispatch causes one request and one warning
+// with the permission that would help.
+func TestRefusedDispatchIsAWarning(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, endless)
 	s.forge.OnDispatch = func(sitetest.Dispatch) int { return http.StatusForbidden }
@@ -80,9 +81,9 @@ func TestAForgeThatRefusesToStartTheWorkflow(t *testing.T) {
 	}
 }
 
-// TestAKillBetweenSuspensionAndDispatch: the post part starts the workflow if the main part
-// had not begun to do so; if it had, nobody does.
-func TestAKillBetweenSuspensionAndDispatch(t *testing.T) {
+// TestKillBetweenSuspensionAndDispatch checks that the post phase starts the workflow only if the
+// killed main phase had not begun to do so.
+func TestKillBetweenSuspensionAndDispatch(t *testing.T) {
 	t.Parallel()
 	for name, at := range map[string]func(*scene, func()){
 		"before": func(s *scene, kill func()) {
@@ -90,7 +91,7 @@ func TestAKillBetweenSuspensionAndDispatch(t *testing.T) {
 			s.forge.OnChange = func(list []artifactstest.Artifact) {
 				watch(list)
 				isClaimed := slices.ContainsFunc(list, func(a artifactstest.Artifact) bool { return strings.HasSuffix(a.Name, "-claim") })
-				if len(list) > 0 && !isClaimed { // the claim was given up, which comes first
+				if len(list) > 0 && !isClaimed { // the claim is released before the dispatch
 					kill()
 				}
 			}
@@ -121,9 +122,9 @@ func TestAKillBetweenSuspensionAndDispatch(t *testing.T) {
 	}
 }
 
-// TestADispatchContinuesItsRunOrDoesNothing: whatever its input says, nothing begins, and
-// nothing is stored under it.
-func TestADispatchContinuesItsRunOrDoesNothing(t *testing.T) {
+// TestDispatchBeginsNoRun checks that a dispatch begins no new run, whatever its input, and stores
+// nothing under that key.
+func TestDispatchBeginsNoRun(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, endless+"-- over/START.sh --\necho over >>\"$EFFECTS\"; echo '<result>x</result>'\n")
 	first := s.job(1, "deadline", "10h").do(0)
@@ -141,22 +142,23 @@ func TestADispatchContinuesItsRunOrDoesNothing(t *testing.T) {
 		e.WantSays(t, "notice", "nothing is started", c.says)
 		j.end(j.command("action-post"))
 	}
-	s.dispatched(4, "done").do(0).WantOutputs(t, "status", "skipped") // which is completed
+	s.dispatched(4, "done").do(0).WantOutputs(t, "status", "skipped") // a completed run
 	other := s.dispatched(5, "agent-build.ref-main").set("GITHUB_JOB", "other")
 	other.do(0).WantSays(t, "notice", "nothing is started", "job build")
 	assert.Check(t, is.Len(s.forge.All(), before), "after dispatches that continue nothing")
 	assert.Check(t, is.Equal(s.done(), done), "after dispatches that continue nothing")
-	// On another event the input means nothing: its text might be a stranger's.
+	// On other events the input is ignored, because its text might be a stranger's.
 	e := s.job(6, "raymond-key", "agent-build.ref-main", "deadline", "10h").on("issue_comment", event(person("ann"), `"issue":{"number":7}`)).do(0)
 	assert.Check(t, e.Outputs["workflow-id"] != first.Outputs["workflow-id"], "a comment with the input: got the run %v continued", e.Outputs)
-	// What a runner does not put into the input is in the payload.
+	// Some runners don't set the input, but the payload contains it.
 	j := s.job(7, "deadline", "10h").on("workflow_dispatch", "{"+inPrivate+`,"inputs":{"raymond-key":"agent-build.ref-main"}}`)
 	j.do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
 }
 
-// TestACheckoutThatIsNotTrustedStaysSo, whatever event continues the run: a dispatch runs
-// on the default branch, but the work that comes back is a stranger's.
-func TestACheckoutThatIsNotTrustedStaysSo(t *testing.T) {
+// TestUntrustedCheckoutStaysUntrusted checks that an untrusted checkout stays untrusted whatever
+// event continues the run: a dispatch runs on the default branch, but restores the work of a
+// stranger.
+func TestUntrustedCheckoutStaysUntrusted(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, strings.ReplaceAll(agentAtWork, "echo work", "late; echo work"))
 	comment := "{" + inPrivate + `,"action":"created","sender":{"login":"eve","type":"User"},"issue":{"number":8},"comment":{"id":5,"body":"go"}}`
@@ -167,9 +169,9 @@ func TestACheckoutThatIsNotTrustedStaysSo(t *testing.T) {
 	assert.Check(t, s.newest().Manifest.Untrusted, "got a checkout that is trusted")
 }
 
-// TestAPullRequestContinuesOnTheDefaultBranch, where its own checkpoints count only if they
-// are sealed.
-func TestAPullRequestContinuesOnTheDefaultBranch(t *testing.T) {
+// TestPullRequestContinuesOnTheDefaultBranch checks that the run of a pull request continues on the
+// default branch if its checkpoints are sealed, because others are not accepted there.
+func TestPullRequestContinuesOnTheDefaultBranch(t *testing.T) {
 	t.Parallel()
 	pull := "{" + inPrivate + `,"sender":{"login":"ann","type":"User"},"pull_request":{"number":9,"head":{"ref":"fix","repo":{"id":4711}},"base":{"repo":{"id":4711}}}}`
 	for _, key := range []string{"", sitetest.NewStateKey(t)} {
@@ -194,8 +196,9 @@ func TestAPullRequestContinuesOnTheDefaultBranch(t *testing.T) {
 	}
 }
 
-// TestADeadlineCountsFromTheStartOfTheJob, where the API tells it.
-func TestADeadlineCountsFromTheStartOfTheJob(t *testing.T) {
+// TestDeadlineCountsFromTheJobsStart checks that a deadline counts from the start of the job if the
+// API returns it.
+func TestDeadlineCountsFromTheJobsStart(t *testing.T) {
 	t.Parallel()
 	const name = "runner 3"
 	anHourAgo := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)

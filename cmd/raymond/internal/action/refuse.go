@@ -22,35 +22,35 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// checkCage reports inputs that need a cage, beside the one that allows none: who may
-// gain privileges can leave it.
+// checkCage reports inputs that need a cage beside allow-sudo, which rules out a cage: agents with
+// more privileges could leave it.
 func checkCage(in job.Settings, c options.Cage, log *jobLog) error {
 	if !in.AllowSudo {
 		return nil
 	}
-	const what, hint = "can't go with allow-sudo: true, which means no cage at all", "leave one of them out"
+	const what, hint = "can't be combined with allow-sudo: true, which turns the cage off", "remove one of them"
 	switch c := c; {
 	case c.Mode == options.CageRequire:
 		return problem.Usage("input cage", what, hint)
 	case c.Network != "":
 		return problem.Usage("input network", what, hint)
 	case !c.IsOff():
-		log.warnOnce("allow-sudo: true means no cage: agents are confined by nothing but the runner's user")
+		log.warnOnce("allow-sudo: true turns the cage off: only the permissions of the runner's user confine agents")
 	}
 	return nil
 }
 
-// checkHeld refuses a step whose agents would have more than they may have, whatever their cage holds.
+// checkHeld refuses a step that would give agents more access than they may have.
 func checkHeld(s *step, f *scope.Scope) error {
 	hasPrompts := !s.in.NoPrompts && f.HasPromptsOf(s.options.Jobs)
 	err := errors.Join(session.CheckScriptEnv(s.options, f, hasPrompts, unheld(s.in.AllowSudo)), checkAfterAgents(s, f))
 	if s.options.Cage.IsOff() {
 		return err
 	}
-	// Agents could write the JavaScript of the step's post part.
+	// Agents could write the JavaScript of the step's post phase.
 	if own := cage.Resolve(actionFolder(s.env)); hasPrompts && own != "" && !s.in.TrustSelf && cage.IsWithin(own, cage.Resolve(s.dirs.top)) {
-		err = errors.Join(err, problem.Usage("uses", "the action lies in the workspace ("+actionFolder(s.env)+"), where agents can change what its post part runs",
-			"use a version of it, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true"))
+		err = errors.Join(err, problem.Usage("uses", "the action is in the workspace ("+actionFolder(s.env)+"), where agents can change the code of its post phase",
+			"use a released version, as in uses: OWNER/REPOSITORY@v1, or set trust-self: true"))
 	}
 	if hasPrompts || f.HasUntrustedScripts(s.options.Jobs) {
 		err = errors.Join(err, checkLogins(s.git, s.dirs, s.env.Environ))
@@ -58,18 +58,19 @@ func checkHeld(s *step, f *scope.Scope) error {
 	return err
 }
 
-// unheld says why agents aren't held where a cage is wanted; "" where they are.
+// unheld returns why agents are not confined although a cage is wanted, or "" if they are.
 func unheld(allowSudo bool) string {
 	if allowSudo {
-		return "allow-sudo: true means no cage"
+		return "allow-sudo: true turns the cage off"
 	}
 	return session.WhyNotConfined()
 }
 
-// loginFile matches the names of files in which package managers and others keep logins.
+// loginFile matches the names of files in which package managers and other tools store credentials.
 var loginFile = text.Regexp(`^(?:\.npmrc|\.yarnrc\.yml|\.netrc|\.pypirc|\.git-credentials|gha-creds-.*\.json)$`)
 
-// checkLogins refuses agents and caged scripts where the workspace contains a login, which they could read.
+// checkLogins refuses agents and caged scripts if the workspace contains credentials, which they
+// could read.
 func checkLogins(git *workspace.Git, dirs folders, environ []string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	defer cancel()
@@ -82,14 +83,15 @@ func checkLogins(git *workspace.Git, dirs folders, environ []string) error {
 	case err == nil:
 		return nil
 	case file == "":
-		return &problem.Problem{Class: problem.ClassDenied, What: "could not search the workspace for logins: " + err.Error()}
+		return &problem.Problem{Class: problem.ClassDenied, What: "could not search the workspace for credentials: " + err.Error()}
 	}
 	return &problem.Problem{Class: problem.ClassDenied, Where: file, What: err.Error() + ", and every agent and untrusted script could read it",
-		Hint: "set persist-credentials: false at actions/checkout (and create_credentials_file: false at google-github-actions/auth), or remove what another step wrote"}
+		Hint: "set persist-credentials: false at actions/checkout (and create_credentials_file: false at google-github-actions/auth), or remove the file if another step wrote it"}
 }
 
-// checkAfterAgents refuses to give more than a cage to what agents of an earlier step of the job may have written:
-// the workflow's files, and those that inputs name.
+// checkAfterAgents refuses a step that would run, outside of a cage or with secrets, files that
+// agents of an earlier step of the job may have written: the workflow's files, and files that
+// inputs name.
 func checkAfterAgents(s *step, f *scope.Scope) error {
 	isTheirs := isOfAgents(s.dirs, f.Path, job.InputValue(s.env.Getenv, "prices")) || s.options.ForNewRun().Command != "" && afterAgents(s.dirs) != nil
 	isHeld := !s.options.Cage.IsOff() && unheld(s.in.AllowSudo) == "" && len(s.in.ScriptEnv) == 0 && !f.HasTrustedScripts(s.options.Jobs)
@@ -99,32 +101,34 @@ func checkAfterAgents(s *step, f *scope.Scope) error {
 	return nil
 }
 
-// lateProblem reports that agents or scripts of an earlier step may have written what a step would run.
+// lateProblem returns the problem that agents or scripts of an earlier step may have written files
+// that this step runs.
 func lateProblem() error {
 	return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow",
-		What: "agents or scripts have run in this job, and may have changed files that this step uses: it may use them in a cage only, without script-env and trusted scripts",
-		Hint: "give the step a job of its own, with a checkout of its own"}
+		What: "agents or scripts have run in this job and may have changed files that this step uses, so the step may use them only in a cage, without script-env and trusted scripts",
+		Hint: "move the step to a separate job with its own checkout"}
 }
 
-// refusal says why a prompt state is refused.
+// refusal returns why a prompt state is refused.
 func refusal(name string) string {
 	return fmt.Sprintf("the prompt state %s is refused: this step has prompts: false", name)
 }
 
-// checkNoPrompts reports the prompt states of the jobs of a step that agents are in, or
-// return to, for one that refuses prompts. Nothing is started then.
+// checkNoPrompts refuses a run with an agent in, or returning to, a prompt state of the step's
+// jobs. It is for steps that refuse prompts, before they start anything.
 func checkNoPrompts(jobs []string, b *readyRun) error {
 	for _, p := range b.run.StateRefs() {
 		st, ok := b.flow.Workflow.State(p.State)
 		if ok && st.Kind == protocol.Prompt && slices.Contains(jobs, b.flow.Workflow.JobOf(p.State)) {
 			return &problem.Problem{Class: problem.ClassDenied, Where: b.run.WorkflowID, What: refusal(p.State),
-				Hint: "run the state in a job with prompts, which its job: names"}
+				Hint: "in the state, set job: to a job that allows prompts"}
 		}
 	}
 	return nil
 }
 
-// noPrompts is the backend of a step that refuses prompts, however the run comes to one.
+// noPrompts is the backend of a step that refuses prompts. It fails every prompt that the run
+// reaches.
 type noPrompts struct{}
 
 // Run implements runner.Backend.

@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// agentsAndScripts has a prompt, a script that is confined and one that is trusted.
+// agentsAndScripts is a workflow with a prompt, a caged script and trusted scripts.
 const agentsAndScripts = `-- wf/1_START.sh --
 echo '<result>done</result>'
 -- wf/ASK.md --
@@ -29,9 +29,10 @@ echo '<result>pushed</result>'
 echo '<result>published</result>'
 `
 
-// TestStepThatAgentsWouldHaveTooMuchOfIsRefused before anything starts. Without a cage nothing is held, and nothing of
-// this refused.
-func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
+// TestUnsafeStepIsRefused checks that a step is refused, before anything starts, if its agents
+// could read credentials or change code that runs later. With cage: off, agents are not confined,
+// so these checks don't apply.
+func TestUnsafeStepIsRefused(t *testing.T) {
 	t.Parallel()
 	login := "[core]\n\tbare = false\n[http \"https://github.com/\"]\n\textraheader = AUTHORIZATION: basic x\n"
 	for name, tt := range map[string]struct {
@@ -72,7 +73,7 @@ func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 			}
 			e := j.end(j.start())
 			got := e.Outputs["error-class"]
-			if got == string(problem.ClassSuspended) { // for the job main
+			if got == string(problem.ClassSuspended) { // the run waits for the job main
 				got = ""
 			}
 			assert.Check(t, got == string(want), "%s, cage: %s: got class %q, %q, want %q", name, mode, got, e.Texts("error"), want)
@@ -85,9 +86,10 @@ func TestStepThatAgentsWouldHaveTooMuchOfIsRefused(t *testing.T) {
 	}
 }
 
-// TestWhatAgentsLeaveGetsNoMoreThanACage: once an agent or a script has begun, which may have rewritten the states of a later
-// step of the job, whatever its cage is, that step takes them in a cage alone, and without secrets.
-func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
+// TestStepAfterAgentsNeedsACage checks that once agents or scripts have run in a job, a later step
+// uses files that they may have changed only in a cage and without secrets. The cage of the earlier
+// step doesn't matter.
+func TestStepAfterAgentsNeedsACage(t *testing.T) {
 	t.Parallel()
 	repo := folder(t, agentsAndScripts+"-- plain/START.sh --\necho '<result>done</result>'\n-- talk/START.md --\nreply:\n<result>done</result>\nend.\n-- prices.yaml --\nprices: {x: {input: 1, output: 1}}\n"+
 		"-- make/START.sh --\nsed -i s/pushed/stolen/ push/START.sh; exit 1\n-- push/START.sh --\n# raymond: trusted=true\necho '<result>pushed</result>'\n")
@@ -110,7 +112,7 @@ func TestWhatAgentsLeaveGetsNoMoreThanACage(t *testing.T) {
 		later := first.step("later").with("key", "later").with(strings.Fields(strings.ReplaceAll(tt.later, "WORK", first.Work))...)
 		first.with(strings.Fields(tt.first)...).end(first.start())
 		e := later.end(later.start())
-		if got := e.Outputs["error-class"]; got != string(tt.want) || tt.want != "" && !e.Says("error", "a job of its own") {
+		if got := e.Outputs["error-class"]; got != string(tt.want) || tt.want != "" && !e.Says("error", "a separate job") {
 			t.Errorf("%s after %s: got class %q, %q, want %q", tt.later, tt.first, got, e.Texts("error"), tt.want)
 		}
 		assert.Check(t, e.Outputs["result"] != "stolen", "%s after %s", tt.later, tt.first)

@@ -22,11 +22,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// reportTime is how long storing a report may take.
+// reportTime is the time limit for storing a report.
 const reportTime = time.Minute
 
-// wantsReport reports whether a run that has stopped is to have a report: by default one with prompts, where nobody else can
-// read it.
+// wantsReport reports whether a run that has stopped gets a report. The default is yes for a run
+// with prompts in a private repository.
 func wantsReport(s *step, run *state.Run) bool {
 	switch {
 	case s.part() != nil:
@@ -37,14 +37,13 @@ func wantsReport(s *step, run *state.Run) bool {
 	return (s.note.get().Prompts || checkpoints.HasPrompted(run)) && !s.in.IsLocal() && !isPublic(s.event, s.in, s.api)
 }
 
-// expectsPrompts reports whether a run has executed a prompt, or the files of its workflow lead
-// to one.
+// expectsPrompts reports whether a run has executed a prompt, or its workflow's files lead to one.
 func expectsPrompts(f *flow, run *state.Run) bool {
 	return f.LeadsToPrompt() || checkpoints.HasPrompted(run)
 }
 
-// storeReport makes and stores the report of a run, if it is to have one and that was not tried
-// yet. next says what can be done with the run. The link is zero where there is none.
+// storeReport creates and stores the report of a run, if it is wanted and was not tried before.
+// next is the text about the user's next steps. The link is zero without a report.
 func storeReport(ctx context.Context, s *step, run *state.Run, next string) (report.Link, error) {
 	if s.note.get().Reported || !wantsReport(s, run) {
 		return report.Link{}, nil
@@ -55,7 +54,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	if s.stored.runtime == nil {
 		return report.Link{}, s.stored.err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, reportTime, fmt.Errorf("it takes longer than %v", reportTime))
+	ctx, cancel := context.WithTimeoutCause(ctx, reportTime, fmt.Errorf("it took longer than %v", reportTime))
 	defer cancel()
 	f, err := os.CreateTemp(s.dirs.own, "report-*.zip")
 	if err != nil {
@@ -63,7 +62,7 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	}
 	defer os.Remove(f.Name())
 	defer f.Close()
-	logins := secrets.NewRedactor(nil).Text // passwords in URLs are no secrets that the mask knows
+	logins := secrets.NewRedactor(nil).Text // hides passwords in URLs, which the mask doesn't know
 	from := runs.ReportSource{
 		StateDir: s.dirs.state, Run: run, Agents: conversationsOf(s), Hide: func(text string) string { return s.log.shown(logins(text)) }, Next: next,
 	}
@@ -91,12 +90,12 @@ func storeReport(ctx context.Context, s *step, run *state.Run, next string) (rep
 	return link, nil
 }
 
-// writeReport writes the archive of a report. It is made from what was written by strangers: if no page can be made of
-// it, the step must not end for that.
+// writeReport writes the archive of a report. The report is made from untrusted text: a panic
+// becomes an error, so that it can't end the step.
 func writeReport(to *os.File, from runs.ReportSource) (err error) {
 	defer func() {
 		if failed := recover(); failed != nil {
-			err = fmt.Errorf("a bug of raymond: %v", failed)
+			err = fmt.Errorf("internal error: %v", failed)
 		}
 	}()
 	data, err := runs.BuildReport(from)
@@ -111,8 +110,8 @@ func writeReport(to *os.File, from runs.ReportSource) (err error) {
 	return errors.Join(p.Add(from.Run.WorkflowID+".html", &html), p.Close())
 }
 
-// replaceArtifact stores an artifact in the place of one that an earlier step of the job has
-// stored.
+// replaceArtifact stores an artifact and deletes one with the same name that an earlier step of the
+// job has stored.
 func replaceArtifact(ctx context.Context, to *artifacts.Runtime, n artifacts.NewArtifact) (artifacts.Artifact, error) {
 	old, err := to.List(ctx, n.Name)
 	for _, a := range old {

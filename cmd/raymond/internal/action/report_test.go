@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// report is the one report that the forge has: one HTML file.
+// report returns the only report that the forge has stored, with its HTML file.
 func (s *scene) report() (a artifactstest.Artifact, file, html string) {
 	s.t.Helper()
 	all := s.stored("-report-")
@@ -37,9 +37,9 @@ func (s *scene) report() (a artifactstest.Artifact, file, html string) {
 	return all[0], r.File[0].Name, string(data)
 }
 
-// TestAReportIsStored of a run with prompts in a private repository: with what was said and
-// without secrets, and summary and comment lead to it.
-func TestAReportIsStored(t *testing.T) {
+// TestReportIsStored checks that a run with prompts in a private repository has a report with the
+// conversations and without secrets, and that summary and comment link to it.
+func TestReportIsStored(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>END.md</goto> they say a-secret-of-many-letters\nend.\n-- wf/END.md --\nreply:\n<result>all done</result>\nend.\n")
 	j := s.job(1, "comment", "sticky").set("MY_TOKEN", "a-secret-of-many-letters").with("env", "EFFECTS SIDE_EFFECTS MY_TOKEN")
@@ -60,8 +60,9 @@ func TestAReportIsStored(t *testing.T) {
 	assert.Check(t, is.Equal(len(s.stored("-report-")), 1), "reports after the post part: want the one")
 }
 
-// TestALaterStepReplacesTheReport of the run that it has resumed.
-func TestALaterStepReplacesTheReport(t *testing.T) {
+// TestLaterStepReplacesTheReport checks that a step that resumes a run replaces the report of the
+// earlier step.
+func TestLaterStepReplacesTheReport(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
 	first := s.job(1, "key", "k", "max-iterations", "1", "workflow", s.repo+"/wf")
@@ -74,8 +75,8 @@ func TestALaterStepReplacesTheReport(t *testing.T) {
 	assert.Check(t, is.Contains(before, "Raise <code>max-iterations</code> above <code>1</code>"))
 }
 
-// TestWhichRunsHaveAReport: none that strangers could read, unless somebody says so, which is
-// warned of once; none of scripts, and none of a run that is kept on the machine.
+// TestWhichRunsHaveAReport checks which runs have a report by default: runs with prompts in private
+// repositories. In a public repository, report: true causes one warning.
 func TestWhichRunsHaveAReport(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -98,12 +99,13 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 			e := j.do(0)
 			j.post()
 			assert.Check(t, is.Equal(len(s.stored("-report-")) == 1, c.want), "report")
-			assert.Check(t, is.Equal(e.Says("warning", "report: true", "anybody may read"), c.warns), "warning:\n%v", e)
+			assert.Check(t, is.Equal(e.Says("warning", "report: true", "anyone can read"), c.warns), "warning:\n%v", e)
 		})
 	}
 }
 
-// TestPostStoresTheReport where the main part was cancelled.
+// TestPostStoresTheReport checks that the post phase stores the report if the main phase was
+// cancelled.
 func TestPostStoresTheReport(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, "-- wf/START.md --\nreply:\n<goto>HOLD.sh</goto> they said this\nend.\n-- wf/HOLD.sh --\necho held >>\"$EFFECTS\"; while :; do sleep 0.1; done\n")
@@ -119,8 +121,9 @@ func TestPostStoresTheReport(t *testing.T) {
 	assert.Check(t, strings.Contains(html, "they said this") && strings.Contains(e.Summary, stored.Name), "got the summary %q, and %d bytes of report; want it to lead to the report, with what was said", e.Summary, len(html))
 }
 
-// TestAReportThatCantBeStored fails nothing.
-func TestAReportThatCantBeStored(t *testing.T) {
+// TestFailedReportDoesNotFailTheStep checks that a failure to store the report does not fail the
+// step.
+func TestFailedReportDoesNotFailTheStep(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threePrompts)
 	s.forge.Put(artifactstest.Artifact{Run: 1, Name: "raymond-agent-build.ref-main-report-1-build"})

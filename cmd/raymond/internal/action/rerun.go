@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// beginRerun makes a new run that begins from a state execution of the one that was found, with
-// the states and the options of now. Of that one nothing is changed.
+// beginRerun creates a run that begins from a state execution of the run that was found, with the
+// current states and options. The old run stays unchanged.
 func beginRerun(ctx context.Context, s *step, b *readyRun) error {
 	dir, err := readable(s.dirs.state, b.lookup)
 	if err != nil {
@@ -44,12 +44,12 @@ func beginRerun(ctx context.Context, s *step, b *readyRun) error {
 	}
 	s.log.say(fmt.Sprintf("run %s begins from state execution %d (%s) of run %s", run.WorkflowID, point.Exec, point.State, b.was.WorkflowID))
 	if s.in.Input != "" {
-		s.log.say("the input is not taken: the run continues with what run " + b.was.WorkflowID + " had been given")
+		s.log.say("the input is ignored: the run continues with the original input of run " + b.was.WorkflowID)
 	}
 	return nil
 }
 
-// readable returns the state folder in which a run can be read with its history.
+// readable returns a state directory in which the run can be read with its history.
 func readable(here string, l lookup) (string, error) {
 	if !l.isStored() {
 		return here, nil
@@ -64,7 +64,7 @@ func readable(here string, l lookup) (string, error) {
 	return dir, problem.OfMachine("checkpoint", err)
 }
 
-// rerunOf makes the new run, with the conversations and the directories of the one before.
+// rerunOf creates the new run with the conversations and directories of the old one.
 func rerunOf(s *step, b *readyRun, point runs.Point) (*state.Run, error) {
 	o := s.options
 	o.WorkflowID = newID(s.key)
@@ -72,13 +72,13 @@ func rerunOf(s *step, b *readyRun, point runs.Point) (*state.Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	run.Options = s.options.ForNewRun() // never what a history says, which agents could have written
+	run.Options = s.options.ForNewRun() // never from the history, which agents could have written
 	tellWarnings(s.env.Stderr, warnings)
 	return run, session.CheckAgentCommand(&run.Options, b.flow.Scope, o.Jobs)
 }
 
-// moveRerun gives a run conversations of its own on this machine, and the directories that it
-// has here.
+// moveRerun gives the run its own copies of conversations on this machine, and adapts its
+// directories to this machine.
 func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 	where := func(dir string) string { return dir }
 	agents := conversationsOf(s)
@@ -113,10 +113,9 @@ func moveRerun(s *step, b *readyRun, run *state.Run) (*state.Run, error) {
 	return moved, makeDirs(moved)
 }
 
-// filesOfRerun puts the files of the workspace back as they were when the state execution was
-// about to start.
+// filesOfRerun restores the workspace files from the time before the state execution started.
 func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) error {
-	asTheyAre := "the files are as the job has checked them out: "
+	asTheyAre := "the files are as checked out by the job: "
 	if s.in.Workspace == job.WorkspaceNone {
 		s.log.say(asTheyAre + "workspace: none")
 		return nil
@@ -131,10 +130,10 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 	list = workspace.SnapshotsBefore(list, point.Exec)
 	switch {
 	case err != nil:
-		s.log.say(asTheyAre + "the snapshots of the run can't be read: " + err.Error())
+		s.log.say(asTheyAre + "the workspace snapshots of the run can't be read: " + err.Error())
 		return nil
 	case len(list) == 0:
-		s.log.say(asTheyAre + fmt.Sprintf("there is no snapshot of them before state execution %d", point.Exec))
+		s.log.say(asTheyAre + fmt.Sprintf("no workspace snapshot exists before state execution %d", point.Exec))
 		return nil
 	}
 	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
@@ -142,7 +141,7 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 	}
 	for _, one := range list {
 		notes, err := all.Restore(ctx, one)
-		if errors.Is(err, workspace.ErrNoWorktree) { // an agent had made it
+		if errors.Is(err, workspace.ErrNoWorktree) { // an agent had created the worktree
 			notes, err = all.Checkout(ctx, one, one.Dir)
 		}
 		if err := restored(s.log, nil, err); err != nil {
@@ -155,8 +154,8 @@ func filesOfRerun(ctx context.Context, s *step, b *readyRun, point runs.Point) e
 	return nil
 }
 
-// snapshotsOf are the snapshots of the run that is run again, with the directories of this
-// machine.
+// snapshotsOf returns the workspace snapshots of the run that is run again, with the directories of
+// this machine.
 func snapshotsOf(ctx context.Context, s *step, b *readyRun, point runs.Point) (*workspace.Snapshots, error) {
 	if !b.isStored() {
 		return s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(b.was.WorkflowID))), nil

@@ -15,9 +15,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// TestARerunAfterSuccessPutsBack outputs, work and page of the run, and starts
-// nothing: a later step had failed. Another workflow run begins a new one.
-func TestARerunAfterSuccessPutsBack(t *testing.T) {
+// TestRerunAfterSuccessRestoresResults checks that the re-run button restores outputs, work and
+// page of a completed run and starts nothing, because only a later step had failed. Another
+// workflow run begins a new run.
+func TestRerunAfterSuccessRestoresResults(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, strings.Replace(threeScripts, "echo middle", `echo made >made.txt; echo middle`, 1))
 	first := s.job(1).do(0)
@@ -38,11 +39,11 @@ func TestARerunAfterSuccessPutsBack(t *testing.T) {
 	s.wantDone("start middle end start middle end")
 }
 
-// TestWhatChangedWorkflowDecides: a run whose workflow has changed goes on with the states of now,
-// unless the input says otherwise; what was decided is said. It can't go on where the state
-// that it is at is gone. Meta that is given again counts from the next state on, another
-// input doesn't.
-func TestWhatChangedWorkflowDecides(t *testing.T) {
+// TestChangedWorkflow checks that a run whose workflow has changed continues with the current
+// states, unless changed-workflow says otherwise, and that the decision is reported. The run can't
+// continue if its present state is gone. New meta applies from the next state on, and new input is
+// ignored.
+func TestChangedWorkflow(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
 	first := s.stops(1, 1, "input", "first", "meta", "color=red")
@@ -55,7 +56,7 @@ func TestWhatChangedWorkflowDecides(t *testing.T) {
 	assert.NilError(t, os.Rename(gone, middle))
 	e := s.job(4, "max-iterations", "9", "input", "second", "meta", "color=blue").do(0)
 	e.WantOutputs(t, "workflow-id", first.Outputs["workflow-id"], "result", "changed blue")
-	e.WantSays(t, "warning", "input is not taken", "resume: never")
+	e.WantSays(t, "warning", "input is ignored", "resume: never")
 	e.WantSays(t, "notice", "meta has changed", "color")
 	e.WantSays(t, "notice", "changed-workflow: take", `"START.sh"`)
 	assert.Check(t, is.Contains(strings.ReplaceAll(e.Summary, `\`, ""), "has changed since it began"), "summary: want it to say that the workflow has changed")

@@ -22,8 +22,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resume puts a run in its place: here, after what belongs to it is back. Where a job may still be running a part of it,
-// and nothing else is due, the run stays as it is: who joins that part would find it changed.
+// resume restores a run and opens its state. If another job may still be running a part of the run
+// and no other agent is due, the run stays unchanged, because the step that joins that part must
+// find it so.
 func resume(ctx context.Context, s *step, b *readyRun) error {
 	var joined *merged
 	if b.isStored() {
@@ -57,19 +58,19 @@ func resume(ctx context.Context, s *step, b *readyRun) error {
 	if err := openRun(s, b); err != nil || b.isStored() {
 		return err
 	}
-	return bringLocalWork(ctx, s, b, b.run) // nobody else changes it any more
+	return bringLocalWork(ctx, s, b, b.run) // the state is locked now, so no other process changes it
 }
 
-// openRun opens the state of a run that is in its place, with the options of the step.
+// openRun opens the state of a restored run, with the options of the step.
 func openRun(s *step, b *readyRun) (err error) {
-	now := s.options.ForNewRun() // never what a state file says, which agents could have written
+	now := s.options.ForNewRun() // never from the state file, which agents could have written
 	path := filepath.Join(s.dirs.state, b.run.WorkflowID+".json")
 	err = errors.Join(session.CheckResume(&now, b.run, b.flow.Scope, path), session.CheckAgentCommand(&now, b.flow.Scope, s.options.Jobs))
 	if err != nil {
 		return err
 	}
 	if job.InputValue(s.env.Getenv, "budget") == "" && (s.in.NoPrompts || !b.flow.HasPromptsOf(s.options.Jobs)) {
-		now.BudgetUSD = 0 // a job that publishes spends nothing, and the default budget must not replace the run's
+		now.BudgetUSD = 0 // a job without prompts spends nothing, and its default budget must not replace the run's
 	}
 	if s.part() != nil {
 		now.BudgetUSD = shareOf(b, now.BudgetUSD)
@@ -80,14 +81,14 @@ func openRun(s *step, b *readyRun) (err error) {
 	}
 	b.file.SetIntegrityLog(s.note.seals)
 	takeMeta(s.log, s.options.Meta, b.run)
-	if toldKey(s.event, s.in) == "" { // somebody else has continued the run
+	if toldKey(s.event, s.in) == "" { // the run was not continued by a dispatch
 		b.run.Progress.Continuations = 0
 	}
 	return nil
 }
 
-// putBack brings a run from its checkpoint to this machine: work, conversations,
-// then the state, without which nothing of it could continue.
+// putBack restores a run from its checkpoint: work and conversations first, then the state. If it
+// fails, the state is missing, so that no later step continues the run.
 func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err error) {
 	if b.run, err = bringBack(ctx, s, b, joined); err != nil {
 		return err
@@ -98,25 +99,25 @@ func putBack(ctx context.Context, s *step, b *readyRun, joined *merged) (err err
 	ctx, cancel := context.WithTimeout(ctx, snapshotsWithin)
 	defer cancel()
 	shots := s.git.OpenSnapshots(session.SnapshotsPath(s.dirs.run(b.run.WorkflowID)))
-	if err := unpackSnapshots(ctx, shots, restoring(b.found, joined.where), checkpoints.Dirs(b.run)); err != nil { // the run can do without
-		s.log.note("The snapshots of the files were not put back: " + err.Error() + ".")
+	if err := unpackSnapshots(ctx, shots, restoring(b.found, joined.where), checkpoints.Dirs(b.run)); err != nil { // workspace snapshots are optional
+		s.log.note("The workspace snapshots were not restored: " + err.Error() + ".")
 	}
 	return nil
 }
 
-// snapshotsWithin is how long it may take to bring snapshots back.
+// snapshotsWithin is the time limit for restoring workspace snapshots.
 const snapshotsWithin = time.Minute
 
-// unpackSnapshots adds the snapshots of a checkpoint, if it has any, to others. dirs are the directories of which they
-// may be.
+// unpackSnapshots adds the workspace snapshots of a checkpoint, if there are any, to others. Only
+// snapshots of the directories dirs are accepted.
 func unpackSnapshots(ctx context.Context, to *workspace.Snapshots, from workspace.RestoreRequest, dirs []string) error {
 	if _, err := os.Lstat(filepath.Join(from.From, workspace.BundleName)); err != nil {
-		return nil //nolint:nilerr // there are none
+		return nil //nolint:nilerr // the checkpoint has no snapshots
 	}
 	return to.Unpack(ctx, from, dirs)
 }
 
-// restoreWork puts saved work into the workspace.
+// restoreWork restores saved work into the workspace.
 func restoreWork(ctx context.Context, s *step, b *readyRun, from workspace.RestoreRequest) error {
 	if err := b.flow.Freeze(filepath.Join(s.dirs.own, "scope"), s.options.IsGiven("agent-command")); err != nil {
 		return err
@@ -126,15 +127,15 @@ func restoreWork(ctx context.Context, s *step, b *readyRun, from workspace.Resto
 	return restored(s.log, notes, err)
 }
 
-// bringBack brings what a run that is resumed or followed needs from its checkpoint to this
-// machine, but for the run's own files, and returns the run as it is there.
+// bringBack restores the work and the conversations of a resumed or followed run from its
+// checkpoint, but not the run's own files, and returns the run with the paths of this machine.
 func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*state.Run, error) {
 	switch trees, err := savedTrees(filepath.Join(b.found.Dir, "workspace")); {
 	case err != nil:
 		return nil, err
 	case len(trees) == 0:
 	case s.in.Workspace == job.WorkspaceNone:
-		s.log.note("The work in the workspace was not put back: `workspace: none`.")
+		s.log.note("The work in the workspace was not restored: `workspace: none`.")
 	default:
 		if err := restoreWork(ctx, s, b, restoring(b.found, joined.where)); err != nil {
 			return nil, err
@@ -159,16 +160,16 @@ func bringBack(ctx context.Context, s *step, b *readyRun, joined *merged) (*stat
 	return run, nil
 }
 
-// restoring says which work is put back, and where.
+// restoring describes which work is restored and where.
 func restoring(found *slots.Found, where func(string) string) workspace.RestoreRequest {
 	return workspace.RestoreRequest{From: filepath.Join(found.Dir, "workspace"), Dir: where}
 }
 
-// restored tells what was found when work was put back, or why it can't be.
+// restored reports the notes of a restore, or turns its error into a problem.
 func restored(log *jobLog, notes []string, err error) error {
 	if conflict, ok := errors.AsType[*workspace.Conflict](err); ok {
 		return &problem.Problem{Class: problem.ClassConflict, Where: "workspace", What: conflict.Error(),
-			Hint: "check the repository out afresh, or go on with the files as they are with workspace: none; nothing was overwritten"}
+			Hint: "check the repository out again, or continue with the current files with workspace: none; nothing was overwritten"}
 	}
 	if err != nil {
 		return problem.OfMachine("workspace", err)
@@ -180,24 +181,25 @@ func restored(log *jobLog, notes []string, err error) error {
 	return nil
 }
 
-// makeDirs makes the directories in which agents of a run work.
+// makeDirs creates the directories in which agents of a run work.
 func makeDirs(run *state.Run) error {
 	for _, dir := range checkpoints.Dirs(run) {
 		if err := os.MkdirAll(dir, 0o755); err != nil {
-			return &problem.Problem{Class: problem.ClassConflict, Where: dir, What: "can't be made: " + err.Error()}
+			return &problem.Problem{Class: problem.ClassConflict, Where: dir, What: "can't be created: " + err.Error()}
 		}
 	}
 	return nil
 }
 
-// placing puts conversations of a checkpoint where the agent CLIs of this machine look for them.
+// placing copies conversations of a checkpoint to where the agent CLIs of this machine look for
+// them.
 type placing struct {
 	agents map[string]runner.AgentCLI
 	talks  *checkpoints.Talks
 	found  *slots.Found
 	where  func(dir string) string
-	own    map[string]bool // the sessions whose conversations are put back; nil for all
-	// isKept says that a conversation stays which is there already, and has what is stored of it.
+	own    map[string]bool // sessions whose conversations are restored; nil for all
+	// isKept is set if an existing conversation stays when it begins with the stored one.
 	isKept bool
 }
 
@@ -213,7 +215,7 @@ func (p placing) all() error {
 	return nil
 }
 
-// one puts a conversation back, and notes it.
+// one restores a conversation and records it for the post phase.
 func (p placing) one(t checkpoint.Transcript) error {
 	cli, ok := p.agents[t.Backend]
 	if !ok {
@@ -231,8 +233,8 @@ func (p placing) one(t checkpoint.Transcript) error {
 	return nil
 }
 
-// bringLocal brings the conversations that a run needs from those of a run that is kept on this machine, or of one that had no
-// cage.
+// bringLocal copies the conversations that a run needs from a run on this machine, whose agents may
+// have run with or without a cage.
 func bringLocal(s *step, id string, run *state.Run) error {
 	for _, folder := range []string{"", session.CLIDir(s.dirs.run(id))} {
 		if err := checkpoints.BringTalks(clis.New(clis.Config{Envs: environs(s.env, s.in), Folder: folder}), conversationsOf(s), run); err != nil {
@@ -242,13 +244,13 @@ func bringLocal(s *step, id string, run *state.Run) error {
 	return nil
 }
 
-// relocation returns where the directories of a checkpoint's machine lie here.
+// relocation returns a function that maps directories of the checkpoint's machine to this one.
 func relocation(here checkpoint.MachineDirs, found *slots.Found) (func(string) string, error) {
 	trees, err := savedTrees(filepath.Join(found.Dir, "workspace"))
 	return checkpoint.Relocation(found.Manifest.Dirs, here, trees), err
 }
 
-// savedTrees are the tops of the git worktrees of which a checkpoint has work.
+// savedTrees returns the top directories of the git worktrees whose work a checkpoint contains.
 func savedTrees(dir string) ([]string, error) {
 	trees, err := workspace.Trees(dir)
 	if err != nil {
@@ -257,7 +259,7 @@ func savedTrees(dir string) ([]string, error) {
 	return trees, err
 }
 
-// moveIfThere renames a file of a checkpoint, which may have none of that name.
+// moveIfThere renames a file of a checkpoint. A missing file is not an error.
 func moveIfThere(from, to string) error {
 	err := files.Rename(from, to)
 	if errors.Is(err, os.ErrNotExist) {
@@ -266,7 +268,7 @@ func moveIfThere(from, to string) error {
 	return err
 }
 
-// install writes the files of a run that is resumed.
+// install writes the files of a restored run.
 func install(dirs folders, note *stepNote, run *state.Run, from string) error {
 	dir := dirs.run(run.WorkflowID)
 	if err := errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700)); err != nil {
@@ -276,7 +278,7 @@ func install(dirs folders, note *stepNote, run *state.Run, from string) error {
 	if err = errors.Join(err, note.seals.Place(filepath.Join(from, "events.jsonl"), dirs.events(run.WorkflowID))); err != nil {
 		return err
 	}
-	// What an earlier try of this step left is of no more use than its machine.
+	// A state file from an earlier attempt of this step is out of date.
 	if err := os.RemoveAll(filepath.Join(dirs.state, run.WorkflowID+".json")); err != nil {
 		return err
 	}
@@ -285,7 +287,7 @@ func install(dirs folders, note *stepNote, run *state.Run, from string) error {
 		return err
 	}
 	file.SetIntegrityLog(note.seals)
-	// From its journal, which came along, it goes on as that of this machine.
+	// The journal comes with the checkpoint, and the run continues it on this machine.
 	err = note.seals.Place(filepath.Join(from, checkpoint.HistoryName), filepath.Join(dirs.state, run.WorkflowID+state.JournalExt))
 	if err == nil {
 		err = file.WriteSnapshot(run, nil, nil)

@@ -11,10 +11,10 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/session"
 )
 
-// sealKey is what the main part of a step seals its files with, and what the post part
-// checks them with; nil where nothing is sealed: without a token of the job, in a folder
-// that jobs share, and under act or what is made of it: act gives each part another
-// token, and of Gitea's runner it is not known.
+// sealKey returns the key with which the main phase authenticates its files for the post phase. It
+// returns nil where files are not authenticated: without a runtime token, in a directory that jobs
+// share, and under act and runners based on it. act gives the two phases different tokens, and for
+// Gitea's runner this is not known.
 func sealKey(env Env, in job.Settings, e job.Event, own string) (checkpoints.SealKey, error) {
 	token := env.Getenv("ACTIONS_RUNTIME_TOKEN")
 	if token == "" || in.IsLocal() || e.IsActBased {
@@ -23,14 +23,14 @@ func sealKey(env Env, in job.Settings, e job.Event, own string) (checkpoints.Sea
 	return checkpoints.NewSealKey(token, e.StepID()+"/"+filepath.Base(own))
 }
 
-// How often, and after which pauses, the post part looks at the files of a main part
-// that may be on its way out, and writes.
+// How often, and at which interval, the post phase checks the files of a main phase that may still
+// be writing them.
 const (
 	sealLooks = 10
 	sealPause = 20 * time.Millisecond
 )
 
-// checkSeals says what the main part has not left as it is now: then its error is a denial.
+// checkSeals returns a problem of class denied if a file is not as the main phase left it.
 func checkSeals(s *step) error {
 	key, err := sealKey(s.env, s.in, s.event, s.dirs.own)
 	if err != nil || key == nil {
@@ -58,18 +58,17 @@ func checkSeals(s *step) error {
 	}
 	return &problem.Problem{
 		Class: problem.ClassDenied, Where: a.Name, What: "altered since this step wrote it; nothing more of the run is stored (" + a.Why + ")",
-		Hint: "the last checkpoint that the main part stored is as it was; look at what the agents ran before you continue with it",
+		Hint: "the last checkpoint of the main phase is unchanged; check what the agents did before you continue from it",
 	}
 }
 
-// isDenied reports whether something was altered.
+// isDenied reports whether an error means that a file was altered.
 func isDenied(err error) bool {
 	p, ok := errors.AsType[*problem.Problem](err)
 	return ok && p.Class == problem.ClassDenied
 }
 
-// isIntact reports whether a file of the main part is as it was written, whatever
-// became of others.
+// isIntact reports whether one file of the main phase is unaltered, regardless of the others.
 func isIntact(s *step, name string) bool {
 	key, err := sealKey(s.env, s.in, s.event, s.dirs.own)
 	return err == nil && key != nil && checkpoints.IsSealed(s.dirs.own, key, name)

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// waitsInTheMiddle has two steps behind it when it waits to be killed.
+// waitsInTheMiddle is a workflow that has executed two states when it waits to be killed.
 const waitsInTheMiddle = `-- wf/START.sh --
 echo '<goto>NEXT.sh</goto>'
 -- wf/NEXT.sh --
@@ -24,7 +24,7 @@ echo '<goto>MIDDLE.sh</goto>'
 echo here >>"$EFFECTS"; until [ -e "$EFFECTS.go" ]; do sleep 0.01; done; echo '<result>done</result>'
 `
 
-// killedInTheMiddle is a job whose main part was killed, and the folder that it left.
+// killedInTheMiddle returns a job whose main phase was killed, and the id of its run.
 func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 	t.Helper()
 	s = newScene(t, waitsInTheMiddle)
@@ -38,11 +38,11 @@ func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 	return s, j, strings.TrimSuffix(filepath.Base(list[0]), ".json")
 }
 
-// alteration is what an agent does to a file of the step's folder.
+// alteration is a change that an agent makes to a file in the step's directory.
 type alteration struct {
-	file     string // ID stands for the run's
-	old, new string // what of it is replaced; "" for all
-	isGone   bool   // it is removed instead
+	file     string // ID is replaced by the run's id
+	old, new string // new replaces old; if old is "", new replaces everything
+	isGone   bool   // the file is removed instead
 }
 
 func (a alteration) do(t *testing.T, dir, id string) {
@@ -73,9 +73,9 @@ var alterations = map[string]alteration{
 	"seals removed":         {file: "seals", isGone: true},
 }
 
-// TestRunFilesThatWereAlteredAreNotStored: post would sign what an agent wrote, and the
-// next run would begin where the agent likes.
-func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
+// TestAlteredRunFilesAreNotStored checks that the post phase stores no altered run. It would sign
+// the changes of an agent, and the next run would continue where the agent wants.
+func TestAlteredRunFilesAreNotStored(t *testing.T) {
 	t.Parallel()
 	for name, a := range alterations {
 		t.Run(name, func(t *testing.T) {
@@ -94,9 +94,10 @@ func TestRunFilesThatWereAlteredAreNotStored(t *testing.T) {
 	}
 }
 
-// TestAfterADenialNothingIsLeft: the key is free, and the conversations of the step are gone
-// from the machine. The checkpoint that the main part stored stays as it is.
-func TestAfterADenialNothingIsLeft(t *testing.T) {
+// TestDenialLeavesNothingBehind checks that after a denial the key is released and the step's
+// conversations are removed from the machine. The checkpoint that the main phase stored stays
+// unchanged.
+func TestDenialLeavesNothingBehind(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, spending)
 	j := s.job(1, "checkpoint-interval", "1s")

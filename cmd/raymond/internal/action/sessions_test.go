@@ -16,7 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// conversations are the session files that the agent CLI of a job's machine has, and those of its runs.
+// conversations returns the session files of agent CLIs in the job's home directory, and in the
+// directories of its steps and runs.
 func (j *bareJob) conversations() []string {
 	j.T.Helper()
 	var all []string
@@ -28,10 +29,10 @@ func (j *bareJob) conversations() []string {
 	return all
 }
 
-// machine has the job on the machine of another one: its HOME is the same.
+// machine makes the job run on the machine of another job, with the same HOME.
 func (j *bareJob) machine(other *bareJob) *bareJob { return j.set("HOME", other.Env["HOME"]) }
 
-// post is the post part of a step, which must succeed.
+// post runs the post phase of a step, which must succeed.
 func (j *bareJob) post() ended {
 	j.T.Helper()
 	e := j.end(j.command("action-post"))
@@ -41,9 +42,9 @@ func (j *bareJob) post() ended {
 
 const strangers = "11111111-2222-4333-8444-555555555555"
 
-// TestPostRemovesConversations that are stored, or that nobody needs any more, with
-// the folders beside them: of a run that is resumed later, and of one that resumes from a
-// checkpoint. Others' stay.
+// TestPostRemovesConversations checks that the post phase removes stored and unneeded
+// conversations, with the directories beside them: of a run that is resumed later, and of a run
+// that was resumed from a checkpoint. Conversations of other programs stay.
 func TestPostRemovesConversations(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, agentAtWork)
@@ -68,8 +69,8 @@ func TestPostRemovesConversations(t *testing.T) {
 	assert.Check(t, is.DeepEqual(second.conversations(), []string{theirs}), "after the post part of the run that went on: want %s", theirs)
 }
 
-// TestConversationsThatStay: they stay where they are the only copy.
-func TestConversationsThatStay(t *testing.T) {
+// TestUnstoredConversationsStay checks that conversations stay if no other copy exists.
+func TestUnstoredConversationsStay(t *testing.T) {
 	t.Parallel()
 	stop := problem.ExitCodes[problem.ClassOverLimit]
 	for name, c := range map[string]struct {
@@ -87,7 +88,7 @@ func TestConversationsThatStay(t *testing.T) {
 		e := j.do(c.code)
 		if c.code != stop {
 			e.WantOutputs(t, "error-class", "store", "resumable", "false", "state-artifact", "")
-			e.WantSays(t, "error", "last checkpoint", "state is kept")
+			e.WantSays(t, "error", "last checkpoint", "state stays")
 		}
 		before := j.conversations()
 		assert.Equal(t, len(before), 1, "%s: conversations: got %v, want one", name, before)
@@ -96,10 +97,10 @@ func TestConversationsThatStay(t *testing.T) {
 	}
 }
 
-// TestConversationsOfACage lie in a folder of the step, or of the run that is kept on this machine, and not in the home
-// folder. They come back when the run goes on, also where it had no cage before, and a run that begins as another one has
-// copies of its own.
-func TestConversationsOfACage(t *testing.T) {
+// TestCagedConversationsAreRestored checks that conversations of caged agents are in a directory of
+// the step, or of the local run, rather than in the home directory. They are restored when the run
+// continues, even if it had no cage before, and a rerun has copies of them.
+func TestCagedConversationsAreRestored(t *testing.T) {
 	t.Parallel()
 	for name, inputs := range map[string][]string{"artifact": nil, "local": {"store", "local", "state-dir", t.TempDir()}, "local, without a cage before": {"store", "local", "state-dir", t.TempDir()}} {
 		t.Run(name, func(t *testing.T) {

@@ -20,28 +20,28 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// builtinPrefix begins an input workflow that names an example. The program holds
-// them, so that one workflow file is all that a repository needs, and their states
-// are as trusted as the program.
+// builtinPrefix is the prefix of an input workflow that names an example. The program contains the
+// examples, so that a repository needs only one workflow file, and their states are as trusted as
+// the program.
 const builtinPrefix = "builtin:"
 
 // isBuiltin reports whether the workflow comes with the program.
 func isBuiltin(workflow string) bool { return strings.HasPrefix(workflow, builtinPrefix) }
 
-// source is where the workflow is read from.
+// source is the location from which the workflow is read.
 type source struct {
 	path  string
-	place string // in the repository, when it is read from elsewhere; "" when path is in it
+	place string // its path in the repository, if path is a copy of it; "" otherwise
 }
 
-// flow is the workflow, opened.
+// flow is an open workflow with its source.
 type flow struct {
 	*scope.Scope
 	source source
 }
 
-// openFlow opens the workflow that a source has. It refuses one whose agents are
-// sure to have no credentials.
+// openFlow opens the workflow of a source. It refuses a workflow whose agents are certain to have
+// no credentials.
 func openFlow(s *step, from source) (*flow, error) {
 	files, err := scope.Open(from.path)
 	if err != nil {
@@ -59,7 +59,8 @@ func openFlow(s *step, from source) (*flow, error) {
 	return &flow{files, from}, nil
 }
 
-// fileOf is the path of a state's file in the repository; "" where it is in none.
+// fileOf returns the path of a state's file in the repository, or "" if it is not in the
+// repository.
 func (f *flow) fileOf(top, name string) string {
 	st, ok := f.Workflow.State(name)
 	rel, err := f.source.place, error(nil)
@@ -75,11 +76,11 @@ func (f *flow) fileOf(top, name string) string {
 	return path.Join(filepath.ToSlash(rel), st.Name)
 }
 
-// findSource finds the workflow among those of the action, in the workspace, or
-// else where agents work.
+// findSource finds the workflow among the examples of the action, in the workspace, or in the
+// working directory.
 func findSource(dirs folders, name string, log *jobLog) (source, error) {
 	if name == "" {
-		return source{}, nil // told already
+		return source{}, nil // reported already
 	}
 	if isBuiltin(name) {
 		return unpackBuiltin(dirs, name, log)
@@ -91,16 +92,16 @@ func findSource(dirs folders, name string, log *jobLog) (source, error) {
 		}
 	}
 	return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such file or directory", name),
-		"name a folder, a zip archive or a state file of the workspace, and check out the repository first")
+		"name a directory, a zip archive or a state file of the workspace, and check out the repository first")
 }
 
-// unpackBuiltin unpacks a workflow that comes with the program. The path to which it
-// is unpacked means nothing to anybody, and is shown as the input has it.
+// unpackBuiltin unpacks an example. Users don't know the path of the copy, so the log shows the
+// name from the input instead.
 func unpackBuiltin(dirs folders, workflow string, log *jobLog) (source, error) {
 	name := strings.TrimPrefix(workflow, builtinPrefix)
 	names, _ := fs.Glob(examples.Files, "*")
 	if !slices.Contains(names, name) {
-		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: there is no such workflow in the action", workflow), "it has "+strings.Join(names, ", "))
+		return source{}, problem.Usage("input workflow", fmt.Sprintf("%q: the action has no such workflow", workflow), "it has "+strings.Join(names, ", "))
 	}
 	files, _ := fs.Sub(examples.Files, name)
 	path := filepath.Join(dirs.own, "builtin", name)
@@ -111,8 +112,8 @@ func unpackBuiltin(dirs folders, workflow string, log *jobLog) (source, error) {
 	return source{path: path}, nil
 }
 
-// trustedSource is where the states are taken from: the source itself, unless the
-// checkout that it is in isn't trusted. Prices are not taken from such a one.
+// trustedSource returns where the states are read from: the source itself or, if the checkout is
+// not trusted, the workflow's own commit. It refuses a file of prices in an untrusted checkout.
 func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 	from := p.source
 	if p.isTrusted {
@@ -120,7 +121,7 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 	}
 	file := job.InputValue(s.env.Getenv, "prices")
 	if file != "" && cage.IsWithin(cage.Resolve(within(s.dirs.top, file)), cage.Resolve(s.dirs.top)) {
-		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted, and has the file",
+		return from, &problem.Problem{Class: problem.ClassDenied, Where: "input prices", What: "the checkout isn't trusted and contains the file",
 			Hint: "check out the workflow's own ref, name a file outside of the checkout, or set trust-checkout: true"}
 	}
 	if isBuiltin(s.in.Workflow) {
@@ -129,8 +130,8 @@ func trustedSource(ctx context.Context, s *step, p prepared) (source, error) {
 	return committedSource(ctx, s, from)
 }
 
-// committedSource is the source as the workflow's own commit has it: from a checkout
-// that isn't trusted no state is taken.
+// committedSource returns a copy of the source from the workflow's own commit, because states of an
+// untrusted checkout must not run.
 func committedSource(ctx context.Context, s *step, from source) (source, error) {
 	deny := func(what string) error {
 		return &problem.Problem{Class: problem.ClassDenied, Where: "input workflow", What: "the checkout isn't trusted, and " + what,
@@ -140,7 +141,7 @@ func committedSource(ctx context.Context, s *step, from source) (source, error) 
 	if err != nil || !filepath.IsLocal(rel) {
 		return from, deny("the workflow is not in the workspace")
 	}
-	commit := cmp.Or(s.env.Getenv("GITHUB_WORKFLOW_SHA"), s.env.Getenv("GITHUB_SHA")) // of the workflow's own ref, which started the job
+	commit := cmp.Or(s.env.Getenv("GITHUB_WORKFLOW_SHA"), s.env.Getenv("GITHUB_SHA")) // the commit of the workflow's own ref, which started the job
 	dir := filepath.Join(s.dirs.own, "source")
 	part := workspace.CommitPath{Dir: s.dirs.top, Commit: commit, Name: rel}
 	if err := errors.Join(os.RemoveAll(dir), s.git.Extract(ctx, part, dir)); err != nil {

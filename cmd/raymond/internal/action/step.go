@@ -23,40 +23,40 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// step is what a step of a job was given. readInputs fills it; after that only its key,
-// the subject of its event, its note and what its log hides may change.
+// step has the inputs and services of a step of a job. readInputs sets them; after that, only the
+// key, the subject of the event, the note and the masked values of the log may change.
 type step struct {
 	env     Env
 	in      job.Settings
 	event   job.Event
-	options *options.Options // the inputs that are flags of raymond run
+	options *options.Options // from the inputs that are flags of raymond run
 	keys    *checkpoint.Keys // nil: checkpoints are not sealed
-	follows slots.Named      // the checkpoint that is to be followed; zero for none
+	follows slots.Named      // the checkpoint that the run must continue from; zero for any
 	key     string           // identity of the run
 	dirs    folders
 	files   *job.Files // the runner's command files
 	log     *jobLog
-	note    *stepNote              // for the post part
-	places  checkpoint.MachineDirs // the folders of this machine
+	note    *stepNote              // data for the post phase
+	places  checkpoint.MachineDirs // the directories of this machine
 	api     *job.GitHub
 	stored  services
 	git     *workspace.Git
-	isPost  bool            // this is the post part of the step
-	began   time.Time       // when it was started
-	gone    <-chan struct{} // closed when the runner is gone; nil in the post part
+	isPost  bool            // this is the post phase
+	began   time.Time       // when the step was started
+	gone    <-chan struct{} // closed when the runner is gone; nil in the post phase
 }
 
-// folders are those of a step, absolute.
+// folders has the directories of a step as absolute paths.
 type folders struct {
 	top   string // the job's workspace
-	work  string // where agents and scripts work: the working directory
+	work  string // the working directory of agents and scripts
 	own   string // of this step alone
-	state string // where the state is kept: own, or with store: local where the job says
-	all   string // of all steps of the job: own is one of its
+	state string // the state directory: own, or with store: local as the input says
+	all   string // the parent of the directories of all steps of the job
 }
 
-// within is a path that is relative to a folder, unless it is absolute. It is clean: what follows a link in it is not where
-// the link leads.
+// within returns a path, relative to a directory unless it is absolute. The path is clean, so ..
+// after a link does not lead to the parent of the link's target.
 func within(dir, path string) string {
 	if filepath.IsAbs(path) {
 		return filepath.Clean(path)
@@ -64,7 +64,8 @@ func within(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// named is the path that an input names, relative to a folder unless it is absolute. No link leads it out of the workspace.
+// named returns the path that an input names, relative to a directory unless it is absolute. It
+// refuses paths that a link leads out of the workspace.
 func (d folders) named(input, dir, path string) (string, error) {
 	path = within(dir, path)
 	if _, err := cage.FollowLinks(path, d.top); err != nil {
@@ -73,27 +74,28 @@ func (d folders) named(input, dir, path string) (string, error) {
 	return path, nil
 }
 
-// run is the own folder of a run.
+// run returns the directory of a run's own files.
 func (d folders) run(id string) string { return filepath.Join(d.state, id) }
 
-// events is the log of a run.
+// events returns the path of a run's event log.
 func (d folders) events(id string) string { return filepath.Join(d.state, id, session.EventsFile) }
 
-// shimVariable holds the folder of the action's JavaScript. The JavaScript itself sets
-// it, so that no earlier step can; it is "" for a program that was started by hand.
+// shimVariable is the environment variable with the directory of the action's JavaScript. The
+// JavaScript sets it itself, so that no earlier step can. It is empty if the program was started by
+// hand.
 const shimVariable = "RAYMOND_SHIM"
 
 func newStep(e Env, out io.Writer, isPost bool) *step {
 	return &step{env: e, log: newLog(job.NewLogWriter(out, e.Getenv("GITHUB_WORKSPACE")), isPost), note: &stepNote{}, isPost: isPost, began: time.Now()}
 }
 
-// part is the part of a matrix that the step runs; nil for the run itself.
+// part returns the part of a matrix that the step runs, or nil for the run itself.
 func (s *step) part() *state.Part { return s.note.get().Part }
 
-// noGit is where no git is.
+// noGit is the path of git if git is not installed.
 const noGit = os.DevNull
 
-// newGit is git, found where agents of this step, or of one before, can't have put it.
+// newGit returns git, from a location that agents of this or an earlier step can't write to.
 func newGit(env Env, in job.Settings, dirs folders, c options.Cage) *workspace.Git {
 	path, err := workspace.Find(env.Environ, dirs.top, env.Getenv("RUNNER_TEMP"))
 	if err != nil {
@@ -112,15 +114,15 @@ func newGit(env Env, in job.Settings, dirs folders, c options.Cage) *workspace.G
 	}
 }
 
-// services are where checkpoints are kept.
+// services are the services that store checkpoints.
 type services struct {
-	runtime *artifacts.Runtime // nil: the job has none
-	archive *artifacts.Archive // nil: there is no token
-	finder  slots.Finder       // looks for what is stored, in both
-	err     error              // why the job's can't be used
+	runtime *artifacts.Runtime // nil without a results service
+	archive *artifacts.Archive // nil without a token
+	finder  slots.Finder       // searches both
+	err     error              // why the results service can't be used
 }
 
-// openServices reads the addresses of the API and of the job's services; it asks nobody anything.
+// openServices creates clients for the API and the job's services. It sends no requests.
 func openServices(env Env, e job.Event, githubToken string, mask func(string)) (*job.GitHub, services, error) {
 	var v services
 	api, err := forge.New(forge.Options{
@@ -138,15 +140,15 @@ func openServices(env Env, e job.Event, githubToken string, mask func(string)) (
 		v.runtime, err = artifacts.NewRuntime(artifacts.Options{
 			URL: env.Getenv("ACTIONS_RESULTS_URL"), Token: token, Mask: mask, Act: e.IsUnderAct(), Transport: env.Transport,
 		})
-		if v.finder.Service = v.runtime; err != nil { // with store: local nobody may need it
+		if v.finder.Service = v.runtime; err != nil { // with store: local the service may not be needed
 			v.finder.Service, v.err = nil, &problem.Problem{Class: problem.ClassStore, Where: "results service", What: err.Error(),
-				Hint: "if this server has no artifact service, store: local with a state-dir keeps runs on the machine"}
+				Hint: "if this server has no artifact service, store: local with a state-dir stores runs on the machine"}
 		}
 	}
 	return job.NewGitHub(api), v, nil
 }
 
-// query says what checkpoints are looked for.
+// query returns a query for the checkpoints of the step's key.
 func (s *step) query() slots.Query {
 	var part state.Part
 	if own := s.part(); own != nil {
@@ -167,12 +169,12 @@ func (s *step) query() slots.Query {
 	}
 }
 
-// jobOf is the job of an event.
+// jobOf returns the job of an event.
 func jobOf(e job.Event) slots.Job {
 	return slots.Job{RunID: e.RunID, Attempt: e.Attempt, ID: e.Job, Runner: e.Runner}
 }
 
-// origin is what a checkpoint says of the job that made it.
+// origin returns the fields of a manifest that describe the job.
 func (s *step) origin() checkpoint.Manifest {
 	return checkpoint.Manifest{
 		RepositoryID: s.event.Repository.ID, Repository: s.event.Repository.Name, Workflow: s.event.Workflow, Key: s.key, Part: s.part(),
@@ -183,11 +185,11 @@ func (s *step) origin() checkpoint.Manifest {
 	}
 }
 
-// inherited is the environment that agents and scripts are given some of. The
-// token of the job is in it for those who name it.
+// inherited returns the environment from which agents and scripts get some variables. It includes
+// the job's token, for inputs that name it.
 func inherited(env Env, in job.Settings) []string {
 	all := slices.DeleteFunc(slices.Clone(env.Environ), func(kv string) bool {
-		// Their stdin is no pipe of the shim, and where that lies is none of their business.
+		// Children don't have the shim's pipe as stdin, and must not learn where the shim is.
 		return strings.HasPrefix(kv, shell.ShimStdin+"=") || strings.HasPrefix(kv, shimVariable+"=")
 	})
 	if env.Getenv("GITHUB_TOKEN") == "" && in.GitHubToken != "" {

@@ -17,12 +17,12 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// TestASecondUseInAJobNamesAKey: two steps must not share one unawares. Nothing
-// has started then, and what uses no key is no second use.
-func TestASecondUseInAJobNamesAKey(t *testing.T) {
+// TestSecondUseInAJobNeedsAKey checks that two steps of a job can't share a default key, and that
+// nothing starts then. Steps that use no key don't count.
+func TestSecondUseInAJobNeedsAKey(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts)
-	first := s.job(1, "workflow", filepath.Join(s.repo, "wf")) // agents don't write there
+	first := s.job(1, "workflow", filepath.Join(s.repo, "wf")) // agents don't write to this directory
 	first.on("issue_comment", "{"+inPrivate+`,"sender":{"login":"eve","type":"User"},"issue":{"number":7}}`).with("on-denied", "skip").do(0)
 	first = first.on("workflow_dispatch", "{"+inPrivate+"}")
 	first.step("lint").with("mode", "lint").do(0)
@@ -39,17 +39,17 @@ func TestASecondUseInAJobNamesAKey(t *testing.T) {
 	s.job(1, "key", "agent-build.ref-main").set("GITHUB_JOB", "other").do(0)
 }
 
-// heldFlow works, and is killed in its second state.
+// heldFlow is a workflow whose second state runs until it is killed.
 const heldFlow = `-- wf/START.sh --
 echo "$WHO" >>"$EFFECTS"; echo "$WHO" >work.txt; echo '<goto>HOLD.sh</goto>'
 -- wf/HOLD.sh --
 echo held >>"$EFFECTS"; while :; do sleep 0.1; done
 `
 
-// TestUsesInACompositeActionAreApart: the runner names both for the outer step.
-// Each post part stores its own main part's run, under its key and sealed for it,
-// in the order in which the runner starts them.
-func TestUsesInACompositeActionAreApart(t *testing.T) {
+// TestUsesInACompositeActionAreSeparate checks two steps in a composite action, which the runner
+// gives the outer step's name. Each post phase stores the run of its own main phase, under its key
+// and sealed with its state-key, in the order in which the runner starts them.
+func TestUsesInACompositeActionAreSeparate(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, heldFlow)
 	secrets := map[string]string{"one": sitetest.NewStateKey(t), "two": sitetest.NewStateKey(t)}
@@ -73,7 +73,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 		assert.NilError(t, err)
 		assert.Check(t, is.Equal(sitetest.ReadStored(t, added[0], keys).Manifest.Key, name), "post of %s", name)
 	}
-	// Without what the runner keeps for it, a post part has nothing to do.
+	// Without the state that the runner saves for it, a post phase has nothing to do.
 	delete(uses["one"].Env, "STATE_"+sitetest.PartState)
 	uses["one"].Site.Write(uses["one"].CommandFile("GITHUB_STATE"), "")
 	before := len(s.forge.All())
@@ -82,7 +82,7 @@ func TestUsesInACompositeActionAreApart(t *testing.T) {
 	}
 }
 
-// checkpoints are those that the forge has.
+// checkpoints returns the checkpoints that the forge has stored.
 func (s *scene) checkpoints() []artifactstest.Artifact {
 	return slices.DeleteFunc(s.forge.All(), func(a artifactstest.Artifact) bool { return !sitetest.IsCheckpoint(a) })
 }
@@ -95,7 +95,7 @@ func names(list []artifactstest.Artifact) []string {
 	return out
 }
 
-// asGitea makes a job one of Gitea's.
+// asGitea makes the job run on Gitea.
 func asGitea(j *bareJob) {
 	delete(j.Env, "GITHUB_WORKFLOW_REF")
 	delete(j.Env, "GITHUB_REPOSITORY_ID")

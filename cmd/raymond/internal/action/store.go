@@ -16,16 +16,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// storage is where the checkpoints of a run go while it is driven.
+// storage stores the checkpoints of a run while it is driven.
 type storage struct {
 	store *checkpoints.Store
 	saver *checkpoints.Saver
-	claim *checkpoints.Claim // this step's hold on the key
+	claim *checkpoints.Claim // the claim of the key
 }
 
-// openStorage decides what is stored of a run, and where; nil for nothing. It
-// claims the key beside the run, and says in one warning, before anything is spent,
-// what can't be done later.
+// openStorage opens the storage for the checkpoints of a run, or returns nil if the run is not
+// stored in artifacts. It starts to claim the key in the background, and warns, before any money is
+// spent, about everything that will not be possible later.
 func openStorage(s *step, b *readyRun) (*storage, error) {
 	if s.in.IsLocal() {
 		return nil, nil
@@ -44,8 +44,8 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 	}
 	var err error
 	switch {
-	case s.part() != nil && b.manifest.Part == nil, // it begins, beside the run itself
-		s.in.Resume == job.ResumeNever && !b.isResumed(): // nobody has looked yet, and nobody waits for it
+	case s.part() != nil && b.manifest.Part == nil, // the part begins, and its checkpoints have not been listed yet
+		s.in.Resume == job.ResumeNever && !b.isResumed(): // no one has listed the artifacts yet, and the run need not wait for it
 		err = store.Ask()
 	case b.isResumed():
 		err = store.Continue(b.found, b.began)
@@ -53,7 +53,7 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 		err = store.Begin(b.found.Existing)
 	}
 	claim := b.claim
-	if err == nil && claim == nil { // else it was claimed before the run was put back
+	if err == nil && claim == nil { // otherwise it was claimed before the run was restored
 		claim, err = startClaim(s)
 	}
 	if err != nil {
@@ -63,8 +63,8 @@ func openStorage(s *step, b *readyRun) (*storage, error) {
 	return &storage{store, store.NewSaver(s.in.CheckpointInterval), claim}, nil
 }
 
-// newStore makes the store of a run's checkpoints. o has what differs between the
-// parts of a step.
+// newStore creates the store for a run's checkpoints. o has the options that differ between the
+// main and the post phase.
 func newStore(s *step, o checkpoints.Options) *checkpoints.Store {
 	o.Service, o.Query, o.Keys, o.Mask, o.Origin = s.stored.runtime, s.query(), s.keys, s.log.mask, s.origin()
 	o.Seals = s.note.seals
@@ -77,8 +77,8 @@ func newStore(s *step, o checkpoints.Options) *checkpoints.Store {
 	return checkpoints.New(o)
 }
 
-// isPublic reports whether strangers can read the artifacts of the repository. One that is not
-// known to be private counts as a public one.
+// isPublic reports whether anyone can read the artifacts of the repository. A repository that is
+// not known to be private counts as public.
 func isPublic(e job.Event, in job.Settings, api *job.GitHub) bool {
 	if e.Repository.Private != nil {
 		return !*e.Repository.Private
@@ -90,18 +90,18 @@ func isPublic(e job.Event, in job.Settings, api *job.GitHub) bool {
 	return err != nil || !private
 }
 
-// What can be said of a run before it begins.
+// Warnings before a run begins.
 const (
 	losesAll  = "the job has no results service (ACTIONS_RUNTIME_TOKEN is not set): nothing is stored, and no later job can resume this run"
-	losesFork = "the event is a fork's: no later job or workflow run can resume this run, and where it would be suspended it fails"
-	losesOpen = "anybody may read the artifacts of this repository, which is public or not known to be private, and no state-key is set: " +
-		"conversations of agents and their uncommitted work are not stored, no later job can resume a run that has any, and where it would be suspended " +
-		"it fails; a state-key (raymond keygen makes one) has all of it stored, encrypted"
-	losesFiles = "git is not installed: what agents do to the files is not stored, and no later job can resume this run with it; " +
-		"install git before the checkout (apt-get install git, apk add git), or set workspace: none if no work has to be kept"
+	losesFork = "the event is a fork's: no later job or workflow run can resume this run, and it fails where it would be suspended"
+	losesOpen = "anyone can read the artifacts of this repository, which is public or not known to be private, and no state-key is set: " +
+		"conversations of agents and their uncommitted work are not stored, no later job can resume a run that has any, and it fails where it would " +
+		"be suspended; with a state-key (raymond keygen creates one), everything is stored encrypted"
+	losesFiles = "git is not installed: changes of agents to files are not stored, and no later job can resume this run with them; " +
+		"install git before the checkout (apt-get install git, apk add git), or set workspace: none if they need not be stored"
 )
 
-// lossesOf says what a run that is stored this way can't do later.
+// lossesOf returns what will not be possible later for a run that is stored in this way.
 func lossesOf(s *step, b *readyRun, store *checkpoints.Store) (losses []string) {
 	if b.found.Warning != "" {
 		losses = append(losses, b.found.Warning)
@@ -120,25 +120,23 @@ func lossesOf(s *step, b *readyRun, store *checkpoints.Store) (losses []string) 
 	return losses
 }
 
-// taker takes an image of a run that can be stored.
+// taker takes a snapshot of a run for a checkpoint.
 type taker func(*state.Run) (*checkpoints.Snapshot, error)
 
-// periodic stores the run every now and then while it is driven. It implements
-// runner.Checkpoints.
+// periodic stores the run at intervals while it is driven. It implements runner.Checkpoints.
 type periodic struct {
 	step  *step
 	ctx   context.Context
 	to    *storage
 	take  taker
 	began time.Time
-	asks  *asking // whose questions have to be stored before they are asked; nil for none
-	// urgent is a snapshot that is stored as soon as it can be; nil for none.
+	asks  *asking // its questions must be stored before they are posted; nil for none
+	// urgent is a snapshot to store as soon as possible; nil for none.
 	urgent *checkpoints.Snapshot
 }
 
-// Offer implements runner.Checkpoints: what a step has brought is stored an
-// interval after the last time at the latest, however long the next step takes, and a
-// question at once.
+// Offer implements runner.Checkpoints. The results of a step are stored at most an interval after
+// the last save, however long the next step takes, and a question is stored at once.
 func (b *periodic) Offer(run *state.Run, now time.Time) (taken bool) {
 	isUrgent := b.asks != nil && b.asks.NeedsCheckpoint()
 	if !isUrgent && (now.Sub(b.began) < b.step.in.CheckpointInterval || !b.to.saver.Due(now)) {
@@ -157,7 +155,7 @@ func (b *periodic) Offer(run *state.Run, now time.Time) (taken bool) {
 	return true
 }
 
-// again stores what is urgent, also after a save that failed.
+// again stores the urgent snapshot, also after a failed save.
 func (b *periodic) again() {
 	switch {
 	case b.urgent == nil:
@@ -176,7 +174,7 @@ func (b *periodic) Stored() <-chan *state.Checkpoint { return b.to.saver.Events(
 // CheckResumable implements runner.Checkpoints.
 func (b *periodic) CheckResumable(left []*state.Agent) error {
 	if b.step.event.IsFromFork() {
-		return errors.New("its event is a fork's, and runs of forks are never resumed")
+		return errors.New("its event is a fork's, and such runs are never resumed")
 	}
 	store := b.to.store
 	if !store.IsOpen() {
@@ -194,7 +192,7 @@ func (b *periodic) CheckResumable(left []*state.Agent) error {
 	if len(lacks) == 0 {
 		return nil
 	}
-	return fmt.Errorf("without a state-key its %s can't be stored where anybody may read artifacts; set the input state-key (raymond keygen makes one)",
+	return fmt.Errorf("without a state-key its %s can't be stored, because anyone can read the artifacts; set the input state-key (raymond keygen creates one)",
 		strings.Join(lacks, " and "))
 }
 

@@ -16,25 +16,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stub plays the agent CLIs in the process of the test. It does what the prompt says, as the
-// program stubclaude does, and keeps conversations where Claude Code has them:
+// stub plays the agent CLIs in the process of the test. It obeys lines of the prompt, like the
+// program stubclaude, and stores conversations in the same place as Claude Code:
 //
 //	log: TEXT    writes a line to the file that $SIDE_EFFECTS names
-//	meter: MODEL takes a million tokens of a model, and goes on for ever, unless it is let go
-//	reply:       the lines that follow, until one that says "end.", are the answer
+//	meter: MODEL uses a million tokens of a model, and never ends unless a file exists
+//	reply:       the following lines, up to a line "end.", are the answer
 //
-// A prompt without a reply is a reminder: the answer is the next reply of the prompt before.
+// A prompt without a reply is a reminder: the answer is the next reply of the previous prompt.
 type stub struct {
 	j    *bareJob
 	env  []string
 	step *running
 }
 
-// says is what an agent says when its prompt is a word: all of the text line by line, and then
-// the answer.
+// says is the output of an agent for a certain first word of the prompt: the text line by line, and
+// then the answer.
 type says struct{ text, answer string }
 
-// talk is a conversation, a line a turn.
+// talk is the file of a conversation, with one line per turn.
 type talk struct {
 	path  string
 	turns []turn
@@ -99,7 +99,7 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	if !ok {
 		said.answer = answer.Text
 	}
-	answer.Text = string([]rune(said.answer)) // as from JSON
+	answer.Text = string([]rune(said.answer)) // replaces invalid UTF-8, as JSON does
 	if o.Verbosity != runner.VerbosityNone {
 		tellLines(tell, hidden(o, said.text+"\n"+said.answer))
 	}
@@ -109,7 +109,7 @@ func (s *stub) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 	return answer, nil
 }
 
-// variable is one of the stub's environment, and of an order's.
+// variable returns a variable of the stub's environment or of the order.
 func (s *stub) variable(o runner.Order, name string) string {
 	value := ""
 	for _, kv := range slices.Concat(s.env, o.Env) {
@@ -120,7 +120,7 @@ func (s *stub) variable(o runner.Order, name string) string {
 	return value
 }
 
-// open finds or begins the conversation that an order names.
+// open opens or creates the conversation that an order names.
 func (s *stub) open(p runner.PromptOrder) (*talk, error) {
 	projects := filepath.Join(cmp.Or(s.variable(runner.Order{}, "CLAUDE_CONFIG_DIR"), filepath.Join(s.variable(runner.Order{}, "HOME"), ".claude")), "projects")
 	if err := os.MkdirAll(filepath.Join(projects, "stub"), 0o700); err != nil {
@@ -177,7 +177,7 @@ func (c *talk) add(role, text string) error {
 	return appendLine(c.path, t)
 }
 
-// appendLine writes a value at the end of a file, as JSON.
+// appendLine appends a value to a file as a line of JSON.
 func appendLine(path string, v any) error {
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -187,7 +187,7 @@ func appendLine(path string, v any) error {
 	return json.NewEncoder(f).Encode(v)
 }
 
-// log writes what was done, and what was said before in the conversation.
+// log writes a text, with the previous turns of the conversation, to the file of effects.
 func (s *stub) log(o runner.Order, c *talk, text string) error {
 	var before []string
 	for _, t := range c.turns[:len(c.turns)-1] {
@@ -199,7 +199,7 @@ func (s *stub) log(o runner.Order, c *talk, text string) error {
 	})
 }
 
-// reply finds the answer: one of the replies of the last prompt that has any.
+// reply returns the answer, a reply in the last prompt that contains replies.
 func (c *talk) reply() string {
 	reminders := 0
 	for _, t := range slices.Backward(c.turns) {

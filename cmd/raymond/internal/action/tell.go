@@ -18,21 +18,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// tell says how the step ended: outputs, annotations, page, and the problems that
-// decide on its exit code, which it returns. Agents and scripts are gone.
+// tell reports how the step ended: outputs, annotations, page, and the problems that determine the
+// exit code, which it returns. It runs after agents and scripts have ended.
 func tell(s *step, from prepared, e *ending, err error) error {
 	var all []*problem.Problem
 	for _, p := range problem.Flatten(err) {
 		all = append(all, forJob(s.log, p))
 	}
-	stopped := outcome(s.log, e) // of which the events of the run have told
+	stopped := outcome(s.log, e) // the events of the run have reported it
 	if stopped != nil {
 		all = append(all, stopped)
 	}
 	all = append(all, checkCommandFiles(s.files)...)
 	for _, p := range all {
 		isOfAgent := p == stopped && p.Class != problem.ClassRuntime && p.Class != problem.ClassDenied
-		if !isOfAgent || !s.in.Annotations { // which have one of the agent that failed
+		if !isOfAgent || !s.in.Annotations { // the failed agent has its own annotation
 			annotate(s.log, from.source.path, p)
 		}
 	}
@@ -56,7 +56,8 @@ func joined(all []*problem.Problem) error {
 	return errors.Join(out...)
 }
 
-// forJob is a problem as the log of a job may show it.
+// forJob returns a problem as the log of a job may show it: without secrets, and with the names of
+// inputs instead of flags.
 func forJob(log *jobLog, p *problem.Problem) *problem.Problem {
 	c := *p
 	if log.mask != nil {
@@ -69,7 +70,7 @@ func forJob(log *jobLog, p *problem.Problem) *problem.Problem {
 	return &c
 }
 
-// asInput is what a step has in place of an argument or a flag of the program.
+// asInput returns the name of the input that corresponds to an argument or flag of the program.
 func asInput(where string) string {
 	if where == "PATH" {
 		return "input workflow"
@@ -82,12 +83,12 @@ func asInput(where string) string {
 
 var flagNames = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`--[a-z]+(-[a-z]+)*`) })
 
-// inputsNamed replaces flags by the inputs of a step.
+// inputsNamed replaces flags in a text by the names of inputs.
 func inputsNamed(text string) string {
 	return flagNames().ReplaceAllStringFunc(text, func(flag string) string { return cmp.Or(job.InputOfFlag(flag), flag) })
 }
 
-// outcome says why the run is not completed, for somebody who reads a job; nil where there is nothing to say.
+// outcome returns the problem that keeps the run from being completed, or nil for none.
 func outcome(log *jobLog, e *ending) *problem.Problem {
 	if e.run == nil || e.run.Progress.Status == state.Completed || e.run.Progress.Status == state.Running || e.conflict() != nil {
 		return nil
@@ -100,21 +101,21 @@ func outcome(log *jobLog, e *ending) *problem.Problem {
 	return p
 }
 
-// checkCommandFiles puts the runner's command files back as they were. An agent
-// that wrote to them tried to reach beyond its state.
+// checkCommandFiles restores the runner's command files, and reports the files that an agent or a
+// script has changed.
 func checkCommandFiles(files *job.Files) []*problem.Problem {
 	changed, err := files.Verify()
 	out := problem.Flatten(problem.OfMachine("command files", err))
 	if len(changed) > 0 {
 		out = append(out, &problem.Problem{
-			Class: problem.ClassDenied, Where: strings.Join(changed, ", "), What: "an agent or a script wrote to a file that tells the runner what to do; it was put back",
-			Hint: "results leave a workflow by the result tag",
+			Class: problem.ClassDenied, Where: strings.Join(changed, ", "), What: "an agent or a script wrote to this command file of the runner; the file was restored",
+			Hint: "return results with the result tag",
 		})
 	}
 	return out
 }
 
-// annotate makes an annotation of a problem that is not told yet.
+// annotate adds an annotation for a problem that has not been reported yet.
 func annotate(log *jobLog, source string, p *problem.Problem) {
 	if p.IsReported {
 		return
@@ -126,7 +127,7 @@ func annotate(log *jobLog, source string, p *problem.Problem) {
 	log.out.Annotate(a)
 }
 
-// placeOf finds file and line in what a problem of a workflow says about where.
+// placeOf returns the file and the line in the position of a problem of a workflow.
 func placeOf(source, where string) (string, int) {
 	path, rest, _ := strings.Cut(where, ":")
 	number, _, _ := strings.Cut(rest, ":")
@@ -137,8 +138,8 @@ func placeOf(source, where string) (string, int) {
 	return within(source, path), line
 }
 
-// finishPage has summary and comment say how the step ended, with the problems that nothing
-// has told yet.
+// finishPage writes how the step ended to the summary and the comment, with the problems that have
+// not been reported yet.
 func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
 	p := e.page
 	switch {
@@ -157,10 +158,10 @@ func finishPage(s *step, isAllowed bool, e *ending, all []*problem.Problem) {
 	p.finish(ctx)
 }
 
-// pageOfProblems is the page of a step that has failed before its run began, or for
-// an error that no event of a run reports, or that left the run alone because of its head; nil for none. The comment says the same,
-// unless the step was refused, which is nobody's business but the step's, or another
-// one has the run: then the comment is that one's.
+// pageOfProblems returns the page of a step that failed before its run began, that failed with an
+// error that no event of the run reports, or that left the run unchanged because of its head. It
+// returns nil if there is nothing to show. The comment shows the same, unless the sender was
+// refused, or another job has the run and maintains the comment.
 func pageOfProblems(s *step, isAllowed bool, all []*problem.Problem) *page {
 	if len(all)+len(s.log.differs) == 0 || s.in.Mode != job.ModeRun {
 		return nil

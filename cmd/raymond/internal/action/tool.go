@@ -12,8 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// runTool does one of the modes that start no agent, as the command of that name
-// does it.
+// runTool runs the command for a mode that starts no agent.
 func runTool(s *step, from source) error {
 	args := []string{s.in.Mode, inWorkspace(s.dirs, from.path)}
 	switch s.in.Mode {
@@ -45,25 +44,25 @@ func runTool(s *step, from source) error {
 		args = append(args, simulated(s.env.Getenv, s.in.Input)...)
 	}
 	var out bytes.Buffer
-	// A simulation runs the scripts, in no cage: with what agents may see, and no more.
+	// A simulation runs scripts without a cage, so they get only the variables that agents may see.
 	env := job.ScriptEnviron(inherited(s.env, s.in), s.in.Env)
 	tool := Tool{Args: args, Environ: env, Stdout: &out, Stderr: &out}
 	if s.in.Mode == job.ModeLint {
-		s.log.out.Close() // its annotations are commands
+		s.log.out.Close() // the annotations of lint are workflow commands
 		tool.Stdout = s.env.Stdout
 	}
 	code := s.env.Run(tool)
 	showOutput(s.in, s.files, s.log, out.String())
 	for class, c := range problem.ExitCodes {
-		if c == code { // the tool has told by itself what is wrong
+		if c == code { // the tool has reported the problem itself
 			return &problem.Problem{Class: class, Code: code, IsReported: true}
 		}
 	}
 	return nil
 }
 
-// inWorkspace is a path as annotations want it, relative to the workspace, where
-// that leads to the same file.
+// inWorkspace returns a path for annotations: relative to the workspace, if this leads to the same
+// file.
 func inWorkspace(dirs folders, path string) string {
 	rel, err := filepath.Rel(dirs.top, path)
 	if err != nil || dirs.work != filepath.Clean(dirs.top) || !filepath.IsLocal(rel) {
@@ -72,7 +71,7 @@ func inWorkspace(dirs folders, path string) string {
 	return rel
 }
 
-// simulated are the inputs that raymond simulate has flags for.
+// simulated returns the inputs for which raymond simulate has flags, as flags.
 func simulated(getenv func(string) string, input string) []string {
 	known := pflag.NewFlagSet("simulate", pflag.ContinueOnError)
 	options.New(known).AddSimulated()
@@ -88,7 +87,7 @@ func simulated(getenv func(string) string, input string) []string {
 	return args
 }
 
-// showOutput shows the text of a tool in log and summary.
+// showOutput shows the output of a tool in the log and the summary.
 func showOutput(in job.Settings, files *job.Files, log *jobLog, out string) {
 	if out == "" {
 		return

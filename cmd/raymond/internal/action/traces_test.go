@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// TestTracesOfJobs: the jobs of two workflow runs drive a run, which is one trace with links to
-// them. What runs in the jobs knows its span, and no variable of the exporter.
+// TestTracesOfJobs checks that a run that jobs of two workflow runs drive is one trace, with links
+// to the jobs. Processes in the jobs know their span, but get no variables of the exporter.
 func TestTracesOfJobs(t *testing.T) {
 	t.Parallel()
 	const key, page = "0123456789abcdef", "https://example.test/o/r/actions/runs/"

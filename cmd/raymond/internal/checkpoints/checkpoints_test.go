@@ -96,9 +96,9 @@ func read(t *testing.T, w made) (checkpoint.Manifest, []string) {
 	return m, names
 }
 
-// TestOnlyTheStateIsStoredIfPackingFails checks that the last snapshot is stored with only its state if the
-// complete archive can't be written. Before the end of the run, this is an error, and the next
-// state tries again.
+// TestOnlyTheStateIsStoredIfPackingFails checks that the last snapshot is stored with only its
+// state if the complete archive can't be written. Before the end of the run, this is an error, and
+// the next state tries again.
 func TestOnlyTheStateIsStoredIfPackingFails(t *testing.T) {
 	t.Parallel()
 	o, told := lean(t)
@@ -126,9 +126,9 @@ func TestOnlyTheStateIsStoredIfPackingFails(t *testing.T) {
 	assert.Check(t, !w.sessions[session].Kept, "the conversation is taken for one that is stored")
 }
 
-// TestUnpackableWorkIsLeftOut checks that work that can't be packed at the end of a run is
-// left out with a warning. Without git, each checkpoint of a run with prompts lacks the work; the
-// warning about that comes before the prompts begin.
+// TestUnpackableWorkIsLeftOut checks that work that can't be packed at the end of a run is left out
+// with a warning. Without git, each checkpoint of a run with prompts lacks the work; the warning
+// about that comes before the prompts begin.
 func TestUnpackableWorkIsLeftOut(t *testing.T) {
 	repo := sitetest.Repository(t, "")
 	write(t, filepath.Join(repo, "new.txt"), "work")
@@ -163,8 +163,8 @@ func TestUnpackableWorkIsLeftOut(t *testing.T) {
 	}
 }
 
-// TestPromptsOutsideOfGitAreReported checks that files changed by prompts outside of git cause a note,
-// because they are not stored.
+// TestPromptsOutsideOfGitAreReported checks that files changed by prompts outside of git cause a
+// note, because they are not stored.
 func TestPromptsOutsideOfGitAreReported(t *testing.T) {
 	for _, hasPrompted := range []bool{true, false} {
 		o, _ := lean(t)
@@ -177,8 +177,8 @@ func TestPromptsOutsideOfGitAreReported(t *testing.T) {
 	}
 }
 
-// TestUnsavedWorkHasAReason checks that each reason why packing failed is recognized and has a
-// text for users.
+// TestUnsavedWorkHasAReason checks that each reason why packing failed is recognized and has a text
+// for users.
 func TestUnsavedWorkHasAReason(t *testing.T) {
 	for want, err := range map[string]error{
 		checkpoint.DiskFull:   errors.New("git fast-import: cannot write: No space left on device"),
@@ -239,8 +239,8 @@ func TestOnlyRegularLogsAreStored(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, (map[string]int64{"logs/main/1.log": 3})))
 }
 
-// TestSnapshotIgnoresLaterData checks that a snapshot contains no data that is added to
-// files later.
+// TestSnapshotIgnoresLaterData checks that a snapshot contains no data that is added to files
+// later.
 func TestSnapshotIgnoresLaterData(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -267,8 +267,8 @@ func (k keeping) Find(c runner.Conversation, dirs []string) (runner.TranscriptFi
 	return runner.TranscriptFile{Path: path, Size: 4, Dir: dirs[0]}, ok
 }
 
-// TestSnapshotHasConversationsOfEachCLI checks that a snapshot finds the conversations of
-// each agent CLI by the CLI's own ids, and skips unknown conversations.
+// TestSnapshotHasConversationsOfEachCLI checks that a snapshot finds the conversations of each
+// agent CLI by the CLI's own ids, and skips unknown conversations.
 func TestSnapshotHasConversationsOfEachCLI(t *testing.T) {
 	t.Parallel()
 	const other, lost = "0a0b0c0d-0000-4000-8000-00000000000b", "0a0b0c0d-0000-4000-8000-00000000000c"

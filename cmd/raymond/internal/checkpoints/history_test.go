@@ -131,8 +131,8 @@ func TestCheckpointHasTheHistory(t *testing.T) {
 	assert.Check(t, is.DeepEqual(talks, []string{talkOf(5), talkOf(4), talkOf(3), talkOf(2), talkOf(1)}), "conversations")
 }
 
-// TestAlteredHistoryIsNotStored checks that a checkpoint does not contain a history that differs from
-// the integrity log.
+// TestAlteredHistoryIsNotStored checks that a checkpoint does not contain a history that differs
+// from the integrity log.
 func TestAlteredHistoryIsNotStored(t *testing.T) {
 	t.Parallel()
 	root := t.TempDir()

@@ -124,8 +124,8 @@ func TestSavingNeverDelaysTheOwner(t *testing.T) {
 	}
 }
 
-// TestSavingContinuesAfterFailures checks that each failed save is reported, and that saving continues
-// after a pause.
+// TestSavingContinuesAfterFailures checks that each failed save is reported, and that saving
+// continues after a pause.
 func TestSavingContinuesAfterFailures(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &depot{}
@@ -147,8 +147,8 @@ func TestSavingContinuesAfterFailures(t *testing.T) {
 	})
 }
 
-// TestConflictEndsSaving checks that a conflict is reported once and that even the last
-// snapshot is not saved after it.
+// TestConflictEndsSaving checks that a conflict is reported once and that even the last snapshot is
+// not saved after it.
 func TestConflictEndsSaving(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		conflict := &slots.Conflict{Name: "x", ID: 5, What: "theirs"}
@@ -163,8 +163,8 @@ func TestConflictEndsSaving(t *testing.T) {
 	})
 }
 
-// TestRoomIsLeftForTheLastSave checks that saving in the background ends before the job has reached its
-// limit.
+// TestRoomIsLeftForTheLastSave checks that saving in the background ends before the job has reached
+// its limit.
 func TestRoomIsLeftForTheLastSave(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := &depot{}

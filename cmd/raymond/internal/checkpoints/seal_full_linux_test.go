@@ -25,8 +25,8 @@ func TestTruncatedLogIsNoForgery(t *testing.T) {
 	}
 }
 
-// TestFullDiskIsNoForgery checks that records that don't fit on the disk, with room for any part
-// of them, leave a valid log.
+// TestFullDiskIsNoForgery checks that records that don't fit on the disk, with room for any part of
+// them, leave a valid log.
 func TestFullDiskIsNoForgery(t *testing.T) {
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)

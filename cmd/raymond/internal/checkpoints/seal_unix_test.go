@@ -51,7 +51,8 @@ func TestNotesSurvivePlantedFiles(t *testing.T) {
 	}
 }
 
-// TestMissingNoteIsDistinguished checks that a missing note is distinguished from an unreadable one.
+// TestMissingNoteIsDistinguished checks that a missing note is distinguished from an unreadable
+// one.
 func TestMissingNoteIsDistinguished(t *testing.T) {
 	var got note
 	assert.Check(t, is.ErrorIs(ReadNote(filepath.Join(t.TempDir(), "note.json"), &got), fs.ErrNotExist))

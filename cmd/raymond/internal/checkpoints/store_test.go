@@ -98,8 +98,8 @@ func TestStoreReplacesOnlyKnownArtifacts(t *testing.T) {
 
 func digestOf(text string) string { return fmt.Sprintf("sha256:%x", sha256.Sum256([]byte(text))) }
 
-// TestNothingIsStoredUnderALostKey checks that Save stores nothing after the key is lost. If
-// the service fails, the saved chain contains the artifact that was being uploaded.
+// TestNothingIsStoredUnderALostKey checks that Save stores nothing after the key is lost. If the
+// service fails, the saved chain contains the artifact that was being uploaded.
 func TestNothingIsStoredUnderALostKey(t *testing.T) {
 	server := artifactstest.New(t)
 	o := served(t, server)

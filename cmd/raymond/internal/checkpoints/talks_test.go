@@ -87,8 +87,8 @@ func TestConversationsAreRecordedBeforeTheFirstPrompt(t *testing.T) {
 	assert.Check(t, is.Equal(told, 6), "prompts")
 }
 
-// TestCLIIDsAreRecorded checks that the CLI's own id of a conversation is recorded as
-// soon as the CLI reports it, because the post phase needs it to remove the conversation.
+// TestCLIIDsAreRecorded checks that the CLI's own id of a conversation is recorded as soon as the
+// CLI reports it, because the post phase needs it to remove the conversation.
 func TestCLIIDsAreRecorded(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "sessions.note")
 	want := func(when string, want ...Own) {
