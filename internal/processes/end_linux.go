@@ -12,101 +12,101 @@ import (
 )
 
 const (
-	// grace is how long what is found may take to end on SIGTERM (git takes its lock files away).
+	// grace is the time that processes get to end on SIGTERM. Git removes its lock files in it.
 	grace = 250 * time.Millisecond
-	// many is how many get that time. More than these may be a bomb, which would take
-	// all processes and all CPUs meanwhile.
-	many = 64
-	// maxStops is how many times processes are looked for before those that are known are killed.
+	// maxGraceful is how many processes may get that time. More of them may be a fork bomb, which would use
+	// up all processes and the CPU meanwhile.
+	maxGraceful = 64
+	// maxStops is how many rounds of SIGSTOP precede SIGKILL.
 	maxStops = 100
-	// patience is when processes that do not even die of SIGKILL are given up, if no others
-	// come to light: they hang in the kernel.
+	// patience is how long processes that hang in the kernel may survive SIGKILL, counted from the last new
+	// process.
 	patience = 10 * time.Second
-	// limit is when all are given up, whatever comes to light.
+	// limit is the time after which all remaining processes are given up.
 	limit = time.Minute
 )
 
-// Finder calls a function with each process that it finds, parents before their children.
+// Finder calls each with every process that it finds, parents before their children.
 type Finder func(each func(Process))
 
-// End ends what find finds: it is asked to end, then stopped, so that it starts no others and
-// keeps its place among the processes that the user may have, and killed, until two looks in a
-// row find nothing: what one has left comes to light a moment later. It returns how many it
-// ended, and those that it could not end. A process that is dying is waited for. find finds
-// neither this process nor a child that somebody awaits, and collects the dead children of this
-// process.
+// End ends the processes that find finds, until two searches in a row find none, since orphans of an
+// ended process appear a moment later. Each process gets SIGTERM, then SIGSTOP, then SIGKILL. A stopped
+// process can't start others, and still counts against the user's process limit. End waits for dying
+// processes. It returns the number of ended processes and a list of the others. find must skip this
+// process and its awaited children, and must collect the dead children of this process.
 func End(find Finder) (ended int, left []Process) {
-	h := hunt{find: find, patience: patience, signal: (*os.Process).Signal}
-	return h.end()
+	r := reaper{find: find, patience: patience, signal: (*os.Process).Signal}
+	return r.end()
 }
 
-func (h *hunt) end() (ended int, left []Process) {
-	h.hits, h.pending, h.stopped, h.refused = map[Process]bool{}, map[Process]bool{}, map[Process]bool{}, map[Process]bool{}
+func (r *reaper) end() (ended int, left []Process) {
+	r.signalled, r.pending, r.stopped, r.refused = map[Process]bool{}, map[Process]bool{}, map[Process]bool{}, map[Process]bool{}
 	began := time.Now()
-	last := began // when another one was found
+	last := began // time of the last new process
 	for quiet, pause := 0, time.Millisecond; quiet < 2; pause = min(2*pause, 20*time.Millisecond) {
-		before := len(h.hits)
-		if h.look(time.Since(began))+h.lingering() == 0 {
+		before := len(r.signalled)
+		if r.sweep(time.Since(began))+r.countPending() == 0 {
 			quiet++
 			continue
 		}
 		quiet = 0
-		if len(h.hits) > before {
-			last, pause = time.Now(), time.Millisecond // what forks is looked at again at once
+		if len(r.signalled) > before {
+			last, pause = time.Now(), time.Millisecond // search again at once while processes fork
 		}
-		if time.Since(last) > h.patience || time.Since(began) > limit {
-			return len(h.hits), h.remaining()
+		if time.Since(last) > r.patience || time.Since(began) > limit {
+			return len(r.signalled), r.unended()
 		}
 		time.Sleep(pause)
 	}
-	return len(h.hits), slices.Collect(maps.Keys(h.refused))
+	return len(r.signalled), slices.Collect(maps.Keys(r.refused))
 }
 
-// hunt is one End under way. A process in it is named by PID and Born alone.
-type hunt struct {
-	find     Finder
-	hits     map[Process]bool // signalled at least once
-	pending  map[Process]bool // signalled, and not gone when it was looked at last
-	stopped  map[Process]bool
-	refused  map[Process]bool // not ours to signal
-	signal   func(*os.Process, os.Signal) error
-	patience time.Duration
+// reaper does the work of one call of End. It identifies a process by PID and StartTime alone.
+type reaper struct {
+	find      Finder
+	signalled map[Process]bool // signalled at least once
+	pending   map[Process]bool // signalled, and still running at the last check
+	stopped   map[Process]bool
+	refused   map[Process]bool // this process has no permission to signal them
+	signal    func(*os.Process, os.Signal) error
+	patience  time.Duration
 }
 
-// look ends what there is, so long after the first look, and returns how many it has found.
-func (h *hunt) look(after time.Duration) int {
-	if after < grace && len(h.hits) <= many {
-		return h.each(syscall.SIGTERM, h.hits) // a second one makes some give up what they are clearing up
+// sweep signals all processes that it finds and returns their number. after is the time since the first
+// sweep.
+func (r *reaper) sweep(after time.Duration) int {
+	if after < grace && len(r.signalled) <= maxGraceful {
+		return r.each(syscall.SIGTERM, r.signalled) // some programs stop cleaning up at a second SIGTERM
 	}
 	for range maxStops {
-		before := len(h.stopped)
-		h.each(syscall.SIGSTOP, h.stopped)
-		if len(h.stopped) == before {
+		before := len(r.stopped)
+		r.each(syscall.SIGSTOP, r.stopped)
+		if len(r.stopped) == before {
 			break
 		}
 	}
-	return h.each(syscall.SIGKILL, nil)
+	return r.each(syscall.SIGKILL, nil)
 }
 
-// each signals what is found, as soon as it is, but not those that are in done, to which it adds
-// them. It returns how many may be ended yet.
-func (h *hunt) each(sig syscall.Signal, done map[Process]bool) (found int) {
-	h.find(func(p Process) {
+// each sends sig to every process right after finding it, except to processes in done, and adds the
+// signalled ones to done. It returns how many processes it found that can be signalled.
+func (r *reaper) each(sig syscall.Signal, done map[Process]bool) (found int) {
+	r.find(func(p Process) {
 		id := Process{PID: p.PID, StartTime: p.StartTime}
-		if h.refused[id] {
+		if r.refused[id] {
 			return
 		}
 		found++
-		if !p.Dying && !done[id] && h.hit(id, sig) && done != nil {
+		if !p.Dying && !done[id] && r.hit(id, sig) && done != nil {
 			done[id] = true
 		}
 	})
 	return found
 }
 
-// hit signals one process, unless its id belongs to another by now, and reports whether it did.
-func (h *hunt) hit(id Process, sig syscall.Signal) bool {
-	p, err := os.FindProcess(id.PID) // holds on to this very process where the kernel can
+// hit signals one process and reports whether it did. It skips a PID that was given to another process.
+func (r *reaper) hit(id Process, sig syscall.Signal) bool {
+	p, err := os.FindProcess(id.PID) // a pidfd where the kernel has them, so that the PID can't be reused
 	if err != nil {
 		return false
 	}
@@ -114,43 +114,41 @@ func (h *hunt) hit(id Process, sig syscall.Signal) bool {
 	if now, ok := Stat(id.PID); !ok || now.Dying || now.StartTime != id.StartTime {
 		return false
 	}
-	if errors.Is(h.signal(p, sig), os.ErrPermission) {
-		h.refused[id] = true
+	if errors.Is(r.signal(p, sig), os.ErrPermission) {
+		r.refused[id] = true
 		return false
 	}
-	h.hits[id], h.pending[id] = true, true
+	r.signalled[id], r.pending[id] = true, true
 	return true
 }
 
-// lingering returns how many of those that were signalled aren't gone.
-func (h *hunt) lingering() int {
-	maps.DeleteFunc(h.pending, func(id Process, _ bool) bool {
+// countPending returns how many signalled processes still exist.
+func (r *reaper) countPending() int {
+	maps.DeleteFunc(r.pending, func(id Process, _ bool) bool {
 		now, ok := Stat(id.PID)
 		return !ok || now.Dead || now.StartTime != id.StartTime
 	})
-	return len(h.pending)
+	return len(r.pending)
 }
 
-// remaining are those that are given up.
-func (h *hunt) remaining() []Process {
-	h.lingering()
-	left := maps.Clone(h.refused)
-	maps.Copy(left, h.pending)
-	h.find(func(p Process) { left[Process{PID: p.PID, StartTime: p.StartTime}] = true })
+// unended returns the processes that End gives up.
+func (r *reaper) unended() []Process {
+	r.countPending()
+	left := maps.Clone(r.refused)
+	maps.Copy(left, r.pending)
+	r.find(func(p Process) { left[Process{PID: p.PID, StartTime: p.StartTime}] = true })
 	return slices.Collect(maps.Keys(left))
 }
 
-// EndDescendants ends everything that descends from this process, whatever its group, session,
-// environment or parent, and returns what it could not end, for people: "12 (sleep 300)". It
-// is for the end of a program that orphans come to (PR_SET_CHILD_SUBREAPER), and must not be
-// called while anything of it starts or awaits a child.
+// EndDescendants ends all descendants of this process, whatever their group, session, environment or
+// parent. It returns the processes that it could not end, as in "12 (sleep 300)". Call it at the end of
+// a program that adopts orphans (PR_SET_CHILD_SUBREAPER), when no goroutine starts or awaits a child.
 func EndDescendants() []string {
 	_, left := End(descendants)
-	return named(left)
+	return describe(left)
 }
 
-// descendants finds the processes that descend from this one and live, and collects its dead
-// children.
+// descendants finds the living descendants of this process and collects its dead children.
 func descendants(each func(Process)) {
 	for pid := 1; pid > 0; {
 		pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
@@ -161,10 +159,10 @@ func descendants(each func(Process)) {
 			for _, child := range ChildrenOf(pid) {
 				p, ok := Stat(child)
 				if p.Dead {
-					continue // it has neither children nor a future
+					continue // a dead process has no children
 				}
 				if !ok {
-					p = Process{PID: child, Dying: true} // what it had started is to be looked for
+					p = Process{PID: child, Dying: true} // search for its children all the same
 				}
 				each(p)
 				found = append(found, child)
@@ -174,20 +172,20 @@ func descendants(each func(Process)) {
 	}
 }
 
-// named says which processes these are.
-func named(all []Process) (names []string) {
+// describe returns the PID and the command line of each process that still exists.
+func describe(all []Process) (names []string) {
 	for _, p := range all {
 		now, ok := Stat(p.PID)
 		if !ok || now.Dead || now.StartTime != p.StartTime {
-			continue // it is gone by now
+			continue // it has ended since
 		}
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
-		words := strings.TrimSpace(strings.ReplaceAll(string(line[:min(len(line), maxName)]), "\x00", " "))
+		words := strings.TrimSpace(strings.ReplaceAll(string(line[:min(len(line), maxCommandLine)]), "\x00", " "))
 		names = append(names, fmt.Sprintf("%d (%s)", p.PID, words))
 	}
 	slices.Sort(names)
 	return names
 }
 
-// maxName is how many bytes of a command line are told.
-const maxName = 100
+// maxCommandLine is how many bytes of a command line are shown.
+const maxCommandLine = 100

@@ -13,29 +13,29 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestWhatCannotBeEndedIsNamed: a process with other rights refuses every signal, one that hangs in the
-// kernel heeds none.
-func TestWhatCannotBeEndedIsNamed(t *testing.T) {
+// TestUnendableProcessesAreReported covers a process that can't be signalled, like a process of another
+// user, and a process that ignores signals, like a process that hangs in the kernel.
+func TestUnendableProcessesAreReported(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	assert.NilError(t, cmd.Start())
 	for what, answer := range map[string]error{"refuses": syscall.EPERM, "hangs": nil} {
-		h := hunt{find: descendants, patience: 50 * time.Millisecond, signal: func(*os.Process, os.Signal) error { return answer }}
-		_, left := h.end()
-		assert.Check(t, is.Contains(named(left), fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid)), what)
+		r := reaper{find: descendants, patience: 50 * time.Millisecond, signal: func(*os.Process, os.Signal) error { return answer }}
+		_, left := r.end()
+		assert.Check(t, is.Contains(describe(left), fmt.Sprintf("%d (sleep 300)", cmd.Process.Pid)), what)
 	}
-	assert.Check(t, is.Len(EndDescendants(), 0), "left of what heeds signals")
+	assert.Check(t, is.Len(EndDescendants(), 0), "processes that obey signals, but were not ended")
 	_ = cmd.Wait()
 }
 
-// TestWhoWaitsToBeCollectedIsDead: its parent may take its time.
-func TestWhoWaitsToBeCollectedIsDead(t *testing.T) {
+// TestZombieIsDead checks that a process counts as dead before its parent collects it.
+func TestZombieIsDead(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	assert.NilError(t, cmd.Start())
 	pid := cmd.Process.Pid
 	assert.Check(t, !IsDead(pid), "while it runs: got dead")
 	_ = cmd.Process.Kill()
 	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-		continue // until it has ended
+		continue // wait until it has ended
 	}
 	assert.Check(t, IsDead(pid), "before it is collected: got alive")
 	_ = cmd.Wait()

@@ -2,11 +2,11 @@
 
 package processes
 
-// EndDescendants does nothing: only Linux tells what descends from a process.
+// EndDescendants does nothing: only Linux lists the descendants of a process.
 func EndDescendants() []string { return nil }
 
-// Ancestors returns nothing: only Linux tells them.
+// Ancestors returns nil: only Linux lists the ancestors of a process.
 func Ancestors() []int { return nil }
 
-// IsDead reports nothing: only Linux tells of a process that has ended and isn't collected.
+// IsDead returns false: only Linux shows processes that have ended and are not collected.
 func IsDead(int) bool { return false }

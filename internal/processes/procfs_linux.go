@@ -12,22 +12,22 @@ import (
 	"syscall"
 )
 
-// Process is what /proc/PID/stat says of a process.
+// Process is the state of a process as /proc/PID/stat reports it.
 type Process struct {
 	PID, Parent, Group int
-	Dying              bool   // or dead, but not collected
-	Dead               bool   // and not collected: no thread of it is left
-	Kernel             bool   // a thread of the kernel
-	StartTime          uint64 // clock ticks after the boot; with PID it names one process for good
+	Dying              bool   // exiting or Dead
+	Dead               bool   // a zombie: no thread is left, and its parent has not collected it
+	Kernel             bool   // a kernel thread
+	StartTime          uint64 // clock ticks after boot; PID and StartTime together identify a process
 }
 
-// Flags of a process, as the kernel has them in its sched.h.
+// Flags of a process from the kernel's sched.h.
 const (
-	exiting      = 0x4      // PF_EXITING: on its way out, without an environment
+	exiting      = 0x4      // PF_EXITING: it is exiting and has no environment any more
 	kernelThread = 0x200000 // PF_KTHREAD
 )
 
-// Stat looks at one process.
+// Stat reads the state of a process. It returns false if the process doesn't exist or can't be read.
 func Stat(pid int) (Process, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
 	// The name is in brackets and may itself contain brackets and blanks.
@@ -41,7 +41,7 @@ func Stat(pid int) (Process, bool) {
 	}
 	flags, _ := strconv.ParseUint(f[6], 10, 64)
 	p := Process{PID: pid, Kernel: flags&kernelThread != 0}
-	// What is said is of the first thread, and others may go on without it.
+	// State and flags describe the first thread. Other threads may outlive it.
 	alone := f[17] == "0" || f[17] == "1"
 	p.Dead = alone && (f[0] == "Z" || f[0] == "X")
 	p.Dying = p.Dead || alone && flags&exiting != 0
@@ -51,7 +51,7 @@ func Stat(pid int) (Process, bool) {
 	return p, true
 }
 
-// Ancestors returns the parent of this process, its parent and so on, at most 63.
+// Ancestors returns the PIDs of the parent of this process, its parent and so on, at most 63.
 func Ancestors() (found []int) {
 	for pid := os.Getppid(); pid > 0 && len(found) < 63; {
 		found = append(found, pid)
@@ -61,34 +61,33 @@ func Ancestors() (found []int) {
 	return found
 }
 
-// IsDead reports whether a process has ended, also while its parent hasn't collected it.
+// IsDead reports whether a process has ended, even if its parent has not collected it.
 func IsDead(pid int) bool {
 	p, ok := Stat(pid)
-	if !ok { // /proc may hide what is another user's
+	if !ok { // /proc may hide the processes of other users
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	}
 	return p.Dead
 }
 
-// Children returns the ids of the children of this process that its first thread
-// has. That is where the kernel puts orphans; the children that other threads
-// have forked are not among them.
+// Children returns the PIDs of the children of this process's first thread. The kernel makes orphans
+// children of that thread. Children that other threads forked are not included.
 func Children() []int {
 	found, err := childrenOf(os.Getpid(), os.Getpid())
 	if err != nil {
-		return childrenByParent(os.Getpid()) // a kernel without the list
+		return childrenByParent(os.Getpid()) // a kernel without the list of children
 	}
 	return found
 }
 
-// ChildrenOf returns the children of all threads of a process.
+// ChildrenOf returns the PIDs of the children of all threads of a process.
 func ChildrenOf(pid int) []int {
 	var found []int
 	for thread := range numbersIn(fmt.Sprintf("/proc/%d/task", pid)) {
 		children, err := childrenOf(pid, thread)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, isAlive := Stat(thread); isAlive {
-				return childrenByParent(pid) // a kernel without the list
+				return childrenByParent(pid) // a kernel without the list of children
 			}
 		}
 		found = append(found, children...)
@@ -96,7 +95,7 @@ func ChildrenOf(pid int) []int {
 	return found
 }
 
-// childrenOf returns the children of one thread.
+// childrenOf returns the PIDs of the children of one thread.
 func childrenOf(pid, thread int) (found []int, err error) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, thread))
 	for _, field := range strings.Fields(string(data)) {
@@ -117,11 +116,11 @@ func childrenByParent(parent int) []int {
 	return found
 }
 
-// All yields the ids of all processes. It asks the kernel for a few at a time, so
-// that each exists when it is yielded, or did a moment ago.
+// All yields the PIDs of all processes. It reads a few at a time from the kernel, so that each process
+// still exists when it is yielded, or existed a moment ago.
 func All() iter.Seq[int] { return numbersIn("/proc") }
 
-// numbersIn yields the names of a folder that are numbers.
+// numbersIn yields the entries of a directory whose names are numbers.
 func numbersIn(dir string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		f, err := os.Open(dir)
@@ -137,7 +136,7 @@ func numbersIn(dir string) iter.Seq[int] {
 				}
 			}
 			if err != nil {
-				return // there are no more
+				return // end of the directory
 			}
 		}
 	}
