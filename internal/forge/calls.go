@@ -8,22 +8,21 @@ import (
 	"time"
 )
 
-// Policy says how often a request is made, and within which time.
+// Policy limits the number of attempts of a request and their total time.
 type Policy struct {
-	attempts int           // 0: until the pauses add up to patience
-	first    time.Duration // the pause before the second one
-	factor   float64       // by which each further pause is longer
-	within   time.Duration // for all of them; 0: as long as the context lives
+	attempts int           // 0: retry until the pauses add up to patience
+	first    time.Duration // pause before the second attempt
+	factor   float64       // each further pause is longer by this factor
+	within   time.Duration // limit for all attempts together; 0: as long as the context lives
 }
 
 var (
-	// Steady is for what a run depends on: five attempts, as the official client of
-	// the results service makes them.
+	// Steady is for requests that a run depends on: five attempts, like the official client of the results
+	// service.
 	Steady = Policy{attempts: 5, first: 3 * time.Second, factor: 1.5}
-	// Quick is for a question that somebody waits for: three attempts in 10 s.
+	// Quick is for a request that the user waits for: three attempts in 10 s.
 	Quick = Policy{attempts: 3, first: 500 * time.Millisecond, factor: 4, within: 10 * time.Second}
-	// Once is for callers that decide themselves when to ask again: one attempt of
-	// 10 s at most.
+	// Once is for callers that decide themselves when to try again: one attempt of at most 10 s.
 	Once = Policy{attempts: 1, within: 10 * time.Second}
 )
 
@@ -32,33 +31,32 @@ const (
 	patience     = 3 * time.Minute
 )
 
-// patiently is the key of a context's value.
-type patiently struct{}
+// patienceKey is the context key that WithPatience sets.
+type patienceKey struct{}
 
-// WithPatience returns a context in which Steady calls are made until the pauses between
-// them add up to three minutes, instead of five times: for what is lost if it fails.
+// WithPatience returns a context in which Steady requests are retried for three minutes instead of four
+// times. Use it where a failure loses data.
 func WithPatience(ctx context.Context) context.Context {
-	return context.WithValue(ctx, patiently{}, true)
+	return context.WithValue(ctx, patienceKey{}, true)
 }
 
-// Retrier makes requests, each again while the service fails. The zero value is ready
-// for use.
+// Retrier makes requests and retries them while the service fails. The zero value is ready for use.
 type Retrier struct {
-	// Sleep waits between attempts; nil for Sleep.
+	// Sleep waits between attempts; nil means the function Sleep.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// Do calls try until it returns nil, fails for good, or has had its attempts or its
-// time. An attempt ends when nothing moves for a minute; pauses and times in which nothing
-// moves add up to three minutes at most. The service's Retry-After is obeyed up to 30 s. The error is an *Error that
-// names op. There is no other loop around a request.
+// Do calls try until it succeeds, fails permanently, or runs out of attempts or time. An attempt is
+// canceled when no data moves for a minute. Pauses and idle times add up to at most three minutes. Do
+// obeys Retry-After up to 30 s. The error is an *Error that names op. All requests use this one retry
+// loop.
 func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.Context, *Progress) *Error) error {
 	if p.within > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeoutCause(ctx, p.within, fmt.Errorf("no answer came within %v", p.within))
+		ctx, cancel = context.WithTimeoutCause(ctx, p.within, fmt.Errorf("no answer within %v", p.within))
 		defer cancel()
 	}
-	if p == Steady && ctx.Value(patiently{}) != nil {
+	if p == Steady && ctx.Value(patienceKey{}) != nil {
 		p.attempts = 0
 	}
 	pause, lost := p.first, time.Duration(0)
@@ -71,7 +69,7 @@ func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.C
 		if ctx.Err() != nil {
 			return &Error{Op: op, Attempts: n, Err: context.Cause(ctx)}
 		}
-		// Up to half of a pause more keeps many clients from coming back at once.
+		// Up to half of the pause is added at random, so that clients don't all return at once.
 		wait := min(max(pause+rand.N(max(1, pause/2)), e.Wait), longestPause)
 		if lost += idle + wait; e.Final || e.Kind != Unanswered && e.Kind != Limited || n == p.attempts || lost >= patience {
 			return e
@@ -91,7 +89,7 @@ func (c Retrier) sleep(ctx context.Context, d time.Duration) error {
 	return c.Sleep(ctx, d)
 }
 
-// Sleep waits, or returns the error of ctx when that is done first.
+// Sleep waits for d, or returns the error of ctx if ctx ends first.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

@@ -8,8 +8,9 @@ import (
 	"time"
 )
 
-// TestHowOftenARequestIsMade, and how long it takes, by its policy and by what comes of it.
-func TestHowOftenARequestIsMade(t *testing.T) {
+// TestPolicyLimitsAttemptsAndTime checks how many attempts a policy makes and how long they take, by
+// their outcome.
+func TestPolicyLimitsAttemptsAndTime(t *testing.T) {
 	fails := func(e Error) func(context.Context) *Error { return func(context.Context) *Error { return &e } }
 	hangs := func(ctx context.Context) *Error {
 		<-ctx.Done()
@@ -19,24 +20,24 @@ func TestHowOftenARequestIsMade(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy    Policy
 		patiently bool
-		times     int // that it fails
+		times     int // how many attempts fail
 		try       func(context.Context) *Error
 		attempts  int // 0: more than five
 		from, to  time.Duration
 	}{
-		"it comes back":                 {Steady, false, 4, fails(Error{}), 5, 24 * second, 37 * second}, // 3 + 4.5 + 6.75 + 10.125, and half of it
-		"it does not":                   {Steady, false, 99, fails(Error{}), 5, 24 * second, 37 * second},
-		"it says how long to wait":      {Steady, false, 1, fails(Error{Kind: Limited, Wait: 17 * second}), 2, 17 * second, 17 * second},
-		"it says a day":                 {Steady, false, 1, fails(Error{Kind: Limited, Wait: 24 * time.Hour}), 2, longestPause, longestPause},
-		"it refuses":                    {Steady, false, 99, fails(Error{Kind: Refused}), 1, 0, 0},
-		"it will not change":            {Steady, false, 99, fails(Error{Final: true}), 1, 0, 0},
-		"it stays away for some time":   {Steady, true, 8, fails(Error{}), 9, 2 * minute, 3 * minute},
-		"it stays away":                 {Steady, true, 99, fails(Error{}), 0, 2 * minute, 3 * minute},
-		"it hangs":                      {Steady, false, 99, hangs, 3, 3 * minute, 3 * minute},
-		"it hangs, and somebody waits":  {Quick, false, 99, hangs, 1, 10 * second, 10 * second},
-		"it hangs once":                 {Steady, false, 1, hangs, 2, minute, 65 * second},
-		"it fails, and somebody waits":  {Quick, false, 99, fails(Error{}), 3, 2 * second, 4 * second},
-		"it fails, and is asked for it": {Once, false, 99, fails(Error{}), 1, 0, 0},
+		"service recovers":     {Steady, false, 4, fails(Error{}), 5, 24 * second, 37 * second}, // 3 + 4.5 + 6.75 + 10.125 s, and up to half of that
+		"service stays down":   {Steady, false, 99, fails(Error{}), 5, 24 * second, 37 * second},
+		"Retry-After":          {Steady, false, 1, fails(Error{Kind: Limited, Wait: 17 * second}), 2, 17 * second, 17 * second},
+		"Retry-After of a day": {Steady, false, 1, fails(Error{Kind: Limited, Wait: 24 * time.Hour}), 2, longestPause, longestPause},
+		"refused":              {Steady, false, 99, fails(Error{Kind: Refused}), 1, 0, 0},
+		"final error":          {Steady, false, 99, fails(Error{Final: true}), 1, 0, 0},
+		"patient, recovers":    {Steady, true, 8, fails(Error{}), 9, 2 * minute, 3 * minute},
+		"patient, stays down":  {Steady, true, 99, fails(Error{}), 0, 2 * minute, 3 * minute},
+		"hangs":                {Steady, false, 99, hangs, 3, 3 * minute, 3 * minute},
+		"hangs, quick":         {Quick, false, 99, hangs, 1, 10 * second, 10 * second},
+		"hangs once":           {Steady, false, 1, hangs, 2, minute, 65 * second},
+		"fails, quick":         {Quick, false, 99, fails(Error{}), 3, 2 * second, 4 * second},
+		"fails, once":          {Once, false, 99, fails(Error{}), 1, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			ctx, began, asked := t.Context(), time.Now(), 0
@@ -49,8 +50,8 @@ func TestHowOftenARequestIsMade(t *testing.T) {
 				}
 				return c.try(ctx)
 			})
-			told, took := (*Error)(nil), time.Since(began)
-			if errors.As(err, &told) != (asked <= c.times) || told != nil && (told.Op != "ask" || told.Attempts != asked) {
+			failure, took := (*Error)(nil), time.Since(began)
+			if errors.As(err, &failure) != (asked <= c.times) || failure != nil && (failure.Op != "ask" || failure.Attempts != asked) {
 				t.Errorf("%s: got %v after %d attempts", name, err, asked)
 			}
 			if asked != c.attempts && (c.attempts > 0 || asked <= 5) || took < c.from || took > c.to {

@@ -14,38 +14,38 @@ import (
 	"github.com/google/go-github/v60/github"
 )
 
-// Options say how the API is reached.
+// Options are the settings of a Client.
 type Options struct {
 	URL        string // GITHUB_API_URL; "" for GitHub's own
-	GraphQL    string // GITHUB_GRAPHQL_URL; "" where there is none
+	GraphQL    string // GITHUB_GRAPHQL_URL; "" without GraphQL
 	Token      string // "" for none
 	Repository string // "owner/name"
-	// Act says that act runs the job, where nobody may be there to answer: a request
-	// of Get that gets no answer is made once more, and no more.
+	// Act means that act runs the job, possibly without an API: a Steady request that gets no answer is
+	// retried only once.
 	Act       bool
 	Retrier   Retrier
-	Transport http.RoundTripper // nil for the machine's
+	Transport http.RoundTripper // nil for http.DefaultTransport
 }
 
-// Client asks the REST API about one repository. It may be used by many goroutines.
+// Client makes REST API requests about one repository. It is safe for concurrent use.
 type Client struct {
 	gh          *github.Client
-	owner, name string // as they stand in a path
-	graphql     string // "": not to be asked
+	owner, name string // escaped for a URL path
+	graphql     string // "" where the token must not be sent
 	act         bool
 	calls       Retrier
 	transport   http.RoundTripper
 }
 
-// New returns a client. It asks nobody anything.
+// New returns a client. It makes no request.
 func New(o Options) (*Client, error) {
 	owner, name, ok := strings.Cut(o.Repository, "/")
 	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
-		return nil, fmt.Errorf("%q is no repository of the form owner/name", shorten(o.Repository))
+		return nil, fmt.Errorf("%q is not a repository of the form owner/name", shorten(o.Repository))
 	}
 	base, err := url.Parse(strings.TrimRight(cmp.Or(o.URL, "https://api.github.com"), "/") + "/")
 	if err != nil || base.Host == "" {
-		return nil, errors.New("the address of the API is no URL")
+		return nil, errors.New("the API address is not a URL")
 	}
 	c := &Client{owner: url.PathEscape(owner), name: url.PathEscape(name), act: o.Act, calls: o.Retrier, transport: o.Transport}
 	c.gh = github.NewClient(&http.Client{Transport: o.Transport, CheckRedirect: stayOn(base.Host)})
@@ -59,52 +59,52 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Retrier returns how the client makes its requests.
+// Retrier returns the Retrier of the client's requests.
 func (c *Client) Retrier() Retrier { return c.calls }
 
-// Transport returns what the client's requests go through; nil for that of the machine.
+// Transport returns the client's transport; nil for http.DefaultTransport.
 func (c *Client) Transport() http.RoundTripper { return c.transport }
 
-// stayOn refuses redirects to other hosts, to which the library would send the token.
+// stayOn refuses redirects to other hosts, because the library would send the token there.
 func stayOn(host string) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if req.URL.Host != host || len(via) > 3 {
-			return errors.New("redirected to another place")
+			return errors.New("refused to follow a redirect")
 		}
 		return nil
 	}
 }
 
-// sameHost reports whether an address is at the host of the API, so that it may be
-// told the token.
+// sameHost reports whether an address has the scheme and host of the API, so that it may receive the
+// token.
 func sameHost(address string, base *url.URL) bool {
 	u, err := url.Parse(address)
 	return err == nil && address != "" && u.Host == base.Host && u.Scheme == base.Scheme
 }
 
-// Request is a request for JSON.
+// Request is a request with a JSON answer.
 type Request struct {
-	Op     string // for errors
+	Op     string // for error messages
 	Method string // "" for GET
-	Path   string // below the repository's
-	Body   any    // nil for none
-	To     any    // what the answer is read into; nil for nothing
+	Path   string // relative to repos/owner/name
+	Body   any    // nil for no body
+	To     any    // pointer that the answer is decoded into; nil to ignore it
 }
 
-// Do makes a request under a policy. last is the number of a list's last page, 0 where the answer tells of none. The error is
-// an *Error that names what was asked for.
+// Do makes a request under a policy. last is the page number of the last page of a list; 0 if the
+// answer doesn't name one. The error is an *Error that names q.Op.
 func (c *Client) Do(ctx context.Context, p Policy, q Request) (last int, err error) {
 	q.Path = strings.TrimSuffix("repos/"+c.owner+"/"+c.name+"/"+q.Path, "/")
 	return c.send(ctx, p, q)
 }
 
-// Get makes a Steady request and reads the answer into to.
+// Get makes a Steady request and decodes the answer into to.
 func (c *Client) Get(ctx context.Context, op, path string, to any) error {
 	_, err := c.Do(ctx, Steady, Request{Op: op, Path: path, To: to})
 	return err
 }
 
-// send is Do for a path of the API's, or an address at its host.
+// send is Do for a path relative to the API's root, or for a URL at its host.
 func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err error) {
 	unanswered := 0
 	err = c.calls.Do(ctx, p, q.Op, func(ctx context.Context, _ *Progress) *Error {
@@ -112,7 +112,7 @@ func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err e
 		if err != nil {
 			return Permanent(err)
 		}
-		var body bytes.Buffer // the library takes an empty answer for a good one
+		var body bytes.Buffer // the library accepts an empty answer without an error
 		resp, err := c.gh.Do(ctx, req, &body)
 		if err == nil && q.To != nil {
 			err = json.Unmarshal(body.Bytes(), q.To)
@@ -130,8 +130,8 @@ func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err e
 	return last, err
 }
 
-// ArtifactURL asks once where the content of an artifact is. Whoever knows the
-// address may read it.
+// ArtifactURL makes one request for the signed URL of an artifact's content. Anyone who has the URL can
+// read the content.
 func (c *Client) ArtifactURL(ctx context.Context, id int64) (string, *Error) {
 	u, resp, err := c.gh.Actions.DownloadArtifact(ctx, c.owner, c.name, id, 3)
 	if err != nil {
@@ -140,11 +140,11 @@ func (c *Client) ArtifactURL(ctx context.Context, id int64) (string, *Error) {
 	return u.String(), nil
 }
 
-// Login returns the login of the token's own account, the author of what it writes.
-// The token of an app can't ask REST for it, that of the job on GitHub is one, and
-// Gitea has no GraphQL.
+// Login returns the login of the account that owns the token, which is the author of the client's
+// comments. It tries GraphQL first, because the REST endpoint refuses tokens of apps, including
+// GITHUB_TOKEN. Gitea has no GraphQL.
 func (c *Client) Login(ctx context.Context) (string, error) {
-	const op = "ask for the token's account"
+	const op = "read the token's account"
 	if c.graphql != "" {
 		var answer struct {
 			Data struct{ Viewer struct{ Login string } }

@@ -14,8 +14,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestTheTokenStaysWithTheAPI: an address is told the token only at the API's host.
-func TestTheTokenStaysWithTheAPI(t *testing.T) {
+// TestTokenIsOnlySentToTheAPIHost checks which GraphQL addresses may receive the token.
+func TestTokenIsOnlySentToTheAPIHost(t *testing.T) {
 	base := &url.URL{Scheme: "https", Host: "api.example.test"}
 	for address, want := range map[string]bool{
 		"https://api.example.test/graphql": true, "https://api.example.test/api/graphql": true, "": false, "graphql": false,
@@ -26,8 +26,9 @@ func TestTheTokenStaysWithTheAPI(t *testing.T) {
 	}
 }
 
-// TestTheTokenFollowsNoRedirection to another host, which the library would show it to.
-func TestTheTokenFollowsNoRedirection(t *testing.T) {
+// TestTokenIsNotSentAlongRedirects checks a redirect to another host, to which the library would send
+// the token.
+func TestTokenIsNotSentAlongRedirects(t *testing.T) {
 	stolen := make(chan string, 10)
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Authorization") }))
 	defer thief.Close()
@@ -42,8 +43,8 @@ func TestTheTokenFollowsNoRedirection(t *testing.T) {
 	}
 }
 
-// TestAnEndedContextEndsACall, in a pause too.
-func TestAnEndedContextEndsACall(t *testing.T) {
+// TestCanceledContextEndsRetries checks a context that is canceled in a pause between attempts.
+func TestCanceledContextEndsRetries(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	asked, calls := 0, Retrier{Sleep: func(ctx context.Context, _ time.Duration) error {
 		cancel()
@@ -54,8 +55,9 @@ func TestAnEndedContextEndsACall(t *testing.T) {
 	assert.Check(t, is.Equal(asked, 1))
 }
 
-// TestALimitThatIsKnownIsWaitedFor: while it lasts the library makes no request, and there is no answer with a header.
-func TestALimitThatIsKnownIsWaitedFor(t *testing.T) {
+// TestKnownRateLimitIsWaitedFor checks that Do pauses while the library refuses requests because of a
+// rate limit. Its error has no response header then.
+func TestKnownRateLimitIsWaitedFor(t *testing.T) {
 	asked := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		asked++

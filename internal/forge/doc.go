@@ -1,19 +1,17 @@
-// Package forge asks the REST API of a forge: GitHub, GitHub Enterprise Server or
-// Gitea. It has the one client of the program, says in one place what an answer
-// means (Error, Kind), and decides in one place whether and when a request is made
-// again (Calls). The results service of a job is asked by the same rules.
+// Package forge is the client of the REST API of a forge: GitHub, GitHub Enterprise Server or Gitea. It
+// classifies failed requests (Error, Kind) and decides whether and when to retry them (Retrier). All
+// other packages leave both to it. Requests to the results service of a job follow the same rules.
 //
 // # Retries
 //
-// A save passes two layers, and neither repeats the work of the other:
+// Saving a checkpoint passes two layers, but each request is retried in one layer only:
 //
-//   - Calls, here, makes one request again while the service fails, within a Policy.
-//     It alone knows of Retry-After, rate limits and pauses between requests. A name
-//     that the service still refuses after its delete is also waited for here.
-//   - checkpoints.Saver, above it, never repeats a request. A save that failed is over; the
-//     next one, of a newer state of the run, begins after a pause.
+//   - Retrier, in this package, repeats a single request while the service fails, within a Policy.
+//     Only Retrier handles Retry-After, rate limits and pauses between requests. It also waits
+//     while a service still refuses the name of a deleted artifact.
+//   - checkpoints.Saver, above it, never repeats a request. If a save fails, the next save, of a
+//     newer state of the run, starts after a pause.
 //
-// What looks like a third layer is none: slots.Slots turns to another slot when a name
-// stays refused, which is another request, and slots.Claimer looks again whose a claim
-// is when its name is taken.
+// Two places look like retries but make different requests: slots.Slots tries another slot when a name
+// stays refused, and slots.Claimer reads who owns a claim when the claim's name is already in use.
 package forge

@@ -17,30 +17,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Kind says what became of a request that was not done.
+// Kind classifies failed requests.
 type Kind int
 
 // The kinds of an Error.
 const (
-	// Unanswered: the network or the service failed. The request may have been done
-	// all the same, and another one may succeed.
+	// Unanswered: the network or the service failed. The service may have carried out the request
+	// nevertheless, and a retry may succeed.
 	Unanswered Kind = iota
-	Limited         // there were too many requests; it was not done, and later it can be
-	Missing         // there is no such thing, or the token can't see it
-	Denied          // the token is not accepted, or may not do it
-	Refused         // something else that another request does not change
+	Limited         // too many requests: not carried out, but may be later
+	Missing         // the object doesn't exist or the token can't see it
+	Denied          // the token is invalid or lacks permission
+	Refused         // any other error that a retry won't change
 )
 
-// Error is a request that a service did not carry out. Its text has no addresses,
-// since signed ones are as good as a key.
+// Error is a failed request. Its text has no URLs, because a signed URL grants access like a key.
 type Error struct {
-	Op       string // what was asked for, as in "store artifact"
+	Op       string // the operation, as in "store artifact"
 	Kind     Kind
-	Status   int           // of the last answer; 0 when there was none
-	Wait     time.Duration // for which the service asked to be left alone; 0: it did not say
-	Attempts int           // how many requests were made
-	Err      error         // what is known beyond the status; may be nil
-	Final    bool          // it is not tried again, whatever its kind
+	Status   int           // HTTP status of the last answer; 0 without an answer
+	Wait     time.Duration // pause that the service asked for; 0 if it named none
+	Attempts int           // number of requests made
+	Err      error         // details beyond the status; may be nil
+	Final    bool          // no retry, whatever the kind
 }
 
 func (e *Error) Error() string {
@@ -60,38 +59,36 @@ func (e *Error) Error() string {
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// IsTemporary reports whether an error is an *Error that another request, later, need
-// not meet.
+// IsTemporary reports whether an error is an *Error that a later request may not encounter.
 func IsTemporary(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Kind == Unanswered || e.Kind == Limited)
 }
 
-// IsMissing reports whether an error is an *Error that says that there is no such
-// thing.
+// IsMissing reports whether an error is an *Error for an object that doesn't exist.
 func IsMissing(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && e.Kind == Missing
 }
 
-// NoAnswer is the error of a request that brought no answer of use.
+// NoAnswer returns the error of a request that got no usable answer.
 func NoAnswer(status int, err error) *Error {
 	return &Error{Status: status, Err: withoutAddress(err)}
 }
 
-// Permanent is an error that another request would meet too.
+// Permanent returns an error that a retry would encounter again.
 func Permanent(err error) *Error { return &Error{Kind: Refused, Err: err, Final: true} }
 
-// ResponseError says what an answer means by its status and header; nil for a success.
+// ResponseError returns the error that a response reports by its status and header; nil for success.
 func ResponseError(resp *http.Response) *Error {
 	status := resp.StatusCode
 	if status/100 == 2 {
 		return nil
 	}
 	e := &Error{Status: status, Kind: Refused, Err: errors.New(cmp.Or(http.StatusText(status), "an unknown status"))}
-	wait, isTold := waitTold(resp.Header)
+	wait, isLimited := retryAfter(resp.Header)
 	switch {
-	case status == http.StatusTooManyRequests, status == http.StatusForbidden && isTold:
+	case status == http.StatusTooManyRequests, status == http.StatusForbidden && isLimited:
 		e.Kind, e.Wait = Limited, wait
 	case status >= 500, status == http.StatusRequestTimeout:
 		e.Kind, e.Wait = Unanswered, wait
@@ -103,8 +100,8 @@ func ResponseError(resp *http.Response) *Error {
 	return e
 }
 
-// waitTold returns how long an answer wants its service to be left alone.
-func waitTold(header http.Header) (wait time.Duration, isTold bool) {
+// retryAfter returns the pause that a response asks for, and whether the request hit a rate limit.
+func retryAfter(header http.Header) (wait time.Duration, isLimited bool) {
 	if after, err := strconv.Atoi(header.Get("Retry-After")); err == nil && after >= 0 {
 		return time.Duration(after) * time.Second, true
 	}
@@ -118,7 +115,7 @@ func waitTold(header http.Header) (wait time.Duration, isTold bool) {
 	return max(0, time.Until(time.Unix(reset, 0))), true
 }
 
-// classify says what an answer of the REST API means; nil for a success.
+// classify returns the error of a REST API request; nil for success.
 func classify(resp *github.Response, err error) *Error {
 	if err == nil {
 		return nil
@@ -126,12 +123,12 @@ func classify(resp *github.Response, err error) *Error {
 	e := &Error{Err: withoutAddress(err)}
 	if resp != nil && resp.Response != nil {
 		if e = ResponseError(resp.Response); e == nil {
-			return NoAnswer(resp.StatusCode, errors.New("the answer is cut off, or not the JSON that was asked for"))
+			return NoAnswer(resp.StatusCode, errors.New("the answer is incomplete or not the expected JSON"))
 		}
 	}
 	var answer *github.ErrorResponse
 	var address *url.Error
-	var primary *github.RateLimitError // also without a request, while the library knows of a limit
+	var primary *github.RateLimitError // also returned without a request, until a known limit ends
 	var secondary *github.AbuseRateLimitError
 	if errors.As(err, &primary) {
 		e.Kind, e.Wait = Limited, cmp.Or(e.Wait, max(0, time.Until(primary.Rate.Reset.Time)))
@@ -152,15 +149,15 @@ func classify(resp *github.Response, err error) *Error {
 		e.Err = withoutAddress(address.Err)
 	}
 	if e.Kind == Limited {
-		e.Err = errors.New("the rate limit is used up")
+		e.Err = errors.New("the rate limit is exhausted")
 	}
 	return e
 }
 
-// Message is an error with a service's own message, without addresses.
-func Message(said string) error { return errors.New(shorten(withoutAddresses(said))) }
+// Message returns an error with a message of the service, shortened and without URLs.
+func Message(message string) error { return errors.New(shorten(withoutAddresses(message))) }
 
-// maxMessage is how much of a service's own message is repeated, in bytes.
+// maxMessage is how many bytes of a service's message are quoted.
 const maxMessage = 80
 
 func shorten(s string) string { return text.Truncate(s, maxMessage) }
@@ -169,8 +166,7 @@ var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 func withoutAddresses(text string) string { return address().ReplaceAllString(text, "<address>") }
 
-// withoutAddress removes addresses from the text of an error. One without any stays
-// the error that it is.
+// withoutAddress removes URLs from the text of an error. It returns an error without URLs unchanged.
 func withoutAddress(err error) error {
 	if err == nil {
 		return nil

@@ -10,8 +10,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestAnswersHaveKinds by their status and header alone.
-func TestAnswersHaveKinds(t *testing.T) {
+// TestResponsesHaveKinds checks the classification by status and header.
+func TestResponsesHaveKinds(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		header string // name=value, separated by blanks

@@ -11,19 +11,19 @@ import (
 
 var errStalled = errors.New("the service stopped answering")
 
-// maxStall is how long an attempt may go on while nothing moves.
+// maxStall is how long an attempt may go without transferring data.
 const maxStall = time.Minute
 
-// Progress watches over one attempt, which ends when nothing moves for some time.
+// Progress watches one attempt, which ends when no data moves for some time.
 type Progress struct {
-	within time.Duration // how long nothing may move
+	within time.Duration // longest time without data
 	stall  *time.Timer
 	began  time.Time
-	moved  atomic.Int64 // when something last moved, in nanoseconds after began
+	moved  atomic.Int64 // when data last moved, in nanoseconds after began
 }
 
-// attempt makes one attempt, which ends when nothing moves for the time within. idle is how long nothing
-// had moved when it ended.
+// attempt makes one attempt and cancels it when no data moves for the time within. idle is the time
+// from the last data to the end of the attempt.
 func attempt(ctx context.Context, within time.Duration, try func(context.Context, *Progress) *Error) (idle time.Duration, _ *Error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
