@@ -47,7 +47,7 @@ func TestOpenZipLayouts(t *testing.T) {
 		{[]string{"a/START.md", "b/C.md"}, `! entry "b/C.md" of the archive does not lie beside "a/START.md"`},
 		{[]string{"b/C.md", "START.md"}, `! entry "START.md" of the archive does not lie beside "b/C.md"`},
 		{[]string{"a/b/START.md"}, `! entry "a/b/START.md" of the archive is nested too deep`},
-		{[]string{"START.md", "START.md"}, `! entry "START.md" of the archive is there twice`},
+		{[]string{"START.md", "START.md"}, `! entry "START.md" of the archive exists twice`},
 	} {
 		fsys, problems := openBytes(makeZip(t, "text", c.names...))
 		if got := zipSummary(t, fsys, problems); got != c.want && (c.want[0] != '!' || !strings.HasPrefix(got, c.want)) {

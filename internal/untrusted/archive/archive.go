@@ -1,8 +1,7 @@
-// Package archive reads zip archives that anybody may have made, within limits, and
-// writes ones that it would read. Of the rules of all who read archives here the
-// strictest hold for everybody: no encryption of any kind, no names that mean something
-// else on another system or differ in case only, no shared bytes, and nothing beyond
-// the limits, in what the archive says and in what it holds.
+// Package archive reads zip archives from untrusted sources within limits, and writes archives that it
+// would read. It refuses encryption, names that mean something else on another system or differ only in
+// case, entries that share bytes, and everything beyond the limits, both in the archive's directory and
+// in the unpacked bytes. The same strict rules apply to all callers.
 package archive
 
 import (
@@ -21,21 +20,21 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound what an archive may unpack to.
+// Limits bound the unpacked contents of an archive.
 type Limits struct {
 	Entries int
 	Entry   int64 // bytes of one file
 	Total   int64 // bytes of all files
-	// Check, when not nil, is asked about each entry too: its error says why an
-	// entry of that name or size is refused, as in "has a wrong name".
+	// Check, if not nil, is called with each entry too. Its error explains why the entry is refused, as in
+	// "has a wrong name".
 	Check func(name string, size int64) error
-	// Tee, when not nil, is asked as each file is unpacked: all of it is written to what it
-	// returns, too.
+	// Tee, if not nil, is called as each file is unpacked, and returns a writer that receives a copy of the
+	// file.
 	Tee func(name string) io.Writer
 }
 
-// Malformed says what is wrong with an archive: it is damaged, or hostile, or
-// over the limits. Any other error of Open and Unpack is of this machine.
+// Malformed is the error for an archive that is damaged, hostile, or over the limits. Any other error
+// of Open and Unpack is a failure of this machine.
 type Malformed struct {
 	Entry string // "" for the archive as a whole
 	What  string // as in "is encrypted"
@@ -48,26 +47,25 @@ func (e *Malformed) Error() string {
 	return fmt.Sprintf("entry %.80q of the archive %s", e.Entry, e.What)
 }
 
-// Open reads and checks the directory of a zip archive: links, names that lead
-// out of a folder or collide, entries that share bytes, and anything over the
-// limits make it a *Malformed. What the entries hold is not looked at, and may
-// yet be larger than they say.
+// Open reads and checks the directory of a zip archive. Links, names that lead out of a directory or
+// collide, entries that share bytes, and anything over the limits are a *Malformed. Open doesn't unpack
+// the entries, which may turn out larger than the directory says.
 func Open(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
-	// A directory can be as long as the archive, whatever the archive says about
-	// it, and all of it is held in memory.
+	// The directory can be as long as the archive, whatever length the archive declares, and zip.NewReader
+	// keeps all of it in memory.
 	b := &budget{r: r, left: 256<<10 + int64(lim.Entries)*1024}
 	z, err := zip.NewReader(b, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
 		return nil, blame("", err)
 	}
-	b.left = math.MaxInt64 // all of it may be read
+	b.left = math.MaxInt64 // no limit from here on
 	if err := check(z.File, lim); err != nil {
 		return nil, err
 	}
 	return z, checkRanges(z.File, size)
 }
 
-// budget lets a number of bytes be read.
+// budget is a reader that fails after a number of bytes.
 type budget struct {
 	r    io.ReaderAt
 	left int64
@@ -75,7 +73,7 @@ type budget struct {
 
 func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		// A file would blame the machine.
+		// An *os.File would return an *fs.PathError, which blames the machine.
 		return 0, errors.New("its list of entries lies before its beginning")
 	}
 	if b.left < int64(len(p)) {
@@ -87,7 +85,7 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	return b.r.ReadAt(p, off)
 }
 
-// blame tells errors of the machine from those of the archive.
+// blame turns an error into a *Malformed, unless it is an error of the machine.
 func blame(entry string, err error) error {
 	var machine *fs.PathError
 	if err == nil || errors.As(err, &machine) {
@@ -96,7 +94,7 @@ func blame(entry string, err error) error {
 	return &Malformed{Entry: entry, What: "can't be read: " + strings.TrimPrefix(err.Error(), "zip: ")}
 }
 
-// check refuses an archive by what its directory says.
+// check refuses an archive by its directory.
 func check(files []*zip.File, lim Limits) error {
 	if len(files) > lim.Entries {
 		return &Malformed{What: fmt.Sprintf("has %d entries, more than %d", len(files), lim.Entries)}
@@ -109,7 +107,7 @@ func check(files []*zip.File, lim Limits) error {
 			err = seen.add(f.Name)
 		}
 		if total += f.UncompressedSize64; err == nil && total > uint64(lim.Total) {
-			err = errors.New("brings the archive over " + words(lim.Total))
+			err = errors.New("brings the archive over " + formatBytes(lim.Total))
 		}
 		if err != nil {
 			return &Malformed{Entry: f.Name, What: err.Error()}
@@ -134,26 +132,25 @@ func checkEntry(f *zip.File, lim Limits) error {
 	case f.Method != zip.Store && f.Method != zip.Deflate:
 		return fmt.Errorf("is compressed by the unknown method %d", f.Method)
 	case size > uint64(lim.Entry):
-		return errors.New("unpacks to more than " + words(lim.Entry))
+		return errors.New("unpacks to more than " + formatBytes(lim.Entry))
 	case lim.Check == nil:
 		return nil
 	}
 	return lim.Check(f.Name, int64(size))
 }
 
-// maxName bounds a name, in bytes: file systems have no longer ones.
+// maxName is the longest name that file systems allow, in bytes.
 const maxName = 255
 
-// CheckEntryName refuses names that lead out of a folder, or mean something else on
-// another system. A folder's name ends with a slash. The error is as in "has a colon
-// in its name".
+// CheckEntryName returns an error if a name leads out of a directory or means something else on another
+// system. The name of a directory ends with a slash. The error reads like "has a colon in its name".
 func CheckEntryName(name string) error {
 	name = strings.TrimSuffix(name, "/")
 	switch {
 	case len(name) > maxName:
 		return fmt.Errorf("has a name of more than %d bytes", maxName)
 	case !utf8.ValidString(name):
-		return errors.New("has a name that is no UTF-8")
+		return errors.New("has a name that isn't valid UTF-8")
 	case strings.ContainsFunc(name, unicode.IsControl):
 		return errors.New("has a control character in its name")
 	case strings.ContainsRune(name, '\\'):
@@ -163,34 +160,32 @@ func CheckEntryName(name string) error {
 	case strings.HasPrefix(name, "/"):
 		return errors.New("has an absolute name")
 	case !filepath.IsLocal(name) || path.Clean(name) != name || name == ".":
-		return errors.New("has a name that is no path inside the archive")
+		return errors.New("has a name that is not a path inside the archive")
 	}
 	return nil
 }
 
-// names are those of an archive so far, without regard to case. The value says
-// that it is a folder's.
+// names are the folded names of an archive's entries so far. The value is true for a directory.
 type names map[string]bool
 
-// add refuses a name that is there already, and a file where a folder must be.
+// add returns an error for a name that exists already, and for a file where a directory must be.
 func (n names) add(name string) error {
 	key := fold(strings.TrimSuffix(name, "/"))
 	if _, ok := n[key]; ok {
-		return errors.New("is there twice")
+		return errors.New("exists twice")
 	}
 	for at := path.Dir(key); at != "."; at = path.Dir(at) {
 		if dir, ok := n[at]; ok && !dir {
 			return errors.New("lies in a folder that is a file")
 		}
-		// An entry for the folder itself may follow no more.
+		// A later entry for this directory is refused as a duplicate.
 		n[at] = true
 	}
 	n[key] = strings.HasSuffix(name, "/")
 	return nil
 }
 
-// fold makes names equal that a file system which doesn't tell letters by their
-// case may take for one.
+// fold maps names to the same key if a file system that ignores case may treat them as equal.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -201,8 +196,7 @@ func fold(name string) string {
 	}, name)
 }
 
-// checkRanges refuses archives whose entries overlap, by which a few bytes can
-// be unpacked many times.
+// checkRanges refuses archives whose entries overlap, because a few bytes could be unpacked many times.
 func checkRanges(files []*zip.File, size int64) error {
 	type span struct {
 		name     string
@@ -215,21 +209,21 @@ func checkRanges(files []*zip.File, size int64) error {
 			return blame(f.Name, err)
 		}
 		if from > size || f.CompressedSize64 > uint64(size-from) {
-			return &Malformed{Entry: f.Name, What: "reaches over the end of the archive"}
+			return &Malformed{Entry: f.Name, What: "extends beyond the end of the archive"}
 		}
 		spans = append(spans, span{f.Name, from, from + int64(f.CompressedSize64)})
 	}
 	slices.SortStableFunc(spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	for i := 1; i < len(spans); i++ {
 		if spans[i].from < spans[i-1].to || spans[i].from == spans[i-1].from {
-			return &Malformed{Entry: spans[i].name, What: "shares bytes with another"}
+			return &Malformed{Entry: spans[i].name, What: "shares bytes with another entry"}
 		}
 	}
 	return nil
 }
 
-// Read returns what an entry holds, at most most bytes. Its error is a *Malformed if
-// the archive is to blame.
+// Read returns the unpacked bytes of an entry. It fails if there are more than most bytes. The error is
+// a *Malformed if the archive is to blame.
 func Read(f *zip.File, most int64) ([]byte, error) {
 	in, err := f.Open()
 	if err != nil {
@@ -241,13 +235,13 @@ func Read(f *zip.File, most int64) ([]byte, error) {
 	case err != nil:
 		return nil, blame(f.Name, err)
 	case int64(len(data)) > most:
-		return nil, &Malformed{Entry: f.Name, What: "unpacks to more than " + words(most)}
+		return nil, &Malformed{Entry: f.Name, What: "unpacks to more than " + formatBytes(most)}
 	}
 	return data, nil
 }
 
-// words words a number of bytes.
-func words(n int64) string {
+// formatBytes formats a number of bytes for people.
+func formatBytes(n int64) string {
 	if n > 0 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)
 	}

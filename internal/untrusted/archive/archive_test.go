@@ -22,7 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// TestBlame: an archive that is wrong is told from a machine that is.
+// TestBlame checks that errors of the archive differ from errors of the machine.
 func TestBlame(t *testing.T) {
 	good := pack(t, "a", "one", "b", strings.Repeat("abc", 1000))
 	broken := bytes.Clone(good)
@@ -55,8 +55,9 @@ func TestBlame(t *testing.T) {
 
 var limits = archive.Limits{Entries: 10, Entry: 4 << 20, Total: 8 << 20}
 
-// TestPackedFilesComeBack, those of others too, which have entries for folders.
-func TestPackedFilesComeBack(t *testing.T) {
+// TestPackedFilesAreUnpacked checks archives of this package, and archives with entries for
+// directories.
+func TestPackedFilesAreUnpacked(t *testing.T) {
 	first := pack(t, "state.json", "{}", "a/b/c.jsonl", strings.Repeat("x\n", 1000), "a/empty", "")
 	assert.Check(t, bytes.Equal(first, pack(t, "state.json", "{}", "a/b/c.jsonl", strings.Repeat("x\n", 1000), "a/empty", "")), "the same files give different archives")
 	var others bytes.Buffer
@@ -74,7 +75,7 @@ func TestPackedFilesComeBack(t *testing.T) {
 	assert.Check(t, is.Equal(string(got), strings.Repeat("x\n", 1000)), "a file came back changed")
 }
 
-// pack returns an archive of files: a name and a text of each.
+// pack returns an archive of files, given as pairs of name and content.
 func pack(t testing.TB, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -90,7 +91,8 @@ func unpack(data []byte, dir string, lim archive.Limits) error {
 	return archive.Unpack(bytes.NewReader(data), int64(len(data)), dir, lim)
 }
 
-// TestHostileArchives: nothing is written of an archive that breaks a rule, and none with such names is made.
+// TestHostileArchives checks that Unpack writes nothing if an entry breaks a rule, and that Packer
+// refuses the same names.
 func TestHostileArchives(t *testing.T) {
 	type entry struct {
 		name string
@@ -103,8 +105,8 @@ func TestHostileArchives(t *testing.T) {
 		want    string
 		entries []entry
 	}{
-		{"leaves the folder", "no path inside", []entry{{name: "ok"}, {name: "../evil"}}},
-		{"leaves it later", "no path inside", []entry{{name: "ok"}, {name: "a/../../evil"}}},
+		{"leaves the folder", "not a path inside", []entry{{name: "ok"}, {name: "../evil"}}},
+		{"leaves it later", "not a path inside", []entry{{name: "ok"}, {name: "a/../../evil"}}},
 		{"absolute", "an absolute name", []entry{{name: "ok"}, {name: "/evil"}}},
 		{"backslash", "a backslash", []entry{{name: "ok"}, {name: `..\evil`}}},
 		{"drive", "a colon", []entry{{name: "ok"}, {name: "C:evil"}}},
@@ -114,14 +116,14 @@ func TestHostileArchives(t *testing.T) {
 		{"pipe", "not a regular file", []entry{{name: "ok"}, {name: "p", mode: os.ModeNamedPipe | 0o600}}},
 		{"another user's rights", "special permissions", []entry{{name: "ok"}, {name: "s", mode: os.ModeSetuid | 0o755}}},
 		{"another group's rights", "special permissions", []entry{{name: "ok"}, {name: "s", mode: os.ModeSetgid | 0o755}}},
-		{"twice", "there twice", []entry{{name: "ok"}, {name: "ok"}}},
-		{"differs in case only", "there twice", []entry{{name: "ok"}, {name: "OK"}}},
-		{"a letter of the same case", "there twice", []entry{{name: "k"}, {name: "\u212a"}}},
+		{"twice", "exists twice", []entry{{name: "ok"}, {name: "ok"}}},
+		{"differs in case only", "exists twice", []entry{{name: "ok"}, {name: "OK"}}},
+		{"a letter of the same case", "exists twice", []entry{{name: "k"}, {name: "\u212a"}}},
 		{"a file and a folder", "", []entry{{name: "a"}, {name: "A/b"}}},
 		{"a folder and a file", "", []entry{{name: "x/a/b"}, {name: "x/A"}}},
-		{"nothing", "no path inside", []entry{{name: "ok"}, {name: ""}}},
+		{"nothing", "not a path inside", []entry{{name: "ok"}, {name: ""}}},
 		{"no UTF-8", "", []entry{{name: "ok"}, {name: "\xff"}}},
-		{"dots", "no path inside", []entry{{name: "ok"}, {name: "a/./b"}}},
+		{"dots", "not a path inside", []entry{{name: "ok"}, {name: "a/./b"}}},
 		{"too large", "unpacks to more than 4 MiB", []entry{{name: "ok"}, {name: "big", size: 4*mib + 1}}},
 		{"too large in all", "over 8 MiB", []entry{{name: "a", size: 3 * mib}, {name: "b", size: 3 * mib}, {name: "c", size: 3 * mib}}},
 		{"too many", "more than 10", []entry{{name: "1"}, {name: "2"}, {name: "3"}, {name: "4"}, {name: "5"}, {name: "6"}, {name: "7"}, {name: "8"}, {name: "9"}, {name: "10"}, {name: "11"}}},
@@ -158,7 +160,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// patch sets bytes of the one central header of an archive.
+// patch overwrites bytes of the last central directory header of an archive.
 func patch(data []byte, offset int, value ...byte) []byte {
 	data = slices.Clone(data)
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
@@ -166,7 +168,7 @@ func patch(data []byte, offset int, value ...byte) []byte {
 	return data
 }
 
-// TestOpenDistrustsHeaders breaks archives as only an attacker would.
+// TestOpenDistrustsHeaders checks archives that only an attacker would make.
 func TestOpenDistrustsHeaders(t *testing.T) {
 	good := pack(t, "START.md", strings.Repeat("x", 2<<20))
 	small := pack(t, "START.md", "hello")
@@ -194,22 +196,21 @@ func TestOpenDistrustsHeaders(t *testing.T) {
 	}
 }
 
-// TestEntriesHaveBytesOfTheirOwn: a few bytes can't be unpacked many times.
-func TestEntriesHaveBytesOfTheirOwn(t *testing.T) {
+// TestOverlappingEntriesAreRefused checks entries that would let a few bytes be unpacked many times.
+func TestOverlappingEntriesAreRefused(t *testing.T) {
 	two := pack(t, "a", "one", "b", "one")
 	for name, c := range map[string]struct {
 		data []byte
 		want string
 	}{
-		"one place":    {patch(two, 42, 0, 0, 0, 0), "shares bytes"},
-		"over the end": {patch(two, 20, 0, 1, 0, 0), "reaches over the end"},
+		"one place":      {patch(two, 42, 0, 0, 0, 0), "shares bytes"},
+		"beyond the end": {patch(two, 20, 0, 1, 0, 0), "extends beyond the end"},
 	} {
 		assert.Check(t, is.ErrorContains(readAll(c.data), c.want), name)
 	}
 }
 
-// endless is an archive whose list of entries never ends; it counts what is
-// read of it.
+// endless is an archive with a huge directory. It counts the bytes that are read.
 type endless struct {
 	tail []byte
 	size int64
@@ -231,7 +232,7 @@ func (e *endless) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// TestOpenReadsLittle keeps that a huge list of entries is not read whole.
+// TestOpenReadsLittle checks that Open doesn't read all of a huge directory.
 func TestOpenReadsLittle(t *testing.T) {
 	const entries = 10_000_000
 	tail := binary.LittleEndian.AppendUint32(nil, 0x06054b50)
@@ -248,8 +249,8 @@ func TestOpenReadsLittle(t *testing.T) {
 	}
 }
 
-// TestReadHoldsToItsLimit, whatever is in the archive and whatever that says.
-func TestReadHoldsToItsLimit(t *testing.T) {
+// TestReadObeysItsLimit checks that Read allocates little for a large entry.
+func TestReadObeysItsLimit(t *testing.T) {
 	data := pack(t, "START.md", strings.Repeat("x", 24<<20))
 	z, err := archive.Open(bytes.NewReader(data), int64(len(data)), archive.Limits{Entries: 1, Entry: 1 << 30, Total: 1 << 30})
 	assert.NilError(t, err)
@@ -265,7 +266,7 @@ func TestReadHoldsToItsLimit(t *testing.T) {
 	}
 }
 
-// readAll reads all entries of an archive.
+// readAll opens an archive and reads all entries.
 func readAll(data []byte) error {
 	z, err := archive.Open(bytes.NewReader(data), int64(len(data)), limits)
 	if err != nil {

@@ -9,16 +9,15 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Packer writes a zip archive file by file, without times. What it writes is
-// within every rule of Unpack but the limits on numbers and sizes: names that
-// Unpack refuses are errors.
+// Packer writes a zip archive file by file, without modification times. Unpack accepts the result,
+// except for its limits on numbers and sizes. Names that Unpack refuses are errors.
 type Packer struct {
 	z       *zip.Writer
 	names   names
-	deflate *flate.Writer // of one file after the other; nil before the first
+	deflate *flate.Writer // reused for each file; nil before the first
 }
 
-// NewPacker returns a Packer that writes to w, in one go and without seeking.
+// NewPacker returns a Packer that writes to w sequentially.
 func NewPacker(w io.Writer) *Packer {
 	p := &Packer{z: zip.NewWriter(w), names: names{}}
 	p.z.RegisterCompressor(zip.Deflate, p.compressor)
@@ -27,7 +26,7 @@ func NewPacker(w io.Writer) *Packer {
 
 func (p *Packer) compressor(w io.Writer) (_ io.WriteCloser, err error) {
 	if p.deflate == nil {
-		// A save runs beside the agents, so speed counts for more than size.
+		// An archive is written while agents run, so speed matters more than size.
 		p.deflate, err = flate.NewWriter(w, flate.BestSpeed)
 		return p.deflate, err
 	}
@@ -35,16 +34,15 @@ func (p *Packer) compressor(w io.Writer) (_ io.WriteCloser, err error) {
 	return p.deflate, nil
 }
 
-// Add packs all that r holds under a name. After an error the archive is of no
-// use.
+// Add packs all bytes of r under a name. After an error the archive is unusable.
 func (p *Packer) Add(name string, r io.Reader) error { return p.add(name, r, zip.Deflate) }
 
-// AddStored is Add for what is compressed already.
+// AddStored is Add without compression, for compressed data.
 func (p *Packer) AddStored(name string, r io.Reader) error { return p.add(name, r, zip.Store) }
 
 func (p *Packer) add(name string, r io.Reader, method uint16) error {
 	if strings.HasSuffix(name, "/") {
-		return fmt.Errorf("pack %q: it is no file's name", name)
+		return fmt.Errorf("pack %q: not the name of a file", name)
 	}
 	err := CheckEntryName(name)
 	if err == nil {
@@ -61,5 +59,5 @@ func (p *Packer) add(name string, r io.Reader, method uint16) error {
 	return err
 }
 
-// Close writes the archive's directory. It doesn't close the writer below.
+// Close writes the archive's directory. It doesn't close the underlying writer.
 func (p *Packer) Close() error { return p.z.Close() }

@@ -9,10 +9,9 @@ import (
 	"strings"
 )
 
-// Unpack writes the files of a zip archive under dir, which must be empty. The
-// whole directory of the archive is checked as Open does before the first byte
-// is written, and no file becomes larger than the directory says. After an error, which is a
-// *Malformed if the archive is to blame, dir is to be removed.
+// Unpack writes the files of a zip archive to dir, which must be empty. It checks the archive's
+// directory like Open before it writes the first byte, and no file becomes larger than the directory
+// says. After an error, which is a *Malformed if the archive is to blame, the caller must remove dir.
 func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 	z, err := Open(r, size, lim)
 	if err != nil {
@@ -38,8 +37,8 @@ func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 	return nil
 }
 
-// unpackFile writes one file. The zip library counts what is unpacked, and stops
-// after as many bytes as the directory says, which are within the limits.
+// unpackFile writes one file. The zip library stops after the number of bytes in the archive's
+// directory, which is within the limits.
 func unpackFile(root *os.Root, f *zip.File, also io.Writer) error {
 	if parent := path.Dir(f.Name); parent != "." {
 		if err := root.MkdirAll(parent, 0o700); err != nil {
