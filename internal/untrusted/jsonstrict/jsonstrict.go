@@ -1,7 +1,7 @@
-// Package jsonstrict reads JSON that only this program writes, and refuses whatever
-// this program would not have written: more than one value, null, invalid UTF-8, and
-// fields that are doubled, unknown, or in another case. Somebody who changes a file must
-// not find two readers that understand it differently. JSON of others is held to a limit alone.
+// Package jsonstrict decodes JSON that only this program writes, and refuses anything that this program
+// would not have written: more than one value, null, invalid UTF-8, and fields that are duplicated,
+// unknown or in another case. So an attacker can't write a file that two readers understand
+// differently. For JSON of other programs it only checks limits.
 package jsonstrict
 
 import (
@@ -17,9 +17,9 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// Error says what is wrong with the JSON, and where.
+// Error is an error in the JSON text, with its position.
 type Error struct {
-	Field string // as in "agents[0].stack[2].state"; "" for all of it
+	Field string // as in "agents[0].stack[2].state"; "" for the whole value
 	What  string
 }
 
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	return e.Field + ": " + e.What
 }
 
-// Decode reads one JSON value. Its error is an *Error.
+// Decode decodes one JSON value. Its error is an *Error.
 func Decode(data []byte, to any) error {
 	if err := check(data); err != nil {
 		return err
@@ -38,8 +38,8 @@ func Decode(data []byte, to any) error {
 	return unmarshal(data, to)
 }
 
-// DecodeVersion is Decode for an object whose field schema has the given number. Another
-// one is told before anything else that may be different about it.
+// DecodeVersion is Decode for an object whose field schema must have the given number. A different
+// version is reported before any other difference.
 func DecodeVersion(data []byte, to any, schema int) error {
 	if err := check(data); err != nil {
 		return err
@@ -50,28 +50,27 @@ func DecodeVersion(data []byte, to any, schema int) error {
 	return unmarshal(data, to)
 }
 
-// unmarshal reads a time.Duration as encoding/json writes it: a number of nanoseconds.
+// unmarshal decodes a time.Duration like encoding/json: as a number of nanoseconds.
 func unmarshal(data []byte, to any) error {
 	return errorOf(json.Unmarshal(data, to, json.RejectUnknownMembers(true), jsonv1.FormatDurationAsNano(true)))
 }
 
-// How many lists and objects a text may have: a struct costs hundreds of bytes, and its
-// text may have two. What this program writes has many times as many bytes for each.
+// Limits on lists and objects. A struct needs hundreds of bytes of memory, but its text may be two
+// bytes long. This program writes many more bytes per list or object.
 const (
-	manyValues = 20_000 // in any text
-	valueBytes = 64     // and one more for so many bytes
-	mostValues = 500_000
-	mostNames  = 200_000 // of one object, counted with their values
+	baseValues = 20_000 // allowed in any text
+	valueBytes = 64     // one more is allowed for each of these bytes
+	maxValues  = 500_000
+	maxMembers = 200_000 // in one object, names and values counted
 )
 
-// check reads all tokens of a value, and refuses null, what follows the value, and far
-// more values than a text of its size would have. Doubled names and invalid UTF-8 are
-// errors of the decoder.
+// check reads all tokens of a value. It refuses null, data after the value, and far more values than a
+// text of that size would normally have. The decoder refuses duplicate names and invalid UTF-8.
 func check(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &Error{What: "is empty"}
 	}
-	d, left := jsontext.NewDecoder(bytes.NewReader(data)), min(manyValues+len(data)/valueBytes, mostValues)
+	d, left := jsontext.NewDecoder(bytes.NewReader(data)), min(baseValues+len(data)/valueBytes, maxValues)
 	for {
 		tok, err := d.ReadToken()
 		if err != nil {
@@ -82,8 +81,8 @@ func check(data []byte) error {
 		}
 		in, n := d.StackIndex(d.StackDepth())
 		switch {
-		case left < 0 || in == '{' && n > mostNames:
-			return &Error{What: "has more values than a program of ours would write"}
+		case left < 0 || in == '{' && n > maxMembers:
+			return &Error{What: "has more values than this program would write"}
 		case tok.Kind() == 'n':
 			return &Error{field(d.StackPointer()), "is null, want a value"}
 		case d.StackDepth() > 0:
@@ -95,10 +94,10 @@ func check(data []byte) error {
 	}
 }
 
-// checkSchema tells a file of another version from a broken one.
+// checkSchema reports a file of another version before other errors.
 func checkSchema(data []byte, want int) error {
 	if bytes.TrimSpace(data)[0] != '{' {
-		return &Error{What: "is no JSON object"}
+		return &Error{What: "is not a JSON object"}
 	}
 	var head struct {
 		Schema jsontext.Value `json:"schema"`
@@ -109,14 +108,14 @@ func checkSchema(data []byte, want int) error {
 	schema, err := strconv.Atoi(string(head.Schema))
 	switch {
 	case head.Schema.Kind() != '0':
-		return &Error{"schema", "is missing or no number"}
+		return &Error{"schema", "is missing or not a number"}
 	case err != nil || schema != want:
 		return &Error{"schema", fmt.Sprintf("is %.20s, want %d: another version of this program wrote it", head.Schema, want)}
 	}
 	return nil
 }
 
-// errorOf turns an error of the JSON library into an *Error; nil stays nil.
+// errorOf converts an error of the JSON library to an *Error; nil stays nil.
 func errorOf(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError
@@ -135,7 +134,7 @@ func errorOf(err error) error {
 	return &Error{What: err.Error()}
 }
 
-// field words a JSON pointer the way people write it: agents[0].stack[2].state.
+// field formats a JSON pointer for people: agents[0].stack[2].state.
 func field(p jsontext.Pointer) string {
 	var out strings.Builder
 	for tok := range p.Tokens() {

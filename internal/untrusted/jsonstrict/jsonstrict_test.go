@@ -13,7 +13,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// file is what the tests read.
+// file is the type that the tests decode.
 type file struct {
 	Schema int               `json:"schema"`
 	Name   string            `json:"name"`
@@ -28,7 +28,7 @@ type part struct {
 
 const good = `{"schema": 2, "name": "x", "parts": [{"size": 1}, {"size": 2, "next": {"size": 3}}], "vars": {"k": "v"}}` + "\n"
 
-// bad are the texts that good is changed in, where that is told, and how.
+// bad are changes to good, with the field and a part of the error that they must cause.
 var bad = []struct{ old, new, field, what string }{
 	{`"name": "x"`, `"name": "x", "name": "y"`, "name", "duplicate"},
 	{`"name": "x"`, `"name": "x", "na\u006de": "y"`, "name", "duplicate"},
@@ -60,7 +60,7 @@ var bad = []struct{ old, new, field, what string }{
 	{good, strings.Repeat("[", 1<<20), "", ""},
 }
 
-// newer are the same of texts whose version is read.
+// newer are changes to the version in good.
 var newer = []struct{ old, new, field, what string }{
 	{`"schema": 2`, `"schema": 3`, "schema", "is 3, want 2"},
 	{`"schema": 2`, `"schema": 1`, "schema", "is 1, want 2"},
@@ -70,14 +70,14 @@ var newer = []struct{ old, new, field, what string }{
 	{`"schema": 2`, `"schema": 1.5`, "schema", "is 1.5"},
 	{`"schema": 2`, `"schema": 1e0`, "schema", "is 1e0"},
 	{`"schema": 2`, `"schema": 99999999999999999999999`, "schema", "is 99999999999999999999, want"},
-	{`"schema": 2`, `"schema": "1"`, "schema", "no number"},
+	{`"schema": 2`, `"schema": "1"`, "schema", "not a number"},
 	{`"schema": 2`, `"scheme": 1`, "schema", "is missing"},
-	{good, "[]", "", "no JSON object"},
-	{good, "7", "", "no JSON object"},
+	{good, "[]", "", "not a JSON object"},
+	{good, "7", "", "not a JSON object"},
 	{good, "{}", "schema", "missing"},
 }
 
-func TestNothingIsReadThatWasNotWrittenSo(t *testing.T) {
+func TestUnexpectedJSONIsRefused(t *testing.T) {
 	plain := func(data []byte) error { return Decode(data, new(file)) }
 	version := func(data []byte) error { return DecodeVersion(data, new(file), 2) }
 	for name, decode := range map[string]func([]byte) error{"Decode": plain, "DecodeVersion": version} {
@@ -86,19 +86,19 @@ func TestNothingIsReadThatWasNotWrittenSo(t *testing.T) {
 			tests = append(tests, newer...)
 		}
 		for _, test := range tests {
-			assert.Assert(t, is.Contains(good, test.old), "the good text")
+			assert.Assert(t, is.Contains(good, test.old), "good")
 			err := decode([]byte(strings.Replace(good, test.old, test.new, 1)))
 			var wrong *Error
 			if !errors.As(err, &wrong) || test.field != "" && wrong.Field != test.field || !strings.Contains(wrong.What, test.what) {
 				t.Errorf("%s, %.60q for %.60q: got %v, want %q at %q", name, test.new, test.old, err, test.what, test.field)
 			}
 		}
-		assert.Check(t, decode([]byte(good)), "%s of the good text", name)
+		assert.Check(t, decode([]byte(good)), "%s of good", name)
 	}
 }
 
-// FuzzDecode: no bytes make it panic, what it accepts is read as the standard library
-// reads it, and what is written of that is accepted again.
+// FuzzDecode checks that no input causes a panic, that accepted input decodes as in the standard
+// library, and that encoding it again gives accepted input.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(good))
 	for _, test := range slices.Concat(bad, newer) {
@@ -110,7 +110,7 @@ func FuzzDecode(f *testing.F) {
 		var strict, loose file
 		err := Decode(data, &strict)
 		if DecodeVersion(data, new(file), 2) == nil && err != nil {
-			t.Fatalf("of a known version, but: %v", err)
+			t.Fatalf("DecodeVersion accepts it, Decode does not: %v", err)
 		}
 		var wrong *Error
 		if err != nil {
@@ -121,7 +121,7 @@ func FuzzDecode(f *testing.F) {
 		if err := json.Unmarshal(data, &loose); err != nil || !reflect.DeepEqual(strict, loose) {
 			t.Fatalf("got %+v, the standard library %+v, %v", strict, loose, err)
 		}
-		// A nil list is null there, which no program of ours writes.
+		// A nil list would be encoded as null, which this program never writes.
 		again, err := json.Marshal(map[string]any{"schema": strict.Schema, "name": strict.Name})
 		err = errors.Join(err, Decode(again, new(file)))
 		assert.NilError(t, err, "%s: %v", again, err)

@@ -6,22 +6,21 @@ import (
 	"fmt"
 )
 
-// The limits of a text. What the agent CLI and the API write stays far below them.
+// Limits of CheckSize. Agent CLIs and APIs stay far below them.
 const (
 	MaxValues = 100_000
 	MaxDepth  = 256
 )
 
-// ErrTooMuch is in the error of every text that is over a limit.
+// ErrTooMuch is wrapped in the error for a text that exceeds a limit.
 var ErrTooMuch = errors.New("too much to decode")
 
-// CheckSize tells before a JSON text of strangers is decoded whether decoding could cost far
-// more memory than the text has: a list of a million empty objects is three megabytes of text,
-// and hundreds once each is a struct. Its error has ErrTooMuch in it when a text has more than
-// MaxValues values, or values within each other more than MaxDepth deep. It allocates nothing,
-// and does not say whether the text is JSON: of one that is not, it counts at least what a
-// decoder sees before it gives up. Names of members are no values; an empty list or object may
-// be counted twice.
+// CheckSize returns an error if decoding an untrusted JSON text could need far more memory than the
+// text: three megabytes of text can be a list of a million empty objects, which need hundreds of
+// megabytes as structs. The error wraps ErrTooMuch if the text has more than MaxValues values or more
+// than MaxDepth levels. CheckSize allocates nothing and doesn't check the syntax. In invalid JSON it
+// counts at least the values that a decoder sees before it gives up. Member names don't count as
+// values. An empty list or object may count twice.
 func CheckSize(data []byte) error {
 	values, depth := 1, 0
 	for i := 0; i < len(data); i++ {
@@ -47,8 +46,8 @@ func CheckSize(data []byte) error {
 	return nil
 }
 
-// endOfString returns where the string ends that has its first byte at i: the index of
-// its closing quotes, or the length of the text.
+// endOfString returns the index of the closing quote of the string whose first byte is at i, or the
+// length of the text.
 func endOfString(data []byte, i int) int {
 	for {
 		n := bytes.IndexByte(data[i:], '"')

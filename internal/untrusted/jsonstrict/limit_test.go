@@ -15,11 +15,11 @@ func TestCheckSize(t *testing.T) {
 	nested := func(n int, open, end string) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
 	tests := map[string]struct {
 		text string
-		want bool // it is too much
+		want bool // too much
 	}{
-		"nothing":             {"", false},
+		"empty":               {"", false},
 		"one value":           {"1", false},
-		"no JSON":             {`}}]]"`, false},
+		"not JSON":            {`}}]]"`, false},
 		"many numbers":        {list(MaxValues-1, "0"), false},
 		"too many numbers":    {list(MaxValues, "0"), true},
 		"too many objects":    {list(MaxValues/2+1, "{}"), true},
@@ -42,12 +42,12 @@ func TestCheckSize(t *testing.T) {
 	}
 }
 
-// A decoder must never see more values than were counted.
+// FuzzCheckSize checks that a decoder never sees more values than CheckSize counted.
 func FuzzCheckSize(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"\\\"["}],"c":null}`)
 	f.Add(`[[],{},"\`)
 	f.Fuzz(func(t *testing.T, text string) {
-		// Repeated, a small text comes to the limit.
+		// Repetition makes a small text reach the limit.
 		times := MaxValues/16 + 1
 		many := "[" + strings.Repeat(text+",", times)
 		if len(text) > 64 || CheckSize([]byte(many)) != nil {
@@ -72,8 +72,7 @@ func FuzzCheckSize(f *testing.F) {
 	})
 }
 
-// TestCheckSizeIsLinear: the time for a text is in proportion to its length, whatever it holds. One in
-// proportion to the square of these lengths would be hours.
+// TestCheckSizeIsLinear checks texts for which a quadratic algorithm would take hours.
 func TestCheckSizeIsLinear(t *testing.T) {
 	const size = 16 << 20
 	for _, piece := range []string{`\`, `"`, `\"`, `\\"`, `""`, " ", "a", "]"} {

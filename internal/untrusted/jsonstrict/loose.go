@@ -5,5 +5,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// Loose is for what agent CLIs and models write: objects may have names twice, and bytes that are no UTF-8.
+// Loose are options for JSON of agent CLIs and models, which may have duplicate names and invalid
+// UTF-8.
 var Loose = json.JoinOptions(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
