@@ -2,22 +2,22 @@ package secrets
 
 import "strings"
 
-// Tools break long encodings into lines, at places that depend on what comes before a
-// secret: a line break within a form hides nothing of it, be it a real one or as it stands
-// in JSON.
+// A form is a secret value in a particular encoding. Tools break long encodings into lines, at positions
+// that depend on the text before the secret. So a form is also found with line breaks inside, which may
+// be escaped as in JSON.
 
-// mostBreak bounds how many bytes there are between two bytes of a form.
-const mostBreak = 8
+// maxBreak is the maximum number of line-break bytes between two bytes of a form.
+const maxBreak = 8
 
-// breakAt returns the length of the line break that b begins with; 0 for none. It is open
-// if b ends before that is known.
+// breakAt returns the length of the line break at the start of b, 0 for none. open reports whether the
+// line break may continue after the end of b.
 func breakAt(b []byte) (n int, open bool) {
-	for n < len(b) && n < mostBreak {
+	for n < len(b) && n < maxBreak {
 		switch at := n; b[n] {
 		case '\n', '\r':
 			n++
 		case '\\':
-			for at < len(b) && at < mostBreak && b[at] == '\\' {
+			for at < len(b) && at < maxBreak && b[at] == '\\' {
 				at++
 			}
 			if at == len(b) {
@@ -34,9 +34,9 @@ func breakAt(b []byte) (n int, open bool) {
 	return n, n == len(b)
 }
 
-// match returns how many bytes of b are the form, with line breaks in it, and 0 if b doesn't
-// begin so; it is open if b ends before that is known. Inside says that the form is the end
-// of one, before which there may be a line break too.
+// match returns the length of the form at the start of b, line breaks included, or 0 if b starts
+// differently. open reports whether b ends before that can be decided. inside means that form is the
+// end of a longer form, so that a line break may precede it.
 func match(form string, b []byte, inside bool) (n int, open bool) {
 	for i := 0; i < len(form); {
 		if n == len(b) {
@@ -60,8 +60,8 @@ func match(form string, b []byte, inside bool) (n int, open bool) {
 	return n, false
 }
 
-// joinedStart returns as many bytes as decide which forms b may begin with, without the line
-// breaks between them; fewer where b ends before that.
+// joinedStart returns the first MinLength bytes of b without the line breaks between them, or fewer
+// where b ends. These bytes are the key for byStart.
 func joinedStart(b []byte) (joined [MinLength]byte, n int) {
 	for i := 0; i < len(b) && n < MinLength; n++ {
 		joined[n] = b[i]
@@ -72,8 +72,9 @@ func joinedStart(b []byte) (joined [MinLength]byte, n int) {
 	return joined, n
 }
 
-// withoutPieces hides the pieces of wrapped encodings, of Shortest bytes or more, with which words of a text begin or end: where
-// a text is shown line by line, the other pieces are in other texts.
+// withoutPieces masks pieces of a wrapped encoding at the start or end of a word, if they have
+// MinLength bytes or more. If a log shows a text line by line, the rest of the encoding is in other
+// texts.
 func (s *Set) withoutPieces(text string) string {
 	if s.wrapped == "" {
 		return text
@@ -100,15 +101,16 @@ func (s *Set) withoutPieces(text string) string {
 	return out.String() + text[shown:]
 }
 
-// isEncoding reports whether base64, in one of its alphabets, or hex may have a byte.
+// isEncoding reports whether a byte occurs in hex or in an alphabet of base64.
 func isEncoding(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_'
 }
 
-// piece returns the length of the longest piece of an encoding of which a word has the Shortest bytes at a position.
+// piece returns the length of the longest piece of a known encoding that overlaps
+// word[at:at+MinLength].
 func (s *Set) piece(word string, at int) (longest int) {
 	key := word[at : at+MinLength]
-	if !s.pieces[key] { // a search for each word would take long
+	if !s.pieces[key] { // searching for each word would take long
 		return 0
 	}
 	for i := strings.Index(s.wrapped, key); i >= 0; {
@@ -116,7 +118,7 @@ func (s *Set) piece(word string, at int) (longest int) {
 		for from < min(i, at) && s.wrapped[i-from-1] == word[at-from-1] {
 			from++
 		}
-		for at+to < len(word) && s.wrapped[i+to] == word[at+to] { // each encoding ends with a line break
+		for at+to < len(word) && s.wrapped[i+to] == word[at+to] { // stops before the end of wrapped, which is a line break
 			to++
 		}
 		longest = max(longest, from+to)

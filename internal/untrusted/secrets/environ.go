@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Of returns those variables of an environment that hold secrets, as their names say,
-// and the passwords in the URLs that others hold.
+// Of returns the variables of an environment that contain secrets according to their names, and the
+// passwords in URLs of other variables.
 func Of(env []string) map[string]string {
 	values := map[string]string{}
 	for _, entry := range env {
@@ -19,7 +19,7 @@ func Of(env []string) map[string]string {
 		}
 		for i, m := range password().FindAllStringSubmatch(value, -1) {
 			if len(m[1]) < MinLength {
-				continue // Text hides it where it stands in a URL
+				continue // Redactor.Text hides it within a URL
 			}
 			values[fmt.Sprintf("%s (password %d)", name, i+1)] = m[1]
 			if plain, err := url.PathUnescape(m[1]); err == nil {
@@ -30,10 +30,10 @@ func Of(env []string) map[string]string {
 	return values
 }
 
-// password is the password in a URL.
+// password matches the password in a URL.
 var password = text.Regexp(`://[^/\s"'@:]*:([^/\s"'@]+)@`)
 
-// Strip returns an environment less the variables that hold secrets or are withheld.
+// Strip returns an environment without the variables that contain secrets or are withheld.
 func Strip(env []string) []string {
 	var out []string
 	for _, entry := range env {
@@ -45,21 +45,20 @@ func Strip(env []string) []string {
 	return out
 }
 
-// Redactor hides the values of the secrets of an environment, as far as they have
-// Shortest bytes or more, in all the forms of a Set, and passwords in URLs. It never
-// changes and may be used by many goroutines.
+// Redactor masks the secrets of an environment that have MinLength bytes or more, in all forms of a
+// Set, and passwords in URLs. It is immutable and safe for concurrent use.
 type Redactor struct{ set *Set }
 
-// NewRedactor returns the Redactor of an environment, which may be nil.
+// NewRedactor returns a Redactor for an environment, which may be nil.
 func NewRedactor(env []string) Redactor {
 	set, _ := New(Of(env))
 	return Redactor{set}
 }
 
-// login is the part of a URL that may have a password.
+// login matches the user name and password in a URL.
 var login = text.Regexp(`://[^/\s"'@]+@`)
 
-// Text hides the secrets in a text.
+// Text returns a text with all secrets masked.
 func (r Redactor) Text(s string) string {
 	s = r.set.Text(s)
 	if !strings.Contains(s, "://") {
@@ -68,15 +67,15 @@ func (r Redactor) Text(s string) string {
 	return login().ReplaceAllString(s, "://"+hidden+"@")
 }
 
-// Tail is Text for a text whose beginning was dropped: it also drops what may be the
-// rest of a secret, or of a login, that began before.
+// Tail is Text for the end of a longer text. It also removes a partial secret or login at the
+// beginning.
 func (r Redactor) Tail(s string) string {
 	login := loginRest().FindString(s[:min(len(s), maxLogin)])
 	return r.Text(s[max(r.set.PartialPrefix(s), len(login)):])
 }
 
-// Environ returns an environment as it may be shown: without the values of variables
-// that hold secrets, and without secrets in other values.
+// Environ returns the environment for display: the values of secret variables are masked, and so are
+// secrets in other values.
 func (r Redactor) Environ(env []string) map[string]string {
 	clean := make(map[string]string, len(env))
 	for _, entry := range env {
@@ -89,8 +88,8 @@ func (r Redactor) Environ(env []string) map[string]string {
 	return clean
 }
 
-// maxLogin is longer than the logins in URLs are, in bytes.
+// maxLogin is longer than any login in a URL, in bytes.
 const maxLogin = 4096
 
-// loginRest is what a text begins with that was cut inside of a login.
+// loginRest matches the end of a login at the beginning of a text.
 var loginRest = text.Regexp(`^:?/{0,2}[^/\s"'@]*@`)

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// linesOf returns the lines of a value that are long enough, for most logs show a
-// text line by line.
+// linesOf returns the lines of a value that have MinLength bytes or more. Most logs show a text line by
+// line.
 func linesOf(value string) []string {
 	var lines []string
 	for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -26,37 +26,37 @@ func linesOf(value string) []string {
 	return lines
 }
 
-// addForms adds the forms of a text that have Shortest bytes or more, and whether they are encodings that tools wrap into lines.
+// addForms adds the forms of a text that have MinLength bytes or more. The value is true for encodings
+// that tools wrap into lines.
 func addForms(known map[string]bool, text string) {
 	if len(text) < MinLength {
 		return
 	}
 	inHex := hex.EncodeToString([]byte(text))
-	encodings := append(encoded(text), inHex, strings.ToUpper(inHex))
-	for i, form := range append(encodings, append(escaped(text), text)...) {
+	encodings := append(base64Forms(text), inHex, strings.ToUpper(inHex))
+	for i, form := range append(encodings, append(escapedForms(text), text)...) {
 		if len(form) >= MinLength {
 			known[form] = known[form] || i < len(encodings)
 		}
 	}
 }
 
-// escaped returns a text as it stands in URLs, in JSON, in HTML and between the
-// quotes of a log.
-func escaped(text string) []string {
+// escapedForms returns the text as it appears in URLs, JSON, HTML and quoted strings of logs.
+func escapedForms(text string) []string {
 	query := url.QueryEscape(text)
 	path := url.PathEscape(text)
 	component := strings.ReplaceAll(query, "+", "%20")
-	js, goJS := jsoned(text, false), jsoned(text, true)
+	js, goJS := insideJSON(text, false), insideJSON(text, true)
 	return []string{
 		query, path, component, lowerPercent(query), lowerPercent(path), lowerPercent(component),
 		js, goJS, ascii(js), ascii(goJS),
-		jsoned(js, false), jsoned(js, true), jsoned(goJS, true), // an event that quotes a file that is JSON
-		unquoted(strconv.Quote(text)), unquoted(strconv.QuoteToASCII(text)),
+		insideJSON(js, false), insideJSON(js, true), insideJSON(goJS, true), // for an event that quotes a JSON file
+		trimQuotes(strconv.Quote(text)), trimQuotes(strconv.QuoteToASCII(text)),
 		html.EscapeString(text),
 	}
 }
 
-// lowerPercent writes the digits of escapes like %2F small.
+// lowerPercent converts percent escapes (%2F) to lower case.
 func lowerPercent(escaped string) string {
 	out := []byte(escaped)
 	for i := 0; i+2 < len(out); i++ {
@@ -67,19 +67,19 @@ func lowerPercent(escaped string) string {
 	return string(out)
 }
 
-// jsoned returns the inside of a JSON string; forHTML is how Go's encoder writes
-// it unless told otherwise.
-func jsoned(text string, forHTML bool) string {
+// insideJSON returns the inside of a JSON string. forHTML escapes <, > and & as Go's encoder does by
+// default.
+func insideJSON(text string, forHTML bool) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
 	enc.SetEscapeHTML(forHTML)
 	if enc.Encode(text) != nil {
 		return text
 	}
-	return unquoted(strings.TrimSuffix(out.String(), "\n"))
+	return trimQuotes(strings.TrimSuffix(out.String(), "\n"))
 }
 
-// ascii replaces what is not ASCII in the inside of a JSON string, as Python does.
+// ascii escapes non-ASCII characters inside a JSON string, like Python's json module.
 func ascii(inside string) string {
 	var out strings.Builder
 	for _, r := range inside {
@@ -94,33 +94,34 @@ func ascii(inside string) string {
 	return out.String()
 }
 
-func unquoted(s string) string { return s[1 : len(s)-1] }
+func trimQuotes(s string) string { return s[1 : len(s)-1] }
 
-// encoded returns the text in base64, as part of something longer and by itself.
-func encoded(text string) []string {
+// base64Forms returns the base64 forms of the text, alone and as part of a longer text.
+func base64Forms(text string) []string {
 	var forms []string
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for before := range 3 {
-			forms = append(forms, inside(enc, text, before)...)
+			forms = append(forms, base64Inside(enc, text, before)...)
 		}
 	}
 	return forms
 }
 
-// inside returns the characters that depend on the text alone when so many other
-// bytes of a group of three come before it: with the last one that the text alone
-// makes up, and, for a text that is the end, with the one that is filled up.
-func inside(enc *base64.Encoding, text string, before int) []string {
+// base64Inside returns the base64 characters that depend only on text if before bytes precede it in its group
+// of three bytes. The first form is for a text that more bytes follow, the second for the end of the
+// input.
+func base64Inside(enc *base64.Encoding, text string, before int) []string {
 	all := enc.EncodeToString(append(make([]byte, before), text...))
 	from := (before*8 + 5) / 6
 	to := (before + len(text)) * 8 / 6
 	return []string{all[from:to], all[from:]}
 }
 
-// wrapped returns the lines that tools print of the base64 of a long text: a log that masks by the line sees no others.
-func wrapped(text string) (lines []string) {
+// wrappedLines returns the lines that tools print for the base64 of a long text. A log that masks line by
+// line needs them.
+func wrappedLines(text string) (lines []string) {
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
-		for _, width := range []int{64, 76} { // of PEM and of MIME
+		for _, width := range []int{64, 76} { // widths of PEM and MIME
 			encoding := []byte(enc.EncodeToString([]byte(text)))
 			for line := range slices.Chunk(encoding, width) {
 				if len(line) >= MinLength && len(line) < len(encoding) {

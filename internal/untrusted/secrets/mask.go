@@ -1,8 +1,8 @@
-// Package secrets replaces known secret values in whatever leaves the program.
+// Package secrets masks known secret values in everything that leaves the program.
 //
-// It knows how a value looks after the encodings that tools and loggers put it
-// through, and which variables of an environment hold secrets or are to be
-// withheld, by their names. It does not know where text comes from or goes to.
+// It knows the encodings that tools and loggers apply to a value, and which environment variables
+// contain secrets or must be withheld, judged by their names. It does not know where text comes from or
+// goes to.
 package secrets
 
 import (
@@ -13,29 +13,28 @@ import (
 	"strings"
 )
 
-// MinLength is the length in bytes from which on a form is looked for. Anything
-// shorter would hit words that are no secrets.
+// MinLength is the minimum length of a form in bytes. A form is a secret value, or a line of it, in a
+// particular encoding. Shorter forms would match ordinary words.
 const MinLength = 8
 
-// hidden stands for one secret.
+// hidden replaces one secret.
 const hidden = "***"
 
-// Set is a set of secret values with the forms that each of them can take. It
-// never changes and may be used by many goroutines. The nil Set is empty.
+// Set is a set of secret values with all their forms. It is immutable and safe for concurrent use. The
+// nil Set is empty.
 type Set struct {
-	forms   []string            // the longest first
-	byStart map[uint64][]string // by the first Shortest bytes, the longest first
-	starts  map[string]bool     // all beginnings that are shorter than that
-	likely  filter              // which keys byStart may have
-	wrapped string              // the encodings that tools wrap into lines, one per line
-	pieces  map[string]bool     // the parts of those that are as long as Shortest
-	lines   []string            // of base64, as most tools wrap it
+	forms   []string            // longest first
+	byStart map[uint64][]string // by the first MinLength bytes, longest first
+	starts  map[string]bool     // all prefixes of forms shorter than MinLength
+	likely  filter              // rules out most keys that byStart lacks
+	wrapped string              // encodings that tools wrap into lines, one per line
+	pieces  map[string]bool     // all substrings of wrapped encodings with MinLength bytes
+	lines   []string            // lines of base64 as most tools wrap it
 }
 
-// New returns the set of the values, which are given by name, and the sorted
-// names of those that can't be masked: the value, or each of its lines when it
-// has several, is shorter than Shortest. White space around a value, or around
-// one of its lines, does not count, and empty values are no secrets.
+// New returns the set of the values, which are given by name. It also returns the sorted names of
+// values that can't be masked because they, or each of their lines, are shorter than MinLength. White
+// space around a value or line is ignored, and so are empty values.
 func New(values map[string]string) (*Set, []string) {
 	s := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}, pieces: map[string]bool{}}
 	known := map[string]bool{}
@@ -48,7 +47,7 @@ func New(values map[string]string) (*Set, []string) {
 		}
 		for _, text := range append(lines, value) {
 			addForms(known, text)
-			s.lines = append(s.lines, wrapped(text)...)
+			s.lines = append(s.lines, wrappedLines(text)...)
 		}
 	}
 	s.forms = slices.SortedFunc(maps.Keys(known), func(a, b string) int {
@@ -75,8 +74,8 @@ func (s *Set) index(form string, isEncoding bool) {
 	}
 }
 
-// Values returns every form that fits on a line, for a log that does masking of its own. The lines of other forms, and those of
-// wrapped base64, are among them as far as they are long enough.
+// Values returns every form that fits on a line, for a log that masks values itself. It includes the
+// lines of longer forms and of wrapped base64 that have MinLength bytes or more.
 func (s *Set) Values() []string {
 	if s == nil {
 		return nil
@@ -86,8 +85,8 @@ func (s *Set) Values() []string {
 	})
 }
 
-// Text returns the text with three asterisks for each secret. Of secrets that
-// overlap nothing is left, and they count as one.
+// Text returns the text with each secret replaced by three asterisks. Overlapping secrets are replaced
+// together.
 func (s *Set) Text(text string) string {
 	if s == nil || len(s.forms) == 0 || len(text) < MinLength {
 		return text
@@ -97,12 +96,12 @@ func (s *Set) Text(text string) string {
 		return s.withoutPieces(text)
 	}
 	var out strings.Builder
-	c.advance(true, starred{&out})
+	c.advance(true, starSink{&out})
 	return s.withoutPieces(out.String())
 }
 
-// PartialPrefix returns how many bytes at the beginning of a text, which was cut off from
-// what came before it, may be the end of a secret.
+// PartialPrefix returns the length of the longest end of a secret that the text begins with. It is for
+// a text that was cut off from the text before it.
 func (s *Set) PartialPrefix(text string) int {
 	longest := 0
 	if s == nil {
@@ -119,10 +118,10 @@ func (s *Set) PartialPrefix(text string) int {
 	return longest
 }
 
-// find returns the first position from i on where a form begins, with the length
-// of the longest one; or, unless b is final, the first position, with length 0,
-// where more bytes are needed to know. Else it returns the length of b. It keeps
-// where the next line break may be, 0 at first.
+// find returns the first position from i on where a form begins, with the length of the longest form
+// there. Unless final is set, it returns length 0 for the first position that needs more bytes to
+// decide. Without a form it returns len(b). line caches the position of the next line break and is 0 at
+// first.
 func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 	for ; i < len(b); i++ {
 		if *line <= i {
@@ -140,8 +139,8 @@ func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 	return len(b), 0
 }
 
-// at returns the length of the longest form that b begins with, and whether b may be the
-// beginning of a longer one. The first line break may be after so many bytes.
+// at returns the length of the longest form at the start of b. open reports whether b may be the
+// beginning of a longer form. line is the position of the first possible line break.
 func (s *Set) at(b []byte, line int) (n int, open bool) {
 	if len(b) < MinLength {
 		open = s.starts[string(b)]
@@ -159,8 +158,8 @@ func (s *Set) at(b []byte, line int) (n int, open bool) {
 	return max(n, more), open || isOpen
 }
 
-// longest returns the length of the longest form that b begins with, and whether
-// b may be the beginning of a longer one. The forms come longest first.
+// longest returns the length of the longest of the forms at the start of b. open reports whether b may
+// be the beginning of a longer form. The forms are sorted, longest first.
 func longest(forms []string, b []byte) (n int, open bool) {
 	for _, form := range forms {
 		length, isOpen := match(form, b, false)
@@ -172,7 +171,7 @@ func longest(forms []string, b []byte) (n int, open bool) {
 	return n, open
 }
 
-// filter says quickly of nearly all keys that are not in it that they are not.
+// filter is a Bloom filter that rules out nearly all keys that were not added.
 type filter [1 << 10]uint64
 
 func (f *filter) add(key uint64) {
@@ -185,13 +184,12 @@ func (f *filter) has(key uint64) bool {
 	return f[h>>6]&(1<<(h&63)) != 0
 }
 
-// hash spreads keys over 16 bits: a multiplication by an odd number without
-// pattern, of which the upper bits depend on all of the key.
+// hash returns a 16-bit hash of a key: multiplicative hashing with an odd constant, whose upper bits
+// depend on the whole key.
 func hash(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 48 }
 
-// Except returns the set without those forms that are part of one of the words:
-// what is on every page anyway hides nothing, and a word that is replaced in a
-// file of ours breaks it.
+// Except returns the set without forms that occur in any of the words. Masking a word that is on every
+// page hides nothing, and masking a word of a file that this program writes breaks the file.
 func (s *Set) Except(words []string) *Set {
 	if s == nil {
 		return nil
@@ -207,8 +205,8 @@ func (s *Set) Except(words []string) *Set {
 	return out
 }
 
-// Unmaskable returns the sorted names of those values that, but for white space around
-// them, are part of one of the words.
+// Unmaskable returns the sorted names of the values that, without the white space around them, occur in
+// any of the words.
 func Unmaskable(values map[string]string, words []string) []string {
 	var names []string
 	for name, value := range values {

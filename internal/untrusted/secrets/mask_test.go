@@ -34,8 +34,8 @@ func marshal(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestEncodersDoNotHelp puts a secret through what tools and loggers do to text.
-func TestEncodersDoNotHelp(t *testing.T) {
+// TestEncodingsAreMasked applies the encodings of tools and loggers to a secret.
+func TestEncodingsAreMasked(t *testing.T) {
 	s := set(t, token)
 	lower := strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%C3%A9", "%c3%a9", "%3E", "%3e")
 	for name, text := range map[string]string{
@@ -63,10 +63,9 @@ func TestEncodersDoNotHelp(t *testing.T) {
 	}
 }
 
-// TestBase64HidesWhatBelongsToTheSecret holds that of an encoded text nothing is
-// left that tells more of the secret than some bits of its first or last byte, and
-// nothing is taken that does not depend on it.
-func TestBase64HidesWhatBelongsToTheSecret(t *testing.T) {
+// TestBase64MasksExactlyTheSecret checks that a masked encoding reveals at most some bits of the
+// secret's first and last byte, and that all characters that don't depend on the secret stay.
+func TestBase64MasksExactlyTheSecret(t *testing.T) {
 	secret := strings.Repeat("sk-ant-Zz9?>~", 3)
 	s := set(t, secret)
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding, base64.RawURLEncoding} {
@@ -84,7 +83,8 @@ func TestBase64HidesWhatBelongsToTheSecret(t *testing.T) {
 	}
 }
 
-// TestLineBreaksHideNothing: tools break an encoding at places that depend on what comes before the secret.
+// TestLineBreaksHideNothing checks encodings with line breaks, whose position depends on the text
+// before the secret.
 func TestLineBreaksHideNothing(t *testing.T) {
 	for _, length := range []int{9, 40, 300} {
 		secret := strings.Repeat("sk-ant-Zz9?>~", length)[:length]
@@ -95,7 +95,7 @@ func TestLineBreaksHideNothing(t *testing.T) {
 					plain := strings.Repeat("<", before) + secret + "zz"
 					text := base64.StdEncoding.EncodeToString([]byte(plain))
 					from, to := (before*8+5)/6, (before+length)*8/6
-					if width == 60 { // of xxd
+					if width == 60 { // as xxd prints it
 						text, from, to = hex.EncodeToString([]byte(plain)), 2*before, 2*(before+length)
 					}
 					var wrapped strings.Builder
@@ -110,8 +110,8 @@ func TestLineBreaksHideNothing(t *testing.T) {
 	}
 }
 
-// TestEachLineOfAnEncodingIsHidden where the lines are shown one by one, wherever a tool breaks them.
-func TestEachLineOfAnEncodingIsHidden(t *testing.T) {
+// TestEachLineOfAnEncodingIsMasked checks wrapped encodings that are masked line by line.
+func TestEachLineOfAnEncodingIsMasked(t *testing.T) {
 	r, secret := rand.New(rand.NewPCG(1, 2)), "sk-"
 	for range 200 {
 		secret += string(rune('a' + r.IntN(26)))
@@ -137,7 +137,7 @@ func TestEachLineOfAnEncodingIsHidden(t *testing.T) {
 	}
 }
 
-// TestManyWordsCostLittle: a search for each word in a long secret would take seconds.
+// TestManyWordsCostLittle fails by timeout if each word is searched for in a long secret.
 func TestManyWordsCostLittle(t *testing.T) {
 	secret := make([]byte, 50_000)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(secret); i++ {
@@ -153,12 +153,12 @@ func TestLinesAreSecretsToo(t *testing.T) {
 	got := s.Text("log: AAAABBBBCCCC | DDDDEEEE | short | " + marshal(t, pem))
 	assert.Check(t, is.Equal(got, `log: *** | *** | short | "***\n"`))
 	for _, value := range s.Values() {
-		assert.Check(t, !strings.ContainsAny(value, "\r\n"), "%q is given to a log that masks by the line", value)
-		assert.Check(t, len(value) >= MinLength, "%q is given to a log that masks by the line", value)
+		assert.Check(t, !strings.ContainsAny(value, "\r\n"), "%q has a line break", value)
+		assert.Check(t, len(value) >= MinLength, "%q is too short", value)
 	}
 }
 
-func TestShortValuesAreNamed(t *testing.T) {
+func TestShortValuesAreReported(t *testing.T) {
 	s, short := New(map[string]string{
 		"PIN": "7654321", "PADDED": " \t7654321\n", "LINES": "1234567\nabcdefg", "EMPTY": "", "BLANK": " \n ", "GOOD": "abcdeabc",
 	})
@@ -167,7 +167,7 @@ func TestShortValuesAreNamed(t *testing.T) {
 	assert.Check(t, is.Equal(s.Text(text), "7654321 NzY1NDMyMQ 37363534333231 *** ***"), text)
 }
 
-// asterisks is, the simple way, the text with each byte of a secret replaced.
+// asterisks is a simple reference implementation that replaces each byte of a secret.
 func asterisks(s *Set, text string) string {
 	out := []byte(text)
 	for _, form := range s.forms {
@@ -180,8 +180,8 @@ func asterisks(s *Set, text string) string {
 	return string(out)
 }
 
-// alike returns secrets and a text of few different letters, which overlap, share
-// beginnings and ends, and lie in one another.
+// alike returns random secrets over few letters, which overlap, contain each other and share prefixes,
+// and a text with them.
 func alike(r *rand.Rand) ([]string, string) {
 	word := func(n int) string {
 		b := make([]byte, n)
@@ -203,7 +203,7 @@ func alike(r *rand.Rand) ([]string, string) {
 	return secrets, text
 }
 
-func TestNoPartOfAnOverlappingSecretStays(t *testing.T) {
+func TestOverlappingSecretsAreMasked(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 3000 {
 		secrets, text := alike(r)
@@ -216,7 +216,7 @@ func TestNoPartOfAnOverlappingSecretStays(t *testing.T) {
 	}
 }
 
-func TestRestOfACutText(t *testing.T) {
+func TestPartialPrefix(t *testing.T) {
 	s := set(t, "sk-secret-value")
 	for text, want := range map[string]int{
 		"ret-value and more": 9, "no": 0, "": 0, "sk-secret-value": 0, "sk-secret-valu": 0,

@@ -7,14 +7,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// secretForm is what is in the names of variables that hold secrets. Rather a name too many is hidden than one too few.
+// secretForm matches names of variables with secrets. A false positive does less harm than a missed
+// secret.
 var secretForm = text.Regexp(`KEY|TOKEN|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS|CREDENTIAL|AUTH|COOKIE|WEBHOOK|CONNECTION_?STRING|CONNSTR` +
 	`|OTLP_(?:TRACES_|METRICS_|LOGS_)?HEADERS` +
-	// Within other words these letters are common (PATH, OLDPWD).
+	// Only whole words match here, because these letters also occur in PATH and OLDPWD.
 	`|(?:^|_)(?:PAT|CREDS|PRIVATE|JWT|BEARER)(?:_|$)|(?:DSN|PWD|PASS)(?:_|$)`)
 
-// harmless are names, and words of names, that look like those of secrets. What they
-// hold is needed in logs and by commands.
+// harmless names and words look like names of secrets, but logs and commands need their values.
 var (
 	harmlessNames = []string{"SSH_AUTH_SOCK", "PWD"}
 	harmlessWords = []string{
@@ -24,17 +24,17 @@ var (
 	}
 )
 
-// withheldForm is how the variables look by which the job's own services, its outputs and its later steps could be
-// turned against it. The model's key is added on the way to the model by a proxy, and the values of an outer run are
-// none of an inner one's.
+// withheldForm matches variables with which a process could attack the job's services, its outputs or
+// its later steps. A proxy adds the model's API key to requests, so processes don't need it. RAYMOND_
+// values belong to an outer run and don't apply to an inner run.
 var withheldForm = text.Regexp(`(?s)^(?:ACTIONS_.*|INPUT_.*|RAYMOND_VAR_.*|RAYMOND_STATE_KEY|ANTHROPIC_API_KEY|CLAUDE_CODE_OAUTH_TOKEN` +
-	// The files by which a step speaks to its runner; each kind of runner has them under a name of its own, too.
+	// Files by which a step sends commands to its runner. Each kind of runner has its own names for them.
 	`|(?:GITHUB|GITEA|FORGEJO)_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY|ARTIFACTS)` +
-	// The keys of the collector of traces: who has them could write there what he likes.
+	// Keys of the collector of traces. Anyone who has them can write arbitrary traces.
 	`|OTEL_EXPORTER_OTLP_(?:TRACES_|METRICS_|LOGS_)?(?:HEADERS|CLIENT_KEY))$`)
 
-// IsSecret reports whether the value of a variable of this name, in any case of
-// letters, is taken for a secret: it is shown nowhere.
+// IsSecret reports whether the value of a variable with this name, in upper or lower case, counts as a
+// secret, which is never shown.
 func IsSecret(name string) bool {
 	name = strings.ToUpper(name)
 	if slices.Contains(harmlessNames, name) {
@@ -45,9 +45,9 @@ func IsSecret(name string) bool {
 	return strings.HasPrefix(name, "ACTIONS_") || secretForm().MatchString(strings.Join(words, "_"))
 }
 
-// IsWithheld reports whether a variable of this name, in any case of letters, is passed
-// on to nothing that runs for a workflow, whoever asks for it. Not every such value is
-// a secret: the path of a file, for one.
+// IsWithheld reports whether a variable with this name, in upper or lower case, is never passed to a
+// process of a workflow, even if the workflow names it. Not every withheld value is a secret: some are
+// paths of files.
 func IsWithheld(name string) bool {
 	return withheldForm().MatchString(strings.ToUpper(name))
 }

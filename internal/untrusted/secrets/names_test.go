@@ -8,7 +8,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-func TestSecretsAreKnownByTheirNames(t *testing.T) {
+func TestSecretsAreRecognizedByName(t *testing.T) {
 	for name, want := range map[string]bool{
 		"ANTHROPIC_API_KEY": true, "github_token": true, "CLIENT_SECRET": true, "PGPASSWORD": true, "DB_PASS": true,
 		"MYSQL_PWD": true, "AWS_CREDENTIALS": true, "HTTP_AUTHORIZATION": true, "SENTRY_DSN": true,
@@ -27,16 +27,16 @@ func TestSecretsAreKnownByTheirNames(t *testing.T) {
 	}
 }
 
-// withheld are variables that give power over a job, of all runners.
+// withheld lists variables of all runners that give control over a job.
 const withheld = `ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_URL
 	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY GITHUB_ARTIFACTS
 	GITEA_OUTPUT GITEA_ENV GITEA_PATH GITEA_STATE GITEA_STEP_SUMMARY FORGEJO_OUTPUT FORGEJO_ENV FORGEJO_STATE
 	INPUT_STATE-KEY INPUT_WORKFLOW RAYMOND_STATE_KEY RAYMOND_VAR_X ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN
 	OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_EXPORTER_OTLP_METRICS_HEADERS OTEL_EXPORTER_OTLP_CLIENT_KEY OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY`
 
-// TestWithheldVariablesPassNowhere: what is withheld from agents and scripts is withheld
-// from every other command, too.
-func TestWithheldVariablesPassNowhere(t *testing.T) {
+// TestWithheldVariablesAreNeverPassed checks that Strip removes them from the environment of any
+// command.
+func TestWithheldVariablesAreNeverPassed(t *testing.T) {
 	for _, name := range strings.Fields(withheld) {
 		for _, name := range []string{name, strings.ToLower(name)} {
 			if got := Strip([]string{name + "=x"}); !IsWithheld(name) || len(got) > 0 {
@@ -49,8 +49,8 @@ func TestWithheldVariablesPassNowhere(t *testing.T) {
 			t.Errorf("%s: withheld: %v, passes in %q, want it to pass", name, IsWithheld(name), got)
 		}
 	}
-	// That a value is a secret is no reason to withhold what somebody names.
-	assert.Check(t, !IsWithheld("MY_TOKEN"), "MY_TOKEN: want it to pass where it is named, and only there")
+	// Variables with secrets are passed if a workflow names them, unless they must be withheld.
+	assert.Check(t, !IsWithheld("MY_TOKEN"), "MY_TOKEN: want it passed where a workflow names it")
 	assert.Check(t, is.Len(Strip([]string{"MY_TOKEN=x"}), 0), "MY_TOKEN")
 }
 
@@ -68,12 +68,12 @@ func TestRedactorHidesValuesAndLogins(t *testing.T) {
 	assert.Check(t, is.Equal(r.Tail("user:pass@host"), "host"), "the end of a login")
 	got := r.Environ(env)
 	for name, want := range map[string]string{"A_TOKEN": "***", "SHORT_KEY": "***", "EMPTY_KEY": "", "HOME": "/home/u", "REMOTE": "https://***@host/***"} {
-		assert.Check(t, is.Equal(got[name], want), "%s: what is shown", name)
+		assert.Check(t, is.Equal(got[name], want), "%s: shown value", name)
 	}
 	assert.Check(t, is.Equal(NewRedactor(nil).Text("https://u:p@host"), "https://***@host"), "without an environment")
 }
 
-// A URL's password is a secret, whatever its variable is called.
+// TestPasswordsInURLsAreSecrets covers passwords in variables with ordinary names.
 func TestPasswordsInURLsAreSecrets(t *testing.T) {
 	got := Of([]string{
 		"DATABASE_URL=postgres://app:hunter2%21hunter@db:5432/x", "BROKERS=amqp://u:first-secret@a/,amqp://u:second-secret@b/", "PLAIN=https://host/a:b@c",

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// scan goes once over a text that comes in pieces. Each position is decided as
-// soon as the bytes that are there tell whether a form begins at it, so that the
-// outcome does not depend on the pieces.
+// scan masks a text that arrives in chunks. It decides each position as soon as the available bytes
+// show whether a secret, in any of its encodings, begins there. So the result doesn't depend on the
+// chunks.
 type scan struct {
 	set    *Set
-	buf    []byte // what is undecided
-	masked int    // so many bytes of buf belong to a secret that has begun
+	buf    []byte // bytes not yet decided
+	masked int    // number of bytes of buf that belong to a secret already found
 }
 
-// sink takes what a scan has decided, in order.
+// sink receives the results of a scan in order.
 type sink interface {
 	clean(b []byte)
-	// masked is told n bytes of a secret, and whether they are the first of it.
+	// masked reports n bytes of a secret. first means that the secret begins with them.
 	masked(n int, first bool)
 }
 
-// advance decides as much of buf as can be: all of it when it is final.
+// advance decides as many bytes of buf as possible, or all of them if final is set.
 func (c *scan) advance(final bool, to sink) {
 	next, line := 0, 0
 	for {
@@ -41,7 +41,7 @@ func (c *scan) advance(final bool, to sink) {
 	c.buf = append(c.buf[:0], c.buf[next:]...)
 }
 
-// pass hands on positions at which no form begins.
+// pass sends positions at which no secret begins to the sink.
 func (c *scan) pass(from, to int, out sink) {
 	if covered := min(to, c.masked) - from; covered > 0 {
 		out.masked(covered, false)
@@ -52,45 +52,45 @@ func (c *scan) pass(from, to int, out sink) {
 	}
 }
 
-// starred is a sink that puts three asterisks in place of a secret.
-type starred struct{ out io.Writer }
+// starSink is a sink that replaces each secret by three asterisks.
+type starSink struct{ out io.Writer }
 
-func (s starred) clean(b []byte) { _, _ = s.out.Write(b) }
+func (s starSink) clean(b []byte) { _, _ = s.out.Write(b) }
 
-func (s starred) masked(_ int, first bool) {
+func (s starSink) masked(_ int, first bool) {
 	if first {
 		_, _ = io.WriteString(s.out, hidden)
 	}
 }
 
-// filled is a sink that puts an asterisk in place of each byte of a secret.
-type filled struct{ out *bytes.Buffer }
+// fillSink is a sink that replaces each byte of a secret by an asterisk.
+type fillSink struct{ out *bytes.Buffer }
 
-func (f filled) clean(b []byte) { f.out.Write(b) }
+func (f fillSink) clean(b []byte) { f.out.Write(b) }
 
-func (f filled) masked(n int, _ bool) { f.out.WriteString(strings.Repeat("*", n)) }
+func (f fillSink) masked(n int, _ bool) { f.out.WriteString(strings.Repeat("*", n)) }
 
-// filler reads through a scan.
-type filler struct {
+// maskingReader is a reader that masks the bytes it reads.
+type maskingReader struct {
 	scan  scan
 	from  io.Reader
 	chunk []byte
 	out   bytes.Buffer
-	err   error // of from
+	err   error // error of from
 }
 
-// MaskReader returns a reader of what r has, with an asterisk in place of each byte of
-// a secret. An error of r comes after all bytes that came before it.
+// MaskReader returns a reader of r that replaces each byte of a secret by an asterisk. It returns all
+// bytes of r before an error of r.
 func (s *Set) MaskReader(r io.Reader) io.Reader {
-	return &filler{scan: scan{set: cmp.Or(s, &Set{})}, from: r, chunk: make([]byte, 32<<10)}
+	return &maskingReader{scan: scan{set: cmp.Or(s, &Set{})}, from: r, chunk: make([]byte, 32<<10)}
 }
 
-func (f *filler) Read(p []byte) (int, error) {
+func (f *maskingReader) Read(p []byte) (int, error) {
 	for f.out.Len() == 0 && f.err == nil && len(p) > 0 {
 		n, err := f.from.Read(f.chunk)
 		f.scan.buf = append(f.scan.buf, f.chunk[:n]...)
 		f.err = err
-		f.scan.advance(err != nil, filled{&f.out})
+		f.scan.advance(err != nil, fillSink{&f.out})
 	}
 	if f.out.Len() == 0 {
 		return 0, f.err

@@ -12,7 +12,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// pieces is a reader of at most size bytes at a time.
+// pieces is a reader that returns at most size bytes at a time.
 type pieces struct {
 	r    io.Reader
 	size int
@@ -20,7 +20,7 @@ type pieces struct {
 
 func (p pieces) Read(b []byte) (int, error) { return p.r.Read(b[:min(p.size, len(b))]) }
 
-// readBack reads a text through Fill in pieces of size bytes.
+// readBack reads a text through MaskReader in chunks of size bytes.
 func readBack(t testing.TB, s *Set, text string, size int) string {
 	t.Helper()
 	got, err := io.ReadAll(s.MaskReader(pieces{strings.NewReader(text), size}))
@@ -29,7 +29,7 @@ func readBack(t testing.TB, s *Set, text string, size int) string {
 	return string(got)
 }
 
-// samples are texts with secrets in all kinds of forms.
+// samples returns a Set and texts with its secrets in many forms.
 func samples(t testing.TB) (*Set, []string) {
 	s := set(t, token, "first line of it\nsecond line of it\n", "aaaaaaaaaaab", "aaaaaaaaa")
 	texts := []string{"", "aaaaaaaaaaaaaaaaaaaaaaaaaaab", "ghp_1aB/2+c\"<", "first line of it\nsecond line of i", "ghp_1aB/\r\n2+c\"<é\n>&' z9", `Z2hwXzFhQi\\n8yK2MiPMOpPiYnIHo5`, "ghp_1aB\n\n\n\n\n\n\n\n\n/2"}
@@ -39,8 +39,8 @@ func samples(t testing.TB) (*Set, []string) {
 	return s, texts
 }
 
-// TestPiecesMakeNoDifference cuts at every byte, and everything at once.
-func TestPiecesMakeNoDifference(t *testing.T) {
+// TestChunksMakeNoDifference reads texts in chunks of several sizes, and cut at each byte.
+func TestChunksMakeNoDifference(t *testing.T) {
 	s, texts := samples(t)
 	for _, text := range texts {
 		want := readBack(t, s, text, len(text)+1)
@@ -56,8 +56,8 @@ func TestPiecesMakeNoDifference(t *testing.T) {
 	}
 }
 
-// TestErrorsPass, after what came before them.
-func TestErrorsPass(t *testing.T) {
+// TestReaderReturnsErrorsLast checks that all bytes before an error are returned.
+func TestReaderReturnsErrorsLast(t *testing.T) {
 	s, broken := set(t, "sk-secret-value"), errors.New("broken")
 	got, err := io.ReadAll(s.MaskReader(io.MultiReader(strings.NewReader("a sk-secret-value and sk-sec"), iotest.ErrReader(broken))))
 	assert.Check(t, is.Equal(string(got), "a *************** and sk-sec"), "fill")
