@@ -8,24 +8,26 @@ import (
 	"unicode/utf8"
 )
 
-// WithoutHidden removes from a text most of what its readers on a page of the forge don't see: invisible characters, control
-// characters except tabs, HTML comments, and outside of fenced code other markup and definitions of links. Line breaks become LF.
-// The parameters of terminal sequences are visible, so they stay. Calling it again on the result changes nothing.
+// WithoutHidden removes most text that GitHub doesn't show to readers of a page: invisible characters,
+// control characters except tabs, HTML comments, and, outside of fenced code, other hidden markup and
+// link definitions. Line breaks become LF. Parameters of terminal sequences stay, because they are
+// visible. WithoutHidden is idempotent.
 func WithoutHidden(s string) string {
-	s = breaks.Replace(strings.ToValidUTF8(s, string(utf8.RuneError)))
+	s = lineBreaks.Replace(strings.ToValidUTF8(s, string(utf8.RuneError)))
 	s = strings.Map(func(r rune) rune {
 		if unicode.IsControl(r) && r != '\n' && r != '\t' || IsInvisible(r) {
 			return -1
 		}
 		return r
 	}, s)
-	for range 4 { // without markup, a line may become a fence
+	for range 4 { // removing markup may turn a line into a fence
 		s = strings.TrimSpace(withoutComments(withoutMarkup(s)))
 	}
 	return s
 }
 
-// markup is what a forge does not show of Markdown: comments, processing instructions, declarations and templates.
+// markup has the parts of Markdown that a forge hides: comments, processing instructions, declarations
+// and templates.
 var markup = []struct{ start, end func() *regexp.Regexp }{
 	{Regexp(`^<!--`), Regexp(`(?s)^<!--.*?-->`)},
 	{Regexp(`^<\?`), Regexp(`\?>`)},
@@ -34,26 +36,29 @@ var markup = []struct{ start, end func() *regexp.Regexp }{
 	{Regexp(`(?i)^<template\b`), Regexp(`(?i)</template\s*>`)},
 }
 
-// definition is a definition of a link, which a forge does not show either. A plain one says nothing besides the address.
+// definition matches a link definition, which a forge hides too. A plain definition contains only an
+// address.
 var (
 	definition = Regexp(`(?m)^[ \t>*+.)0-9-]*\[(?:[^\]\\^]|\\\S)(?:[^\]\\]|\\[\s\S])*\]:[ \t]*\n?[ \t>]*(?:<(?:[^<>\\\n]|\\.)*>|[^\s<>]\S*)` +
 		`(?:[ \t]*\n?[ \t>]*(?:"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\((?:[^()\\]|\\[\s\S])*\)))?[ \t]*$`)
 	plainDefinition = Regexp(`^\[\S{1,20}\]:[ \t]+https?://\S+$`)
 )
 
-// fence begins a block of code, html a block of HTML, which a blank line ends, and raw one in which a blank line has no meaning.
-// Within HTML there is no code. After other marks, and markup other than hiddenBlock that has a line break, a forge may take the
-// next fence for an end: no code follows.
+// fence matches the start of a code block, html the start of an HTML block, which ends at a blank line,
+// and raw the start of an HTML block that continues after blank lines. HTML blocks contain no fences.
+// After a line that matches only otherFence, or markup with a line break other than hiddenBlock, a forge
+// may read the next fence as the end of a block, so no code block starts there.
 var (
 	fence       = Regexp("^(```+)[^`\n]*(?:\n|$)")
-	marks       = Regexp("^[ \t>*+.)0-9-]*(?:```|~~~)")
+	otherFence  = Regexp("^[ \t>*+.)0-9-]*(?:```|~~~)")
 	hiddenBlock = Regexp(`^<(?:\?|![A-Za-z]|!--[^->])`)
 	html        = Regexp(`^[ \t>]*</?[A-Za-z]`)
 	raw         = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
 )
 
-// withoutMarkup replaces markup and link definitions outside of fenced code with a blank, so that the text around them does not
-// join. Markup without an end stays, since readers see it, unless it begins a line: then they don't see the rest of the text.
+// withoutMarkup replaces hidden markup and link definitions outside of fenced code by a space, so that
+// the text around them is not joined. Unclosed markup is visible and stays, unless it starts a line:
+// then a forge hides the rest of the text.
 func withoutMarkup(s string) string {
 	var out, prose strings.Builder
 	flush := func() {
@@ -79,7 +84,7 @@ next:
 				i += size
 				continue
 			}
-			isRaw = isRaw || marks().MatchString(line)
+			isRaw = isRaw || otherFence().MatchString(line)
 		}
 		for kind, m := range markup {
 			if s[i] != '<' || !m.start().MatchString(s[i:min(len(s), i+16)]) {
@@ -91,7 +96,7 @@ next:
 			}
 			if end != nil {
 				isRaw = isRaw || strings.Contains(s[i:i+end[1]], "\n") && (i > 0 && s[i-1] != '\n' || inHTML || !hiddenBlock().MatchString(s[i:]))
-				if kind > 0 { // a comment joins what is around it
+				if kind > 0 { // text around a comment is joined
 					prose.WriteByte(' ')
 				}
 				i += end[1]
@@ -110,13 +115,14 @@ next:
 	return out.String()
 }
 
-// isHTML reports whether a line is in a block of HTML and of raw HTML, if the line before it was.
+// isHTML reports whether a line is in an HTML block, and in a raw one, given the state of the line
+// before it.
 func isHTML(line string, wasHTML, wasRaw bool) (inHTML, isRaw bool) {
 	isRaw = wasRaw || raw().MatchString(line)
 	return isRaw || strings.TrimSpace(line) != "" && (wasHTML || html().MatchString(line)), isRaw
 }
 
-// codeSize returns how long the block of code is that a text begins with.
+// codeSize returns the length of the code block at the start of a text.
 func codeSize(s, fence string) (size int) {
 	for line := range strings.Lines(s) {
 		first := size == 0
@@ -129,7 +135,7 @@ func codeSize(s, fence string) (size int) {
 	return size
 }
 
-// withoutComments removes comments, also those that show up once another one is gone.
+// withoutComments removes HTML comments, including comments that appear when another one is removed.
 func withoutComments(s string) string {
 	kept := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

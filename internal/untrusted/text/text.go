@@ -1,6 +1,6 @@
-// Package text makes what others wrote fit to be shown: without what a terminal, a job
-// log or a reader of Markdown would obey, without what nobody sees, and no longer than
-// there is room for. All that it returns is valid UTF-8, if not said otherwise.
+// Package text prepares untrusted text for display. It removes sequences that a terminal, a job log or
+// Markdown would interpret, removes hidden text, and limits the length. Unless a function says
+// otherwise, the result is valid UTF-8.
 package text
 
 import (
@@ -12,40 +12,38 @@ import (
 	"unicode/utf8"
 )
 
-// IsInvisible reports whether a character shows nothing and takes no room: format
-// characters such as zero-width and bidirectional ones, tags, variation selectors,
-// fillers.
+// IsInvisible reports whether a character shows nothing and has no width: format characters (zero-width
+// and bidirectional ones), tags, variation selectors, fillers.
 func IsInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
-		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // format characters that are seen
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // format characters that are visible
 }
 
-// IsPrintable reports whether a character is seen, or is a blank: it is neither a control
-// character, a line break among them, nor an invisible one, nor one whose look only a
-// private agreement or a later version of Unicode says.
+// IsPrintable reports whether a character is visible or a space. It is false for control characters,
+// including line breaks, for invisible characters, and for private-use and unassigned characters.
 func IsPrintable(r rune) bool {
 	if r < utf8.RuneSelf {
-		return ' ' <= r && r <= '~' // needs no tables, and is what most text has
+		return ' ' <= r && r <= '~' // the common case, without tables
 	}
 	return unicode.IsGraphic(r) && !IsInvisible(r)
 }
 
-// Regexp is a regular expression that is compiled when it is used first.
+// Regexp returns a function that compiles a regular expression at its first call.
 func Regexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// sequences are what a terminal obeys: CSI, then OSC and its kin up to their end, which
-// is on the same line, then the short ones.
+// sequences matches terminal sequences: CSI, then OSC and similar ones up to their terminator on the
+// same line, then short ones.
 var sequences = Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n\r\u0085\u2028\u2029]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
 
-// breaks makes one line break of the several that there are.
-var breaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n")
+// lineBreaks converts all line breaks to LF.
+var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n")
 
-// Printable returns a text without what a terminal obeys and without what is not seen.
-// Line breaks become LF; they and tabs stay. Doing it twice changes nothing.
+// Printable removes terminal sequences and invisible characters. Line breaks become LF and stay, and so
+// do tabs. Printable is idempotent.
 func Printable(s string) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if strings.ContainsFunc(s, func(r rune) bool { return r == '\x1b' || 0x80 <= r && r < 0xa0 }) {
@@ -56,19 +54,18 @@ func Printable(s string) string {
 			return r
 		}
 		return -1
-	}, breaks.Replace(s))
+	}, lineBreaks.Replace(s))
 }
 
-// Line is Printable on one line: each line break becomes a blank, and tabs stay.
+// Line is Printable on one line: each line break becomes a space, and tabs stay.
 func Line(s string) string { return strings.ReplaceAll(Printable(s), "\n", " ") }
 
-// Escape returns a text on one line, in which line breaks, tabs, and whatever else
-// is no graphic character of Unicode are spelled as in a string of Go. A backslash
-// stays as it is.
+// Escape returns a text on one line. Line breaks, tabs and other characters that are not graphic in
+// Unicode are escaped as in a Go string. Backslashes are not escaped.
 func Escape(s string) string {
 	plain := func(r rune) bool { return ' ' <= r && r <= '~' }
 	if !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
-		return s // as nearly every line is
+		return s // the common case
 	}
 	var b strings.Builder
 	for _, r := range strings.ToValidUTF8(s, string(utf8.RuneError)) {
@@ -82,14 +79,13 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// BreakCommandMark breaks up the mark of a CI runner's old-style commands, which it finds
-// anywhere in a line. What comes between must be seen: the runner compares by the
-// rules of a language, and those pass over invisible characters. It is the last thing
-// to do to a line, after all that may bring the parts of a mark together.
+// BreakCommandMark breaks up the mark ##[ of old-style runner commands, which a runner finds anywhere
+// in a line. The inserted character is visible, because a culture-sensitive comparison in the runner
+// ignores invisible ones. Call it last, after everything that could join the parts of a mark.
 func BreakCommandMark(line string) string { return strings.ReplaceAll(line, "##[", "# #[") }
 
-// Inert is a line that no CI runner takes for one of its commands, which begin a line or, in the old style,
-// stand anywhere in it.
+// Inert returns a line that no CI runner interprets as a command. Commands start a line or, in the old
+// style, occur anywhere in it.
 func Inert(line string) string {
 	start := strings.TrimLeftFunc(line, unicode.IsSpace)
 	if rest, isCommand := strings.CutPrefix(start, "::"); isCommand {

@@ -20,7 +20,7 @@ var hostile = []string{
 	"```\n````text\n\u202e", "`", "a\tb\vc\fd", "a\n````\nb", "`````text\n``````", "a\n\n", "``` ` ````",
 }
 
-// becomes compares what a function makes of texts with what it should.
+// becomes compares the results of a function with the wanted ones.
 func becomes(t *testing.T, of func(string) string, texts map[string]string) {
 	t.Helper()
 	for s, want := range texts {
@@ -35,7 +35,7 @@ func TestPrintable(t *testing.T) {
 		"\x1b[1;31mred\x1b[0m\x07 and\ttab":      "red and\ttab",
 		"\x1b]0;title\x07 \x1b]8;;u\x1b\\link":   " link",
 		"\x1bPq...\x1b\\ \u009b2J \u009dx\u009c": "  ",
-		// Nothing of the lines after an unfinished sequence is lost.
+		// The lines after an unfinished sequence must stay.
 		"\x1b]0;no end\nsecond\nthird\x07":   "0;no end\nsecond\nthird",
 		"bad \xff byte":                      "bad \uFFFD byte",
 		"a\u202eb\u200bc\u00add":             "abcd",
@@ -46,7 +46,7 @@ func TestPrintable(t *testing.T) {
 	})
 }
 
-func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
+func TestWithoutHiddenKeepsVisibleText(t *testing.T) {
 	becomes(t, WithoutHidden, map[string]string{
 		"plain text":                       "plain text",
 		"a <!-- hidden\n --> b":            "a  b",
@@ -91,7 +91,7 @@ func TestWithoutHiddenIsWhatReadersSee(t *testing.T) {
 	})
 }
 
-// TestManyBeginningsCostLittle holds that no text takes quadratic time, in which 100 KB would take minutes.
+// TestManyBeginningsCostLittle fails by timeout if a text of 100 KB takes quadratic time.
 func TestManyBeginningsCostLittle(*testing.T) {
 	for _, part := range []string{"<?<!a>", "[a]: b\n\"\n", "<template>", "\n<![<?x?>", "```\n```\n", "```\n<?", "<!-", "a <template></templat"} {
 		WithoutHidden(strings.Repeat(part, 100_000/len(part)))
@@ -109,7 +109,7 @@ func TestEscaped(t *testing.T) {
 	})
 }
 
-// FuzzText holds the promises of all that makes texts fit to be shown.
+// FuzzText checks the promises of all functions that prepare text for display.
 func FuzzText(f *testing.F) {
 	for _, s := range hostile {
 		f.Add(s)
@@ -119,18 +119,18 @@ func FuzzText(f *testing.F) {
 		checkShown(t, s, Line(s), "\t", Line)
 		checkShown(t, s, BreakCommandMark(Line(s)), "\t", func(s string) string { return BreakCommandMark(Line(s)) })
 		got := BreakCommandMark(Line(s))
-		assert.Check(t, !strings.Contains(got, "##["), "%q: got %q, want it without the mark of a command", s, got)
+		assert.Check(t, !strings.Contains(got, "##["), "%q: got %q, want no command mark", s, got)
 		escaped := Escape(s)
-		assert.Check(t, !strings.ContainsFunc(escaped, func(r rune) bool { return !unicode.IsGraphic(r) }), "%q: got %q, want it without what is not seen", s, escaped)
-		assert.Check(t, utf8.ValidString(escaped), "%q: got %q, want it without what is not seen", s, escaped)
+		assert.Check(t, !strings.ContainsFunc(escaped, func(r rune) bool { return !unicode.IsGraphic(r) }), "%q: got %q, want only graphic characters", s, escaped)
+		assert.Check(t, utf8.ValidString(escaped), "%q: got %q, want valid UTF-8", s, escaped)
 		checkHidden(t, s)
 		checkFence(t, s)
 		checkCuts(t, s)
 	})
 }
 
-// checkShown: nothing is left that a terminal obeys or nobody sees, beyond what is
-// kept, and doing it twice changes nothing.
+// checkShown checks that got has no invisible or control characters besides the kept ones, and that the
+// function is idempotent.
 func checkShown(t *testing.T, s, got, kept string, again func(string) string) {
 	t.Helper()
 	for _, r := range got {
@@ -151,12 +151,12 @@ func checkHidden(t *testing.T, s string) {
 			t.Errorf("%q: got %q, want it without %q", s, got, r)
 		}
 	}
-	assert.Check(t, !strings.Contains(got, "<!--"), "%q: got %q, want UTF-8 without comments", s, got)
-	assert.Check(t, utf8.ValidString(got), "%q: got %q, want UTF-8 without comments", s, got)
+	assert.Check(t, !strings.Contains(got, "<!--"), "%q: got %q, want no comment", s, got)
+	assert.Check(t, utf8.ValidString(got), "%q: got %q, want valid UTF-8", s, got)
 	assert.Check(t, is.Equal(WithoutHidden(got), got), "%q: want the same as at first", s)
 }
 
-// checkFence: a reader of Markdown finds the end of the fence after the text.
+// checkFence checks that a Markdown reader finds the end of the fence after the text.
 func checkFence(t *testing.T, s string) {
 	t.Helper()
 	all := strings.Split(strings.TrimSuffix(Fence(s, "text"), "\n"), "\n")
@@ -174,7 +174,7 @@ func checkFence(t *testing.T, s string) {
 	}
 }
 
-func TestEndBeginsAtALine(t *testing.T) {
+func TestLastLinesStartAtALine(t *testing.T) {
 	for _, c := range []struct {
 		s, want string
 		n       int
@@ -185,8 +185,8 @@ func TestEndBeginsAtALine(t *testing.T) {
 	}
 }
 
-// checkCuts: what is cut has whole characters and is no longer than asked for, and no
-// more is lost than a character.
+// checkCuts checks that shortened texts have whole characters, respect the limit, and lose at most one
+// character more than necessary.
 func checkCuts(t *testing.T, s string) {
 	t.Helper()
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -207,16 +207,15 @@ func checkCuts(t *testing.T, s string) {
 	}
 }
 
-// TestInvisibleKnowsWhatUnicodeIgnores: nothing that is to be ignored where a font does
-// not know it may be taken for something that is seen.
-func TestInvisibleKnowsWhatUnicodeIgnores(t *testing.T) {
-	seen := []rune{0x0600, 0x06DD, 0x070F, 0x110BD} // of format characters
+// TestInvisibleFollowsUnicode checks that no default-ignorable character of Unicode counts as visible.
+func TestInvisibleFollowsUnicode(t *testing.T) {
+	seen := []rune{0x0600, 0x06DD, 0x070F, 0x110BD} // visible format characters
 	for r := range unicode.MaxRune {
 		if unicode.Is(unicode.Cf, r) && !IsInvisible(r) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) {
-			t.Errorf("%U: a format character, and taken for visible", r)
+			t.Errorf("%U: a format character that counts as visible", r)
 		}
 		if IsPrintable(r) && (IsInvisible(r) || unicode.IsControl(r)) {
-			t.Errorf("%U: shown, and not seen", r)
+			t.Errorf("%U: printable, but invisible", r)
 		}
 	}
 	if i := slices.IndexFunc(seen, IsInvisible); i >= 0 {
