@@ -1,8 +1,7 @@
-// Package files opens and reads files in whose place somebody else may have put
-// anything: a link to another file, a pipe that nobody writes to, a device, or far
-// more bytes than expected. It opens regular files only, never waits for the other end
-// of a pipe, and follows no link, unless a name says otherwise. Only the last element
-// of a path is guarded in this way; os.Root guards the ones before it.
+// Package files opens and reads files that an untrusted process may have replaced by anything: a link
+// to another file, a pipe without a writer, a device, or a file of terabytes. It opens regular files
+// only, never blocks on a pipe, and follows links only in functions whose name says Target. Only the
+// last element of a path is guarded in this way. Use an os.Root to guard the elements before it.
 package files
 
 import (
@@ -17,20 +16,21 @@ import (
 	"time"
 )
 
-// ErrNotRegular says that what is at a path is no regular file, or not the one that
-// was there a moment before.
-var ErrNotRegular = errors.New("it is no regular file")
+// ErrNotRegular means that the file at a path is not a regular file, or was replaced while it was being
+// opened.
+var ErrNotRegular = errors.New("it is not a regular file")
 
-// ErrTooLarge says that a file has more bytes than the reader allows.
-var ErrTooLarge = errors.New("it is too large")
+// ErrTooLarge means that a file has more bytes than the caller allows.
+var ErrTooLarge = errors.New("the file is too large")
 
-// folder is where a path begins: an *os.Root, or the machine.
+// folder resolves paths: an *os.Root, or machine for the whole file system.
 type folder interface {
 	Lstat(name string) (fs.FileInfo, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 }
 
-// machine follows the links of paths that the user or the CI runner names.
+// machine resolves paths in the whole file system. It follows links if the user or the CI runner chose
+// the path.
 type machine struct{ follows bool }
 
 func (m machine) Lstat(name string) (fs.FileInfo, error) {
@@ -47,18 +47,18 @@ func (m machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 	return os.OpenFile(name, flag, perm)
 }
 
-// Open opens a regular file for reading. The information is that of the open file.
+// Open opens a regular file for reading. The FileInfo describes the open file.
 func Open(path string) (*os.File, fs.FileInfo, error) {
 	return open(machine{}, path, os.O_RDONLY, 0)
 }
 
-// OpenIn is Open for a file in a folder, out of which no part of the path leads.
+// OpenIn is Open for a path in root, which the path can't leave.
 func OpenIn(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	return open(root, path, os.O_RDONLY, 0)
 }
 
-// OpenFile opens a regular file as os.OpenFile does. With os.O_CREATE the file may be
-// missing; os.O_TRUNC never empties another file than the one that was seen at path.
+// OpenFile opens a regular file like os.OpenFile. With os.O_CREATE the file need not exist. With
+// os.O_TRUNC only the checked file is truncated.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	f, info, err := open(machine{}, path, flag&^os.O_TRUNC, perm)
 	if err != nil || flag&os.O_TRUNC == 0 {
@@ -70,8 +70,8 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, e
 	return f, info, nil
 }
 
-// open looks before it opens, because opening a device can have effects, and
-// afterwards, because something else may have taken the file's place in between.
+// open checks the file before it opens it, because opening a device can have effects, and afterwards,
+// because the file may have been replaced in between.
 func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	before, err := from.Lstat(path)
 	isNew := flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist)
@@ -82,7 +82,7 @@ func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.Fi
 		return nil, nil, notRegular(path)
 	}
 	if !isNew {
-		os.SameFile(before, before) // Windows reads what a file is known by when it is first compared
+		os.SameFile(before, before) // Windows reads a file's identity at the first comparison
 	}
 	f, err := from.OpenFile(path, flag|dontFollow|dontWait, perm)
 	if err != nil {
@@ -102,14 +102,14 @@ func notRegular(path string) error {
 	return &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 }
 
-// Read returns what a regular file of at most most bytes holds. A larger one is an
-// error, and no more than most bytes and one of it are ever held in memory.
+// Read returns the content of a regular file of at most most bytes. A larger file is an error. Read
+// never holds more than most+1 bytes in memory.
 func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
 	return readAll(machine{}, path, most)
 }
 
-// ReadTarget is Read for a path that the user or the CI runner names, and that may be
-// a link to a regular file.
+// ReadTarget is Read for a path that the user or the CI runner chose. It may be a link to a regular
+// file.
 func ReadTarget(path string, most int64) ([]byte, error) {
 	data, _, err := readAll(machine{follows: true}, path, most)
 	return data, err
@@ -125,18 +125,18 @@ func readAll(from machine, path string, most int64) ([]byte, fs.FileInfo, error)
 	return data, info, err
 }
 
-// OpenTarget is OpenFile for a path that the user or the CI runner names, and that may
-// be a link to a regular file. It does not know os.O_TRUNC.
+// OpenTarget is OpenFile for a path that the user or the CI runner chose. It may be a link to a regular
+// file. OpenTarget ignores os.O_TRUNC.
 func OpenTarget(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	return open(machine{follows: true}, path, flag&^os.O_TRUNC, perm)
 }
 
-// Write makes a regular file hold data, as os.WriteFile does.
+// Write replaces the content of a regular file, like os.WriteFile.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	return write(path, data, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 }
 
-// WriteNew is Write for a file that must not be there yet.
+// WriteNew is Write for a file that must not exist yet.
 func WriteNew(path string, data []byte, perm fs.FileMode) error {
 	return write(path, data, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
@@ -150,14 +150,14 @@ func write(path string, data []byte, flag int, perm fs.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// Rename is os.Rename. Windows refuses it while somebody has one of the files open, as a reader has for a moment: it is
-// tried again then, for two seconds.
+// Rename is os.Rename. On Windows, which refuses to rename while another process has either file open,
+// Rename retries for two seconds.
 func Rename(from, to string) error {
-	return untilFree(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { time.Sleep(20 * time.Millisecond) })
+	return retryWhileOpen(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { time.Sleep(20 * time.Millisecond) })
 }
 
-func untilFree(system string, rename func() error, pause func()) error {
-	const denied, shared = syscall.Errno(5), syscall.Errno(32) // as Windows numbers them
+func retryWhileOpen(system string, rename func() error, pause func()) error {
+	const denied, shared = syscall.Errno(5), syscall.Errno(32) // Windows error codes
 	err := rename()
 	for range 100 {
 		if system != "windows" || !errors.Is(err, denied) && !errors.Is(err, shared) {
@@ -169,7 +169,7 @@ func untilFree(system string, rename func() error, pause func()) error {
 	return err
 }
 
-// readOpen reads to the end of a file, which may be growing.
+// readOpen reads an open file to its end. The file may be growing.
 func readOpen(f *os.File, info fs.FileInfo, most int64) ([]byte, error) {
 	var data bytes.Buffer
 	if info.Size() <= most {

@@ -17,7 +17,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// place makes a file in a new folder.
+// place creates a file in a new directory.
 func place(t *testing.T, data string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -25,7 +25,7 @@ func place(t *testing.T, data string) string {
 	return path
 }
 
-func TestReadHoldsToTheLimit(t *testing.T) {
+func TestReadObeysItsLimit(t *testing.T) {
 	readers := map[string]func(string, int64) ([]byte, error){
 		"Read":       func(path string, most int64) ([]byte, error) { data, _, err := Read(path, most); return data, err },
 		"ReadTarget": ReadTarget,
@@ -48,8 +48,8 @@ func TestReadHoldsToTheLimit(t *testing.T) {
 	}
 }
 
-// A file may grow after its size was asked for: what was read decides.
-func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
+// A file may grow after its size was read, so the number of bytes read decides.
+func TestReadObeysItsLimitWhileAFileGrows(t *testing.T) {
 	path := place(t, "1234")
 	f, info, err := Open(path)
 	assert.NilError(t, err)
@@ -59,7 +59,7 @@ func TestReadHoldsToTheLimitForAFileThatGrows(t *testing.T) {
 	assert.Check(t, err != nil, "7 bytes with a limit of 6: got %q, want an error", got)
 }
 
-// openings are the ways to open a file that don't take something for irregular.
+// openings returns the names of the functions that don't refuse the file at a path.
 func openings(path string) (names []string) {
 	for name, open := range map[string]func() (*os.File, error){
 		"Open":       func() (*os.File, error) { f, _, err := Open(path); return f, err },
@@ -79,7 +79,7 @@ func openings(path string) (names []string) {
 		},
 	} {
 		f, err := open()
-		f.Close() // also of none
+		f.Close() // f may be nil
 		if !errors.Is(err, ErrNotRegular) {
 			names = append(names, name)
 		}
@@ -113,11 +113,12 @@ func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
 	one, _ := os.ReadFile(path)
 	two, _ := os.ReadFile(path + "2")
 	assert.Check(t, is.Equal(string(one)+string(two), "xy"), "written: got %q and %q", one, two)
-	assert.Check(t, is.ErrorIs(WriteNew(path, nil, 0o600), fs.ErrExist), "a new file where one is")
+	assert.Check(t, is.ErrorIs(WriteNew(path, nil, 0o600), fs.ErrExist), "WriteNew over a file")
 }
 
-// TestRenameWaitsForWhoHoldsTheFile, where the system has it so, and not for ever.
-func TestRenameWaitsForWhoHoldsTheFile(t *testing.T) {
+// TestRenameRetriesWhileAFileIsOpen checks that only Windows errors about open files are retried, and
+// not forever.
+func TestRenameRetriesWhileAFileIsOpen(t *testing.T) {
 	for _, c := range []struct {
 		system string
 		errno  syscall.Errno
@@ -125,7 +126,7 @@ func TestRenameWaitsForWhoHoldsTheFile(t *testing.T) {
 		calls  int
 	}{{"windows", 5, 3, 4}, {"windows", 32, 3, 4}, {"windows", 32, 1000, 101}, {"windows", 2, 1000, 1}, {"linux", 32, 1000, 1}} {
 		calls := 0
-		err := untilFree(c.system, func() error {
+		err := retryWhileOpen(c.system, func() error {
 			if calls++; calls > c.last {
 				return nil
 			}
@@ -138,5 +139,5 @@ func TestRenameWaitsForWhoHoldsTheFile(t *testing.T) {
 	held, _, err := Open(to)
 	assert.NilError(t, err)
 	defer held.Close()
-	assert.Check(t, untilFree(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { held.Close() }), "over a file that is read")
+	assert.Check(t, retryWhileOpen(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { held.Close() }), "rename over an open file")
 }

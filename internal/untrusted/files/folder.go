@@ -5,9 +5,8 @@ import (
 	"os"
 )
 
-// FS returns the files of a folder, out of which no path leads: links within it are
-// followed. Only regular files and folders are opened, and without waiting for the
-// other end of a pipe.
+// FS returns the files below root as an fs.FS. It follows links that stay below root. Only regular
+// files and directories can be opened, and opening a pipe doesn't block.
 func FS(root *os.Root) fs.FS { return guarded{root} }
 
 type guarded struct{ root *os.Root }

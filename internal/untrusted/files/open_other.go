@@ -2,6 +2,6 @@
 
 package files
 
-// On Windows pipes are no files, and links take privileges to make; a link that
-// takes a file's place is noticed because it is another file.
+// Windows has no pipes in the file system, and creating links there needs privileges. A link that
+// replaces a file is detected because it is another file.
 const dontFollow, dontWait = 0, 0

@@ -5,8 +5,8 @@ package files
 import "syscall"
 
 const (
-	// dontFollow makes it an error to open a symbolic link.
+	// dontFollow makes opening a symbolic link an error.
 	dontFollow = syscall.O_NOFOLLOW
-	// dontWait makes the opening of a pipe return at once.
+	// dontWait makes opening a pipe return at once.
 	dontWait = syscall.O_NONBLOCK
 )

@@ -15,7 +15,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// soon fails when opening takes long: a pipe without a writer is waited for forever.
+// soon fails if open blocks, as it would on a pipe without a writer.
 func soon(t *testing.T, what string, open func()) {
 	t.Helper()
 	done := make(chan bool)
@@ -23,7 +23,7 @@ func soon(t *testing.T, what string, open func()) {
 	select {
 	case <-done:
 	case <-time.After(2 * time.Minute):
-		t.Fatalf("%s: the opening waits", what)
+		t.Fatalf("%s: opening blocks", what)
 	}
 }
 
@@ -45,7 +45,7 @@ func TestPipesDevicesAndLinksAreRefused(t *testing.T) {
 	victim := place(t, "secret")
 	tests := map[string]struct {
 		path string
-		want []string // the ways that open it
+		want []string // functions that open it
 	}{
 		"folder":         {t.TempDir(), nil},
 		"pipe":           {pipe(t), nil},
@@ -63,7 +63,7 @@ func TestPipesDevicesAndLinksAreRefused(t *testing.T) {
 	assert.Check(t, is.Equal(string(got), "secret"), "the file behind the link: got %q, %v", got, err)
 }
 
-// A link to nothing must not become a file where it points.
+// A dangling link must not create a file at its target.
 func TestNothingIsCreatedThroughALink(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "new")
 	f, _, err := OpenFile(link(t, target), os.O_WRONLY|os.O_CREATE, 0o600)
@@ -72,11 +72,11 @@ func TestNothingIsCreatedThroughALink(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "behind the link")
 }
 
-// busy is the machine, on which something happens just before a file is opened.
+// busy is the file system, with a change just before each file is opened.
 type busy struct {
 	machine
 	before  func(path string)
-	without int // flags that the system doesn't have
+	without int // flags that the system lacks
 }
 
 func (b busy) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error) {
@@ -84,9 +84,8 @@ func (b busy) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error
 	return b.machine.OpenFile(name, flag&^b.without, perm)
 }
 
-// What takes a file's place between the look and the opening is noticed, also where
-// the system has no flag for that.
-func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
+// A replacement between check and open is detected, even if the system has no flag for it.
+func TestReplacedFileIsRefused(t *testing.T) {
 	another := place(t, "another")
 	others := map[string]func(path string) error{
 		"file": func(path string) error { return os.WriteFile(path, nil, 0o600) },
@@ -98,7 +97,7 @@ func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
 		for how, flag := range flags {
 			path := place(t, "seen")
 			from := busy{before: func(path string) {
-				// Renamed, since a new file could get the number of one that is removed.
+				// The old file is renamed, because a new file could get the inode number of a removed one.
 				assert.Check(t, errors.Join(os.Rename(path, path+".old"), put(path)))
 			}, without: dontFollow}
 			soon(t, what, func() {
@@ -109,8 +108,8 @@ func TestWhatTakesThePlaceMeanwhileIsRefused(t *testing.T) {
 	}
 }
 
-// Where nothing was, only the flags of the system keep from following a link.
-func TestALinkThatAppearsMeanwhileIsNotFollowed(t *testing.T) {
+// If no file existed before, only the flag of the system prevents following a link.
+func TestNewLinkIsNotFollowed(t *testing.T) {
 	path, victim := filepath.Join(t.TempDir(), "file"), place(t, "secret")
 	from := busy{before: func(string) { _ = os.Symlink(victim, path) }}
 	if f, _, err := open(from, path, os.O_WRONLY|os.O_CREATE, 0o600); err == nil {

@@ -144,7 +144,7 @@ func TestPayloadsThatCanNotBeRead(t *testing.T) {
 		{"", "", "GITHUB_EVENT_NAME is not set"},
 		{"issues", "", "has no payload"},
 		{"issues", filepath.Join(dir, "nothing"), "has no payload"},
-		{"push", dir, "is no regular file"},
+		{"push", dir, "is not a regular file"},
 		{"push", large, "it has more than 26214400 bytes"},
 	} {
 		_, err := ReadEvent(env("GITHUB_EVENT_NAME", test.name, "GITHUB_EVENT_PATH", test.path))
