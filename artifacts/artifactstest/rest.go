@@ -14,11 +14,11 @@ func number(text string) int64 {
 	return n
 }
 
-// restList tells a page of the artifacts of a run, or of all runs.
+// restList answers with a page of the artifacts of a workflow run, or of all runs.
 func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	q, run := r.URL.Query(), number(r.PathValue("run"))
 	var named []Artifact
-	for _, a := range s.has {
+	for _, a := range s.artifacts {
 		if name := q.Get("name"); (name == "" || name == a.Name) && (run == 0 || run == a.Run) {
 			named = append(named, a)
 		}
@@ -64,7 +64,7 @@ func (s *Server) restJobs(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"total_count": len(jobs), "jobs": jobs})
 }
 
-// restRun tells a workflow run.
+// restRun answers with a workflow run.
 func (s *Server) restRun(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.Runs[number(r.PathValue("run"))]
 	if !ok {

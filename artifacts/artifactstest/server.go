@@ -1,7 +1,6 @@
-// Package artifactstest is a strict stand-in for the services that keep
-// artifacts: the results service of a job, the storage behind it, and the part of
-// the REST API that reads them. It holds a client to the rules that GitHub's own
-// service enforces, and can be made to fail.
+// Package artifactstest is a strict fake of GitHub's artifact services: the results service of a job,
+// its storage, and the REST API for artifacts. It enforces the rules of the real service, and tests can
+// make it fail.
 package artifactstest
 
 import (
@@ -21,7 +20,7 @@ import (
 	"time"
 )
 
-// Repository is the id of the repository whose runs the server has.
+// Repository is the id of the repository that all workflow runs of the server belong to.
 const Repository = 4711
 
 // Run is a workflow run of the server.
@@ -34,7 +33,7 @@ type Run struct {
 	HeadRepository int64
 }
 
-// Job is a job of a run of the server.
+// Job is a job of a workflow run.
 type Job struct {
 	Name    string `json:"name"`
 	Runner  string `json:"runner_name"`
@@ -49,79 +48,77 @@ type Artifact struct {
 	Run     int64
 	Name    string
 	Content []byte
-	Type    string // of the content; "" for a zip archive
+	Type    string // media type of the content; "" for a zip archive
 	Digest  string
 	Created time.Time
 	Expired bool
 }
 
-// Server is the stand-in. Its fields may be changed between requests only; ChangeRun
-// may be called at any time.
+// Server is a fake service. Change its fields only between requests; ChangeRun may be called at any
+// time.
 type Server struct {
 	*httptest.Server
-	CamelCase bool // answer as act and Gitea do
-	NoDigest  bool // as they do
-	Replaces  bool // a second artifact of one name replaces the first, as there
+	CamelCase bool // use camel case for field names, like act and Gitea
+	NoDigest  bool // report no digests, like act and Gitea
+	Replaces  bool // an upload replaces an artifact with the same name, as in act and Gitea
 	Runs      map[int64]Run
-	Jobs      map[int64][]Job // by run; nil: the API doesn't tell
-	Behavior  Behavior        // what else differs between services
-	// OnChange, when not nil, is told what the server has after each change. It must
-	// not ask the server for anything.
+	Jobs      map[int64][]Job // by workflow run; the API refuses requests for others
+	Behavior  Behavior        // other differences between services
+	// OnChange, if not nil, is called with all artifacts after each change. It must not send requests to
+	// the server.
 	OnChange func([]Artifact)
 
-	mu       sync.Mutex // guards what follows
-	has      []Artifact
-	last     int64            // id
-	ids      map[place]int64  // that names had before
-	held     map[place]int    // how often a name is still refused after its delete
-	blobs    map[string]*blob // under way
-	begun    int              // of them
-	faults   []*Fault
-	requests []string
+	mu        sync.Mutex // guards the fields below
+	artifacts []Artifact
+	last      int64                 // the last id in use
+	ids       map[artifactKey]int64 // last id of each name
+	refusals  map[artifactKey]int   // how often a deleted name is still refused
+	blobs     map[string]*blob      // uploads in progress
+	blobCount int                   // number of blobs so far
+	faults    []*Fault
+	requests  []string
 }
 
-// place is a name in a run.
-type place struct {
+// artifactKey is the name of an artifact in a workflow run.
+type artifactKey struct {
 	run  int64
 	name string
 }
 
-func (a Artifact) place() place { return place{a.Run, a.Name} }
+func (a Artifact) key() artifactKey { return artifactKey{a.Run, a.Name} }
 
-// Behavior is what differs between the services. The zero value is GitHub's.
+// Behavior has the differences between the services. The zero value is GitHub's behavior.
 type Behavior struct {
-	SameIDs    bool // what is stored again under its name keeps its id
-	EmptyIs404 bool // a list of nothing is not found
-	EmptyDrops bool // a list of nothing ends the connection
-	// GiteaREST is the REST API of Gitea: it leaves out digests and the ids of
-	// repositories, tells the oldest first in pages of 50, the bare names of workflow
-	// files, and no branch of a fork's run.
+	SameIDs    bool // an artifact keeps its id if it is stored again under its name
+	EmptyIs404 bool // an empty list is a 404
+	EmptyDrops bool // an empty list drops the connection
+	// GiteaREST makes the REST API behave like Gitea's: without digests and repository ids, oldest first in
+	// pages of 50, with base names of workflow files, and without the branch of a fork's run.
 	GiteaREST bool
-	// RefusalsAfterDelete is how often a name is refused after its delete.
+	// RefusalsAfterDelete is how often a name is refused after its artifact was deleted.
 	RefusalsAfterDelete int
-	// FinalizesTwice makes a second artifact of what is finished a second time, instead
-	// of finding nothing.
+	// FinalizesTwice makes a repeated FinalizeArtifact create a duplicate instead of failing.
 	FinalizesTwice bool
 }
 
-// AsGitea makes the server behave as Gitea 1.26 does.
+// AsGitea makes the server behave like Gitea 1.26.
 func (s *Server) AsGitea() {
 	s.CamelCase, s.NoDigest, s.Replaces = true, true, true
 	s.Behavior = Behavior{SameIDs: true, EmptyIs404: true, GiteaREST: true}
 }
 
-// AsAct makes the server behave as act does.
+// AsAct makes the server behave like act.
 func (s *Server) AsAct() {
 	s.CamelCase, s.NoDigest, s.Replaces = true, true, true
 	s.Behavior = Behavior{SameIDs: true, EmptyDrops: true}
 }
 
-// New starts a server that ends with the test.
+// New starts a server that is closed at the end of the test.
 func New(t testing.TB) *Server {
-	s := &Server{Runs: map[int64]Run{}, ids: map[place]int64{}, held: map[place]int{}, blobs: map[string]*blob{}}
+	s := &Server{Runs: map[int64]Run{}, ids: map[artifactKey]int64{}, refusals: map[artifactKey]int{}, blobs: map[string]*blob{}}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/twirp/github.actions.results.api.v1.ArtifactService/{method}", s.twirp)
-	mux.HandleFunc("/blob/{key}", s.takeBlob)
+	mux.HandleFunc("/blob/{key}", s.putBlob)
 	mux.HandleFunc("/content/{id}", s.content)
 	for path, answer := range map[string]http.HandlerFunc{
 		"artifacts": s.restList, "artifacts/{id}/zip": s.restZip, "runs/{run}": s.restRun, "runs/{run}/artifacts": s.restList, "runs/{run}/jobs": s.restJobs,
@@ -139,26 +136,26 @@ func New(t testing.TB) *Server {
 	return s
 }
 
-// Token is the token of the job of a run that has no other.
+// Token returns the token of the only job of a workflow run.
 func Token(run int64) string { return JobToken(run, strconv.FormatInt(run, 10)) }
 
-// JobToken is the token of one of several jobs of a run.
+// JobToken returns the token of a job in a workflow run with several jobs.
 func JobToken(run int64, job string) string {
 	claims := fmt.Sprintf(`{"scp":"Actions.ExampleScope Actions.Results:run-%d:job-%s"}`, run, job)
 	return "e30." + base64.RawURLEncoding.EncodeToString([]byte(claims)) + ".x"
 }
 
-// APIToken is the token that the REST API takes.
+// APIToken is the token that the REST API accepts.
 const APIToken = "api-token"
 
 // Fault makes requests fail.
 type Fault struct {
-	Op     string // part of the path, as in "CreateArtifact" or "comp=block"
-	Times  int    // how many requests
+	Op     string // part of the request, as in "CreateArtifact" or "comp=block"
+	Times  int    // number of requests that fail
 	Status int    // 0 drops the connection
 	Body   string
 	Header map[string]string
-	// After carries the request out, and spoils the answer alone.
+	// After carries out the request and replaces only the answer.
 	After bool
 }
 
@@ -169,25 +166,25 @@ func (s *Server) Fail(f Fault) {
 	s.faults = append(s.faults, &f)
 }
 
-// Clear takes all faults back.
+// Clear removes all faults.
 func (s *Server) Clear() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.faults = nil
 }
 
-// Put stores an artifact behind the client's back and returns its id. One of the
-// same name and run stays beside it, unless the server replaces.
+// Put stores an artifact directly and returns its id. Unless Replaces is set, it keeps an artifact with
+// the same name and run.
 func (s *Server) Put(a Artifact) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if at := s.find(a.place()); at >= 0 && s.Replaces {
-		s.has = slices.Delete(s.has, at, at+1)
+	if at := s.find(a.key()); at >= 0 && s.Replaces {
+		s.artifacts = slices.Delete(s.artifacts, at, at+1)
 	}
 	return s.store(a)
 }
 
-// ChangeRun changes what the API tells of a workflow run.
+// ChangeRun changes a workflow run.
 func (s *Server) ChangeRun(id int64, change func(*Run)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -196,21 +193,21 @@ func (s *Server) ChangeRun(id int64, change func(*Run)) {
 	s.Runs[id] = run
 }
 
-// All returns what the server has, in order of age.
+// All returns the artifacts of the server, oldest first.
 func (s *Server) All() []Artifact {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return slices.Clone(s.has)
+	return slices.Clone(s.artifacts)
 }
 
-// Requests returns the requests so far, as "METHOD path".
+// Requests returns all requests so far, as "METHOD path".
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// serve answers one request at a time.
+// serve handles one request at a time.
 func (s *Server) serve(mux http.Handler, w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -236,41 +233,41 @@ func (s *Server) serve(mux http.Handler, w http.ResponseWriter, r *http.Request)
 	io.WriteString(w, f.Body)
 }
 
-// find returns the index of the newest artifact at a place, or -1.
-func (s *Server) find(at place) int {
-	for i, a := range slices.Backward(s.has) {
-		if a.place() == at {
+// find returns the index of the newest artifact with a key, or -1.
+func (s *Server) find(at artifactKey) int {
+	for i, a := range slices.Backward(s.artifacts) {
+		if a.key() == at {
 			return i
 		}
 	}
 	return -1
 }
 
-// store stores an artifact and returns its id.
+// store adds an artifact and returns its id.
 func (s *Server) store(a Artifact) int64 {
-	if a.ID = s.ids[a.place()]; a.ID == 0 || !s.Behavior.SameIDs {
+	if a.ID = s.ids[a.key()]; a.ID == 0 || !s.Behavior.SameIDs {
 		s.last++
 		a.ID = s.last
 	}
-	s.ids[a.place()] = a.ID
+	s.ids[a.key()] = a.ID
 	if a.Created.IsZero() {
 		a.Created = time.Now().UTC()
 	}
 	a.Digest = digestOf(a.Content)
-	s.has = append(s.has, a)
+	s.artifacts = append(s.artifacts, a)
 	s.changed()
 	return a.ID
 }
 
 // drop removes an artifact.
 func (s *Server) drop(at int) {
-	s.has = slices.Delete(s.has, at, at+1)
+	s.artifacts = slices.Delete(s.artifacts, at, at+1)
 	s.changed()
 }
 
 func (s *Server) changed() {
 	if s.OnChange != nil {
-		s.OnChange(slices.Clone(s.has))
+		s.OnChange(slices.Clone(s.artifacts))
 	}
 }
 
@@ -283,16 +280,16 @@ func (s *Server) contentURL(id int64) string {
 	return fmt.Sprintf("%s/content/%d?sig=c%%2Bd%%3D", s.URL, id)
 }
 
-// content answers with what an artifact holds.
+// content answers with the content of an artifact.
 func (s *Server) content(w http.ResponseWriter, r *http.Request) {
-	at := slices.IndexFunc(s.has, func(a Artifact) bool { return strconv.FormatInt(a.ID, 10) == r.PathValue("id") })
+	at := slices.IndexFunc(s.artifacts, func(a Artifact) bool { return strconv.FormatInt(a.ID, 10) == r.PathValue("id") })
 	switch {
 	case r.Header.Get("Authorization") != "" || r.URL.Query().Get("sig") != "c+d=":
-		refuse(w, 403, "no token here, but the signature")
+		refuse(w, 403, "expected the signature and no token")
 	case at < 0:
 		refuse(w, 404, "gone")
 	default:
-		w.Header().Set("Content-Type", cmp.Or(s.has[at].Type, "application/zip"))
-		w.Write(s.has[at].Content)
+		w.Header().Set("Content-Type", cmp.Or(s.artifacts[at].Type, "application/zip"))
+		w.Write(s.artifacts[at].Content)
 	}
 }

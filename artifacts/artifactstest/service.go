@@ -16,9 +16,9 @@ import (
 	"time"
 )
 
-// asked is a request of the results service.
-type asked struct {
-	place
+// request is a request to the results service.
+type request struct {
+	artifactKey
 	Backend  string  `json:"workflow_run_backend_id"`
 	Name     string  `json:"name"`
 	Version  int     `json:"version"`
@@ -29,7 +29,7 @@ type asked struct {
 	OnlyID   *string `json:"id_filter"`
 }
 
-// refuse is an answer that says what rule was broken.
+// refuse answers with an error that names the broken rule.
 func refuse(w http.ResponseWriter, status int, format string, args ...any) {
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"code":"x","msg":%q}`, fmt.Sprintf(format, args...))
@@ -37,9 +37,9 @@ func refuse(w http.ResponseWriter, status int, format string, args ...any) {
 
 var field = regexp.MustCompile(`"[a-z_]+":`)
 
-// reply writes an answer with names in the server's case.
+// reply answers with JSON whose field names are in the server's case.
 func (s *Server) reply(w http.ResponseWriter, v any) {
-	data, _ := json.Marshal(v) // maps of plain values
+	data, _ := json.Marshal(v) // encoding maps of plain values can't fail
 	if s.CamelCase {
 		data = field.ReplaceAllFunc(data, func(name []byte) []byte {
 			words := bytes.Split(name, []byte("_"))
@@ -53,7 +53,7 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 	w.Write(data)
 }
 
-// runOf reads the id of the run from a token.
+// runOf returns the id of the workflow run in a token.
 func runOf(r *http.Request) (run int64, err error) {
 	parts := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ".")
 	data, _ := base64.RawURLEncoding.DecodeString(parts[min(1, len(parts)-1)])
@@ -63,29 +63,29 @@ func runOf(r *http.Request) (run int64, err error) {
 }
 
 func (s *Server) twirp(w http.ResponseWriter, r *http.Request) {
-	answer := map[string]func(http.ResponseWriter, asked){
+	answer := map[string]func(http.ResponseWriter, request){
 		"CreateArtifact": s.create, "FinalizeArtifact": s.finalize, "ListArtifacts": s.list, "GetSignedArtifactURL": s.signed, "DeleteArtifact": s.remove,
 	}[r.PathValue("method")]
-	var q asked
+	var q request
 	run, err := runOf(r)
 	switch {
 	case err != nil:
 		refuse(w, 401, "the token names no run")
 	case r.Header.Get("Content-Type") != "application/json" || json.NewDecoder(r.Body).Decode(&q) != nil:
-		refuse(w, 400, "want JSON")
+		refuse(w, 400, "expected JSON")
 	case q.Backend != fmt.Sprintf("run-%d", run):
 		refuse(w, 403, "the token is for another run")
 	case answer == nil:
 		refuse(w, 404, "no method %s", r.PathValue("method"))
 	default:
-		q.place = place{run, q.Name}
+		q.artifactKey = artifactKey{run, q.Name}
 		answer(w, q)
 	}
 }
 
-func (s *Server) create(w http.ResponseWriter, q asked) {
-	at := s.find(q.place)
-	// A new artifact says its type just when its version of the protocol has one.
+func (s *Server) create(w http.ResponseWriter, q request) {
+	at := s.find(q.artifactKey)
+	// A new artifact has a type if and only if the version of the protocol supports it.
 	isTyped := q.Version == 7 && q.Type != nil && strings.Contains(*q.Type, "/")
 	switch {
 	case q.Name == "" || strings.ContainsAny(q.Name, "\":<>|*?\r\n\\/"):
@@ -94,38 +94,38 @@ func (s *Server) create(w http.ResponseWriter, q asked) {
 	case !isTyped && (q.Version != 4 || q.Type != nil):
 		refuse(w, 400, "version %v with type %v", q.Version, q.Type)
 		return
-	case at >= 0 && !s.Replaces, s.held[q.place] > 0:
-		s.held[q.place]--
+	case at >= 0 && !s.Replaces, s.refusals[q.artifactKey] > 0:
+		s.refusals[q.artifactKey]--
 		refuse(w, 409, "an artifact with this name already exists on the workflow run")
 		return
 	case at >= 0:
 		s.drop(at)
 	}
-	maps.DeleteFunc(s.blobs, func(_ string, b *blob) bool { return b.place == q.place }) // one that was not finished
-	s.begun++
-	key := strconv.Itoa(s.begun)
-	s.blobs[key] = &blob{place: q.place, blocks: map[string][]byte{}}
+	maps.DeleteFunc(s.blobs, func(_ string, b *blob) bool { return b.artifactKey == q.artifactKey }) // an unfinished upload
+	s.blobCount++
+	key := strconv.Itoa(s.blobCount)
+	s.blobs[key] = &blob{artifactKey: q.artifactKey, blocks: map[string][]byte{}}
 	s.reply(w, map[string]any{"ok": true, "signed_upload_url": s.URL + "/blob/" + key + "?sv=1&sig=a%2Bb%3D"})
 }
 
-// blob is an artifact under way.
+// blob is an upload in progress.
 type blob struct {
-	place
-	mime    string // with which it is to be served
+	artifactKey
+	mime    string // media type to serve it with
 	blocks  map[string][]byte
 	content []byte
 	whole   bool
 }
 
-// takeBlob takes one part of a blob, by the rules of the storage.
-func (s *Server) takeBlob(w http.ResponseWriter, r *http.Request) {
+// putBlob handles the upload of a block or of the list of blocks, by the rules of the storage.
+func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	b, q := s.blobs[r.PathValue("key")], r.URL.Query()
 	data, err := io.ReadAll(r.Body)
 	switch {
 	case b == nil || err != nil || q.Get("sig") != "a+b=":
 		refuse(w, 403, "the signature does not match")
 	case r.Header.Get("Authorization") != "" || r.Header.Get("x-ms-version") == "":
-		refuse(w, 400, "no token here, but a version")
+		refuse(w, 400, "expected a version and no token")
 	case q.Get("comp") == "block":
 		id := q.Get("blockid")
 		for other := range b.blocks {
@@ -137,11 +137,11 @@ func (s *Server) takeBlob(w http.ResponseWriter, r *http.Request) {
 		b.blocks[id] = data
 		w.WriteHeader(201)
 	case q.Get("comp") == "blocklist":
-		// Without one the storage takes it for any bytes.
+		// Without this header the storage serves the blob as arbitrary bytes.
 		b.mime = cmp.Or(r.Header.Get("x-ms-blob-content-type"), "application/octet-stream")
 		b.assemble(w, data)
 	default:
-		refuse(w, 400, "want blocks and a list of them")
+		refuse(w, 400, "expected a block or a block list")
 	}
 }
 
@@ -165,9 +165,9 @@ func (b *blob) assemble(w http.ResponseWriter, data []byte) {
 	w.WriteHeader(201)
 }
 
-func (s *Server) finalize(w http.ResponseWriter, q asked) {
+func (s *Server) finalize(w http.ResponseWriter, q request) {
 	for key, b := range s.blobs {
-		if b.place != q.place || !b.whole {
+		if b.artifactKey != q.artifactKey || !b.whole {
 			continue
 		}
 		if q.Size != strconv.Itoa(len(b.content)) || q.Hash != digestOf(b.content) {
@@ -184,9 +184,9 @@ func (s *Server) finalize(w http.ResponseWriter, q asked) {
 	refuse(w, 404, "nothing of that name was uploaded")
 }
 
-func (s *Server) list(w http.ResponseWriter, q asked) {
+func (s *Server) list(w http.ResponseWriter, q request) {
 	isEmpty, list := true, []any{}
-	for _, a := range s.has {
+	for _, a := range s.artifacts {
 		if a.Run != q.run {
 			continue
 		}
@@ -214,22 +214,22 @@ func (s *Server) list(w http.ResponseWriter, q asked) {
 	}
 }
 
-func (s *Server) signed(w http.ResponseWriter, q asked) {
-	if at := s.find(q.place); at < 0 {
+func (s *Server) signed(w http.ResponseWriter, q request) {
+	if at := s.find(q.artifactKey); at < 0 {
 		refuse(w, 404, "no artifact %q", q.Name)
 	} else {
-		s.reply(w, map[string]any{"signed_url": s.contentURL(s.has[at].ID)})
+		s.reply(w, map[string]any{"signed_url": s.contentURL(s.artifacts[at].ID)})
 	}
 }
 
-func (s *Server) remove(w http.ResponseWriter, q asked) {
-	at := s.find(q.place)
+func (s *Server) remove(w http.ResponseWriter, q request) {
+	at := s.find(q.artifactKey)
 	if at < 0 {
 		refuse(w, 404, "no artifact %q", q.Name)
 		return
 	}
-	id := s.has[at].ID
+	id := s.artifacts[at].ID
 	s.drop(at)
-	s.held[q.place] = s.Behavior.RefusalsAfterDelete
+	s.refusals[q.artifactKey] = s.Behavior.RefusalsAfterDelete
 	s.reply(w, map[string]any{"ok": true, "artifact_id": strconv.FormatInt(id, 10)})
 }
