@@ -9,43 +9,43 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Archive reads the artifacts of all runs of a repository, by REST. The token
+// Archive reads the artifacts of all workflow runs of a repository through the REST API. The token
 // needs actions: read.
 type Archive struct {
 	api     *forge.Client
-	content downloads
+	content downloader
 }
 
-// RunArtifact is an artifact as the REST API tells it, with where it comes from.
+// RunArtifact is an artifact from the REST API, with its workflow run.
 type RunArtifact struct {
 	Artifact
 	Expired bool
 	RunID   int64
-	// HeadBranch is the branch of the run; "" where the service does not say.
+	// HeadBranch is the branch of the workflow run; "" if the service doesn't report it.
 	HeadBranch string
-	// HeadRepository and Repository are the ids of where the code of the run came
-	// from and of where it ran; 0 where the service does not say.
+	// HeadRepository is the id of the repository whose code the workflow run used, and Repository the id of
+	// the repository that it ran in; 0 if the service doesn't report them.
 	HeadRepository, Repository int64
 }
 
-// RunInfo is what the REST API tells of a workflow run.
+// RunInfo describes a workflow run as the REST API reports it.
 type RunInfo struct {
 	ID             int64
-	URL            string // for people
+	URL            string // of the page for people
 	Event          string
-	Status         string // "completed" when it is no longer in progress
-	Path           string // of the workflow file, without a ref
-	HeadBranch     string // "" where the service does not say
+	Status         string // "completed" if no job is queued or running
+	Path           string // path of the workflow file, without a ref
+	HeadBranch     string // "" if the service doesn't report it
 	HeadRepository int64
 }
 
-// NewArchive returns the archive of the client's repository. mask is told every
-// secret that the service hands out, before it is used; nil for nobody.
+// NewArchive returns the Archive of the client's repository. It passes each secret from the service to
+// mask before the secret is used; mask may be nil.
 func NewArchive(c *forge.Client, mask func(secret string)) *Archive {
-	return &Archive{api: c, content: newDownloads(c.Retrier(), c.Transport(), mask)}
+	return &Archive{api: c, content: newDownloader(c.Retrier(), c.Transport(), mask)}
 }
 
-// Run returns what is known of a workflow run.
+// Run returns a workflow run.
 func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 	var run struct {
 		URL            string `json:"html_url"`
@@ -64,8 +64,8 @@ func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 	}, nil
 }
 
-// Download writes the content of an artifact into f, as Runtime.Download does.
+// Download writes the content of an artifact to f, like Runtime.Download.
 func (a *Archive) Download(ctx context.Context, s RunArtifact, limit int64, f *os.File) (int64, error) {
 	signed := func(ctx context.Context) (string, *forge.Error) { return a.api.ArtifactURL(ctx, s.ID) }
-	return a.content.fetch(ctx, wanted{digest: s.Digest, limit: limit, to: f}, signed)
+	return a.content.fetch(ctx, target{digest: s.Digest, limit: limit, to: f}, signed)
 }

@@ -9,26 +9,25 @@ import (
 type Artifact struct {
 	ID      int64
 	Name    string
-	Size    int64  // bytes, as the service tells it; some tell something else
-	Digest  string // "sha256:…" of the stored bytes; "" when the service does not say
+	Size    int64  // bytes as the service reports them; some services report a wrong number
+	Digest  string // "sha256:…" of the stored bytes; "" if the service doesn't report it
 	Created time.Time
 
-	run, job string // by which the results service names the run and the job
+	run, job string // ids of the workflow run and the job at the results service
 }
 
 var (
-	// ErrExists says that the run already has an artifact of that name.
-	ErrExists = errors.New("an artifact of that name exists")
-	// ErrQuota says that the account's storage for artifacts is used up.
-	ErrQuota = errors.New("the storage quota for artifacts is used up")
-	// ErrRefused says that the storage does not hand out a content.
-	ErrRefused = errors.New("the storage refuses the content")
-	// ErrDigest says that what came is not what was stored.
+	// ErrExists means that the workflow run already has an artifact with that name.
+	ErrExists = errors.New("an artifact with that name exists")
+	// ErrQuota means that the account's artifact storage is full.
+	ErrQuota = errors.New("the storage quota for artifacts is exhausted")
+	// ErrRefused means that the storage refused a download.
+	ErrRefused = errors.New("the storage refused the download")
+	// ErrDigest means that the downloaded bytes differ from the stored ones.
 	ErrDigest = errors.New("the content does not match its digest")
-	// ErrTooLarge says that an artifact has more bytes than the caller accepts.
+	// ErrTooLarge means that an artifact has more bytes than the caller allows.
 	ErrTooLarge = errors.New("the artifact is too large")
 )
 
-// ForbiddenInName are the characters that names of artifacts can't have: a limit of
-// the results service.
+// ForbiddenInName are the characters that the results service doesn't allow in names of artifacts.
 const ForbiddenInName = "\":<>|*?\r\n\\/"

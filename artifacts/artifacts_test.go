@@ -23,7 +23,7 @@ import (
 
 func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// runtimeOf is a client of workflow run 7, with options that are changed by edit.
+// runtimeOf returns a client for workflow run 7. edit changes its options.
 func runtimeOf(t *testing.T, s *artifactstest.Server, edit ...func(*artifacts.Options)) *artifacts.Runtime {
 	t.Helper()
 	o := artifacts.Options{URL: s.URL + "/some/path/", Token: artifactstest.Token(7), Retrier: forge.Retrier{Sleep: noWait}}
@@ -40,15 +40,16 @@ func upload(t *testing.T, r *artifacts.Runtime, name string, content []byte) (ar
 	return r.Upload(t.Context(), artifacts.NewArtifact{Name: name, Content: bytes.NewReader(content), Size: int64(len(content))})
 }
 
-// TestAContentIsHeldToItsDigest that its owner tells: the service refuses another content.
-func TestAContentIsHeldToItsDigest(t *testing.T) {
+// TestWrongDigestIsRefused checks that the service stores an upload only if it has the digest that the
+// caller gave.
+func TestWrongDigestIsRefused(t *testing.T) {
 	for name, content := range map[string]string{"same": "abc", "other": "abd"} {
 		s := artifactstest.New(t)
 		a, err := runtimeOf(t, s).Upload(t.Context(), artifacts.NewArtifact{
 			Name: "one", Content: strings.NewReader(content), Size: 3, Digest: fmt.Sprintf("sha256:%x", sha256.Sum256([]byte("abc"))),
 		})
 		if isSame := name == "same"; isSame != (err == nil) || isSame != (len(s.All()) == 1) {
-			t.Errorf("%s: got %+v, %v, and %d stored; want it stored if it is the same", name, a, err, len(s.All()))
+			t.Errorf("%s: got %+v, %v, and %d stored; want it stored only if the digest is right", name, a, err, len(s.All()))
 		}
 	}
 }
@@ -64,13 +65,13 @@ func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {
 	}
 	data, readErr := os.ReadFile(f.Name())
 	assert.NilError(t, readErr)
-	assert.Equal(t, int64(len(data)), n, "%d bytes in the file, told %d, %v", len(data), n, readErr)
+	assert.Equal(t, int64(len(data)), n, "%d bytes in the file, reported %d, %v", len(data), n, readErr)
 	return data, nil
 }
 
-// TestWhatIsStoredComesBack holds for services that behave like GitHub, like act
-// and like Gitea, and for contents around the size of a block.
-func TestWhatIsStoredComesBack(t *testing.T) {
+// TestStoredContentIsDownloaded covers services that behave like GitHub and like act and Gitea, and
+// contents around the size of an upload block.
+func TestStoredContentIsDownloaded(t *testing.T) {
 	for name, change := range map[string]func(*artifactstest.Server){
 		"github": func(*artifactstest.Server) {},
 		"act":    func(s *artifactstest.Server) { s.CamelCase, s.NoDigest, s.Replaces = true, true, true },
@@ -96,7 +97,7 @@ func TestWhatIsStoredComesBack(t *testing.T) {
 	}
 }
 
-func TestOneNameIsStoredOnce(t *testing.T) {
+func TestNamesAreUnique(t *testing.T) {
 	s := artifactstest.New(t)
 	r := runtimeOf(t, s)
 	_, err := upload(t, r, "one", []byte("a"))
@@ -112,7 +113,7 @@ func TestOneNameIsStoredOnce(t *testing.T) {
 	assert.Check(t, forge.IsMissing(err), "Delete of nothing: %v, want it missing", err)
 }
 
-func TestLastingFaultsAreTold(t *testing.T) {
+func TestPermanentFaultsAreErrors(t *testing.T) {
 	for _, tt := range []struct {
 		fault    artifactstest.Fault
 		attempts int
@@ -127,21 +128,21 @@ func TestLastingFaultsAreTold(t *testing.T) {
 		s := artifactstest.New(t)
 		s.Fail(tt.fault)
 		_, err := upload(t, runtimeOf(t, s), "one", []byte("abc"))
-		var told *forge.Error
-		if !errors.As(err, &told) || told.Attempts != tt.attempts || told.Status != tt.fault.Status {
+		var failure *forge.Error
+		if !errors.As(err, &failure) || failure.Attempts != tt.attempts || failure.Status != tt.fault.Status {
 			t.Errorf("%+v: %v, want status %d after %d attempts", tt.fault, err, tt.fault.Status, tt.attempts)
 			continue
 		}
 		assert.Check(t, tt.want == nil || errors.Is(err, tt.want), "%+v: %v, want %v", tt.fault, err, tt.want)
-		if tt.fault.Status == 404 { // an old server without such a service
+		if tt.fault.Status == 404 { // an old server without an artifact service
 			assert.Check(t, strings.Contains(err.Error(), "no handler for this; ") && strings.Contains(err.Error(), "store: local"), err)
 		}
-		assert.Check(t, !strings.Contains(err.Error(), "sig="), "%+v: the error tells an address: %v", tt.fault, err)
-		assert.Check(t, !strings.Contains(err.Error(), "http://"), "%+v: the error tells an address: %v", tt.fault, err)
+		assert.Check(t, !strings.Contains(err.Error(), "sig="), "%+v: the error shows a URL: %v", tt.fault, err)
+		assert.Check(t, !strings.Contains(err.Error(), "http://"), "%+v: the error shows a URL: %v", tt.fault, err)
 	}
 }
 
-func TestContentsAreChecked(t *testing.T) {
+func TestDownloadsAreVerified(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Artifact{Run: 7, Name: "one", Content: []byte("abcdef")})
 	r := runtimeOf(t, s)
@@ -161,7 +162,7 @@ func TestContentsAreChecked(t *testing.T) {
 	assert.Check(t, err)
 }
 
-func TestTokens(t *testing.T) {
+func TestInvalidTokensAreRefused(t *testing.T) {
 	for _, token := range []string{"", "a.b", "a.!.c", "a.e30.c", "a.eyJzY3AiOiJ4In0.c"} {
 		_, err := artifacts.NewRuntime(artifacts.Options{URL: "http://127.0.0.1:1", Token: token})
 		assert.Check(t, err != nil, "NewRuntime with token %q: no error", token)
@@ -175,7 +176,7 @@ func archiveOf(t *testing.T, s *artifactstest.Server) *artifacts.Archive {
 	return artifacts.NewArchive(c, nil)
 }
 
-func TestOtherRunsAreRead(t *testing.T) {
+func TestArchiveReadsOtherRuns(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Runs[1] = artifactstest.Run{ID: 1, Event: "schedule", Status: "completed", Path: "x.yml@refs/heads/main",
 		HeadBranch: "main", HeadRepository: artifactstest.Repository}

@@ -14,30 +14,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// downloads fetches contents from the storage, which takes no token: whoever knows an
-// address may read.
-type downloads struct {
+// downloader downloads contents from the storage. Signed URLs grant access, so it sends no token.
+type downloader struct {
 	http  *http.Client
 	calls forge.Retrier
 	mask  func(secret string)
 }
 
-func newDownloads(calls forge.Retrier, transport http.RoundTripper, mask func(string)) downloads {
+func newDownloader(calls forge.Retrier, transport http.RoundTripper, mask func(string)) downloader {
 	if mask == nil {
 		mask = func(string) {}
 	}
-	return downloads{&http.Client{Transport: transport}, calls, mask}
+	return downloader{&http.Client{Transport: transport}, calls, mask}
 }
 
-// wanted is a content to be fetched.
-type wanted struct {
-	digest string // "" for any
+// target describes the content to download.
+type target struct {
+	digest string // "" to skip the check
 	limit  int64
 	to     *os.File
 }
 
-// fetch downloads from an address that signed asks for anew at each attempt.
-func (d downloads) fetch(ctx context.Context, w wanted, signed func(context.Context) (string, *forge.Error)) (int64, error) {
+// fetch downloads a content. At each attempt it requests a new signed URL from signed.
+func (d downloader) fetch(ctx context.Context, w target, signed func(context.Context) (string, *forge.Error)) (int64, error) {
 	var size int64
 	err := d.calls.Do(ctx, forge.Steady, "fetch artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
 		address, e := signed(ctx)
@@ -50,8 +49,8 @@ func (d downloads) fetch(ctx context.Context, w wanted, signed func(context.Cont
 	return size, err
 }
 
-// get makes one attempt at a download.
-func (d downloads) get(ctx context.Context, address string, w wanted, p *forge.Progress) (int64, *forge.Error) {
+// get makes one attempt to download.
+func (d downloader) get(ctx context.Context, address string, w target, p *forge.Progress) (int64, *forge.Error) {
 	_, err := w.to.Seek(0, io.SeekStart)
 	if err = errors.Join(err, w.to.Truncate(0)); err != nil {
 		return 0, forge.Permanent(err)
@@ -84,10 +83,10 @@ func (d downloads) get(ctx context.Context, address string, w wanted, p *forge.P
 	return n, nil
 }
 
-// maskSignature tells mask the secret part of a signed address.
+// maskSignature passes the signature in a signed URL to mask.
 func maskSignature(signed string, mask func(string)) {
 	_, query, _ := strings.Cut(signed, "?")
-	values, _ := url.ParseQuery(query) // of what is well-formed
+	values, _ := url.ParseQuery(query) // ignore malformed parts
 	if sig := values.Get("sig"); sig != "" {
 		mask(sig)
 		mask(url.QueryEscape(sig))

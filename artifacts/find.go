@@ -12,21 +12,20 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// perPage is the largest page that the API gives; Gitea's are smaller.
+// perPage is the largest page size of the API. Gitea returns smaller pages.
 const perPage = 100
 
-// maxPages is how many pages of one list are read at most.
+// maxPages is how many pages of a list are read.
 const maxPages = 30
 
-// ErrTooManyPages says that a list has more pages than are read of it.
-var ErrTooManyPages = errors.New("the list of artifacts has more pages than are read of it")
+// ErrTooManyPages means that a list has more pages than are read.
+var ErrTooManyPages = errors.New("the list of artifacts has too many pages")
 
-// NextPage returns the next page of a list, newest first, and nothing after the last.
-// A page that is not nil may be empty. A list with more than 30 pages ends with
-// ErrManyPages.
+// NextPage returns the next page of a list, newest artifacts first, and nil after the last page. A page
+// may be empty without being nil. After 30 pages it returns ErrTooManyPages if the list continues.
 type NextPage func(context.Context) ([]RunArtifact, error)
 
-// artifactsPage is a page of artifacts.
+// artifactsPage is the JSON of a page of artifacts.
 type artifactsPage struct {
 	Total     int `json:"total_count"`
 	Artifacts []struct {
@@ -45,46 +44,46 @@ type artifactsPage struct {
 	}
 }
 
-// List returns the artifacts of the given name in all runs, newest first, one page
-// at a time, when it is asked for.
+// List returns the artifacts with a name in all workflow runs, newest first. Each page is requested
+// when it is read.
 func (a *Archive) List(name string) NextPage {
-	return (&reading{api: a.api, path: "actions/artifacts?name=" + url.QueryEscape(name) + "&", name: name, most: maxPages}).next
+	return (&pageReader{api: a.api, path: "actions/artifacts?name=" + url.QueryEscape(name) + "&", name: name, most: maxPages}).next
 }
 
-// ListRun returns all artifacts of a workflow run, in the same way.
+// ListRun is List for all artifacts of one workflow run.
 func (a *Archive) ListRun(run int64) NextPage {
-	return (&reading{api: a.api, path: fmt.Sprintf("actions/runs/%d/artifacts?", run), most: maxPages}).next
+	return (&pageReader{api: a.api, path: fmt.Sprintf("actions/runs/%d/artifacts?", run), most: maxPages}).next
 }
 
-// ListAll returns all artifacts of all runs, in the same way, and at most so many pages.
+// ListAll is List for all artifacts of all workflow runs, limited to most pages.
 func (a *Archive) ListAll(most int) NextPage {
-	return (&reading{api: a.api, path: "actions/artifacts?", most: most}).next
+	return (&pageReader{api: a.api, path: "actions/artifacts?", most: most}).next
 }
 
-// reading is how far a list has been read.
-type reading struct {
-	api   *forge.Client
-	path  string
-	name  string // of the artifacts; "" for all
-	most  int    // pages
-	pages int    // that there are, of the size of the first; 0 before the first is read
-	older bool   // the service sorts the other way round than GitHub: its last page is the newest
-	read  int    // pages so far
-	last  int64  // id of the last artifact that was returned; 0 for none yet
+// pageReader is the position in a list.
+type pageReader struct {
+	api         *forge.Client
+	path        string
+	name        string // only artifacts with this name; "" for all
+	most        int    // maximum number of pages
+	pages       int    // total number of pages of the size of the first; 0 before the first is read
+	oldestFirst bool   // the service sorts oldest first, unlike GitHub, so the last page has the newest artifacts
+	read        int    // number of pages read
+	last        int64  // id of the last artifact returned; 0 for none
 }
 
-func (l *reading) next(ctx context.Context) ([]RunArtifact, error) {
+func (l *pageReader) next(ctx context.Context) ([]RunArtifact, error) {
 	n := l.read + 1
 	switch {
 	case l.pages > 0 && l.read == l.pages:
 		return nil, nil
 	case l.read >= l.most:
 		return nil, ErrTooManyPages
-	case l.older:
+	case l.oldestFirst:
 		n = l.pages - l.read
 	}
 	var page artifactsPage
-	path := fmt.Sprintf("%sper_page=%d&limit=%[2]d&page=%d", l.path, perPage, n) // Gitea calls the size of a page limit
+	path := fmt.Sprintf("%sper_page=%d&limit=%[2]d&page=%d", l.path, perPage, n) // "limit" is Gitea's name for per_page
 	if err := l.api.Get(ctx, "list artifacts", path, &page); err != nil {
 		return nil, err
 	}
@@ -93,7 +92,7 @@ func (l *reading) next(ctx context.Context) ([]RunArtifact, error) {
 		if l.pages = 1; size > 0 {
 			l.pages = (page.Total + size - 1) / size
 		}
-		if l.older = l.pages > 1 && page.Artifacts[0].ID < page.Artifacts[size-1].ID; l.older {
+		if l.oldestFirst = l.pages > 1 && page.Artifacts[0].ID < page.Artifacts[size-1].ID; l.oldestFirst {
 			return l.next(ctx)
 		}
 	}
@@ -101,9 +100,9 @@ func (l *reading) next(ctx context.Context) ([]RunArtifact, error) {
 	return l.take(page), nil
 }
 
-// take returns what a page has, sorted by id, without what it repeats of the one before because
-// something was stored meanwhile.
-func (l *reading) take(page artifactsPage) []RunArtifact {
+// take returns the artifacts of a page, newest first. It skips artifacts that the previous page had too
+// because a new artifact shifted the list.
+func (l *pageReader) take(page artifactsPage) []RunArtifact {
 	list := []RunArtifact{}
 	for _, f := range page.Artifacts {
 		if isRepeated := l.last != 0 && f.ID >= l.last; isRepeated || l.name != "" && f.Name != l.name {

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// listed reads a list to its end.
+// listed reads all pages of a list.
 func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.RunArtifact, error) {
 	t.Helper()
 	var all []artifacts.RunArtifact
@@ -27,9 +27,9 @@ func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.RunArt
 	}
 }
 
-// TestListsComeNewestFirst: in the order of GitHub and in that of Gitea, whole,
-// and not a page is asked for that nobody reads.
-func TestListsComeNewestFirst(t *testing.T) {
+// TestListsAreNewestFirst checks the sort orders of GitHub and Gitea, and that no unneeded page is
+// requested.
+func TestListsAreNewestFirst(t *testing.T) {
 	for _, total := range []int{0, 1, 2, 49, 50, 51, 99, 100, 101, 250} {
 		for _, gitea := range []bool{false, true} {
 			s := artifactstest.New(t)
@@ -55,7 +55,7 @@ func TestListsComeNewestFirst(t *testing.T) {
 	}
 }
 
-// TestListsEndAfterThirtyPages: that there is more is said.
+// TestListsEndAfterThirtyPages checks that a longer list ends with an error.
 func TestListsEndAfterThirtyPages(t *testing.T) {
 	for total, cut := range map[int]bool{3000: false, 3001: true} {
 		s := artifactstest.New(t)
@@ -69,8 +69,8 @@ func TestListsEndAfterThirtyPages(t *testing.T) {
 	}
 }
 
-// TestNothingStoredYet is no error, on any service.
-func TestNothingStoredYet(t *testing.T) {
+// TestEmptyListIsNoError checks the first list of a workflow run on each service.
+func TestEmptyListIsNoError(t *testing.T) {
 	for name, behave := range map[string]func(*artifactstest.Server){
 		"github": func(*artifactstest.Server) {}, "gitea": (*artifactstest.Server).AsGitea, "act": (*artifactstest.Server).AsAct,
 	} {
@@ -78,7 +78,7 @@ func TestNothingStoredYet(t *testing.T) {
 		behave(s)
 		r := runtimeOf(t, s, func(o *artifacts.Options) {
 			o.Act = name == "act"
-			o.Retrier.Sleep = func(context.Context, time.Duration) error { return errors.New("it waits") }
+			o.Retrier.Sleep = func(context.Context, time.Duration) error { return errors.New("unexpected wait") }
 		})
 		list, err := r.List(t.Context(), "one")
 		assert.Check(t, err, name)
@@ -86,14 +86,14 @@ func TestNothingStoredYet(t *testing.T) {
 	}
 }
 
-// TestADroppedListIsNoEmptyList where the service is not act: it would make a run
-// overwrite what it can't see.
-func TestADroppedListIsNoEmptyList(t *testing.T) {
+// TestDroppedConnectionIsNotAnEmptyList covers services other than act. An empty list would make a run
+// overwrite artifacts that it can't see.
+func TestDroppedConnectionIsNotAnEmptyList(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Artifact{Run: 7, Name: "one"})
 	s.Fail(artifactstest.Fault{Op: "ListArtifacts", Times: 99})
-	var told *forge.Error
-	if list, err := runtimeOf(t, s).List(t.Context(), "one"); !errors.As(err, &told) || told.Attempts != 5 {
+	var failure *forge.Error
+	if list, err := runtimeOf(t, s).List(t.Context(), "one"); !errors.As(err, &failure) || failure.Attempts != 5 {
 		t.Errorf("List = %v, %v; want an error after five attempts", list, err)
 	}
 }

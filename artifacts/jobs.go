@@ -5,16 +5,16 @@ import (
 	"fmt"
 )
 
-// JobInfo is what the REST API tells of a job.
+// JobInfo describes a job as the REST API reports it.
 type JobInfo struct {
-	Name    string `json:"name"`        // as it is shown: the job's id, unless the workflow file gives it a name
-	Runner  string `json:"runner_name"` // that has it; "" for none yet
-	Attempt int    `json:"run_attempt"` // of the workflow run; 0 where the service does not say
-	Status  string `json:"status"`      // "completed" when it is no longer in progress
-	Started string `json:"started_at"`  // RFC 3339; "" where the service does not say
+	Name    string `json:"name"`        // display name: the job's id, unless the workflow file sets a name
+	Runner  string `json:"runner_name"` // name of its runner; "" if none has picked it up
+	Attempt int    `json:"run_attempt"` // of the workflow run; 0 if the service doesn't report it
+	Status  string `json:"status"`      // "completed" if it is neither queued nor running
+	Started string `json:"started_at"`  // RFC 3339; "" if the service doesn't report it
 }
 
-// maxJobPages is how many pages of jobs are read at most.
+// maxJobPages is how many pages of jobs are read.
 const maxJobPages = 10
 
 // Jobs returns the jobs of all attempts of a workflow run.

@@ -19,16 +19,16 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestAStoreWhoseAnswerIsLostIsKnown: the service has stored it, and says
-// something else or nothing. What comes back names the one artifact there is.
-func TestAStoreWhoseAnswerIsLostIsKnown(t *testing.T) {
+// TestLostAnswerOfAnUploadIsRecovered covers services that store an artifact, but whose answer is lost
+// or an error. Upload must return the stored artifact.
+func TestLostAnswerOfAnUploadIsRecovered(t *testing.T) {
 	for name, as := range map[string]func(*artifactstest.Server){
-		"GitHub": func(*artifactstest.Server) {}, "one that makes a second": func(s *artifactstest.Server) { s.Behavior.FinalizesTwice = true },
+		"GitHub": func(*artifactstest.Server) {}, "duplicates": func(s *artifactstest.Server) { s.Behavior.FinalizesTwice = true },
 		"Gitea": (*artifactstest.Server).AsGitea,
 	} {
 		for _, status := range []int{0, 404, 409, 500, 503} {
 			if name == "Gitea" && status/100 == 4 {
-				continue // it tells no digest: nothing says whose it is
+				continue // it reports no digest, so the artifact can't be recognized
 			}
 			s := artifactstest.New(t)
 			as(s)
@@ -42,8 +42,9 @@ func TestAStoreWhoseAnswerIsLostIsKnown(t *testing.T) {
 	}
 }
 
-// TestAStoreThatIsRefusedIsAnError: another artifact of that name is not ours.
-func TestAStoreThatIsRefusedIsAnError(t *testing.T) {
+// TestRefusedUploadIsAnError checks that an artifact of the same name in another workflow run is not
+// mistaken for it.
+func TestRefusedUploadIsAnError(t *testing.T) {
 	for _, status := range []int{404, 409} {
 		s := artifactstest.New(t)
 		s.Fail(artifactstest.Fault{Op: "FinalizeArtifact", Times: 9, Status: status})
@@ -54,8 +55,8 @@ func TestAStoreThatIsRefusedIsAnError(t *testing.T) {
 	}
 }
 
-// slow answers requests without a network, so that time passes only while all wait: those
-// for contents byte by byte, with a pause before each.
+// slow answers requests without a network, so that synctest's clock advances. It sends contents byte by
+// byte, with a pause before each byte.
 type slow struct{ service http.Handler }
 
 func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -71,7 +72,7 @@ func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return resp, nil
 }
 
-// slowly takes a pause before each read.
+// slowly is a reader that pauses before each read.
 type slowly struct {
 	io.Reader
 	ctx context.Context
@@ -86,8 +87,8 @@ func (s slowly) Read(p []byte) (int, error) {
 
 func (slowly) Close() error { return nil }
 
-// TestASlowContentArrives: what moves is not given up, however long it takes.
-func TestASlowContentArrives(t *testing.T) {
+// TestSlowDownloadSucceeds checks that a download with steady progress has no time limit.
+func TestSlowDownloadSucceeds(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Artifact{Run: 7, Name: "old", Content: []byte("abcdefgh")})
 	synctest.Test(t, func(t *testing.T) {

@@ -22,7 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// official is the official client in a job.
+// official runs the official artifact client in the environment of a job.
 type official struct {
 	t   *testing.T
 	cmd []string
@@ -35,12 +35,12 @@ func officialOf(t *testing.T, s *artifactstest.Server) official {
 	return official{t, []string{installtest.Node(t), "testdata/official/drive.mjs", pins.Install(t)}, []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_WORKSPACE=" + t.TempDir(),
 		"ACTIONS_RESULTS_URL=" + s.URL, "ACTIONS_RUNTIME_TOKEN=" + artifactstest.Token(7),
-		// Without it the client takes the service for one of GitHub Enterprise Server, and does nothing.
+		// For any other server the client assumes GitHub Enterprise Server and refuses to work.
 		"GITHUB_SERVER_URL=https://github.com",
 	}}
 }
 
-// do has the client do something, and reads what it answers.
+// do runs one action of the client and decodes its answer.
 func (o official) do(what map[string]any, to any) {
 	o.t.Helper()
 	input, err := json.Marshal(what)
@@ -52,33 +52,33 @@ func (o official) do(what map[string]any, to any) {
 		o.t.Fatalf("%v: %v\n%s", what, err, out)
 	}
 	data, err := os.ReadFile(answer)
-	told := struct {
+	result := struct {
 		OK    any    `json:"ok"`
 		Error string `json:"error"`
 	}{OK: to}
-	if err := errors.Join(err, json.Unmarshal(data, &told)); err != nil || told.Error != "" {
-		o.t.Fatalf("%v: %v %s", what, err, told.Error)
+	if err := errors.Join(err, json.Unmarshal(data, &result)); err != nil || result.Error != "" {
+		o.t.Fatalf("%v: %v %s", what, err, result.Error)
 	}
 }
 
-// told is an artifact as the client tells it.
-type told struct {
+// clientArtifact is an artifact as the official client prints it.
+type clientArtifact struct {
 	ID   int64  `json:"id"`
 	Name string `json:"name"`
 	Size int64  `json:"size"`
 }
 
-func (o official) list() (list []told) {
+func (o official) list() (list []clientArtifact) {
 	o.do(map[string]any{"action": "list"}, &list)
 	return list
 }
 
-// TestTheOfficialClientSeesTheSame: what the one stores the other lists, reads and deletes, on
-// both sides of the 8 MiB that go into one block of an upload.
-func TestTheOfficialClientSeesTheSame(t *testing.T) {
+// TestOfficialClientIsCompatible checks that each client lists, reads and deletes artifacts of the
+// other client, with contents below and above the 8 MiB of an upload block.
+func TestOfficialClientIsCompatible(t *testing.T) {
 	s := artifactstest.New(t)
 	ours, theirs := runtimeOf(t, s), officialOf(t, s)
-	noise := make([]byte, 17<<20)                   // no compression makes it smaller
+	noise := make([]byte, 17<<20)                   // not compressible
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
 	for name, files := range map[string]map[string]string{
 		"nothing in it":         {"empty": ""},
@@ -93,7 +93,7 @@ func TestTheOfficialClientSeesTheSame(t *testing.T) {
 		w := zipper.NewWriter(&zip)
 		assert.NilError(t, errors.Join(os.CopyFS(root, tree), w.AddFS(tree), w.Close()))
 		stored, err := upload(t, ours, name, zip.Bytes())
-		if list := theirs.list(); err != nil || len(list) != 1 || list[0] != (told{stored.ID, name, stored.Size}) {
+		if list := theirs.list(); err != nil || len(list) != 1 || list[0] != (clientArtifact{stored.ID, name, stored.Size}) {
 			t.Fatalf("%s: their list: got %+v, %v, want %+v alone", name, list, err, stored)
 		}
 		to := t.TempDir()
@@ -101,7 +101,7 @@ func TestTheOfficialClientSeesTheSame(t *testing.T) {
 		checkFiles(t, name+", read by them", os.DirFS(to), files)
 		theirs.do(map[string]any{"action": "delete", "name": name}, &struct{}{})
 
-		var again told
+		var again clientArtifact
 		theirs.do(map[string]any{"action": "upload", "name": name, "root": root}, &again)
 		all, err := ours.List(t.Context(), "")
 		if err != nil || len(all) != 1 || all[0].ID != again.ID || all[0].Name != name || all[0].Size != again.Size {
@@ -118,7 +118,7 @@ func TestTheOfficialClientSeesTheSame(t *testing.T) {
 	}
 }
 
-// checkFiles holds the files of a tree against those that are wanted.
+// checkFiles compares the files of a tree with the wanted ones.
 func checkFiles(t *testing.T, what string, tree fs.FS, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}

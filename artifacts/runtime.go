@@ -22,70 +22,67 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Options are what a Runtime needs.
+// Options are the settings of a Runtime.
 type Options struct {
 	URL   string // ACTIONS_RESULTS_URL
 	Token string // ACTIONS_RUNTIME_TOKEN
-	// Act says that the results service is act's: a connection that it drops when it
-	// is asked for a list means that there is nothing, and is not tried again.
+	// Act means that the results service is act's. It drops the connection to a list request while the list
+	// is empty, so that error means an empty list.
 	Act bool
-	// Mask is told every secret that the service hands out, before it is used; nil
-	// for nobody.
+	// Mask, if not nil, receives each secret from the service before the secret is used.
 	Mask      func(secret string)
 	Retrier   forge.Retrier
-	Transport http.RoundTripper // nil for the machine's
+	Transport http.RoundTripper // nil for http.DefaultTransport
 }
 
-// Runtime is the results service of the present job. It may be used by many
-// goroutines.
+// Runtime is a client of the results service of the current job. It is safe for concurrent use.
 type Runtime struct {
 	http        *http.Client
 	calls       forge.Retrier
-	content     downloads
+	content     downloader
 	base, token string
 	run, job    string
 	act         bool
 }
 
-// NewRuntime returns the service that a job's own token speaks for. The token
-// names the run and the job; its signature is the service's matter.
+// NewRuntime returns a client for the job that the token belongs to. It reads the ids of run and job
+// from the token and leaves checking the signature to the service.
 func NewRuntime(o Options) (*Runtime, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" {
-		return nil, errors.New("the address of the results service is no URL")
+		return nil, errors.New("the address of the results service is not a URL")
 	}
-	run, job, err := scopes(o.Token)
+	run, job, err := tokenIDs(o.Token)
 	if err != nil {
 		return nil, fmt.Errorf("token of the results service: %w", err)
 	}
-	// The address may have a path, which the service does not route.
-	return &Runtime{http: &http.Client{Transport: o.Transport}, calls: o.Retrier, content: newDownloads(o.Retrier, o.Transport, o.Mask),
+	// The service doesn't accept the path that the address may have.
+	return &Runtime{http: &http.Client{Transport: o.Transport}, calls: o.Retrier, content: newDownloader(o.Retrier, o.Transport, o.Mask),
 		base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job, act: o.Act}, nil
 }
 
-// Job is the id that the service knows the job by, which no two jobs share but under
-// act.
+// Job returns the id of the job at the results service. Ids of jobs are unique, except under act.
 func (r *Runtime) Job() string { return r.job }
 
-// scopes reads the ids of run and job from the claims of a token.
-func scopes(token string) (run, job string, err error) {
+// tokenIDs reads the ids of run and job from the claims of a token.
+func tokenIDs(token string) (run, job string, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
-		return "", "", errors.New("it is no JSON web token")
+		return "", "", errors.New("not a JSON web token")
 	}
 	var claims struct {
 		Scopes string `json:"scp"`
 	}
 	data, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(parts[1], "="))
 	if err != nil || json.Unmarshal(data, &claims) != nil {
-		return "", "", errors.New("its claims are not JSON in base64")
+		return "", "", errors.New("the claims are not JSON in base64")
 	}
 	for _, s := range strings.Fields(claims.Scopes) {
 		if ids := strings.Split(s, ":"); len(ids) == 3 && ids[0] == "Actions.Results" {
 			return ids[1], ids[2], nil
 		}
 	}
-	return "", "", errors.New("it has no scope for results")
+	return "", "", errors.New("no scope for results")
 }
 
 const (
@@ -93,15 +90,15 @@ const (
 	listArtifacts = "ListArtifacts"
 )
 
-// request is one request of the service.
+// request is a request to the service.
 type request struct {
-	op     string // for errors
+	op     string // for error messages
 	method string
 	body   map[string]any
 }
 
-// call makes a request of the service and reads the answer into to.
-func (r *Runtime) call(ctx context.Context, q request, to any) error {
+// do makes a request to the service, with retries, and decodes the answer into to.
+func (r *Runtime) do(ctx context.Context, q request, to any) error {
 	return r.calls.Do(ctx, forge.Steady, q.op, func(ctx context.Context, _ *forge.Progress) *forge.Error { return r.once(ctx, q, to) })
 }
 
@@ -121,7 +118,7 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	if err != nil {
 		e := forge.NoAnswer(0, err)
 		if r.act && q.method == listArtifacts && (errors.Is(err, io.EOF) || strings.HasSuffix(err.Error(), "EOF")) {
-			e.Kind = forge.Missing // act drops the connection while a run has no artifact
+			e.Kind = forge.Missing // act drops the connection if the run has no artifacts
 		}
 		return e
 	}
@@ -133,33 +130,33 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	return readAnswer(resp, text, to)
 }
 
-// readAnswer says what an answer of the service means, and reads a good one into to.
+// readAnswer decodes an answer of the service into to, or returns the error that it reports.
 func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
 	e := forge.ResponseError(resp)
 	if e == nil {
-		// Names of fields come in snake case from some services, in camel case from others.
+		// Some services use snake case for field names, others camel case.
 		err := jsonv2.Unmarshal(text, to, jsonv2.MatchCaseInsensitiveNames(true))
 		if err != nil {
-			return forge.NoAnswer(resp.StatusCode, errors.New("the answer is not the JSON that was asked for"))
+			return forge.NoAnswer(resp.StatusCode, errors.New("the answer is not the expected JSON"))
 		}
 		return nil
 	}
-	var told struct {
+	var failure struct {
 		Msg string `json:"msg"`
 	}
-	_ = json.Unmarshal(text, &told) // not every answer has words
+	_ = json.Unmarshal(text, &failure) // some answers have no message
 	switch {
-	case strings.Contains(told.Msg, "insufficient usage"):
+	case strings.Contains(failure.Msg, "insufficient usage"):
 		e.Err, e.Final = ErrQuota, true
 	case resp.StatusCode == http.StatusConflict:
 		e.Err = ErrExists
-	case told.Msg != "":
-		e.Err = forge.Message(told.Msg)
+	case failure.Msg != "":
+		e.Err = forge.Message(failure.Msg)
 	}
 	return e
 }
 
-// number is an int64 that services write as a number or as a string.
+// number is an int64 that some services encode as a string.
 type number int64
 
 func (n *number) UnmarshalJSON(data []byte) error {
@@ -168,24 +165,24 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ids are the fields that name run and job in a request.
+// ids returns the fields that identify run and job in a request.
 func ids(run, job string) map[string]any {
 	return map[string]any{"workflow_run_backend_id": run, "workflow_job_run_backend_id": job}
 }
 
-// List returns the artifacts of the present workflow run, newest first; only
-// those of the given name unless it is empty.
+// List returns the artifacts of the current workflow run, newest first. If name is not empty, it
+// returns only artifacts with that name.
 func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
-	var out listing
-	err := r.call(ctx, r.lists(name), &out)
-	if err != nil && !forge.IsMissing(err) { // Gitea finds nothing while a run has no artifact
+	var out listResponse
+	err := r.do(ctx, r.listRequest(name), &out)
+	if err != nil && !forge.IsMissing(err) { // Gitea answers 404 if the run has no artifacts
 		return nil, err
 	}
-	return out.named(name), nil
+	return out.withName(name), nil
 }
 
-// lists is the request for a list.
-func (r *Runtime) lists(name string) request {
+// listRequest returns the request for a list.
+func (r *Runtime) listRequest(name string) request {
 	body := ids(r.run, r.job)
 	if name != "" {
 		body["name_filter"] = name
@@ -193,8 +190,8 @@ func (r *Runtime) lists(name string) request {
 	return request{"list artifacts", listArtifacts, body}
 }
 
-// listing is the answer to it.
-type listing struct {
+// listResponse is the answer to listRequest.
+type listResponse struct {
 	Artifacts []struct {
 		Run     string    `json:"workflow_run_backend_id"`
 		Job     string    `json:"workflow_job_run_backend_id"`
@@ -206,8 +203,8 @@ type listing struct {
 	} `json:"artifacts"`
 }
 
-// named are the artifacts of a name, or all for "", newest first.
-func (l *listing) named(name string) []Artifact {
+// withName returns the artifacts with a name, or all for "", newest first.
+func (l *listResponse) withName(name string) []Artifact {
 	var list []Artifact
 	for _, a := range l.Artifacts {
 		if name == "" || a.Name == name {
@@ -215,7 +212,7 @@ func (l *listing) named(name string) []Artifact {
 				Created: a.Created, run: a.Run, job: a.Job})
 		}
 	}
-	slices.SortFunc(list, func(a, b Artifact) int { return cmp.Compare(b.ID, a.ID) }) // the order of the services differs
+	slices.SortFunc(list, func(a, b Artifact) int { return cmp.Compare(b.ID, a.ID) }) // services sort differently
 	return list
 }
 
@@ -226,18 +223,18 @@ func (r *Runtime) Delete(ctx context.Context, a Artifact) error {
 	var out struct {
 		OK bool `json:"ok"`
 	}
-	if err := r.call(ctx, request{"delete artifact", "DeleteArtifact", body}, &out); err != nil {
+	if err := r.do(ctx, request{"delete artifact", "DeleteArtifact", body}, &out); err != nil {
 		return err
 	}
 	if !out.OK {
-		return &forge.Error{Op: "delete artifact", Kind: forge.Refused, Status: http.StatusOK, Attempts: 1, Err: errors.New("the service says no")}
+		return &forge.Error{Op: "delete artifact", Kind: forge.Refused, Status: http.StatusOK, Attempts: 1, Err: errors.New("the service refused")}
 	}
 	return nil
 }
 
-// Download writes the content of an artifact that List returned into f, from its
-// beginning, and returns its size. It fails with ErrTooLarge beyond limit bytes,
-// and with ErrDigest when the service names a digest and the content has another.
+// Download writes the content of an artifact that List returned to f, which it truncates first, and
+// returns the size. The error is ErrTooLarge beyond limit bytes, and ErrDigest if the content doesn't
+// match the digest that the service reported.
 func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.File) (int64, error) {
 	body := ids(a.run, a.job)
 	body["name"] = a.Name
@@ -248,5 +245,5 @@ func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.F
 		e := r.once(ctx, request{"fetch artifact", "GetSignedArtifactURL", body}, &out)
 		return out.URL, e
 	}
-	return r.content.fetch(ctx, wanted{digest: a.Digest, limit: limit, to: f}, signed)
+	return r.content.fetch(ctx, target{digest: a.Digest, limit: limit, to: f}, signed)
 }

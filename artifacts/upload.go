@@ -20,48 +20,47 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// blockSize is how much of an artifact goes into one request, as the official
-// client has it.
+// blockSize is how many bytes are uploaded in one request. The official client uses the same size.
 const blockSize = 8 << 20
 
-// blobVersion is the version of the blob protocol that is spoken.
+// blobVersion is the version of the Azure blob protocol.
 const blobVersion = "2024-11-04"
 
-// maxHeld is how often a name that was just freed may be refused before that counts.
-const maxHeld = 2
+// maxRefusals is how many refusals of the name of a deleted artifact are retried.
+const maxRefusals = 2
 
-// NewArtifact is an artifact to be stored.
+// NewArtifact is an artifact to store.
 type NewArtifact struct {
 	Name    string
 	Content io.ReaderAt // a zip archive
 	Size    int64       // bytes of Content
-	// Digest is "sha256:…" of Content, for a caller that has worked it out already; "" for
-	// others. The service is told this one, and refuses another content.
+	// Digest is "sha256:…" of Content if the caller knows it, else "". The service refuses content with
+	// another digest.
 	Digest string
-	// Expires is when the service may delete it, within its own bounds; zero
-	// leaves that to the service.
+	// Expires is when the service may delete the artifact, within its own bounds; the zero time leaves that
+	// to the service.
 	Expires time.Time
-	// NameFreed says that the name was just freed by a delete: a service that still
-	// refuses it is asked again for some seconds.
+	// NameFreed means that an artifact with this name was just deleted. If the service still refuses the
+	// name, Upload retries for some seconds.
 	NameFreed bool
 }
 
-// Upload stores a new artifact of the present run. It fails with ErrExists where
-// the run has one of that name.
+// Upload stores a new artifact of the current workflow run. The error is ErrExists if the run has an
+// artifact with that name.
 func (r *Runtime) Upload(ctx context.Context, n NewArtifact) (Artifact, error) {
 	body := ids(r.run, r.job)
 	body["name"], body["version"] = n.Name, 4
 	if !n.Expires.IsZero() {
 		body["expires_at"] = n.Expires.UTC().Format("2006-01-02T15:04:05.000Z")
 	}
-	var place struct {
+	var created struct {
 		OK  bool   `json:"ok"`
 		URL string `json:"signed_upload_url"`
 	}
 	refusals := 0
 	err := r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, _ *forge.Progress) *forge.Error {
-		e := r.once(ctx, request{"store artifact", "CreateArtifact", body}, &place)
-		if e != nil && errors.Is(e.Err, ErrExists) && n.NameFreed && refusals < maxHeld {
+		e := r.once(ctx, request{"store artifact", "CreateArtifact", body}, &created)
+		if e != nil && errors.Is(e.Err, ErrExists) && n.NameFreed && refusals < maxRefusals {
 			refusals++
 			e.Kind = forge.Limited
 		}
@@ -73,22 +72,22 @@ func (r *Runtime) Upload(ctx context.Context, n NewArtifact) (Artifact, error) {
 	if err != nil {
 		return Artifact{}, err
 	}
-	if !place.OK || place.URL == "" {
-		return Artifact{}, &forge.Error{Op: "store artifact", Kind: forge.Refused, Status: http.StatusOK, Attempts: 1, Err: errors.New("the service gives no place")}
+	if !created.OK || created.URL == "" {
+		return Artifact{}, &forge.Error{Op: "store artifact", Kind: forge.Refused, Status: http.StatusOK, Attempts: 1, Err: errors.New("the service returned no upload URL")}
 	}
-	maskSignature(place.URL, r.content.mask)
+	maskSignature(created.URL, r.content.mask)
 	content, sum := io.Reader(io.NewSectionReader(n.Content, 0, n.Size)), sha256.New()
 	if n.Digest == "" {
 		content = io.TeeReader(content, sum)
 	}
-	if err := r.put(ctx, place.URL, content, n.Size); err != nil {
+	if err := r.put(ctx, created.URL, content, n.Size); err != nil {
 		return Artifact{}, err
 	}
 	return r.finalize(ctx, n.Name, n.Size, cmp.Or(n.Digest, "sha256:"+hex.EncodeToString(sum.Sum(nil))))
 }
 
-// put sends content block by block, one after another: act appends in the order
-// of arrival. Signed addresses have parameters, which must stay as they are.
+// put uploads content block by block, one after another, because act appends blocks in the order of
+// arrival. It keeps the parameters of the signed URL.
 func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, size int64) error {
 	var blocks []string
 	buf := make([]byte, min(blockSize, max(1, size)))
@@ -100,7 +99,7 @@ func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, siz
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("read artifact: %w", err)
 		}
-		id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%048d", len(blocks))) // all are equally long
+		id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%048d", len(blocks))) // ids of blocks must have equal length
 		blocks = append(blocks, id)
 		if err := r.send(ctx, signed+"&comp=block&blockid="+url.QueryEscape(id), buf[:n], nil); err != nil {
 			return err
@@ -114,7 +113,7 @@ func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, siz
 	return r.send(ctx, signed+"&comp=blocklist", list, header)
 }
 
-// send puts one part of a blob. No token goes along: the address has its own.
+// send uploads one block, or the list of blocks. It sends no token, because the URL is signed.
 func (r *Runtime) send(ctx context.Context, address string, part []byte, header map[string]string) error {
 	return r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, p.Watch(bytes.NewReader(part)))
@@ -137,20 +136,20 @@ func (r *Runtime) send(ctx context.Context, address string, part []byte, header 
 		defer resp.Body.Close()
 		e := forge.ResponseError(resp)
 		if e != nil {
-			e.Err = errors.New("the storage refuses a part")
+			e.Err = errors.New("the storage refused a block")
 		}
 		return e
 	})
 }
 
-// finalize makes an artifact of what was sent. A service whose answer is lost, and
-// that is asked again, makes a second one of that name, or says that there is
-// nothing to make one of: so what is there is looked at first.
+// finalize turns the uploaded blocks into an artifact. If an answer is lost, a retry would make some
+// services create a duplicate and others report that nothing was uploaded. So finalize first looks for
+// the artifact.
 func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest string) (Artifact, error) {
 	body := ids(r.run, r.job)
 	body["name"], body["size"], body["hash"] = name, strconv.FormatInt(size, 10), digest
 	a := Artifact{Name: name, Size: size, Digest: digest, run: r.run, job: r.job}
-	lost := false // an answer
+	isLost := false // an earlier answer was lost
 	err := r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, _ *forge.Progress) *forge.Error {
 		var done struct {
 			OK bool   `json:"ok"`
@@ -158,7 +157,7 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 		}
 		e := r.once(ctx, request{"store artifact", "FinalizeArtifact", body}, &done)
 		if e == nil && !done.OK {
-			return forge.Permanent(errors.New("the service says no"))
+			return forge.Permanent(errors.New("the service refused"))
 		}
 		if e == nil {
 			a.ID = int64(done.ID)
@@ -168,11 +167,11 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 		if !isGone && (e.Final || e.Kind == forge.Refused || e.Kind == forge.Denied) {
 			return e
 		}
-		if there, ok := r.arrived(ctx, name, digest, isGone && lost); ok {
+		if there, ok := r.findUploaded(ctx, name, digest, isGone && isLost); ok {
 			a = there
 			return nil
 		}
-		lost = lost || !isGone
+		isLost = isLost || !isGone
 		return e
 	})
 	if err != nil {
@@ -181,14 +180,14 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 	return a, nil
 }
 
-// arrived looks for an artifact of ours by its digest. Where the service tells
-// none, and known says that it must be there, the name decides.
-func (r *Runtime) arrived(ctx context.Context, name, digest string, known bool) (Artifact, bool) {
-	var out listing
-	if r.once(ctx, r.lists(name), &out) != nil {
+// findUploaded looks for the uploaded artifact by its digest. If the service reports no digest and
+// mustExist is set, the name is enough.
+func (r *Runtime) findUploaded(ctx context.Context, name, digest string, known bool) (Artifact, bool) {
+	var out listResponse
+	if r.once(ctx, r.listRequest(name), &out) != nil {
 		return Artifact{}, false
 	}
-	for _, a := range out.named(name) {
+	for _, a := range out.withName(name) {
 		if a.Digest == digest || a.Digest == "" && known {
 			a.Digest = digest
 			return a, true
