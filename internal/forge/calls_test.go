@@ -40,22 +40,22 @@ func TestPolicyLimitsAttemptsAndTime(t *testing.T) {
 		"fails, once":          {Once, false, 99, fails(Error{}), 1, 0, 0},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			ctx, began, asked := t.Context(), time.Now(), 0
+			ctx, began, requests := t.Context(), time.Now(), 0
 			if c.patiently {
 				ctx = WithPatience(ctx)
 			}
 			err := Retrier{}.Do(ctx, c.policy, "ask", func(ctx context.Context, _ *Progress) *Error {
-				if asked++; asked > c.times {
+				if requests++; requests > c.times {
 					return nil
 				}
 				return c.try(ctx)
 			})
 			failure, took := (*Error)(nil), time.Since(began)
-			if errors.As(err, &failure) != (asked <= c.times) || failure != nil && (failure.Op != "ask" || failure.Attempts != asked) {
-				t.Errorf("%s: got %v after %d attempts", name, err, asked)
+			if errors.As(err, &failure) != (requests <= c.times) || failure != nil && (failure.Op != "ask" || failure.Attempts != requests) {
+				t.Errorf("%s: got %v after %d attempts", name, err, requests)
 			}
-			if asked != c.attempts && (c.attempts > 0 || asked <= 5) || took < c.from || took > c.to {
-				t.Errorf("%s: got %d attempts in %v, want %d in %v to %v", name, asked, took, c.attempts, c.from, c.to)
+			if requests != c.attempts && (c.attempts > 0 || requests <= 5) || took < c.from || took > c.to {
+				t.Errorf("%s: got %d attempts in %v, want %d in %v to %v", name, requests, took, c.attempts, c.from, c.to)
 			}
 		})
 	}

@@ -46,21 +46,21 @@ func TestTokenIsNotSentAlongRedirects(t *testing.T) {
 // TestCanceledContextEndsRetries checks a context that is canceled in a pause between attempts.
 func TestCanceledContextEndsRetries(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
-	asked, calls := 0, Retrier{Sleep: func(ctx context.Context, _ time.Duration) error {
+	requests, calls := 0, Retrier{Sleep: func(ctx context.Context, _ time.Duration) error {
 		cancel()
 		return Sleep(ctx, time.Hour)
 	}}
-	err := calls.Do(ctx, Steady, "ask", func(context.Context, *Progress) *Error { asked++; return &Error{Status: 503} })
+	err := calls.Do(ctx, Steady, "ask", func(context.Context, *Progress) *Error { requests++; return &Error{Status: 503} })
 	assert.Check(t, is.ErrorIs(err, context.Canceled))
-	assert.Check(t, is.Equal(asked, 1))
+	assert.Check(t, is.Equal(requests, 1))
 }
 
 // TestKnownRateLimitIsWaitedFor checks that Do pauses while the library refuses requests because of a
 // rate limit. Its error has no response header then.
 func TestKnownRateLimitIsWaitedFor(t *testing.T) {
-	asked := 0
+	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		asked++
+		requests++
 		w.Header().Set("Retry-After", "60")
 		w.WriteHeader(http.StatusForbidden)
 		_, _ = io.WriteString(w, `{"documentation_url": "https://docs.github.com/rest#about-secondary-rate-limits"}`)
@@ -73,7 +73,7 @@ func TestKnownRateLimitIsWaitedFor(t *testing.T) {
 	}}})
 	assert.NilError(t, err)
 	err = c.Get(t.Context(), "ask", "x", new(any))
-	if err == nil || asked != 1 || len(waited) < 2 || slices.Min(waited) != longestPause {
-		t.Errorf("got %v after %d requests and pauses of %v, want one, and pauses of %v", err, asked, waited, longestPause)
+	if err == nil || requests != 1 || len(waited) < 2 || slices.Min(waited) != longestPause {
+		t.Errorf("got %v after %d requests and pauses of %v, want one, and pauses of %v", err, requests, waited, longestPause)
 	}
 }
