@@ -42,8 +42,8 @@ func TestListsAreNewestFirst(t *testing.T) {
 			}
 			a := archiveOf(t, s)
 			first, err := a.List("one")(t.Context())
-			if asked := len(s.Requests()); err != nil || asked > 2 || !gitea && asked != 1 || total > 0 && first[0].ID != newest {
-				t.Fatalf("%d artifacts, gitea %t: first page %v, %v with %d requests; want the newest first", total, gitea, first, err, asked)
+			if requests := len(s.Requests()); err != nil || requests > 2 || !gitea && requests != 1 || total > 0 && first[0].ID != newest {
+				t.Fatalf("%d artifacts, gitea %t: first page %v, %v with %d requests; want the newest first", total, gitea, first, err, requests)
 			}
 			list, err := listed(t, a, "one")
 			assert.Check(t, err, "%d artifacts, gitea %t: %d listed, %v", total, gitea, len(list), err)
