@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// hostile is an entry that nobody honest writes.
+// hostile is an entry of a zip archive that Write never writes.
 type hostile struct {
 	name   string
 	size   int64 // bytes of zeros
@@ -22,7 +22,7 @@ type hostile struct {
 	method uint16
 }
 
-// plainWith adds entries to a good plain checkpoint.
+// plainWith returns a valid plain checkpoint with additional entries.
 func plainWith(t testing.TB, more ...hostile) []byte {
 	t.Helper()
 	data, _ := write(t, writing(nil))
@@ -48,8 +48,7 @@ func plainWith(t testing.TB, more ...hostile) []byte {
 	return out.Bytes()
 }
 
-// TestHostileArchives: nothing of an archive that breaks a rule is written, and
-// the error names the entry.
+// TestHostileArchives checks that an archive that breaks a rule is not unpacked.
 func TestHostileArchives(t *testing.T) {
 	assert.NilError(t, read(t, plainWith(t), nil).err, "a good archive")
 	for _, e := range []hostile{
@@ -69,12 +68,12 @@ func TestHostileArchives(t *testing.T) {
 	refused(t, "not in the manifest", plainWith(t, hostile{name: "logs/more"}), nil, `"logs/more"`)
 	refused(t, "nothing", nil, nil, "")
 	refused(t, "no archive", []byte(strings.Repeat("PK\x05\x06", 100)), nil, "")
-	refused(t, "an empty archive", archive(t), nil, "holds neither")
+	refused(t, "an empty archive", archive(t), nil, "contains neither")
 }
 
-// TestTooMuch: an entry that is too large, and five that are so together, are
-// refused before any of them is looked at.
-func TestTooMuch(t *testing.T) {
+// TestOversizedEntriesAreRefused checks entries that are too large, alone or together, by the sizes in
+// the archive's directory.
+func TestOversizedEntriesAreRefused(t *testing.T) {
 	one := []hostile{{name: "logs/1", size: 1}}
 	five := append(one, hostile{name: "logs/2", size: 1}, hostile{name: "logs/3", size: 1}, hostile{name: "logs/4", size: 1}, hostile{name: "logs/5", size: 1})
 	for _, tt := range []struct {
@@ -94,11 +93,11 @@ func TestTooMuch(t *testing.T) {
 		refused(t, tt.want, data, nil, tt.want)
 	}
 	_, _, err := checkpoint.Read(checkpoint.ReadRequest{Size: 512<<20 + 1, Dir: t.TempDir()})
-	assert.Check(t, is.ErrorContains(err, "more than 536870912"), "an archive that is too large: want it refused unopened")
+	assert.Check(t, is.ErrorContains(err, "more than 536870912"), "an archive that is too large: want an error")
 }
 
-// FuzzRead: whatever an archive holds, the files of its manifest are there, or
-// none, and nothing is written elsewhere.
+// FuzzRead checks that Read unpacks either exactly the files of the manifest or nothing, and writes
+// nothing elsewhere.
 func FuzzRead(f *testing.F) {
 	keys, _ := newKeys(f, 1)
 	sealed, written := write(f, writing(keys))
@@ -111,6 +110,6 @@ func FuzzRead(f *testing.F) {
 			k = nil
 		}
 		got := read(t, data, k)
-		assert.Check(t, !keyed || got.err != nil || got.digest == written.Digest, "a sealed checkpoint that nobody sealed was accepted")
+		assert.Check(t, !keyed || got.err != nil || got.digest == written.Digest, "accepted a sealed checkpoint that was made without the key")
 	})
 }

@@ -8,20 +8,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// ErrSealed says that a checkpoint is encrypted and that no key was given.
+// ErrSealed means that a checkpoint is encrypted and no key was given.
 var ErrSealed = errors.New("the checkpoint is encrypted: set the input state-key to the key that it was saved with")
 
-// ErrNotSigned says that a key was given, but the checkpoint is neither encrypted
-// nor signed with any.
-var ErrNotSigned = errors.New("the checkpoint is not signed, though state-key is set: anybody who can store artifacts could have made it")
+// ErrNotSigned means that a key was given, but the checkpoint is neither encrypted nor signed.
+var ErrNotSigned = errors.New("the checkpoint is not signed, although state-key is set: anyone who can store artifacts could have made it")
 
-// ErrTooLarge says that a checkpoint would be over the limits that Read sets.
+// ErrTooLarge means that a checkpoint would exceed the limits of Read.
 var ErrTooLarge = errors.New("too large for a checkpoint")
 
-// Invalid says why a checkpoint can't be used: it is damaged, forged, or not one
-// of this program's.
+// Invalid is the error for a checkpoint that can't be used: it is damaged, forged, or was not made by
+// this program.
 type Invalid struct {
-	Path string // as in "manifest.json: files[2].sha256"; "" for the whole
+	Path string // as in "manifest.json: files[2].sha256"; "" for the whole checkpoint
 	What string
 }
 
@@ -32,8 +31,8 @@ func (e *Invalid) Error() string {
 	return e.Path + ": " + e.What
 }
 
-// invalid turns an error of reading into an *Invalid, unless this machine is to
-// blame for it.
+// invalid converts an error of reading an archive to an *Invalid. Errors of this machine stay
+// unchanged.
 func invalid(path string, err error) error {
 	var machine *fs.PathError
 	var malformed *archive.Malformed

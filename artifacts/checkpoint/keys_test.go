@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// TestKeyFiles: keys come as people keep them, and a bad one is told by its line
-// and never by its text.
+// TestKeyFiles checks that the formats of key files are accepted, and that an error names the line of a
+// bad key without showing it.
 func TestKeyFiles(t *testing.T) {
 	_, lines := newKeys(t, 2)
 	text := "# created: today\r\n# public key: age1…\r\n\n  " + lines[0] + "  \r\n\n" + lines[1]
@@ -24,7 +24,7 @@ func TestKeyFiles(t *testing.T) {
 	} {
 		_, err := checkpoint.ParseKeys(lines[0] + "\n\n" + tt.bad + "\n")
 		if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), tt.bad) || leaks(err.Error(), lines) {
-			t.Errorf("%q: got %v, want an error that names %sand not the text", tt.bad, err, tt.want)
+			t.Errorf("%q: got %v, want an error that names %sand doesn't show the text", tt.bad, err, tt.want)
 		}
 	}
 	for _, empty := range []string{"", "\n", "# nothing\n"} {
@@ -33,7 +33,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// TestKeysAreNotPrinted holds for every way in which a program prints values.
+// TestKeysAreNotPrinted checks every verb of fmt that prints values.
 func TestKeysAreNotPrinted(t *testing.T) {
 	keys, lines := newKeys(t, 2)
 	w := checkpoint.WriteRequest{Keys: keys}
@@ -45,7 +45,7 @@ func TestKeysAreNotPrinted(t *testing.T) {
 	}
 }
 
-// leaks reports whether a text has 8 characters in a row of a key.
+// leaks reports whether a text contains 8 consecutive characters of a key.
 func leaks(text string, keys []string) bool {
 	for _, key := range keys {
 		secret := strings.TrimPrefix(key, "AGE-SECRET-KEY-1")

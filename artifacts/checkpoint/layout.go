@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// The files of the archive that are not the run's.
+// Files of the archive that are not files of the run.
 const (
 	manifestName = "manifest.json"
 	headerName   = "header.json"
@@ -19,28 +19,27 @@ const (
 
 const transcripts = "transcripts/"
 
-// HistoryName is the name that the history of a run has in a checkpoint.
+// HistoryName is the name of the run's history in a checkpoint.
 const HistoryName = "state.history"
 
-// The limits of a checkpoint, in bytes where nothing else is said.
+// Limits of a checkpoint, in bytes unless noted.
 const (
 	maxPacked   = 512 << 20 // the archive itself
-	maxEntries  = 2000      // files, with the manifest
+	maxEntries  = 2000      // number of files, including the manifest
 	maxEntry    = 256 << 20
-	maxState    = 64 << 20 // what package state reads
+	maxState    = 64 << 20 // the limit of package state
 	maxTotal    = 1 << 30
 	maxManifest = 4 << 20
 	maxSmall    = 4 << 10 // headers
 )
 
-// CheckName says why a checkpoint can't hold a file of that name; nil when it
-// can. It may hold state.json, state.history, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl,
-// workspace/index.json, workspace/{name}.bundle and anything under logs/ whose
-// name has at most 255 bytes of UTF-8 and neither backslashes, colons nor control
-// characters.
+// CheckName returns an error if a checkpoint can't contain a file with that name. Allowed are
+// state.json, state.history, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl, workspace/index.json,
+// workspace/{name}.bundle and every file under logs/ whose name has at most 255 bytes of UTF-8 and no
+// backslashes, colons or control characters.
 func CheckName(name string) error {
 	if !nameForm().MatchString(name) {
-		return errors.New("has a name that no file of a checkpoint has")
+		return errors.New("has a name that is not allowed in a checkpoint")
 	}
 	return archive.CheckEntryName(name)
 }
@@ -48,7 +47,7 @@ func CheckName(name string) error {
 var nameForm = pattern(`^(?:state\.json|state\.history|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
 	`|transcripts/(?:` + strings.Join(protocol.Backends(), "|") + `)/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
 
-// entryLimit is how large a file may be.
+// entryLimit returns the maximum size of a file.
 func entryLimit(name string) int64 {
 	switch name {
 	case "state.json":
@@ -63,7 +62,7 @@ func entryLimit(name string) int64 {
 	return maxEntry
 }
 
-// limits are those of an archive that holds the run's files and some others.
+// limits returns the limits of an archive that contains files of the run and the named other files.
 func limits(others ...string) archive.Limits {
 	return archive.Limits{
 		Entries: maxEntries, Entry: maxPacked, Total: maxTotal,
@@ -79,8 +78,8 @@ func limits(others ...string) archive.Limits {
 	}
 }
 
-// isBundle reports whether a file is a git bundle: compressed, and broken by a
-// change of any byte.
+// isBundle reports whether a file is a git bundle. Bundles are compressed, and changing any byte would
+// break them.
 func isBundle(name string) bool {
 	return strings.HasPrefix(name, "workspace/") && strings.HasSuffix(name, ".bundle")
 }

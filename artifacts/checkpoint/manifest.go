@@ -14,99 +14,94 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Schema is the version of the checkpoints that this program writes, and the only one
-// that it reads.
+// Schema is the version of the checkpoint format that this program writes, and the only version that it
+// reads.
 const Schema = 5
 
-// Manifest says what a checkpoint is. Digests are "sha256:" and 64 hex digits.
+// Manifest describes a checkpoint. Digests are "sha256:" and 64 hex digits.
 type Manifest struct {
 	Schema int `json:"schema"` // set by Write
 
 	RepositoryID int64  `json:"repository_id"`
 	Repository   string `json:"repository"`
 	Workflow     string `json:"workflow"` // path of the workflow file: .github/workflows/x.yml
-	Key          string `json:"key"`      // identity of the run among those of the workflow file
-	// KeyOrigin says whose key that is; nil where that is not known.
+	Key          string `json:"key"`      // name of the run among the runs of the workflow file
+	// KeyOrigin is the job that started the run under Key; nil if unknown.
 	KeyOrigin  *KeyOrigin `json:"key_of,omitzero"`
 	WorkflowID string     `json:"workflow_id"`
 
-	// Part is the part of a matrix that this is a checkpoint of, with the number of each
-	// agent's hand-over; nil for the run itself.
+	// Part is the part of a matrix that the checkpoint belongs to, with the number of each agent's
+	// hand-over; nil for the run itself.
 	Part *state.Part `json:"part,omitzero"`
 
 	Generation int `json:"generation"` // from 1
-	// Previous is the digest of the checkpoint before, "" for the first.
+	// Previous is the digest of the previous checkpoint; "" for the first.
 	Previous string `json:"previous,omitzero"`
-	// Base is the checkpoint that this workflow run took up, nil for a new run.
+	// Base is the checkpoint that this workflow run resumed; nil for a new run.
 	Base *Base `json:"base,omitzero"`
 
 	RunID      int64  `json:"run_id"`
 	RunAttempt int    `json:"run_attempt"`
 	Job        string `json:"job"`
-	Runner     string `json:"runner,omitzero"` // name of the runner that had the job
-	Event      string `json:"event"`           // that started the job
-	// Kind, Number and Title are of the issue or pull request that the run is about, which
-	// is that of the event, or of the part of the run before; zero for none. Write masks
-	// the title.
+	Runner     string `json:"runner,omitzero"` // name of the runner of the job
+	Event      string `json:"event"`           // event that started the job
+	// Kind, Number and Title describe the issue or pull request that the run is about. It comes from the
+	// event or from the run's earlier jobs; zero for none. Write masks the title.
 	Kind   string `json:"kind,omitzero"` // "issue" or "pr"
 	Number int    `json:"number,omitzero"`
 	Title  string `json:"title,omitzero"`
-	// Head is the head commit of the pull request or merge group, or the pushed commit, that the
-	// run is about; "" for none.
+	// Head is the head commit of the pull request or merge group, or the pushed commit, that the run is
+	// about; "" for none.
 	Head string `json:"head,omitzero"`
-	// Supersedes is the unfinished run of another head that this run has replaced; zero for none.
+	// Supersedes is the unfinished run of another head that this run replaces; zero for none.
 	Supersedes SupersededRun `json:"supersedes,omitzero"`
-	// Untrusted says that a job had the run work on a checkout that isn't trusted: no later
-	// one may have the agent CLI obey what lies in it.
+	// Untrusted means that the run worked on an untrusted checkout. Later jobs must not let the agent CLI
+	// obey configuration files in the checkout.
 	Untrusted bool `json:"untrusted,omitzero"`
 
 	Status state.Status `json:"status"`
-	// Reason says why the run is not running. Write masks it.
+	// Reason explains why the run stopped. Write masks it.
 	Reason   string    `json:"reason,omitzero"`
-	Seq      int       `json:"seq"` // steps committed so far
+	Seq      int       `json:"seq"` // number of steps committed so far
 	TotalUSD state.USD `json:"total_usd"`
-	// Estimated says that part of TotalUSD is an estimate.
+	// Estimated means that TotalUSD is partly an estimate.
 	Estimated  bool `json:"cost_estimated,omitzero"`
 	Iterations int  `json:"iterations"`
 
-	// IntervalMS is how often the run is stored while it is driven, at least; 0 when
-	// unknown.
+	// IntervalMS is the interval at which a running run is stored, in milliseconds; 0 if unknown.
 	IntervalMS int64 `json:"interval_ms,omitzero"`
-	// Ended says that the step that drove the run is over, whatever Status says: the
-	// post part of the step wrote this.
+	// Ended means that the action step is over, whatever Status says: its post phase wrote this checkpoint.
 	Ended bool `json:"ended,omitzero"`
 
-	// Checkout is the commit that the job was checked out at in which the run began;
-	// "" when unknown.
+	// Checkout is the commit that was checked out in the job that started the run; "" if unknown.
 	Checkout string `json:"checkout,omitzero"`
-	// Input is the SHA-256 of the input that the run began with, in hex; "" when
-	// unknown.
+	// Input is the SHA-256 of the run's original input, in hex; "" if unknown.
 	Input string `json:"input_sha256,omitzero"`
 
-	Dirs        MachineDirs  `json:"places"` // of the saving machine
+	Dirs        MachineDirs  `json:"places"` // directories of the machine that wrote the checkpoint
 	Transcripts []Transcript `json:"transcripts,omitzero"`
 	Omissions   []Omission   `json:"left_out,omitzero"`
 	Created     time.Time    `json:"created"` // in UTC, whole milliseconds
-	Program     string       `json:"program"` // version that wrote it
+	Program     string       `json:"program"` // version of this program
 
-	Files []File `json:"files"` // in order of their names; set by Write
+	Files []File `json:"files"` // sorted by name; set by Write
 }
 
-// KeyOrigin is the job in which a run began under its key.
+// KeyOrigin is the job that started a run under its key.
 type KeyOrigin struct {
-	Job string `json:"job"` // its id in the workflow file; "" where the runner doesn't tell
-	// Matrix is the digest of the values of its leg of a matrix; "" for none.
+	Job string `json:"job"` // its id in the workflow file; "" if the runner doesn't provide it
+	// Matrix is a digest of the job's matrix values; "" for a job without a matrix.
 	Matrix string `json:"matrix,omitzero"`
-	// Default says that the job named no key, so that it has the default one.
+	// Default means that the job set no key and uses the default one.
 	Default bool `json:"default,omitzero"`
-	// Others are the ids of further jobs that have resumed the run under this key.
+	// Others are the ids of other jobs that have resumed the run under this key.
 	Others []string `json:"others,omitzero"`
 }
 
-// maxOthers bounds KeyOf.Others.
+// maxOthers limits KeyOrigin.Others.
 const maxOthers = 32
 
-// WithJob returns the same for a run that is resumed by a job.
+// WithJob returns a KeyOrigin that includes a job that resumes the run.
 func (k *KeyOrigin) WithJob(job string) *KeyOrigin {
 	if job == "" || job == k.Job || slices.Contains(k.Others, job) || len(k.Others) == maxOthers {
 		return k
@@ -116,8 +111,8 @@ func (k *KeyOrigin) WithJob(job string) *KeyOrigin {
 	return &more
 }
 
-// PartName is the name of the part of a matrix that this is a checkpoint of; "" for the
-// run itself.
+// PartName returns the name of the part of a matrix that the checkpoint belongs to; "" for the run
+// itself.
 func (m *Manifest) PartName() string {
 	if m.Part == nil {
 		return ""
@@ -125,78 +120,78 @@ func (m *Manifest) PartName() string {
 	return m.Part.Name
 }
 
-// MachineDirs are folders of a machine, absolute.
+// MachineDirs are directories of a machine, as absolute paths.
 type MachineDirs struct {
 	Workspace string `json:"workspace"`
 	Temp      string `json:"temp"`
-	OS        string `json:"os"` // as runtime.GOOS has it
+	OS        string `json:"os"` // runtime.GOOS
 }
 
-// SupersededRun is a run that no later job resumes by itself, because a run of another head has
+// SupersededRun is a run that no later job resumes automatically, because a run of another head
 // replaced it.
 type SupersededRun struct {
 	WorkflowID string `json:"workflow_id"`
 	Head       string `json:"head"`
 }
 
-// Base is a checkpoint that a workflow run took up.
+// Base is a checkpoint that a workflow run resumed.
 type Base struct {
 	ArtifactID int64  `json:"artifact_id"`
-	Digest     string `json:"digest"` // "" when unknown
+	Digest     string `json:"digest"` // "" if unknown
 	RunID      int64  `json:"run_id"`
 }
 
-// Why something was left out of a checkpoint.
+// Reasons for an Omission.
 const (
-	NoKey    = "key"  // anybody may read the artifacts, and there is no state-key
-	TooLarge = "size" // it has more than 256 MiB
-	NoGit    = "git"  // of a run with prompts, on a machine without git
-	FromFork = "fork" // the event is a fork's, so that nobody can resume its run
+	NoKey    = "key"  // anyone can read the artifacts, and no state-key is set
+	TooLarge = "size" // more than 256 MiB
+	NoGit    = "git"  // a run with prompts, on a machine without git
+	FromFork = "fork" // the event came from a fork, whose runs are never resumed
 
-	// It could not be packed:
+	// Packing failed:
 	DiskFull   = "disk"
-	NoObjects  = "objects" // the clone is partial, and origin does not give what it lacks
+	NoObjects  = "objects" // the clone is partial, and origin doesn't provide the missing objects
 	TooSlow    = "time"
 	NoMemory   = "memory"
 	NotAllowed = "permissions"
-	NotPacked  = "error" // for another reason
+	NotPacked  = "error" // another reason
 )
 
-// Omission says what was not stored.
+// Omission describes data that was left out of a checkpoint.
 type Omission struct {
 	What    string `json:"what"` // "transcripts" or "workspace"
-	Existed bool   `json:"held"` // there was something
+	Existed bool   `json:"held"` // whether there was data to store
 	Why     string `json:"why"`  // NoKey and so on
 }
 
-// Missing names what was not stored of what there was: a run that goes on from the
-// checkpoint has to do without it.
+// Missing returns the kinds of data that existed but were not stored. A run that is resumed from the
+// checkpoint lacks them.
 func (m *Manifest) Missing() []string {
-	var lacks []string
+	var missing []string
 	for _, l := range m.Omissions {
 		if l.Existed {
-			lacks = append(lacks, l.What)
+			missing = append(missing, l.What)
 		}
 	}
-	return lacks
+	return missing
 }
 
-// causes says for people why something was left out, and what to do about it.
+// causes explains each reason for an Omission to people, and how to avoid it.
 var causes = map[string]string{
-	NoKey:     "anybody may read the artifacts of a public repository, and no state-key was set; a state-key has all of it stored, encrypted",
-	TooLarge:  "it has more than 256 MiB; .gitignore keeps what is large and can be made again out of it",
+	NoKey:     "anyone can read the artifacts of a public repository, and no state-key was set; set a state-key to store it encrypted",
+	TooLarge:  "it has more than 256 MiB; list large generated files in .gitignore",
 	NotPacked: "it could not be packed on the machine that had it",
-	NoGit:     "git is not installed where it ran; files are stored by git",
-	FromFork:  "its event is a fork's",
+	NoGit:     "git, which stores the files, was not installed on the machine that had it",
+	FromFork:  "the event came from a fork",
 
 	DiskFull:   "the disk of the machine that had it was full",
-	NoObjects:  "the clone was partial, and origin did not give the objects that it lacked",
+	NoObjects:  "the clone was partial, and origin did not provide the missing objects",
 	TooSlow:    "packing took too long on the machine that had it",
 	NoMemory:   "memory ran out on the machine that had it",
 	NotAllowed: "files could not be read on the machine that had it",
 }
 
-// OmissionReasons says for people why what it Lacks was not stored, each cause once.
+// OmissionReasons returns, for people, why data in Missing was not stored. Each reason occurs once.
 func (m *Manifest) OmissionReasons() []string {
 	var list []string
 	for _, l := range m.Omissions {
@@ -208,29 +203,28 @@ func (m *Manifest) OmissionReasons() []string {
 	return list
 }
 
-// Transcript is a conversation whose transcript is stored.
+// Transcript identifies a conversation whose transcript is stored.
 type Transcript struct {
 	Session string `json:"session"` // a UUID in lower case
-	// Backend is the agent CLI that it belongs to, one of protocol.Backends.
+	// Backend is the agent CLI of the conversation, from protocol.Backends.
 	Backend string `json:"backend"`
-	// CLIID is the CLI's own id of it, as in state.Session.
+	// CLIID is the agent CLI's own id of the conversation, as in state.Session.
 	CLIID string `json:"cli_id,omitzero"`
-	// Dir is the absolute directory, on the saving machine, that the conversation
-	// was held in.
+	// Dir is the absolute working directory of the conversation, on the machine that wrote the checkpoint.
 	Dir string `json:"dir"`
 }
 
-// Name is the name that the transcript has in the checkpoint.
+// Name returns the name of the transcript in the checkpoint.
 func (t Transcript) Name() string { return transcripts + path.Join(t.Backend, t.Session+".jsonl") }
 
-// File is one stored file.
+// File describes one stored file.
 type File struct {
 	Name   string `json:"name"`
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"` // in hex
 }
 
-// encodeJSON returns the bytes of one of our own JSON files.
+// encodeJSON returns the bytes of a JSON file of this package.
 func encodeJSON(v any) ([]byte, error) {
 	data, err := jsonv2.Marshal(v, jsontext.WithIndent(" "))
 	return append(data, '\n'), err

@@ -12,30 +12,30 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// manifestText is a good manifest.json.
+// manifestText returns a valid manifest.json.
 func manifestText(t testing.TB) string {
 	t.Helper()
 	data, _ := write(t, writing(nil))
 	return string(entries(t, data)["manifest.json"])
 }
 
-// whole stands for all of a manifest.
+// whole selects all of a manifest.
 const whole = "whole"
 
-// badManifests are what a good manifest is changed in, where that is told, and how. What goes for
-// all of our JSON files is tested with package jsonstrict.
+// badManifests are changes to a valid manifest, with the field and a part of the error that they must
+// cause. Tests of package jsonstrict cover errors that apply to all JSON files.
 var badManifests = []struct{ old, new, at, what string }{
 	{`"schema": 5`, `"schema": 6`, "schema", "is 6, want 5: another version"},
 	{`"schema": 5,`, `"schema": 5, "more": 1,`, "more", "unknown"},
-	{`"workflow_id": "x-yml-main-0123abcd"`, `"workflow_id": "../x"`, "workflow_id", "no workflow id"},
+	{`"workflow_id": "x-yml-main-0123abcd"`, `"workflow_id": "../x"`, "workflow_id", "not a workflow id"},
 	{`"generation": 7`, `"generation": 0`, "generation", "at least 1"},
 	{`"number": 3`, `"number": 3, "kind": "discussion"`, "kind", "unknown"},
 	{`"status": "suspended"`, `"status": "asleep"`, "status", "unknown"},
 	{`"workspace": "/home`, `"workspace": "home`, "places.workspace", "absolute"},
 	{`"temp": "/home`, `"temp": "C:home`, "places.temp", "absolute"},
 	{`"session": "0f8`, `"session": "0F8`, "transcripts[0].session", "UUID"},
-	{`"backend": "codex"`, `"backend": "other"`, "transcripts[0].backend", "no agent"},
-	{`"cli_id": "019`, `"cli_id": "../019`, "transcripts[0].cli_id", "no session id"},
+	{`"backend": "codex"`, `"backend": "other"`, "transcripts[0].backend", "not an agent CLI"},
+	{`"cli_id": "019`, `"cli_id": "../019`, "transcripts[0].cli_id", "not a session id"},
 	{`"dir": "/home`, `"dir": "./home`, "transcripts[0].dir", "absolute"},
 	{`"what": "workspace"`, `"what": "state"`, "left_out[0].what", "unknown"},
 	{`"why": "key"`, `"why": "whim"`, "left_out[0].why", "unknown"},
@@ -44,13 +44,13 @@ var badManifests = []struct{ old, new, at, what string }{
 	{`"name": "logs/main/A.sh.log"`, `"name": "events.jsonl"`, "files[1].name", "twice"},
 	{`"size": 13`, `"size": -13`, "files[2].size", "want 0"},
 	{`"size": 13`, `"size": 67108865`, "files[2].size", "want 0 to 67108864"},
-	{`"sha256": "`, `"sha256": "A`, "files[0].sha256", "no SHA-256"},
+	{`"sha256": "`, `"sha256": "A`, "files[0].sha256", "not a SHA-256"},
 	{whole, "", "", "empty"},
 	{whole, "{}", "schema", "missing"},
 }
 
-// TestManifestIsStrict: what no program of ours writes is refused, and the place
-// named.
+// TestManifestIsStrict checks that manifests which this program never writes are refused, and that the
+// error names the field.
 func TestManifestIsStrict(t *testing.T) {
 	good := manifestText(t)
 	_, err := checkpoint.DecodeManifest([]byte(good))
@@ -69,19 +69,19 @@ func TestManifestIsStrict(t *testing.T) {
 	}
 }
 
-// TestTranscriptsGoWithFiles: a transcript without its directory can't be put
-// back, nor a directory without its transcript.
-func TestTranscriptsGoWithFiles(t *testing.T) {
+// TestTranscriptsMatchFiles checks that each transcript in the manifest needs its file, and each file
+// its entry in the list of transcripts.
+func TestTranscriptsMatchFiles(t *testing.T) {
 	one := writing(nil).Manifest.Transcripts[0]
 	for want, list := range map[string][]checkpoint.Transcript{
 		"is not among the transcripts": nil,
 		"is not among the files":       {one, {Session: other, Backend: protocol.BackendClaude, Dir: "/x"}},
-		"there twice":                  {one, one},
+		"listed twice":                 {one, one},
 	} {
 		w := writing(nil)
 		w.Manifest.Transcripts = list
 		if _, _, err := tryWrite(t, w); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("got %v, want that one %s", err, want)
+			t.Errorf("got %v, want an error with %q", err, want)
 		}
 	}
 }

@@ -15,19 +15,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// ReadRequest says what to read.
+// ReadRequest has the inputs of Read.
 type ReadRequest struct {
 	File *os.File // the archive
-	Size int64    // of the archive, in bytes
-	Keys *Keys    // nil: none
-	Dir  string   // an empty folder, where nobody else reads: where the files go
+	Size int64    // size of the archive in bytes
+	Keys *Keys    // nil for none
+	Dir  string   // empty directory for the unpacked files, private to this user
 }
 
-// Read unpacks a checkpoint and returns its manifest and the manifest's digest. In Dir
-// are exactly the files of the manifest then, with its sizes and hashes, with mode 0600.
-// With keys nothing is unpacked before all of it is known to be ours. A checkpoint that
-// isn't right is an *Invalid; one that needs a key, ErrSealed; one that is not signed
-// though there is a key, ErrNotSigned. After an error Dir is to be removed.
+// Read unpacks a checkpoint and returns its manifest and the manifest's digest. Afterwards Dir contains
+// exactly the files of the manifest, with matching sizes and hashes and mode 0600. With keys, Read
+// authenticates the whole archive before it unpacks anything. A checkpoint that is damaged or forged is
+// an *Invalid. The error is ErrSealed if a key is missing, and ErrNotSigned if a key is given for an
+// unsigned checkpoint. After an error the caller must remove Dir.
 func Read(r ReadRequest) (Manifest, string, error) {
 	m, digest, err := r.read()
 	if err != nil {
@@ -56,7 +56,7 @@ func (r ReadRequest) read() (m Manifest, d string, err error) {
 	return m, digest(data), m.verify(sums)
 }
 
-// entries looks at the directory of the archive, and at nothing in it.
+// entries reads the directory of the archive and checks which kind of checkpoint it is.
 func (r ReadRequest) entries() (map[string]*zip.File, error) {
 	if r.Size > maxPacked {
 		return nil, &Invalid{What: fmt.Sprintf("has %d bytes, more than %d", r.Size, maxPacked)}
@@ -72,7 +72,7 @@ func (r ReadRequest) entries() (map[string]*zip.File, error) {
 	isSealed := files[headerName] != nil || files[bundleName] != nil
 	switch {
 	case !isSealed && files[manifestName] == nil:
-		return nil, &Invalid{What: "holds neither " + manifestName + " nor " + headerName}
+		return nil, &Invalid{What: "contains neither " + manifestName + " nor " + headerName}
 	case isSealed && r.Keys == nil:
 		return nil, ErrSealed
 	case !isSealed && r.Keys != nil:
@@ -81,17 +81,17 @@ func (r ReadRequest) entries() (map[string]*zip.File, error) {
 	return files, nil
 }
 
-// unpack unpacks an archive of the run's files and the manifest. It returns the manifest, and
-// what the other files hold, by their names; the folder gets these alone.
-func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*sum, error) {
+// unpack unpacks an archive of the run's files and the manifest. It returns the manifest and the hashes
+// of the other files by name. Only the other files end up in dir.
+func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*countingHash, error) {
 	var manifest bytes.Buffer
-	sums := map[string]*sum{}
+	sums := map[string]*countingHash{}
 	lim := limits(manifestName)
 	lim.Tee = func(name string) io.Writer {
 		if name == manifestName {
 			return &manifest
 		}
-		sums[name] = &sum{Hash: sha256.New()}
+		sums[name] = &countingHash{Hash: sha256.New()}
 		return sums[name]
 	}
 	if err := archive.Unpack(r, size, dir, lim); err != nil {
@@ -99,21 +99,20 @@ func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*sum, err
 	}
 	err := os.Remove(filepath.Join(dir, manifestName))
 	if errors.Is(err, os.ErrNotExist) {
-		err = nil // the manifest is empty then
+		err = nil // the manifest is empty
 	}
 	return manifest.Bytes(), sums, err
 }
 
-// verify holds what was unpacked against the manifest: all of its files are there, and
-// no others.
-func (m *Manifest) verify(sums map[string]*sum) error {
+// verify compares the unpacked files with the manifest. Both must list the same files.
+func (m *Manifest) verify(sums map[string]*countingHash) error {
 	for _, f := range m.Files {
 		sum, ok := sums[f.Name]
 		switch {
 		case !ok:
 			return &Invalid{fmt.Sprintf("%q", f.Name), "is in the manifest, but not in the archive"}
 		case sum.n != f.Size || sum.hex() != f.SHA256:
-			return &Invalid{fmt.Sprintf("%q", f.Name), "has not the size and SHA-256 that the manifest gives"}
+			return &Invalid{fmt.Sprintf("%q", f.Name), "does not have the size and SHA-256 in the manifest"}
 		}
 		delete(sums, f.Name)
 	}

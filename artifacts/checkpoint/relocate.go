@@ -7,23 +7,22 @@ import (
 	"strings"
 )
 
-// worktrees is the folder below the temporary one that worktrees from elsewhere
-// go to.
+// worktrees is the directory below the temporary one for worktrees that were elsewhere on the old
+// machine.
 const worktrees = "raymond-worktrees"
 
-// Relocation returns where an absolute directory of the old machine lies here.
-// What is in the old workspace or temporary folder is at the same place in the
-// present one. trees are the tops of git worktrees outside of both: they go to
-// {temp}/raymond-worktrees/{name}-{6 hex digits of the SHA-256 of the old path},
-// with all that is in them. Of several folders that hold a directory the
-// innermost counts, and whole names do. Everything else stays as it is, letter by
-// letter. Paths are taken as old.OS writes them, where on Windows case doesn't
-// count, and are returned as here.OS does.
+// Relocation returns a function that maps an absolute directory of the old machine to this one.
+// Directories in the old workspace or temporary directory map to the same place in the new one. trees
+// are the tops of git worktrees elsewhere: they and everything in them map to
+// {temp}/raymond-worktrees/{name}-{6 hex digits of the SHA-256 of the old path}. If several known
+// directories contain a path, the innermost one applies. All other paths stay unchanged. Paths are
+// parsed by the rules of old.OS, on Windows without regard to case, and returned by the rules of
+// here.OS.
 func Relocation(old, here MachineDirs, trees []string) func(string) string {
 	r := relocation{fromWindows: old.OS == "windows", toWindows: here.OS == "windows"}
 	r.add(old.Workspace, here.Workspace)
 	r.add(old.Temp, here.Temp)
-	folders := r // a tree may lie in another one, and moves by itself
+	folders := r // a tree may contain another tree, which moves separately
 	for _, tree := range trees {
 		if _, _, isInside := folders.find(tree); !isInside && here.Temp != "" {
 			r.add(tree, here.Temp+"/"+worktrees+"/"+r.unique(tree))
@@ -32,34 +31,34 @@ func Relocation(old, here MachineDirs, trees []string) func(string) string {
 	return r.move
 }
 
-// relocation is where folders have moved to.
+// relocation is a list of moved directories.
 type relocation struct {
 	fromWindows, toWindows bool
 	moves                  []move
 }
 
 type move struct {
-	old  string // with a slash at its end
+	old  string // ends with a slash
 	here string
 }
 
 func (r *relocation) add(old, here string) {
 	if old != "" && here != "" {
-		r.moves = append(r.moves, move{r.slashed(old), strings.TrimRight(here, `/\`)})
+		r.moves = append(r.moves, move{r.cleanSlashed(old), strings.TrimRight(here, `/\`)})
 	}
 }
 
-// slashed is a path without "." and "..", whose names all end with a slash.
-func (r *relocation) slashed(p string) string {
+// cleanSlashed returns a cleaned path in which every element ends with a slash.
+func (r *relocation) cleanSlashed(p string) string {
 	if r.fromWindows {
 		p = strings.ReplaceAll(p, `\`, "/")
 	}
 	return strings.TrimSuffix(path.Clean(p), "/") + "/"
 }
 
-// find returns the innermost folder that holds a path, and the path in it.
+// find returns the innermost moved directory that contains dir, and the rest of the path.
 func (r *relocation) find(dir string) (best move, rest string, ok bool) {
-	dir = r.slashed(dir)
+	dir = r.cleanSlashed(dir)
 	for _, m := range r.moves {
 		n := len(m.old)
 		if n > len(dir) || n <= len(best.old) {
@@ -84,9 +83,9 @@ func (r *relocation) move(dir string) string {
 	return to
 }
 
-// unique names a tree by its last name and a hash of all of them.
+// unique returns the last element of a worktree's path with a hash of the whole path.
 func (r *relocation) unique(tree string) string {
-	whole := strings.TrimSuffix(r.slashed(tree), "/")
+	whole := strings.TrimSuffix(r.cleanSlashed(tree), "/")
 	base := strings.Map(func(c rune) rune {
 		if c < ' ' || strings.ContainsRune(`<>:"|?*\`, c) {
 			return '-'

@@ -15,7 +15,7 @@ var (
 	mac     = checkpoint.MachineDirs{Workspace: "/Users/me/w/", Temp: "/private/tmp", OS: "darwin"}
 )
 
-// TestRelocation: where directories of one machine lie on another.
+// TestRelocation maps directories of one machine to another.
 func TestRelocation(t *testing.T) {
 	inside := checkpoint.MachineDirs{Workspace: "/tmp/x/w", Temp: "/tmp", OS: "linux"}
 	outside := checkpoint.MachineDirs{Workspace: "/w", Temp: "/w/.tmp", OS: "linux"}

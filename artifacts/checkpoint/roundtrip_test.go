@@ -31,7 +31,7 @@ const (
 	other   = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 )
 
-// manifest is one with every field set.
+// manifest returns a manifest with most fields set.
 func manifest() checkpoint.Manifest {
 	digest := "sha256:" + strings.Repeat("ab", 32)
 	return checkpoint.Manifest{
@@ -48,7 +48,7 @@ func manifest() checkpoint.Manifest {
 // threadID is the agent CLI's own id of the session.
 const threadID = "01999999-0000-7000-8000-00000000000a"
 
-// writing is a small checkpoint of every kind of file.
+// writing returns a request for a small checkpoint with every kind of file.
 func writing(keys *checkpoint.Keys) checkpoint.WriteRequest {
 	m := manifest()
 	m.Transcripts = []checkpoint.Transcript{{Session: session, Backend: protocol.BackendCodex, CLIID: threadID, Dir: "/home/runner/work/r/r"}}
@@ -87,7 +87,7 @@ func write(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteRes
 	assert.NilError(t, err)
 	assert.Equal(t, written.Size, int64(len(data)), "want the size of the file")
 	sum := sha256.Sum256(data)
-	assert.Equal(t, written.SHA256, "sha256:"+hex.EncodeToString(sum[:]), "digest: want that of the file")
+	assert.Equal(t, written.SHA256, "sha256:"+hex.EncodeToString(sum[:]), "digest: want the digest of the file")
 	return data, written
 }
 
@@ -98,7 +98,7 @@ func tryWrite(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.Write
 	return to.Bytes(), written, err
 }
 
-// result is what Read made of some bytes.
+// result is the result of Read.
 type result struct {
 	manifest checkpoint.Manifest
 	digest   string
@@ -106,8 +106,8 @@ type result struct {
 	err      error
 }
 
-// read reads a checkpoint and holds what goes for every archive: the files are
-// those of the manifest, or there is an error, and nothing is written outside of the folder.
+// read reads a checkpoint. It checks that the unpacked files match the manifest and that Read writes
+// only into the directory.
 func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	t.Helper()
 	parent := t.TempDir()
@@ -127,7 +127,7 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	return r
 }
 
-// contents returns what is in a folder.
+// contents returns the files below a directory.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -146,7 +146,7 @@ func contents(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// listed returns the manifest's list for some contents.
+// listed returns the manifest's list of files for some contents.
 func listed(files map[string]string) []checkpoint.File {
 	list := []checkpoint.File{}
 	for _, name := range sortedKeys(files) {
@@ -156,8 +156,8 @@ func listed(files map[string]string) []checkpoint.File {
 	return list
 }
 
-// contentsAtRandom returns what parts may hold: nothing, noise, text that
-// compresses well or too well, bytes that are no UTF-8.
+// contentsAtRandom returns random content: nothing, noise, text that compresses well, zeros, or invalid
+// UTF-8.
 func contentsAtRandom(rnd *rand.Rand) []byte {
 	noise := make([]byte, rnd.IntN(100_000))
 	for i := range noise {
@@ -169,8 +169,8 @@ func contentsAtRandom(rnd *rand.Rand) []byte {
 	}[rnd.IntN(5)]
 }
 
-// TestRoundTrip: what is written is read back, from files and from memory, sealed
-// and plain.
+// TestRoundTrip writes and reads checkpoints, sealed and plain, with entries from files and from
+// memory.
 func TestRoundTrip(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	for seed := range uint64(8) {
@@ -212,8 +212,8 @@ func noise(n int) []byte {
 	return data
 }
 
-// TestGrowingFiles: of a file that grows, what it had counts; one that has become
-// shorter is told.
+// TestGrowingFiles checks that only the first bytes of a growing file are stored, and that a file which
+// is shorter than expected is an error.
 func TestGrowingFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	assert.NilError(t, os.WriteFile(path, []byte("{}\n{}\n{\"half"), 0o600))
@@ -221,18 +221,18 @@ func TestGrowingFiles(t *testing.T) {
 		size int64
 		want string
 	}{{-1, "{}\n{}\n{\"half"}, {6, "{}\n{}\n"}, {0, ""}} {
-		data, _ := write(t, alone(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: tt.size}))
+		data, _ := write(t, only(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: tt.size}))
 		if got := read(t, data, nil); got.err != nil || got.files["events.jsonl"] != tt.want {
 			t.Errorf("size %d: got %q, %v, want %q", tt.size, got.files, got.err, tt.want)
 		}
 	}
-	if _, _, err := tryWrite(t, alone(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: 100})); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
-		t.Errorf("a file of 12 bytes of which 100 are wanted: got %v, want an error that names it", err)
+	if _, _, err := tryWrite(t, only(checkpoint.Entry{Name: "events.jsonl", Path: path, Size: 100})); err == nil || !strings.Contains(err.Error(), `"events.jsonl"`) {
+		t.Errorf("100 bytes of a file of 12 bytes: got %v, want an error that names it", err)
 	}
 }
 
-// TestMaskCoversAllButBundles: secrets are hidden in every part and in the reason,
-// and the parts keep their sizes.
+// TestMaskCoversAllButBundles checks that secrets are masked in every entry except bundles, and in the
+// manifest's reason and title.
 func TestMaskCoversAllButBundles(t *testing.T) {
 	const secret = "hunter2hunter2"
 	stars := strings.Repeat("*", len(secret))

@@ -15,18 +15,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// header is the clear part of a sealed checkpoint. All of bundle.age is bound to
-// it by its hash, so that nothing of it is looked at before it is known to be
-// ours.
+// header is the readable part of a sealed checkpoint. Its MAC and the hash of bundle.age authenticate
+// the whole file. They are checked before anything is decrypted.
 type header struct {
 	Schema int    `json:"schema"`
-	Key    string `json:"key"` // fingerprint of the key that opens it
+	Key    string `json:"key"` // fingerprint of the key that decrypts bundle.age
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
-	MAC    string `json:"mac"` // of this header with an empty mac
+	MAC    string `json:"mac"` // MAC of this header with an empty mac
 }
 
-// sign returns the bytes of the header with its MAC.
+// sign returns the encoded header with its MAC.
 func (h header) sign(id *age.X25519Identity) ([]byte, error) {
 	h.MAC = ""
 	data, err := encodeJSON(h)
@@ -38,14 +37,14 @@ func (h header) sign(id *age.X25519Identity) ([]byte, error) {
 }
 
 // seal writes the sealed archive.
-func (p *packing) seal(w io.Writer) error {
+func (p *packer) seal(w io.Writer) error {
 	id := p.Keys.all[0]
 	z := zip.NewWriter(w)
 	out, err := z.CreateHeader(&zip.FileHeader{Name: bundleName, Method: zip.Store})
 	if err != nil {
 		return err
 	}
-	sum := &sum{Hash: sha256.New()}
+	sum := &countingHash{Hash: sha256.New()}
 	plain, err := age.Encrypt(io.MultiWriter(out, sum), id.Recipient())
 	if err != nil {
 		return err
@@ -68,7 +67,7 @@ func (p *packing) seal(w io.Writer) error {
 	return errors.Join(err, z.Close())
 }
 
-// readHeader reads the header of a sealed archive, and finds the key that it was signed with.
+// readHeader decodes and authenticates the header of a sealed archive, and finds its key.
 func (k *Keys) readHeader(f *zip.File) (h header, id *age.X25519Identity, err error) {
 	data, err := archive.Read(f, entryLimit(headerName))
 	if err != nil {
@@ -79,20 +78,20 @@ func (k *Keys) readHeader(f *zip.File) (h header, id *age.X25519Identity, err er
 	}
 	id, ok := k.find(h.Key)
 	if !ok {
-		return h, nil, &Invalid{headerName, fmt.Sprintf("sealed with the key %q, which is none of the %d in state-key", h.Key, len(k.all))}
+		return h, nil, &Invalid{headerName, fmt.Sprintf("is encrypted with the key %q, which is not one of the %d keys in state-key", h.Key, len(k.all))}
 	}
 	want, err := h.sign(id)
 	if err == nil && !hmac.Equal(want, data) {
-		err = &Invalid{headerName, "has not the MAC of its key: it was changed, or made by somebody else"}
+		err = &Invalid{headerName, "has a wrong MAC: it was changed or made without the key"}
 	}
 	return h, id, err
 }
 
-// open returns what bundle.age in a sealed archive holds, when each byte of it is held against the header, and
-// the size. Each piece is decrypted when it is read, so that it lies nowhere in clear before it is unpacked.
+// open authenticates bundle.age in a sealed archive and returns its decrypted content and size. Each
+// block is decrypted when it is read, so that the plain archive is never stored on disk.
 func (k *Keys) open(file io.ReaderAt, files map[string]*zip.File) (io.ReaderAt, int64, error) {
 	if files[headerName] == nil || files[bundleName] == nil || len(files) != 2 {
-		return nil, 0, &Invalid{What: fmt.Sprintf("holds other files than %s and %s", headerName, bundleName)}
+		return nil, 0, &Invalid{What: fmt.Sprintf("contains files other than %s and %s", headerName, bundleName)}
 	}
 	h, id, err := k.readHeader(files[headerName])
 	if err != nil {
@@ -102,27 +101,27 @@ func (k *Keys) open(file io.ReaderAt, files map[string]*zip.File) (io.ReaderAt, 
 	if err != nil {
 		return nil, 0, invalid(bundleName, err)
 	}
-	bundle, sum := io.NewSectionReader(file, at, h.Size), &sum{Hash: sha256.New()}
+	bundle, sum := io.NewSectionReader(file, at, h.Size), &countingHash{Hash: sha256.New()}
 	if _, err := io.Copy(sum, bundle); err != nil {
 		return nil, 0, invalid(bundleName, err)
 	}
 	if sum.hex() != h.SHA256 || sum.n != h.Size {
-		return nil, 0, &Invalid{bundleName, "is not the one that the header is of"}
+		return nil, 0, &Invalid{bundleName, "does not match the header"}
 	}
 	plain, size, err := age.DecryptReaderAt(bundle, h.Size, id)
 	return plain, size, invalid(bundleName, err)
 }
 
-// sum is a hash that counts.
-type sum struct {
+// countingHash is a hash that counts the bytes written.
+type countingHash struct {
 	hash.Hash
 
 	n int64
 }
 
-func (s *sum) Write(p []byte) (int, error) {
+func (s *countingHash) Write(p []byte) (int, error) {
 	s.n += int64(len(p))
 	return s.Hash.Write(p)
 }
 
-func (s *sum) hex() string { return hex.EncodeToString(s.Sum(nil)) }
+func (s *countingHash) hex() string { return hex.EncodeToString(s.Sum(nil)) }

@@ -18,8 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// refused holds that a checkpoint is refused as an *Invalid whose text has a
-// part.
+// refused checks that reading a checkpoint fails with an *Invalid whose text contains want.
 func refused(t *testing.T, what string, data []byte, keys *checkpoint.Keys, want string) {
 	t.Helper()
 	var invalid *checkpoint.Invalid
@@ -28,9 +27,10 @@ func refused(t *testing.T, what string, data []byte, keys *checkpoint.Keys, want
 	}
 }
 
-// TestAnyChangedByteIsNoticed in what a sealed checkpoint holds: of a small one each byte of the header and many
-// of the age file, and of a large one some. Around them it is refused, or makes no difference.
-func TestAnyChangedByteIsNoticed(t *testing.T) {
+// TestChangedBytesAreDetected changes bytes of sealed checkpoints: each byte of the header and many of
+// the age file of a small one, and some of a large one. A change to other bytes of the archive either
+// is an error or has no effect.
+func TestChangedBytesAreDetected(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	rnd := rand.New(rand.NewPCG(1, 2))
 	small, _ := write(t, writing(keys))
@@ -64,21 +64,22 @@ func flipped(data []byte, at int, rnd *rand.Rand) []byte {
 	return changed
 }
 
-// TestRotation: a key put in front seals from then on, and the ones behind it
-// still open; a key that is taken away doesn't.
-func TestRotation(t *testing.T) {
+// TestKeyRotation checks that the first key seals, that all keys can open, and that a removed key
+// can't.
+func TestKeyRotation(t *testing.T) {
 	_, lines := newKeys(t, 3)
 	old, rotated, gone := parseKeys(t, lines[0]), parseKeys(t, lines[1], lines[0]), parseKeys(t, lines[1], lines[2])
 	before, _ := write(t, writing(old))
 	after, _ := write(t, writing(rotated))
 	assert.Check(t, read(t, before, rotated).err, "sealed with the second of two keys")
 	assert.Check(t, read(t, after, rotated).err, "sealed with the first of two keys")
-	refused(t, "a key that is gone", before, gone, "which is none of the 2 in state-key")
-	refused(t, "a key that is yet to come", after, old, "which is none of the 1 in state-key")
+	refused(t, "a removed key", before, gone, "which is not one of the 2 keys in state-key")
+	refused(t, "a key added later", after, old, "which is not one of the 1 keys in state-key")
 }
 
-// TestKeysAreDemanded: what a missing key, or a missing seal, amounts to.
-func TestKeysAreDemanded(t *testing.T) {
+// TestMissingKeysAndSealsAreErrors covers a sealed checkpoint without a key and a plain checkpoint with
+// a key.
+func TestMissingKeysAndSealsAreErrors(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	plain, _ := write(t, writing(nil))
 	sealed, _ := write(t, writing(keys))
@@ -87,7 +88,7 @@ func TestKeysAreDemanded(t *testing.T) {
 	}
 	assert.Check(t, is.ErrorIs(read(t, plain, keys).err, checkpoint.ErrNotSigned), "plain, with a key")
 	for _, secret := range []string{"logs/main", "x-yml-main", "out of quota", session} {
-		assert.Check(t, !bytes.Contains(sealed, []byte(secret)), "a sealed checkpoint tells %q", secret)
+		assert.Check(t, !bytes.Contains(sealed, []byte(secret)), "a sealed checkpoint shows %q", secret)
 	}
 }
 
@@ -111,7 +112,7 @@ type entry struct {
 	data []byte
 }
 
-// archive makes a zip archive as Write makes the outer one.
+// archive returns a zip archive that is identical to the outer archive of Write.
 func archive(t testing.TB, files ...entry) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -127,9 +128,9 @@ func archive(t testing.TB, files ...entry) []byte {
 	return out.Bytes()
 }
 
-// TestExchange: parts of one checkpoint don't pass in another, though both are
-// sealed with the same key.
-func TestExchange(t *testing.T) {
+// TestExchangedFilesAreRefused combines files of different checkpoints that are sealed with the same
+// key.
+func TestExchangedFilesAreRefused(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	one := writing(keys)
 	two := writing(keys)
@@ -139,7 +140,7 @@ func TestExchange(t *testing.T) {
 	second, _ := write(t, two)
 	again, _ := write(t, one)
 	a, b, c := entries(t, first), entries(t, second), entries(t, again)
-	assert.Assert(t, bytes.Equal(archive(t, entry{"bundle.age", a["bundle.age"]}, entry{"header.json", a["header.json"]}), first), "the test makes other archives than Write")
+	assert.Assert(t, bytes.Equal(archive(t, entry{"bundle.age", a["bundle.age"]}, entry{"header.json", a["header.json"]}), first), "the archives of the test differ from Write's")
 	for what, files := range map[string][]entry{
 		"header of a later one":  {{"bundle.age", a["bundle.age"]}, {"header.json", b["header.json"]}},
 		"header of an equal one": {{"bundle.age", a["bundle.age"]}, {"header.json", c["header.json"]}},
@@ -154,8 +155,8 @@ func TestExchange(t *testing.T) {
 	refused(t, "header of a newer release", newer, keys, "is 6, want 5")
 }
 
-// TestFilesAreThoseOfTheManifest, all of them and no others.
-func TestFilesAreThoseOfTheManifest(t *testing.T) {
+// TestFilesMustMatchTheManifest checks archives with missing, additional and exchanged files.
+func TestFilesMustMatchTheManifest(t *testing.T) {
 	first, _ := write(t, writing(nil))
 	another := writing(nil)
 	another.Entries[0].Data = []byte(`{"schema": 2}`)
@@ -179,8 +180,8 @@ func TestFilesAreThoseOfTheManifest(t *testing.T) {
 	}
 }
 
-// TestWhoKnowsNoKeyForgesNothing: everything but the MAC is right.
-func TestWhoKnowsNoKeyForgesNothing(t *testing.T) {
+// TestForgeryNeedsTheKey checks checkpoints in which only the MAC is wrong.
+func TestForgeryNeedsTheKey(t *testing.T) {
 	keys, lines := newKeys(t, 2)
 	good, _ := write(t, writing(keys))
 	others, _ := write(t, writing(parseKeys(t, lines[1])))
@@ -190,6 +191,6 @@ func TestWhoKnowsNoKeyForgesNothing(t *testing.T) {
 		"the MAC of another key": mac.Find(entries(t, others)["header.json"]), "zeros for a MAC": []byte(`"mac": "` + strings.Repeat("0", 64) + `"`), "no MAC": []byte(`"mac": ""`),
 	} {
 		header := mac.ReplaceAll(files["header.json"], forged)
-		refused(t, what, archive(t, entry{"bundle.age", files["bundle.age"]}, entry{"header.json", header}), keys, "has not the MAC of its key")
+		refused(t, what, archive(t, entry{"bundle.age", files["bundle.age"]}, entry{"header.json", header}), keys, "has a wrong MAC")
 	}
 }

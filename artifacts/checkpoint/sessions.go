@@ -7,20 +7,20 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Session is a conversation, and where it may have been held.
+// Session is a conversation with its possible working directories.
 type Session struct {
 	ID      string
-	Backend string   // the agent CLI that it belongs to, one of protocol.Backends
-	CLIID   string   // the CLI's own id of it, as in state.Session
-	Dirs    []string // absolute, the most likely first; at least one
+	Backend string   // agent CLI of the conversation, from protocol.Backends
+	CLIID   string   // the agent CLI's own id of it, as in state.Session
+	Dirs    []string // absolute paths, the most likely first; never empty
 }
 
-// Sessions returns every conversation that a resume of the run may continue or branch
-// from, each once, in the order of the agents, and then the one in which main has ended, if
-// a comment may continue it. Those of other agents that have ended, and of failed attempts
-// that nothing refers to any more, are not among them.
+// Sessions returns every conversation that a resumed run may continue or branch from, each once, in the
+// order of the agents. The last one is the final conversation of the agent main, if a comment may
+// continue it. Conversations of other agents that have ended, and of failed attempts that nothing
+// refers to, are not included.
 func Sessions(run *state.Run) []Session {
-	c := &collection{}
+	c := &sessionList{}
 	for _, a := range run.Agents {
 		c.agent(a, run.Dir)
 	}
@@ -30,13 +30,13 @@ func Sessions(run *state.Run) []Session {
 	return c.all
 }
 
-// collection is a list of sessions under construction.
-type collection struct{ all []Session }
+// sessionList is a list of sessions under construction.
+type sessionList struct{ all []Session }
 
-// agent adds the sessions of an agent. One that was sent to another directory may
-// still go back to a conversation of its caller's, or branch off its parent's,
-// so each session has all of the agent's directories, its own first.
-func (c *collection) agent(a *state.Agent, home string) {
+// agent adds the sessions of an agent. An agent that changed its directory may still return to a
+// conversation of its caller or branch off its parent's. So each session gets all directories of the
+// agent, its current one first.
+func (c *sessionList) agent(a *state.Agent, home string) {
 	dir := cmp.Or(a.Dir, home)
 	dirs := []string{dir}
 	for _, f := range slices.Backward(a.Stack) {
@@ -56,13 +56,13 @@ func (c *collection) agent(a *state.Agent, home string) {
 	}
 }
 
-func (c *collection) session(s *state.Session, dirs []string) {
+func (c *sessionList) session(s *state.Session, dirs []string) {
 	if s != nil {
 		c.add(Session{ID: s.ID, Backend: s.BackendName(), CLIID: s.CLIID}, dirs)
 	}
 }
 
-func (c *collection) add(session Session, dirs []string) {
+func (c *sessionList) add(session Session, dirs []string) {
 	if session.ID == "" {
 		return
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSessionsAndTheirDirectories: each session that a resume may go
-// back to, once, with the directories it may have been held in, the likeliest first.
+// TestSessionsAndTheirDirectories checks that each session that a resumed run may use is listed once,
+// with its possible directories in order of likelihood.
 func TestSessionsAndTheirDirectories(t *testing.T) {
 	s := func(id string) *state.Session { return &state.Session{ID: id} }
 	run := &state.Run{Dir: "/w", Last: &state.LastConversation{Dir: "/t/l", Session: s("l")}, Agents: []*state.Agent{

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Compiled when first needed, which most starts of the program never do.
+// The patterns are compiled at first use, because most starts of the program don't need them.
 var (
 	hashForm    = pattern(`^[0-9a-f]{64}$`)
 	commitForm  = pattern(`^([0-9a-f]{40}|[0-9a-f]{64})$`)
@@ -24,20 +24,20 @@ func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// checker remembers the first error of a manifest.
+// checker records the first error in a manifest.
 type checker struct{ err *Invalid }
 
 func (c *checker) want(ok bool, at, what string, args ...any) {
 	if !ok && c.err == nil {
-		c.err = &Invalid{place(manifestName, at), fmt.Sprintf(what, args...)}
+		c.err = &Invalid{errorPath(manifestName, at), fmt.Sprintf(what, args...)}
 	}
 }
 
-// validate reports the first value that no manifest of ours has, as an *Invalid.
+// validate returns an *Invalid for the first value that this program never writes.
 func (m *Manifest) validate() error {
 	c := &checker{}
 	c.want(m.Schema == Schema, "schema", "is %d, want %d", m.Schema, Schema)
-	c.want(state.ValidID(m.WorkflowID), "workflow_id", "%q is no workflow id", m.WorkflowID)
+	c.want(state.ValidID(m.WorkflowID), "workflow_id", "%q is not a workflow id", m.WorkflowID)
 	if m.Part != nil {
 		err := m.Part.Validate()
 		c.want(err == nil, "part", "%v", err)
@@ -45,10 +45,10 @@ func (m *Manifest) validate() error {
 	c.want(m.Generation >= 1, "generation", "is %d, want at least 1", m.Generation)
 	c.want(m.Status.IsKnown(), "status", "%q is unknown", m.Status)
 	c.want(slices.Contains([]string{"", "issue", "pr"}, m.Kind), "kind", "%q is unknown", m.Kind)
-	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is no full name of a commit", m.Checkout)
+	c.want(m.Checkout == "" || commitForm().MatchString(m.Checkout), "checkout", "%q is not a full commit hash", m.Checkout)
 	c.want(!m.Created.IsZero(), "created", "is missing")
-	c.want(absolute(m.Dirs.Workspace), "places.workspace", "%q is no absolute path", m.Dirs.Workspace)
-	c.want(absolute(m.Dirs.Temp), "places.temp", "%q is no absolute path", m.Dirs.Temp)
+	c.want(isAbsolute(m.Dirs.Workspace), "places.workspace", "%q is not an absolute path", m.Dirs.Workspace)
+	c.want(isAbsolute(m.Dirs.Temp), "places.temp", "%q is not an absolute path", m.Dirs.Temp)
 	for i, l := range m.Omissions {
 		c.want(l.What == "transcripts" || l.What == "workspace", fmt.Sprintf("left_out[%d].what", i), "%q is unknown", l.What)
 		c.want(causes[l.Why] != "", fmt.Sprintf("left_out[%d].why", i), "%q is unknown", l.Why)
@@ -58,9 +58,9 @@ func (m *Manifest) validate() error {
 		at := fmt.Sprintf("files[%d]", i)
 		err := CheckName(f.Name)
 		c.want(err == nil, at+".name", "%q: %v", f.Name, err)
-		c.want(f.Name > last, at+".name", "%q is there twice, or out of order", f.Name)
+		c.want(f.Name > last, at+".name", "%q is listed twice or out of order", f.Name)
 		c.want(f.Size >= 0 && f.Size <= entryLimit(f.Name), at+".size", "is %d, want 0 to %d", f.Size, entryLimit(f.Name))
-		c.want(hashForm().MatchString(f.SHA256), at+".sha256", "is no SHA-256 in hex")
+		c.want(hashForm().MatchString(f.SHA256), at+".sha256", "is not a SHA-256 in hex")
 		last = f.Name
 	}
 	m.checkTranscripts(c)
@@ -70,18 +70,18 @@ func (m *Manifest) validate() error {
 	return nil
 }
 
-// checkTranscripts checks that each transcript has its directory and each directory
-// its transcript: one without the other can't be restored.
+// checkTranscripts checks that each transcript has its file and each transcript file its entry. One
+// without the other can't be restored.
 func (m *Manifest) checkTranscripts(c *checker) {
 	dirs := map[string]bool{}
 	for i, t := range m.Transcripts {
 		at := fmt.Sprintf("transcripts[%d]", i)
-		c.want(sessionForm().MatchString(t.Session), at+".session", "%q is no UUID in lower case", t.Session)
-		c.want(absolute(t.Dir), at+".dir", "%q is no absolute path", t.Dir)
-		c.want(protocol.IsBackend(t.Backend), at+".backend", "%q is no agent", t.Backend)
-		c.want(t.CLIID == "" || state.ValidSession(t.CLIID), at+".cli_id", "%q is no session id", t.CLIID)
+		c.want(sessionForm().MatchString(t.Session), at+".session", "%q is not a lower-case UUID", t.Session)
+		c.want(isAbsolute(t.Dir), at+".dir", "%q is not an absolute path", t.Dir)
+		c.want(protocol.IsBackend(t.Backend), at+".backend", "%q is not an agent CLI", t.Backend)
+		c.want(t.CLIID == "" || state.ValidSession(t.CLIID), at+".cli_id", "%q is not a session id", t.CLIID)
 		name := t.Name()
-		c.want(!dirs[name], at+".session", "%q is there twice", t.Session)
+		c.want(!dirs[name], at+".session", "%q is listed twice", t.Session)
 		c.want(slices.ContainsFunc(m.Files, func(f File) bool { return f.Name == name }), at, "%q is not among the files", name)
 		dirs[name] = true
 	}
@@ -91,8 +91,8 @@ func (m *Manifest) checkTranscripts(c *checker) {
 	}
 }
 
-// absolute reports whether a path is absolute on Unix or on Windows.
-func absolute(p string) bool {
+// isAbsolute reports whether a path is absolute on Unix or on Windows.
+func isAbsolute(p string) bool {
 	rooted := strings.HasPrefix(p, "/") || strings.HasPrefix(p, `\\`) || driveForm().MatchString(p)
 	return rooted && utf8.ValidString(p) && !strings.ContainsRune(p, 0)
 }

@@ -12,56 +12,54 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// WriteRequest says what to write.
+// WriteRequest has the inputs of Write.
 type WriteRequest struct {
-	// Manifest is complete but for Schema and Files.
+	// Manifest is complete except for Schema and Files.
 	Manifest Manifest
 	Entries  []Entry // in any order
 	Keys     *Keys   // nil: neither encrypted nor signed
-	// Mask hides secrets in all parts and in the manifest's Reason and Title; nil hides
-	// none. It must not change the number of bytes. Bundles of the workspace are exempt:
-	// they are compressed, so nothing would be found in them, and a changed byte
-	// would break them.
+	// Mask hides secrets in all entries and in the manifest's Reason and Title; nil for no masking. It must
+	// not change the number of bytes. It is not applied to bundles of the workspace: they are compressed,
+	// so it would find nothing, and a changed byte would break them.
 	Mask func(io.Reader) io.Reader
 }
 
-// WriteResult says what was written.
+// WriteResult describes a written checkpoint.
 type WriteResult struct {
 	Manifest Manifest
-	Digest   string // of the manifest's exact bytes
-	Size     int64  // of the archive
-	SHA256   string // of the archive's bytes: "sha256:…"
+	Digest   string // digest of the manifest's exact bytes
+	Size     int64  // size of the archive
+	SHA256   string // SHA-256 of the archive: "sha256:…"
 }
 
-// Write writes the archive of a checkpoint, which Read accepts with the same
-// keys. Without keys the same parts and manifest make the same bytes. Files are
-// streamed, each in one pass. A manifest that Read would refuse is an *Invalid,
-// anything over its limits an ErrTooLarge; after an error what was written is of no
-// use.
+// Write writes the archive of a checkpoint, which Read accepts with the same keys. Without keys, the
+// same entries and manifest give the same bytes. Files are streamed, each in one pass. The error is an
+// *Invalid for a manifest that Read would refuse, and ErrTooLarge beyond Read's limits. After an error
+// the output is unusable.
 func Write(to io.Writer, w WriteRequest) (WriteResult, error) {
-	out, err := write(to, w, room{packed: maxPacked, total: maxTotal})
+	out, err := write(to, w, sizeLimits{packed: maxPacked, total: maxTotal})
 	if err != nil {
 		return WriteResult{}, fmt.Errorf("write checkpoint: %w", err)
 	}
 	return out, nil
 }
 
-// room is how much may be written, in bytes.
-type room struct {
-	packed int64 // the archive
-	total  int64 // all files and the manifest
+// sizeLimits is how many bytes may be written.
+type sizeLimits struct {
+	packed int64 // bytes of the archive
+	total  int64 // bytes of all files and the manifest
 }
 
-func write(to io.Writer, w WriteRequest, most room) (WriteResult, error) {
+func write(to io.Writer, w WriteRequest, most sizeLimits) (WriteResult, error) {
 	w.Entries = slices.Clone(w.Entries)
 	slices.SortFunc(w.Entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
 	m, err := w.manifest()
 	if err != nil {
 		return WriteResult{}, err
 	}
-	sum := &sum{Hash: sha256.New()}
-	out := &capped{w: io.MultiWriter(to, sum), left: most.packed}
-	p := &packing{WriteRequest: w, manifest: m, left: most.total - maxManifest - maxSmall}
+	sum := &countingHash{Hash: sha256.New()}
+	out := &limitedWriter{w: io.MultiWriter(to, sum), left: most.packed}
+	p := &packer{WriteRequest: w, manifest: m, left: most.total - maxManifest - maxSmall}
 	if w.Keys == nil {
 		err = p.pack(out)
 	} else {
@@ -70,8 +68,8 @@ func write(to io.Writer, w WriteRequest, most room) (WriteResult, error) {
 	return WriteResult{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
 }
 
-// manifest fills in what doesn't depend on the files, and checks it before any
-// of them is read.
+// manifest completes everything that doesn't depend on the files' contents, and validates it before any
+// file is read.
 func (w *WriteRequest) manifest() (Manifest, error) {
 	m := w.Manifest
 	m.Schema = Schema
@@ -100,17 +98,17 @@ func (w *WriteRequest) mask(name string, r io.Reader) io.Reader {
 	return w.Mask(r)
 }
 
-// packing is the making of one archive.
-type packing struct {
+// packer is one archive being written.
+type packer struct {
 	WriteRequest
 
 	manifest Manifest
-	data     []byte // the bytes of manifest.json, when all files are packed
-	left     int64  // bytes that files may yet have
+	data     []byte // bytes of manifest.json, after all files are packed
+	left     int64  // bytes left for further files
 }
 
 // pack writes the plain archive: the files, then the manifest.
-func (p *packing) pack(w io.Writer) error {
+func (p *packer) pack(w io.Writer) error {
 	if len(p.Entries) > maxEntries-2 {
 		return fmt.Errorf("%d files, more than %d: %w", len(p.Entries), maxEntries-2, ErrTooLarge)
 	}
@@ -133,43 +131,43 @@ func (p *packing) pack(w io.Writer) error {
 	return z.Close()
 }
 
-// add packs one file and says what it holds.
-func (p *packing) add(z *archive.Packer, part *Entry) (File, error) {
-	in, err := part.open()
+// add packs one file and returns its description.
+func (p *packer) add(z *archive.Packer, entry *Entry) (File, error) {
+	in, err := entry.open()
 	if err != nil {
 		return File{}, err
 	}
 	defer in.Close()
-	stored := &sum{Hash: sha256.New()}
-	masked := io.LimitReader(p.mask(part.Name, in), entryLimit(part.Name)+1)
+	stored := &countingHash{Hash: sha256.New()}
+	masked := io.LimitReader(p.mask(entry.Name, in), entryLimit(entry.Name)+1)
 	put := z.Add
-	if isBundle(part.Name) {
+	if isBundle(entry.Name) {
 		put = z.AddStored
 	}
-	if err := put(part.Name, io.TeeReader(masked, stored)); err != nil {
+	if err := put(entry.Name, io.TeeReader(masked, stored)); err != nil {
 		return File{}, err
 	}
-	switch limit := entryLimit(part.Name); { // no mask changes the number of bytes
+	switch limit := entryLimit(entry.Name); { // masking doesn't change the number of bytes
 	case stored.n > limit:
 		return File{}, tooLarge(limit)
-	case part.Path != "" && part.Size >= 0 && stored.n != part.Size:
-		return File{}, fmt.Errorf("the file's size changed while it was stored: %d bytes, want %d", stored.n, part.Size)
+	case entry.Path != "" && entry.Size >= 0 && stored.n != entry.Size:
+		return File{}, fmt.Errorf("the file's size changed while it was being stored: %d bytes, want %d", stored.n, entry.Size)
 	}
 	if p.left -= stored.n; p.left < 0 {
-		return File{}, fmt.Errorf("with it the files have %d bytes too many: %w", -p.left, ErrTooLarge)
+		return File{}, fmt.Errorf("all files together exceed the limit by %d bytes: %w", -p.left, ErrTooLarge)
 	}
-	return File{Name: part.Name, Size: stored.n, SHA256: stored.hex()}, nil
+	return File{Name: entry.Name, Size: stored.n, SHA256: stored.hex()}, nil
 }
 
-// capped refuses to write beyond a number of bytes.
-type capped struct {
+// limitedWriter is a writer that fails beyond a number of bytes.
+type limitedWriter struct {
 	w    io.Writer
 	left int64
 }
 
-func (c *capped) Write(p []byte) (int, error) {
+func (c *limitedWriter) Write(p []byte) (int, error) {
 	if int64(len(p)) > c.left {
-		return 0, fmt.Errorf("the archive has %d bytes too many: %w", int64(len(p))-c.left, ErrTooLarge)
+		return 0, fmt.Errorf("the archive exceeds the limit by %d bytes: %w", int64(len(p))-c.left, ErrTooLarge)
 	}
 	n, err := c.w.Write(p)
 	c.left -= int64(n)

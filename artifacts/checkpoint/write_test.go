@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// TestWriteRefuses: what Read would refuse is not written, and links and pipes in
-// the place of files are not read.
+// TestWriteRefuses checks that Write refuses everything that Read would refuse, and doesn't read links
+// or directories.
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -36,8 +36,8 @@ func TestWriteRefuses(t *testing.T) {
 		"twice":            {with(checkpoint.Entry{Name: "state.json"}), nil},
 		"transcript":       {with(checkpoint.Entry{Name: checkpoint.Transcript{Backend: "claude", Session: other}.Name()}), nil},
 		"too large":        {with(checkpoint.Entry{Name: "logs/x", Path: huge, Size: -1}), checkpoint.ErrTooLarge},
-		"state too large":  {alone(checkpoint.Entry{Name: "state.json", Path: huge, Size: 64<<20 + 1}), checkpoint.ErrTooLarge},
-		"memory too large": {alone(checkpoint.Entry{Name: "state.json", Data: make([]byte, 64<<20+1)}), checkpoint.ErrTooLarge},
+		"state too large":  {only(checkpoint.Entry{Name: "state.json", Path: huge, Size: 64<<20 + 1}), checkpoint.ErrTooLarge},
+		"memory too large": {only(checkpoint.Entry{Name: "state.json", Data: make([]byte, 64<<20+1)}), checkpoint.ErrTooLarge},
 		"too many":         {many, checkpoint.ErrTooLarge},
 	} {
 		if _, _, err := tryWrite(t, tt.w); err == nil || tt.want != nil && !errors.Is(err, tt.want) {
@@ -46,12 +46,12 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestWriteKeepsWithinLimits holds for the archive and for all files together.
-func TestWriteKeepsWithinLimits(t *testing.T) {
+// TestWriteObeysItsLimits covers the limits of the archive and of all files together.
+func TestWriteObeysItsLimits(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	const manifestRoom = 4<<20 + 4<<10
 	for _, k := range []*checkpoint.Keys{nil, keys} {
-		w := alone(checkpoint.Entry{Name: "logs/a", Data: noise(100_000)}, checkpoint.Entry{Name: "logs/b", Data: make([]byte, 100_000)})
+		w := only(checkpoint.Entry{Name: "logs/a", Data: noise(100_000)}, checkpoint.Entry{Name: "logs/b", Data: make([]byte, 100_000)})
 		w.Keys = k
 		data, _ := write(t, w)
 		size := int64(len(data))
@@ -68,14 +68,14 @@ func TestWriteKeepsWithinLimits(t *testing.T) {
 	}
 }
 
-// with is a checkpoint with more parts.
-func with(parts ...checkpoint.Entry) checkpoint.WriteRequest {
+// with returns a request with additional entries.
+func with(entries ...checkpoint.Entry) checkpoint.WriteRequest {
 	w := writing(nil)
-	w.Entries = append(w.Entries, parts...)
+	w.Entries = append(w.Entries, entries...)
 	return w
 }
 
-// alone is a checkpoint with these parts alone.
-func alone(parts ...checkpoint.Entry) checkpoint.WriteRequest {
-	return checkpoint.WriteRequest{Manifest: manifest(), Entries: parts}
+// only returns a request with only these entries.
+func only(entries ...checkpoint.Entry) checkpoint.WriteRequest {
+	return checkpoint.WriteRequest{Manifest: manifest(), Entries: entries}
 }
