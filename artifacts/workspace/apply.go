@@ -8,10 +8,9 @@ import (
 	"strings"
 )
 
-// apply does what a plan says: first files, then indexes, then branches and HEADs.
-// Cut off anywhere, it leaves a state in which every file and every entry of an index
-// is either as the checkout had it or as it should be, so that the next plan finds
-// nothing in the way.
+// apply executes a plan: first files, then indexes, then branches and HEADs. If it is interrupted,
+// every file and every index entry is either as in the checkout or as planned, so that the next plan
+// finds no conflict.
 func (w *restorer) apply(ctx context.Context, p *plan) error {
 	for _, t := range p.trees {
 		if t.isNew {
@@ -29,7 +28,7 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 			return err
 		}
 	}
-	if err := w.git.moveRefs(ctx, call{dir: p.dir}, "restore", p.moves); err != nil {
+	if err := w.git.updateRefs(ctx, call{dir: p.dir}, "restore", p.moves); err != nil {
 		return err
 	}
 	if err := w.restoreExtras(ctx, p); err != nil {
@@ -46,9 +45,9 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// noteFiltered says which files were written as git stores them, though a filter
-// would have made something else of them: they were not changed on the machine that
-// made the save, but the checkout here has others.
+// noteFiltered adds a note about files that were written in git's stored form, although a filter would
+// convert them. The agents didn't change these files, but the commit of this checkout has other
+// versions.
 func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 	var stored []string
 	for _, path := range t.write {
@@ -64,9 +63,8 @@ func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 	return err
 }
 
-// setIndex makes the index what it should be. Only entries that differ are touched,
-// so that git need not read all files again. Whatever writes an index may have to
-// look into files, and so runs filters.
+// setIndex updates the index. It touches only entries that differ, so that git need not read all files
+// again. Filters are off, because commands that write an index may read files and would run filters.
 func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	off, err := w.git.filtersOff(ctx, t.dir)
 	if err != nil {
@@ -86,13 +84,13 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	c.in = nil
 	err = w.git.run(ctx, c, "update-index", "-q", "--refresh")
 	if exited(err, 1) {
-		return nil // there are files that differ from the index
+		return nil // some files differ from the index
 	}
 	return err
 }
 
-// indexChanges returns, for git update-index, the paths to remove and then the entries to
-// add: a folder can take a file's place.
+// indexChanges returns the input for git update-index: first the paths to remove, then the entries to
+// add, because a directory can replace a file.
 func (t *treePlan) indexChanges() string {
 	differ := map[string]bool{}
 	for at, have := range t.now {
@@ -117,7 +115,7 @@ func (t *treePlan) indexChanges() string {
 	return in.String()
 }
 
-// setHead makes HEAD point to the branch or the commit that it pointed to.
+// setHead sets HEAD to the saved branch or commit.
 func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
 	c := call{dir: t.dir}
 	switch want := t.saved; {

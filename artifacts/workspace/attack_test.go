@@ -26,7 +26,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// homeWith is an environment whose home has settings for git.
+// homeWith returns an environment with a home directory that contains git settings.
 func homeWith(t *testing.T, settings string) []string {
 	t.Helper()
 	home := t.TempDir()
@@ -42,9 +42,9 @@ func homeWith(t *testing.T, settings string) []string {
 	return env
 }
 
-// TestATokenIsNotLedElsewhere has settings of the checkout, of the worktree and of the
-// user that would lead the fetch of a restore past the server that it is meant for.
-func TestATokenIsNotLedElsewhere(t *testing.T) {
+// TestSettingsDoNotRedirectTheToken has settings of the checkout, of the worktree and of the user that
+// would send the fetch of a restore, and its token, to another server.
+func TestSettingsDoNotRedirectTheToken(t *testing.T) {
 	old, saved := worked(t)
 	all := map[string]string{
 		"proxy":              "[http]\n\tproxy = THIEF\n",
@@ -73,12 +73,12 @@ func TestATokenIsNotLedElsewhere(t *testing.T) {
 	}
 }
 
-// attackFetch restores with settings of an attacker in a file.
+// attackFetch restores a save while a settings file contains an attacker's settings.
 func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	t.Helper()
 	secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
 	thief, stolen := listener(t, http.NotFound)
-	forge, asked := listener(t, http.NotFound)
+	forge, requests := listener(t, http.NotFound)
 	here := clone(t, otherRemote(t, "x"))
 	mark := filepath.Join(here.root, "mark")
 	installtest.WriteProgram(t, filepath.Join(here.root, "marker"), "#!/bin/sh\ntouch '"+mark+"'\n")
@@ -99,29 +99,29 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	g := &workspace.Git{Env: homeWith(t, home), Token: "secret", ServerURL: forge.URL}
 	_, err := g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
 	assert.Check(t, isConflict(err), "error: got %v, want a conflict, because the server has no such commit", err)
-	assert.Check(t, len(asked.headers) > 0 && asked.headers[0] == secret, "token at its server: got %q, want %q", asked.headers, secret)
+	assert.Check(t, len(requests.headers) > 0 && requests.headers[0] == secret, "token at the right server: got %q, want %q", requests.headers, secret)
 	assert.Check(t, is.Len(stolen.hosts, 0), "server of the attacker: got requests for %q with %q, want none", stolen.hosts, stolen.headers)
 	_, err = os.Stat(mark)
-	assert.Check(t, err != nil, "program or file of the attacker: it was used")
+	assert.Check(t, err != nil, "a program or file of the attacker was used")
 }
 
-// TestATokenDoesNotFollowARedirection has the server name another one.
-func TestATokenDoesNotFollowARedirection(t *testing.T) {
+// TestTokenDoesNotFollowRedirects has a server that redirects to another one.
+func TestTokenDoesNotFollowRedirects(t *testing.T) {
 	thief, stolen := listener(t, http.NotFound)
-	forge, asked := listener(t, func(w http.ResponseWriter, r *http.Request) {
+	forge, requests := listener(t, func(w http.ResponseWriter, r *http.Request) {
 		http.Redirect(w, r, thief.URL+r.URL.String(), http.StatusMovedPermanently)
 	})
 	_, err := fetching(t, new(workspace.Git), forge.URL+"/owner/repo", forge.URL)
-	assert.Check(t, err != nil && len(asked.hosts) > 0 && len(stolen.hosts) == 0,
-		"restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(asked.hosts), stolen.headers)
+	assert.Check(t, err != nil && len(requests.hosts) > 0 && len(stolen.hosts) == 0,
+		"restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(requests.hosts), stolen.headers)
 }
 
-// TestTheProxyOfTheJobIsUsed: it is named by a variable, which agents can't set.
-func TestTheProxyOfTheJobIsUsed(t *testing.T) {
-	proxy, asked := listener(t, http.NotFound)
+// TestProxyOfTheJobIsUsed checks that the proxy in the environment, which agents can't change, is used.
+func TestProxyOfTheJobIsUsed(t *testing.T) {
+	proxy, requests := listener(t, http.NotFound)
 	g := &workspace.Git{Env: append(homeWith(t, ""), "http_proxy="+proxy.URL)}
 	_, err := fetching(t, g, "http://forge.invalid/owner/repo", "http://forge.invalid")
-	assert.Check(t, err != nil && len(asked.hosts) > 0 && asked.hosts[0] == "forge.invalid", "proxy of the job: got requests for %q (restore: %v)", asked.hosts, err)
+	assert.Check(t, err != nil && len(requests.hosts) > 0 && requests.hosts[0] == "forge.invalid", "proxy of the job: got requests for %q (restore: %v)", requests.hosts, err)
 }
 
 func fifo(t *testing.T, path string) {
@@ -130,15 +130,15 @@ func fifo(t *testing.T, path string) {
 	assert.NilError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), syscall.Mkfifo(path, 0o666)))
 }
 
-// TestGitIsNotKeptWaiting puts pipes, devices and files of terabytes where git looks.
-// Whatever comes of it, it is soon over, and git did not fill the memory.
-func TestGitIsNotKeptWaiting(t *testing.T) {
+// TestGitNeverBlocks puts pipes, devices and sparse files of terabytes at paths that git reads. A save
+// must end soon and without filling the memory, whether it succeeds or not.
+func TestGitNeverBlocks(t *testing.T) {
 	remote := sharedRemote(t)
 	const tera = 10 << 40
 	t.Cleanup(func() {
 		var own, used syscall.Rusage
 		err := errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &own), syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used))
-		// Linux counts for a child what its parent had when it was started, and not to the page.
+		// On Linux a child's peak memory starts with its parent's at fork time, imprecisely.
 		if most := max(256<<10, own.Maxrss+own.Maxrss/4); err != nil || runtime.GOOS == "linux" && used.Maxrss > most {
 			t.Errorf("memory of the largest git: got %d KiB (%v), want at most %d", used.Maxrss, err, most)
 		}
@@ -148,7 +148,7 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 		"device": func(path string) { os.RemoveAll(path); os.Symlink("/dev/zero", path) },
 		"sparse": func(path string) {
 			os.RemoveAll(path)
-			assert.NilError(t, errors.Join(os.WriteFile(path, nil, 0o666), os.Truncate(path, tera)), "name a folder by TMPDIR whose file system has files of that size")
+			assert.NilError(t, errors.Join(os.WriteFile(path, nil, 0o666), os.Truncate(path, tera)), "set TMPDIR to a file system with files of that size")
 		},
 	}
 	for i, name := range []string{
@@ -181,28 +181,28 @@ func TestGitIsNotKeptWaiting(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
 				defer cancel()
 				_, err := (&workspace.Git{Env: env}).Save(ctx, workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()})
-				assert.NilError(t, ctx.Err(), "save: it was kept waiting")
+				assert.NilError(t, ctx.Err(), "save: it did not end in time")
 				if slices.Contains([]string{"included", "home", "ignores", ".git/modules/x/config", ".git/info/grafts"}, name) {
-					assert.Check(t, err, "git does not read that")
+					assert.Check(t, err, "git does not read this file")
 				}
 			})
 		}
 	}
 }
 
-// TestAPipeBehindALinkIsFound puts a pipe where git looks behind a link to a folder.
-func TestAPipeBehindALinkIsFound(t *testing.T) {
+// TestPipeBehindALinkIsFound puts a pipe into a directory that git reads through a link.
+func TestPipeBehindALinkIsFound(t *testing.T) {
 	_, dir, base := checkout(t)
 	for _, name := range []string{"objects/pack", "refs", "worktrees"} {
 		sh(t, dir, "n=.git/"+name+"; mkdir -p elsewhere; mkfifo elsewhere/odd; [ ! -e $n ] || mv $n own; ln -s $PWD/elsewhere $n")
 		_, err := (&workspace.Git{}).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: t.TempDir()})
-		assert.Check(t, is.ErrorContains(err, "no regular file"), "save with a pipe in what %s leads to: want that it is found", name)
+		assert.Check(t, is.ErrorContains(err, "not a regular file"), "save with a pipe behind the link %s", name)
 		sh(t, dir, "n=.git/"+name+"; rm -r $n elsewhere; [ ! -e own ] || mv own $n")
 	}
 }
 
-// TestGitEndsInTime has git wait where nobody looked before: it ends after its time.
-func TestGitEndsInTime(t *testing.T) {
+// TestGitHasATimeLimit makes git block on a path that is not checked beforehand.
+func TestGitHasATimeLimit(t *testing.T) {
 	_, dir, base := checkout(t)
 	pipe := filepath.Join(dir, "dir/.gitignore")
 	fifo(t, pipe)
@@ -216,15 +216,15 @@ func TestGitEndsInTime(t *testing.T) {
 		if strings.Contains(fmt.Sprint(err), "git status"+says) {
 			break
 		}
-		// On a busy machine a git that does not wait may take as long, too.
+		// On a busy machine, an unblocked git may take that long too.
 		if within > time.Minute || !strings.Contains(fmt.Sprint(err), says) {
 			t.Fatalf("save with a limit of %v for each git: got error %v, want one that says so", within, err)
 		}
 	}
 }
 
-// TestGitOfAnAgentIsNotTaken puts a program named git where agents can write.
-func TestGitOfAnAgentIsNotTaken(t *testing.T) {
+// TestGitOfAnAgentIsNotUsed puts a program named git into directories that agents can write to.
+func TestGitOfAnAgentIsNotUsed(t *testing.T) {
 	root, home, linked := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "linked")
 	planted := []string{filepath.Join(root, "bin"), filepath.Join(home, ".local/bin")}
 	sh(t, root, fmt.Sprintf("mkdir -p bin %[2]s; echo '#!/bin/sh' | tee bin/git > %[2]s/git; chmod +x bin/git %[2]s/git; ln -s $PWD/bin %[1]s", linked, planted[1]))
@@ -236,5 +236,5 @@ func TestGitOfAnAgentIsNotTaken(t *testing.T) {
 	assert.NilError(t, err)
 	assert.Check(t, is.Equal(got, want))
 	got, err = workspace.Find([]string{"PATH=" + planted[0], "HOME=" + home}, root)
-	assert.Check(t, err != nil, "git where agents alone have one: got %q, want an error", got)
+	assert.Check(t, err != nil, "only agents have a git: got %q, want an error", got)
 }

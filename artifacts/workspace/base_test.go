@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// advance adds a commit to a remote's main branch.
+// advance pushes a commit to a remote's main branch.
 func advance(t *testing.T, remote string) {
 	t.Helper()
 	sh(t, clone(t, remote).checkout(), "echo moved on > a; echo only later > later; git add -A; git commit -q -m later; git push -q origin main")
@@ -34,9 +34,9 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 			mustRestore(t, saved, old, here)
 			same(t, old.checkout(), here.checkout())
 			same(t, filepath.Join(old.root, "beside"), filepath.Join(here.root, "beside"))
-			assert.Check(t, is.Equal(branches(t, here.checkout())["main"], head(t, old.checkout())), "main, which stood at the new checkout's commit: want it at the saved one")
+			assert.Check(t, is.Equal(branches(t, here.checkout())["main"], head(t, old.checkout())), "branch main, which was at the new checkout's commit")
 			if _, err := os.Stat(filepath.Join(here.checkout(), "later")); err == nil {
-				t.Errorf("file of the new checkout's commit: it is there, want it gone as in commit %s", head(t, here.checkout()))
+				t.Errorf("file of the new checkout's commit: it exists; commit %s doesn't have it", head(t, here.checkout()))
 			}
 			shallow := strings.TrimSpace(git(t, here.checkout(), "rev-parse", "--is-shallow-repository"))
 			assert.Check(t, is.Equal(shallow, map[bool]string{true: "true", false: "false"}[depth == "--depth=1"]), "shallow after the fetch")
@@ -46,8 +46,8 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 	}
 }
 
-// TestWhatTheSaveBuildsOnIsGone: the commit of the checkout, or its repository.
-func TestWhatTheSaveBuildsOnIsGone(t *testing.T) {
+// TestMissingBaseIsAConflict covers a missing base commit, origin and repository.
+func TestMissingBaseIsAConflict(t *testing.T) {
 	old, saved := worked(t)
 	other := otherRemote(t, "another history\n")
 	without := clone(t, other)
@@ -65,31 +65,31 @@ func TestWhatTheSaveBuildsOnIsGone(t *testing.T) {
 	}
 }
 
-// TestTokenIsShownToItsServerAlone has an origin at one server and a token for that
-// one, or for another.
-func TestTokenIsShownToItsServerAlone(t *testing.T) {
-	server, asked := listener(t, http.NotFound)
+// TestTokenIsOnlySentToItsServer has an origin on one server and a token for the same server or for
+// another.
+func TestTokenIsOnlySentToItsServer(t *testing.T) {
+	server, requests := listener(t, http.NotFound)
 	want := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
 	for _, test := range []struct {
 		server, origin string
 		want           []string
 	}{
 		{server.URL, server.URL + "/owner/repo", []string{want}},
-		{server.URL, "ssh://git@127.0.0.1/owner/repo", []string{want}}, // a job has no key for it
+		{server.URL, "ssh://git@127.0.0.1/owner/repo", []string{want}}, // jobs have no SSH key, so this becomes HTTPS
 		{server.URL, "git@127.0.0.1:owner/repo.git", []string{want}},
 		{server.URL + "0", server.URL + "/owner/repo", nil},
 	} {
-		asked.headers = nil
+		requests.headers = nil
 		here, err := fetching(t, &workspace.Git{}, test.origin, test.server)
 		assert.Check(t, isConflict(err) && !strings.Contains(err.Error(), "secret"), "token for %q: got error %v, want a conflict without the token", test.server, err)
-		got := slices.DeleteFunc(slices.Compact(asked.headers), func(header string) bool { return header == "" })
+		got := slices.DeleteFunc(slices.Compact(requests.headers), func(header string) bool { return header == "" })
 		assert.Check(t, slices.Equal(got, test.want), "token for %q, origin at %s: got headers %q, want %q", test.server, test.origin, got, test.want)
 		config := read(t, here.checkout(), ".git/config")
 		assert.Check(t, !strings.Contains(config, "secret") && !strings.Contains(config, strings.TrimPrefix(want, "basic ")), "config: got %q, want it without the token", config)
 	}
 }
 
-func TestWhereATokenMayGo(t *testing.T) {
+func TestTokenBelongsToItsServer(t *testing.T) {
 	for _, test := range []struct {
 		origin, server string
 		want           bool
@@ -113,13 +113,14 @@ func TestWhereATokenMayGo(t *testing.T) {
 	}
 }
 
-// fetching restores a save, with a token for a server, to a checkout of another history whose origin is at an address.
+// fetching restores a save into a checkout of another history whose origin has the given address, with
+// a token for server.
 func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site, err error) {
 	t.Helper()
 	old, saved := worked(t)
 	here = clone(t, otherRemote(t, "x"))
 	git(t, here.checkout(), "remote", "set-url", "origin", origin)
-	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale") // what a checkout may have kept is not read
+	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale") // actions/checkout may store a token here, which must be ignored
 	g.Token, g.ServerURL = "secret", server
 	_, err = g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
 	return here, err

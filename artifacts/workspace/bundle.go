@@ -16,14 +16,15 @@ import (
 
 const maxHeader = 16 << 20
 
-// header is how a bundle begins: what it builds on, and what it has.
+// header is the header of a bundle: the commits that it needs, and its refs.
 type header struct {
 	needs []string
-	heads []branch // with the full names of refs
+	heads []branch // with full ref names
 }
 
-// toPack reads the head of a bundle, versions 2 and 3, and has the file continue with its pack.
-func toPack(f *os.File) (header, error) {
+// seekPack reads the header of a bundle of version 2 or 3 and sets the file's offset to the start of
+// its pack.
+func seekPack(f *os.File) (header, error) {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return header{}, err
 	}
@@ -33,13 +34,13 @@ func toPack(f *os.File) (header, error) {
 	for n := 0; ; n++ {
 		line, err := lines.ReadString('\n')
 		if err != nil {
-			return header{}, errors.New("the head of the bundle is cut off")
+			return header{}, errors.New("the header of the bundle is incomplete")
 		}
 		offset += int64(len(line))
 		line = strings.TrimSuffix(line, "\n")
 		switch {
 		case n == 0 && line != "# v2 git bundle" && line != "# v3 git bundle":
-			return header{}, fmt.Errorf("%.40q begins no bundle", line)
+			return header{}, fmt.Errorf("%.40q is not the first line of a bundle", line)
 		case n > 0 && line == "":
 			_, err := f.Seek(offset, io.SeekStart)
 			return h, err
@@ -53,38 +54,39 @@ func toPack(f *os.File) (header, error) {
 	}
 }
 
-// weighBundle reads the head of a bundle, and fails with an *inflatedError where a limit in bytes
-// doesn't allow for what it holds, together with what others did before.
-func weighBundle(f *os.File, limit, before int64) (header, int64, error) {
-	head, err := toPack(f)
+// checkBundleSize reads the header of a bundle and returns the inflated size of its pack. It fails with
+// an *inflatedError if the bundle, together with the before bytes of other bundles, exceeds the
+// inflated size that limit, a limit on packed bytes, allows.
+func checkBundleSize(f *os.File, limit, before int64) (header, int64, error) {
+	head, err := seekPack(f)
 	if err != nil {
 		return header{}, 0, err
 	}
-	n, err := weighPack(f, limit*rawFactor, limit*inflatedFactor-before)
+	n, err := inflatedSize(f, limit*rawFactor, limit*inflatedFactor-before)
 	return head, n, err
 }
 
-// bundling is a bundle to be made.
-type bundling struct {
-	to    string // the file
-	reach string // refs and commits, as git rev-list reads them
-	room  int64  // bytes that there are
-	limit int64  // bytes that whoever takes it has
+// bundleRequest describes a bundle to create.
+type bundleRequest struct {
+	to    string // path of the new file
+	reach string // refs and commits in the input format of git rev-list
+	room  int64  // maximum number of bytes
+	limit int64  // limit that a restore will apply
 }
 
-// bundled is one that was made.
-type bundled struct {
+// bundleResult describes a new bundle.
+type bundleResult struct {
 	header
 	size int64
 	sum  string // SHA-256, in hex
 }
 
-// bundle makes a bundle. One that is too large is errFull, or an *inflatedError: what nobody would
-// take is not stored. With an error there is no file.
-func (t *tool) bundle(ctx context.Context, c call, b bundling) (made bundled, err error) {
+// bundle creates a bundle. If it is too large, the error is errFull or an *inflatedError, since no
+// restore would accept it. After an error the file doesn't exist.
+func (t *tool) bundle(ctx context.Context, c call, b bundleRequest) (result bundleResult, err error) {
 	f, _, err := files.OpenFile(b.to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
-		return made, err
+		return result, err
 	}
 	defer func() {
 		if err = errors.Join(err, f.Close()); err != nil {
@@ -92,26 +94,26 @@ func (t *tool) bundle(ctx context.Context, c call, b bundling) (made bundled, er
 		}
 	}()
 	sum := sha256.New()
-	out := &bounded{w: io.MultiWriter(f, sum), left: b.room}
+	out := &limitedWriter{w: io.MultiWriter(f, sum), left: b.room}
 	c.in, c.out = strings.NewReader(b.reach), out
 	err = t.run(ctx, c, "bundle", "create", "--quiet", "-", "--stdin")
 	if out.full && ctx.Err() == nil {
 		err = errFull
 	}
 	if err != nil {
-		return made, err
+		return result, err
 	}
-	head, _, err := weighBundle(f, b.limit, 0)
-	return bundled{head, out.written, hex.EncodeToString(sum.Sum(nil))}, err
+	head, _, err := checkBundleSize(f, b.limit, 0)
+	return bundleResult{head, out.written, hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// takePack adds the objects of a pack to a repository.
-func (t *tool) takePack(ctx context.Context, to string, pack io.Reader, options ...string) error {
+// indexPack adds the objects of a pack to a repository.
+func (t *tool) indexPack(ctx context.Context, to string, pack io.Reader, options ...string) error {
 	return t.run(ctx, call{dir: to, bare: to, in: pack}, append([]string{"index-pack", "--stdin"}, options...)...)
 }
 
-// bounded is a writer that takes only so much.
-type bounded struct {
+// limitedWriter fails beyond a number of bytes.
+type limitedWriter struct {
 	w             io.Writer
 	left, written int64
 	full          bool
@@ -119,7 +121,7 @@ type bounded struct {
 
 var errFull = errors.New("the limit is reached")
 
-func (b *bounded) Write(p []byte) (int, error) {
+func (b *limitedWriter) Write(p []byte) (int, error) {
 	if int64(len(p)) > b.left {
 		b.full = true
 		return 0, errFull

@@ -11,32 +11,32 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// authorities are the variables that name files with the certificates of those who vouch for servers.
-var authorities = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"}
+// caVariables are the variables that name files with the certificates of certificate authorities.
+var caVariables = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"}
 
-// cageFor is the cage for a call; nil for none. Places were looked up before.
+// cageFor returns the cage for a call, nil for none. The call's location was looked up before.
 func (t *tool) cageFor(c call) *cage.Cage {
 	if !t.caged {
 		return nil
 	}
 	read, write := slices.Clone(t.reads), []string{t.temp, os.DevNull, c.dir}
 	if c.remote != "" {
-		for _, name := range authorities {
+		for _, name := range caVariables {
 			read = append(read, Getenv(t.env, name))
 		}
-		read = append(read, strings.TrimPrefix(c.remote, "file://")) // of one on this machine
+		read = append(read, strings.TrimPrefix(c.remote, "file://")) // path of a remote on this machine
 		return cage.New(cage.Policy{Readable: read, Writable: write, Network: cage.Network{IsOpen: true}})
 	}
-	for dir := range t.homes {
+	for dir := range t.views {
 		read = append(read, dir)
 	}
-	for _, p := range t.places {
+	for _, p := range t.locations {
 		read = append(read, p.top, p.gitDir)
 	}
 	if c.bare != "" {
 		write = append(write, c.bare)
 	}
-	if h := t.homes[c.bare]; h != nil && h.isOurs {
+	if h := t.views[c.bare]; h != nil && h.isOurs {
 		data, _, _ := files.Read(filepath.Join(c.bare, "objects", "info", "alternates"), maxConfig)
 		for line := range strings.Lines(string(data)) {
 			if path, err := strconv.Unquote(strings.TrimSpace(line)); err == nil {
@@ -44,8 +44,8 @@ func (t *tool) cageFor(c call) *cage.Cage {
 			}
 		}
 	}
-	if p := t.places[c.dir]; p != nil {
-		write = append(write, p.top, p.gitDir, p.home.dir)
+	if p := t.locations[c.dir]; p != nil {
+		write = append(write, p.top, p.gitDir, p.view.dir)
 	}
 	return cage.New(cage.Policy{Readable: read, Writable: write})
 }

@@ -14,14 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// commit makes the commit that holds everything, and returns its id.
+// commit creates the commit that contains all work and returns its id.
 func (p *packer) commit(ctx context.Context, limit int64) (id string, err error) {
 	for _, wt := range p.src.trees {
 		if err = p.addConverted(ctx, wt); err != nil {
 			return "", err
 		}
 	}
-	if p.largest, err = weigh(p.src.trees, limit, p.single); err != nil {
+	if p.largest, err = checkSizes(p.src.trees, limit, p.single); err != nil {
 		return "", err
 	}
 	for _, wt := range p.src.trees {
@@ -42,7 +42,7 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 	c := p.call
 	c.in, c.settings = r, p.settings
 	err = p.git.run(ctx, c, "fast-import", "--quiet", "--done", "--force")
-	r.CloseWithError(errUnread) // of a git that did not read all: write is not left hanging
+	r.CloseWithError(errUnread) // unblocks write if git did not read everything
 	if writeErr := <-written; writeErr != nil && !errors.Is(writeErr, errUnread) && ctx.Err() == nil {
 		return "", writeErr
 	}
@@ -52,10 +52,11 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 	return p.git.id(ctx, p.call, p.ref)
 }
 
-// addConverted has files saved that git takes for unchanged although it has converted them: line ends, what git LFS or
-// another filter keeps elsewhere. The index, or a commit since the checkout, has something else of them than is there.
+// addConverted adds files that git considers unchanged although their bytes differ from the stored
+// ones: files with converted line ends, or with contents that git LFS or another filter stores
+// elsewhere. Only files whose index entry or commit is newer than the checkout need this.
 func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
-	fresh, err := p.fresh(ctx, wt)
+	fresh, err := p.convertible(ctx, wt)
 	if err != nil || len(fresh) == 0 {
 		return err
 	}
@@ -74,8 +75,9 @@ func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
 	return nil
 }
 
-// fresh are entries of the index that the commit of the checkout has not, and that no file differs from.
-func (p *packer) fresh(ctx context.Context, wt *worktree) (map[string]item, error) {
+// convertible returns the index entries that the checkout's commit lacks and that match their files
+// according to git.
+func (p *packer) convertible(ctx context.Context, wt *worktree) (map[string]item, error) {
 	all := map[string]item{}
 	if p.src.base != "" && wt.Head != "" && wt.Head != p.src.base {
 		since, err := p.git.differences(ctx, p.call, p.src.base, wt.Head)
@@ -96,7 +98,7 @@ func (p *packer) fresh(ctx context.Context, wt *worktree) (map[string]item, erro
 
 var errUnread = errors.New("git has not read all")
 
-// write writes the commit as git fast-import reads it.
+// write writes the commit in the input format of git fast-import.
 func (p *packer) write(to io.Writer) error {
 	w := bufio.NewWriterSize(to, 1<<16)
 	fmt.Fprintf(w, "feature done\ncommit %s\ncommitter raymond <raymond@localhost> 0 +0000\ndata %d\n%s\n", p.ref, len(p.about), p.about)
@@ -115,23 +117,23 @@ func (p *packer) write(to io.Writer) error {
 	return w.Flush()
 }
 
-// emptyTree is the id of the tree without entries, which git knows without having it.
+// emptyTree is the id of the empty tree, which git knows without storing it.
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-// The parts of what the commit has of a worktree.
+// Parts of a worktree's tree in the commit.
 const (
 	indexPart = "index"
 	workPart  = "work"
 	stagePart = "stage"
 )
 
-// treeWriter writes what of one worktree goes into the commit.
+// treeWriter writes the tree of one worktree in the commit.
 type treeWriter struct {
 	*packer
 	w    *bufio.Writer
 	wt   *worktree
 	root *os.Root
-	n    int // of the worktree
+	n    int // number of the worktree
 }
 
 func (p *packer) writeTree(w *bufio.Writer, n int, wt *worktree) error {
@@ -144,7 +146,7 @@ func (p *packer) writeTree(w *bufio.Writer, n int, wt *worktree) error {
 		fmt.Fprintf(w, "M 040000 %s %d/index\nM 040000 %[1]s %[2]d/work\n", wt.tree, n)
 	}
 	t := &treeWriter{p, w, wt, root, n}
-	// What is gone comes before all else, so that a folder can take a file's place.
+	// Deletions come first, so that a directory can replace a file.
 	for _, e := range wt.status {
 		if e.kind == 'u' || e.kind == '1' && e.staged != '.' {
 			fmt.Fprintf(w, "D %s\nD %s\n", t.path(indexPart, e.path), t.path(workPart, e.path))
@@ -165,10 +167,10 @@ func (p *packer) writeTree(w *bufio.Writer, n int, wt *worktree) error {
 }
 
 func (t *treeWriter) path(part, path string) string {
-	return quoted(fmt.Sprintf("%d/%s/%s", t.n, part, path))
+	return quotePath(fmt.Sprintf("%d/%s/%s", t.n, part, path))
 }
 
-// writeIndex writes what the index has, unless HEAD has it too.
+// writeIndex writes the index entry of a path, unless HEAD has the same.
 func (t *treeWriter) writeIndex(e entry) {
 	if e.kind == '1' && e.staged == '.' {
 		return
@@ -187,12 +189,12 @@ func (t *treeWriter) writeIndex(e entry) {
 	}
 }
 
-// writeFile writes a file that differs from the index as it is now.
+// writeFile writes the current content of a file that differs from the index.
 func (t *treeWriter) writeFile(e entry) error {
 	switch {
 	case e.kind == '?' && strings.HasSuffix(e.path, "/"), e.isSubmodule, e.index[0].mode == modeSub && e.mode == modeSub:
 		if !t.git.isSaved(filepath.Join(t.wt.Dir, filepath.FromSlash(e.path))) {
-			t.src.note("%s: %q is a repository of its own, and is not saved", t.wt.Dir, e.path)
+			t.src.note("%s: %q is a separate repository and is not saved", t.wt.Dir, e.path)
 		}
 		return nil
 	case e.changed == '.', e.changed == 'D', e.mode == modeNone, e.mode == modeSub:
@@ -201,7 +203,7 @@ func (t *treeWriter) writeFile(e entry) error {
 	to := t.path(workPart, e.path)
 	info, err := t.root.Lstat(e.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // it is gone by now
+	case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
 		fmt.Fprintf(t.w, "D %s\n", to)
 		return nil
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
@@ -215,7 +217,7 @@ func (t *treeWriter) writeFile(e entry) error {
 	return t.writeContent(e, to)
 }
 
-// modeOf is the mode that a file is saved with.
+// modeOf returns the mode to save a file with.
 func (e *entry) modeOf(here string) string {
 	if e.kind == '?' || e.mode == modeLink {
 		return here
@@ -235,30 +237,30 @@ func (t *treeWriter) writeContent(e entry, to string) error {
 		return nil
 	}
 	if err != nil {
-		return errMovedOr(err)
+		return asMoved(err)
 	}
 	defer f.Close()
 	fmt.Fprintf(t.w, "M %s inline %s\ndata %d\n", e.modeOf(fileMode(info)), to, info.Size())
 	sum := blobHash(info.Size())
-	// A file that grows is saved as it was when it was opened.
+	// If the file grows, only its size at opening is saved.
 	if n, err := io.CopyN(io.MultiWriter(t.w, sum), f, info.Size()); err != nil {
-		return errMovedOr(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, info.Size(), err))
+		return asMoved(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, info.Size(), err))
 	}
-	t.stamps.read(t.wt.Dir+"\x00"+e.path, info, sum)
+	t.stamps.add(t.wt.Dir+"\x00"+e.path, info, sum)
 	return t.w.WriteByte('\n')
 }
 
 func (t *treeWriter) writeLink(path, to string) error {
 	target, err := t.root.Readlink(path)
 	if err != nil {
-		return errMovedOr(err)
+		return asMoved(err)
 	}
 	fmt.Fprintf(t.w, "M %s inline %s\ndata %d\n%s\n", modeLink, to, len(target), target)
 	return nil
 }
 
-// errMovedOr tells a file that changes while it is read from one that can't be read.
-func errMovedOr(err error) error {
+// asMoved wraps errMovedNow around an error that means the file changed while it was read.
+func asMoved(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: %w", errMovedNow, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 )
 
-// planTrees compares every worktree with what it should be.
+// planTrees compares every worktree with its saved state.
 func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 	listings, err := w.list(ctx, p)
 	if err != nil {
@@ -32,34 +32,34 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 			slices.Sort(t.inTheWay)
 			return &Conflict{Dir: t.dir, What: "changes of the checkout are in the way of the saved work", Files: slices.Compact(t.inTheWay)}
 		}
-		if err := w.weighFiles(ctx, p, t); err != nil {
+		if err := w.checkFileSizes(ctx, p, t); err != nil {
 			return fmt.Errorf("restore %s: %w", t.dir, err)
 		}
 	}
 	return nil
 }
 
-// isNewTree reports whether a worktree still has to be made.
+// isNewTree reports whether a worktree must be created.
 func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
 	if t.saved.Main {
 		return false, nil
 	}
-	here, err := w.git.place(ctx, t.dir)
+	here, err := w.git.location(ctx, t.dir)
 	if err != nil {
 		return false, err
 	}
-	if here != nil && sameDir(here.top, t.dir) && here.common == p.common && here.linked() {
+	if here != nil && sameDir(here.top, t.dir) && here.common == p.common && here.isLinked() {
 		return false, nil
 	}
-	return true, vacant(t.dir)
+	return true, checkVacant(t.dir)
 }
 
-// compare finds what is to be written and removed, and what is in the way.
+// compare finds the files to write, to remove, and in the way.
 func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if t.isNew {
 		t.was.Head = t.saved.Head
 		for p, want := range t.want.work {
-			if want.mode != modeSub { // what is in a submodule is its own
+			if want.mode != modeSub { // submodules are saved separately
 				t.write = append(t.write, p)
 			}
 		}
@@ -89,14 +89,14 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 		return err
 	}
 	for _, p := range c.paths() {
-		if err := c.path(p); err != nil {
+		if err := c.comparePath(p); err != nil {
 			return err
 		}
 	}
-	return c.room()
+	return c.checkRoom()
 }
 
-// indexOf reads the index of a worktree.
+// indexOf returns the index of a worktree.
 func (t *tool) indexOf(ctx context.Context, dir string) (map[slot]item, error) {
 	out, err := t.output(ctx, call{dir: dir}, "ls-files", "--stage", "-z")
 	all := map[slot]item{}
@@ -109,15 +109,15 @@ func (t *tool) indexOf(ctx context.Context, dir string) (map[slot]item, error) {
 	return all, err
 }
 
-// comparison compares a worktree with what it should be.
+// comparison compares a worktree with its saved state.
 type comparison struct {
 	*treePlan
 	root    *os.Root
-	staged  map[string]bool // the index is not as HEAD has it
-	changed map[string]bool // the file is not as the index has it
+	staged  map[string]bool // the index differs from HEAD
+	changed map[string]bool // the file differs from the index
 }
 
-// paths returns every path that is in the index or should be a file.
+// paths returns every path that is in the index or in the saved files.
 func (c *comparison) paths() []string {
 	all := map[string]bool{}
 	for p := range c.want.work {
@@ -129,28 +129,28 @@ func (c *comparison) paths() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-func (c *comparison) path(p string) error {
+func (c *comparison) comparePath(p string) error {
 	want, wanted := c.want.work[p]
 	have, tracked := c.now[slot{p, 0}]
 	clean := tracked && !c.changed[p]
 	switch {
-	case c.staged[p] && c.isForeign(p):
+	case c.staged[p] && c.hasOtherEntry(p):
 		c.inTheWay = append(c.inTheWay, p)
 		return nil
 	case want.mode == modeSub || !wanted && have.mode == modeSub:
-		return nil // what is in a submodule is its own
+		return nil // submodules are saved separately
 	case clean && wanted && want == have && c.want.index[slot{p, 0}] == have:
 		return nil
 	case clean && !wanted:
 		c.remove = append(c.remove, p)
 		return nil
 	}
-	return c.file(p, clean)
+	return c.compareFile(p, clean)
 }
 
-// isForeign reports whether the index has an entry at a path that is not what it should
-// be. One that is missing loses nothing.
-func (c *comparison) isForeign(p string) bool {
+// hasOtherEntry reports whether the index has an entry at a path that differs from the saved one. A
+// missing entry doesn't count, because nothing is lost.
+func (c *comparison) hasOtherEntry(p string) bool {
 	for stage := range 4 {
 		at := slot{p, stage}
 		if have, is := c.now[at]; is && have != c.want.index[at] {
@@ -160,17 +160,17 @@ func (c *comparison) isForeign(p string) bool {
 	return false
 }
 
-// file looks at a file that has to be replaced, or is not as the index has it.
-func (c *comparison) file(p string, clean bool) error {
+// compareFile compares a file that must be replaced, or that differs from the index.
+func (c *comparison) compareFile(p string, clean bool) error {
 	want, wanted := c.want.work[p]
 	have, err := onDisk(c.root, p)
 	if err != nil {
 		return err
 	}
 	switch {
-	case have == want: // also when there should be none, and there is none
-	case have.mode == modeDir && !wanted: // the file is gone
-	case wanted && (have == item{} || have.mode == modeDir), clean: // what is in a folder is looked at later
+	case have == want: // also if both are absent
+	case have.mode == modeDir && !wanted: // the file was removed
+	case wanted && (have == item{} || have.mode == modeDir), clean: // files in a directory are checked later
 		c.write = append(c.write, p)
 	default:
 		c.inTheWay = append(c.inTheWay, p)
@@ -178,9 +178,8 @@ func (c *comparison) file(p string, clean bool) error {
 	return nil
 }
 
-// room checks that nothing but what is going to be removed is where folders and files
-// have to be.
-func (c *comparison) room() error {
+// checkRoom checks that only files that will be removed are at the paths of new directories and files.
+func (c *comparison) checkRoom() error {
 	gone := map[string]bool{}
 	for _, p := range c.remove {
 		gone[p] = true
@@ -195,18 +194,18 @@ func (c *comparison) room() error {
 				c.inTheWay = append(c.inTheWay, dir)
 			}
 		}
-		if err := c.inside(p, gone); err != nil {
+		if err := c.listInside(p, gone); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// inside names the files in a folder that has to give way to a file.
-func (c *comparison) inside(p string, gone map[string]bool) error {
+// listInside adds the files in a directory that a file must replace to the files in the way.
+func (c *comparison) listInside(p string, gone map[string]bool) error {
 	info, err := c.root.Lstat(p)
 	if err != nil || !info.IsDir() {
-		return nil // nothing is there, or something that was looked at before
+		return nil // no directory; compareFile checked it
 	}
 	top := c.root.Name()
 	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {

@@ -16,7 +16,7 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 	remote := sharedRemote(t)
 	old, saved := worked(t)
 	for _, test := range some([]struct {
-		name, do string // which is a script
+		name, do string // do is a script
 		want     []string
 	}{
 		{"modified, needed", "echo mine > a", []string{"a"}},
@@ -49,8 +49,8 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotInTheWayStays has changes in the checkout that lose nothing.
-func TestWhatIsNotInTheWayStays(t *testing.T) {
+// TestHarmlessChangesAreNoConflict has changes in the checkout that a restore can't lose.
+func TestHarmlessChangesAreNoConflict(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	old, saved := worked(t)
@@ -83,6 +83,6 @@ func TestUnrelatedFilesStay(t *testing.T) {
 	sh(t, here.checkout(), "echo by an earlier step > built; echo ignored > x.o; git checkout -q -b own; git commit -q --allow-empty -m own; git checkout -q main")
 	own := branches(t, here.checkout())["own"]
 	mustRestore(t, saved, old, here)
-	assert.Check(t, is.Equal(read(t, here.checkout(), "built")+read(t, here.checkout(), "x.o"), "by an earlier step\nignored\n"), "files that the save doesn't have: want them untouched")
-	assert.Check(t, is.Equal(branches(t, here.checkout())["own"], own), "branch that the save doesn't have")
+	assert.Check(t, is.Equal(read(t, here.checkout(), "built")+read(t, here.checkout(), "x.o"), "by an earlier step\nignored\n"), "files outside of the save")
+	assert.Check(t, is.Equal(branches(t, here.checkout())["own"], own), "branch outside of the save")
 }

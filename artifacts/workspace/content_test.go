@@ -22,7 +22,7 @@ func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspac
 	return saved, mustRestore(t, to, old, here)
 }
 
-func TestWhatIsInProgressIsNamed(t *testing.T) {
+func TestOperationInProgressIsReported(t *testing.T) {
 	t.Parallel()
 	operations := map[string]string{
 		"merge": "git merge -q side", "rebase": "git rebase -q side", "cherry-pick": "git cherry-pick side",
@@ -45,8 +45,8 @@ func TestWhatIsInProgressIsNamed(t *testing.T) {
 	}
 }
 
-// TestOtherRepositoriesComeBack has an agent work in another repository than that of the run, and in a submodule.
-func TestOtherRepositoriesComeBack(t *testing.T) {
+// TestOtherRepositoriesAreRestored has an agent work in a second repository and in a submodule.
+func TestOtherRepositoriesAreRestored(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	at := func() (s site, other, sub string) {
@@ -57,15 +57,15 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 		return s, other, sub
 	}
 	old, other, sub := at()
-	tree, beside := filepath.Join(old.root, "tree"), filepath.Join(old.root, "beside other") // the first has the submodule without its files
+	tree, beside := filepath.Join(old.root, "tree"), filepath.Join(old.root, "beside other") // tree has the submodule without its files
 	sh(t, old.checkout(), `git commit -q -m submodule; git worktree add -q -b tree ../tree; echo changed > sub/a; cd ../other; echo changed > a
 		git worktree add -q -b side "../beside other"; cd "../beside other"; echo new > new; git add new; git commit -q -m new`)
 	to := t.TempDir()
-	// The agent's directory is in the linked worktree alone.
+	// The only working directory in other is in its linked worktree.
 	saved := save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
 	assert.Check(t, saved.HasWork && !strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved"), "saved: got held %t and notes %q", saved.HasWork, saved.Notes)
 	there, _, _ := at()
-	here := clone(t, remote) // where they have to be made
+	here := clone(t, remote) // where other must be created
 	lost := relocated(old, here)(tree)
 	git(t, here.checkout(), "worktree", "add", "-q", "--detach", "--lock", lost)
 	os.RemoveAll(lost)
@@ -78,7 +78,7 @@ func TestOtherRepositoriesComeBack(t *testing.T) {
 	assert.Check(t, is.Equal(git(t, relocated(old, here)(beside), "log", "--format=%H"), git(t, beside, "log", "--format=%H")), "history")
 }
 
-func TestTreesAreNamedAsTheDirectoriesAre(t *testing.T) {
+func TestTreesAreSpelledLikeTheDirectories(t *testing.T) {
 	old := clone(t, sharedRemote(t))
 	link := filepath.Join(old.root, "by link")
 	assert.NilError(t, os.Symlink("checkout", link))
@@ -89,8 +89,8 @@ func TestTreesAreNamedAsTheDirectoriesAre(t *testing.T) {
 	assert.Check(t, is.DeepEqual(trees, []string{link}))
 }
 
-// TestLargeFilesStayWhereTheyBelong stands in for git LFS, whose filter is not run.
-func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
+// TestLFSContentsAreNotSaved imitates git LFS, whose filter must not run.
+func TestLFSContentsAreNotSaved(t *testing.T) {
 	content := noise(1 << 20)
 	pointer := fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%x\nsize %d\n", sha256.Sum256([]byte(content)), len(content))
 	dir := t.TempDir()
@@ -109,7 +109,8 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout()}, Base: base, To: to})
 	got := len(read(t, to, "repo-0.bundle"))
 	assert.Check(t, got <= 100<<10, "size of the save: got %d bytes, want less than the large file of %d", got, len(content))
-	// Of what the agent has staged or committed, nobody need have more than the pointer, or what another filter has made of it.
+	// A remote may have only the pointer, or another filter's output, for files that the agent staged or
+	// committed.
 	sh(t, old.checkout(), `git config filter.enc.clean 'tr a-z A-Z'; mkdir -p .git/info; echo '*.enc filter=enc' > .git/info/attributes; echo plain > by.enc; git add by.enc
 		git config filter.lfs.clean cat; id=$(git rev-parse HEAD:big.bin); cp big.bin committed.bin; cp big.bin staged.bin
 		git update-index --add --cacheinfo 100644,$id,committed.bin; git commit -q -m large; git update-index --add --cacheinfo 100644,$id,staged.bin`)
@@ -121,7 +122,7 @@ func TestLargeFilesStayWhereTheyBelong(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotKeptIsNamed(t *testing.T) {
+func TestUnsavedWorkIsReported(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)
 	dir, base := old.checkout(), head(t, old.checkout())
@@ -136,7 +137,7 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	mustRestore(t, to, old, here)
 	notes := strings.Join(saved.Notes, "\n")
 	assert.Check(t, !strings.Contains(notes, clean), notes)
-	for _, want := range []string{`the work in submodule "sub" is not saved`, beside + ": the work in this repository is not saved", `"nested/" is a repository of its own`, `"secret" is not saved: permission denied`} {
+	for _, want := range []string{`the work in submodule "sub" is not saved`, beside + ": the work in this repository is not saved", `"nested/" is a separate repository`, `"secret" is not saved: permission denied`} {
 		assert.Check(t, strings.Contains(notes, want) || strings.Contains(want, "denied") && os.Getuid() == 0, "notes: got %q, want %q", notes, want)
 	}
 	assert.Check(t, is.Equal(head(t, here.checkout()), head(t, dir)), "HEAD")
@@ -144,16 +145,17 @@ func TestWhatIsNotKeptIsNamed(t *testing.T) {
 	assert.Check(t, !strings.Contains(got, " D "), "status: got %q, want no deleted submodule", got)
 }
 
-// TestTagsAndStashComeBack once, however often they are restored. A tag that means something else here stays, and is named;
-// those of the checkout are not work.
-func TestTagsAndStashComeBack(t *testing.T) {
+// TestTagsAndStashAreRestored checks that tags and stash entries are restored once, even by several
+// restores. A tag with another value here stays and is reported. Tags that the checkout had at first
+// are not saved.
+func TestTagsAndStashAreRestored(t *testing.T) {
 	remote := ownRemote(t)
 	git(t, remote, "tag", "released")
 	old, here := clone(t, remote), clone(t, remote)
 	dir, base, saved := old.checkout(), head(t, old.checkout()), t.TempDir()
 	g := &workspace.Git{TagsDir: filepath.Join(t.TempDir(), "tags")}
 	assert.Check(t, is.Equal(g.Base(t.Context(), dir, ""), base))
-	assert.Check(t, !save(t, g, workspace.SaveRequest{Dirs: []string{dir}, Base: base}).HasWork, "tags of the checkout are not work")
+	assert.Check(t, !save(t, g, workspace.SaveRequest{Dirs: []string{dir}, Base: base}).HasWork, "tags of the checkout count as work")
 	sh(t, dir, `git tag light; git tag -m about heavy; git tag taken; git commit -q --allow-empty -m lost; git tag away; git reset -q --hard HEAD^
 		echo first > a; git stash -q; echo second > a; echo x > untracked; git stash -q -u; git -C . status --porcelain`)
 	assert.Check(t, save(t, g, workspace.SaveRequest{Dirs: []string{dir}, Base: base, To: saved}).HasWork)
@@ -173,7 +175,7 @@ func TestTagsAndStashComeBack(t *testing.T) {
 	git(t, here.checkout(), "fsck", "--strict")
 }
 
-// TestSparseCheckoutsStaySparse has files in the index that are not on disk.
+// TestSparseCheckoutsStaySparse has index entries without files on disk.
 func TestSparseCheckoutsStaySparse(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)
@@ -185,10 +187,10 @@ func TestSparseCheckoutsStaySparse(t *testing.T) {
 	moveTo(t, old, here, base, old.checkout())
 	same(t, old.checkout(), here.checkout())
 	_, err := os.Stat(filepath.Join(here.checkout(), "run.sh"))
-	assert.Check(t, err != nil, "file outside of the sparse checkout: it is there, want it left out")
+	assert.Check(t, err != nil, "file outside of the sparse checkout: it exists")
 }
 
-// TestRepositoryWithoutCommits is one that an agent has just made.
+// TestRepositoryWithoutCommits covers a repository that an agent has just created.
 func TestRepositoryWithoutCommits(t *testing.T) {
 	old, here := site{t.TempDir()}, site{t.TempDir()}
 	for _, s := range []site{old, here} {
@@ -202,9 +204,9 @@ func TestRepositoryWithoutCommits(t *testing.T) {
 	same(t, old.checkout(), here.checkout())
 }
 
-// TestFilteredFilesOfAnotherCommitAreNamed has a checkout that is not at the commit of
-// the save, so that files with a filter have to be written, but the filter is not run.
-func TestFilteredFilesOfAnotherCommitAreNamed(t *testing.T) {
+// TestFilteredFilesOfAnotherCommitAreReported has a checkout at another commit than the save. Files
+// with a filter must be written, but the filter must not run.
+func TestFilteredFilesOfAnotherCommitAreReported(t *testing.T) {
 	remote := ownRemote(t)
 	other := clone(t, remote)
 	sh(t, other.checkout(), "echo '*.bin filter=lfs' > .gitattributes; echo pointer > x.bin; git add -A; git commit -q -m bin; git push -q origin main")

@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestCrashAnywhere: where a restore ends at any of its git commands, or while it writes
-// files, another one completes it.
+// TestCrashAnywhere interrupts a restore at each of its git commands and while it writes files. A
+// second restore must complete it.
 func TestCrashAnywhere(t *testing.T) {
 	remote := sharedRemote(t)
 	old := site{t.TempDir()}
@@ -25,7 +25,7 @@ func TestCrashAnywhere(t *testing.T) {
 	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout(), filepath.Join(old.root, "beside")}, To: saved, Base: base})
 	beside := filepath.Join(old.root, "beside")
 	wantHere, wantBeside, wantBranches := pictureOf(t, old.checkout()), pictureOf(t, beside), fmt.Sprint(branches(t, old.checkout()))
-	// crash has a restore run each git command through a script first.
+	// crash restores with a git that runs a script before each command, and then restores again.
 	crash := func(t *testing.T, script string) error {
 		t.Helper()
 		here := clone(t, remote, "--depth=1")
@@ -43,13 +43,13 @@ func TestCrashAnywhere(t *testing.T) {
 	script, file := counting(t, "")
 	assert.NilError(t, crash(t, script))
 	commands, err := strconv.Atoi(strings.TrimSpace(read(t, filepath.Dir(file), filepath.Base(file))))
-	assert.NilError(t, err, "commands that can fail")
-	assert.Assert(t, commands >= 20, "commands that can fail: got %d, %v; want 20 at least", commands, err)
+	assert.NilError(t, err, "number of commands")
+	assert.Assert(t, commands >= 20, "got %d commands (%v), want at least 20", commands, err)
 	for n := 1; n <= commands; n += everyMoment {
 		t.Run(fmt.Sprint("command ", n), func(t *testing.T) {
 			t.Parallel()
 			script, _ := counting(t, fmt.Sprintf("[ $n -ge %d ] && exit 3", n))
-			assert.Check(t, crash(t, script) != nil, "the restore did not end there")
+			assert.Check(t, crash(t, script) != nil, "the restore did not fail")
 		})
 	}
 	for bytes := 0; bytes < 400; bytes += 37 * min(everyMoment, 4) {

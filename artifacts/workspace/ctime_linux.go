@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// changeTime returns when a file or anything of its inode last changed, in
-// nanoseconds: what copying programs can't set back.
+// changeTime returns the time of the last change to a file or its inode, in nanoseconds. Unlike the
+// modification time, programs can't set it.
 func changeTime(info os.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Ctim.Nano()

@@ -6,14 +6,15 @@ import (
 	"strings"
 )
 
-// diffFactor is how much larger than the room for them diffs may be for all of them to be read.
+// diffFactor limits how much diff text is read from git: this many times the total limit.
 const diffFactor = 8
 
-// diffs adds diffs, as far as there is room. Git writes them in the order of the snapshots and of their files.
-func (t *shotTool) diffs(ctx context.Context, c call, found []*compared, most DiffLimits) error {
+// diffs adds diffs to the changed files within the limits. Git writes them in the order of the
+// snapshots and files.
+func (t *snapshotTool) diffs(ctx context.Context, c call, found []*snapshotDiff, most DiffLimits) error {
 	c.settings = []setting{{"core.bigFileThreshold", "1m"}}
 	var all bytes.Buffer
-	out := &bounded{w: &all, left: diffFactor * most.All}
+	out := &limitedWriter{w: &all, left: diffFactor * most.All}
 	c.out = out
 	err := t.git.run(ctx, c, "diff-tree", "--stdin", "-r", "-p", "--no-renames", "--no-ext-diff", "--no-textconv", "--no-color", "--unified=3")
 	if err != nil && !out.full {
@@ -22,7 +23,7 @@ func (t *shotTool) diffs(ctx context.Context, c call, found []*compared, most Di
 	text := all.String()
 	for i, one := range found {
 		own := strings.TrimPrefix(text, one.line)
-		if i+1 < len(found) { // its line follows, on a line of its own as no line of a file is
+		if i+1 < len(found) { // the next snapshot's line separates the diffs; no line of a diff can equal it
 			own, text, _ = strings.Cut("\n"+own, "\n"+found[i+1].line)
 			text = found[i+1].line + text
 		}
@@ -31,9 +32,9 @@ func (t *shotTool) diffs(ctx context.Context, c call, found []*compared, most Di
 	return ctx.Err()
 }
 
-// addDiffs gives the diffs of a snapshot to its files, and returns how much of the room they take: all of it, where
-// others would need as much as there was no room for.
-func (c *compared) addDiffs(diffs []string, most DiffLimits) (used int64) {
+// addDiffs adds the diffs of one snapshot to its files, and returns how many bytes of the total limit
+// they use. It returns the whole rest if that was too small for a diff.
+func (c *snapshotDiff) addDiffs(diffs []string, most DiffLimits) (used int64) {
 	for i := range c.files {
 		f := &c.files[i]
 		n := min(len(diffs), 1)

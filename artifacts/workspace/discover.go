@@ -9,20 +9,20 @@ import (
 	"strings"
 )
 
-// place is where a directory lies in git.
-type place struct {
-	home     *home
-	top      string // of the worktree, as the caller writes it
-	gitDir   string // of the worktree
-	common   string // what all worktrees of the repository share
+// location says to which worktree and repository a directory belongs.
+type location struct {
+	view     *repoView
+	top      string // top directory of the worktree, spelled like the caller's path
+	gitDir   string // git directory of the worktree
+	common   string // common directory of the repository
 	settings []setting
 }
 
-func (p *place) linked() bool { return p.gitDir != p.common }
+func (p *location) isLinked() bool { return p.gitDir != p.common }
 
-// spell takes the top from the directory that was asked for where it can: the machine
-// that restores knows the paths as they are written, and not what links stand for.
-func (p *place) spell(dir, inside string) {
+// setTop spells the top directory like the caller's path dir where possible. The machine that restores
+// can't resolve links of this machine.
+func (p *location) setTop(dir, inside string) {
 	written, ok := strings.CutSuffix(filepath.Clean(dir), strings.TrimPrefix(inside, p.top))
 	if written == "" {
 		written = string(filepath.Separator)
@@ -40,39 +40,38 @@ func sameDir(a, b string) bool {
 
 // source is a repository to save.
 type source struct {
-	place // of its main worktree
-	main  bool
-	base  string // the commit of the checkout, "" when it is unknown here
-	trees []*worktree
-	notes []string
+	location // of the main worktree
+	main     bool
+	base     string // commit of the checkout; "" if unknown
+	trees    []*worktree
+	notes    []string
 }
 
-// worktree is a tree to save. Of its Tree the directory is known before look.
+// worktree is a worktree to save. Before tool.look, only the directory in Tree is set.
 type worktree struct {
-	*place
+	*location
 	Tree
-	tree   string // that of HEAD, "" for none; known to those that write a commit
+	tree   string // the tree of HEAD, "" for none; set by packer.commit
 	status []entry
-	raw    []byte // what git said of the status
+	raw    []byte // output of git status
 }
 
-func worktreeAt(p *place) *worktree {
-	return &worktree{place: p, Tree: Tree{Dir: p.top, Main: !p.linked()}}
+func worktreeAt(p *location) *worktree {
+	return &worktree{location: p, Tree: Tree{Dir: p.top, Main: !p.isLinked()}}
 }
 
 func (s *source) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// discover returns the repositories that the directories lie in, that of the first
-// directory before the others, and in each the main worktree and every one that holds
-// a directory.
+// discover returns the repositories that contain the directories, starting with the repository of the
+// first directory. Each has its main worktree and every linked worktree that contains a directory.
 func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string, error) {
 	var sources []*source
 	var notes []string
 	seen := map[string]bool{}
 	for i, dir := range dirs {
-		p, err := t.place(ctx, dir)
+		p, err := t.location(ctx, dir)
 		if err != nil {
 			return nil, nil, err
 		}
@@ -87,33 +86,33 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 				return nil, nil, err
 			}
 			if s == nil {
-				notes = append(notes, fmt.Sprintf("%s: it belongs to a repository without a worktree of its own, and is not saved", p.top))
+				notes = append(notes, fmt.Sprintf("%s: not saved, because its repository has no main worktree", p.top))
 				continue
 			}
 			s.main = i == 0
 			seen[s.gitDir] = true
 			at, sources = len(sources), append(sources, s)
 		}
-		if s := sources[at]; p.linked() {
+		if s := sources[at]; p.isLinked() {
 			s.trees = append(s.trees, worktreeAt(p))
 		}
 	}
 	return sources, notes, nil
 }
 
-// source finds the main worktree of the repository that a place is in; nil when it
-// has none.
-func (t *tool) source(ctx context.Context, p *place) (*source, error) {
+// source finds the main worktree of a repository. It returns nil if there is only a bare
+// repository.
+func (t *tool) source(ctx context.Context, p *location) (*source, error) {
 	main := p
-	if p.linked() {
+	if p.isLinked() {
 		var err error
-		top := strings.TrimSuffix(p.common, string(filepath.Separator)+".git") // where git takes it to be
-		if main, err = t.place(ctx, top); err != nil {
+		top := strings.TrimSuffix(p.common, string(filepath.Separator)+".git") // the default location
+		if main, err = t.location(ctx, top); err != nil {
 			return nil, err
 		}
-		if main == nil || main.common != p.common || main.linked() {
+		if main == nil || main.common != p.common || main.isLinked() {
 			return nil, nil
 		}
 	}
-	return &source{place: *main, trees: []*worktree{worktreeAt(main)}}, nil
+	return &source{location: *main, trees: []*worktree{worktreeAt(main)}}, nil
 }

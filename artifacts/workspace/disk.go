@@ -16,18 +16,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// modeDir is what at says of a folder.
+// modeDir is the mode of a directory in onDisk.
 const modeDir = "040000"
 
-// blobHash returns what makes the object id of a blob of a size from its bytes.
+// blobHash returns a hash that computes the object id of a blob of the given size.
 func blobHash(size int64) hash.Hash {
 	h := sha1.New()
 	fmt.Fprintf(h, "blob %d\x00", size)
 	return h
 }
 
-// onDisk returns the mode and the object id of what is at a path, as git would name it without filters: neither for
-// nothing, also when the way there leads through a link, and no id for folders.
+// onDisk returns the mode and the object id that git would give to a path without filters. The result
+// is zero for a missing path, and if a link is on the way. Directories have no id.
 func onDisk(root *os.Root, p string) (item, error) {
 	var info fs.FileInfo
 	at := ""
@@ -49,7 +49,7 @@ func onDisk(root *os.Root, p string) (item, error) {
 	case info.Mode()&fs.ModeSymlink != 0:
 		target, err := root.Readlink(p)
 		h := blobHash(int64(len(target)))
-		_, _ = io.WriteString(h, target) // a hash takes all
+		_, _ = io.WriteString(h, target) // never fails
 		return item{modeLink, hex.EncodeToString(h.Sum(nil))}, err
 	case !info.Mode().IsRegular():
 		return item{mode: "special"}, nil

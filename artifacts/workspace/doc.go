@@ -1,43 +1,39 @@
-// Package workspace saves the work of agents in git trees: what was changed, staged
-// and committed, so that a later machine can restore it in a fresh checkout.
+// Package workspace saves the work of agents in git worktrees, so that a later machine can restore it
+// in a fresh checkout. Work is everything that was changed, staged or committed.
 //
-// Of each repository a save has one git bundle with a single commit of our own. Its
-// parents are the commits of HEAD and the local branches, and its tree has for
-// every worktree the index and the files as they were, byte for byte where git takes them for changed:
+// For each repository a save has one git bundle with one additional commit. The parents of this commit
+// are HEAD and the local branches. Its tree has the index and the files of every worktree, byte for
+// byte where git considers them changed:
 //
 //	{n}/index/…    entries of the index
 //	{n}/work/…     files, tracked and untracked, that are not ignored
 //	{n}/stage/1/…  entries of an unfinished merge, stages 1 to 3
 //
-// Files that git takes for unchanged come back as git stores them: line ends may differ from those that a setting gave
-// them.
+// Files that git considers unchanged are restored in git's stored form, so their line ends may differ.
 //
-// The commit is made in a bare repository of our own that borrows the objects
-// of the real one. So nothing is written to the repository that is saved: no object, no
-// ref, no index. index.json says what the bundles hold; like them, it is not trusted
-// when it comes back.
+// The commit is created in a new bare repository that borrows the objects of the real one. So saving
+// writes no objects, refs or index entries to the real repository. index.json describes the bundles. A
+// restore trusts neither of them.
 //
-// Git reads neither the settings of a repository nor those of the user or the machine.
-// In place of the folder of a repository it is shown one of ours (GIT_COMMON_DIR) that
-// has a config of ours and links to the refs. So no hook, filter, file system monitor,
-// credential helper, proxy or include of theirs counts. Kept are only how line ends,
-// modes and sparse checkouts are set, and where origin is. Each run of git has a limit
-// on its time and its memory, can gain no privileges, and ends with all that it started.
-// On Windows, where links can't be made, git still reads the settings of the repository
-// itself, but for what it could run.
+// Git reads no settings of the repository, the user or the machine. Instead of the repository's common
+// directory it sees a view (GIT_COMMON_DIR): a directory of this package with its own config and links
+// to the refs. So no hook, filter, file system monitor, credential helper, proxy or include of an agent
+// takes effect. Only the settings for line ends, modes and sparse checkouts are kept, and the URL of
+// origin. Each git process has limits on time and memory, can't gain privileges, and ends together with
+// the processes that it started. On Windows, where links need privileges, git reads the repository's
+// settings, but settings that name programs are overridden.
 //
-// On Linux it runs in a cage besides: it sees the machine's files, the repository with its
-// worktrees and folders of our own, and has no network. What repositories of agents borrow from others, and a .git
-// that leads to one which does not know the worktree, is not followed. What is missing is fetched by a git in an empty
-// repository of ours.
+// On Linux, git also runs in a cage. It can access the system's files, the worktrees of the repository,
+// and the directories of this package, but no network. Alternates of agents' repositories are ignored,
+// and so is a .git file that points to a repository which doesn't know the worktree. Missing objects
+// are fetched by another git process, which works in a new, empty repository.
 //
-// What is handed over to somebody with secrets is a repository made anew, of objects whose
-// hashes were checked.
+// HandOver gives agents' work to a process with secrets as a new repository, whose objects' hashes were
+// checked.
 //
-// Snapshots are commits of the same form, with one worktree each, in a bare repository
-// that stays beside the run. What one has changed is its difference to the one before it in
-// the same worktree. A later snapshot reads only the files that differ from HEAD and have
-// changed since the last one.
+// Snapshots are commits of the same form for one worktree each, in a bare repository next to the run.
+// The changes of a snapshot are its difference from the previous snapshot of the same worktree. A new
+// snapshot reads only files that differ from HEAD and have changed since the last snapshot.
 //
-// The package knows nothing of runs, agents or checkpoints.
+// The package knows nothing about runs, agents or checkpoints.
 package workspace

@@ -14,12 +14,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Extras of a save are the tags that agents have made, and the entries of the stash, oldest first, each with the name of
-// its ref.
+// Extras of a save are the tags that agents created and the entries of the stash, oldest first, each
+// with the name of its ref.
 const (
 	tagRefs  = "refs/tags/"
 	stashRef = "refs/stash"
-	// extraRefs is where the repository that makes a bundle keeps the extras.
+	// extraRefs is the prefix of the refs for extras in the repository that creates a bundle.
 	extraRefs = "refs/raymond/extra/"
 )
 
@@ -29,32 +29,34 @@ func isExtra(ref string) bool {
 	return ref == stashRef || isTag && isBranch(name)
 }
 
-// foundTags is the file in which Base notes the tags of a checkout; "" for none.
-func (t *tool) foundTags(p *place) string {
-	if t.of.TagsDir == "" {
+// tagsFile returns the file in which Base records the tags of a checkout; "" for none.
+func (t *tool) tagsFile(p *location) string {
+	if t.opts.TagsDir == "" {
 		return ""
 	}
-	return filepath.Join(t.of.TagsDir, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
+	return filepath.Join(t.opts.TagsDir, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
 }
 
-// noteTags notes the tags that a checkout has before agents work in it. Notes from earlier in the job stay.
-func (t *tool) noteTags(ctx context.Context, dir string) error {
-	p, err := t.place(ctx, dir)
-	if p == nil || t.foundTags(p) == "" {
+// recordTags records the tags of a checkout before agents work in it. It keeps a record from earlier in
+// the job.
+func (t *tool) recordTags(ctx context.Context, dir string) error {
+	p, err := t.location(ctx, dir)
+	if p == nil || t.tagsFile(p) == "" {
 		return err
 	}
 	at, err := t.refs(ctx, p)
 	if err != nil {
 		return err
 	}
-	return errors.Join(os.MkdirAll(t.of.TagsDir, 0o700), files.WriteNew(t.foundTags(p), []byte(at.raw), 0o600))
+	return errors.Join(os.MkdirAll(t.opts.TagsDir, 0o700), files.WriteNew(t.tagsFile(p), []byte(at.raw), 0o600))
 }
 
-// extras returns the extras of a repository: tags that it did not have when agents began, and its stash.
-func (t *tool) extras(ctx context.Context, p *place, at *refs) (all []branch, err error) {
+// extras returns the tags that a repository did not have before agents started, and the entries of its
+// stash.
+func (t *tool) extras(ctx context.Context, p *location, at *refs) (all []branch, err error) {
 	found := map[string]bool{}
-	if file := t.foundTags(p); file != "" {
-		data, _, _ := files.Read(file, maxList) // without it, all tags are new
+	if file := t.tagsFile(p); file != "" {
+		data, _, _ := files.Read(file, maxList) // without the file, all tags count as new
 		for line := range strings.Lines(string(data)) {
 			found[line] = true
 		}
@@ -71,8 +73,8 @@ func (t *tool) extras(ctx context.Context, p *place, at *refs) (all []branch, er
 	return all, err
 }
 
-// stashed returns the entries of the stash, newest first.
-func (t *tool) stashed(ctx context.Context, p *place, at *refs) ([]string, error) {
+// stashed returns the commits of the stash's entries, newest first.
+func (t *tool) stashed(ctx context.Context, p *location, at *refs) ([]string, error) {
 	if !at.stash {
 		return nil, nil
 	}
@@ -80,11 +82,11 @@ func (t *tool) stashed(ctx context.Context, p *place, at *refs) ([]string, error
 	return strings.Fields(string(out)), err
 }
 
-// restoreExtras makes the tags and adds the entries of the stash that a repository lacks. A tag that has another value stays
-// as it is, which a note says.
+// restoreExtras creates the tags and stash entries that a repository lacks. A tag with another value
+// stays unchanged and is noted.
 func (w *restorer) restoreExtras(ctx context.Context, p *plan) error {
 	c := call{dir: p.dir, settings: []setting{{"core.logAllRefUpdates", "always"}}} // git stash reads the reflog
-	have, err := w.git.stashed(ctx, &place{top: p.dir}, p.at)
+	have, err := w.git.stashed(ctx, &location{top: p.dir}, p.at)
 	for _, x := range p.saved.Extras {
 		i := slices.IndexFunc(p.at.tags, func(tag branch) bool { return tag.Name == x.Name })
 		switch {
@@ -96,7 +98,7 @@ func (w *restorer) restoreExtras(ctx context.Context, p *plan) error {
 			err = w.git.run(ctx, call{dir: p.dir}, "update-ref", x.Name, x.ID, nullID)
 		case x.Name == stashRef && !slices.Contains(have, x.ID):
 			var about []byte
-			if about, err = w.git.output(ctx, c, "log", "-1", "--format=%s", x.ID); err == nil { // what git stash list shows
+			if about, err = w.git.output(ctx, c, "log", "-1", "--format=%s", x.ID); err == nil { // the text that git stash list shows
 				err = w.git.run(ctx, c, "update-ref", "-m", strings.TrimSpace(string(about)), stashRef, x.ID)
 			}
 		}

@@ -12,8 +12,8 @@ func fileMode(info os.FileInfo) string {
 	return modeFile
 }
 
-// sizes words a number of bytes.
-func sizes(n int64) string {
+// formatBytes formats a number of bytes for people.
+func formatBytes(n int64) string {
 	switch {
 	case n >= 10<<30:
 		return fmt.Sprintf("%d GiB", n>>30)

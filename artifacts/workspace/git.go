@@ -21,79 +21,78 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Git is the git program, and how it is run.
+// Git has the settings for running git.
 type Git struct {
-	// Path is the program, as Find found it before agents started; "" for git on PATH.
+	// Path is the git program that Find returned before agents started; "" for git on PATH.
 	Path string
-	// Env is the environment of git, but for the variables that change what git works
-	// on; nil for that of this process.
+	// Env is the environment of git. Variables that would change what git works on are removed. nil means
+	// the environment of this process.
 	Env   []string
-	Limit int64 // how many bytes all bundles of a save may have; 0 for 256 MiB
-	// Temp is an existing folder that agents can't write to, for what is needed
-	// meanwhile; "" for that of the system.
+	Limit int64 // maximum bytes of all bundles of a save; 0 for 256 MiB
+	// Temp is an existing directory for temporary files that agents can't write to; "" for the system's.
 	Temp string
-	// Token is shown to the server at ServerURL ("https://github.com"), and to no
-	// other, when commits have to be fetched; "" for none.
+	// Token is sent only to the server at ServerURL ("https://github.com"), when commits must be fetched;
+	// "" for no token.
 	Token, ServerURL string
-	// TagsDir is a folder that agents can't write to, in which Base notes the tags that a checkout has before agents
-	// make others; with "" all tags count as made by agents.
+	// TagsDir is a directory that agents can't write to, in which Base records the tags of a checkout
+	// before agents create others. With "" all tags count as created by agents.
 	TagsDir   string
-	Workspace string // out of which no link leads; "" for none
-	// OutsideDirs are folders outside of the worktrees that agents may write. Save notes work in repositories there.
+	Workspace string // directory that links may not lead out of; "" for none
+	// OutsideDirs are directories outside of the worktrees that agents may write to. Save notes work in
+	// repositories there.
 	OutsideDirs []string
-	// IsUncaged says that git runs in no cage. In one, which only Linux has, it can read and
-	// write what it works on and Temp alone, and reaches no network but to fetch, which a git
-	// in a repository of our own does.
+	// IsUncaged means that git runs without a cage. In a cage, which only Linux has, it can access only its
+	// worktree, its repository and Temp. It has no network except for fetches, which run in an empty
+	// repository.
 	IsUncaged bool
 
-	clock      atomic.Pointer[context.Context] // as SetClock set it; nil for none
-	handed     int64                           // 0 for handLimit; tests can't write as much
-	unreliable time.Duration                   // 0 for the constant of that name; tests can't wait for it
-	within     time.Duration                   // 0 for commandWithin; tests can't wait for it
+	clock      atomic.Pointer[context.Context] // set by SetContext; nil for none
+	handed     int64                           // 0 for handLimit; smaller in tests
+	unreliable time.Duration                   // 0 for the constant unreliable; smaller in tests
+	within     time.Duration                   // 0 for commandWithin; smaller in tests
 }
 
-// SetContext gives all runs of git together the time of a context: each is killed when the context ends, and none starts
-// afterwards.
+// SetContext limits all later git processes by a context: when it ends, running processes are killed
+// and no process is started.
 func (g *Git) SetContext(ctx context.Context) { g.clock.Store(&ctx) }
 
 const defaultLimit = 256 << 20
 
-// rawFactor is how much larger than the limit files may be before they are packed:
-// text shrinks to a fourth and less.
+// rawFactor is how many times larger than the limit files may be before they are packed. Text is
+// compressed to a fourth or less.
 const rawFactor = 4
 
 func (g *Git) limit() int64 {
 	return cmp.Or(g.Limit, defaultLimit)
 }
 
-// ErrNoGit says that there is no git program.
+// ErrNoGit means that git was not found.
 var ErrNoGit = errors.New("git is not installed")
 
-// ErrSlow says that a run of git took too long.
+// ErrSlow means that a git process exceeded its time limit.
 var ErrSlow = errors.New("took more than")
 
-// commandWithin is how long one run of git may take: what agents wrote may have it wait
-// for ever.
+// commandWithin is the time limit of one git process. Files of agents may block git forever.
 const commandWithin = 5 * time.Minute
 
-// tool runs git, for one operation of this package.
+// tool runs git for one operation of this package.
 type tool struct {
-	of    *Git
+	opts  *Git
 	path  string
 	env   []string
-	temp  string   // a folder of our own
-	caged bool     // it runs in a cage
-	reads []string // what every run of git may read: the machine's files and the program's
+	temp  string   // temporary directory of this tool
+	caged bool     // git runs in a cage
+	reads []string // paths that every git process may read: the system's files and the program's
 
-	settingsFiles []string // of the user and the machine
+	settingsFiles []string // settings files of the user and the machine
 	machine       []setting
-	homes         map[string]*home  // by the repository's own folder
-	places        map[string]*place // by directory
-	own           map[string]bool   // repositories that were made here
-	tops          []string          // top folders of the worktrees in a save
+	views         map[string]*repoView // by common directory
+	locations     map[string]*location // by directory
+	ownRepos      map[string]bool      // repositories that this tool created
+	tops          []string             // tops of the saved worktrees
 }
 
-// open finds git. The tool has to be closed.
+// open finds git. The caller must close the tool.
 func (g *Git) open() (*tool, error) {
 	path, err := exec.LookPath(cmp.Or(g.Path, "git"))
 	if err != nil {
@@ -120,9 +119,9 @@ func (g *Git) open() (*tool, error) {
 			}
 		}
 	}
-	t := &tool{of: g, path: path, temp: temp, caged: !g.IsUncaged && cage.EntryProgram != "", reads: all, settingsFiles: SettingsFiles(base),
-		homes: map[string]*home{}, places: map[string]*place{}, own: map[string]bool{}}
-	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !harmless(v) })
+	t := &tool{opts: g, path: path, temp: temp, caged: !g.IsUncaged && cage.EntryProgram != "", reads: all, settingsFiles: SettingsFiles(base),
+		views: map[string]*repoView{}, locations: map[string]*location{}, ownRepos: map[string]bool{}}
+	env := slices.DeleteFunc(slices.Clone(base), func(v string) bool { return !isHarmless(v) })
 	folders := []string{filepath.Dir(path)}
 	for _, dir := range filepath.SplitList(Getenv(base, "PATH")) {
 		if filepath.IsAbs(dir) && !canReplace(dir) {
@@ -137,28 +136,28 @@ func (g *Git) open() (*tool, error) {
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
 		"GIT_AUTHOR_NAME=raymond", "GIT_AUTHOR_EMAIL=raymond@localhost",
 		"GIT_COMMITTER_NAME=raymond", "GIT_COMMITTER_EMAIL=raymond@localhost",
-		// Not the user's settings: they can name programs.
+		// The user's SSH settings could name programs.
 		"GIT_SSH_COMMAND=ssh -F none -o BatchMode=yes", "GIT_SSH_VARIANT=ssh",
 		"LC_ALL=C", "LANGUAGE=", "SSH_ASKPASS=", "PATH="+strings.Join(folders, string(filepath.ListSeparator)))
 	return t, nil
 }
 
-// close removes what the tool has made for itself.
+// close removes the tool's temporary files.
 func (t *tool) close() { os.RemoveAll(t.temp) }
 
-// call is one run of git.
+// call describes one git process.
 type call struct {
 	dir      string // the working directory
-	bare     string // a repository to work on in place of the one around dir
+	bare     string // the repository to work on; "" for the repository that contains dir
 	alone    bool   // it works on no repository
-	remote   string // the address that it fetches from; "": it reaches no network
+	remote   string // URL that it fetches from; "" for no network
 	settings []setting
-	env      []string  // variables that it gets besides
-	in       io.Reader // what git reads; nil: nothing
-	out      io.Writer // nil: dropped
+	env      []string  // additional variables
+	in       io.Reader // standard input; nil for none
+	out      io.Writer // standard output; nil to discard it
 }
 
-// failure is a git command that ended with an error.
+// failure is a git command that failed.
 type failure struct {
 	command string
 	stderr  string
@@ -174,31 +173,31 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// exited reports whether git itself ended with one of the codes.
+// exited reports whether git exited with any of the codes.
 func exited(err error, codes ...int) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && slices.Contains(codes, exit.ExitCode())
 }
 
-// maxOutput bounds what git prints for us to keep, in bytes.
+// maxOutput limits the output of git that is kept in memory, in bytes.
 const maxOutput = 512 << 20
 
-// output runs git and returns what it prints.
+// output runs git and returns its standard output.
 func (t *tool) output(ctx context.Context, c call, args ...string) ([]byte, error) {
 	var out bytes.Buffer
-	c.out = &bounded{w: &out, left: maxOutput}
+	c.out = &limitedWriter{w: &out, left: maxOutput}
 	err := t.run(ctx, c, args...)
 	return out.Bytes(), err
 }
 
-// id returns the id of an object that has a name.
+// id returns the id of the object that a revision names.
 func (t *tool) id(ctx context.Context, c call, name string) (string, error) {
 	out, err := t.output(ctx, c, "rev-parse", "--quiet", "--verify", name)
 	return strings.TrimSpace(string(out)), err
 }
 
-// objects returns for each of some objects, by their ids or names, the line that git cat-file
-// says of it in a format.
+// objects returns the output line of git cat-file --batch-check in the given format for each object,
+// which is named by id or revision.
 func (t *tool) objects(ctx context.Context, c call, format string, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -207,20 +206,20 @@ func (t *tool) objects(ctx context.Context, c call, format string, names []strin
 	out, err := t.output(ctx, c, "cat-file", "--batch-check="+format)
 	all := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if err == nil && len(all) != len(names) {
-		err = errors.New("git cat-file says too little")
+		err = errors.New("git cat-file printed too few lines")
 	}
 	return all, err
 }
 
-// run runs git. The first argument is the command. Git ends with the context, and after
-// a time of its own.
+// run runs git. The first argument is the command. The process is killed when the context ends or its
+// time limit is reached.
 func (t *tool) run(ctx context.Context, c call, args ...string) error {
-	within := cmp.Or(t.of.within, commandWithin)
+	within := cmp.Or(t.opts.within, commandWithin)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("git %s %w %v", args[0], ErrSlow, within))
 	defer cancel()
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	if clock := t.of.clock.Load(); clock != nil {
+	if clock := t.opts.clock.Load(); clock != nil {
 		if (*clock).Err() != nil {
 			return context.Cause(*clock)
 		}
@@ -234,7 +233,7 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	cmd := exec.CommandContext(ctx, t.path, args...)
 	cmd.Dir, cmd.Env, cmd.Stdin, cmd.Stdout, cmd.Stderr = c.dir, env, c.in, c.out, stderr
 	cmd.WaitDelay = 10 * time.Second
-	group(cmd)
+	killGroup(cmd)
 	err = processes.Start(func() (*os.Process, error) {
 		err := start(cmd, t.cageFor(c))
 		return cmd.Process, err
@@ -252,14 +251,14 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	return nil
 }
 
-// piped runs git, and has read take what it prints. An error of read is returned rather than
-// what git makes of it; errFull says that it has enough.
+// piped runs git while read reads its standard output. An error of read takes precedence over git's
+// error. read returns errFull, which is not an error, when it needs no further output.
 func (t *tool) piped(ctx context.Context, c call, read func(io.Reader) error, args ...string) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {
 		err := read(r)
-		r.CloseWithError(cmp.Or(err, errFull)) // git is not left writing to a reader that has enough
+		r.CloseWithError(cmp.Or(err, errFull)) // unblocks git if read stops early
 		done <- err
 	}()
 	c.out = w
@@ -275,12 +274,12 @@ func (t *tool) piped(ctx context.Context, c call, read func(io.Reader) error, ar
 	return readErr
 }
 
-// environ is the environment for a call. Only repositories that were made here are
-// shown to git as they are.
+// environ returns the environment for a call. Git sees only repositories that this tool created as they
+// are; for all others it sees a view.
 func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 	env, settings := slices.Clone(t.env), []setting{
 		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
-		{"pack.useSparse", "false"}, // sparse compares by path, and a save has other paths than the checkout
+		{"pack.useSparse", "false"}, // sparse packing compares trees by path, and a save has other paths than the checkout
 		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
 		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},
@@ -289,10 +288,10 @@ func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 	switch {
 	case c.alone:
 		env = append(env, "GIT_CEILING_DIRECTORIES="+filepath.Dir(resolved(c.dir)))
-	case t.own[c.bare]:
+	case t.ownRepos[c.bare]:
 		env = append(env, "GIT_DIR="+c.bare)
 	case c.bare != "":
-		h, err := t.home(ctx, c.bare)
+		h, err := t.view(ctx, c.bare)
 		if err != nil {
 			return nil, err
 		}
@@ -302,8 +301,8 @@ func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		env = append(env, p.home.environ(p.gitDir, p.top)...)
-		settings = slices.Concat(settings, p.home.settings, p.settings)
+		env = append(env, p.view.environ(p.gitDir, p.top)...)
+		settings = slices.Concat(settings, p.view.settings, p.settings)
 	}
 	settings = append(settings, c.settings...)
 	for i, s := range settings {
@@ -316,7 +315,7 @@ func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 	return slices.Concat(env, []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}, c.env), nil
 }
 
-// tail keeps the end of what git says on its error output.
+// tail keeps the end of git's error output.
 type tail struct{ data []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -327,7 +326,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line returns the line that says most: the fatal one, else the last.
+// line returns the most informative line: the first fatal one, else the last.
 func (t *tail) line() string {
 	lines := strings.Split(strings.TrimSpace(string(t.data)), "\n")
 	for _, l := range lines {
@@ -338,8 +337,8 @@ func (t *tail) line() string {
 	return strings.TrimPrefix(lines[len(lines)-1], "error: ")
 }
 
-// quoted writes a path as git reads it from a line of text, whatever bytes it has.
-func quoted(path string) string {
+// quotePath quotes a path for git's text input formats.
+func quotePath(path string) string {
 	var b strings.Builder
 	b.WriteByte('"')
 	for _, c := range []byte(path) {

@@ -4,7 +4,7 @@ package workspace
 
 import "os/exec"
 
-func group(*exec.Cmd) {}
+func killGroup(*exec.Cmd) {}
 
-// isWritable is not known here: what counts is where a program lies.
+// isWritable returns false: on this system only the directory of a program decides.
 func isWritable(string) bool { return false }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// group has a program end with all that it starts, such as what git runs for the
-// network.
-func group(cmd *exec.Cmd) {
+// killGroup makes cmd.Cancel kill the program and everything that it started, for example git's network
+// helpers.
+func killGroup(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }

@@ -16,95 +16,94 @@ import (
 	shown "github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// HandOverRequest is the work of agents that is handed over to somebody who must not touch what they
-// wrote.
+// HandOverRequest describes the agents' work to hand over to a process that must not read files of agents.
 type HandOverRequest struct {
-	Dir             string            // absolute; where the agent works
-	Others          map[string]string // directories of other agents, by name: those in other worktrees of the repository become branches
-	Base            string            // the commit of the checkout; without one, or where the agent works elsewhere, nothing is handed over
-	Date            time.Time         // the date of the commits that are made: with the same work, they have the same hash
-	Workflows       bool              // changes of what forges run (.github and the like) are part of it
-	UntrackedBefore []string          // what Untracked returned before the first agent
-	To              string            // an existing, empty folder, which agents can neither read nor write
+	Dir             string            // absolute working directory of the agent
+	Others          map[string]string // directories of other agents, by name; each other worktree of the repository becomes a branch
+	Base            string            // commit of the checkout; HandOver fails if it is empty or missing from the agent's repository
+	Date            time.Time         // date of the new commits; the same work and date give the same hashes
+	Workflows       bool              // hand over changes of files that forges run (.github and similar), too
+	UntrackedBefore []string          // result of Untracked before the first agent
+	To              string            // an existing, empty directory that agents can't access
 }
 
-// HandOverResult says where the work is.
+// HandOverResult has the paths of the handed-over work.
 type HandOverResult struct {
-	Repository  string // a bare one
-	MissingList string // a file that names what is not in it, one a line
+	Repository  string // path of a bare repository
+	MissingList string // path of a file that lists omitted work, one item per line
 }
 
-// handLimit is how many bytes may be handed over, packed; and those of all files that are not committed.
+// handLimit is the maximum size of the packed work, and also of all uncommitted files, in bytes.
 const handLimit = 1 << 30
 
-// HandOver makes a bare repository of the work: with hashes that were checked, without hooks, a
-// remote or objects of another one. Its HEAD is at the commit of the checkout, on no branch, and where
-// the agents' history leads beyond that commit it is shallow. Branch work is HEAD of the agent, with a commit on
-// top that has what isn't committed; raymond/NAME is that of another agent. Files are added as git does it, but without filters.
+// HandOver creates a bare repository with the work. Its objects' hashes are checked, and it has no hooks, remotes or
+// alternates. HEAD is detached at the commit of the checkout, and older history is cut off, as in a shallow clone. Branch work
+// is the agent's HEAD plus a commit with the uncommitted changes, and raymond/NAME is the same for another agent. Files are
+// added as git adds them, but without filters.
 //
 // The repository leaves out files stored in git LFS, work in submodules, untracked files that existed before the first agent,
-// and, unless h.Workflows is set, changes to files that forges run. If a commit changed such a file, one commit on top of the
-// checkout's replaces all commits of its branch. Exceeding a limit is an error.
+// and, unless h.Workflows is set, changes to files that forges run. If commits of a branch changed files that forges run, a
+// single commit on top of the checkout replaces all commits of the branch. Exceeding a limit is an error.
 func (g *Git) HandOver(ctx context.Context, h HandOverRequest) (HandOverResult, error) {
 	t, err := g.open()
 	if err != nil {
 		return HandOverResult{}, err
 	}
 	defer t.close()
-	x := &giver{HandOverRequest: h, git: t, most: cmp.Or(g.handed, handLimit), lacks: map[string]string{}, known: map[string]bool{}}
+	x := &handOver{HandOverRequest: h, git: t, most: cmp.Or(g.handed, handLimit), missing: map[string]string{}, existing: map[string]bool{}}
 	for _, path := range h.UntrackedBefore {
-		x.known[path] = true
+		x.existing[path] = true
 	}
 	over := HandOverResult{filepath.Join(h.To, "work.git"), filepath.Join(h.To, "lacks")}
-	if err := x.all(ctx, over.Repository); err != nil {
+	if err := x.build(ctx, over.Repository); err != nil {
 		return HandOverResult{}, err
 	}
 	var lines strings.Builder
-	for _, what := range slices.Sorted(maps.Keys(x.lacks)) {
-		lines.WriteString(shown.Inert(shown.Escape(what+": "+x.lacks[what])) + "\n")
+	for _, what := range slices.Sorted(maps.Keys(x.missing)) {
+		lines.WriteString(shown.Inert(shown.Escape(what+": "+x.missing[what])) + "\n")
 	}
 	return over, files.WriteNew(over.MissingList, []byte(lines.String()), 0o600)
 }
 
-// giver hands over.
-type giver struct {
+// handOver builds the repository to hand over.
+type handOver struct {
 	HandOverRequest
 	git      *tool
-	lent     string // a repository of ours with the commits on top, which borrows all else
-	branches []*given
-	ends     []string // the commits that the history begins with
+	borrower string // a new repository that borrows all other objects, for the new commits
+	branches []*handOverBranch
+	ends     []string // commits at which the history is cut off
 	most     int64
-	size     int64             // of the files so far
-	lacks    map[string]string // why something is not there, by its name
-	known    map[string]bool
+	size     int64             // total size of the uncommitted files so far
+	missing  map[string]string // reason why something is left out, by its name
+	existing map[string]bool
 }
 
-// given is a branch that is handed over.
-type given struct {
+// handOverBranch is a branch of the repository.
+type handOverBranch struct {
 	branch
-	*place
+	*location
 }
 
-// label is how what the branch lacks is named.
-func (b *given) label(path string) string {
+// label returns the name of a path of the branch in the list of missing things.
+func (b *handOverBranch) label(path string) string {
 	return strings.TrimPrefix(b.Name+":", "work:") + path
 }
 
-func (x *giver) all(ctx context.Context, to string) error {
-	err := x.places(ctx)
+func (x *handOver) build(ctx context.Context, to string) error {
+	err := x.findBranches(ctx)
 	if err != nil {
 		return err
 	}
-	p := x.branches[0].place
-	if x.lent, err = x.git.shadow(ctx, filepath.Join(x.git.temp, "lent"), p.common); err != nil {
+	p := x.branches[0].location
+	if x.borrower, err = x.git.initBorrower(ctx, filepath.Join(x.git.temp, "lent"), p.common); err != nil {
 		return err
 	}
-	missing, err := x.git.missing(ctx, call{dir: x.lent, bare: x.lent}, []string{cmp.Or(x.Base, "none")})
+	missing, err := x.git.missing(ctx, call{dir: x.borrower, bare: x.borrower}, []string{cmp.Or(x.Base, "none")})
 	if err != nil || len(missing) > 0 {
-		return cmp.Or(err, fmt.Errorf("%s: the repository has no commit of a checkout (%q) that the work could be shown against", p.top, x.Base))
+		return cmp.Or(err, fmt.Errorf("%s: the repository does not have the commit of the checkout (%q)", p.top, x.Base))
 	}
 	for _, b := range x.branches {
-		if b.ID, err = x.tip(ctx, b); err != nil {
+		if b.ID, err = x.workCommit(ctx, b); err != nil {
 			return fmt.Errorf("%s: %w", b.top, err)
 		}
 	}
@@ -115,43 +114,43 @@ func (x *giver) all(ctx context.Context, to string) error {
 		return err
 	}
 	c := call{dir: to, bare: to}
-	var moves []move
+	var moves []refUpdate
 	for _, b := range x.branches {
 		if err := x.clean(ctx, c, b); err != nil {
 			return err
 		}
-		moves = append(moves, move{"refs/heads/" + b.Name, "", b.ID})
+		moves = append(moves, refUpdate{"refs/heads/" + b.Name, "", b.ID})
 	}
-	return errors.Join(x.git.moveRefs(ctx, c, "", moves), x.git.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
+	return errors.Join(x.git.updateRefs(ctx, c, "", moves), x.git.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
 }
 
-// places finds the worktrees whose work is handed over.
-func (x *giver) places(ctx context.Context) error {
+// findBranches finds the worktrees whose work is handed over.
+func (x *handOver) findBranches(ctx context.Context) error {
 	p, err := x.git.worktree(ctx, x.Dir)
 	if err != nil {
 		return err
 	}
-	x.branches = []*given{{branch{Name: "work"}, p}}
+	x.branches = []*handOverBranch{{branch{Name: "work"}, p}}
 	for _, name := range slices.Sorted(maps.Keys(x.Others)) {
-		b := &given{branch: branch{Name: "raymond/" + name}}
-		if b.place, err = x.git.place(ctx, x.Others[name]); err != nil {
+		b := &handOverBranch{branch: branch{Name: "raymond/" + name}}
+		if b.location, err = x.git.location(ctx, x.Others[name]); err != nil {
 			return err
 		}
 		switch {
-		case b.place == nil || b.common != p.common || !isBranch(b.Name):
-			x.lacks[b.label(x.Others[name])] = "it is in no worktree of the repository"
-		case !slices.ContainsFunc(x.branches, func(other *given) bool { return other.gitDir == b.gitDir }):
+		case b.location == nil || b.common != p.common || !isBranch(b.Name):
+			x.missing[b.label(x.Others[name])] = "it is in no worktree of the repository"
+		case !slices.ContainsFunc(x.branches, func(other *handOverBranch) bool { return other.gitDir == b.gitDir }):
 			x.branches = append(x.branches, b)
 		}
 	}
 	return nil
 }
 
-// made is a commit that is made; parent is "" for none.
-type made struct{ message, parent string }
+// newCommit describes a commit to create; parent is "" for none.
+type newCommit struct{ message, parent string }
 
-// commitTree makes a commit, and returns its id.
-func (t *tool) commitTree(ctx context.Context, c call, tree string, m made) (string, error) {
+// commitTree creates a commit and returns its id.
+func (t *tool) commitTree(ctx context.Context, c call, tree string, m newCommit) (string, error) {
 	args := []string{"commit-tree", tree, "-m", m.message}
 	if m.parent != "" {
 		args = append(args, "-p", m.parent)
@@ -160,8 +159,8 @@ func (t *tool) commitTree(ctx context.Context, c call, tree string, m made) (str
 	return strings.TrimSpace(string(out)), err
 }
 
-// commit makes a commit of github-actions[bot], with the date of all.
-func (x *giver) commit(ctx context.Context, repository, tree string, m made) (string, error) {
+// commit creates a commit by github-actions[bot] with the date of the request.
+func (x *handOver) commit(ctx context.Context, repository, tree string, m newCommit) (string, error) {
 	c := call{dir: repository, bare: repository}
 	at := fmt.Sprintf("_DATE=@%d +0000", max(x.Date.Unix(), 0))
 	for _, who := range []string{"GIT_AUTHOR", "GIT_COMMITTER"} {
@@ -170,26 +169,26 @@ func (x *giver) commit(ctx context.Context, repository, tree string, m made) (st
 	return x.git.commitTree(ctx, c, tree, m)
 }
 
-// tip returns the commit with the work in a worktree: HEAD, or one on top that has what isn't committed.
-func (x *giver) tip(ctx context.Context, b *given) (string, error) {
-	wt, err := x.git.lookAt(ctx, b.place)
+// workCommit returns the commit with the work of a worktree: HEAD, or a new commit on top with the uncommitted changes.
+func (x *handOver) workCommit(ctx context.Context, b *handOverBranch) (string, error) {
+	wt, err := x.git.lookAt(ctx, b.location)
 	changed, subErr := x.git.changedSubmodules(ctx, b.top)
 	if err = errors.Join(err, subErr); err != nil {
 		return "", err
 	}
 	for _, path := range changed {
-		x.lacks[b.label(path)] = inSubmodule
+		x.missing[b.label(path)] = inSubmodule
 	}
-	staged, added, err := x.changes(ctx, b, wt.status)
+	staged, added, err := x.uncommitted(ctx, b, wt.status)
 	if err != nil || staged+added == "" {
 		return cmp.Or(wt.Head, x.Base), err
 	}
 	c := call{dir: b.top, settings: []setting{{"core.sparseCheckout", "false"}}}
-	c.env = []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index"), "GIT_OBJECT_DIRECTORY=" + filepath.Join(x.lent, "objects")}
+	c.env = []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index"), "GIT_OBJECT_DIRECTORY=" + filepath.Join(x.borrower, "objects")}
 	if err := x.git.run(ctx, c, "read-tree", cmp.Or(wt.Head, "--empty")); err != nil {
 		return "", err
 	}
-	tree, err := x.tree(ctx, c, staged, added)
+	tree, err := x.writeTree(ctx, c, staged, added)
 	if err != nil {
 		return "", err
 	}
@@ -198,11 +197,11 @@ func (x *giver) tip(ctx context.Context, b *given) (string, error) {
 			return wt.Head, err
 		}
 	}
-	return x.commit(ctx, x.lent, tree, made{"raymond: uncommitted work", wt.Head})
+	return x.commit(ctx, x.borrower, tree, newCommit{"raymond: uncommitted work", wt.Head})
 }
 
-// tree changes entries of an index, adds files to it, and returns its tree.
-func (x *giver) tree(ctx context.Context, c call, entries, paths string) (string, error) {
+// writeTree changes entries of an index, adds files, and returns the tree.
+func (x *handOver) writeTree(ctx context.Context, c call, entries, paths string) (string, error) {
 	c.in = strings.NewReader(entries)
 	if err := x.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
 		return "", err
@@ -218,8 +217,9 @@ func (x *giver) tree(ctx context.Context, c call, entries, paths string) (string
 	return strings.TrimSpace(string(tree)), err
 }
 
-// changes are what isn't committed, for git update-index: entries that are staged or gone, and paths of files.
-func (x *giver) changes(ctx context.Context, b *given, status []entry) (staged, added string, err error) {
+// uncommitted returns the uncommitted changes as input for git update-index: entries to set or remove, and paths of files to
+// add.
+func (x *handOver) uncommitted(ctx context.Context, b *handOverBranch, status []entry) (staged, added string, err error) {
 	root, err := os.OpenRoot(b.top)
 	if err != nil {
 		return "", "", err
@@ -232,7 +232,7 @@ func (x *giver) changes(ctx context.Context, b *given, status []entry) (staged, 
 	var gone, entries, names strings.Builder
 	for _, e := range status {
 		if why := x.leftOut(b, e); why != "" {
-			x.lacks[b.label(e.path)] = why
+			x.missing[b.label(e.path)] = why
 			continue
 		}
 		info, err := root.Lstat(e.path)
@@ -243,69 +243,69 @@ func (x *giver) changes(ctx context.Context, b *given, status []entry) (staged, 
 		case e.kind == '1' && e.staged != '.':
 			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index[0].mode, e.index[0].id, e.path)
 		}
-		if e.changed == '.' || e.mode == modeSub { // what the index has is all
+		if e.changed == '.' || e.mode == modeSub { // the index has the whole change
 			continue
 		}
-		if why := unlikeFiles(info, filters[e.path]); why != "" {
-			x.lacks[b.label(e.path)] = why
+		if why := cannotAdd(info, filters[e.path]); why != "" {
+			x.missing[b.label(e.path)] = why
 			continue
 		}
 		names.WriteString(e.path + "\x00")
 		x.size += info.Size()
 	}
 	if x.size > x.most {
-		return "", "", fmt.Errorf("files of %s are not committed, and %s can be handed over; let another job take them", sizes(x.size), sizes(x.most))
+		return "", "", fmt.Errorf("the uncommitted files have %s, but at most %s can be handed over; use another job", formatBytes(x.size), formatBytes(x.most))
 	}
 	return gone.String() + entries.String(), names.String(), nil
 }
 
-// unlikeFiles says why what stands in the worktree can't be added; "" where it can.
-func unlikeFiles(info os.FileInfo, filter string) string {
+// cannotAdd returns the reason why a file can't be added; "" if it can.
+func cannotAdd(info os.FileInfo, filter string) string {
 	switch {
 	case filter == "lfs":
-		return keptByLFS
+		return inLFS
 	case !info.Mode().IsRegular() && info.Mode()&os.ModeSymlink == 0:
-		return "it is a repository of its own, or no file"
+		return "it is a separate repository or not a regular file"
 	}
 	return ""
 }
 
-// What is named more than once.
+// Reasons that are used more than once.
 const (
-	keptByLFS   = "git LFS keeps its content"
+	inLFS       = "git LFS keeps its content"
 	inSubmodule = "the work in the submodule"
-	ofForge     = "what forges run is handed over with workflows=true alone"
+	forgeFiles  = "files that forges run are handed over only with workflows=true"
 )
 
-// removal is, for git update-index, an entry that goes.
+// removal returns the entry that makes git update-index remove a path.
 func removal(path string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID, path) }
 
-// leftOut says why something that isn't committed stays away as a whole; "" where it doesn't.
-func (x *giver) leftOut(b *given, e entry) string {
+// leftOut returns the reason why an uncommitted change is left out; "" if it isn't.
+func (x *handOver) leftOut(b *handOverBranch, e entry) string {
 	isNew := e.kind == '?' || e.staged == 'A' || e.changed == 'A'
 	switch {
-	case !x.Workflows && isOfForge(e.path):
-		return ofForge
-	case isNew && x.isKnown(filepath.Join(resolved(b.top), filepath.FromSlash(e.path))):
-		return "it was there before the first agent, and in no commit"
-	case e.kind == '?' && strings.HasSuffix(e.path, "/") && slices.ContainsFunc(x.branches, func(o *given) bool { return sameDir(o.top, filepath.Join(b.top, e.path)) }):
-		return "a worktree, which is a branch of its own"
+	case !x.Workflows && isForgePath(e.path):
+		return forgeFiles
+	case isNew && x.existedBefore(filepath.Join(resolved(b.top), filepath.FromSlash(e.path))):
+		return "it existed before the first agent and was not committed"
+	case e.kind == '?' && strings.HasSuffix(e.path, "/") && slices.ContainsFunc(x.branches, func(o *handOverBranch) bool { return sameDir(o.top, filepath.Join(b.top, e.path)) }):
+		return "a worktree, which is handed over as a branch"
 	}
 	return ""
 }
 
-// ofForges are the folders and files of a repository's top folder that forges run, in any letter case.
-var ofForges = []string{".github", ".gitea", ".forgejo", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", ".circleci"}
+// forgePaths are the top-level directories and files that forges run, in lower case.
+var forgePaths = []string{".github", ".gitea", ".forgejo", ".gitlab-ci.yml", ".gitlab-ci.yaml", ".woodpecker", ".woodpecker.yml", ".woodpecker.yaml", ".circleci"}
 
-// isOfForge reports whether a forge may run what is at a path.
-func isOfForge(path string) bool {
+// isForgePath reports whether a forge may run the file at a path.
+func isForgePath(path string) bool {
 	top, _, _ := strings.Cut(strings.ToLower(path), "/")
-	return slices.Contains(ofForges, top)
+	return slices.Contains(forgePaths, top)
 }
 
-// isKnown reports whether a file, or a folder that it is in, was there before.
-func (x *giver) isKnown(path string) bool {
-	for ; !x.known[path]; path = filepath.Dir(path) {
+// existedBefore reports whether a file, or a directory above it, existed before the first agent.
+func (x *handOver) existedBefore(path string) bool {
+	for ; !x.existing[path]; path = filepath.Dir(path) {
 		if filepath.Dir(path) == path {
 			return false
 		}
@@ -313,9 +313,9 @@ func (x *giver) isKnown(path string) bool {
 	return true
 }
 
-// clean names what a branch lacks, and puts back what forges run: by one commit in the place of all where commits have changed that,
-// since a forge refuses each of them.
-func (x *giver) clean(ctx context.Context, c call, b *given) error {
+// clean records omissions of a branch, and restores files that forges run to the checkout's version. If commits changed such
+// files, a single commit replaces all commits, because a forge would refuse each of them.
+func (x *handOver) clean(ctx context.Context, c call, b *handOverBranch) error {
 	all, err := x.git.differences(ctx, c, b.ID, x.Base)
 	if err != nil {
 		return err
@@ -324,15 +324,15 @@ func (x *giver) clean(ctx context.Context, c call, b *given) error {
 	var gone, back strings.Builder
 	for _, d := range all {
 		switch {
-		case !x.Workflows && isOfForge(d.path):
-			x.lacks[b.label(d.path)] = ofForge
+		case !x.Workflows && isForgePath(d.path):
+			x.missing[b.label(d.path)] = forgeFiles
 			if d.to.mode == "" {
 				gone.WriteString(removal(d.path))
 			} else {
 				fmt.Fprintf(&back, "%s %s\t%s\x00", d.to.mode, d.to.id, d.path)
 			}
 		case d.from.mode == modeSub:
-			x.lacks[b.label(d.path)] = inSubmodule
+			x.missing[b.label(d.path)] = inSubmodule
 		case d.from.mode != "":
 			paths = append(paths, d.path)
 		}
@@ -343,19 +343,19 @@ func (x *giver) clean(ctx context.Context, c call, b *given) error {
 	}
 	for path, filter := range filters {
 		if filter == "lfs" {
-			x.lacks[b.label(path)] = keptByLFS
+			x.missing[b.label(path)] = inLFS
 		}
 	}
-	return x.putBack(ctx, c, b, gone.String()+back.String())
+	return x.restoreForgeFiles(ctx, c, b, gone.String()+back.String())
 }
 
-// difference is a path in which two trees differ.
+// difference is a path that differs between two trees.
 type difference struct {
 	from, to item
 	path     string
 }
 
-// differences compares two trees, or those of commits.
+// differences compares two trees or commits.
 func (t *tool) differences(ctx context.Context, c call, from, to string) ([]difference, error) {
 	out, err := t.output(ctx, c, "diff-tree", "-r", "-z", "--no-renames", from, to)
 	if err != nil {
@@ -375,25 +375,25 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 	return all, nil
 }
 
-// putBack restores what forges run to its state in the checkout; entries are the changes that do so.
-func (x *giver) putBack(ctx context.Context, c call, b *given, entries string) error {
+// restoreForgeFiles restores files that forges run to the checkout's version. entries are the index changes for this.
+func (x *handOver) restoreForgeFiles(ctx context.Context, c call, b *handOverBranch, entries string) error {
 	if x.Workflows {
 		return nil
 	}
 	c.in, c.env = strings.NewReader(b.ID+"\n"+without(x.ends)), []string{"GIT_LITERAL_PATHSPECS=0", "GIT_ICASE_PATHSPECS=1"}
-	touched, err := x.git.output(ctx, c, append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, ofForges...)...)
+	touched, err := x.git.output(ctx, c, append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, forgePaths...)...)
 	if err != nil || entries == "" && len(touched) == 0 {
 		return err
 	}
-	x.lacks[b.label("its commits")] = "combined into one commit, because some of them change what forges run"
+	x.missing[b.label("its commits")] = "combined into one commit, because some of them change what forges run"
 	c.in, c.env = nil, []string{"GIT_INDEX_FILE=" + filepath.Join(x.git.temp, "index")}
 	if err := x.git.run(ctx, c, "read-tree", b.ID); err != nil {
 		return err
 	}
-	tree, err := x.tree(ctx, c, entries, "")
+	tree, err := x.writeTree(ctx, c, entries, "")
 	if err != nil {
 		return err
 	}
-	b.ID, err = x.commit(ctx, c.bare, tree, made{"raymond: work without what forges run", x.Base})
+	b.ID, err = x.commit(ctx, c.bare, tree, newCommit{"raymond: work without what forges run", x.Base})
 	return err
 }

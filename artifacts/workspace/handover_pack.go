@@ -12,18 +12,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// findEnds finds the commits that the history begins with: that of the checkout, and those that the work leads to behind it or beside it.
-func (x *giver) findEnds(ctx context.Context) error {
+// findEnds finds the commits at which the history is cut off: the checkout's commit, and commits of the
+// work that are older than it or unrelated to it.
+func (x *handOver) findEnds(ctx context.Context) error {
 	in := "^" + x.Base + "\n"
 	for _, b := range x.branches {
 		in += b.ID + "\n"
 	}
-	c := call{dir: x.lent, bare: x.lent, in: strings.NewReader(in)}
+	c := call{dir: x.borrower, bare: x.borrower, in: strings.NewReader(in)}
 	out, err := x.git.output(ctx, c, "rev-list", "--boundary", "--stdin")
 	if err != nil {
 		return err
 	}
-	cut, err := readShallow(x.lent)
+	cut, err := readShallow(x.borrower)
 	if err != nil {
 		return err
 	}
@@ -44,33 +45,33 @@ func (x *giver) findEnds(ctx context.Context) error {
 	}
 	slices.Sort(ends)
 	x.ends = slices.Compact(ends)
-	return writeShallow(x.lent, x.ends)
+	return writeShallow(x.borrower, x.ends)
 }
 
-// copy makes the repository, with all objects that the branches reach.
-func (x *giver) copy(ctx context.Context, to string) error {
+// copy creates the repository with all objects that the branches reach.
+func (x *handOver) copy(ctx context.Context, to string) error {
 	tips := lines(x.ends...)
 	for _, b := range x.branches {
 		tips += b.ID + "\n"
 	}
-	if err := x.git.copyObjects(ctx, copying{from: x.lent, to: to, names: tips, ends: x.ends, most: x.most}); err != nil {
+	if err := x.git.copyObjects(ctx, copyRequest{from: x.borrower, to: to, names: tips, ends: x.ends, most: x.most}); err != nil {
 		return fmt.Errorf("copy the checkout and the agents' work: %w", err)
 	}
 	return x.git.areWhole(ctx, call{dir: to, bare: to}, tips)
 }
 
-// copying says which objects copyObjects copies.
-type copying struct {
-	from, to string   // repositories of ours; the second one is made
-	names    string   // of commits, one a line; without ends, of all objects that are copied
-	ends     []string // the commits at which the history of the commits is cut off
-	most     int64    // how many bytes the pack may have
+// copyRequest describes the objects that copyObjects copies.
+type copyRequest struct {
+	from, to string   // repositories of this package; to is created
+	names    string   // commits, one per line; without ends, all objects to copy
+	ends     []string // commits at which the history is cut off
+	most     int64    // maximum size of the pack in bytes
 }
 
-// copyObjects makes a repository of objects that agents may have written. git index-pack computes the name of each object
-// from its content there, so an object that was stored under the name of another one is not found by that name. The pack
-// is weighed before it is unpacked.
-func (t *tool) copyObjects(ctx context.Context, o copying) error {
+// copyObjects creates a repository with objects that agents may have written. git index-pack computes
+// each object's id from its content, so an object that was stored under a wrong id is not found. The
+// inflated size of the pack is checked before it is unpacked.
+func (t *tool) copyObjects(ctx context.Context, o copyRequest) error {
 	f, _, err := files.OpenFile(filepath.Join(t.temp, "copied.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
 		return err
@@ -80,10 +81,10 @@ func (t *tool) copyObjects(ctx context.Context, o copying) error {
 	if o.ends != nil {
 		args, check = append(args, "--revs"), []string{fsck}
 	}
-	out := &bounded{w: f, left: o.most}
+	out := &limitedWriter{w: f, left: o.most}
 	err = t.run(ctx, call{dir: o.from, bare: o.from, in: strings.NewReader(o.names), out: out}, args...)
 	if out.full {
-		return fmt.Errorf("they are over %s; let another job take them", sizes(o.most))
+		return fmt.Errorf("they have more than %s; use another job", formatBytes(o.most))
 	}
 	if err != nil {
 		return err
@@ -91,13 +92,13 @@ func (t *tool) copyObjects(ctx context.Context, o copying) error {
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := weighPack(f, o.most, o.most*inflatedFactor); err != nil {
+	if _, err := inflatedSize(f, o.most, o.most*inflatedFactor); err != nil {
 		return err
 	}
 	if _, err := f.Seek(0, io.SeekStart); err != nil {
 		return err
 	}
-	if _, err := t.shadow(ctx, o.to, ""); err != nil {
+	if _, err := t.initBorrower(ctx, o.to, ""); err != nil {
 		return err
 	}
 	if o.ends != nil {
@@ -105,5 +106,5 @@ func (t *tool) copyObjects(ctx context.Context, o copying) error {
 			return err
 		}
 	}
-	return t.takePack(ctx, o.to, f, check...)
+	return t.indexPack(ctx, o.to, f, check...)
 }

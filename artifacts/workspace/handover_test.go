@@ -22,8 +22,8 @@ import (
 
 var handedAt = time.Unix(1_700_000_000, 0)
 
-// handed is the repository of the work, and what it lacks.
-func handed(t *testing.T, g *workspace.Git, h workspace.HandOverRequest) (repository, lacks string) {
+// handed hands over work and returns the repository and the list of missing things.
+func handed(t *testing.T, g *workspace.Git, h workspace.HandOverRequest) (repository, missing string) {
 	t.Helper()
 	h.Date, h.To = handedAt, t.TempDir()
 	got, err := g.HandOver(t.Context(), h)
@@ -31,7 +31,7 @@ func handed(t *testing.T, g *workspace.Git, h workspace.HandOverRequest) (reposi
 	return got.Repository, read(t, filepath.Dir(got.MissingList), filepath.Base(got.MissingList))
 }
 
-// shows compares what a branch changes, with modes, with what it should.
+// shows checks the changes of a branch, including modes.
 func shows(t *testing.T, repository, branch, want string) {
 	t.Helper()
 	out := git(t, repository, "diff", "--raw", "--no-renames", "--abbrev=4", "HEAD", branch)
@@ -43,9 +43,10 @@ func shows(t *testing.T, repository, branch, want string) {
 	assert.Check(t, is.DeepEqual(strings.Join(got, "\n"), want), "what %s changes", branch)
 }
 
-// TestTheWorkIsHandedOver: what is committed, staged, changed, new and deleted, and what others did, and twice the
-// same. It can be pushed, and nothing is written to the agents' repository.
-func TestTheWorkIsHandedOver(t *testing.T) {
+// TestWorkIsHandedOver covers committed, staged, changed, new and deleted files and the work of other
+// agents. A second hand-over gives the same hashes, the branches can be pushed, and the agents'
+// repository stays unchanged.
+func TestWorkIsHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []string{"--depth=1", "--no-single-branch"} {
 		s, dir, base := checkout(t, depth)
@@ -59,14 +60,14 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 			git add crlf 'staged then gone'; rm 'staged then gone' link; mkdir new .github; echo new > 'new/x y'; echo new > .github/x; chmod 666 run.sh; rm -r dir; ln -s new dir`)
 		before := everything(t, s.root, noObjects)
 		h := workspace.HandOverRequest{Dir: filepath.Join(dir, "new"), Others: map[string]string{"b": beside, "same": dir, "gone": "/nowhere"}, Base: base, UntrackedBefore: known}
-		repository, lacks := handed(t, new(workspace.Git), h)
+		repository, missing := handed(t, new(workspace.Git), h)
 		assert.Check(t, is.DeepEqual(everything(t, s.root, noObjects), before), "the agents' folders")
 		shows(t, repository, "work", "M 100644 a\nM 100644 crlf\nA 120000 dir\nD 000000 dir/b\nD 000000 link\nA 100644 new/x\nM 100644 run.sh")
 		shows(t, repository, "raymond/b", "A 100644 b")
 		log := git(t, repository, "log", "--format=%an %ae %ad %cn %s", "--date=iso-strict", "HEAD..work")
 		const last = "github-actions[bot] 41898282+github-actions[bot]@users.noreply.github.com 2023-11-14T22:13:20+00:00 github-actions[bot] raymond: uncommitted work\n"
 		assert.Check(t, strings.HasPrefix(log, last) && strings.Count(log, "\n") == 2, "log: got %s, want first %s and one commit of the agent", log, last)
-		assert.Check(t, is.Equal(lacks, ".github/x: what forges run is handed over with workflows=true alone\nmine: it was there before the first agent, and in no commit\nraymond/gone:/nowhere: it is in no worktree of the repository\n"))
+		assert.Check(t, is.Equal(missing, ".github/x: files that forges run are handed over only with workflows=true\nmine: it existed before the first agent and was not committed\nraymond/gone:/nowhere: it is in no worktree of the repository\n"))
 		assert.Check(t, is.Equal(head(t, repository), base), "HEAD")
 		again, _ := handed(t, new(workspace.Git), h)
 		assert.Check(t, is.DeepEqual(branches(t, again), branches(t, repository)), "branches the second time")
@@ -76,15 +77,16 @@ func TestTheWorkIsHandedOver(t *testing.T) {
 		assert.Check(t, is.Equal(git(t, remote, "rev-parse", "fix-12"), git(t, repository, "rev-parse", "work")), "pushed")
 		for _, name := range []string{"hooks", "objects/info/alternates", "logs", "FETCH_HEAD"} {
 			_, err := os.Lstat(filepath.Join(repository, name))
-			assert.Check(t, err != nil, "%s: it is there", name)
+			assert.Check(t, err != nil, "%s exists", name)
 		}
 		config := git(t, repository, "config", "--local", "--name-only", "--list")
 		assert.Check(t, !strings.Contains(config, "remote."), "settings: got %s, want no remote", config)
 	}
 }
 
-// TestWorkWithoutCommitsOfTheCheckout: HEAD is behind the checkout, or shares nothing with it.
-func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
+// TestWorkOutsideOfTheCheckoutsHistory has a HEAD that is behind the checkout's commit or unrelated to
+// it.
+func TestWorkOutsideOfTheCheckoutsHistory(t *testing.T) {
 	t.Parallel()
 	first := strings.TrimSpace(git(t, sharedRemote(t), "rev-list", "--max-parents=0", "main"))
 	for name, script := range map[string]string{
@@ -96,8 +98,8 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 	} {
 		_, dir, base := checkout(t, map[bool]string{true: "--depth=2", false: "--no-single-branch"}[name != "merged"])
 		sh(t, dir, script)
-		repository, lacks := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
-		assert.Check(t, is.Equal(git(t, repository, "rev-parse", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: branch", name)
+		repository, missing := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
+		assert.Check(t, is.Equal(git(t, repository, "rev-parse", "work")+missing, git(t, dir, "rev-parse", "HEAD")), "%s: branch", name)
 		assert.Check(t, is.Equal(head(t, repository), base), "%s: HEAD", name)
 		_, err := try(repository, "cat-file", "-e", first)
 		assert.Check(t, err != nil, "%s: the history goes back to its beginning", name)
@@ -116,7 +118,7 @@ func TestWorkWithoutCommitsOfTheCheckout(t *testing.T) {
 	}
 }
 
-// TestFilesAreAddedAsGitAddsThem: line ends are converted, filters are not run.
+// TestFilesAreAddedAsGitAddsThem checks that line ends are converted and filters don't run.
 func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	t.Parallel()
 	s, dir, base := checkout(t)
@@ -131,8 +133,9 @@ func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	assert.Check(t, err != nil, "a filter was run")
 }
 
-// TestWhatIsNotHandedOverIsNamed: files of git LFS, submodules, repositories inside, and names that a job log would obey.
-func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
+// TestOmissionsAreListed covers files of git LFS, submodules, nested repositories, and names that a job
+// log would interpret.
+func TestOmissionsAreListed(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := checkout(t)
 	git(t, dir, "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", "file://"+sharedRemote(t), "sub")
@@ -140,16 +143,16 @@ func TestWhatIsNotHandedOverIsNamed(t *testing.T) {
 	base := head(t, dir)
 	sh(t, dir, `echo version 2 > committed.bin; git add committed.bin; git commit -q -m work; echo large | tee old.bin > new.bin; echo changed > sub/a
 		git init -q nested; echo x > nested/x; echo x | tee $'::error::x\n.bin' > plain`)
-	repository, lacks := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
+	repository, missing := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
 	shows(t, repository, "work", "A 100644 committed.bin\nA 100644 plain")
-	want := ": :error::x\\n.bin: git LFS keeps its content\ncommitted.bin: git LFS keeps its content\nnested/: it is a repository of its own, or no file\n" +
+	want := ": :error::x\\n.bin: git LFS keeps its content\ncommitted.bin: git LFS keeps its content\nnested/: it is a separate repository or not a regular file\n" +
 		"new.bin: git LFS keeps its content\nold.bin: git LFS keeps its content\nsub: the work in the submodule\n"
-	assert.Check(t, is.Equal(lacks, want), "lacks")
+	assert.Check(t, is.Equal(missing, want), "missing")
 }
 
-// TestWhatTheForgeRunsIsNotHandedOver, whether it is committed, was committed and taken back, staged or new; with
-// Workflows it is.
-func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
+// TestForgeFilesAreNotHandedOver covers files that were committed, committed and reverted, staged, or
+// are new. With Workflows they are handed over.
+func TestForgeFilesAreNotHandedOver(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
 		"new":             "",
@@ -162,21 +165,21 @@ func TestWhatTheForgeRunsIsNotHandedOver(t *testing.T) {
 	} {
 		_, dir, base := checkout(t)
 		sh(t, dir, "mkdir -p .github/workflows; echo evil > .github/workflows/evil.yml; "+script+"\necho x > plain")
-		repository, lacks := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
+		repository, missing := handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base})
 		shows(t, repository, "work", "A 100644 plain")
 		assert.Check(t, is.Equal(strings.TrimSpace(git(t, repository, "log", "--format=", "--name-only", "HEAD..work")), "plain"), "%s: commits change", name)
-		assert.Check(t, is.Contains(lacks, "forges run"), "%s: lacks", name)
-		repository, lacks = handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base, Workflows: true})
-		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%P", "-1", "work")+lacks, git(t, dir, "rev-parse", "HEAD")), "%s: with workflows: on top of", name)
+		assert.Check(t, is.Contains(missing, "forges run"), "%s: missing", name)
+		repository, missing = handed(t, new(workspace.Git), workspace.HandOverRequest{Dir: dir, Base: base, Workflows: true})
+		assert.Check(t, is.Equal(git(t, repository, "log", "--format=%P", "-1", "work")+missing, git(t, dir, "rev-parse", "HEAD")), "%s: with workflows: on top of", name)
 	}
 }
 
-// TestAPoisonedRepositoryIsHandedOverClean: settings, hooks, links, replaced and grafted commits, and pointers to a
-// repository that isn't the agents' have no effect, or nothing is handed over.
-func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
+// TestPoisonedRepositoryIsHandedOverClean checks that settings, hooks, links, replaced and grafted
+// commits, and pointers to another repository have no effect or make the hand-over fail.
+func TestPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		script   string // works in the checkout; SECRET is another one
+		script   string // it runs in the checkout; $SECRET is the path of another repository
 		isDenied bool
 	}{
 		"settings and hooks": {},
@@ -220,16 +223,16 @@ func TestAPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 	}
 }
 
-// TestObjectsThatBurst: a few kilobytes of deltas that unpack to half a gigabyte.
-func TestObjectsThatBurst(t *testing.T) {
+// TestInflatingObjectsAreRefused has a few kilobytes of deltas that unpack to half a gigabyte.
+func TestInflatingObjectsAreRefused(t *testing.T) {
 	t.Parallel()
 	_, dir, base := checkout(t)
-	const bomb = 513 << 20 // more than one object may have
+	const bomb = 513 << 20 // more than the limit for one object
 	kib := strings.Repeat("\x00", 64<<10)
 	var delta bytes.Buffer
 	delta.Write(binary.AppendUvarint(binary.AppendUvarint(nil, 64<<10), bomb))
 	for range bomb / len(kib) {
-		delta.WriteByte(0x80) // copies 64 KiB from the beginning
+		delta.WriteByte(0x80) // instruction to copy 64 KiB from offset 0
 	}
 	reference := sha1.Sum([]byte("blob 65536\x00" + kib))
 	id := fmt.Sprintf("%x", reference)
@@ -249,8 +252,8 @@ func TestObjectsThatBurst(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "deltas that burst")
 }
 
-// TestTooMuchIsNotHandedOver: neither what is committed nor what is not.
-func TestTooMuchIsNotHandedOver(t *testing.T) {
+// TestHandOverObeysItsLimit covers committed and uncommitted files.
+func TestHandOverObeysItsLimit(t *testing.T) {
 	t.Parallel()
 	_, dir, base := checkout(t)
 	g := &workspace.Git{}

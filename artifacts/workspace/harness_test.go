@@ -41,8 +41,8 @@ func TestMain(m *testing.M) {
 	}
 	for name, value := range map[string]string{
 		"HOME": home, "XDG_CONFIG_HOME": home, "GIT_CONFIG_GLOBAL": "/dev/null", "GIT_CONFIG_SYSTEM": "/dev/null",
-		"GIT_TEMPLATE_DIR": filepath.Join(home, "empty"), // no samples of hooks
-		// After a commit git may tidy up in the background, with a lock file among the objects.
+		"GIT_TEMPLATE_DIR": filepath.Join(home, "empty"), // no sample hooks
+		// After a commit git may run maintenance in the background, with a lock file among the objects.
 		"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "maintenance.auto", "GIT_CONFIG_VALUE_0": "false",
 	} {
 		os.Setenv(name, value)
@@ -52,10 +52,10 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// try runs git as a person would, and reports whether it worked.
+// try runs git with the user's settings and returns its output and error.
 func try(dir string, args ...string) (string, error) { return run(dir, "", "git", args...) }
 
-// sh runs a script, which ends at what fails.
+// sh runs a script, which stops at the first error.
 func sh(t testing.TB, dir, script string) {
 	t.Helper()
 	_, err := run(dir, "", "bash", "-ec", script)
@@ -88,14 +88,14 @@ func pipe(t testing.TB, dir, in string, args ...string) string {
 	return out
 }
 
-// commit commits all that there is in a worktree.
+// commit commits all changes of a worktree.
 func commit(t testing.TB, dir string) {
 	t.Helper()
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-q", "-m", "commit")
 }
 
-// write writes a file, which may become a program: nothing is started meanwhile, that would
+// write writes a file, which may be a program. It prevents forks meanwhile, because a child would
 // inherit the open file.
 func write(t testing.TB, dir, name, content string) {
 	t.Helper()
@@ -113,23 +113,23 @@ func read(t testing.TB, dir, name string) string {
 	return string(data)
 }
 
-// site is a machine with a checkout and places beside it.
+// site is a machine with a checkout and other directories next to it.
 type site struct{ root string }
 
 func (s site) checkout() string { return filepath.Join(s.root, "checkout") }
 
-// shelf has folders that are made once, by what they are: made has a *sync.Once for each. No test changes them: tests work
-// on copies, which start no git.
+// shelf is a directory with subdirectories that tests share and never change. made has a *sync.Once for
+// each. Tests copy them, which is faster than running git.
 var (
-	shelf string
-	made  sync.Map
+	shelf     string
+	newCommit sync.Map
 )
 
-// once returns the folder that fill has filled.
+// once returns a shared directory, which fill fills at the first call.
 func once(t testing.TB, what string, fill func(dir string)) string {
 	t.Helper()
 	dir := filepath.Join(shelf, fmt.Sprintf("%x", sha256.Sum256([]byte(what))))
-	one, _ := made.LoadOrStore(what, new(sync.Once))
+	one, _ := newCommit.LoadOrStore(what, new(sync.Once))
 	one.(*sync.Once).Do(func() {
 		assert.NilError(t, os.Mkdir(dir, 0o777))
 		fill(dir)
@@ -137,13 +137,13 @@ func once(t testing.TB, what string, fill func(dir string)) string {
 	return dir
 }
 
-// sharedRemote is a bare repository with three commits on main.
+// sharedRemote returns a bare repository with three commits on main.
 func sharedRemote(t testing.TB) string {
 	t.Helper()
 	return filepath.Join(once(t, "remote", func(dir string) { makeRemote(t, dir) }), "remote.git")
 }
 
-// ownRemote is a copy of it for a test that changes it.
+// ownRemote returns a copy of sharedRemote for a test that changes it.
 func ownRemote(t testing.TB) string {
 	t.Helper()
 	remote := filepath.Join(t.TempDir(), "remote.git")
@@ -160,7 +160,7 @@ func makeRemote(t testing.TB, dir string) {
 		git clone -q --bare . ../remote.git; cd ../remote.git; git repack -q -a -d # a copy has few files`)
 }
 
-// otherRemote is a repository with another history.
+// otherRemote returns a repository with an unrelated history.
 func otherRemote(t testing.TB, content string) string {
 	t.Helper()
 	return once(t, "other remote "+content, func(dir string) {
@@ -169,8 +169,8 @@ func otherRemote(t testing.TB, content string) string {
 	})
 }
 
-// worked is a checkout in which an agent has worked, and its save. The checkout is that of
-// all tests, and stays as it is.
+// worked returns a checkout in which an agent worked, and its save. All tests share the checkout and
+// must not change it.
 func worked(t testing.TB) (site, string) {
 	t.Helper()
 	dir := once(t, "worked", func(dir string) {
@@ -183,7 +183,7 @@ func worked(t testing.TB) (site, string) {
 	return site{dir}, saved
 }
 
-// work has an agent work in a checkout of a remote, and saves that to a folder.
+// work makes an agent's changes in a checkout of a remote and saves them to a directory.
 func work(t testing.TB, s site, remote, to string) {
 	t.Helper()
 	s.clone(t, remote, "--depth=1")
@@ -198,7 +198,7 @@ func copyDir(t testing.TB, from, to string) {
 	assert.NilError(t, os.CopyFS(to, os.DirFS(from)))
 }
 
-// clone makes a checkout of a remote on a machine of its own.
+// clone creates a checkout of a remote on a new site.
 func clone(t testing.TB, remote string, args ...string) site {
 	t.Helper()
 	s := site{t.TempDir()}
@@ -206,7 +206,7 @@ func clone(t testing.TB, remote string, args ...string) site {
 	return s
 }
 
-// checkout is a clone of the shared remote, with its folder and its commit.
+// checkout returns a clone of the shared remote with its directory and HEAD.
 func checkout(t testing.TB, args ...string) (s site, dir, base string) {
 	t.Helper()
 	s = clone(t, sharedRemote(t), args...)
@@ -223,10 +223,10 @@ func (s site) clone(t testing.TB, remote string, args ...string) {
 		return
 	}
 	copyDir(t, once(t, fmt.Sprintf("clone %q of %s", args, remote), from), s.checkout())
-	git(t, s.checkout(), "update-index", "-q", "--refresh") // the index knows the times of other files
+	git(t, s.checkout(), "update-index", "-q", "--refresh") // the copied index has the times of the original files
 }
 
-// head is the commit of a worktree.
+// head returns the HEAD commit of a worktree.
 func head(t testing.TB, dir string) string {
 	t.Helper()
 	return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
@@ -248,7 +248,7 @@ func save(t testing.TB, g *workspace.Git, s workspace.SaveRequest) workspace.Sav
 	return saved
 }
 
-// relocated maps the directories of one site to those of another.
+// relocated maps the directories of one site to another.
 func relocated(from, to site) func(string) string {
 	return func(dir string) string {
 		if rest, ok := strings.CutPrefix(dir, from.root); ok {
@@ -270,16 +270,15 @@ func mustRestore(t testing.TB, from string, old, here site) []string {
 	return r
 }
 
-// picture is all that matters of a worktree.
+// picture is the state of a worktree that a restore must reproduce.
 type picture struct {
-	Status, Index string            // with HEAD and branch
-	Files         map[string]string // mode and bytes
+	Status, Index string            // git status with HEAD and branch
+	Files         map[string]string // mode and content
 }
 
 func pictureOf(t testing.TB, dir string) picture {
 	t.Helper()
-	// Ignored files are listed so that they can be left out, and what the branch follows
-	// is not restored.
+	// Ignored files are listed so that they can be excluded. The upstream branch is not restored.
 	out := git(t, dir, "status", "--porcelain=v2", "-z", "--branch", "--ignored", "--untracked-files=all", "--no-renames")
 	var p picture
 	var ignored []string
@@ -297,8 +296,7 @@ func pictureOf(t testing.TB, dir string) picture {
 	return p
 }
 
-// files returns the files below a folder that are not git's own, by their names. What
-// lies in another worktree is left out.
+// files returns the files below a directory by name. It skips git's own files and nested worktrees.
 func files(t testing.TB, dir string, except ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -318,7 +316,7 @@ func files(t testing.TB, dir string, except ...string) map[string]string {
 			all[rel] = "link " + target
 			return err
 		case !d.Type().IsRegular():
-			return nil // no save has pipes
+			return nil // saves contain no pipes
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -332,14 +330,14 @@ func files(t testing.TB, dir string, except ...string) map[string]string {
 	return all
 }
 
-// What of git's objects is among everything.
+// Which of git's objects everything includes.
 const (
 	allObjects  = iota
-	objectNames // git may say of an object that it is still needed, by its time
+	objectNames // without times, which git updates for objects that are still needed
 	noObjects
 )
 
-// everything returns what is in a folder, git's own files included.
+// everything returns all files below a directory, including git's own.
 func everything(t testing.TB, dir string, objects int) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -376,7 +374,7 @@ func branches(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// same compares a worktree with the one that was saved.
+// same compares a worktree with the saved one.
 func same(t testing.TB, old, here string) {
 	t.Helper()
 	sameAs(t, pictureOf(t, old), here)
@@ -387,7 +385,7 @@ func sameAs(t testing.TB, want picture, here string) {
 	assert.Check(t, is.DeepEqual(pictureOf(t, here), want), "restored worktree %s", here)
 }
 
-// some are the cases of a long table that are tried: all of them in the second tier.
+// some returns every everyCase-th case of a long table.
 func some[T any](all []T) []T {
 	var few []T
 	for i, one := range all {
@@ -398,17 +396,17 @@ func some[T any](all []T) []T {
 	return few
 }
 
-// names are the names of a table's cases.
+// names returns the sorted names of a table's cases.
 func names[T any](all map[string]T) []string { return slices.Sorted(maps.Keys(all)) }
 
-// seen keeps what a server was sent.
+// seen records the requests to a server.
 type seen struct {
-	mu      sync.Mutex // guards what follows
-	headers []string   // Authorization, of each request
+	mu      sync.Mutex // guards the fields below
+	headers []string   // Authorization header of each request
 	hosts   []string
 }
 
-// listener is a server that keeps what it is sent, and answers with answer.
+// listener starts a server that records its requests and answers with answer.
 func listener(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *seen) {
 	t.Helper()
 	s := &seen{}

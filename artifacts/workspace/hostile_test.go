@@ -15,7 +15,7 @@ import (
 
 const zeros = "0000000000000000000000000000000000000000"
 
-func TestIndexThatNoSaveWrites(t *testing.T) {
+func TestInvalidIndexIsRefused(t *testing.T) {
 	_, saved := worked(t)
 	good := read(t, saved, "index.json")
 	assert.NilError(t, workspace.Decode([]byte(good)), "index of a save")
@@ -50,7 +50,7 @@ func TestIndexThatNoSaveWrites(t *testing.T) {
 	}
 }
 
-func TestForgedSaves(t *testing.T) {
+func TestForgedSavesAreRefused(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	forgeries := map[string]forgery{
@@ -73,15 +73,14 @@ func TestForgedSaves(t *testing.T) {
 			from := forgeries[name].forge(t, old)
 			before := everything(t, here.root, noObjects)
 			_, err := restore(t, from, old, here)
-			assert.Check(t, err != nil && !isConflict(err), "error: got %v, want one that is no conflict", err)
+			assert.Check(t, err != nil && !isConflict(err), "error: got %v, want an error other than a conflict", err)
 			assert.Check(t, is.DeepEqual(everything(t, here.root, noObjects), before), "checkout after %v", err)
 		})
 	}
 }
 
-// TestALinkIsNotWrittenThrough has links of the checkout, and of the save, where files
-// go.
-func TestALinkIsNotWrittenThrough(t *testing.T) {
+// TestLinksAreNotWrittenThrough has links in the checkout, and in the save, at paths of files.
+func TestLinksAreNotWrittenThrough(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)
 	base := head(t, old.checkout())
@@ -99,7 +98,7 @@ func TestALinkIsNotWrittenThrough(t *testing.T) {
 	}
 }
 
-func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
+func TestBundleMustMatchTheIndex(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	for name, do := range map[string]func(dir string){
@@ -142,7 +141,7 @@ func TestBundleThatIsNotTheOneDescribed(t *testing.T) {
 	assert.Check(t, err != nil, "bundle over the limit: got no error, want one")
 }
 
-func TestPathsThatAreNotWritten(t *testing.T) {
+func TestPlainPaths(t *testing.T) {
 	for path, want := range map[string]bool{
 		"a": true, "a/b": true, ".gitignore": true, "git": true, ".github/x": true, "-": true, "a b/\n": true, "...a": true,
 		"": false, "/a": false, "a/": false, "a//b": false, ".": false, "..": false, "a/../b": false, ".git": false, "a/.git/b": false,

@@ -18,26 +18,25 @@ const (
 	indexName   = "index.json"
 	schema      = 1
 	maxIndex    = 16 << 20
-	maxNumber   = 1000 // repositories of a save, and trees of one
+	maxNumber   = 1000 // maximum number of repositories in a save, and of worktrees in a repository
 	maxBranches = 100_000
 )
 
-// Tree is a git worktree.
+// Tree describes a git worktree.
 type Tree struct {
-	Dir  string `json:"dir"`  // its top, absolute
-	Main bool   `json:"main"` // not a linked worktree
-	// Branch is the short name of the branch that HEAD points to, "" when it points to
-	// a commit; Head is the commit, "" when there is none yet.
+	Dir  string `json:"dir"`  // its top directory, absolute
+	Main bool   `json:"main"` // it is not a linked worktree
+	// Branch is the short name of the branch that HEAD points to, "" for a detached HEAD. Head is the
+	// commit, "" before the first commit.
 	Branch string `json:"branch,omitempty"`
 	Head   string `json:"head,omitempty"`
-	// Operation is what was in progress: "merge", "rebase", "am", "cherry-pick",
-	// "revert", "bisect", or "".
+	// Operation is the git operation in progress: "merge", "rebase", "am", "cherry-pick", "revert",
+	// "bisect", or "".
 	Operation string `json:"operation,omitempty"`
 }
 
-// Trees returns the tops of the worktrees of a save, on the machine that made it.
-// A folder without an index holds none. Whatever the index has that no
-// save writes is an error.
+// Trees returns the top directories of the worktrees in a save, as paths of the machine that made it. A
+// directory without an index has no worktrees. An index that Save never writes is an error.
 func Trees(from string) (tops []string, err error) {
 	x, err := readIndex(from)
 	for _, r := range x.Repositories {
@@ -48,47 +47,48 @@ func Trees(from string) (tops []string, err error) {
 	return tops, err
 }
 
-// HasWork reports whether a save has anything beyond the commit of its checkout, as Saved.Held says.
+// HasWork reports whether a save contains anything beyond the commit of its checkout, like
+// SaveResult.HasWork.
 func HasWork(from string) bool {
 	x, err := readIndex(from)
 	return err != nil || slices.ContainsFunc(x.Repositories, func(r repository) bool { return r.Held })
 }
 
-// Commits returns the newest commits of a save that were made on top of the checkout's.
+// Commits returns the newest commits of a save that were made on top of the checkout's commit.
 func Commits(from string) (ids []string) {
-	x, _ := readIndex(from) // the restore reports why an index can't be read
+	x, _ := readIndex(from) // the restore reports an error
 	for _, r := range x.Repositories {
 		ids = append(ids, r.Commits...)
 	}
 	return ids
 }
 
-// index is index.json.
+// index is the content of index.json.
 type index struct {
 	Schema       int          `json:"schema"`
 	Repositories []repository `json:"repositories"`
 }
 
-// repository is what a save says of one repository.
+// repository describes one repository of a save.
 type repository struct {
-	Main   bool   `json:"main"`   // it is that of the run's working directory
-	Bundle string `json:"bundle"` // name of the file
-	Size   int64  `json:"size"`   // of the file
-	SHA256 string `json:"sha256"` // of the file
-	Save   string `json:"save"`   // the commit that holds everything
+	Main   bool   `json:"main"`   // the repository of the run's working directory
+	Bundle string `json:"bundle"` // name of the bundle file
+	Size   int64  `json:"size"`   // size of the bundle
+	SHA256 string `json:"sha256"` // hash of the bundle
+	Save   string `json:"save"`   // the commit that contains all work
 	// Needs are the commits that the bundle builds on.
 	Needs []string `json:"needs,omitempty"`
-	// Shallow are the commits whose parents the repository lacks, where all that it has is in the bundle.
+	// Shallow are the commits whose parents the repository lacks, if the bundle contains the whole
+	// repository.
 	Shallow  []string `json:"shallow,omitempty"`
 	Branches []branch `json:"branches,omitempty"`
-	// Commits are the newest commits that were made on top of the checkout's commit.
+	// Commits are the newest commits on top of the checkout's commit.
 	Commits []string `json:"commits,omitempty"`
-	Extras  []branch `json:"extras,omitempty"` // with the full names of their refs
+	Extras  []branch `json:"extras,omitempty"` // with full ref names
 	Trees   []Tree   `json:"trees"`
 	Held    bool     `json:"held"`
 	Notes   []string `json:"notes,omitempty"`
-	// Seen is a hash of all that the save was made from, "" if that may have changed
-	// without a trace.
+	// Seen is a hash of everything that the save depends on, "" if a change could go unnoticed.
 	Seen string `json:"seen,omitempty"`
 }
 
@@ -105,7 +105,7 @@ func writeIndex(dir string, x index) error {
 	return files.WriteNew(filepath.Join(dir, indexName), data, 0o600)
 }
 
-// readIndex reads the index of a save; of a folder without one it is empty.
+// readIndex reads the index of a save. Without an index file the result is empty.
 func readIndex(dir string) (index, error) {
 	if dir == "" {
 		return index{}, nil
@@ -132,10 +132,10 @@ func decodeIndex(data []byte) (index, error) {
 	return x, x.validate()
 }
 
-// isID reports whether s is the full name of an object.
+// isID reports whether s is a full object id.
 func isID(s string) bool { return fullName().MatchString(s) }
 
 var fullName = text.Regexp(`^[0-9a-f]{40}$`)
 
-// nullID is the object id that stands for nothing.
+// nullID is git's id for a missing object.
 const nullID = "0000000000000000000000000000000000000000"

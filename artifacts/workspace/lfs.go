@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// filtered returns which of the paths have a filter, by its name.
+// filtered returns the names of the filters of those paths that have one.
 func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[string]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -35,9 +35,9 @@ func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[st
 	return filters, nil
 }
 
-// withoutLFS leaves out the files that only look changed because the filter of git
-// LFS was not run: those whose index entry is a pointer to just their content.
-// Packing them would make a save as large as LFS keeps repositories from being.
+// withoutLFS removes files from the status that only seem changed because the filter of git LFS did not
+// run: their index entry is the pointer to their content. Saving them would store the large contents
+// that LFS keeps out of repositories.
 func (t *tool) withoutLFS(ctx context.Context, wt *worktree) error {
 	var paths []string
 	for _, e := range wt.status {
@@ -79,7 +79,7 @@ var pointerForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]+)\n\z`)
 })
 
-// isPointed reports whether the index entry of a path is the LFS pointer to its file.
+// isPointed reports whether the index entry of a path is the LFS pointer to the file's content.
 func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, error) {
 	pointer, err := t.output(ctx, call{dir: root.Name()}, "cat-file", "blob", e.index[0].id)
 	if err != nil {
@@ -91,7 +91,7 @@ func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, err
 	}
 	f, info, err := files.OpenIn(root, e.path)
 	if err != nil {
-		return false, nil // whatever it is, it is no file that LFS wrote
+		return false, nil // it is not a file that LFS wrote
 	}
 	defer f.Close()
 	if fmt.Sprint(info.Size()) != string(m[2]) {

@@ -13,16 +13,17 @@ import (
 )
 
 var (
-	// loginText matches a login: in a file of a package manager, in a URL that is more than ssh://USER@HOST, and a file of
-	// JSON. A reference to a variable is not a login.
+	// loginText matches a login: in a settings file of a package manager, in a URL with a password or an
+	// HTTP user, and any JSON file. A reference to a variable doesn't count.
 	loginText = text.Regexp(`(?im)^[^#;\n]*(?:_auth(?:token)?|npmauth(?:token|ident)|password)"?(?:[ \t]*[:=]|[ \t])[ \t]*["']?[^\s"'$:=]` +
 		`|(?:https?|ftps?)://[^/?#\s{]*@|://[^/?#\s{:@]*:[^/?#\s{]*@|\A\s*\{`)
-	// settingsText matches whatever text of git's settings contains a login or includes another file.
+	// settingsText matches any text of git settings that may contain a login or an include.
 	settingsText = text.Regexp(`(?i)@|header|helper|path`)
 )
 
-// FindLogin returns a file below some folders that contains a login, with an error that says what it is; "" for a search that
-// failed. Git reads the settings of every repository, from its standard input, and of every file that they include.
+// FindLogin searches directories for a file that contains a login. It returns the file and an error
+// that describes the login. If the search fails, it returns "" and the error. Settings of all
+// repositories are parsed by git, from standard input, with all files that they include.
 func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(name string) bool) (file string, err error) {
 	found, err := suspects(ctx, folders, isLoginFile)
 	if err != nil || len(found) == 0 {
@@ -33,7 +34,7 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		return "", err
 	}
 	defer t.close()
-	for i := 0; i < len(found); i++ { // what they include is added
+	for i := 0; i < len(found); i++ { // included files are appended
 		if isLoginFile(filepath.Base(found[i])) {
 			return found[i], errors.New("it contains a login")
 		}
@@ -44,12 +45,13 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		for _, s := range list {
 			section, _, _ := strings.Cut(s.key, ".")
 			name := s.key[strings.LastIndexByte(s.key, '.')+1:]
-			// A helper gives a login to every program that asks. In a file named git-credentials-… actions/checkout keeps its token.
+			// A credential helper gives a login to any program. actions/checkout stores its token in a file named
+			// git-credentials-….
 			isNamed := name == "extraheader" || section == "credential" && name == "helper" || name == "path" && strings.Contains(s.value, "git-credentials-")
 			if isNamed && s.value != "" || loginText().MatchString(strings.ReplaceAll(s.key+"\n"+s.value, "://git@", "://")) {
 				return found[i], fmt.Errorf("the checkout keeps a login there, in the setting %s.*.%s", section, name)
 			}
-			path := under(filepath.Dir(found[i]), s.value)
+			path := resolveIn(filepath.Dir(found[i]), s.value)
 			if strings.HasPrefix(section, "include") && name == "path" && !slices.Contains(found, path) {
 				found = append(found, path)
 			}
@@ -58,7 +60,7 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 	return "", nil
 }
 
-// suspects returns the files below some folders whose text may contain a login.
+// suspects returns the files below directories whose text may contain a login.
 func suspects(ctx context.Context, folders []string, isLoginFile func(name string) bool) (found []string, err error) {
 	for _, folder := range folders {
 		err = errors.Join(err, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
@@ -67,7 +69,7 @@ func suspects(ctx context.Context, folders []string, isLoginFile func(name strin
 			if err != nil || d.IsDir() || !isSettings && !isLoginFile(name) {
 				return context.Cause(ctx)
 			}
-			data, _ := readSettings(path) // what this user can't read, agents can't read either
+			data, _ := readSettings(path) // agents can't read files that this user can't read
 			isRepository := isGitDir(dir) || strings.Contains(filepath.ToSlash(dir), "/.git/")
 			if isSettings && isRepository && settingsText().Match(data) || !isSettings && loginText().Match(data) {
 				found = append(found, path)

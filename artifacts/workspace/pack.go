@@ -14,29 +14,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// saveRef is the one ref of a bundle.
+// saveRef is the ref of the commit in a bundle.
 const saveRef = "refs/raymond/save"
 
-// shadow makes a bare repository that borrows the objects of the one at common, and
-// has none of its settings.
-func (t *tool) shadow(ctx context.Context, dir, common string) (string, error) {
+// initBorrower creates a bare repository without settings that borrows the objects of the repository at
+// common, if common is not empty.
+func (t *tool) initBorrower(ctx context.Context, dir, common string) (string, error) {
 	if err := t.initBare(ctx, dir); err != nil {
 		return "", err
 	}
-	t.own[dir] = true
+	t.ownRepos[dir] = true
 	if common == "" {
 		return dir, nil
 	}
 	return dir, borrow(dir, common)
 }
 
-// initBare makes a bare repository.
+// initBare creates a bare repository.
 func (t *tool) initBare(ctx context.Context, dir string) error {
 	c := call{dir: filepath.Dir(dir), alone: true}
 	return t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format=sha1", dir)
 }
 
-// readShallow returns the commits of a repository whose parents it doesn't have.
+// readShallow returns the commits of a repository whose parents it lacks.
 func readShallow(common string) ([]string, error) {
 	data, _, err := files.Read(filepath.Join(common, "shallow"), maxList)
 	if errors.Is(err, os.ErrNotExist) {
@@ -47,18 +47,18 @@ func readShallow(common string) ([]string, error) {
 
 // pack writes the bundle of a repository.
 func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, error) {
-	bare, err := w.git.shadow(ctx, filepath.Join(w.git.temp, w.bundle+".git"), s.common)
+	bare, err := w.git.initBorrower(ctx, filepath.Join(w.git.temp, w.bundle+".git"), s.common)
 	if err != nil {
 		return nil, err
 	}
 	p := &packer{git: w.git, src: s, call: call{dir: bare, bare: bare}, at: at, ref: saveRef, stamps: newStamps(nil, time.Time{})}
 	r := &repository{Main: s.main, Branches: at.branches}
-	if r.Extras, err = w.git.extras(ctx, &s.place, at); err != nil {
+	if r.Extras, err = w.git.extras(ctx, &s.location, at); err != nil {
 		return nil, err
 	}
 	if s.main {
-		p.has, err = w.git.known(ctx, &s.place, at, w.Base)
-	} else { // nobody knows whether it will be there, so all of it is packed
+		p.has, err = w.git.available(ctx, &s.location, at, w.Base)
+	} else { // other machines may not have this repository, so it is packed completely
 		r.Shallow, err = readShallow(s.common)
 	}
 	if err != nil {
@@ -78,15 +78,15 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	if r.Commits, err = p.ownCommits(ctx); err == nil {
 		err = w.write(ctx, p, r)
 	}
-	r.Held = p.held(r.Needs) || len(r.Extras) > 0
+	r.Held = p.hasWork(r.Needs) || len(r.Extras) > 0
 	return r, err
 }
 
-// maxCommits is how many commits of a run an index names.
+// maxCommits is how many commits of a run the index lists.
 const maxCommits = 1000
 
-// ownCommits lists the newest commits that were made on top of the checkout's, also those that
-// the remote has by now.
+// ownCommits returns the newest commits on top of the checkout's commit, including commits that were
+// pushed meanwhile.
 func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
 	if p.src.base == "" {
 		return nil, nil
@@ -97,53 +97,53 @@ func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// write writes the bundle, and what index.json says of it.
+// write writes the bundle and completes the repository's entry in the index.
 func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	reach := lines(saveRef) + without(p.has)
-	var moves []move
+	var moves []refUpdate
 	for i, x := range r.Extras {
-		moves = append(moves, move{extraRefs + strconv.Itoa(i), "", x.ID})
+		moves = append(moves, refUpdate{extraRefs + strconv.Itoa(i), "", x.ID})
 		reach += lines(extraRefs + strconv.Itoa(i))
 	}
-	if err := p.git.moveRefs(ctx, p.call, "", moves); err != nil {
+	if err := p.git.updateRefs(ctx, p.call, "", moves); err != nil {
 		return err
 	}
 	if err := p.git.complete(ctx, p.call, p.src.common, reach); err != nil {
 		return err
 	}
-	made, err := p.git.bundle(ctx, p.call, bundling{
+	bundle, err := p.git.bundle(ctx, p.call, bundleRequest{
 		to: filepath.Join(w.To, r.Bundle), reach: reach, room: w.limit - w.used, limit: w.limit,
 	})
 	var over *inflatedError
 	switch {
 	case errors.Is(err, errFull):
-		return fmt.Errorf("%w: commits and changed files are over %s%s", ErrTooLarge, sizes(w.limit), p.largest)
+		return fmt.Errorf("%w: commits and changed files are over %s%s", ErrTooLarge, formatBytes(w.limit), p.largest)
 	case errors.As(err, &over):
 		return fmt.Errorf("%w: %w%s", ErrTooLarge, over, p.largest)
 	}
-	r.Size, r.SHA256, r.Needs = made.size, made.sum, made.needs
+	r.Size, r.SHA256, r.Needs = bundle.size, bundle.sum, bundle.needs
 	return err
 }
 
-// packer makes the commit of a save, or of a snapshot.
+// packer creates the commit of a save or of a snapshot.
 type packer struct {
 	git  *tool
 	src  *source
-	call call // on the repository that gets the commit
+	call call // for git commands in the repository that gets the commit
 	at   *refs
-	has  []string // commits that whoever restores can be expected to have, or to get
+	has  []string // commits that a restore can be expected to have or to fetch
 
-	ref      string    // of the commit
-	about    string    // its message
-	settings []setting // of git when it writes the commit
-	stamps   *stamps   // of files that are in the repository already
-	single   int64     // how many bytes one file may have; 0 for any number
-	largest  string    // words on the largest changed files
+	ref      string    // name of the commit's ref
+	about    string    // commit message
+	settings []setting // git settings for writing the commit
+	stamps   *stamps   // cache of files that the repository contains already
+	single   int64     // maximum size of one file; 0 for no limit
+	largest  string    // text about the largest changed files
 }
 
-// known finds the commits that need not be packed: that of the checkout, those that
-// origin has, and the ends of a shallow history, which came from there too.
-func (t *tool) known(ctx context.Context, p *place, at *refs, base string) ([]string, error) {
+// available returns the commits that need not be packed: the checkout's commit, commits of origin, and
+// the ends of a shallow history, which came from origin too.
+func (t *tool) available(ctx context.Context, p *location, at *refs, base string) ([]string, error) {
 	shallow, err := readShallow(p.common)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func (t *tool) known(ctx context.Context, p *place, at *refs, base string) ([]st
 	return slices.DeleteFunc(has, func(id string) bool { return slices.Contains(missing, id) }), err
 }
 
-// missing returns which of the commits a repository lacks.
+// missing returns the ids of the commits that a repository lacks.
 func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, error) {
 	lines, err := t.objects(ctx, c, "%(objectname) %(objecttype)", ids)
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, err
 	return missing, nil
 }
 
-// tips are the commits that HEADs and branches point to.
+// tips returns the commits that HEADs and branches point to.
 func (p *packer) tips() []string {
 	var ids []string
 	for _, wt := range p.src.trees {
@@ -186,17 +186,18 @@ func (p *packer) tips() []string {
 	return slices.Compact(ids)
 }
 
-// held reports whether there is anything that a fresh checkout does not have. The bundle needs the commits that are known.
-func (p *packer) held(needs []string) bool {
+// hasWork reports whether there is anything that a fresh checkout lacks. needs are the commits that the
+// bundle needs.
+func (p *packer) hasWork(needs []string) bool {
 	first := p.src.trees[0]
 	return !p.src.main || len(p.src.trees) > 1 || len(first.status) > 0 || first.Operation != "" ||
 		p.src.base != "" && first.Head != p.src.base || slices.ContainsFunc(p.tips(), func(id string) bool { return !slices.Contains(needs, id) })
 }
 
-// lines are names for git to read, one a line.
+// lines returns names one per line, as input for git.
 func lines(names ...string) string { return prefixed("", names) }
 
-// without has git leave out commits and what they reach.
+// without returns lines that make git exclude commits and everything they reach.
 func without(ids []string) string {
 	return prefixed("^", ids)
 }

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// planBranches finds the branches that have to be moved. One with commits that would
-// be lost is a *Conflict, and so is one that another can't be made beside, as feat and feat/x.
+// planBranches plans the moves of branches. If commits would be lost, or a branch can't exist next to
+// another one (feat and feat/x), the error is a *Conflict.
 func (w *restorer) planBranches(ctx context.Context, p *plan) error {
-	now, within := map[string]string{}, map[string]string{} // within: a branch in a folder of the refs
+	now, within := map[string]string{}, map[string]string{} // within: from a directory of refs to a branch in it
 	for _, b := range p.at.branches {
 		now[b.Name] = b.ID
 		for dir := path.Dir(b.Name); dir != "."; dir = path.Dir(dir) {
@@ -31,7 +31,7 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 			return &Conflict{Dir: p.dir, What: fmt.Sprintf("branch %q is in the way of the saved branch %q", other, b.Name)}
 		}
 		if now[b.Name] != b.ID {
-			p.moves = append(p.moves, move{"refs/heads/" + b.Name, cmp.Or(now[b.Name], nullID), b.ID})
+			p.moves = append(p.moves, refUpdate{"refs/heads/" + b.Name, cmp.Or(now[b.Name], nullID), b.ID})
 		}
 	}
 	for _, m := range p.moves {
@@ -45,9 +45,9 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// checkMove returns a *Conflict when a branch has commits that are neither in the
-// saved work nor at the remote nor in what was checked out here.
-func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
+// checkMove returns a *Conflict if a branch has commits that are neither in the save nor at the remote
+// nor in the checkout's HEAD.
+func (w *restorer) checkMove(ctx context.Context, p *plan, m refUpdate) error {
 	in := lines(m.from) + without(append([]string{p.saved.Save}, p.at.remote...))
 	head, err := w.git.id(ctx, call{dir: p.dir}, "HEAD")
 	if err != nil && !exited(err, 1) {
@@ -67,27 +67,27 @@ func (w *restorer) checkMove(ctx context.Context, p *plan, m move) error {
 	return nil
 }
 
-// treePlan is what is to be done to one worktree.
+// treePlan describes the changes to one worktree.
 type treePlan struct {
 	saved Tree
-	dir   string // here
-	isNew bool   // it has to be made
-	was   Tree   // where HEAD is; of one that has to be made, at the saved commit
+	dir   string // top directory on this machine
+	isNew bool   // the worktree must be created
+	was   Tree   // the current HEAD; for a new worktree the saved commit
 	want  *listing
 
-	now      map[slot]item // the index as it is
-	write    []string      // files, by path
+	now      map[slot]item // the current index
+	write    []string      // paths of files
 	remove   []string
 	inTheWay []string
 }
 
-// listing is what the commit of a save has of one worktree.
+// listing is the content of one worktree in the commit of a save.
 type listing struct {
 	index map[slot]item
 	work  map[string]item
 }
 
-// maxPaths is how many paths the commit of a save may have, of files and in indexes.
+// maxPaths is the maximum number of paths in the commit of a save, counting files and index entries.
 const maxPaths = 2 << 20
 
 // list reads the commit of a save.
@@ -101,7 +101,7 @@ func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
 		return nil, err
 	}
 	if n := bytes.Count(out, []byte{0}); n > maxPaths {
-		return nil, fmt.Errorf("the saved work has %d paths, want %d at most", n, maxPaths)
+		return nil, fmt.Errorf("the saved work has %d paths, but at most %d are allowed", n, maxPaths)
 	}
 	for line := range strings.SplitSeq(strings.TrimSuffix(string(out), "\x00"), "\x00") {
 		if line == "" {
@@ -112,19 +112,19 @@ func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
 		n, rest, _ := strings.Cut(path, "/")
 		i, ok := number(n, len(all))
 		if len(f) != 3 || !ok || !all[i].add(rest, item{f[0], f[2]}) {
-			return nil, fmt.Errorf("%q has no place in a save", path)
+			return nil, fmt.Errorf("%q is not a valid path in a save", path)
 		}
 	}
 	return all, nil
 }
 
-// number reads the number of a worktree.
+// number parses the number of a worktree or stage, which must be less than n.
 func number(s string, n int) (int, bool) {
 	i, err := strconv.Atoi(s)
 	return i, err == nil && i >= 0 && i < n && strconv.Itoa(i) == s
 }
 
-// add reports whether there is a place for an entry.
+// add adds an entry. It returns false if the path is invalid.
 func (l *listing) add(path string, it item) bool {
 	part, path, _ := strings.Cut(path, "/")
 	stage := 0
@@ -147,8 +147,8 @@ func (l *listing) add(path string, it item) bool {
 	return true
 }
 
-// isPlainPath reports whether a path stays in its worktree and out of git's own
-// folder. Git has checked that before; nothing is written on its word alone.
+// isPlainPath reports whether a path stays within its worktree and outside of .git. Git checks this
+// too, but a restore doesn't rely on it.
 func isPlainPath(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		plain := strings.ToLower(strings.TrimRight(name, ". "))

@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// agent does random things to worktrees.
+// agent makes random changes to worktrees.
 type agent struct {
 	*testing.T
 	*rand.Rand
@@ -78,7 +78,7 @@ func (a *agent) act() {
 	}
 	n := a.IntN(len(acts))
 	if a.IntN(2) == 0 {
-		n = a.IntN(8) // files change more often than anything else
+		n = a.IntN(8) // files change more often than the rest
 	}
 	acts[n].do()
 	a.log = append(a.log, fmt.Sprintf("%s %q in %s", acts[n].what, name, filepath.Base(dir)))
@@ -92,9 +92,9 @@ func (a *agent) worktree() {
 	}
 }
 
-// TestWhatWasThereComesBack has agents do anything to a checkout, moves their work to
-// a fresh one, twice, and compares.
-func TestWhatWasThereComesBack(t *testing.T) {
+// TestWorkIsRestoredExactly makes random changes to a checkout, restores them to a fresh one twice, and
+// compares.
+func TestWorkIsRestoredExactly(t *testing.T) {
 	remote := sharedRemote(t)
 	lfs := filepath.Join(t.TempDir(), "clean")
 	installtest.WriteProgram(t, lfs, pointing)
@@ -108,7 +108,7 @@ func TestWhatWasThereComesBack(t *testing.T) {
 		{"LFS", []string{"-c", "filter.lfs.clean=" + lfs, "-c", "filter.lfs.required=true", "-c", "filter.lfs.smudge=cat"}, "*.lfs filter=lfs -text\n"},
 	} {
 		for n := range uint64(seeds) {
-			seed := (n + 18) % 20 // 18 first, whose agents do something with files that git converts
+			seed := (n + 18) % 20 // seed 18 first, because it covers converted files
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
 				t.Parallel()
 				old, here := clone(t, remote, kind.args...), clone(t, remote, kind.args...)
@@ -122,7 +122,7 @@ func TestWhatWasThereComesBack(t *testing.T) {
 				}
 				to, before := t.TempDir(), everything(t, old.root, objectNames)
 				save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: a.trees, Base: base, To: to})
-				assert.Check(t, is.DeepEqual(everything(t, old.root, objectNames), before), "checkout and worktrees after a save")
+				assert.Check(t, is.DeepEqual(everything(t, old.root, objectNames), before), "checkout and worktrees after the save")
 				for range 2 {
 					mustRestore(t, to, old, here)
 					compareAll(t, a, here)
@@ -135,7 +135,7 @@ func TestWhatWasThereComesBack(t *testing.T) {
 	}
 }
 
-// pointing cleans a file as git LFS does, and a pointer stays what it is.
+// pointing is a clean filter like git LFS, which leaves pointers unchanged.
 const pointing = `#!/bin/sh
 cat > "$0.$$"
 if head -n 1 "$0.$$" | grep -q '^version https://git-lfs'; then cat "$0.$$"; else
@@ -144,8 +144,9 @@ fi
 rm "$0.$$"
 `
 
-// asSaved is a worktree without what no save has: the contents that LFS keeps, a repository in it, that a file is
-// announced (git add -N), and, where the worktree has to be made, what git takes for line ends alone.
+// asSaved returns the picture of a worktree without details that saves lack: contents stored by LFS,
+// nested repositories, entries of git add -N, and, for worktrees that must be created, differences in
+// line ends only.
 func asSaved(t *testing.T, dir string) picture {
 	t.Helper()
 	p := pictureOf(t, dir)

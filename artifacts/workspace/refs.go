@@ -11,18 +11,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// refs are the HEADs and branches of a repository at a moment.
+// refs are the HEADs and branches of a repository at one moment.
 type refs struct {
-	raw      string // all of it, to be compared
+	raw      string // all of it as text, for comparison
 	branches []branch
-	remote   []string // commits that the remote has
-	others   int      // branches whose names can't be saved
-	tags     []branch // with the full names of refs
+	remote   []string // commits of the remote
+	others   int      // number of branches whose names can't be saved
+	tags     []branch // with full ref names
 	stash    bool
 }
 
-// refs reads the branches of a repository, and what the HEADs of some of its worktrees say.
-func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, error) {
+// refs reads the refs of a repository and the HEADs of worktrees.
+func (t *tool) refs(ctx context.Context, p *location, trees ...*worktree) (*refs, error) {
 	out, err := t.output(ctx, call{dir: p.top}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/tags", stashRef)
 	if err != nil {
 		return nil, err
@@ -46,8 +46,8 @@ func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, e
 			at.tags = append(at.tags, branch{ref, id})
 		case ref == stashRef:
 			at.stash = true
-		// Checkouts of pull requests are at refs/remotes/pull/N/merge. Origin does not have
-		// the commits of other remotes.
+		// actions/checkout stores pull requests at refs/remotes/pull/N/merge. Commits of other remotes may be
+		// missing at origin.
 		case strings.HasPrefix(ref, "refs/remotes/origin/"), strings.HasPrefix(ref, "refs/remotes/pull/"):
 			at.remote = append(at.remote, id)
 		}
@@ -57,12 +57,12 @@ func (t *tool) refs(ctx context.Context, p *place, trees ...*worktree) (*refs, e
 	return at, nil
 }
 
-// move is a ref that gets another commit, or none for "". From is the one that it has: any for "", and none
-// for the null id.
-type move struct{ name, from, to string }
+// refUpdate sets a ref to another commit, or deletes it if to is "". from is the expected old commit:
+// "" for any, and the null id for a new ref.
+type refUpdate struct{ name, from, to string }
 
-// moveRefs makes all moves or none. Why is for the log of the refs, "" for nothing.
-func (t *tool) moveRefs(ctx context.Context, c call, why string, moves []move) error {
+// updateRefs makes all updates or none. why is the message in the reflog, "" for none.
+func (t *tool) updateRefs(ctx context.Context, c call, why string, moves []refUpdate) error {
 	if len(moves) == 0 {
 		return nil
 	}
@@ -82,8 +82,8 @@ func (t *tool) moveRefs(ctx context.Context, c call, why string, moves []move) e
 	return t.run(ctx, c, args...)
 }
 
-// operation returns what is in progress in a worktree. A rebase that stops leaves the
-// marks of a cherry-pick too, so rebases are looked for first.
+// operation returns the git operation in progress in a worktree. An interrupted rebase leaves
+// CHERRY_PICK_HEAD too, so rebases are checked first.
 func operation(gitDir string) string {
 	for _, o := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},

@@ -15,25 +15,24 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// RestoreRequest is what to restore, and where to.
+// RestoreRequest describes a restore.
 type RestoreRequest struct {
-	From string // the folder of a save
-	// Dir returns where a directory of the machine that made the save lies here; nil
-	// for the same place.
+	From string // directory of the save
+	// Dir maps a directory of the machine that made the save to this machine; nil for the same paths.
 	Dir func(string) string
 }
 
-// Conflict is the error of a restore that would have lost something, or that lacks
-// what it builds on. Nothing was overwritten.
+// Conflict is the error of a restore that would lose data, or that lacks commits it needs. Nothing was
+// overwritten.
 type Conflict struct {
-	Dir   string // the worktree, here
+	Dir   string // the worktree on this machine
 	What  string
-	Files []string // all that are in the way, or nil
+	Files []string // files in the way; may be nil
 }
 
 const namedFiles = 20
 
-// Error implements error. It names twenty files.
+// Error implements error. It names at most twenty files.
 func (c *Conflict) Error() string {
 	text := c.Dir + ": " + c.What
 	for i, f := range c.Files[:min(namedFiles, len(c.Files))] {
@@ -45,19 +44,18 @@ func (c *Conflict) Error() string {
 	return text
 }
 
-// Restore writes the work of a save to the worktrees here, and makes those that do not
-// exist. It fails with a *Conflict, before anything is overwritten, when a worktree has
-// changes of its own in the way or when a commit can't be fetched. What is already
-// right is left alone, so a restore that was cut off is completed by another. Nothing
-// that is read from the save is trusted. It returns notes for people.
+// Restore restores the work of a save in worktrees, and creates worktrees that don't exist. It fails
+// with a *Conflict, before it overwrites anything, if a worktree has other changes in the way or if a
+// commit can't be fetched. Files that are up to date are not written, so an interrupted restore can be
+// repeated. The save is not trusted. Restore returns notes for people.
 func (g *Git) Restore(ctx context.Context, r RestoreRequest) (notes []string, err error) {
-	w, all, err := g.begin(r, "restore")
+	w, all, err := g.openSave(r, "restore")
 	if w == nil {
 		return nil, err
 	}
 	defer w.git.close()
 	for i := range all {
-		if _, err := w.weigh(&all[i]); err != nil {
+		if _, err := w.checkBundle(&all[i]); err != nil {
 			return nil, err
 		}
 	}
@@ -77,20 +75,20 @@ func (g *Git) Restore(ctx context.Context, r RestoreRequest) (notes []string, er
 	return w.notes, nil
 }
 
-// restorer restores. It first makes plans, for which it changes nothing but objects of git,
-// and then applies them.
+// restorer restores a save. It makes all plans, during which it only adds objects to repositories,
+// before it applies them.
 type restorer struct {
 	git *tool
 	RestoreRequest
-	limit int64 // bytes of one bundle
+	limit int64 // maximum bytes of one bundle
 
-	inflated, written int64    // so far: bytes of all packs, and of all files
+	inflated, written int64    // total bytes of packs and of files so far
 	notes             []string // for people
 }
 
-// begin reads the index of a save. It returns what restores that and has to be closed, nil where there is nothing, and
-// the repositories.
-func (g *Git) begin(r RestoreRequest, what string) (*restorer, []repository, error) {
+// openSave reads the index of a save. It returns a restorer, which the caller must close, and the
+// repositories. The restorer is nil if the save is empty.
+func (g *Git) openSave(r RestoreRequest, what string) (*restorer, []repository, error) {
 	x, err := readIndex(r.From)
 	if err != nil || len(x.Repositories) == 0 {
 		return nil, nil, err
@@ -106,23 +104,23 @@ func newRestorer(t *tool, r RestoreRequest) *restorer {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
 	}
-	return &restorer{git: t, RestoreRequest: r, limit: t.of.limit()}
+	return &restorer{git: t, RestoreRequest: r, limit: t.opts.limit()}
 }
 
 func (w *restorer) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// weigh reads the head of a bundle, which has to be the one that the index describes if there is one, and weighs what
-// it holds.
-func (w *restorer) weigh(r *repository) (header, error) {
+// checkBundle reads the header of a bundle and checks its size, its inflated size, and its hash if the
+// index has one.
+func (w *restorer) checkBundle(r *repository) (header, error) {
 	f, info, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
 		return header{}, err
 	}
 	defer f.Close()
 	if info.Size() > w.limit {
-		return header{}, fmt.Errorf("read %s: it has %d bytes, want %d at most", r.Bundle, info.Size(), w.limit)
+		return header{}, fmt.Errorf("read %s: it has %d bytes, but at most %d are allowed", r.Bundle, info.Size(), w.limit)
 	}
 	sum := sha256.New()
 	n, err := io.Copy(sum, io.LimitReader(f, info.Size()))
@@ -132,7 +130,7 @@ func (w *restorer) weigh(r *repository) (header, error) {
 	if r.SHA256 != "" && (n != r.Size || hex.EncodeToString(sum.Sum(nil)) != r.SHA256) {
 		return header{}, fmt.Errorf("read %s: it is not the bundle that %s describes", r.Bundle, indexName)
 	}
-	head, size, err := weighBundle(f, w.limit, w.inflated)
+	head, size, err := checkBundleSize(f, w.limit, w.inflated)
 	if err != nil {
 		return header{}, fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
@@ -140,18 +138,17 @@ func (w *restorer) weigh(r *repository) (header, error) {
 	return head, nil
 }
 
-// plan is what is to be done to one repository.
+// plan describes the changes to one repository.
 type plan struct {
 	saved  *repository
-	dir    string // of the main worktree, here
-	common string // the repository's own folder
+	dir    string // top of the main worktree on this machine
+	common string // common directory of the repository
 	at     *refs
 	trees  []*treePlan
-	moves  []move
+	moves  []refUpdate
 }
 
-// plan finds out what is to be done to a repository. It adds objects to it, and
-// changes nothing else.
+// plan plans the changes to a repository. It only adds objects to the repository.
 func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
 	p, err := w.locate(ctx, r)
 	if err != nil {
@@ -166,7 +163,7 @@ func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
 	return p, w.planTrees(ctx, p)
 }
 
-// receive adds the objects of a save to a repository, with all that they build on.
+// receive adds the objects of a save to a repository, including the commits that the bundle needs.
 func (w *restorer) receive(ctx context.Context, p *plan) error {
 	if err := w.provide(ctx, p); err != nil {
 		return err
@@ -180,14 +177,14 @@ func (w *restorer) receive(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// locate finds the repository here.
+// locate finds the repository on this machine, or creates it.
 func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
-	here, err := w.git.place(ctx, p.dir)
+	here, err := w.git.location(ctx, p.dir)
 	if err != nil {
 		return nil, err
 	}
-	if here == nil || !sameDir(here.top, p.dir) || here.linked() {
+	if here == nil || !sameDir(here.top, p.dir) || here.isLinked() {
 		if here, err = w.create(ctx, p); err != nil {
 			return nil, err
 		}
@@ -197,29 +194,29 @@ func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 	return p, err
 }
 
-// create makes a repository that is not here: one that an agent has made or cloned, which was saved whole.
-func (w *restorer) create(ctx context.Context, p *plan) (*place, error) {
+// create creates a repository that doesn't exist here. Only repositories that agents made or cloned can
+// be created, because they are saved completely.
+func (w *restorer) create(ctx context.Context, p *plan) (*location, error) {
 	if p.saved.Main || len(p.saved.Needs) > 0 {
-		return nil, &Conflict{Dir: p.dir, What: "there is no git repository to put the saved work into"}
+		return nil, &Conflict{Dir: p.dir, What: "there is no git repository for the saved work"}
 	}
-	if err := errors.Join(vacant(p.dir), os.MkdirAll(p.dir, 0o777)); err != nil {
+	if err := errors.Join(checkVacant(p.dir), os.MkdirAll(p.dir, 0o777)); err != nil {
 		return nil, err
 	}
 	if err := w.git.run(ctx, call{dir: p.dir, alone: true}, "init", "--quiet", "--template=", "--object-format=sha1", "."); err != nil {
 		return nil, err
 	}
-	w.note("%s: the repository was made from the saved commits; it has no remote", p.dir)
-	delete(w.git.places, p.dir) // that of the repository around it
-	here, err := w.git.place(ctx, p.dir)
+	w.note("%s: the repository was created from the saved commits and has no remote", p.dir)
+	delete(w.git.locations, p.dir) // it may be the location in a repository above
+	here, err := w.git.location(ctx, p.dir)
 	if err == nil && here == nil {
-		err = fmt.Errorf("%s: git has made no repository that can be used", p.dir)
+		err = fmt.Errorf("%s: git did not create a usable repository", p.dir)
 	}
 	return here, err
 }
 
-// vacant returns a *Conflict when there is anything at a folder's place but an empty
-// folder.
-func vacant(dir string) error {
+// checkVacant returns a *Conflict unless dir is an empty directory or doesn't exist.
+func checkVacant(dir string) error {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, os.ErrNotExist) || err == nil && len(entries) == 0 {
 		return nil
@@ -228,36 +225,36 @@ func vacant(dir string) error {
 	for _, e := range entries {
 		names = append(names, e.Name())
 	}
-	return &Conflict{Dir: dir, What: "something else is in the place of the saved worktree", Files: names}
+	return &Conflict{Dir: dir, What: "the directory of the saved worktree is not empty", Files: names}
 }
 
-// unpack adds the objects of a bundle to a repository, each of them checked: a name
-// like .git in a tree is an error.
+// unpack adds the objects of a bundle to a repository and checks each of them. Trees with names like
+// .git are an error.
 func (w *restorer) unpack(ctx context.Context, r *repository, common string) error {
 	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	if _, err := toPack(f); err != nil {
+	if _, err := seekPack(f); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
 	if err := w.git.deepen(ctx, r.Shallow, common); err != nil {
 		return err
 	}
-	if err := w.git.takePack(ctx, common, f, "--fix-thin", fsck); err != nil {
+	if err := w.git.indexPack(ctx, common, f, "--fix-thin", fsck); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
 	return nil
 }
 
-// fsck has git refuse objects that are not as they should be, but for what old
-// versions of git have written and nobody is harmed by.
+// fsck makes git refuse malformed objects, except for harmless defects that old versions of git
+// produced.
 const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,missingSpaceBeforeEmail=ignore," +
 	"badTimezone=ignore,zeroPaddedDate=ignore,nullSha1=ignore"
 
-// deepen notes the commits whose parents are not handed over, unless a repository has
-// them already and so knows better.
+// deepen marks commits as shallow whose parents are not transferred. It skips commits that the
+// repository already has, because it may have their parents.
 func (t *tool) deepen(ctx context.Context, ends []string, common string) error {
 	missing, err := t.missing(ctx, call{dir: common, bare: common}, ends)
 	if err != nil || len(missing) == 0 {
@@ -274,8 +271,8 @@ func writeShallow(common string, ids []string) error {
 	return replace(filepath.Join(common, "shallow"), []byte(strings.Join(ids, "\n")+"\n"), 0o666)
 }
 
-// replace makes a file of a repository hold data. A git that reads it meanwhile has the
-// old file or the new one, whole.
+// replace replaces the content of a file in a repository atomically, so that a concurrent git reads
+// either version.
 func replace(name string, data []byte, perm os.FileMode) error {
 	if err := files.Write(name+".lock", data, perm); err != nil {
 		return err

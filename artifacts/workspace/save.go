@@ -9,44 +9,43 @@ import (
 	"time"
 )
 
-// ErrTooLarge says that the work has more bytes than may be saved.
+// ErrTooLarge means that the work exceeds the size limit.
 var ErrTooLarge = errors.New("the work is too large to be saved")
 
-// ErrMoved says that HEAD or branches moved during each of three attempts.
+// ErrMoved means that HEAD or branches moved during each of three attempts.
 var ErrMoved = errors.New("HEAD or branches moved during every attempt")
 
-// errMovedNow says that they moved during one attempt.
+// errMovedNow means that they moved during one attempt.
 var errMovedNow = errors.New("HEAD or branches moved")
 
 const attempts = 3
 
-// SaveRequest is what to save, and where to.
+// SaveRequest describes a save.
 type SaveRequest struct {
-	// Dirs are absolute. The first is the run's working directory, the others are
-	// those of agents and of frames; one that does not exist is passed over.
+	// Dirs are absolute directories. The first is the run's working directory, the others are working
+	// directories of agents and of stack frames. Directories that don't exist are skipped.
 	Dirs []string
-	Base string // the commit that the job was checked out at, "" for unknown
-	To   string // an existing, empty folder: the index and the bundles go there
-	Last string // the folder of the save before, "" for none
+	Base string // commit that the job checked out, "" if unknown
+	To   string // an existing, empty directory for the index and the bundles
+	Last string // directory of the previous save, "" for none
 }
 
-// SaveResult is what was saved.
+// SaveResult describes a save.
 type SaveResult struct {
-	Files []string // names in the folder, the index first; none when there was nothing to save
-	// HasWork says that there was a commit, a change or an untracked file beyond the
-	// commit of the checkout, or a worktree or repository beside that of the checkout.
+	Files []string // names in the directory, the index first; nil if there was nothing to save
+	// HasWork means that there was a commit, change or untracked file beyond the checkout's commit, or an
+	// additional worktree or repository.
 	HasWork bool
-	Notes   []string // what is not saved, for people
-	// RequiredNames are those without which the save can't be restored: of the fields of its index,
-	// its directories and its branches.
+	Notes   []string // about unsaved work, for people
+	// RequiredNames are the strings that must stay unchanged in the index for a restore: field names,
+	// directories and branches.
 	RequiredNames []string
 }
 
-// Save writes the work in the git worktrees that the directories lie in. It writes
-// nothing to the repositories and their worktrees. A repository that has not changed
-// since the last save is taken from there. When no directory lies in a worktree,
-// nothing is saved. The errors are ErrNoGit, ErrTooLarge and ErrMoved, wrapped, and
-// those of git and of files; the folder may then hold anything.
+// Save saves the work in the git worktrees that contain the directories. It doesn't write to the
+// repositories and worktrees. A repository that has not changed since the last save is taken from
+// there. If no directory is in a worktree, Save writes no files. The error wraps ErrNoGit, ErrTooLarge,
+// ErrMoved, or an error of git or of files. After an error the directory may contain any files.
 func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 	t, err := g.open()
 	if err != nil {
@@ -57,15 +56,15 @@ func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 	if err != nil || len(sources) == 0 {
 		return SaveResult{Notes: notes}, err
 	}
-	notes = append(notes, t.besides(ctx, sources)...)
+	notes = append(notes, t.unsavedRepositories(ctx, sources)...)
 	w := &saver{git: t, SaveRequest: s, limit: g.limit(), unreliable: g.unreliableFor()}
-	w.last, _ = readIndex(s.Last) // without one, everything is packed again
+	w.last, _ = readIndex(s.Last) // after an error, everything is packed again
 	for _, source := range sources {
 		for _, wt := range source.trees {
 			t.tops = append(t.tops, wt.Dir)
 		}
 	}
-	saved, err := w.all(ctx, sources)
+	saved, err := w.saveAll(ctx, sources)
 	saved.Notes = append(notes, saved.Notes...)
 	return saved, err
 }
@@ -74,21 +73,21 @@ func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 type saver struct {
 	git *tool
 	SaveRequest
-	limit      int64 // bytes of bundles
+	limit      int64 // maximum bytes of all bundles
 	used       int64
 	unreliable time.Duration
 	last       index
-	bundle     string // the name of the next one
+	bundle     string // name of the next bundle
 }
 
-func (w *saver) all(ctx context.Context, sources []*source) (SaveResult, error) {
+func (w *saver) saveAll(ctx context.Context, sources []*source) (SaveResult, error) {
 	x := index{Schema: schema}
 	saved := SaveResult{Files: []string{indexName}, RequiredNames: []string{"repositories", "branches", "operation"}}
 	for i, s := range sources {
 		w.bundle = fmt.Sprintf("repo-%d.bundle", i)
 		var r *repository
 		notes := s.notes
-		err := steadily(func() (err error) {
+		err := retryMoved(func() (err error) {
 			s.notes = slices.Clone(notes)
 			r, err = w.once(ctx, s)
 			return err
@@ -111,8 +110,8 @@ func (w *saver) all(ctx context.Context, sources []*source) (SaveResult, error) 
 	return saved, writeIndex(w.To, x)
 }
 
-// steadily does something, again when files or branches moved meanwhile.
-func steadily(do func() error) error {
+// retryMoved calls do up to three times while it returns errMovedNow.
+func retryMoved(do func() error) error {
 	for range attempts {
 		if err := do(); !errors.Is(err, errMovedNow) {
 			return err
@@ -121,16 +120,17 @@ func steadily(do func() error) error {
 	return ErrMoved
 }
 
-// once saves a repository as it is at a moment, or takes it from the last save. If it moves meanwhile that is errMovedNow.
+// once saves a repository, or takes it from the last save. The error is errMovedNow if HEAD or branches
+// moved meanwhile.
 func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
-	before, err := w.git.refs(ctx, &s.place, s.trees...)
+	before, err := w.git.refs(ctx, &s.location, s.trees...)
 	if err != nil {
 		return nil, err
 	}
 	if err := w.scan(ctx, s, before); err != nil {
 		return nil, err
 	}
-	seen := w.seen(s, before)
+	seen := w.fingerprint(s, before)
 	if r := w.reuse(s, seen); r != nil {
 		return r, nil
 	}
@@ -138,7 +138,7 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	if ctx.Err() != nil || errors.Is(err, ErrTooLarge) {
 		return nil, cmp.Or(err, ctx.Err())
 	}
-	after, readErr := w.git.refs(ctx, &s.place, s.trees...)
+	after, readErr := w.git.refs(ctx, &s.location, s.trees...)
 	switch {
 	case readErr != nil:
 		return nil, readErr
@@ -151,7 +151,7 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 	return r, nil
 }
 
-// scan finds what each worktree of a repository differs in from its commit.
+// scan reads the status of each worktree of a repository.
 func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 	for _, wt := range s.trees {
 		if err := w.git.look(ctx, wt); err != nil {
@@ -165,7 +165,7 @@ func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 		}
 	}
 	if at.others > 0 {
-		s.note("%s: branches with odd names are not saved (%d)", s.top, at.others)
+		s.note("%s: branches whose names are not UTF-8 or too long are not saved (%d)", s.top, at.others)
 	}
 	return nil
 }

@@ -18,11 +18,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-func TestHeld(t *testing.T) {
+func TestHasWork(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	for _, test := range some([]struct {
-		name, do string // which is a script
+		name, do string // do is a script
 		want     bool
 	}{
 		{"nothing", "", false},
@@ -63,7 +63,7 @@ func TestNothingToSave(t *testing.T) {
 	assert.Check(t, is.Len(mustRestore(t, t.TempDir(), old, old), 0), "restore of nothing")
 }
 
-// noise is n bytes that don't get smaller.
+// noise returns n bytes that can't be compressed.
 func noise(n int) string {
 	data := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
@@ -71,7 +71,7 @@ func noise(n int) string {
 	return string(data)
 }
 
-func TestTooLargeNamesWhatIsLarge(t *testing.T) {
+func TestTooLargeErrorNamesTheLargestFiles(t *testing.T) {
 	for _, test := range []struct {
 		name, content string
 		isCommitted   bool
@@ -114,8 +114,8 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	last := t.TempDir()
 	first := save(t, g, workspace.SaveRequest{Dirs: dirs, Base: base, To: last})
 	for _, test := range []struct {
-		name, do string  // a script that works in the first
-		want     [2]bool // taken from the last save
+		name, do string  // do is a script that runs in the first repository
+		want     [2]bool // which repository is taken from the last save
 	}{
 		{"nothing", "", [2]bool{true, true}},
 		{"an ignored file", "touch x.o", [2]bool{true, true}},
@@ -140,7 +140,7 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 		}
 		last, first = to, again
 	}
-	g.Unreliable(time.Hour) // a change could have left no trace
+	g.Unreliable(time.Hour) // a change could go unnoticed
 	to := t.TempDir()
 	if again := save(t, g, workspace.SaveRequest{Dirs: dirs, To: to, Last: last}); sameFile(t, filepath.Join(last, first.Files[1]), filepath.Join(to, again.Files[1])) {
 		t.Error("files that were changed just now: taken from the last save, want them packed again")
@@ -156,8 +156,8 @@ func sameFile(t testing.TB, a, b string) bool {
 	return os.SameFile(was, is)
 }
 
-// wrapped is a git that runs a script before some of its commands. The script sees
-// the command as $1, and $git is the real one.
+// wrapped returns a git that runs a script before each command. In the script, $1 is the command and
+// $git is the real git.
 func wrapped(t testing.TB, script string) *workspace.Git {
 	t.Helper()
 	genuine, err := exec.LookPath("git")
@@ -165,7 +165,7 @@ func wrapped(t testing.TB, script string) *workspace.Git {
 	return standIn(t, fmt.Sprintf("git='%s'\n%s\nexec '%[1]s' \"$@\"\n", genuine, script))
 }
 
-// standIn is a program in place of git.
+// standIn returns a program that replaces git.
 func standIn(t testing.TB, script string) *workspace.Git {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")
@@ -173,7 +173,7 @@ func standIn(t testing.TB, script string) *workspace.Git {
 	return &workspace.Git{Path: path, IsUncaged: true}
 }
 
-func TestMovedRefs(t *testing.T) {
+func TestMovedRefsAreRetried(t *testing.T) {
 	t.Parallel()
 	for _, test := range some([]struct {
 		name  string
@@ -210,7 +210,7 @@ func TestMovedRefs(t *testing.T) {
 	}
 }
 
-// manyFiles is a repository with files in some folders.
+// manyFiles creates a repository with n files in some directories.
 func manyFiles(b *testing.B, n, folders int) string {
 	b.Helper()
 	dir := b.TempDir()

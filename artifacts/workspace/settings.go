@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// SettingsFiles returns git's configuration files for an environment: the machine's, if its path is known, then the user's.
+// SettingsFiles returns git's settings files for an environment: the system's, then the user's.
 func SettingsFiles(environ []string) []string {
 	all := []string{filepath.FromSlash("/etc/gitconfig")}
 	home := homeOf(environ)
@@ -21,11 +21,11 @@ func SettingsFiles(environ []string) []string {
 	return all
 }
 
-// harmless reports whether a variable changes neither what git works on nor what it
-// runs.
-func harmless(variable string) bool {
+// isHarmless reports whether an environment variable affects neither the files git works on nor the
+// programs it runs.
+func isHarmless(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
-	name = strings.ToUpper(name) // Windows has them in any case
+	name = strings.ToUpper(name) // on Windows names are case-insensitive
 	switch {
 	case strings.HasPrefix(name, "GIT_SSL_"), name == "GIT_EXEC_PATH":
 		return true
@@ -35,5 +35,5 @@ func harmless(variable string) bool {
 	return !slices.Contains([]string{"LC_ALL", "LANGUAGE", "SSH_ASKPASS", "HOME", "XDG_CONFIG_HOME", "PATH"}, name)
 }
 
-// setting is one of git's, for one command.
+// setting is a git setting for one command.
 type setting struct{ key, value string }

@@ -14,90 +14,91 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// ErrNoSnapshot says that there is no snapshot of a state execution.
+// ErrNoSnapshot means that a state execution has no snapshot.
 var ErrNoSnapshot = errors.New("there is no snapshot of the files")
 
-// ErrNoWorktree says that a directory lies in no git worktree of its own.
-var ErrNoWorktree = errors.New("it is in no git worktree")
+// ErrNoWorktree means that a directory is not in a git worktree.
+var ErrNoWorktree = errors.New("not in a git worktree")
 
-// Snapshots are the files of git worktrees as they were at moments of a run: after state
-// executions, and where the run was started or resumed. Each is a commit like that of a
-// save, in a bare repository of ours that borrows the objects of the real ones. Only
-// Checkout writes to those.
+// Snapshots are workspace snapshots of a run: the files of git worktrees after state executions, and
+// where the run was started or resumed. Each is a commit like the commit of a save, in a separate bare
+// repository that borrows the objects of the agents' repositories. Only Checkout and Restore write to
+// the agents' repositories.
 //
-// Every method may be called at any time, but Take by one goroutine alone. Where no
-// snapshot was taken, there is no repository, and the methods find none.
+// All methods are safe for concurrent use, except that only one goroutine may call Take. Before the
+// first Take the repository doesn't exist, and the methods find no snapshots.
 type Snapshots struct {
 	git *Git
 	dir string
 
-	before *last // what the last Take left; nil before the first
+	before *takeState // state after the last Take; nil before the first
 }
 
-// last is what a snapshot builds on.
-type last struct {
+// takeState is the state that the next snapshot builds on.
+type takeState struct {
 	seq    int
-	newest map[string]Snapshot // by worktree
-	heads  map[string]string   // by repository: where HEAD was at its first snapshot
+	newest map[string]Snapshot // newest snapshot by worktree
+	heads  map[string]string   // HEAD at the first snapshot, by repository
 	known  map[string]stamped
 }
 
-// OpenSnapshots returns the snapshots in a folder, which the first Take makes.
+// OpenSnapshots returns the snapshots in a directory, which the first Take creates.
 func (g *Git) OpenSnapshots(dir string) *Snapshots { return &Snapshots{git: g, dir: dir} }
 
-// shotLimit is how many bytes a snapshot may add, packed. It is less than a save may have:
-// the next prompt waits for it.
-const shotLimit = 64 << 20
+// snapshotLimit is how many packed bytes a snapshot may add. It is less than the limit of a save,
+// because the next prompt waits for the snapshot.
+const snapshotLimit = 64 << 20
 
-func (s *Snapshots) limit() int64 { return min(s.git.limit(), shotLimit) }
+func (s *Snapshots) limit() int64 { return min(s.git.limit(), snapshotLimit) }
 
-// allFactor is how much larger than one all snapshots of a run may be, on the disk.
+// allFactor is how many times larger than the limit of one snapshot all snapshots of a run may be on
+// disk.
 const allFactor = 16
 
-// weighEvery is after how many snapshots the size of all is looked at.
+// weighEvery is the number of snapshots between checks of their total size.
 const weighEvery = 8
 
-// Snapshot is one worktree at one moment.
+// Snapshot is the state of one worktree at one moment.
 type Snapshot struct {
-	// Exec is the number of the state execution that has ended. Of a start it is the
-	// highest number that there is, 0 for none.
+	// Exec is the number of the state execution that has ended. For a start of the run, Exec is the highest
+	// number so far, 0 for none.
 	Exec     int    `json:"exec"`
-	IsStart  bool   `json:"start,omitempty"` // the run was started or resumed; nothing was executed
+	IsStart  bool   `json:"start,omitempty"` // the run was started or resumed, and no state was executed
 	Agent    string `json:"agent,omitempty"`
 	State    string `json:"state,omitempty"`
-	IsShared bool   `json:"shared,omitempty"` // another agent worked in the same folder meanwhile
-	Seq      int    `json:"seq"`              // counts the snapshots in the order in which they were taken
+	IsShared bool   `json:"shared,omitempty"` // another agent worked in the same directory at the same time
+	Seq      int    `json:"seq"`              // sequence number of the snapshot
 
-	Dir       string `json:"dir"`    // the top of the worktree, absolute
-	Common    string `json:"common"` // the folder that the worktrees of the repository share
+	Dir       string `json:"dir"`    // top directory of the worktree, absolute
+	Common    string `json:"common"` // common directory of the repository
 	Branch    string `json:"branch,omitempty"`
 	Head      string `json:"head,omitempty"` // "" before the first commit
 	Operation string `json:"operation,omitempty"`
-	// After is the Seq of the snapshot before it in the same worktree, with which the files
-	// are compared; 0 for the first, which is compared with the commit Base, "" for none.
+	// After is the Seq of the previous snapshot of the same worktree, with which the files are compared; 0
+	// for the first, which is compared with the commit Base, "" for none.
 	After int    `json:"after,omitempty"`
 	Base  string `json:"base,omitempty"`
 
 	commit string
 	tree   string
-	from   string // the commit of the snapshot before; "" where that is not there
+	from   string // commit of the previous snapshot; "" if it doesn't exist
 }
 
-// shotRefs are where the refs of snapshots are, and shotRef is how they look.
-const shotRefs = "refs/raymond/snapshots/"
+// snapshotRefs is the prefix of the refs of snapshots, and snapshotRef matches them.
+const snapshotRefs = "refs/raymond/snapshots/"
 
-var shotRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + shotRefs + `[0-9]{1,9}$`) })
+var snapshotRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + snapshotRefs + `[0-9]{1,9}$`) })
 
-// ref is the name of the ref of a snapshot.
-func (s *Snapshot) ref() string { return shotRefs + strconv.Itoa(s.Seq) }
+// ref returns the name of the snapshot's ref.
+func (s *Snapshot) ref() string { return snapshotRefs + strconv.Itoa(s.Seq) }
 
-// Bounds on what a bundle may bring: snapshots, and bytes of the commit of each.
+// Limits on a bundle: number of snapshots, and bytes of each commit object.
 const (
 	maxSnapshots = 100_000
 	maxCommit    = 64 << 10
 )
 
-// List returns all snapshots, in the order in which they were taken.
+// List returns all snapshots in the order in which they were taken.
 func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
 	t, err := s.open()
 	if t == nil {
@@ -107,8 +108,8 @@ func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
 	return t.list(ctx)
 }
 
-// open finds git for a repository that exists; the tool is nil when it doesn't.
-func (s *Snapshots) open() (*shotTool, error) {
+// open finds git for an existing repository of snapshots. It returns nil if the repository is missing.
+func (s *Snapshots) open() (*snapshotTool, error) {
 	if _, err := os.Lstat(filepath.Join(s.dir, "HEAD")); err != nil {
 		return nil, nil
 	}
@@ -116,37 +117,37 @@ func (s *Snapshots) open() (*shotTool, error) {
 	if err != nil {
 		return nil, err
 	}
-	st := &shotTool{git: t, dir: s.dir}
-	if err := st.shieldOwn(); err != nil {
+	st := &snapshotTool{git: t, dir: s.dir}
+	if err := st.viewOwn(); err != nil {
 		t.close()
 		return nil, err
 	}
 	return st, nil
 }
 
-// shotTool is git for snapshots.
-type shotTool struct {
+// snapshotTool runs git for snapshots.
+type snapshotTool struct {
 	git *tool
 	dir string
 }
 
-func (t *shotTool) call() call { return call{dir: t.dir, bare: t.dir} }
+func (t *snapshotTool) call() call { return call{dir: t.dir, bare: t.dir} }
 
-// shieldOwn has git read none of the settings in the repository: what was made by us may
-// have been changed by an agent.
-func (t *shotTool) shieldOwn() error {
-	if t.git.homes[t.dir] != nil { // for another repository of the run
+// viewOwn makes git ignore the settings in the repository of snapshots, because an agent may have
+// changed them.
+func (t *snapshotTool) viewOwn() error {
+	if t.git.views[t.dir] != nil { // set by an earlier call
 		return nil
 	}
-	if err := check(t.dir, readOfCommon...); err != nil {
+	if err := check(t.dir, filesOfCommon...); err != nil {
 		return err
 	}
-	return t.git.show(&home{dir: t.dir, isOurs: true}, "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n")
+	return t.git.createView(&repoView{dir: t.dir, isOurs: true}, "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n")
 }
 
-// list reads what the commits say of themselves. What no Take writes is passed over.
-func (t *shotTool) list(ctx context.Context) ([]Snapshot, error) {
-	out, err := t.git.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(tree) %(refname) %(contents:subject)", shotRefs)
+// list reads the snapshots from their commits. It skips commits that Take never writes.
+func (t *snapshotTool) list(ctx context.Context) ([]Snapshot, error) {
+	out, err := t.git.output(ctx, t.call(), "for-each-ref", "--format=%(objectname) %(objecttype) %(tree) %(refname) %(contents:subject)", snapshotRefs)
 	if err != nil {
 		return nil, err
 	}
@@ -179,9 +180,8 @@ func (s *Snapshot) isValid() bool {
 		(s.Branch == "" || isBranch(s.Branch)) && slices.Contains(operations, s.Operation)
 }
 
-// SnapshotsBefore returns, of all snapshots, those that have the files as they were when a state
-// execution was about to start: for each worktree the newest that has nothing of it or of
-// a later one. The first is that of the worktree in which the run was started.
+// SnapshotsBefore returns the snapshots with the files before a state execution: for each worktree the
+// newest snapshot before it. The first is of the worktree in which the run was started.
 func SnapshotsBefore(all []Snapshot, exec int) []Snapshot {
 	var found []Snapshot
 	for _, s := range all {

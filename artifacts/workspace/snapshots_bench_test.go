@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// BenchmarkSnapshot is one after a prompt that has changed twenty of 5,000 files, with 200
-// more that are not committed.
+// BenchmarkSnapshot takes a snapshot after a prompt that changed twenty of 5,000 committed files. 200
+// more files are not committed.
 func BenchmarkSnapshot(b *testing.B) {
 	dir := manyFiles(b, 5000, 50)
 	for i := range 200 {

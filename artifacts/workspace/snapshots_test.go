@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// snapshots are those of a run with a checkout.
+// snapshots returns the empty snapshots of a new run.
 func snapshots(t testing.TB, g *workspace.Git) *workspace.Snapshots {
 	t.Helper()
 	return g.OpenSnapshots(filepath.Join(t.TempDir(), "run", "snapshots.git"))
@@ -25,7 +25,7 @@ func take(t testing.TB, s *workspace.Snapshots, shot workspace.Snapshot) {
 	assert.NilError(t, s.Take(context.Background(), shot))
 }
 
-// started is a checkout of a remote, with a snapshot of a run that starts there.
+// started returns a checkout of a remote, with a snapshot of the start of a run.
 func started(t testing.TB, remote string) (s site, dir string, shots *workspace.Snapshots) {
 	t.Helper()
 	s, shots = clone(t, remote), snapshots(t, new(workspace.Git))
@@ -40,7 +40,8 @@ func listed(t testing.TB, s *workspace.Snapshots) []workspace.Snapshot {
 	return list
 }
 
-// changes are names and kinds, in order; "unknown" where there is nothing to compare.
+// changes returns the changed files of a state execution; "unknown" if there is nothing to compare
+// with.
 func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	t.Helper()
 	found, err := s.Changes(context.Background(), workspace.DiffLimits{})
@@ -56,9 +57,9 @@ func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	return all
 }
 
-// TestSnapshotsTellWhatChanged from one to the next, whether it was committed, staged or
-// neither, and write nothing to the repository.
-func TestSnapshotsTellWhatChanged(t *testing.T) {
+// TestSnapshotsReportChanges checks the changes from one snapshot to the next, committed, staged or
+// neither, and that snapshots don't write to the repository.
+func TestSnapshotsReportChanges(t *testing.T) {
 	t.Parallel()
 	s := clone(t, sharedRemote(t))
 	dir := s.checkout()
@@ -93,7 +94,7 @@ func TestSnapshotsTellWhatChanged(t *testing.T) {
 	assert.Check(t, is.DeepEqual(list, want, cmpopts.IgnoreUnexported(workspace.Snapshot{}), cmpopts.IgnoreFields(workspace.Snapshot{}, "Dir", "Common", "Branch", "Head", "After", "Base")), "snapshots")
 }
 
-// TestSnapshotsHaveDiffs of the files that have lines.
+// TestSnapshotsHaveDiffs checks the diffs of text files, binary files and links.
 func TestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
 	_, dir, shots := started(t, sharedRemote(t))
@@ -113,12 +114,13 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 	assert.Check(t, is.DeepEqual(all[1].Files, want, cmpopts.IgnoreUnexported(workspace.Change{})), "diffs")
 }
 
-// TestTheNewestSnapshotsHaveDiffs where there is no room for all, and all have their files.
-func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
+// TestNewestSnapshotsHaveDiffs checks limits that don't allow all diffs. All snapshots must still list
+// their files.
+func TestNewestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
 	_, dir, shots := started(t, sharedRemote(t))
 	for exec := range 5 {
-		if exec != 2 { // which changes nothing
+		if exec != 2 { // this one changes nothing
 			sh(t, dir, fmt.Sprintf("echo of execution %d | tee x > y", exec))
 		}
 		take(t, shots, workspace.Snapshot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
@@ -144,10 +146,10 @@ func TestTheNewestSnapshotsHaveDiffs(t *testing.T) {
 	}
 }
 
-// TestSnapshotsOfALostFutureAreRemoved: a run that is resumed from a state which is older
-// than its snapshots takes others in their place, and begins from what it finds, whoever has changed that. What a git
-// that was killed has left is not in the way.
-func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
+// TestSnapshotsAfterAnOlderStateAreReplaced resumes a run from a state older than its snapshots. Later
+// snapshots are removed, the next one starts from the files found, and leftovers of a killed git don't
+// matter.
+func TestSnapshotsAfterAnOlderStateAreReplaced(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := checkout(t)
 	at := filepath.Join(t.TempDir(), "snapshots.git")
@@ -158,7 +160,7 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 		take(t, shots, workspace.Snapshot{Exec: exec + 1, Dir: dir})
 	}
 	sh(t, at, "touch refs/raymond/snapshots/3.lock objects/info/alternates.lock objects/pack/tmp_pack_x")
-	write(t, dir, "a", "of somebody\n")
+	write(t, dir, "a", "of another process\n")
 
 	shots = new(workspace.Git).OpenSnapshots(at)
 	take(t, shots, workspace.Snapshot{Exec: 2, IsStart: true, Dir: dir})
@@ -175,7 +177,7 @@ func TestSnapshotsOfALostFutureAreRemoved(t *testing.T) {
 	assert.Assert(t, is.Len(before, 1), "before 3")
 	_, err := shots.Checkout(t.Context(), before[0], filepath.Join(s.root, "again"))
 	assert.NilError(t, err)
-	assert.Check(t, is.Equal(read(t, s.root, "again/a"), "of somebody\n"), "a")
+	assert.Check(t, is.Equal(read(t, s.root, "again/a"), "of another process\n"), "a")
 	for _, half := range []string{"objects/info/alternates.lock", "objects/pack/tmp_pack_x"} {
 		_, err := os.Lstat(filepath.Join(at, half))
 		assert.Check(t, is.ErrorIs(err, os.ErrNotExist), "%s is still there", half)

@@ -8,36 +8,36 @@ import (
 	"time"
 )
 
-// stamps are the files that a repository of ours has, so that those that are as they were
+// stamps caches the object ids of files that a repository contains already, so that unchanged files
 // need not be read again.
 type stamps struct {
-	since time.Time // what has changed after it may change again without a trace
+	since time.Time // files that changed later may change again without a visible difference
 	known map[string]stamped
 }
 
-// newStamps begins with the files that a repository had before.
+// newStamps returns a cache that starts with the entries of an earlier one.
 func newStamps(had map[string]stamped, since time.Time) *stamps {
 	s := &stamps{since, map[string]stamped{}}
 	maps.Copy(s.known, had)
 	return s
 }
 
-// stamped is a file with its object id, at a time.
+// stamped is the object id of a file with the metadata that it had.
 type stamped struct {
 	id              string
 	mode            os.FileMode
 	size            int64
-	modified, since int64 // since: of the last change of any kind
+	modified, since int64 // since is the time of the last change of any kind
 }
 
 func stampOf(info os.FileInfo) stamped {
 	return stamped{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), since: changeTime(info)}
 }
 
-// isAfter reports whether a file has changed after a time.
+// isAfter reports whether a file changed after a time.
 func (s stamped) isAfter(t time.Time) bool { return max(s.modified, s.since) > t.UnixNano() }
 
-// id returns the object id of a file that is as it was, else "".
+// id returns the cached object id of a file if its metadata is unchanged, else "".
 func (s *stamps) id(path string, info os.FileInfo) string {
 	was, is := s.known[path], stampOf(info)
 	is.id = was.id
@@ -47,8 +47,9 @@ func (s *stamps) id(path string, info os.FileInfo) string {
 	return was.id
 }
 
-// read notes a file that has been read, unless it could change without a trace.
-func (s *stamps) read(path string, info os.FileInfo, h hash.Hash) {
+// add caches the hash of a file that was read, unless the file could change without a visible
+// difference.
+func (s *stamps) add(path string, info os.FileInfo, h hash.Hash) {
 	is := stampOf(info)
 	if is.isAfter(s.since) {
 		return

@@ -19,12 +19,12 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestGitIsBound looks at how git is started: it can't gain privileges, its memory is
-// bounded, and of settings and folders it is shown none but ours.
+// TestGitIsBound checks the limits of git processes: no privileges, limited memory, and no settings or
+// directories of the caller.
 func TestGitIsBound(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	notes, limit := filepath.Join(s.root, "notes"), fmt.Sprint(2<<30)
-	// The limit is set when it has started.
+	// The limit is set after the process has started.
 	g := standIn(t, "for ((i = 0; i < 600; i++)); do grep -q 'Max data.* "+limit+"' /proc/self/limits && break; sleep 0.1; done; { grep NoNewPrivs /proc/self/status; grep 'Max data' /proc/self/limits; env; } >>'"+notes+"'; exit 1")
 	g.Env = append(homeWith(t, ""), "PATH="+s.root+"/bin:.:"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL="+s.root, "GIT_SSH_COMMAND=odd",
 		"GIT_DIR=/nowhere", "GIT_WORK_TREE=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_NAMESPACE=nowhere", "GIT_CONFIG_PARAMETERS='nowhere'='true'", "GIT_EXTERNAL_DIFF=nowhere")
@@ -45,17 +45,17 @@ func TestGitIsBound(t *testing.T) {
 	}
 }
 
-// TestGitEndsWithWhatItStarted: what git runs for the network does not outlive it. A pipe ends when nobody is left
-// who could write to it.
-func TestGitEndsWithWhatItStarted(t *testing.T) {
+// TestGitEndsWithItsChildren checks that a helper process of git is killed too. Reading a pipe ends
+// when no process has it open for writing.
+func TestGitEndsWithItsChildren(t *testing.T) {
 	s := clone(t, sharedRemote(t))
-	told := filepath.Join(s.root, "told")
-	fifo(t, told)
-	g := standIn(t, "exec 3>'"+told+"'; sleep infinity & echo started >&3; wait")
+	pipePath := filepath.Join(s.root, "pipe")
+	fifo(t, pipePath)
+	g := standIn(t, "exec 3>'"+pipePath+"'; sleep infinity & echo started >&3; wait")
 	ctx, cancel := context.WithCancelCause(t.Context())
 	interrupted, ended := errors.New("interrupted"), make(chan error, 1)
 	go func() {
-		f, err := os.Open(told)
+		f, err := os.Open(pipePath)
 		if err == nil {
 			_, err = bufio.NewReader(f).ReadString('\n')
 			cancel(interrupted)
@@ -70,14 +70,14 @@ func TestGitEndsWithWhatItStarted(t *testing.T) {
 	case err := <-ended:
 		assert.Check(t, err)
 	case <-time.After(2 * time.Minute):
-		t.Error("what git has started lives on")
+		t.Error("a child of git still runs")
 	}
 }
 
-// TestGitIsCaged: a git that somebody got to do more than it should can read and write what
-// it works on, and nothing else, and reaches nobody.
+// TestGitIsCaged checks that a compromised git can access only its repository and worktree, and no
+// network.
 func TestGitIsCaged(t *testing.T) {
-	server, asked := listener(t, http.NotFound)
+	server, requests := listener(t, http.NotFound)
 	for _, isFree := range []bool{true, false} {
 		s := clone(t, sharedRemote(t))
 		other := t.TempDir()
@@ -87,7 +87,7 @@ func TestGitIsCaged(t *testing.T) {
 			"exec 3<>/dev/tcp/"+strings.Replace(strings.TrimPrefix(server.URL, "http://"), ":", "/", 1)+" && printf 'GET / HTTP/1.0\\r\\n\\r\\n' >&3 && cat <&3 >/dev/null; exec 3>&-")
 		g.IsUncaged, g.Env = isFree, homeWith(t, "")
 		write(t, s.checkout(), "new", "new\n")
-		asked.hosts = nil
+		requests.hosts = nil
 		_, err := g.Save(t.Context(), workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: head(t, s.checkout()), To: t.TempDir()})
 		assert.Check(t, err, "save, free: %t: %v", isFree, err)
 		for _, path := range []string{outside, read} {
@@ -95,12 +95,13 @@ func TestGitIsCaged(t *testing.T) {
 				t.Errorf("file %s, free: %t: got %v", filepath.Base(path), isFree, err)
 			}
 		}
-		assert.Check(t, is.Equal(len(asked.hosts) > 0, isFree), "network, free: %t: got %d requests", isFree, len(asked.hosts))
+		assert.Check(t, is.Equal(len(requests.hosts) > 0, isFree), "network, free: %t: got %d requests", isFree, len(requests.hosts))
 	}
 }
 
-// TestAFetchSeesNothingOfAgents: what has the network and the token can't read the checkout.
-func TestAFetchSeesNothingOfAgents(t *testing.T) {
+// TestFetchCannotReadTheCheckout checks that the git process with the network and the token can't read
+// files of agents.
+func TestFetchCannotReadTheCheckout(t *testing.T) {
 	remote := ownRemote(t)
 	old, saved := worked(t)
 	advance(t, remote)

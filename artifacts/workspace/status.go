@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Modes of tree entries that are treated in their own way.
+// Modes of tree and index entries.
 const (
 	modeNone = "000000"
 	modeLink = "120000"
@@ -17,10 +17,10 @@ const (
 	modeTree = "040000"
 )
 
-// item is an entry of a tree or an index; the zero value is none.
+// item is an entry of a tree or an index; the zero value means no entry.
 type item struct{ mode, id string }
 
-// itemOf is an entry as git names it.
+// itemOf returns an entry from git's notation.
 func itemOf(mode, id string) item {
 	if mode == modeNone {
 		return item{}
@@ -28,31 +28,31 @@ func itemOf(mode, id string) item {
 	return item{mode, id}
 }
 
-// slot is where an index has an entry: at 0, or at a stage of an unfinished merge, 1 to 3.
+// slot is the position of an index entry: stage 0, or the stages 1 to 3 of an unfinished merge.
 type slot struct {
 	path  string
 	stage int
 }
 
-// entry is a line of git's status: a path that is not as HEAD and the index have it.
+// entry is a line of git status: a path that differs from HEAD or from the index.
 type entry struct {
 	kind        byte    // '1' changed, 'u' unmerged, '?' untracked
-	staged      byte    // how the index differs from HEAD: '.', 'M', 'T', 'A', 'D'
-	changed     byte    // how the file differs from the index: the same
-	index       [4]item // what the index has: at 0, or of an unmerged path at its stages
-	mode        string  // of the file; modeNone when it is gone
+	staged      byte    // difference between index and HEAD: '.', 'M', 'T', 'A', 'D'
+	changed     byte    // difference between file and index, with the same letters
+	index       [4]item // index entries: stage 0, or stages 1 to 3 of an unmerged path
+	mode        string  // mode of the file; modeNone if it is missing
 	path        string
 	isSubmodule bool
 }
 
-// lookAt finds the branch and the commit of a worktree, and what it differs in from that.
-func (t *tool) lookAt(ctx context.Context, p *place) (*worktree, error) {
+// lookAt returns a worktree with its branch, HEAD and status.
+func (t *tool) lookAt(ctx context.Context, p *location) (*worktree, error) {
 	wt := worktreeAt(p)
 	return wt, t.look(ctx, wt)
 }
 
-// look is lookAt for a worktree that was looked at before. Filters that the repository sets are not run: what they
-// would change shows as changed, but for that of git LFS.
+// look updates the branch, HEAD and status of a worktree. Filters that the repository configures don't
+// run, so files that they would convert count as changed, except files of git LFS.
 func (t *tool) look(ctx context.Context, wt *worktree) error {
 	off, err := t.filtersOff(ctx, wt.Dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *tool) look(ctx context.Context, wt *worktree) error {
 	return t.withoutLFS(ctx, wt)
 }
 
-// read reads a line of git's status.
+// read parses a line of git status.
 func (wt *worktree) read(line string) error {
 	about, isHeader := strings.CutPrefix(line, "# ")
 	key, value, _ := strings.Cut(about, " ")
@@ -89,8 +89,8 @@ func (wt *worktree) read(line string) error {
 	return nil
 }
 
-// filtersOff are the settings that turn off every filter that is set.
-// Where git is shown settings of ours alone, there is none.
+// filtersOff returns settings that disable all configured filters. Where git sees a view, no filter is
+// configured.
 func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 	if runtime.GOOS != "windows" {
 		return nil, nil
@@ -112,7 +112,7 @@ func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 }
 
 func parseEntry(line string) (entry, error) {
-	bad := fmt.Errorf("git status: line %q is unknown", line)
+	bad := fmt.Errorf("git status: unknown line %q", line)
 	if path, ok := strings.CutPrefix(line, "? "); ok {
 		return entry{kind: '?', staged: '.', changed: '?', path: path}, nil
 	}

@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// operations are what can be in progress in a worktree.
+// operations are the git operations that can be in progress in a worktree.
 var operations = []string{"", "rebase", "am", "merge", "cherry-pick", "revert", "bisect"}
 
 var bundleForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^repo-[0-9]{1,4}\.bundle$`) })
 
-// checker remembers the first thing that is wrong.
+// checker records the first error.
 type checker struct{ err error }
 
 func (c *checker) want(ok bool, what string, args ...any) {
@@ -24,15 +24,15 @@ func (c *checker) want(ok bool, what string, args ...any) {
 	}
 }
 
-// in notes what is wrong in a part.
+// in records the error of an element of a list.
 func (c *checker) in(part string, i int, err error) {
 	c.want(err == nil, "%s[%d]: %w", part, i, err)
 }
 
-// validate refuses whatever no save of ours writes.
+// validate returns an error for an index that Save never writes.
 func (x *index) validate() error {
 	var c checker
-	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, want %d at most", len(x.Repositories), maxNumber)
+	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, but at most %d are allowed", len(x.Repositories), maxNumber)
 	for i := range x.Repositories {
 		c.in("repositories", i, x.Repositories[i].validate())
 	}
@@ -41,42 +41,42 @@ func (x *index) validate() error {
 
 func (r *repository) validate() error {
 	var c checker
-	c.want(bundleForm().MatchString(r.Bundle), "%q is no name of a bundle", r.Bundle)
+	c.want(bundleForm().MatchString(r.Bundle), "%q is not a name of a bundle", r.Bundle)
 	c.want(max(len(r.Extras), len(r.Branches), len(r.Needs), len(r.Shallow), len(r.Commits)) <= maxBranches, "it has more than %d branches or commits", maxBranches)
-	c.want(len(r.Trees) > 0 && len(r.Trees) <= maxNumber, "it has %d trees, want 1 to %d", len(r.Trees), maxNumber)
+	c.want(len(r.Trees) > 0 && len(r.Trees) <= maxNumber, "it has %d trees, but must have 1 to %d", len(r.Trees), maxNumber)
 	for _, id := range slices.Concat([]string{r.Save}, r.Needs, r.Shallow, r.Commits) {
-		c.want(isID(id), "%q is no object id", id)
+		c.want(isID(id), "%q is not an object id", id)
 	}
 	for i, x := range r.Extras {
-		c.want(isExtra(x.Name) && isID(x.ID), "extras[%d]: %q at %q is neither a tag nor an entry of the stash", i, x.Name, x.ID)
+		c.want(isExtra(x.Name) && isID(x.ID), "extras[%d]: %q at %q is neither a tag nor a stash entry", i, x.Name, x.ID)
 	}
 	branches := map[string]string{}
 	for i, b := range r.Branches {
-		c.want(isBranch(b.Name), "branches[%d]: %q is no name of a branch", i, b.Name)
-		c.want(isID(b.ID), "branches[%d]: %q is no object id", i, b.ID)
-		c.want(branches[b.Name] == "", "branches[%d]: %q is named twice", i, b.Name)
+		c.want(isBranch(b.Name), "branches[%d]: %q is not a name of a branch", i, b.Name)
+		c.want(isID(b.ID), "branches[%d]: %q is not an object id", i, b.ID)
+		c.want(branches[b.Name] == "", "branches[%d]: %q is listed twice", i, b.Name)
 		branches[b.Name] = b.ID
 	}
 	for i, t := range r.Trees {
 		c.in("trees", i, t.validate(branches))
-		c.want(t.Main == (i == 0), "trees[%d]: only the first is the main one", i)
+		c.want(t.Main == (i == 0), "trees[%d]: only the first tree must be the main worktree", i)
 	}
 	return c.err
 }
 
 func (t *Tree) validate(branches map[string]string) error {
 	var c checker
-	c.want(isPlainDir(t.Dir), "%q is no absolute directory", t.Dir)
+	c.want(isPlainDir(t.Dir), "%q is not an absolute directory", t.Dir)
 	c.want(t.Branch != "" || t.Head != "", "it has neither a branch nor a commit")
-	c.want(t.Branch == "" || isBranch(t.Branch), "%q is no name of a branch", t.Branch)
-	c.want(t.Head == "" || isID(t.Head), "%q is no object id", t.Head)
-	c.want(t.Branch == "" || branches[t.Branch] == t.Head, "branch %q stands at %q, and HEAD at %q", t.Branch, branches[t.Branch], t.Head)
+	c.want(t.Branch == "" || isBranch(t.Branch), "%q is not a name of a branch", t.Branch)
+	c.want(t.Head == "" || isID(t.Head), "%q is not an object id", t.Head)
+	c.want(t.Branch == "" || branches[t.Branch] == t.Head, "branch %q is at %q, but HEAD is at %q", t.Branch, branches[t.Branch], t.Head)
 	c.want(slices.Contains(operations, t.Operation), "operation %q is unknown", t.Operation)
 	return c.err
 }
 
-// isPlainDir reports whether a directory is absolute, on Unix or on Windows, and
-// written without "." and "..".
+// isPlainDir reports whether a directory is absolute, on Unix or on Windows, and contains no "." or
+// "..".
 func isPlainDir(dir string) bool {
 	if strings.ContainsRune(dir, 0) || !utf8.ValidString(dir) {
 		return false
@@ -90,14 +90,14 @@ func isPlainDir(dir string) bool {
 	return strings.HasPrefix(slashed, "/") && path.Clean(slashed) == slashed
 }
 
-// noBranch is what no name of a branch is or has: reserved names, unfit characters, and parts between slashes that are
-// empty or begin or end as none may.
+// noBranch matches invalid names of branches: reserved names, invalid characters, and path elements
+// that are empty or begin or end with invalid text.
 var noBranch = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:@|HEAD)?$|^-|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|\.$|(?:^|/)(?:[./]|$)|\.lock(?:/|$)`)
 })
 
-// isBranch reports whether git takes name as that of a branch. It is stricter only in
-// that the name must be UTF-8.
+// isBranch reports whether git allows name as a branch name. It also requires UTF-8 and at most 1000
+// bytes.
 func isBranch(name string) bool {
 	return len(name) <= 1000 && utf8.ValidString(name) && !noBranch().MatchString(name)
 }

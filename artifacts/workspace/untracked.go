@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// Untracked returns the files of the worktree around a directory that are in no commit and not added to one, ignored ones too, and of a
-// folder that is ignored as a whole the folder. There are none outside of git.
+// Untracked returns the untracked files of the worktree around a directory, including ignored ones. A
+// directory that is ignored as a whole counts as one file. Outside of a git worktree the result is nil.
 func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 	t, err := g.open()
 	if errors.Is(err, ErrNoGit) {
@@ -21,7 +21,7 @@ func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 		return nil, err
 	}
 	defer t.close()
-	p, err := t.place(ctx, dir)
+	p, err := t.location(ctx, dir)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -38,7 +38,7 @@ func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 	return all, nil
 }
 
-// changedSubmodules returns the paths of the submodules of a worktree that have work.
+// changedSubmodules returns the paths of the submodules of a worktree that contain work.
 func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []string, err error) {
 	index, err := t.indexOf(ctx, top)
 	if err != nil {
@@ -49,12 +49,12 @@ func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []str
 		if have.mode != modeSub || !cage.IsWithin(resolved(dir), resolved(top)) {
 			continue
 		}
-		sub, err := t.place(ctx, dir)
+		sub, err := t.location(ctx, dir)
 		if err != nil {
 			return nil, err
 		}
 		if sub == nil || !sameDir(sub.top, dir) {
-			continue // its files are not here
+			continue // not checked out
 		}
 		wt, err := t.lookAt(ctx, sub)
 		if err != nil {

@@ -14,13 +14,13 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// forgedShot is what the commit of a snapshot of a checkout says.
-func forgedShot(s site, base string) string {
+// forgedSnapshot returns a commit message for a snapshot of a checkout.
+func forgedSnapshot(s site, base string) string {
 	return fmt.Sprintf(`{"exec":1,"seq":1,"dir":%q,"common":%q,"branch":"main","head":%q,"base":%[3]q}`,
 		s.checkout(), filepath.Join(s.checkout(), ".git"), base)
 }
 
-// TestForgedSnapshots are refused, or have nothing that could be checked out.
+// TestForgedSnapshots checks that forged snapshots are refused or can't be checked out.
 func TestForgedSnapshots(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
@@ -41,7 +41,7 @@ func TestForgedSnapshots(t *testing.T) {
 		"a missing file":          {files: "100644 blob " + strings.Repeat("12", 20) + "\tx\n"},
 		"no message":              {about: "hello"},
 		"a large message":         {about: strings.Repeat("x", 100<<10)},
-		"another repository":      {about: forgedShot(other, strings.Repeat("0", 40))},
+		"another repository":      {about: forgedSnapshot(other, strings.Repeat("0", 40))},
 		"a relative folder":       {about: `{"exec":1,"seq":1,"dir":"../x","common":"/x"}`},
 		"a branch with an option": {about: `{"exec":1,"seq":1,"dir":"/x","common":"/x","branch":"--x"}`},
 	}
@@ -49,7 +49,7 @@ func TestForgedSnapshots(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s, f := clone(t, remote), forgeries[name]
-			f.about, f.ref = cmp.Or(f.about, forgedShot(s, head(t, s.checkout()))), cmp.Or(f.ref, "refs/raymond/snapshots/1")
+			f.about, f.ref = cmp.Or(f.about, forgedSnapshot(s, head(t, s.checkout()))), cmp.Or(f.ref, "refs/raymond/snapshots/1")
 			data, _ := f.bundle(t, clone(t, remote).checkout())
 			write(t, s.root, workspace.BundleName, data)
 			before := everything(t, s.checkout(), noObjects)
@@ -60,17 +60,17 @@ func TestForgedSnapshots(t *testing.T) {
 			assert.Check(t, is.Equal(len(list) == 1, name == good), "got %d snapshots and error %v", len(list), err)
 			if err != nil {
 				_, left := os.Lstat(at)
-				assert.Check(t, is.ErrorIs(left, os.ErrNotExist), "what was refused")
+				assert.Check(t, is.ErrorIs(left, os.ErrNotExist), "a refused snapshot left files")
 			} else {
-				assert.Check(t, !strings.Contains(git(t, at, "for-each-ref"), "refs/heads"), "there is a ref that is no snapshot's")
+				assert.Check(t, !strings.Contains(git(t, at, "for-each-ref"), "refs/heads"), "there is a ref outside of the snapshots")
 			}
 			assert.Check(t, is.DeepEqual(everything(t, s.checkout(), noObjects), before), "checkout")
 		})
 	}
 }
 
-// TestSnapshotsAreWeighedAsUnpacked: a small bundle that would fill the disk is refused.
-func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
+// TestSnapshotsHaveAnInflatedLimit checks that a small bundle that would fill the disk is refused.
+func TestSnapshotsHaveAnInflatedLimit(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	s := clone(t, remote)
@@ -86,8 +86,8 @@ func TestSnapshotsAreWeighedAsUnpacked(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "unpacked")
 }
 
-// TestSnapshotsRunNothingOfAgents: who can write to the repository of the snapshots, for one
-// because nothing is confined, can't have git run a program.
+// TestSnapshotsRunNothingOfAgents checks that an agent that can write to the repository of snapshots,
+// as without confinement, can't make git run a program.
 func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	t.Parallel()
 	s := clone(t, sharedRemote(t))
@@ -95,7 +95,7 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	shots := new(workspace.Git).OpenSnapshots(at)
 	take(t, shots, workspace.Snapshot{IsStart: true, Dir: s.checkout()})
 	mark := trap(t, s.root, at)
-	write(t, at, "config", read(t, at, "config")+"[core]\n\trepositoryFormatVersion = 99\n") // a git that reads it gives up
+	write(t, at, "config", read(t, at, "config")+"[core]\n\trepositoryFormatVersion = 99\n") // a git that reads this setting fails
 	shots = new(workspace.Git).OpenSnapshots(at)
 	write(t, s.checkout(), "a", "changed\n")
 	take(t, shots, workspace.Snapshot{Exec: 1, Dir: s.checkout()})
@@ -110,8 +110,9 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, os.ErrNotExist), "git has run a program that the settings of the snapshots name")
 }
 
-// TestSnapshotsNameALargeFileBeforeTheyReadIt, and have the next files when it is gone.
-func TestSnapshotsNameALargeFileBeforeTheyReadIt(t *testing.T) {
+// TestSnapshotsReportALargeFileBeforeReadingIt also checks that the next snapshot succeeds once the
+// file is ignored.
+func TestSnapshotsReportALargeFileBeforeReadingIt(t *testing.T) {
 	t.Parallel()
 	s, dir, shots := started(t, sharedRemote(t))
 	write(t, dir, "core.dump", "")
@@ -123,8 +124,8 @@ func TestSnapshotsNameALargeFileBeforeTheyReadIt(t *testing.T) {
 	take(t, shots, workspace.Snapshot{Exec: 2, Dir: s.checkout()})
 }
 
-// TestSnapshotsHaveAnEnd: a run whose snapshots fill the disk gets no more.
-func TestSnapshotsHaveAnEnd(t *testing.T) {
+// TestSnapshotsHaveATotalLimit checks that Take fails once the snapshots of a run fill the disk.
+func TestSnapshotsHaveATotalLimit(t *testing.T) {
 	t.Parallel()
 	s := clone(t, sharedRemote(t))
 	shots := snapshots(t, &workspace.Git{Limit: 8 << 10})

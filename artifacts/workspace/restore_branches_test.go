@@ -11,9 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestTwoSavesAreBroughtSideBySide: each as a branch with what was committed, changed and
-// new there. The checkout that gets them stays as it is.
-func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
+// TestSavesAreRestoredAsBranches checks that each branch has the committed, changed and new files of
+// its save, and that the checkout stays unchanged.
+func TestSavesAreRestoredAsBranches(t *testing.T) {
 	remote := sharedRemote(t)
 	here := clone(t, remote)
 	write(t, here.checkout(), "own.txt", "mine\n")
@@ -38,9 +38,9 @@ func TestTwoSavesAreBroughtSideBySide(t *testing.T) {
 		} {
 			assert.Check(t, is.Equal(git(t, here.checkout(), "show", path), want), path)
 		}
-		assert.Check(t, is.Equal(strings.TrimSpace(git(t, here.checkout(), "rev-parse", "raymond/"+name+"^")), at), "what raymond/%s is on top of", name)
+		assert.Check(t, is.Equal(strings.TrimSpace(git(t, here.checkout(), "rev-parse", "raymond/"+name+"^")), at), "parent of raymond/%s", name)
 	}
 	_, err := try(here.checkout(), "rev-parse", "--verify", "-q", "raymond/elsewhere")
-	assert.Check(t, err != nil, "a branch was made of a directory that was not saved")
+	assert.Check(t, err != nil, "a directory that was not saved became a branch")
 	sameAs(t, before, here.checkout())
 }

@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// PackResult is a bundle of snapshots.
+// PackResult describes a bundle of snapshots.
 type PackResult struct {
-	Count   int // how many it has; with none there is no bundle
-	Dropped int // how many older ones there was no room for
+	Count   int // number of snapshots in the bundle; no bundle is written for 0
+	Dropped int // number of older snapshots that didn't fit
 }
 
-// Pack writes snapshots as a git bundle, a new file: the newest ones, as many as there is room for. What
-// origin has is left out. base is the commit that the job was checked out at; "" for unknown.
+// Pack writes the newest snapshots that fit to a new git bundle, without objects that origin has. base
+// is the commit that the job checked out; "" if unknown.
 func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, error) {
 	t, err := s.open()
 	if t == nil {
@@ -28,12 +28,12 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, erro
 	if err != nil || len(all) == 0 {
 		return PackResult{}, err
 	}
-	known, err := t.elsewhere(ctx, all, base)
+	known, err := t.available(ctx, all, base)
 	if err != nil {
 		return PackResult{}, err
 	}
-	b := bundling{to: to, room: s.limit(), limit: s.limit()}
-	// Half of them are left out until the rest fits.
+	b := bundleRequest{to: to, room: s.limit(), limit: s.limit()}
+	// The number of snapshots is halved until the bundle fits.
 	for n := len(all); n > 0; n /= 2 {
 		b.reach = without(known)
 		for _, one := range all[len(all)-n:] {
@@ -47,10 +47,10 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, erro
 	return PackResult{0, len(all)}, nil
 }
 
-// elsewhere are the commits that whoever unpacks a bundle has or can get: as in a save,
-// those of the repository in which the run works.
-func (t *shotTool) elsewhere(ctx context.Context, all []Snapshot, base string) ([]string, error) {
-	p, err := t.git.place(ctx, all[0].Dir)
+// available returns the commits that a machine which unpacks the bundle has or can fetch. Like a save,
+// it assumes the repository that the run works in.
+func (t *snapshotTool) available(ctx context.Context, all []Snapshot, base string) ([]string, error) {
+	p, err := t.git.location(ctx, all[0].Dir)
 	if err != nil || p == nil {
 		return nil, err
 	}
@@ -58,11 +58,11 @@ func (t *shotTool) elsewhere(ctx context.Context, all []Snapshot, base string) (
 	if err != nil {
 		return nil, err
 	}
-	return t.git.known(ctx, p, at, base)
+	return t.git.available(ctx, p, at, base)
 }
 
-// pack writes a bundle, and reports whether that is as small as it has to be.
-func (t *shotTool) pack(ctx context.Context, b bundling) (fits bool, err error) {
+// pack writes a bundle and reports whether it fits.
+func (t *snapshotTool) pack(ctx context.Context, b bundleRequest) (fits bool, err error) {
 	_, err = t.git.bundle(ctx, t.call(), b)
 	var over *inflatedError
 	if errors.Is(err, errFull) || errors.As(err, &over) {
@@ -71,29 +71,29 @@ func (t *shotTool) pack(ctx context.Context, b bundling) (fits bool, err error) 
 	return err == nil, err
 }
 
-// Unpack makes the repository of a bundle, named BundleName in the folder that it is restored from, which Pack wrote on
-// this machine or another one. Snapshots of other repositories than those of dirs, the directories in which the run works
-// here, are left out. Nothing in the bundle is trusted; with an error there are no snapshots.
+// Unpack creates the repository of snapshots from the bundle named BundleName, which Pack wrote on this
+// machine or another one. dirs are the run's working directories here; snapshots of other repositories
+// are skipped. The bundle is not trusted. After an error the repository doesn't exist.
 func (s *Snapshots) Unpack(ctx context.Context, r RestoreRequest, dirs []string) error {
 	plain, err := s.git.open()
 	if err != nil {
 		return err
 	}
 	defer plain.close()
-	t := &shotTool{git: plain, dir: s.dir}
+	t := &snapshotTool{git: plain, dir: s.dir}
 	if err = t.arrive(ctx, newRestorer(plain, r), dirs); err != nil {
 		err = errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return err
 }
 
-func (t *shotTool) arrive(ctx context.Context, w *restorer, dirs []string) error {
+func (t *snapshotTool) arrive(ctx context.Context, w *restorer, dirs []string) error {
 	if err := os.RemoveAll(t.dir); err != nil {
 		return err
 	}
 	var commons []string
 	for _, dir := range dirs {
-		p, err := t.git.place(ctx, dir)
+		p, err := t.git.location(ctx, dir)
 		if err != nil {
 			return err
 		}
@@ -111,12 +111,12 @@ func (t *shotTool) arrive(ctx context.Context, w *restorer, dirs []string) error
 	if err := t.unpack(ctx, w, &plan{saved: &repository{Bundle: BundleName}, dir: dirs[0], common: commons[0]}); err != nil {
 		return err
 	}
-	return t.settle(ctx, w, commons)
+	return t.relocate(ctx, w, commons)
 }
 
-// unpack adds what a bundle has, each object checked, and makes its refs.
-func (t *shotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
-	head, err := w.weigh(p.saved)
+// unpack checks and adds the objects of a bundle, and creates its refs.
+func (t *snapshotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
+	head, err := w.checkBundle(p.saved)
 	if err != nil {
 		return err
 	}
@@ -133,30 +133,30 @@ func (t *shotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
 	return t.makeRefs(ctx, head)
 }
 
-// check refuses what no bundle of ours says.
+// check returns an error for a header that Pack never writes.
 func (h *header) check() error {
 	if len(h.needs) > maxBranches || len(h.heads) > maxSnapshots {
-		return errors.New("it has too many commits")
+		return errors.New("too many commits")
 	}
 	for _, id := range h.needs {
 		if !isID(id) {
-			return fmt.Errorf("%.80q is no object id", id)
+			return fmt.Errorf("%.80q is not an object id", id)
 		}
 	}
 	for _, b := range h.heads {
-		if !shotRef().MatchString(b.Name) || !isID(b.ID) {
-			return fmt.Errorf("%.80q is no snapshot", b.Name)
+		if !snapshotRef().MatchString(b.Name) || !isID(b.ID) {
+			return fmt.Errorf("%.80q is not a snapshot", b.Name)
 		}
 	}
 	return nil
 }
 
-// makeRefs makes the refs of a bundle, when all that they reach is there.
-func (t *shotTool) makeRefs(ctx context.Context, h header) error {
+// makeRefs creates the refs of a bundle if all objects that they reach exist.
+func (t *snapshotTool) makeRefs(ctx context.Context, h header) error {
 	var tips []string
-	var moves []move
+	var moves []refUpdate
 	for _, b := range h.heads {
-		tips, moves = append(tips, b.ID), append(moves, move{b.Name, "", b.ID})
+		tips, moves = append(tips, b.ID), append(moves, refUpdate{b.Name, "", b.ID})
 	}
 	c := t.call()
 	objects, err := t.git.objects(ctx, c, "%(objectsize) %(objecttype)", tips)
@@ -166,27 +166,27 @@ func (t *shotTool) makeRefs(ctx context.Context, h header) error {
 	for _, line := range objects {
 		size, what, _ := strings.Cut(line, " ")
 		if n, err := strconv.Atoi(size); err != nil || n > maxCommit || what != "commit" {
-			return fmt.Errorf("%.80q is no commit of a snapshot", line)
+			return fmt.Errorf("%.80q is not a commit of a snapshot", line)
 		}
 	}
-	return errors.Join(t.git.areWhole(ctx, c, lines(tips...)+without(h.needs)), t.git.moveRefs(ctx, c, "", moves))
+	return errors.Join(t.git.areWhole(ctx, c, lines(tips...)+without(h.needs)), t.git.updateRefs(ctx, c, "", moves))
 }
 
-// settle has the snapshots name the folders of this machine. Those of repositories that the
-// run does not work in are left out.
-func (t *shotTool) settle(ctx context.Context, w *restorer, commons []string) error {
+// relocate maps the paths in the snapshots to this machine. It removes snapshots of repositories that
+// the run doesn't work in.
+func (t *snapshotTool) relocate(ctx context.Context, w *restorer, commons []string) error {
 	all, err := t.list(ctx)
 	if err != nil {
 		return err
 	}
-	var gone []move
+	var gone []refUpdate
 	var in strings.Builder
 	for _, s := range all {
 		here := s
 		here.Dir = w.Dir(s.Dir)
 		here.Common = resolved(w.Dir(s.Common))
 		if !slices.Contains(commons, here.Common) {
-			gone = append(gone, move{s.ref(), s.commit, ""})
+			gone = append(gone, refUpdate{s.ref(), s.commit, ""})
 			continue
 		}
 		if here.Dir == s.Dir && here.Common == s.Common {
@@ -203,10 +203,10 @@ func (t *shotTool) settle(ctx context.Context, w *restorer, commons []string) er
 			return err
 		}
 	}
-	return t.git.moveRefs(ctx, t.call(), "", gone)
+	return t.git.updateRefs(ctx, t.call(), "", gone)
 }
 
-// write writes a snapshot as git fast-import reads it.
+// write writes a snapshot in the input format of git fast-import.
 func (s *Snapshot) write(in *strings.Builder) error {
 	about, err := s.message()
 	if err != nil {
@@ -220,5 +220,5 @@ func (s *Snapshot) write(in *strings.Builder) error {
 	return nil
 }
 
-// BundleName is the name of a bundle of snapshots among the files of a save.
+// BundleName is the name of the bundle of snapshots among the files of a save.
 const BundleName = "snapshots.bundle"

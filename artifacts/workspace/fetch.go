@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// provide makes sure that the commits that a bundle builds on are there, and in a partial
-// clone their files: what is missing is fetched from origin, by its id.
+// provide makes sure that the repository has the commits that a bundle needs, and in a partial clone
+// their files. Missing objects are fetched from origin by id.
 func (w *restorer) provide(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	missing, err := w.git.missing(ctx, c, p.saved.Needs)
@@ -42,13 +42,13 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 	return &Conflict{Dir: p.dir, What: what}
 }
 
-// ErrNoObjects says that a partial clone lacks objects that origin did not give.
-var ErrNoObjects = errors.New("the partial clone lacks objects that origin does not give")
+// ErrNoObjects means that origin did not provide objects that a partial clone lacks.
+var ErrNoObjects = errors.New("the partial clone lacks objects that origin does not provide")
 
-// complete gives a repository the objects of commits that it lacks if the clone at common is partial. The commits are
-// named as git rev-list reads them.
+// complete fetches objects of commits that a repository lacks, if the clone at common is partial.
+// commits are in the input format of git rev-list.
 func (t *tool) complete(ctx context.Context, c call, common, commits string, options ...string) error {
-	if h := t.homes[common]; h == nil || !h.origin.partial || commits == "" {
+	if h := t.views[common]; h == nil || !h.origin.partial || commits == "" {
 		return nil
 	}
 	list := c
@@ -72,11 +72,12 @@ func (t *tool) complete(ctx context.Context, c call, common, commits string, opt
 	return nil
 }
 
-// fetch gets objects from origin of the repository at common into a repository, by a git that works in an empty repository
-// of ours: the git that has the network and the token sees nothing that agents wrote. A shallow repository stays
-// shallow, a full one full, and a partial one partial where it gets commits.
+// fetch fetches objects from the origin of the repository at common into the repository to. The
+// fetching git runs in a new, empty repository, so the process with the network and the token sees no
+// files of agents. If commits are fetched, a shallow repository stays shallow, a full one full, and a
+// partial one partial.
 func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCommits bool) error {
-	h, err := t.home(ctx, common)
+	h, err := t.view(ctx, common)
 	if err != nil {
 		return err
 	}
@@ -92,7 +93,7 @@ func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCo
 		return err
 	}
 	defer os.RemoveAll(dir)
-	own, err := t.shadow(ctx, filepath.Join(dir, "git"), "")
+	own, err := t.initBorrower(ctx, filepath.Join(dir, "git"), "")
 	if err != nil {
 		return err
 	}
@@ -103,15 +104,15 @@ func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCo
 	if areCommits && h.origin.filter != "" {
 		args = append(args, "--filter="+h.origin.filter)
 	}
-	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, t.of.ServerURL), in: strings.NewReader(lines(ids...))}
-	c.settings = append(h.origin.settings(t.of.ServerURL, t.of.Token), setting{"fetch.unpackLimit", "1"}) // git keeps the fetched objects as a pack
+	c := call{dir: own, bare: own, remote: overHTTP(h.origin.url, t.opts.ServerURL), in: strings.NewReader(lines(ids...))}
+	c.settings = append(h.origin.settings(t.opts.ServerURL, t.opts.Token), setting{"fetch.unpackLimit", "1"}) // store the fetched objects as a pack
 	if err := t.run(ctx, c, append(args, "origin")...); err != nil {
 		return err
 	}
 	return t.adoptPacks(ctx, own, to)
 }
 
-// adoptPacks adds the packs of a repository of ours to another one, their hashes checked.
+// adoptPacks adds the packs of a repository to another one and checks their hashes.
 func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 	ends, err := readShallow(own)
 	if err != nil {
@@ -129,16 +130,16 @@ func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 		if err != nil {
 			return err
 		}
-		if err := errors.Join(t.takePack(ctx, common, f), f.Close()); err != nil {
+		if err := errors.Join(t.indexPack(ctx, common, f), f.Close()); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// settings say where origin is, and show the token to the server when that is where it
-// is. A job has no key for the server by SSH, but a token for the same repository. No
-// redirection is followed: it could lead the token elsewhere.
+// settings returns git settings with the URL of origin, and with the token if the URL belongs to the
+// server. Jobs have no SSH key, so SSH URLs become HTTPS. Redirects are not followed, because they
+// could send the token elsewhere.
 func (o origin) settings(server, token string) []setting {
 	address := overHTTP(o.url, server)
 	all := []setting{{"remote.origin.url", address}, {"http.followRedirects", "false"}}
@@ -149,8 +150,8 @@ func (o origin) settings(server, token string) []setting {
 	return append(all, setting{"http." + strings.TrimSuffix(server, "/") + "/.extraheader", "AUTHORIZATION: basic " + secret})
 }
 
-// overHTTP is the address of a repository on a server, for one that names it by SSH, for which a job has no key:
-// git@github.com:owner/name. Any other address stays as it is.
+// overHTTP returns the HTTP URL for an SSH address on the server (git@github.com:owner/name). Other
+// addresses stay unchanged.
 func overHTTP(address, server string) string {
 	u, err := url.Parse(server)
 	if err != nil || u.Host == "" {
@@ -164,7 +165,7 @@ func overHTTP(address, server string) string {
 	return address
 }
 
-// isBelow reports whether an address is one of a server's.
+// isBelow reports whether an address is a URL below the URL of a server.
 func isBelow(address, server string) bool {
 	a, errA := url.Parse(address)
 	s, errS := url.Parse(server)
@@ -175,8 +176,8 @@ func isBelow(address, server string) bool {
 		strings.HasPrefix(a.Path, strings.TrimSuffix(s.Path, "/")+"/")
 }
 
-// verify checks that a bundle held what the index says: commits, all of them parents
-// of the one that holds everything, and whatever they reach.
+// verify checks that a bundle contained the commits in the index, each a parent of the commit with all
+// work, and everything that they reach.
 func (w *restorer) verify(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	ids := []string{p.saved.Save}
@@ -195,7 +196,7 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 	parents := strings.Fields(string(out))
 	for _, id := range ids {
 		if !slices.Contains(parents, id) {
-			return fmt.Errorf("commit %s is not among those that were saved", id)
+			return fmt.Errorf("commit %s was not saved", id)
 		}
 	}
 	reach := lines(p.saved.Save)
@@ -205,7 +206,8 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 	return w.git.areWhole(ctx, c, reach+without(p.saved.Needs))
 }
 
-// areWhole returns an error if a repository lacks anything that commits reach, which are named as git rev-list reads them.
+// areWhole returns an error if a repository lacks any object that commits reach. commits are in the
+// input format of git rev-list.
 func (t *tool) areWhole(ctx context.Context, c call, commits string) error {
 	c.in = strings.NewReader(commits)
 	return t.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")

@@ -17,13 +17,12 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// manyZeros are a thousandth of their size in a pack.
+// manyZeros returns text that is compressed to a thousandth.
 func manyZeros(mib int) string { return strings.Repeat("\x00", mib<<20) }
 
-// TestBundlesAreWeighedAsUnpacked has saves that are a few kilobytes and would fill the
-// disk: nothing of them is written. What is 24 MiB here with a limit of one is 6 GiB
-// with that of a job.
-func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
+// TestInflatingBundlesAreRefused has saves of a few kilobytes that would fill the disk. Restore must
+// not write any of them. 24 MiB with this test's limit correspond to 6 GiB with the default limit.
+func TestInflatingBundlesAreRefused(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	scratch := clone(t, remote)
@@ -54,8 +53,8 @@ func TestBundlesAreWeighedAsUnpacked(t *testing.T) {
 	}
 }
 
-// TestWhatIsTooLargeUnpackedIsNotSaved: no restore would take it.
-func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
+// TestWorkTooLargeToRestoreIsNotSaved checks that Save applies the limit of Restore.
+func TestWorkTooLargeToRestoreIsNotSaved(t *testing.T) {
 	_, dir, base := checkout(t)
 	write(t, dir, "zeros", manyZeros(24))
 	commit(t, dir)
@@ -64,8 +63,8 @@ func TestWhatIsTooLargeUnpackedIsNotSaved(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "error")
 }
 
-// TestFilesOfACommitAreWeighed: a commit of a workflow can have as little of a file.
-func TestFilesOfACommitAreWeighed(t *testing.T) {
+// TestExtractedFilesHaveASizeLimit has a commit with many files of the same content.
+func TestExtractedFilesHaveASizeLimit(t *testing.T) {
 	dir := clone(t, sharedRemote(t)).checkout()
 	id := blob(t, dir, manyZeros(24))
 	var entries strings.Builder
@@ -86,7 +85,7 @@ func TestFilesOfACommitAreWeighed(t *testing.T) {
 	assert.Check(t, size <= 256<<20, "%d bytes were written (%v)", size, err)
 }
 
-// object is one of a pack, with what it says of its size.
+// object returns an object of a pack with the given size in its header.
 func object(kind byte, size int, reference string, content string) string {
 	head := []byte{kind<<4 | byte(size&15)}
 	if size >>= 4; size > 0 {
@@ -105,8 +104,9 @@ func packOf(objects ...string) string {
 	return string(head) + strings.Join(objects, "")
 }
 
-// TestPacksThatLie has objects that say less than they are, and deltas that make more.
-func TestPacksThatLie(t *testing.T) {
+// TestPacksWithFalseSizes has objects that are larger or smaller than their headers say, and deltas
+// with large results.
+func TestPacksWithFalseSizes(t *testing.T) {
 	delta := func(made int) string {
 		return string(binary.AppendUvarint([]byte{10}, uint64(made))) + strings.Repeat("\x90\x0a", 20)
 	}
@@ -114,22 +114,22 @@ func TestPacksThatLie(t *testing.T) {
 	plain, small := strings.Repeat("a", 1000), delta(1000)
 	for name, test := range map[string]struct {
 		pack string
-		want int64  // when it is taken
-		err  string // else
+		want int64  // size on success
+		err  string // else a part of the error
 	}{
 		"two objects":         {packOf(object(3, 1000, "", plain), object(1, 1000, "", plain)), 2000, ""},
 		"a delta":             {packOf(object(3, 1000, "", plain), object(7, len(small), id, small)), int64(1000 + len(small)), ""},
-		"one that is near":    {packOf(object(3, 1000, "", plain), object(6, len(small), "\x81\x05", small)), int64(1000 + len(small)), ""},
+		"an offset delta":     {packOf(object(3, 1000, "", plain), object(6, len(small), "\x81\x05", small)), int64(1000 + len(small)), ""},
 		"a large object":      {packOf(object(3, 5000, "", plain)), 0, "an object has more than 4000 bytes"},
-		"more than it says":   {packOf(object(3, 10, "", plain)), 0, "not what it says"},
-		"less than it says":   {packOf(object(3, 2000, "", plain)), 0, "not what it says"},
+		"more than it says":   {packOf(object(3, 10, "", plain)), 0, "differs from its header"},
+		"less than it says":   {packOf(object(3, 2000, "", plain)), 0, "differs from its header"},
 		"a delta that bursts": {packOf(object(7, len(delta(5000)), id, delta(5000))), 0, "an object has more than 4000 bytes"},
-		"no delta":            {packOf(object(7, 2, id, "\xff\xff")), 0, "no delta"},
+		"not a delta":         {packOf(object(7, 2, id, "\xff\xff")), 0, "not a delta"},
 		"an endless size":     {packOf("\xbf" + strings.Repeat("\xff", 20)), 0, "overflow"},
 		"many objects":        {packOf(slices.Repeat([]string{object(3, 1000, "", plain)}, 9)...), 0, "all objects have more than 8000 bytes"},
 		"cut off":             {packOf(object(3, 1000, "", plain))[:20], 0, "EOF"},
-		"a lie of number":     {"PACK\x00\x00\x00\x02\xff\xff\xff\xff", 0, "4294967295 objects"},
-		"nothing":             {"", 0, "no pack"},
+		"a false number":      {"PACK\x00\x00\x00\x02\xff\xff\xff\xff", 0, "4294967295 objects"},
+		"nothing":             {"", 0, "not a pack"},
 	} {
 		got, err := workspace.WeighPack(strings.NewReader(test.pack), 4000, 8000)
 		switch {

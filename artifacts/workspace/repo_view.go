@@ -15,42 +15,41 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// home is a repository's own folder, as git is shown it.
+// repoView is a repository as git sees it.
 //
-// Whatever an agent wrote into the settings of a repository, git does not read it: its
-// common folder (GIT_COMMON_DIR) is one of ours, with a config of ours, no hooks, and
-// links to the refs of the repository. Of the repository's own settings only those are
-// kept that say how files are to be compared, and only with the values that they can
-// have.
-type home struct {
-	dir      string // the repository's own folder, what all its worktrees share
-	shield   string // the folder that git is shown in its place; "" where links can't be made
-	isOurs   bool   // nobody but us writes to it
+// Git reads no settings that an agent may have written to the repository: its common directory
+// (GIT_COMMON_DIR) is a view, which has its own config, no hooks, and links to the refs of the
+// repository. Of the repository's settings only the ones about comparing files are kept, and only with
+// known values.
+type repoView struct {
+	dir      string // common directory of the repository
+	shield   string // directory that git sees instead of dir; "" where links can't be created
+	isOurs   bool   // only this program writes to the repository
 	bare     bool
-	worktree string // core.worktree, as submodules have it
-	perTree  bool   // worktrees have settings of their own
+	worktree string // core.worktree, which submodules have
+	perTree  bool   // worktrees have their own settings
 	settings []setting
 	origin   origin
 }
 
-// origin is where a repository comes from.
+// origin is the remote that a repository was cloned from.
 type origin struct {
 	url     string // "" for none
-	partial bool   // git fetches what was left out when it needs it
-	filter  string // what is left out
+	partial bool   // git fetches missing objects on demand
+	filter  string // filter of a partial clone
 }
 
 const (
-	maxConfig = 1 << 20 // bytes of a file of settings
+	maxConfig = 1 << 20 // bytes of a settings file
 	maxList   = 64 << 20
-	maxGit    = 1 << 30 // bytes of any other file that git reads whole
+	maxGit    = 1 << 30 // bytes of any other file that git reads completely
 	maxRef    = 4 << 10
 	maxFiles  = 1_000_000
 )
 
-// kept are the settings of a repository that git is told, and the values that they may
-// have. None of them names a file, a program or a server.
-var kept = map[string][]string{
+// keptSettings are the settings of a repository that git sees, with their allowed values. They can't
+// name a file, a program or a server.
+var keptSettings = map[string][]string{
 	"core.filemode": booleans, "core.symlinks": booleans, "core.ignorecase": booleans, "core.precomposeunicode": booleans,
 	"core.trustctime": booleans, "core.sparsecheckout": booleans, "core.sparsecheckoutcone": booleans, "core.longpaths": booleans,
 	"index.sparse": booleans, "core.autocrlf": append([]string{"input"}, booleans...), "core.eol": {"lf", "crlf", "native"}, "core.checkstat": {"default", "minimal"},
@@ -62,17 +61,17 @@ func isTrue(value string) bool {
 	return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
 }
 
-// isWord reports whether a value has letters, digits and some marks alone.
+// isWord reports whether a value consists of letters, digits and some punctuation.
 func isWord(value string) bool {
 	return strings.Trim(strings.ToLower(value), "abcdefghijklmnopqrstuvwxyz0123456789._-:=") == ""
 }
 
-// home looks at a repository's own folder once, and makes what git is shown of it.
-func (t *tool) home(ctx context.Context, dir string) (*home, error) {
-	if h := t.homes[dir]; h != nil {
+// view returns the view of a repository, which it creates at the first call.
+func (t *tool) view(ctx context.Context, dir string) (*repoView, error) {
+	if h := t.views[dir]; h != nil {
 		return h, nil
 	}
-	if err := check(dir, readOfCommon...); err != nil {
+	if err := check(dir, filesOfCommon...); err != nil {
 		return nil, err
 	}
 	list, err := t.config(ctx, filepath.Join(dir, "config"))
@@ -83,16 +82,16 @@ func (t *tool) home(ctx context.Context, dir string) (*home, error) {
 	if err != nil {
 		return nil, err
 	}
-	h := &home{dir: dir, settings: machine}
+	h := &repoView{dir: dir, settings: machine}
 	text, err := h.read(list)
 	if err != nil {
 		return nil, err
 	}
-	return h, t.show(h, text)
+	return h, t.createView(h, text)
 }
 
-// read takes what is kept of a repository's settings. It returns the text of ours.
-func (h *home) read(list []setting) (string, error) {
+// read stores the kept settings of a repository and returns the text of the view's config.
+func (h *repoView) read(list []setting) (string, error) {
 	text := "[core]\n\tlogAllRefUpdates = true\n"
 	for _, s := range list {
 		name, isExtension := strings.CutPrefix(s.key, "extensions.")
@@ -104,7 +103,7 @@ func (h *home) read(list []setting) (string, error) {
 		case s.key == "core.worktree":
 			h.worktree = s.value
 		case s.key == "extensions.objectformat" && !strings.EqualFold(s.value, "sha1"):
-			return "", fmt.Errorf("%s: a repository with %s object ids can be worked in, but not saved or restored", h.dir, s.value)
+			return "", fmt.Errorf("%s: a repository with %s object ids can't be saved or restored", h.dir, s.value)
 		case s.key == "extensions.worktreeconfig":
 			h.perTree = isTrue(s.value)
 		case isExtension && name != "partialclone" && isWord(name) && isWord(s.value):
@@ -112,7 +111,7 @@ func (h *home) read(list []setting) (string, error) {
 		}
 		h.origin.read(s)
 	}
-	h.settings = append(h.settings, keptOf(list)...)
+	h.settings = append(h.settings, filterSettings(list)...)
 	return text, nil
 }
 
@@ -127,13 +126,13 @@ func (o *origin) read(s setting) {
 	}
 }
 
-// IsComparisonSetting reports whether a setting says how files are compared, as core.autocrlf does, and has a value that names
-// no file, program or server.
+// IsComparisonSetting reports whether a setting controls how files are compared, as core.autocrlf does,
+// and has a value that names no file, program or server.
 func IsComparisonSetting(key, value string) bool {
-	return slices.Contains(kept[key], strings.ToLower(value))
+	return slices.Contains(keptSettings[key], strings.ToLower(value))
 }
 
-func keptOf(list []setting) []setting {
+func filterSettings(list []setting) []setting {
 	var keep []setting
 	for _, s := range list {
 		if IsComparisonSetting(s.key, s.value) {
@@ -143,14 +142,14 @@ func keptOf(list []setting) []setting {
 	return keep
 }
 
-// show has git be shown a repository's own folder with these settings. A file that isn't there yet is linked to as
-// well; a folder only when it is.
-func (t *tool) show(h *home, text string) error {
-	t.homes[h.dir] = h
+// createView creates the directory that git sees instead of the repository's common directory. Some
+// files are linked even if they don't exist yet; directories are linked only if they exist.
+func (t *tool) createView(h *repoView, text string) error {
+	t.views[h.dir] = h
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	own, err := os.MkdirTemp(t.temp, "home-") // one each time: what has changed since is shown anew
+	own, err := os.MkdirTemp(t.temp, "home-") // new each time, because the repository may have changed
 	if err != nil {
 		return err
 	}
@@ -174,8 +173,8 @@ func (t *tool) show(h *home, text string) error {
 	return nil
 }
 
-// environ has git work on the repository.
-func (h *home) environ(gitDir, top string) []string {
+// environ returns the variables that make git work on the repository.
+func (h *repoView) environ(gitDir, top string) []string {
 	if h.shield == "" {
 		return nil
 	}
@@ -186,8 +185,8 @@ func (h *home) environ(gitDir, top string) []string {
 	return env
 }
 
-// config reads a file of settings as git would, but for what it includes. A file that
-// doesn't exist has none.
+// config reads a settings file like git, but without includes. A file that doesn't exist has no
+// settings.
 func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
 	data, err := readSettings(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -205,14 +204,15 @@ func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
 	for entry := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 		key, value, ok := strings.Cut(string(entry), "\n")
 		if !ok {
-			value = "true" // as git reads a name without a value
+			value = "true" // git's meaning of a name without a value
 		}
 		list = append(list, setting{key, value})
 	}
 	return list, nil
 }
 
-// readSettings reads a file, but not one that seems empty: to read /proc/kmsg, to which a link may lead, takes for ever.
+// readSettings reads a file, except if its size is 0: a link may lead to /proc/kmsg, where reading
+// blocks forever.
 func readSettings(path string) ([]byte, error) {
 	path = resolved(path)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
@@ -222,17 +222,17 @@ func readSettings(path string) ([]byte, error) {
 	return data, err
 }
 
-// machineSettings are those settings of the machine and the user that are kept as well:
-// how line ends are converted, most of all. A file that can't be read has none.
+// machineSettings returns the kept settings of the machine and the user, most importantly for line
+// ends. Unreadable files are ignored.
 func (t *tool) machineSettings(ctx context.Context) ([]setting, error) {
 	if t.machine != nil {
 		return t.machine, nil
 	}
 	t.machine = []setting{}
-	if runtime.GOOS == "windows" { // where its file is only git knows
+	if runtime.GOOS == "windows" { // only git knows the path of the system's file
 		out, err := t.output(ctx, call{dir: t.temp, alone: true}, "config", "--system", "--no-includes", "--get", "core.autocrlf")
 		if err == nil {
-			t.machine = keptOf([]setting{{"core.autocrlf", strings.TrimSpace(string(out))}})
+			t.machine = filterSettings([]setting{{"core.autocrlf", strings.TrimSpace(string(out))}})
 		}
 	}
 	for _, path := range t.settingsFiles {
@@ -240,7 +240,7 @@ func (t *tool) machineSettings(ctx context.Context) ([]setting, error) {
 		if ctx.Err() != nil {
 			return nil, err
 		}
-		t.machine = append(t.machine, keptOf(list)...)
+		t.machine = append(t.machine, filterSettings(list)...)
 	}
 	return t.machine, nil
 }

@@ -12,33 +12,33 @@ import (
 	"strings"
 )
 
-// CommitPath is a part of what a repository has at a commit.
+// CommitPath is a file or directory of a commit.
 type CommitPath struct {
-	Dir    string // a directory of the repository's worktree: Name is relative to it
-	Commit string // the full name of the commit
-	Name   string // of a file or folder
+	Dir    string // a directory in the worktree; Name is relative to it
+	Commit string // full hash of the commit
+	Name   string // path of a file or directory
 }
 
-// How many files a workflow may have, and how many bytes these.
+// Limits on a workflow: number of files, and their total bytes.
 const (
 	maxEntries = 1000
 	maxBytes   = 256 << 20
 )
 
-// Extract writes a part of a commit below to, whatever the working tree holds: the
-// part named a/b becomes to/a/b. Links are left out: where they lead is not the
-// commit's. It is taken from a repository of our own, into which the objects come by a pack: neither a filter nor an
-// attribute of a checkout changes what comes out, nor does an object that agents have stored under the name of another one.
+// Extract writes a file or directory of a commit below to, independent of the working tree: the path
+// a/b becomes to/a/b. It skips links, because they may lead out of the commit. It copies the objects
+// into a new repository first. So filters and attributes of the checkout have no effect, and an object
+// that an agent stored under another object's hash is not used.
 func (g *Git) Extract(ctx context.Context, c CommitPath, to string) error {
 	if !isID(c.Commit) {
-		return errors.New("the commit is not named in full")
+		return errors.New("the commit must be a full hash")
 	}
 	t, err := g.open()
 	if err != nil {
 		return err
 	}
 	defer t.close()
-	bare, list, err := t.committed(ctx, &c)
+	bare, list, err := t.committedFiles(ctx, &c)
 	if err != nil {
 		return err
 	}
@@ -57,26 +57,26 @@ func (g *Git) Extract(ctx context.Context, c CommitPath, to string) error {
 	left := int64(maxBytes)
 	return t.blobs(ctx, bare, ids, func(i int, blob *io.LimitedReader) error {
 		if left -= blob.N; left < 0 {
-			return fmt.Errorf("the files of %q in commit %s have more than %s", c.Name, c.Commit, sizes(maxBytes))
+			return fmt.Errorf("the files of %q in commit %s have more than %s", c.Name, c.Commit, formatBytes(maxBytes))
 		}
 		return errors.Join(makeDir(root, path.Dir(list[i].path)), writeFile(root, list[i].path, list[i].mode, blob))
 	})
 }
 
-// committedFile is a file or a folder of a commit.
+// committedFile is a file or a directory of a commit.
 type committedFile struct {
 	item
 	path string
 }
 
-// committed returns the regular files of a part, whose name becomes that in the repository, and a repository of ours
-// that has them.
-func (t *tool) committed(ctx context.Context, c *CommitPath) (bare string, list []committedFile, err error) {
+// committedFiles returns the regular files of a CommitPath, whose Name it makes relative to the
+// repository, and a new bare repository that contains them.
+func (t *tool) committedFiles(ctx context.Context, c *CommitPath) (bare string, list []committedFile, err error) {
 	p, err := t.worktree(ctx, c.Dir)
 	if err != nil {
 		return "", nil, err
 	}
-	lent, err := t.shadow(ctx, filepath.Join(t.temp, "lent"), p.common)
+	lent, err := t.initBorrower(ctx, filepath.Join(t.temp, "lent"), p.common)
 	if err != nil {
 		return "", nil, err
 	}
@@ -98,7 +98,7 @@ func (t *tool) committed(ctx context.Context, c *CommitPath) (bare string, list 
 		names += lines(f.id)
 	}
 	bare = filepath.Join(t.temp, "committed")
-	if err := t.copyObjects(ctx, copying{from: lent, to: bare, names: names, most: maxBytes}); err != nil {
+	if err := t.copyObjects(ctx, copyRequest{from: lent, to: bare, names: names, most: maxBytes}); err != nil {
 		return "", nil, fmt.Errorf("the files of %q in commit %s: %w", c.Name, c.Commit, err)
 	}
 	if list, err = t.listCommitted(ctx, bare, *c); err != nil {
@@ -114,7 +114,8 @@ func (t *tool) committed(ctx context.Context, c *CommitPath) (bare string, list 
 	return bare, list, nil
 }
 
-// listCommitted lists the regular files of a part, and the folders on the way, as a repository has them.
+// listCommitted lists the regular files of a CommitPath in a repository, and the directories on the
+// way.
 func (t *tool) listCommitted(ctx context.Context, bare string, c CommitPath) (list []committedFile, err error) {
 	args := []string{"ls-tree", "-r", "-t", "-z", c.Commit}
 	if c.Name != "." {
@@ -131,16 +132,15 @@ func (t *tool) listCommitted(ctx context.Context, bare string, c CommitPath) (li
 	return list, err
 }
 
-// Base returns the commit that a worktree was checked out at: started, which the
-// remote has, where HEAD is that or was made on top of it, and else HEAD. It is ""
-// where there is no commit, no repository or no git.
+// Base returns the commit that a worktree was checked out at: started, if HEAD is that commit or a
+// descendant, else HEAD. The result is "" without a commit, a repository or git.
 func (g *Git) Base(ctx context.Context, dir, started string) string {
 	t, err := g.open()
 	if err != nil {
 		return ""
 	}
 	defer t.close()
-	_ = t.noteTags(ctx, dir) // if it fails, all tags are saved
+	_ = t.recordTags(ctx, dir) // after an error, all tags are saved
 	if isID(started) && t.run(ctx, call{dir: dir}, "merge-base", "--is-ancestor", started, "HEAD") == nil {
 		return started
 	}

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestCommittedFilesAreNotFiltered: what is taken from a commit is changed neither by the working tree, nor by a
-// replaced object, a link, a filter, attributes that are in no commit, or the user's settings.
+// TestCommittedFilesAreNotFiltered checks that neither the working tree nor replaced objects, links,
+// filters, uncommitted attributes or the user's settings change an extracted file.
 func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	dir, mark := s.checkout(), filepath.Join(s.root, "mark")
@@ -35,10 +35,10 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	to := filepath.Join(t.TempDir(), "to")
 	g := &workspace.Git{Env: homeWith(t, evil)}
 	assert.NilError(t, g.Extract(t.Context(), workspace.CommitPath{Dir: dir, Commit: states, Name: "wf"}, to))
-	assert.Check(t, is.Equal(read(t, to, "wf/START.sh"), "committed $Id$ $Format:%H$\n"), "wf/START.sh: want it as it was committed")
+	assert.Check(t, is.Equal(read(t, to, "wf/START.sh"), "committed $Id$ $Format:%H$\n"), "wf/START.sh: want the committed text")
 	for _, path := range []string{mark, filepath.Join(to, "wf/LINK.sh")} {
 		_, err := os.Lstat(path)
-		assert.Check(t, err != nil, "%s is there: a filter was run, or the link came out", path)
+		assert.Check(t, err != nil, "%s exists: a filter ran, or the link was extracted", path)
 	}
 	for _, wrong := range []workspace.CommitPath{
 		{Dir: dir, Commit: states[:10], Name: "wf"}, {Dir: dir, Commit: "--output=/dev/null", Name: "wf"},
@@ -48,9 +48,9 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	}
 }
 
-// TestForgedObjectsAreNotTheCommit: a file or a folder that agents have stored under the name of one of the commit. Git
-// itself is deceived.
-func TestForgedObjectsAreNotTheCommit(t *testing.T) {
+// TestForgedObjectsAreNotExtracted stores another file or directory under the hash of a committed one.
+// Git itself doesn't notice.
+func TestForgedObjectsAreNotExtracted(t *testing.T) {
 	for _, name := range []string{":wf/START.sh", ":wf"} {
 		dir := clone(t, sharedRemote(t)).checkout()
 		sh(t, dir, "mkdir wf; echo committed > wf/START.sh; git add -A; git commit -qm states; echo evil > wf/START.sh; git commit -qam evil")
@@ -68,9 +68,8 @@ func TestForgedObjectsAreNotTheCommit(t *testing.T) {
 	}
 }
 
-// TestBaseIsWhatTheRemoteHas: commits on top of what the job started with are not
-// part of it, as far as that can be told.
-func TestBaseIsWhatTheRemoteHas(t *testing.T) {
+// TestBaseIsTheCommitOfTheCheckout checks that commits on top of the job's commit don't count.
+func TestBaseIsTheCommitOfTheCheckout(t *testing.T) {
 	_, dir, started := checkout(t)
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "on top")
 	head := head(t, dir)

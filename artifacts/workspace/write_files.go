@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// writeFiles removes and writes the files of a worktree. Each is written beside its
-// place and renamed, so that a restore that is cut off leaves no half of one. The
-// name beside is always the same for a path: the next restore takes it away.
+// writeFiles removes and writes the files of a worktree. Each file is written under a temporary name
+// and renamed, so that an interrupted restore leaves no partial file. The temporary name depends only
+// on the path, so the next restore removes it.
 func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 		}
 	}
 	for path, want := range t.want.work {
-		if want.mode == modeSub { // git takes a submodule without a folder for deleted
+		if want.mode == modeSub { // without a directory git would report the submodule as deleted
 			if err := root.MkdirAll(path, 0o777); err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	})
 }
 
-// removeFile removes a file, and the folders that then are empty.
+// removeFile removes a file and directories that become empty.
 func removeFile(root *os.Root, p string) error {
 	if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err) {
 		return err
@@ -61,8 +61,7 @@ func removeFile(root *os.Root, p string) error {
 	return nil
 }
 
-// replaceFile writes a file or a link in place of whatever is there. An empty folder
-// gives way.
+// replaceFile writes a file or a link over whatever exists at the path, including an empty directory.
 func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	dir := path.Dir(p)
 	if err := makeDir(root, dir); err != nil {
@@ -92,17 +91,17 @@ func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 
 var errChanged = errors.New("it changed while the work was restored")
 
-// makeDir makes a folder. A link on the way is not followed, wherever it leads.
+// makeDir creates a directory and its parents. It never follows links.
 func makeDir(root *os.Root, dir string) error {
-	made := ""
+	prefix := ""
 	for name := range strings.SplitSeq(dir, "/") {
-		made = path.Join(made, name)
-		info, err := root.Lstat(made)
+		prefix = path.Join(prefix, name)
+		info, err := root.Lstat(prefix)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
-			err = root.Mkdir(made, 0o777)
+			err = root.Mkdir(prefix, 0o777)
 		case err == nil && !info.IsDir():
-			err = &fs.PathError{Op: "mkdir", Path: made, Err: errChanged}
+			err = &fs.PathError{Op: "mkdir", Path: prefix, Err: errChanged}
 		}
 		if err != nil {
 			return err
@@ -121,7 +120,7 @@ func writeLink(root *os.Root, p string, blob *io.LimitedReader) error {
 	return root.Symlink(string(target), p)
 }
 
-// writeFile writes all of a blob: one that is cut off is an error.
+// writeFile writes a whole blob. It fails if the blob is incomplete.
 func writeFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	perm := os.FileMode(0o666)
 	if mode == modeExec {
@@ -135,7 +134,7 @@ func writeFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	return errors.Join(err, f.Close())
 }
 
-// blobs hands on blobs, in the order of their ids. What is left of a blob at first is its
+// blobs calls take for each blob in the order of ids. The limit of the reader is initially the blob's
 // size.
 func (t *tool) blobs(ctx context.Context, common string, ids []string, take func(i int, blob *io.LimitedReader) error) error {
 	if len(ids) == 0 {

@@ -11,18 +11,18 @@ import (
 	"time"
 )
 
-// unreliable is how long after a change the times of a file may miss another one: the
-// coarsest clock of a file system ticks every two seconds.
+// unreliable is the time after a change in which another change may not alter a file's times. The
+// coarsest file system clock has a resolution of two seconds.
 const unreliable = 2 * time.Second
 
 func (g *Git) unreliableFor() time.Duration {
 	return cmp.Or(g.unreliable, unreliable)
 }
 
-// seen returns a hash of all that a save of the repository depends on: refs, status,
-// and the times and sizes of the changed files. It is "" when a file changed so
-// recently that another change could leave no trace.
-func (w *saver) seen(s *source, at *refs) string {
+// fingerprint returns a hash of everything that the save of a repository depends on: refs, status, and the
+// times and sizes of changed files. It is "" if a file changed so recently that another change could go
+// unnoticed.
+func (w *saver) fingerprint(s *source, at *refs) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %q %q %v %q %q\n", schema, s.top, w.Base, s.main, at.raw, s.notes)
 	since := time.Now().Add(-w.unreliable)
@@ -43,8 +43,8 @@ func (w *saver) seen(s *source, at *refs) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// reuse takes a repository from the save before; nil when it has changed, or the
-// bundle is not there.
+// reuse takes a repository from the last save. It returns nil if the repository has changed or its
+// bundle is missing.
 func (w *saver) reuse(s *source, seen string) *repository {
 	i := slices.IndexFunc(w.last.Repositories, func(r repository) bool {
 		return seen != "" && r.Seen == seen && r.Trees[0].Dir == s.top

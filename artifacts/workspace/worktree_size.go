@@ -10,7 +10,8 @@ import (
 	"strings"
 )
 
-// changed are the files that differ from the index, each with what is there now: nil for nothing.
+// changed yields the files that differ from the index, each with its FileInfo, or nil if it doesn't
+// exist.
 func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
 	return func(yield func(string, os.FileInfo) bool) {
 		for _, e := range wt.status {
@@ -25,9 +26,9 @@ func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
 	}
 }
 
-// weigh adds up the files that will be read, before anything is written. One file may have at most single bytes, 0 for any
-// number. It describes the largest three files.
-func weigh(trees []*worktree, limit, single int64) (largest string, err error) {
+// checkSizes adds up the sizes of the files that a save will read, before anything is written. A single
+// file may have at most single bytes; 0 for no limit. It returns a text about the largest three files.
+func checkSizes(trees []*worktree, limit, single int64) (largest string, err error) {
 	type file struct {
 		path string
 		size int64
@@ -44,7 +45,7 @@ func weigh(trees []*worktree, limit, single int64) (largest string, err error) {
 	slices.SortStableFunc(all, func(a, b file) int { return cmp.Compare(b.size, a.size) })
 	var names []string
 	for _, f := range all[:min(3, len(all))] {
-		names = append(names, fmt.Sprintf("%q has %s", f.path, sizes(f.size)))
+		names = append(names, fmt.Sprintf("%q has %s", f.path, formatBytes(f.size)))
 	}
 	if len(names) > 0 {
 		largest = " (" + strings.Join(names, ", ") + ")"
@@ -52,9 +53,9 @@ func weigh(trees []*worktree, limit, single int64) (largest string, err error) {
 	const advice = "remove files that no later state needs, or list them in .gitignore"
 	switch most := limit * rawFactor; {
 	case single > 0 && len(all) > 0 && all[0].size > single:
-		return "", fmt.Errorf("%w: one file may have %s%s; %s", ErrTooLarge, sizes(single), largest, advice)
+		return "", fmt.Errorf("%w: a file may have at most %s%s; %s", ErrTooLarge, formatBytes(single), largest, advice)
 	case total > most:
-		return "", fmt.Errorf("%w: changed files of %s%s, over %s; %s", ErrTooLarge, sizes(total), largest, sizes(most), advice)
+		return "", fmt.Errorf("%w: the changed files have %s%s, more than %s; %s", ErrTooLarge, formatBytes(total), largest, formatBytes(most), advice)
 	}
 	return largest, nil
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// trap has a repository, whose own folder is dir, run a program at every occasion that git knows of. The
-// program leaves a mark.
+// trap configures a repository, whose git directory is dir, so that every hook, filter and program that
+// git can run leaves a mark.
 func trap(t *testing.T, root, dir string) (mark string) {
 	t.Helper()
 	mark, program := filepath.Join(root, "mark"), filepath.Join(root, "program")
@@ -56,8 +56,8 @@ func trap(t *testing.T, root, dir string) (mark string) {
 	return mark
 }
 
-// TestNothingOfTheRepositoryIsRun saves and restores with traps at both ends.
-func TestNothingOfTheRepositoryIsRun(t *testing.T) {
+// TestGitRunsNoProgramsOfTheRepository saves and restores repositories with traps.
+func TestGitRunsNoProgramsOfTheRepository(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote, "--depth=1"), clone(t, remote, "--depth=1")
 	dir, base := old.checkout(), head(t, old.checkout())
@@ -67,23 +67,23 @@ func TestNothingOfTheRepositoryIsRun(t *testing.T) {
 	want := pictureOf(t, dir)
 	marks := []string{trap(t, old.root, filepath.Join(dir, ".git")), trap(t, here.root, filepath.Join(here.checkout(), ".git"))}
 	later := time.Now().Add(time.Second)
-	os.Chtimes(filepath.Join(dir, "run.sh"), later, later) // git has to look into it
+	os.Chtimes(filepath.Join(dir, "run.sh"), later, later) // makes git read the file
 	to := t.TempDir()
 	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir, beside}, Base: base, To: to})
 	mustRestore(t, to, old, here)
 	mustRestore(t, to, old, here)
 	for _, mark := range marks {
 		ran, err := os.ReadFile(mark)
-		assert.Check(t, err != nil, "programs of the repository that were run: got\n%swant none", ran)
+		assert.Check(t, err != nil, "got programs of the repository\n%swant none", ran)
 	}
 	for name, content := range want.Files {
 		assert.Check(t, is.Equal(files(t, here.checkout())[name], content), "file %q", name)
 	}
 }
 
-// TestSettingsThatGitRefusesAreNotKept: an agent can't keep work from being saved by a
-// setting that git dies of.
-func TestSettingsThatGitRefusesAreNotKept(t *testing.T) {
+// TestInvalidSettingsAreIgnored checks that a setting with an invalid value, which makes git fail,
+// doesn't prevent a save.
+func TestInvalidSettingsAreIgnored(t *testing.T) {
 	for _, setting := range []string{"autocrlf", "filemode", "eol", "checkstat"} {
 		s := clone(t, sharedRemote(t))
 		base := head(t, s.checkout())

@@ -9,17 +9,16 @@ import (
 	"strings"
 )
 
-// Checkout makes a new worktree of the repository that a snapshot is of, with the index and
-// the files of the snapshot. HEAD is at the commit where it was, on no branch. dir is
-// absolute; if there is anything but an empty folder it fails with a *Conflict. It returns
-// notes for people.
+// Checkout creates a new worktree in the repository of a snapshot, with the snapshot's index and files.
+// HEAD is detached at the snapshot's HEAD. dir is absolute. If it is not an empty directory or absent,
+// the error is a *Conflict. Checkout returns notes for people.
 func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (notes []string, err error) {
 	t, err := s.open()
 	if err != nil || t == nil {
 		return nil, cmp.Or(err, ErrNoSnapshot)
 	}
 	defer t.git.close()
-	if err := vacant(dir); err != nil {
+	if err := checkVacant(dir); err != nil {
 		return nil, err
 	}
 	if info, err := os.Stat(one.Common); err != nil || !info.IsDir() {
@@ -27,15 +26,15 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 	}
 	tree := Tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
 	if one.Head == "" {
-		tree.Branch = "rerun" // which is as new as the only one there is
+		tree.Branch = "rerun" // before the first commit, HEAD needs a branch
 	}
 	p := &plan{dir: one.Common, common: one.Common, at: &refs{}, saved: &repository{Save: one.commit, Trees: []Tree{tree}}}
-	return t.put(ctx, &one, p, dir)
+	return t.restore(ctx, &one, p, dir)
 }
 
-// Restore makes a worktree that is there what a snapshot of it was: files, index, branch and
-// HEAD. Like Restore it fails with a *Conflict, before anything is overwritten, when changes or
-// commits that are nowhere else are in the way. It returns notes for people.
+// Restore changes an existing worktree to the state of a snapshot: files, index, branch and HEAD. Like
+// Git.Restore, it fails with a *Conflict, before it overwrites anything, if changes or commits would be
+// lost. It returns notes for people.
 func (s *Snapshots) Restore(ctx context.Context, one Snapshot) (notes []string, err error) {
 	t, err := s.open()
 	if err != nil || t == nil {
@@ -49,7 +48,7 @@ func (s *Snapshots) Restore(ctx context.Context, one Snapshot) (notes []string, 
 	if !sameDir(here.top, one.Dir) || here.common != one.Common {
 		return nil, fmt.Errorf("%s: %w", one.Dir, ErrNoWorktree)
 	}
-	tree := Tree{Dir: one.Dir, Main: !here.linked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation}
+	tree := Tree{Dir: one.Dir, Main: !here.isLinked(), Branch: one.Branch, Head: one.Head, Operation: one.Operation}
 	p := &plan{dir: one.Dir, common: here.common, saved: &repository{Save: one.commit, Trees: []Tree{tree}}}
 	if one.Branch != "" && one.Head != "" {
 		p.saved.Branches = []branch{{one.Branch, one.Head}}
@@ -57,12 +56,12 @@ func (s *Snapshots) Restore(ctx context.Context, one Snapshot) (notes []string, 
 	if p.at, err = t.git.refs(ctx, here); err != nil {
 		return nil, err
 	}
-	return t.put(ctx, &one, p, one.Dir)
+	return t.restore(ctx, &one, p, one.Dir)
 }
 
-// put restores a snapshot, as if it were a save.
-func (t *shotTool) put(ctx context.Context, one *Snapshot, p *plan, dir string) (notes []string, err error) {
-	if err := t.lend(ctx, one); err != nil {
+// restore restores a snapshot like a save.
+func (t *snapshotTool) restore(ctx context.Context, one *Snapshot, p *plan, dir string) (notes []string, err error) {
+	if err := t.copyObjects(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
 	}
 	w := newRestorer(t.git, RestoreRequest{Dir: func(string) string { return dir }})
@@ -76,8 +75,8 @@ func (t *shotTool) put(ctx context.Context, one *Snapshot, p *plan, dir string) 
 	return w.notes, err
 }
 
-// lend copies the objects of a snapshot that a repository lacks to it.
-func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
+// copyObjects copies objects of a snapshot to its repository, if the repository lacks them.
+func (t *snapshotTool) copyObjects(ctx context.Context, one *Snapshot) error {
 	want := one.commit + "\n"
 	if one.Head != "" {
 		missing, err := t.git.missing(ctx, call{dir: one.Common, bare: one.Common}, []string{one.Head})
@@ -90,6 +89,6 @@ func (t *shotTool) lend(ctx context.Context, one *Snapshot) error {
 	}
 	c := t.call()
 	c.in = strings.NewReader(want)
-	return t.git.piped(ctx, c, func(r io.Reader) error { return t.git.takePack(ctx, one.Common, r, "--fix-thin", fsck) },
+	return t.git.piped(ctx, c, func(r io.Reader) error { return t.git.indexPack(ctx, one.Common, r, "--fix-thin", fsck) },
 		"pack-objects", "--quiet", "--stdout", "--revs", "--thin")
 }

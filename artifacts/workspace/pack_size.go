@@ -13,48 +13,47 @@ import (
 	"strconv"
 )
 
-// A pack is small, and what it holds may not be: gigabytes of zeros have a few
-// megabytes there. So packs are weighed as inflated before git reads them, and files
-// before they are written.
+// A small pack can contain gigabytes of zeros. So the inflated size of a pack is checked before git
+// reads it, and the size of files before they are written.
 
-// inflatedFactor is how much larger than its limit a pack may be when it is inflated,
-// and so may all files that a restore writes.
+// inflatedFactor is how many times larger than the packed limit an inflated pack may be, and the files
+// that a restore writes.
 const inflatedFactor = 8
 
-// Limits on a pack, whatever limit it has in bytes.
+// Limits on any pack.
 const (
-	maxObjects = 8 << 20   // git holds something of each in memory
-	maxHeld    = 512 << 20 // of what git holds in memory as a whole: all but blobs that are no deltas
+	maxObjects = 8 << 20   // git keeps some data about each object in memory
+	maxHeld    = 512 << 20 // for objects that git keeps in memory completely: all except blobs that are not deltas
 )
 
-// inflatedError says that something would be too large.
+// inflatedError means that something is too large when unpacked.
 type inflatedError struct {
 	what string
 	most int64
 }
 
 func (e *inflatedError) Error() string {
-	return e.what + " more than " + sizes(e.most) + " when unpacked"
+	return e.what + " more than " + formatBytes(e.most) + " when unpacked"
 }
 
-// The types of objects in a pack that are treated apart.
+// Object types of a pack that need special treatment.
 const (
 	blobObject  = 3
 	offsetDelta = 6
 	nameDelta   = 7
 )
 
-// pack is one that is being weighed. It needs the same small amount of memory for any.
+// pack is the reader of a pack. Its memory use doesn't depend on the pack.
 type pack struct {
 	r       *bufio.Reader
 	inflate io.ReadCloser // nil before the first object
-	largest int64         // bytes that one object may have
+	largest int64         // maximum size of one object
 }
 
-// weighPack returns how many bytes a pack has when its objects are inflated, deltas as
-// such, and fails with an *inflatedError where an object has more than largest, or all
-// have more than most. Nothing else of the pack is checked: git does that.
-func weighPack(from io.Reader, largest, most int64) (int64, error) {
+// inflatedSize returns the total size of a pack's inflated objects, counting deltas by their own size.
+// It fails with an *inflatedError if an object has more than largest bytes or all have more than most.
+// Git checks everything else.
+func inflatedSize(from io.Reader, largest, most int64) (int64, error) {
 	p := &pack{r: bufio.NewReaderSize(from, 1<<16), largest: largest}
 	var head struct {
 		Magic   [4]byte
@@ -62,10 +61,10 @@ func weighPack(from io.Reader, largest, most int64) (int64, error) {
 		Objects uint32
 	}
 	if err := binary.Read(p.r, binary.BigEndian, &head); err != nil || string(head.Magic[:]) != "PACK" {
-		return 0, errors.New("it has no pack of objects")
+		return 0, errors.New("it is not a pack")
 	}
 	if head.Objects > maxObjects {
-		return 0, fmt.Errorf("it has %d objects, want %d at most", head.Objects, maxObjects)
+		return 0, fmt.Errorf("it has %d objects, but at most %d are allowed", head.Objects, maxObjects)
 	}
 	var all int64
 	for range head.Objects {
@@ -80,7 +79,7 @@ func weighPack(from io.Reader, largest, most int64) (int64, error) {
 	return all, nil
 }
 
-// object reads one object, and returns its size.
+// object skips one object and returns its size.
 func (p *pack) object() (int64, error) {
 	kind, size, err := p.header()
 	if err != nil {
@@ -95,7 +94,7 @@ func (p *pack) object() (int64, error) {
 	}
 	switch kind {
 	case offsetDelta:
-		_, err = binary.ReadUvarint(p.r) // its value is coded otherwise, its end is not
+		_, err = binary.ReadUvarint(p.r) // only the length matters here, which is the same as for other varints
 	case nameDelta:
 		_, err = p.r.Discard(sha1.Size)
 	}
@@ -111,15 +110,15 @@ func (p *pack) object() (int64, error) {
 			return 0, err
 		}
 	}
-	// One byte more shows an object that is larger than it says.
+	// Reading one byte more reveals an object that is larger than its header says.
 	n, err := io.Copy(io.Discard, io.LimitReader(in, size+1))
 	if err == nil && n != size {
-		err = errors.New("its size is not what it says")
+		err = errors.New("its size differs from its header")
 	}
 	return size, err
 }
 
-// header reads the type and the size of an object.
+// header reads the type and size of an object.
 func (p *pack) header() (kind byte, size int64, err error) {
 	first, err := p.r.ReadByte()
 	if err != nil || first < 0x80 {
@@ -127,12 +126,12 @@ func (p *pack) header() (kind byte, size int64, err error) {
 	}
 	rest, err := binary.ReadUvarint(p.r)
 	if err == nil && rest > 1<<58 {
-		err = errors.New("its size is no number")
+		err = errors.New("its size is invalid")
 	}
 	return first >> 4 & 7, int64(first&15) | int64(rest)<<4, err
 }
 
-// begin has what follows inflated.
+// begin starts to inflate the next object.
 func (p *pack) begin() (err error) {
 	if p.inflate == nil {
 		p.inflate, err = zlib.NewReader(p.r)
@@ -141,27 +140,27 @@ func (p *pack) begin() (err error) {
 	return p.inflate.(zlib.Resetter).Reset(p.r, nil)
 }
 
-// delta reads the two sizes that a delta begins with: of what it changes, and of what
-// it makes of that. It returns the whole delta.
+// delta reads the two sizes at the start of a delta: of its base and of its result. It returns a reader
+// of the whole delta.
 func (p *pack) delta(size int64) (io.Reader, error) {
 	start := make([]byte, min(size, 2*binary.MaxVarintLen64))
 	if _, err := io.ReadFull(p.inflate, start); err != nil {
 		return nil, err
 	}
 	_, n := binary.Uvarint(start)
-	made, m := binary.Uvarint(start[max(n, 0):])
+	result, m := binary.Uvarint(start[max(n, 0):])
 	if n <= 0 || m <= 0 {
-		return nil, errors.New("it is no delta")
+		return nil, errors.New("it is not a delta")
 	}
-	if most := min(p.largest, maxHeld); made > uint64(most) {
+	if most := min(p.largest, maxHeld); result > uint64(most) {
 		return nil, &inflatedError{"an object has", most}
 	}
 	return io.MultiReader(bytes.NewReader(start), p.inflate), nil
 }
 
-// weighFiles adds up the files that will be written, as often as each is: one object
-// can be thousands of them.
-func (w *restorer) weighFiles(ctx context.Context, p *plan, t *treePlan) error {
+// checkFileSizes adds up the sizes of the files that will be written. A single object can be the
+// content of thousands of files.
+func (w *restorer) checkFileSizes(ctx context.Context, p *plan, t *treePlan) error {
 	var ids []string
 	for _, path := range t.write {
 		ids = append(ids, t.want.work[path].id)
@@ -171,7 +170,7 @@ func (w *restorer) weighFiles(ctx context.Context, p *plan, t *treePlan) error {
 		return err
 	}
 	for _, line := range lines {
-		if n, err := strconv.ParseInt(line, 10, 64); err == nil { // else it is missing, which is told where it is read
+		if n, err := strconv.ParseInt(line, 10, 64); err == nil { // otherwise it is missing, and reading it will fail
 			w.written += n
 		}
 		if most := w.limit * inflatedFactor; w.written > most {

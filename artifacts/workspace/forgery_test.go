@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// change is an index.json with one thing changed: the path has names of fields and indexes of lists.
+// change returns a JSON text with one value changed. path consists of field names and list indexes.
 func change(t testing.TB, data, path string, value any) string {
 	t.Helper()
 	var top any
@@ -35,16 +35,16 @@ func change(t testing.TB, data, path string, value any) string {
 	return string(out)
 }
 
-// forgery is a bundle with one commit of its own making.
+// forgery describes a bundle with one forged commit.
 type forgery struct {
-	part  string // of the commit that it is in; "" for the files
-	files string // its entries, as git mktree reads them, with the names of some objects; "" for one file
-	about string // what the commit says
+	part  string // directory of the commit that contains the files; "" for "work"
+	files string // entries in the input format of git mktree, with placeholders for objects; "" for one file
+	about string // commit message
 	ref   string
-	needs string // "" for the commit of the checkout
+	needs string // commit that the bundle needs; "" for the commit of the checkout
 }
 
-// bundle makes it in a checkout, and returns the commit too.
+// bundle builds the bundle in a checkout. It also returns the forged commit.
 func (f forgery) bundle(t testing.TB, dir string) (data, commit string) {
 	t.Helper()
 	base, evil := head(t, dir), blob(t, dir, "evil")
@@ -56,7 +56,7 @@ func (f forgery) bundle(t testing.TB, dir string) (data, commit string) {
 	return "# v2 git bundle\n-" + cmp.Or(f.needs, base) + "\n" + commit + " " + f.ref + "\n\n" + pipe(t, dir, reached, "pack-objects", "-q", "--stdout"), commit
 }
 
-// forge makes a save in the place of that of a checkout, in which the bundle is made.
+// forge builds a save of a checkout whose bundle is replaced by the forged one.
 func (f forgery) forge(t testing.TB, s site) (to string) {
 	t.Helper()
 	to = t.TempDir()

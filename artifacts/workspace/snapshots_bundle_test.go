@@ -13,10 +13,10 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// mebi is the limit of a bundle in tests.
+// mebi is the limit of bundles in tests.
 const mebi = 1 << 20
 
-// packed is a bundle of snapshots.
+// packed packs snapshots into a bundle within a limit.
 func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, workspace.PackResult) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), workspace.BundleName)
@@ -25,7 +25,8 @@ func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, work
 	return to, c
 }
 
-// unpacked are the snapshots of a bundle on another machine, where the run works in more repositories.
+// unpacked unpacks the snapshots of a bundle on another machine, where the run works in more
+// repositories.
 func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots {
 	t.Helper()
 	shots := snapshots(t, new(workspace.Git))
@@ -35,8 +36,8 @@ func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots 
 	return shots
 }
 
-// told are the numbers of the snapshots, with their folders below a site.
-func told(t testing.TB, shots *workspace.Snapshots, s site) []string {
+// listedDirs returns the number of each snapshot and its directory relative to a site.
+func listedDirs(t testing.TB, shots *workspace.Snapshots, s site) []string {
 	t.Helper()
 	var all []string
 	for _, one := range listed(t, shots) {
@@ -45,9 +46,9 @@ func told(t testing.TB, shots *workspace.Snapshots, s site) []string {
 	return all
 }
 
-// TestSnapshotsAreCarriedToOtherMachines, where the repository lies elsewhere, and on to
-// the next.
-func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
+// TestSnapshotsMoveToOtherMachines moves snapshots to a second machine, where the repository is in
+// another directory, and on to a third.
+func TestSnapshotsMoveToOtherMachines(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	first, dir, shots := started(t, remote)
@@ -69,7 +70,7 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	third := clone(t, remote)
 	shots = unpacked(t, bundle, second, third)
 	wantTold := []string{"0 /checkout", "1 /checkout", "2 /checkout", "2 /checkout", "3 /checkout"}
-	assert.Check(t, is.DeepEqual(told(t, shots, third), wantTold), "snapshots on the third machine")
+	assert.Check(t, is.DeepEqual(listedDirs(t, shots, third), wantTold), "snapshots on the third machine")
 	for exec, want := range map[int][]string{1: {"changed a", "changed dir/b", "added new"}, 2: {"changed new"}, 3: {"added b"}} {
 		assert.Check(t, is.DeepEqual(changes(t, shots, exec), want), "files changed by %d", exec)
 	}
@@ -83,12 +84,12 @@ func TestSnapshotsAreCarriedToOtherMachines(t *testing.T) {
 	sameAs(t, now, third.checkout())
 	git(t, to, "fsck", "--strict")
 	_, err = shots.Checkout(t.Context(), list[2], to)
-	assert.Check(t, isConflict(err), "checkout into a folder that is taken: got %v, want a conflict", err)
+	assert.Check(t, isConflict(err), "checkout into a directory that isn't empty: got %v, want a conflict", err)
 }
 
-// TestTheNewestSnapshotsAreCarried where there is no room for all, and the oldest of them
-// is compared with nothing.
-func TestTheNewestSnapshotsAreCarried(t *testing.T) {
+// TestNewestSnapshotsArePacked checks a bundle without room for all snapshots. Its oldest snapshot has
+// no predecessor to compare with.
+func TestNewestSnapshotsArePacked(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
 	s := clone(t, remote)
@@ -102,11 +103,11 @@ func TestTheNewestSnapshotsAreCarried(t *testing.T) {
 	assert.Check(t, len(read(t, bundle, "")) <= 30_000, "bundle")
 	here := clone(t, remote)
 	shots = unpacked(t, bundle, s, here)
-	assert.Check(t, is.DeepEqual(told(t, shots, here), []string{"7 /checkout", "8 /checkout"}), "snapshots")
+	assert.Check(t, is.DeepEqual(listedDirs(t, shots, here), []string{"7 /checkout", "8 /checkout"}), "snapshots")
 	assert.Check(t, is.DeepEqual(changes(t, shots, 8), []string{"changed noise"}), "files changed by 8")
-	assert.Check(t, is.DeepEqual(changes(t, shots, 7), []string{"unknown"}), "files changed by 7: want none to compare with")
+	assert.Check(t, is.DeepEqual(changes(t, shots, 7), []string{"unknown"}), "files changed by 7: want nothing to compare with")
 
-	// A bundle has room for none, and so there is none.
+	// If not even one snapshot fits, Pack writes no bundle.
 	to, c := packed(t, shots, 100)
 	assert.Check(t, is.Equal(c, (workspace.PackResult{Dropped: 2})), "packed")
 	_, err := os.Stat(to)

@@ -9,9 +9,9 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestSnapshotsArePutBack into the checkout of another machine, which is at a later commit, with
-// all that they had: branch, commits, index and files.
-func TestSnapshotsArePutBack(t *testing.T) {
+// TestSnapshotsAreRestored restores a snapshot in the checkout of another machine, which is at a later
+// commit, with branch, commits, index and files.
+func TestSnapshotsAreRestored(t *testing.T) {
 	t.Parallel()
 	remote := ownRemote(t)
 	first, dir, shots := started(t, remote)
@@ -27,7 +27,7 @@ func TestSnapshotsArePutBack(t *testing.T) {
 	shots = unpacked(t, bundle, first, second)
 	list := listed(t, shots)
 	before := workspace.SnapshotsBefore(list, 2)
-	for range 2 { // the second time there is nothing to do
+	for range 2 { // the second time nothing changes
 		if notes, err := shots.Restore(t.Context(), before[0]); err != nil || len(notes) > 0 {
 			t.Fatalf("put back: %v %q", err, notes)
 		}
@@ -36,10 +36,10 @@ func TestSnapshotsArePutBack(t *testing.T) {
 
 	third := clone(t, remote)
 	shots = unpacked(t, bundle, first, third)
-	write(t, third.checkout(), "new", "somebody else's\n")
+	write(t, third.checkout(), "new", "another change\n")
 	now := pictureOf(t, third.checkout())
 	list = listed(t, shots)
 	_, err := shots.Restore(t.Context(), workspace.SnapshotsBefore(list, 2)[0])
-	assert.Check(t, isConflict(err), "put back over a change: got %v, want a conflict", err)
+	assert.Check(t, isConflict(err), "restore over a change: got %v, want a conflict", err)
 	sameAs(t, now, third.checkout())
 }

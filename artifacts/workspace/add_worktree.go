@@ -10,16 +10,16 @@ import (
 	"strings"
 )
 
-// addWorktree makes a linked worktree, without files. Its HEAD is set later.
+// addWorktree creates a linked worktree without files. A later step sets its HEAD.
 func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
-	h, err := w.git.home(ctx, p.common)
+	h, err := w.git.view(ctx, p.common)
 	if err != nil {
 		return err
 	}
 	if err := os.MkdirAll(t.dir, 0o777); err != nil {
 		return err
 	}
-	if h.shield != "" { // a folder is linked to when it is there
+	if h.shield != "" { // an existing directory is linked into the view
 		all := filepath.Join(h.dir, "worktrees")
 		if err := os.MkdirAll(all, 0o777); err != nil {
 			return err
@@ -28,15 +28,16 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 			return err
 		}
 	}
-	head := cmp.Or(t.saved.Head, p.saved.Save) // that of a branch without commits is set later
-	// Forced, because git may still list a worktree whose folder is gone, and twice, because that may be locked.
+	head := cmp.Or(t.saved.Head, p.saved.Save) // a branch without commits becomes HEAD later
+	// The first --force is for a worktree that git still lists although its directory is gone, the second
+	// for a locked one.
 	c := call{dir: t.dir, bare: p.common}
 	if err := w.git.run(ctx, c, "worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-checkout", "--", t.dir, head); err != nil || h.shield == "" {
 		return err
 	}
-	// The worktree points to the folder that git is shown.
+	// Git wrote the path of the view; the worktree must point to the real directory.
 	dotGit := filepath.Join(t.dir, ".git")
-	shown, err := pointer(dotGit, "gitdir: ")
+	shown, err := readPointer(dotGit, "gitdir: ")
 	if err != nil {
 		return err
 	}

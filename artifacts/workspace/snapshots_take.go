@@ -16,9 +16,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Take keeps the files of the worktree that a directory, one.Dir, lies in; what else one says of the state execution is
-// kept with them. Nothing is written to the repository. The errors are ErrNoWorktree, ErrTooLarge and ErrMoved, wrapped, and those of
-// git and of files.
+// Take stores a snapshot of the worktree that contains one.Dir, with the other fields of one. It
+// doesn't write to the repository. The error wraps ErrNoWorktree, ErrTooLarge, ErrMoved, or an error of
+// git or of files.
 func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	plain, err := s.git.open()
 	if err != nil {
@@ -29,7 +29,7 @@ func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	if err != nil {
 		return err
 	}
-	t := &shotTool{git: plain, dir: s.dir}
+	t := &snapshotTool{git: plain, dir: s.dir}
 	if err := t.prepare(ctx, p); err != nil {
 		return err
 	}
@@ -38,19 +38,19 @@ func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 			return err
 		}
 	}
-	if err := s.weigh(); err != nil {
+	if err := s.checkSize(); err != nil {
 		return err
 	}
-	err = steadily(func() error { return s.once(ctx, t, p, one) })
+	err = retryMoved(func() error { return s.once(ctx, t, p, one) })
 	if errors.Is(err, ErrMoved) {
 		err = fmt.Errorf("%s: %w", p.top, err)
 	}
 	return err
 }
 
-// weigh looks every now and then how large the repository has become. When it is too large it gets no more, so
-// that the next one looks too.
-func (s *Snapshots) weigh() error {
+// checkSize checks the total size of the repository every few snapshots. If it is too large, no
+// snapshot is added, so the next one checks again.
+func (s *Snapshots) checkSize() error {
 	if s.before.seq%weighEvery != 0 {
 		return nil
 	}
@@ -61,17 +61,17 @@ func (s *Snapshots) weigh() error {
 				n += info.Size()
 			}
 		}
-		return nil // it is gone meanwhile
+		return nil // the file was removed meanwhile
 	})
 	if most := allFactor * s.limit(); n > most {
-		return fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, sizes(most))
+		return fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, formatBytes(most))
 	}
 	return err
 }
 
-// prepare makes the repository, unless it is there whole, and has it borrow the objects of
-// the one that a place is in.
-func (t *shotTool) prepare(ctx context.Context, p *place) error {
+// prepare creates the repository of snapshots unless it is complete, and lets it borrow the objects of
+// the repository at p.
+func (t *snapshotTool) prepare(ctx context.Context, p *location) error {
 	if !isGitDir(t.dir) {
 		if err := errors.Join(os.RemoveAll(t.dir), os.MkdirAll(filepath.Dir(t.dir), 0o700), t.git.initBare(ctx, t.dir)); err != nil {
 			return err
@@ -80,18 +80,18 @@ func (t *shotTool) prepare(ctx context.Context, p *place) error {
 	if err := borrow(t.dir, p.common); err != nil {
 		return err
 	}
-	return t.shieldOwn()
+	return t.viewOwn()
 }
 
-// borrow has a repository of ours find the objects of another one, and know where its history
-// ends.
+// borrow lets the repository at dir use the objects of another one, and copies the ends of its shallow
+// history.
 func borrow(dir, common string) error {
 	path := filepath.Join(dir, "objects", "info", "alternates")
 	data, _, err := files.Read(path, maxConfig)
 	if err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
 	}
-	line := quoted(filepath.ToSlash(filepath.Join(common, "objects")))
+	line := quotePath(filepath.ToSlash(filepath.Join(common, "objects")))
 	if !slices.Contains(strings.Split(string(data), "\n"), line) {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
@@ -111,32 +111,32 @@ func borrow(dir, common string) error {
 	return writeShallow(dir, slices.Compact(slices.Sorted(slices.Values(slices.Concat(ends, known)))))
 }
 
-// last finds what the next snapshot builds on. When a run is resumed from a state that is
-// older than the snapshots, those of later executions are removed: they will have others.
-func (t *shotTool) last(ctx context.Context, next *Snapshot) (*last, error) {
+// last returns the state that the next snapshot builds on. If a run is resumed from a state older than
+// the snapshots, it removes the snapshots of later executions, because these will run again.
+func (t *snapshotTool) last(ctx context.Context, next *Snapshot) (*takeState, error) {
 	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/info/*.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
 		found, _ := filepath.Glob(filepath.Join(t.dir, filepath.FromSlash(pattern)))
 		for _, path := range found {
-			_ = os.Remove(path) // it is only in the way
+			_ = os.Remove(path) // an error doesn't matter: the file is only in the way
 		}
 	}
 	all, err := t.list(ctx)
 	if err != nil {
 		return nil, err
 	}
-	l := &last{newest: map[string]Snapshot{}, heads: map[string]string{}}
-	var gone []move
+	l := &takeState{newest: map[string]Snapshot{}, heads: map[string]string{}}
+	var gone []refUpdate
 	for _, s := range all {
 		if next.IsStart && s.Exec > next.Exec {
-			gone = append(gone, move{s.ref(), s.commit, ""})
+			gone = append(gone, refUpdate{s.ref(), s.commit, ""})
 			continue
 		}
 		l.add(&s)
 	}
-	return l, t.git.moveRefs(ctx, t.call(), "", gone)
+	return l, t.git.updateRefs(ctx, t.call(), "", gone)
 }
 
-func (l *last) add(s *Snapshot) {
+func (l *takeState) add(s *Snapshot) {
 	l.seq = max(l.seq, s.Seq)
 	l.newest[s.Dir] = *s
 	if l.heads[s.Common] == "" {
@@ -145,7 +145,7 @@ func (l *last) add(s *Snapshot) {
 }
 
 // once takes a snapshot, or returns errMovedNow.
-func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, one Snapshot) error {
+func (s *Snapshots) once(ctx context.Context, t *snapshotTool, p *location, one Snapshot) error {
 	wt, err := t.git.lookAt(ctx, p)
 	if err != nil {
 		return err
@@ -159,7 +159,7 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, one Snapsho
 		return err
 	}
 	known := newStamps(s.before.known, time.Now().Add(-s.git.unreliableFor()))
-	k := &packer{git: t.git, src: &source{place: *p, main: true, trees: []*worktree{wt}}, call: t.call(), at: &refs{},
+	k := &packer{git: t.git, src: &source{location: *p, main: true, trees: []*worktree{wt}}, call: t.call(), at: &refs{},
 		ref: one.ref(), about: about, stamps: known, single: s.limit(), settings: []setting{{"core.compression", "1"}, {"pack.compression", "1"}}}
 	if one.commit, err = k.commit(ctx, s.limit()); err != nil {
 		return fmt.Errorf("%w%s", err, k.largest)
@@ -169,16 +169,16 @@ func (s *Snapshots) once(ctx context.Context, t *shotTool, p *place, one Snapsho
 	return nil
 }
 
-// message is what the commit of a snapshot says.
+// message returns the commit message of a snapshot.
 func (s *Snapshot) message() (string, error) {
 	data, err := json.Marshal(s, json.Deterministic(true))
 	return string(data), err
 }
 
-// base finds what the files of a snapshot are compared with: the snapshot before it in the
-// same worktree. The first one in a worktree that an agent has made is compared with the
-// commit on which that began.
-func (t *shotTool) base(ctx context.Context, l *last, s *Snapshot) error {
+// base finds the base of a snapshot's changes: the previous snapshot of the same worktree. The first
+// snapshot of a worktree that an agent created is compared with the commit that the worktree started
+// from.
+func (t *snapshotTool) base(ctx context.Context, l *takeState, s *Snapshot) error {
 	first := l.heads[s.Common]
 	switch {
 	case l.newest[s.Dir].commit != "":

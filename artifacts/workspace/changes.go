@@ -7,34 +7,34 @@ import (
 	"strings"
 )
 
-// Change is a file that a state execution has changed.
+// Change is a file that a state execution changed.
 type Change struct {
-	Path string // in the repository, with slashes
+	Path string // path in the repository, with slashes
 	What string // "added", "changed" or "deleted"
-	// Diff is what a unified diff has of it from its first "@@" on; of what has no lines
-	// it is "". IsCut says that it is longer.
+	// Diff is the part of a unified diff that starts with the first "@@"; "" for a file without lines.
+	// IsCut means that the diff was longer.
 	Diff     string
 	IsCut    bool
-	IsBinary bool // it has no lines, or more than a MiB
+	IsBinary bool // a file without lines, or with more than 1 MiB
 
-	isTwice bool // the diff has it twice: what was there is deleted, and something else is added
+	isTwice bool // the diff has two parts: the old entry is deleted, and an entry of another type is added
 }
 
-// maxChanges is how many files of a snapshot are told.
+// maxChanges is how many changed files of a snapshot are reported.
 const maxChanges = 10_000
 
-// Changes are the files that a state execution has changed.
+// Changes are the files that a state execution changed.
 type Changes struct {
 	Files    []Change
-	IsShared bool // another agent worked there meanwhile
+	IsShared bool // another agent worked in the same worktree at the same time
 }
 
-// DiffLimits bounds diffs, in bytes: of one file, of all files of a state execution, and in all.
+// DiffLimits bound the bytes of diffs: of one file, of all files of a state execution, and in total.
 type DiffLimits struct{ File, Execution, All int64 }
 
-// Changes returns, for each state execution of which there is a snapshot and something to
-// compare it with, the files of the worktree that are not as they were at the snapshot
-// before, at most ten thousand. Those of the newest have diffs, as far as there is room.
+// Changes returns, for each state execution with a snapshot and a snapshot or commit to compare it
+// with, the files of the worktree that changed, at most ten thousand. The newest executions have diffs,
+// within the limits.
 func (s *Snapshots) Changes(ctx context.Context, most DiffLimits) (map[int]Changes, error) {
 	t, err := s.open()
 	if t == nil {
@@ -58,15 +58,15 @@ func (s *Snapshots) Changes(ctx context.Context, most DiffLimits) (map[int]Chang
 	return changes, nil
 }
 
-// compared is a snapshot with what it is compared with.
-type compared struct {
+// snapshotDiff is a snapshot with its changed files.
+type snapshotDiff struct {
 	of    *Snapshot
-	line  string // the trees with the files before and after: git reads it, and begins its answer with it
+	line  string // the trees before and after; the input of git, which starts its answer with the same line
 	files []Change
 }
 
-// compare finds what snapshots have changed. Those that can't be compared are left out.
-func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most DiffLimits) ([]*compared, error) {
+// compare finds the files that changed in snapshots. It skips snapshots that can't be compared.
+func (t *snapshotTool) compare(ctx context.Context, shots []Snapshot, most DiffLimits) ([]*snapshotDiff, error) {
 	all, err := t.trees(ctx, shots)
 	if err != nil || len(all) == 0 {
 		return nil, err
@@ -81,15 +81,15 @@ func (t *shotTool) compare(ctx context.Context, shots []Snapshot, most DiffLimit
 	if err != nil {
 		return nil, err
 	}
-	if err := readNames(string(out), all); err != nil || most.All == 0 {
+	if err := parseNameStatus(string(out), all); err != nil || most.All == 0 {
 		return all, err
 	}
 	c.in = strings.NewReader(in.String())
 	return all, t.diffs(ctx, c, all, most)
 }
 
-// trees finds the trees of snapshots.
-func (t *shotTool) trees(ctx context.Context, shots []Snapshot) ([]*compared, error) {
+// trees returns the trees to compare for each snapshot.
+func (t *snapshotTool) trees(ctx context.Context, shots []Snapshot) ([]*snapshotDiff, error) {
 	var names []string
 	for _, s := range shots {
 		before := s.from + ":0/work"
@@ -102,22 +102,22 @@ func (t *shotTool) trees(ctx context.Context, shots []Snapshot) ([]*compared, er
 	if err != nil {
 		return nil, err
 	}
-	var all []*compared
+	var all []*snapshotDiff
 	for i := range shots {
 		s := &shots[i]
-		after, _ := treeOf(lines[2*i])
-		before, isThere := treeOf(lines[2*i+1])
-		// A snapshot, and the beginning of a repository, may have no files; a commit that is
-		// no longer there may have had any.
+		after, _ := parseTree(lines[2*i])
+		before, isThere := parseTree(lines[2*i+1])
+		// A snapshot may have no files, and a first commit no predecessor. But a predecessor that no longer
+		// exists may have had any files.
 		if isLost := s.After > 0 && s.from == "" || s.Base != "" && !isThere; !isLost {
-			all = append(all, &compared{of: s, line: before + " " + after + "\n"})
+			all = append(all, &snapshotDiff{of: s, line: before + " " + after + "\n"})
 		}
 	}
 	return all, nil
 }
 
-// treeOf reads what git says of a tree. One that isn't there is empty.
-func treeOf(line string) (id string, isThere bool) {
+// parseTree parses a line about a tree. A tree that doesn't exist counts as empty.
+func parseTree(line string) (id string, isThere bool) {
 	id, what, _ := strings.Cut(line, " ")
 	if what == "tree" && isID(id) {
 		return id, true
@@ -127,8 +127,8 @@ func treeOf(line string) (id string, isThere bool) {
 
 var changeNames = map[string]string{"A": "added", "M": "changed", "T": "changed", "D": "deleted"}
 
-// readNames reads what git says of the files of all snapshots.
-func readNames(out string, all []*compared) error {
+// parseNameStatus parses the output of git diff-tree --name-status for all snapshots.
+func parseNameStatus(out string, all []*snapshotDiff) error {
 	next := 0
 	for out != "" {
 		if next < len(all) && strings.HasPrefix(out, all[next].line) {
@@ -139,7 +139,7 @@ func readNames(out string, all []*compared) error {
 		what, rest, _ := strings.Cut(out, "\x00")
 		path, rest, ok := strings.Cut(rest, "\x00")
 		if !ok || next == 0 || changeNames[what] == "" {
-			return fmt.Errorf("git diff-tree: %.80q is unknown", out)
+			return fmt.Errorf("git diff-tree: %.80q is an unknown line", out)
 		}
 		if c := all[next-1]; len(c.files) < maxChanges {
 			c.files = append(c.files, Change{Path: path, What: changeNames[what], isTwice: what == "T"})

@@ -12,20 +12,20 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestPartialClonesFetchWhatTheyLack restores to a checkout whose files were left out.
-func TestPartialClonesFetchWhatTheyLack(t *testing.T) {
+// TestPartialClonesFetchMissingObjects restores to a checkout whose file contents were not cloned.
+func TestPartialClonesFetchMissingObjects(t *testing.T) {
 	remote := ownRemote(t)
 	git(t, remote, "config", "uploadpack.allowFilter", "true")
 	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
 	old, saved := worked(t)
 	advance(t, remote)
-	here := clone(t, remote, "--filter=blob:none") // it has the commit, and not its files
+	here := clone(t, remote, "--filter=blob:none") // it has the commit, but not its files
 	mustRestore(t, saved, old, here)
 	same(t, old.checkout(), here.checkout())
 }
 
-// TestWorkInPartialClonesIsSaved though git lacks most files of the checkout: what is needed of them comes from origin. What
-// origin does not give is named.
+// TestWorkInPartialClonesIsSaved checks that a save fetches missing objects from origin, and reports
+// objects that origin doesn't provide.
 func TestWorkInPartialClonesIsSaved(t *testing.T) {
 	remote := ownRemote(t)
 	git(t, remote, "config", "uploadpack.allowFilter", "true")
@@ -41,21 +41,21 @@ func TestWorkInPartialClonesIsSaved(t *testing.T) {
 		mustRestore(t, saved, s, here)
 		assert.Check(t, is.Equal(read(t, here.checkout(), "dir/new"), "new\n"), filter)
 		sh(t, dir, "git update-ref -d refs/remotes/origin/main; git update-ref -d refs/remotes/origin/HEAD")
-		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}}) // with all of the history
+		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}}) // with the whole history
 		git(t, dir, "remote", "set-url", "origin", "file:///nowhere")
 		_, err := new(workspace.Git).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, To: t.TempDir()})
 		assert.Check(t, is.ErrorIs(err, workspace.ErrNoObjects), filter)
 	}
 }
 
-// TestLineEndsAreThoseOfTheUser: how line ends are converted is often set for a user,
-// and such files are not changed.
-func TestLineEndsAreThoseOfTheUser(t *testing.T) {
+// TestLineEndsOfTheUserAreNoChange checks that the user's line-end settings apply, so that converted
+// files don't count as changed.
+func TestLineEndsOfTheUserAreNoChange(t *testing.T) {
 	remote := sharedRemote(t)
 	s := site{t.TempDir()}
 	git(t, s.root, "-c", "core.autocrlf=true", "clone", "-q", "file://"+remote, s.checkout())
 	assert.Assert(t, is.Contains(read(t, s.checkout(), "a"), "\r\n"), "file of the checkout")
-	sh(t, s.checkout(), "cp a b; mv b a") // git has to look into it
+	sh(t, s.checkout(), "cp a b; mv b a") // makes git read the file
 	for settings, want := range map[string]bool{"[core]\n\tautocrlf = true\n": false, "": true} {
 		g := &workspace.Git{Env: homeWith(t, settings)}
 		saved := save(t, g, workspace.SaveRequest{Dirs: []string{s.checkout()}, Base: head(t, s.checkout())})

@@ -8,33 +8,34 @@ import (
 	"slices"
 )
 
-// besides names repositories with work that is in none of the sources. It looks in the folders of Beside and directly
-// below them.
-func (t *tool) besides(ctx context.Context, sources []*source) (notes []string) {
-	for _, folder := range t.of.OutsideDirs {
+// unsavedRepositories returns a note for each repository with unsaved work outside of the sources. It
+// searches OutsideDirs and the directories directly below them.
+func (t *tool) unsavedRepositories(ctx context.Context, sources []*source) (notes []string) {
+	for _, folder := range t.opts.OutsideDirs {
 		dirs := []string{folder}
-		entries, _ := os.ReadDir(folder) // agents may have removed the folder
+		entries, _ := os.ReadDir(folder) // an agent may have removed the directory
 		for _, e := range entries[:min(len(entries), maxNumber)] {
 			if e.IsDir() && e.Name() != ".git" {
 				dirs = append(dirs, filepath.Join(folder, e.Name()))
 			}
 		}
 		for _, dir := range dirs {
-			p, err := t.place(ctx, dir)
+			p, err := t.location(ctx, dir)
 			isSaved := func(s *source) bool { return s.common == p.common }
 			if err == nil && (p == nil || !sameDir(p.top, dir) || slices.ContainsFunc(sources, isSaved)) {
 				continue
 			}
 			if err != nil || t.hasWork(ctx, p) {
-				notes = append(notes, fmt.Sprintf("%s: the work in this repository is not saved, since no agent's working directory lies in it", dir))
+				notes = append(notes, fmt.Sprintf("%s: the work in this repository is not saved, because no agent's working directory is in it", dir))
 			}
 		}
 	}
 	return notes
 }
 
-// hasWork reports whether a worktree has changes, or a commit that is not at origin. A worktree that git can't read may have.
-func (t *tool) hasWork(ctx context.Context, p *place) bool {
+// hasWork reports whether a worktree has changes, or a commit that origin lacks. It is true if git
+// can't read the worktree.
+func (t *tool) hasWork(ctx context.Context, p *location) bool {
 	wt, err := t.lookAt(ctx, p)
 	if err != nil || len(wt.status) > 0 {
 		return true
@@ -43,8 +44,8 @@ func (t *tool) hasWork(ctx context.Context, p *place) bool {
 	return err != nil || wt.Head != "" && !slices.Contains(at.remote, wt.Head)
 }
 
-// noteSubmodules names the submodules with work, except those that are saved or that the status of
-// the worktree lists.
+// noteSubmodules adds a note for each submodule with work, unless it is saved or the status of the
+// worktree lists it.
 func (w *saver) noteSubmodules(ctx context.Context, s *source, wt *worktree) error {
 	if _, err := os.Stat(filepath.Join(s.common, "modules")); err != nil {
 		return nil
@@ -52,13 +53,13 @@ func (w *saver) noteSubmodules(ctx context.Context, s *source, wt *worktree) err
 	changed, err := w.git.changedSubmodules(ctx, wt.Dir)
 	for _, path := range changed {
 		if !slices.Contains(pathsOf(wt.status), path) && !w.git.isSaved(filepath.Join(wt.Dir, filepath.FromSlash(path))) {
-			s.note("%s: the work in submodule %q is not saved, since no agent's working directory lies in it", wt.Dir, path)
+			s.note("%s: the work in submodule %q is not saved, because no agent's working directory is in it", wt.Dir, path)
 		}
 	}
 	return err
 }
 
-// isSaved reports whether a folder is the top of a worktree that is saved.
+// isSaved reports whether a directory is the top of a saved worktree.
 func (t *tool) isSaved(dir string) bool {
 	return slices.ContainsFunc(t.tops, func(top string) bool { return sameDir(top, dir) })
 }

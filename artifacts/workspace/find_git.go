@@ -12,15 +12,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// Find returns the absolute path of the git program that PATH of an environment leads
-// to, and that agents can't replace: what lies in one of the folders to avoid is never
-// taken, nor what lies in the user's home, and of the rest a program in a folder that
-// this user may not write to comes first. A user who may write everywhere, such as
-// root, gets the first one of the rest. It is called before agents start; without such
-// a program it returns an error.
+// Find returns the absolute path of the git program on the PATH of an environment that agents can't
+// replace. It never returns a program in the user's home or in the directories to avoid. It prefers the
+// first program in a directory that this user can't write to. If this user can write everywhere, as
+// root can, it returns the first program elsewhere. Find must be called before agents start. Without a
+// suitable program it returns an error.
 func Find(environ []string, avoid ...string) (string, error) {
 	home := homeOf(environ)
-	// The home of root in a container may be anything, even the root folder.
+	// In a container, root's home may be anything, even the root directory, which is not avoided.
 	if home != "" && filepath.Dir(filepath.Clean(home)) != filepath.Clean(home) {
 		avoid = append(avoid, home)
 	}
@@ -45,7 +44,8 @@ func Find(environ []string, avoid ...string) (string, error) {
 	return second, nil
 }
 
-// Getenv returns a variable of an environment, "" for none. Windows has its name in any case.
+// Getenv returns the value of a variable in an environment, "" for none. On Windows the case of the
+// name is ignored.
 func Getenv(environ []string, name string) (last string) {
 	for _, v := range environ {
 		if n, value, _ := strings.Cut(v, "="); n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
@@ -55,7 +55,7 @@ func Getenv(environ []string, name string) (last string) {
 	return last
 }
 
-// homeOf is the home folder of the user.
+// homeOf returns the user's home directory.
 func homeOf(environ []string) string {
 	if runtime.GOOS == "windows" {
 		return cmp.Or(Getenv(environ, "HOME"), Getenv(environ, "USERPROFILE"))
@@ -63,13 +63,12 @@ func homeOf(environ []string) string {
 	return Getenv(environ, "HOME")
 }
 
-// resolved is a path without links; one that does not exist stays as it is.
+// resolved returns a path with all links resolved. A path that doesn't exist is returned unchanged.
 func resolved(path string) string {
 	return cmp.Or(cage.Resolve(path), path)
 }
 
-// canReplace reports whether this user may write a program, or to a folder that it is
-// reached through.
+// canReplace reports whether this user may write to a program or to any directory on the way to it.
 func canReplace(program string) bool {
 	for _, path := range []string{program, resolved(program)} {
 		for ; ; path = filepath.Dir(path) {

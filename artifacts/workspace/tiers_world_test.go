@@ -1,0 +1,12 @@
+//go:build world
+
+package workspace_test
+
+// seeds is the number of random agents per kind of checkout in TestWorkIsRestoredExactly.
+const seeds = 20
+
+// everyCase selects every n-th case of long tables.
+const everyCase = 1
+
+// everyMoment selects every n-th moment in TestCrashAnywhere.
+const everyMoment = 1
