@@ -7,14 +7,14 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kept are the capabilities that work of agents as root needs, in a container say.
-// With some of the others root gets around the cage: one who may measure programs may
-// read their memory.
-const kept = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL |
+// keptCapabilities are the capabilities that agents need for their work as root, for example in a container.
+// Some of the others would let root escape from the cage: CAP_PERFMON, for one, lets a process read
+// the memory of other programs.
+const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL |
 	1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_SETFCAP | 1<<unix.CAP_AUDIT_WRITE |
 	1<<unix.CAP_IPC_LOCK | 1<<unix.CAP_IPC_OWNER | 1<<unix.CAP_LEASE
 
-// dropCapabilities takes from the thread all capabilities but those, for good.
+// dropCapabilities removes all capabilities except keptCapabilities from the thread, permanently.
 func dropCapabilities() error {
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var sets [2]unix.CapUserData
@@ -22,13 +22,14 @@ func dropCapabilities() error {
 		return os.NewSyscallError("capget", err)
 	}
 	if sets[0].Permitted == 0 && sets[1].Permitted == 0 {
-		return nil // with no_new_privs there is no way to any
+		return nil // no_new_privs, set before, keeps the thread from gaining any
 	}
 	for c := uintptr(0); c < 64; c++ {
-		if kept&(1<<c) != 0 {
+		if keptCapabilities&(1<<c) != 0 {
 			continue
 		}
-		// Whoever may not do this has a way to none that root would get back.
+		// EINVAL: the kernel has no capability of this number or above. EPERM: the thread lacks
+		// CAP_SETPCAP; no_new_privs still keeps root from regaining capabilities when it executes a program.
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
 			break
@@ -38,7 +39,7 @@ func dropCapabilities() error {
 		}
 	}
 	for i := range sets {
-		mask := uint32(uint64(kept) >> (32 * i)) //nolint:gosec // one half after the other
+		mask := uint32(uint64(keptCapabilities) >> (32 * i)) //nolint:gosec // the low 32 bits, then the high ones
 		sets[i].Permitted &= mask
 		sets[i].Effective &= mask
 		sets[i].Inheritable &= mask

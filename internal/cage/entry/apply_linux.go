@@ -11,13 +11,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apply puts the cage on the calling thread, which must be locked, and on what it
-// starts from then on; the mark is put on the whole process. It can't be taken back.
-// The listener is where somebody outside decides about calls of the system that the
-// filter doesn't decide itself; -1 where a cage around this one does.
+// Apply puts the calling thread, which must be locked to its goroutine, and all processes that it
+// starts later into the cage. The mark applies to the whole process. The cage is permanent. The
+// listener receives the system calls that the filter doesn't decide itself; it is -1 without a
+// filter, and in an outer cage, whose listener receives them.
+//
+// The order matters: Landlock and seccomp accept a thread without CAP_SYS_ADMIN only after
+// no_new_privs, and the filter comes last because it refuses changes of the mark.
 func (p *Plan) Apply() (listener int, err error) {
 	if !p.IsTrusted {
-		if err := gainNothing(); err != nil {
+		if err := setNoNewPrivs(); err != nil {
 			return -1, err
 		}
 	}
@@ -38,7 +41,7 @@ func (p *Plan) Apply() (listener int, err error) {
 	return p.seccomp()
 }
 
-// landlock lets the thread do to files what the rules allow.
+// landlock refuses the thread all access except according to Rules and Ports.
 func (p *Plan) landlock() error {
 	if p.FS == 0 && p.Net == 0 && p.Scoped == 0 {
 		return nil
@@ -63,27 +66,28 @@ func (p *Plan) landlock() error {
 		}
 	}
 	err = landlock.LandlockRestrictSelf(ruleset, 0)
-	if errors.Is(err, unix.EPERM) && p.IsTrusted { // only root may keep the way to more privileges
-		if err = gainNothing(); err == nil {
+	if errors.Is(err, unix.EPERM) && p.IsTrusted { // without no_new_privs, only CAP_SYS_ADMIN may restrict itself
+		if err = setNoNewPrivs(); err == nil {
 			err = landlock.LandlockRestrictSelf(ruleset, 0)
 		}
 	}
 	return os.NewSyscallError("landlock_restrict_self", err)
 }
 
-// gainNothing takes from the thread, and from what it starts, the way to privileges that it lacks.
-func gainNothing() error {
+// setNoNewPrivs sets no_new_privs: neither the thread nor its children can gain privileges, for
+// example through a setuid program.
+func setNoNewPrivs() error {
 	return os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
 
-// forFiles are the rights that a rule for a file may have; the others are for folders.
-const forFiles = landlock.AccessFSExecute | landlock.AccessFSWriteFile | landlock.AccessFSReadFile |
+// fileRights are the rights that Landlock accepts in a rule for a file; all others are for directories.
+const fileRights = landlock.AccessFSExecute | landlock.AccessFSWriteFile | landlock.AccessFSReadFile |
 	landlock.AccessFSTruncate | landlock.AccessFSIoctlDev | landlock.AccessFSResolveUnix
 
 func (r Rule) add(ruleset int, handled uint64) error {
 	fd, err := unix.Open(string(r.Path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
-		return nil //nolint:nilerr // what isn't there, or can't be reached, needs no rule
+		return nil //nolint:nilerr // a path that is missing or unreachable needs no rule
 	}
 	defer unix.Close(fd)
 	var stat unix.Stat_t
@@ -96,29 +100,30 @@ func (r Rule) add(ruleset int, handled uint64) error {
 		return nil
 	case unix.S_IFDIR:
 	default:
-		access &= forFiles
+		access &= fileRights
 	}
 	if access == 0 {
 		return nil
 	}
 	err = landlock.LandlockAddPathBeneathRule(ruleset, &landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
-	if err != nil && !errors.Is(err, unix.EBADFD) { // of files that are in no folder, such as pipes, Landlock knows nothing
+	if err != nil && !errors.Is(err, unix.EBADFD) { // EBADFD: Landlock has no rules for files outside of a file system tree, like pipes
 		return fmt.Errorf("landlock_add_rule %s: %w", r.Path, err)
 	}
 	return nil
 }
 
-// seccomp puts the filter on the thread.
+// seccomp installs Filter on the thread and returns its listener. If that is impossible, it installs
+// Alone and returns -1.
 func (p *Plan) seccomp() (listener int, err error) {
 	if len(p.Filter) == 0 {
 		return -1, nil
 	}
 	const listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 	fd, err := setFilter(p.Filter, listen|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
-	if errors.Is(err, unix.EINVAL) { // before Linux 5.19
+	if errors.Is(err, unix.EINVAL) { // before Linux 5.19, which has no WAIT_KILLABLE_RECV
 		fd, err = setFilter(p.Filter, listen)
 	}
-	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EINVAL) { // there is a listener already, or there can be none
+	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EINVAL) { // an outer cage has a listener already, or the kernel supports none
 		_, err = setFilter(p.Alone, 0)
 		fd = -1
 	}

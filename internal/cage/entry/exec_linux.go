@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// planFD is where the plan comes from, and the answer goes to.
+// planFD is the descriptor of the socket from which the plan is read and to which the result is written.
 const planFD = 3
 
-// Arguments are the arguments with which this program becomes another one, whose own
-// arguments, beginning with its name, are given.
+// Arguments returns the command line with which this program enters a cage and then executes
+// another program. argv holds the arguments of that program, beginning with its name.
 func Arguments(argv []string) []string {
 	return append([]string{"raymond", "cage", "--plan=3", "--"}, argv...)
 }
@@ -24,18 +24,19 @@ func Arguments(argv []string) []string {
 func init() {
 	if len(os.Args) > 4 && os.Args[1] == "cage" && os.Args[2] == "--plan=3" && os.Args[3] == "--" {
 		runtime.LockOSThread()
-		become(os.Args[4:])
+		exec(os.Args[4:])
 	}
 }
 
-// become reads the plan, puts the cage on and becomes the program. It returns never.
-func become(argv []string) {
+// exec reads the plan, enters the cage and replaces this process with the program. It never
+// returns: after a failure it sends the error through planFD and exits with code 126.
+func exec(argv []string) {
 	unix.CloseOnExec(planFD)
 	plan := new(Plan)
 	err := json.NewDecoder(os.NewFile(planFD, "plan")).Decode(plan)
 	if err == nil {
 		if !plan.IsTrusted {
-			ready()
+			prepareProcess()
 		}
 		err = enter(plan)
 	}
@@ -49,10 +50,11 @@ func become(argv []string) {
 	os.Exit(126)
 }
 
-// ready makes this process one for a cage: nothing that it was left open, beside its streams, goes to the programs that it
-// becomes or starts, and when memory is used up the kernel ends it, and not the job. Where that can't be said, the kernel
-// chooses.
-func ready() {
+// prepareProcess prepares this process for a cage. It marks all descriptors but the standard streams
+// close-on-exec, so that no file that raymond had open reaches the caged program. It also makes
+// the kernel kill this process first when memory runs out, and not the rest of the job. If
+// oom_score_adj can't be written, the kernel chooses.
+func prepareProcess() {
 	_ = unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -62,40 +64,41 @@ func ready() {
 	_ = unix.Close(fd)
 }
 
-// enter puts the cage on and hands the listener over.
+// enter applies the plan and sends the seccomp listener, if there is one, through planFD.
 func enter(plan *Plan) error {
 	listener, err := plan.Apply()
 	if err != nil || listener < 0 {
 		return err
 	}
-	// The filter lets this message pass: only connections are decided by others.
+	// The filter is in force already and allows this message. A call that waits for the warden, such
+	// as connect, would block forever here, because the warden starts when it has the listener.
 	if err := unix.Sendmsg(planFD, []byte{answerListener}, unix.UnixRights(listener), nil, 0); err != nil {
 		return os.NewSyscallError("sendmsg", err)
 	}
 	return unix.Close(listener)
 }
 
-// The answers, in their first byte. No answer at all means that the program runs
-// without a listener.
+// The first bytes of the messages to the starter. If the socket closes without a message, the
+// program runs without a listener.
 const (
-	answerListener = 'L' // comes with the listener
-	answerFailure  = 'E' // an errno in 4 bytes, and what failed
+	answerListener = 'L' // carries the listener
+	answerFailure  = 'E' // followed by an errno in 4 bytes and the error text
 )
 
-// Failure is why a process didn't get into its cage, or couldn't become the program.
+// Failure is the reason why a process could not enter its cage or execute the program.
 type Failure struct {
 	What  string
-	Errno syscall.Errno // 0 if no call of the system failed
+	Errno syscall.Errno // 0 if no system call failed
 }
 
 // Error implements error.
 func (f *Failure) Error() string { return f.What }
 
-// Unwrap makes errors.Is know the errno.
+// Unwrap returns the errno, for errors.Is.
 func (f *Failure) Unwrap() error { return f.Errno }
 
-// AwaitExec waits until the process at the other end of a socket has become its
-// program, or couldn't. The listener is nil where there is none.
+// AwaitExec waits until the process at the other end of conn executes its program or fails. After
+// a failure the error is a *Failure. listener is nil if the process has no seccomp listener.
 func AwaitExec(conn *os.File) (listener *os.File, err error) {
 	data, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
 	for {
