@@ -14,13 +14,13 @@ import (
 	"strings"
 )
 
-// agentVar says that a process of a test is the agent, and urlVar where its API is.
+// If agentVar is set, the test binary acts as the agent CLI. urlVar holds the URL of its API.
 const (
 	agentVar = "COMMANDTEST_AGENT"
 	urlVar   = "COMMANDTEST_URL"
 )
 
-// The agent is the test's own binary, so that nothing has to be built or installed.
+// The test binary itself acts as the agent CLI, so tests build and install nothing.
 func init() {
 	if os.Getenv(agentVar) == "" {
 		return
@@ -32,19 +32,19 @@ func init() {
 	os.Exit(0)
 }
 
-// said is a line of the file in which the agent keeps its conversation.
-type said struct {
-	Role string // session, user, model, tool
+// message is one line of the agent's conversation file.
+type message struct {
+	Role string // session, user, model or tool
 	Text string
 }
 
-// agent is one process of the agent.
+// agent is one process of the test agent.
 type agent struct {
 	file  *os.File
-	lines []said
+	lines []message
 }
 
-// play runs the agent for one prompt.
+// play reads one prompt from stdin and answers it.
 func play() error {
 	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -56,7 +56,7 @@ func play() error {
 	}
 	defer a.file.Close()
 	for dec := json.NewDecoder(a.file); ; {
-		var line said
+		var line message
 		if err := dec.Decode(&line); errors.Is(err, io.EOF) {
 			break
 		} else if err != nil {
@@ -70,62 +70,62 @@ func play() error {
 	return a.talk(string(prompt))
 }
 
-// enter finds the session that it is told of, or begins one.
+// enter continues the session that the environment names, or begins one, and prints its id.
 func (a *agent) enter() error {
 	mode, session := os.Getenv("RAYMOND_SESSION_MODE"), os.Getenv("RAYMOND_SESSION")
 	if mode == "fresh" {
 		session = "s-" + strings.ToLower(rand.Text())
-		a.keep("session", session)
-	} else if !slices.Contains(a.lines, said{"session", session}) {
-		a.tell(map[string]any{"type": "error", "class": "session_gone", "message": "there is no session " + session})
+		a.save("session", session)
+	} else if !slices.Contains(a.lines, message{"session", session}) {
+		a.print(map[string]any{"type": "error", "class": "session_gone", "message": "there is no session " + session})
 		return errors.New("no such session")
 	}
 	if mode == "branch" {
 		session = "s-" + strings.ToLower(rand.Text())
-		a.keep("session", session)
+		a.save("session", session)
 	}
-	a.tell(map[string]any{"type": "session", "id": session})
+	a.print(map[string]any{"type": "session", "id": session})
 	return nil
 }
 
-// talk asks the model until it uses no tool any more.
+// talk sends requests to the model until a response uses no tool.
 func (a *agent) talk(prompt string) error {
-	a.keep("user", prompt)
+	a.save("user", prompt)
 	for {
 		r, err := a.ask()
 		if err != nil {
 			return err
 		}
-		a.tell(map[string]any{"type": "cost", "model": os.Getenv("RAYMOND_MODEL"), "input": r.Input, "cached": r.Cached, "output": r.Output, "usd": usd(r)})
+		a.print(map[string]any{"type": "cost", "model": os.Getenv("RAYMOND_MODEL"), "input": r.Input, "cached": r.Cached, "output": r.Output, "usd": usd(r)})
 		if r.Text != "" {
-			a.keep("model", r.Text)
-			a.tell(map[string]any{"type": "text", "text": r.Text})
+			a.save("model", r.Text)
+			a.print(map[string]any{"type": "text", "text": r.Text})
 		}
 		switch {
 		case r.Shell != "":
-			a.tell(map[string]any{"type": "tool", "name": shell, "input": map[string]string{"command": r.Shell}})
-			a.keep("tool", run(r.Shell))
+			a.print(map[string]any{"type": "tool", "name": shell, "input": map[string]string{"command": r.Shell}})
+			a.save("tool", run(r.Shell))
 		case r.Write != "":
-			a.tell(map[string]any{"type": "tool", "name": write, "input": r.Write})
-			a.keep("tool", create(r.Write))
+			a.print(map[string]any{"type": "tool", "name": write, "input": r.Write})
+			a.save("tool", create(r.Write))
 		default:
 			return nil
 		}
 	}
 }
 
-// usd is what an answer costs: a dollar for a million tokens.
-func usd(r answer) float64 { return float64(r.Input+r.Cached+r.Output) / 1e6 }
+// usd returns the cost of a response: one dollar per million tokens.
+func usd(r modelResponse) float64 { return float64(r.Input+r.Cached+r.Output) / 1e6 }
 
-func (a *agent) keep(role, text string) {
-	line := said{role, text}
+func (a *agent) save(role, text string) {
+	line := message{role, text}
 	a.lines = append(a.lines, line)
 	if err := json.NewEncoder(a.file).Encode(line); err != nil {
 		panic(err)
 	}
 }
 
-func (a *agent) tell(record map[string]any) {
+func (a *agent) print(record map[string]any) {
 	if err := json.NewEncoder(os.Stdout).Encode(record); err != nil {
 		panic(err)
 	}
@@ -165,9 +165,9 @@ func create(path string) string {
 	return "done"
 }
 
-// ask asks the model. An error of the API is told by its class.
-func (a *agent) ask() (answer, error) {
-	q := question{Model: os.Getenv("RAYMOND_MODEL")}
+// ask sends the conversation to the model. It prints an error of the API as a record with its class.
+func (a *agent) ask() (modelResponse, error) {
+	q := modelRequest{Model: os.Getenv("RAYMOND_MODEL")}
 	for _, tool := range []string{shell, write} {
 		if isAllowed(tool) {
 			q.Tools = append(q.Tools, tool)
@@ -176,26 +176,26 @@ func (a *agent) ask() (answer, error) {
 	q.take(a.lines)
 	body, err := json.Marshal(q)
 	if err != nil {
-		return answer{}, err
+		return modelResponse{}, err
 	}
 	resp, err := http.Post(os.Getenv(urlVar), "application/json", bytes.NewReader(body))
 	if err != nil {
-		return answer{}, err
+		return modelResponse{}, err
 	}
 	defer resp.Body.Close()
-	var r answer
+	var r modelResponse
 	if err := json.NewDecoder(resp.Body).Decode(&r); err != nil {
-		return answer{}, err
+		return modelResponse{}, err
 	}
 	if resp.StatusCode != http.StatusOK {
-		a.tell(map[string]any{"type": "error", "class": class(resp.StatusCode, r), "message": r.Message, "until": resp.Header.Get("Until")})
-		return answer{}, fmt.Errorf("the API answers with status %d", resp.StatusCode)
+		a.print(map[string]any{"type": "error", "class": class(resp.StatusCode, r), "message": r.Message, "until": resp.Header.Get("Until")})
+		return modelResponse{}, fmt.Errorf("the API answers with status %d", resp.StatusCode)
 	}
 	return r, nil
 }
 
-// class is the class of an error of the API.
-func class(status int, r answer) string {
+// class returns the class of an error of the API.
+func class(status int, r modelResponse) string {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return "authentication"

@@ -1,5 +1,5 @@
-// Package commandtest has a small agent for tests of the agent command, and the API that it
-// asks: an clitest.Vendor for programs of the user's own.
+// Package commandtest provides a small agent CLI for tests of the agent command, and the API that
+// it calls, as an agenttest.Vendor.
 //
-// It knows what the program is told and prints, and nothing of how it is run.
+// It knows the environment and the output format of agent commands, but not how they are started.
 package commandtest

@@ -19,9 +19,9 @@ import (
 //go:embed package.json package-lock.json
 var files embed.FS
 
-// OpenCode returns the folder of the pinned OpenCode, for PATH. The first call on a machine
-// installs it with npm, which needs no script of the package when the platform's own package is
-// asked for.
+// OpenCode returns the directory that holds the pinned OpenCode program, for PATH. The first call
+// on a machine installs it with npm. That runs no install script, because package.json names the
+// package for this platform.
 func OpenCode(t testing.TB) string {
 	t.Helper()
 	dir := installtest.NPM{Name: "opencode", Files: files, Dir: "runner/command/commandtest"}.Install(t)
@@ -32,8 +32,8 @@ func OpenCode(t testing.TB) string {
 	return filepath.Join(dir, filepath.FromSlash(found[0]))
 }
 
-// OpenCodeEnviron is what OpenCode needs in its environment to use the API at url with the home
-// folder home, and nothing else on the network.
+// OpenCodeEnviron returns an environment in which OpenCode uses the API at url and the home
+// directory home, and makes no other requests.
 func OpenCodeEnviron(url, home string) []string {
 	config := fmt.Sprintf(`{"model": "scripted/m1", "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible",
 		"options": {"baseURL": %q, "apiKey": "k"}, "models": {
@@ -49,8 +49,8 @@ func OpenCodeEnviron(url, home string) []string {
 	}
 }
 
-// Chat starts a chat completions API that asks m, until the test ends, and returns its URL. A
-// shell command is asked for with the tool of OpenCode.
+// Chat starts a chat completions API whose responses m chooses, and returns its URL. The API runs
+// until the test ends. A shell command of m becomes a use of OpenCode's bash tool.
 func Chat(t testing.TB, m clitest.Model) string {
 	t.Helper()
 	return clitest.Serve(t, func(w http.ResponseWriter, _ *http.Request, body []byte) {
@@ -59,21 +59,21 @@ func Chat(t testing.TB, m clitest.Model) string {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
 		}
-		completion(w, q.Model, m(q.asked()))
+		completion(w, q.Model, m(q.modelInput()))
 	})
 }
 
-// chat is a request of the API, as far as it matters.
+// chat is a chat completions request, reduced to the fields that a Model gets.
 type chat struct {
 	Model    string
 	Messages []struct {
 		Role    string
-		Content any // a text, or parts
+		Content any // a string, or a list of parts
 	}
 	Tools []struct{ Function struct{ Name string } }
 }
 
-func (q chat) asked() clitest.Request {
+func (q chat) modelInput() clitest.Request {
 	a := clitest.Request{Model: q.Model}
 	for _, m := range q.Messages {
 		text, isText := m.Content.(string)
@@ -103,7 +103,7 @@ func (q chat) asked() clitest.Request {
 
 type object = map[string]any
 
-// completion answers a request with a stream, or an error.
+// completion sends a reply as a stream of chunks, or as an error.
 func completion(w http.ResponseWriter, model string, r clitest.Reply) {
 	if r.Status >= 400 {
 		w.Header().Set("Content-Type", "application/json")

@@ -9,15 +9,15 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
-// question is what the agent asks the API, and answer what it gets.
-type question struct {
+// modelRequest is a request to the test agent's API, and answer is the response.
+type modelRequest struct {
 	Model                string
 	Prompts, Said, Tools []string
 	Output               string
 }
 
-// take puts a conversation into the question.
-func (q *question) take(lines []said) {
+// take adds a conversation to the request.
+func (q *modelRequest) take(lines []message) {
 	for _, line := range lines {
 		q.Output = ""
 		switch line.Role {
@@ -31,26 +31,26 @@ func (q *question) take(lines []said) {
 	}
 }
 
-type answer struct {
+type modelResponse struct {
 	Text, Shell, Write    string
 	Input, Cached, Output int
 	Message               string
 	UsageLimit            bool
 }
 
-// Vendor is the small agent, which is the running test, and the API that it asks. A binary with the race detector in it waits a second at its end by
-// default.
+// Vendor is the small agent, which is the running test binary, and its API. Its command sets GORACE
+// because a binary with the race detector otherwise waits a second before it exits.
 var Vendor = clitest.Vendor{
 	Name: protocol.BackendCommand, Serve: serve,
 	Vars:    func(_ testing.TB, url string) []string { return []string{urlVar + "=" + url} },
 	Command: func(path string) string { return agentVar + "=1 GORACE=atexit_sleep_ms=0 exec '" + path + "'" },
 }
 
-// serve starts the API.
+// serve starts the API and returns its URL.
 func serve(t testing.TB, m clitest.Model) string {
 	t.Helper()
 	return clitest.Serve(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
-		var q question
+		var q modelRequest
 		if err := json.Unmarshal(body, &q); err != nil {
 			http.Error(w, err.Error(), http.StatusBadRequest)
 			return
@@ -59,17 +59,17 @@ func serve(t testing.TB, m clitest.Model) string {
 	})
 }
 
-func reply(w http.ResponseWriter, r *http.Request, said clitest.Reply) {
-	if said.Status >= 400 {
-		w.WriteHeader(said.Status)
+func reply(w http.ResponseWriter, r *http.Request, m clitest.Reply) {
+	if m.Status >= 400 {
+		w.WriteHeader(m.Status)
 	}
-	if said.Hang {
-		_, _ = w.Write([]byte(`{"Text": "`)) // a client that has gone is no matter of ours
+	if m.Hang {
+		_, _ = w.Write([]byte(`{"Text": "`)) // fails if the client has left
 		w.(http.Flusher).Flush()
 		clitest.Hang(r)
 	}
-	_ = json.NewEncoder(w).Encode(answer{
-		Text: said.Text, Shell: said.Shell, Write: said.Write, Input: said.Input, Cached: said.Cached, Output: said.Output,
-		Message: said.Message, UsageLimit: said.UsageLimit,
+	_ = json.NewEncoder(w).Encode(modelResponse{
+		Text: m.Text, Shell: m.Shell, Write: m.Write, Input: m.Input, Cached: m.Cached, Output: m.Output,
+		Message: m.Message, UsageLimit: m.UsageLimit,
 	})
 }
