@@ -9,34 +9,36 @@ import (
 	"syscall"
 )
 
-// kept are the addresses that only an entry of their own opens, beside private,
-// link-local, loopback and multicast ones.
-var kept = []struct{ prefix, is string }{
+// restricted are address blocks that a program reaches only if the list has an entry with the very
+// address. Private, link-local, loopback and multicast addresses are treated in the same way;
+// kindOf recognizes them without this table.
+var restricted = []struct{ prefix, is string }{
 	{"0.0.0.0/8", "an address of this machine"},
-	{"100.64.0.0/10", "a private address"}, // behind NAT of carriers, and metadata of some clouds
+	{"100.64.0.0/10", "a private address"}, // carrier-grade NAT, and metadata of some clouds
 	{"168.63.129.16/32", "a metadata address"},
 	{"192.0.0.0/24", "a metadata address"},
-	{"192.0.2.0/24", "an address of no host"},
-	{"192.88.99.0/24", "an address of no host"},
+	{"192.0.2.0/24", "a reserved address"},
+	{"192.88.99.0/24", "a reserved address"},
 	{"198.18.0.0/15", "a private address"},
-	{"198.51.100.0/24", "an address of no host"},
-	{"203.0.113.0/24", "an address of no host"},
-	{"240.0.0.0/4", "an address of no host"},
-	{"100::/64", "an address of no host"},
-	{"2001:db8::/32", "an address of no host"},
+	{"198.51.100.0/24", "a reserved address"},
+	{"203.0.113.0/24", "a reserved address"},
+	{"240.0.0.0/4", "a reserved address"},
+	{"100::/64", "a reserved address"},
+	{"2001:db8::/32", "a reserved address"},
 	{"5f00::/16", "a private address"},
 	{"fec0::/10", "a private address"},
 }
 
-// keptPrefixes is kept, parsed once.
-var keptPrefixes = func() (prefixes []netip.Prefix) {
-	for _, k := range kept {
+// restrictedPrefixes are the parsed prefixes of restricted, in the same order.
+var restrictedPrefixes = func() (prefixes []netip.Prefix) {
+	for _, k := range restricted {
 		prefixes = append(prefixes, netip.MustParsePrefix(k.prefix))
 	}
 	return prefixes
 }()
 
-// embeddings are the IPv6 addresses that lead to an IPv4 address, and where its bytes are in them.
+// embeddings are the IPv6 prefixes whose addresses lead to an IPv4 address, and the positions of
+// its bytes. Otherwise an agent could reach 169.254.169.254 through an IPv6 address.
 var embeddings = []struct {
 	prefix netip.Prefix
 	at     [4]int
@@ -45,16 +47,16 @@ var embeddings = []struct {
 	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, 0},
 	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, 0},  // translated
 	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, 0},     // NAT64
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}, 0},   // NAT64 of a network, whose own prefix has 96 bits,
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}, 0},    // 64,
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}, 0},     // 56,
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}, 0},      // or 48
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}, 0},   // NAT64 with a local prefix of 96 bits,
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}, 0},    // of 64 bits,
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}, 0},     // of 56 bits,
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}, 0},      // or of 48 bits
 	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}, 0},            // 6to4
 	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, ^byte(0)}, // Teredo
 }
 
-// meanings returns an address, and each IPv4 address to which it may lead.
-func meanings(addr netip.Addr) []netip.Addr {
+// effectiveAddrs returns an address and every IPv4 address that it may lead to.
+func effectiveAddrs(addr netip.Addr) []netip.Addr {
 	addr = addr.Unmap()
 	all, bytes := []netip.Addr{addr}, addr.As16()
 	for _, e := range embeddings {
@@ -65,10 +67,10 @@ func meanings(addr netip.Addr) []netip.Addr {
 	return all
 }
 
-// kindOf says what is special about an address, nothing if it is one of the internet.
+// kindOf describes why an address is special. It returns "" for a public address of another machine.
 func kindOf(addr netip.Addr) string {
-	for _, addr := range meanings(addr) {
-		switch i := slices.IndexFunc(keptPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) }); {
+	for _, addr := range effectiveAddrs(addr) {
+		switch i := slices.IndexFunc(restrictedPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) }); {
 		case addr.IsLoopback() || addr.IsUnspecified():
 			return "an address of this machine"
 		case addr.IsLinkLocalUnicast():
@@ -78,7 +80,7 @@ func kindOf(addr netip.Addr) string {
 		case addr.IsMulticast():
 			return "a multicast address"
 		case i >= 0:
-			return kept[i].is
+			return restricted[i].is
 		case isOwn(addr):
 			return "an address of this machine"
 		}
@@ -86,14 +88,15 @@ func kindOf(addr netip.Addr) string {
 	return ""
 }
 
-// interfaceAddrs asks for the addresses of this machine; tests have others.
+// interfaceAddrs returns the addresses of this machine; tests replace it.
 var interfaceAddrs = net.InterfaceAddrs
 
-// isOwn reports whether an interface of this machine has an address.
+// isOwn reports whether a network interface of this machine has an address. If the interfaces can't
+// be listed, it returns true, so that the address is refused.
 func isOwn(addr netip.Addr) bool {
 	own, err := interfaceAddrs()
 	if err != nil {
-		return true // It can't be told.
+		return true // refuse if the interfaces can't be listed
 	}
 	return slices.ContainsFunc(own, func(a net.Addr) bool {
 		prefix, err := netip.ParsePrefix(a.String())
@@ -101,56 +104,59 @@ func isOwn(addr netip.Addr) bool {
 	})
 }
 
-// keptError says that a name leads to an address that isn't listed as such.
-type keptError struct {
+// restrictedError reports that a listed name leads to a special address that the list doesn't have.
+type restrictedError struct {
 	at   target
 	kind string
 }
 
-func (e *keptError) Error() string {
-	said := fmt.Sprintf("it leads to %s, %s", e.at.addr, e.kind)
+func (e *restrictedError) Error() string {
+	text := fmt.Sprintf("it resolves to %s, %s", e.at.addr, e.kind)
 	if IsMetadata(e.at.addr) {
-		return said + ", which is never reached"
+		return text + ", which raymond never connects to"
 	}
-	return fmt.Sprintf("%s; add %s to the input network as well, if that is meant", said, e.at.listed())
+	return fmt.Sprintf("%s; if that is intended, add %s to the input network too", text, e.at.entryText())
 }
 
-// meantKey is where the context of a dial has the target that is meant.
-type meantKey struct{}
+// targetKey is the context key of the target that a request named.
+type targetKey struct{}
 
-// to is the context of a dial to a target.
-func to(ctx context.Context, t target) context.Context { return context.WithValue(ctx, meantKey{}, t) }
+// withTarget returns a context for a dial to t, from which checkDial learns which name was requested.
+func withTarget(ctx context.Context, t target) context.Context {
+	return context.WithValue(ctx, targetKey{}, t)
+}
 
-// checkDial is called with each address that is about to be connected to, after its
-// name was resolved. So a name that leads elsewhere the second time gains nothing. A name
-// that is listed with its port may be that of a service of the job, which has a private address.
+// checkDial is the dialer's ControlContext: it decides about each address after the name was
+// resolved, just before connect. A name that resolves to a public address at first and to an
+// internal one later (DNS rebinding) therefore gains nothing. A name that is listed with its port
+// may be a service of the job, so it may lead to a private address.
 func (l List) checkDial(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	at, ok := parseTarget(address, 0)
 	if !ok || !at.addr.IsValid() {
 		return fmt.Errorf("unexpected address %q", address)
 	}
 	kind := kindOf(at.addr)
-	meant, _ := ctx.Value(meantKey{}).(target)
+	meant, _ := ctx.Value(targetKey{}).(target)
 	isListed := l.allowsAddr(at.addr, at.port) || at.addr.IsPrivate() && !isOwn(at.addr) && slices.ContainsFunc(l.entries, func(e entry) bool {
 		return e.hasPort && !e.isAll && e.host != "" && e.host == meant.host && slices.Contains(e.ports, meant.port)
 	})
 	if kind == "" || isListed && !IsMetadata(at.addr) {
 		return nil
 	}
-	return &keptError{at: at, kind: kind}
+	return &restrictedError{at: at, kind: kind}
 }
 
-// metadata are addresses at which a cloud has its metadata beside or in place of link-local ones: Alibaba's, Azure's,
-// Oracle's, Amazon's (also for credentials of pods), Google's and Scaleway's.
+// metadata are the addresses at which clouds serve metadata and credentials, apart from link-local
+// ones: of Alibaba, Azure, Oracle, Amazon (also for credentials of pods), Google and Scaleway.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"), netip.MustParseAddr("192.0.0.192"),
 	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"), netip.MustParseAddr("fd00:42::42"),
 }
 
-// IsMetadata reports whether an address leads to the metadata of a cloud, or may lead there, as any link-local one. No list
-// opens it.
+// IsMetadata reports whether an address leads to the metadata service of a cloud. Every link-local
+// address counts as one. No entry of a list allows these addresses.
 func IsMetadata(addr netip.Addr) bool {
-	return slices.ContainsFunc(meanings(addr), func(meant netip.Addr) bool {
+	return slices.ContainsFunc(effectiveAddrs(addr), func(meant netip.Addr) bool {
 		return meant.IsLinkLocalUnicast() || slices.Contains(metadata, meant)
 	})
 }

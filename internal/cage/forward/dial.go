@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// routes are the ways of requests that are no tunnels.
+// routes send plain HTTP requests, directly or through the job's own proxy.
 type routes struct {
 	upstream    upstream
 	direct, via *http.Transport
 }
 
-// RoundTrip passes on a request, through the job's own proxy if it has one.
+// RoundTrip sends a request, through the job's own proxy if it has one for the URL.
 func (r *routes) RoundTrip(request *http.Request) (*http.Response, error) {
 	if proxy, err := r.upstream(request.URL); err != nil || proxy != nil {
-		return r.via.RoundTrip(request) // which asks again
+		return r.via.RoundTrip(request) // it evaluates upstream again
 	}
 	return r.direct.RoundTrip(request)
 }
 
-// dial connects to the target of a tunnel, through the job's own proxy if it has one.
+// dial connects to the target of a CONNECT, through the job's own proxy if it has one.
 func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 	ctx, stop := context.WithTimeout(ctx, connectTime)
 	defer stop()
@@ -35,31 +35,31 @@ func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 	case err != nil:
 		return nil, err
 	case proxy == nil:
-		return p.dialer.DialContext(to(ctx, t), "tcp", t.String())
+		return p.dialer.DialContext(withTarget(ctx, t), "tcp", t.String())
 	}
 	conn, err := dialProxy(ctx, proxy)
 	if err != nil {
-		return nil, fmt.Errorf("the proxy of the job: %w", err)
+		return nil, fmt.Errorf("proxy of the job: %w", err)
 	}
-	through, err := askProxy(ctx, conn, proxy, t)
+	through, err := connectThrough(ctx, conn, proxy, t)
 	if err != nil {
 		conn.Close()
-		return nil, fmt.Errorf("the proxy of the job: %w", err)
+		return nil, fmt.Errorf("proxy of the job: %w", err)
 	}
 	return through, nil
 }
 
-// dialDirect connects to the target of a request that is no tunnel.
+// dialDirect connects to the target of a plain HTTP request without the job's own proxy.
 func (p *Proxy) dialDirect(ctx context.Context, network, address string) (net.Conn, error) {
 	t, _ := parseTarget(address, 0)
-	return p.dialer.DialContext(to(ctx, t), network, address)
+	return p.dialer.DialContext(withTarget(ctx, t), network, address)
 }
 
 func dialProxy(ctx context.Context, proxy *url.URL) (net.Conn, error) {
 	ports := map[string]string{"http": "80", "https": "443"}
 	port, ok := ports[proxy.Scheme]
 	if !ok {
-		return nil, fmt.Errorf("its address begins with %s://, and only http:// and https:// are known", proxy.Scheme)
+		return nil, fmt.Errorf("unsupported scheme %q: use http or https", proxy.Scheme)
 	}
 	if proxy.Port() != "" {
 		port = proxy.Port()
@@ -73,8 +73,8 @@ func dialProxy(ctx context.Context, proxy *url.URL) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// askProxy asks the proxy at the other end of a connection for a tunnel.
-func askProxy(ctx context.Context, conn net.Conn, proxy *url.URL, t target) (net.Conn, error) {
+// connectThrough requests a tunnel to t from the proxy at the other end of conn.
+func connectThrough(ctx context.Context, conn net.Conn, proxy *url.URL, t target) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 	request := &http.Request{Method: http.MethodConnect, URL: &url.URL{Opaque: t.String()}, Host: t.String(), Header: http.Header{}}
@@ -93,24 +93,24 @@ func askProxy(ctx context.Context, conn net.Conn, proxy *url.URL, t target) (net
 	}
 	switch {
 	case answer.StatusCode/100 != 2:
-		return nil, fmt.Errorf("it answered %q", answer.Status)
+		return nil, fmt.Errorf("it responded with %q", answer.Status)
 	case !stop():
 		return nil, ctx.Err()
 	}
-	return &begun{Conn: conn, reader: answers}, nil
+	return &bufferedConn{Conn: conn, reader: answers}, nil
 }
 
-// begun is a connection of which something has been read already.
-type begun struct {
+// bufferedConn is a connection whose first bytes are in a buffer already.
+type bufferedConn struct {
 	net.Conn
 	reader *bufio.Reader
 }
 
-// Read reads what is left of what was read first.
-func (b *begun) Read(data []byte) (int, error) { return b.reader.Read(data) }
+// Read returns the buffered bytes first, then reads from the connection.
+func (b *bufferedConn) Read(data []byte) (int, error) { return b.reader.Read(data) }
 
-// CloseWrite tells the other end that nothing follows, if the connection can do that.
-func (b *begun) CloseWrite() error { return closeWrite(b.Conn) }
+// CloseWrite closes the sending half of the connection, if the connection can do that.
+func (b *bufferedConn) CloseWrite() error { return closeWrite(b.Conn) }
 
 func closeWrite(conn net.Conn) error {
 	if c, ok := conn.(interface{ CloseWrite() error }); ok {

@@ -1,8 +1,8 @@
-// Package forward is the way out of a cage whose network is a list of hosts: an HTTP
-// proxy on loopback that knows the list. It takes CONNECT, and requests for http://
-// addresses; it doesn't look into what passes. What isn't listed gets 403 with the line
-// to add, what can't be reached 502 to 504.
+// Package forward is an HTTP proxy on loopback for cages whose network is a list of hosts: the proxy
+// is the only way out, and it allows only hosts of the list. It supports CONNECT and requests for
+// http:// URLs, and doesn't inspect the contents. A host that isn't listed gets status 403 with the
+// entry to add; a host that can't be reached gets 502 or 504.
 //
-// Parse reads the list, Start starts the proxy outside of the cage, and Env names the
-// variables by which caged programs find it.
+// Parse reads the list, Start starts the proxy outside of the cage, and Env returns the variables
+// that make caged programs use it.
 package forward

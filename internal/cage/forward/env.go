@@ -2,35 +2,33 @@ package forward
 
 import "fmt"
 
-// Env returns the variables, as NAME=VALUE, by which caged programs find the proxy at a
-// port of 127.0.0.1. They replace those of the same names.
+// Env returns the variables, as NAME=VALUE, that make caged programs use the proxy at a port of
+// 127.0.0.1. They replace inherited variables of the same names.
 func Env(list List, port uint16) []string {
 	proxy := fmt.Sprintf("http://127.0.0.1:%d", port)
-	// Servers that a caged process starts are reached without it, and so is the proxy
-	// that keeps the model's key.
+	// Programs connect directly to servers of the cage on loopback, and to the key proxy.
 	const direct = "localhost,127.0.0.1,::1,[::1],0.0.0.0"
 	env := []string{
 		"HTTP_PROXY=" + proxy, "http_proxy=" + proxy,
 		"HTTPS_PROXY=" + proxy, "https_proxy=" + proxy,
 		"ALL_PROXY=" + proxy, "all_proxy=" + proxy,
 		"NO_PROXY=" + direct, "no_proxy=" + direct,
-		"NODE_USE_ENV_PROXY=1", // Node's own fetch and http, which else don't look at the others
-		// Yarn from version 2 on doesn't look at them either, and npm prefers what a
-		// .npmrc says.
+		"NODE_USE_ENV_PROXY=1", // makes Node's own fetch and http use the variables above
+		// Yarn 2 and later ignores the other variables, and for npm a .npmrc takes precedence over them.
 		"YARN_HTTP_PROXY=" + proxy, "YARN_HTTPS_PROXY=" + proxy,
 		"npm_config_proxy=" + proxy, "npm_config_https_proxy=" + proxy, "npm_config_noproxy=" + direct,
 	}
 	if list.isNone() {
-		env = append(env, quickly...)
+		env = append(env, noRetries...)
 	}
 	return env
 }
 
-// quickly keeps programs from trying several times what can't work, and from looking
-// for news that nobody asked for. Nothing turns them off altogether: what they ask for
-// is refused at once, and told. npm, git and Go try only once what is answered with 403.
-var quickly = []string{
-	"PIP_RETRIES=0", "PIP_DISABLE_PIP_VERSION_CHECK=1", // pip takes 15 seconds else
+// noRetries are variables for the network "none". They stop retries that can't succeed and background
+// checks for updates. They don't put programs into an offline mode: a request must still reach the
+// proxy, which refuses it at once and reports it. npm, git and Go don't retry after a 403.
+var noRetries = []string{
+	"PIP_RETRIES=0", "PIP_DISABLE_PIP_VERSION_CHECK=1", // pip takes 15 seconds otherwise
 	"UV_HTTP_RETRIES=0",
 	"CARGO_NET_RETRY=0", // 12 seconds
 	"YARN_HTTP_RETRY=0",

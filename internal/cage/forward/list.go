@@ -14,42 +14,41 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// List says which hosts may be reached. The zero List is none.
+// List is a list of the hosts that may be reached. The zero List allows none.
 type List struct {
 	isOpen  bool
 	entries []entry
 }
 
-// entry is a host, all hosts below one, or an address.
+// entry is one host, all hosts below a domain, or one address.
 type entry struct {
-	host  string // in lower case; empty if there is an address
-	isAll bool   // the hosts below host, without itself
+	host  string // in lower case; "" for an address
+	isAll bool   // matches the hosts below host, but not host itself
 	addr  netip.Addr
 	ports []uint16
-	// hasPort says that the user has named the port.
+	// hasPort reports whether the user named a port.
 	hasPort bool
 }
 
-// IsOpen reports whether every address may be reached, so that there is nothing for a
-// proxy to do.
+// IsOpen reports whether every address may be reached, so that no proxy is needed.
 func (l List) IsOpen() bool { return l.isOpen }
 
-// isNone reports whether nothing may be reached.
+// isNone reports whether no host may be reached.
 func (l List) isNone() bool { return !l.isOpen && len(l.entries) == 0 }
 
-// presets are hosts that belong together. They are reached with TLS alone.
+// presets are names for groups of hosts. Their hosts are reached only over TLS (port 443).
 var presets = map[string]string{
 	"registry-npm":  "registry.npmjs.org:443 registry.yarnpkg.com:443",
-	"registry-go":   "proxy.golang.org:443 sum.golang.org:443 storage.googleapis.com:443", // the last for large files, such as toolchains
+	"registry-go":   "proxy.golang.org:443 sum.golang.org:443 storage.googleapis.com:443", // storage.googleapis.com serves large files, for example toolchains
 	"registry-pypi": "pypi.org:443 files.pythonhosted.org:443",
 	"github": "github.com:443 api.github.com:443 codeload.github.com:443 uploads.github.com:443 raw.githubusercontent.com:443 " +
 		"objects.githubusercontent.com:443 release-assets.githubusercontent.com:443 media.githubusercontent.com:443 " +
 		"github-cloud.githubusercontent.com:443 github-cloud.s3.amazonaws.com:443",
 }
 
-// LoopbackPorts returns the ports of 127.0.0.1 that the list has, as for a database
-// beside the job. Programs reach them without the proxy, which is for HTTP alone, so the
-// cage has to let them.
+// LoopbackPorts returns the listed ports of 127.0.0.1, for example of a database that the job
+// started. Programs connect to them without the proxy, which speaks only HTTP, so the cage itself
+// must allow them.
 func (l List) LoopbackPorts() []uint16 {
 	var ports []uint16
 	for _, e := range l.entries {
@@ -62,7 +61,7 @@ func (l List) LoopbackPorts() []uint16 {
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// Presets returns the names that stand for several hosts, sorted.
+// Presets returns the names of the presets, sorted.
 func Presets() []string {
 	var names []string
 	for name := range presets {
@@ -72,14 +71,14 @@ func Presets() []string {
 	return names
 }
 
-// Parse reads the value of the input network: "open", "none", or hosts separated by
-// blanks, commas or lines. A host is a name, "*." and a name for all hosts below it, or
-// an address, each with a port or for the ports 443 and 80, or the name of a preset.
+// Parse reads the value of the input network: "open", "none", or hosts separated by white space or
+// commas. A host is a name, "*." and a domain for all hosts below it, an address, or the name of a
+// preset. Names and addresses may have a port; the default is ports 443 and 80.
 func Parse(text string) (List, error) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
 	switch {
 	case len(words) == 0:
-		return List{}, errors.New("it is empty: write open, none, or hosts")
+		return List{}, errors.New("it is empty: write open, none or a list of hosts")
 	case len(words) == 1 && words[0] == "open":
 		return List{isOpen: true}, nil
 	case len(words) == 1 && words[0] == "none":
@@ -92,15 +91,15 @@ func Parse(text string) (List, error) {
 			if err != nil {
 				return List{}, fmt.Errorf("%q %w", word, err)
 			}
-			e.hasPort = e.hasPort && host == word // a preset has ports of its own
+			e.hasPort = e.hasPort && host == word // a preset brings its own ports
 			list.entries = append(list.entries, e)
 		}
 	}
 	return list, nil
 }
 
-// A name has labels of letters, digits, "-" and "_", and the last is no number: then it
-// would be an address in one of the ways that only some programs understand.
+// A host name consists of labels of letters, digits, "-" and "_". The last label must not be a
+// number: some programs read 127.1 or 0x7f000001 as an IPv4 address.
 var (
 	namePattern   = text.Regexp(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 	numberPattern = text.Regexp(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
@@ -112,15 +111,15 @@ func isName(host string) bool {
 	return len(host) <= longestName && namePattern().MatchString(host) && !numberPattern().MatchString(host)
 }
 
-// parseEntry reads one entry. Its errors continue a sentence that begins with the entry.
+// parseEntry parses one entry. Its error texts continue a sentence that begins with the entry.
 func parseEntry(word string) (entry, error) {
 	switch {
 	case word == "open" || word == "none":
-		return entry{}, errors.New("stands alone or not at all")
+		return entry{}, errors.New("can't be combined with other entries")
 	case strings.Contains(word, "://"):
-		return entry{}, errors.New("is an address of a page: write the host alone")
+		return entry{}, errors.New("is a URL: write only the host")
 	case strings.Contains(word, "/"):
-		return entry{}, errors.New("has a slash: write hosts and single addresses")
+		return entry{}, errors.New("has a slash: write hosts and single addresses, not ranges")
 	}
 	if addr, err := netip.ParseAddr(strings.Trim(word, "[]")); err == nil {
 		return addrEntry(addr, nil)
@@ -129,7 +128,7 @@ func parseEntry(word string) (entry, error) {
 	if before, text, err := net.SplitHostPort(word); err == nil {
 		port, err := strconv.ParseUint(text, 10, 16)
 		if err != nil || port == 0 {
-			return entry{}, fmt.Errorf("has the port %q, which is no number from 1 to 65535", text)
+			return entry{}, fmt.Errorf("has the invalid port %q: write a number from 1 to 65535", text)
 		}
 		host, ports = before, []uint16{uint16(port)}
 	}
@@ -140,36 +139,37 @@ func parseEntry(word string) (entry, error) {
 	rest, isAll := strings.CutPrefix(name, "*.")
 	switch {
 	case name == "*":
-		return entry{}, errors.New("would be every host: write open")
+		return entry{}, errors.New("would match every host: write open")
 	case name == "localhost":
-		return entry{}, errors.New("is this machine: write 127.0.0.1 and a port")
+		return entry{}, errors.New("is this machine: write 127.0.0.1 with a port")
 	case !isName(rest):
-		return entry{}, errors.New("is no name of a host, such as example.com, *.example.com or example.com:8443, nor an address, nor one of " +
+		return entry{}, errors.New("is neither a host (such as example.com, *.example.com or example.com:8443) nor an address nor one of " +
 			strings.Join(Presets(), ", "))
 	}
-	return entry{host: rest, isAll: isAll, ports: orWeb(ports), hasPort: len(ports) > 0}, nil
+	return entry{host: rest, isAll: isAll, ports: orWebPorts(ports), hasPort: len(ports) > 0}, nil
 }
 
 func addrEntry(addr netip.Addr, ports []uint16) (entry, error) {
 	if addr.Zone() != "" {
-		return entry{}, errors.New("has a zone: write the address alone")
+		return entry{}, errors.New("has a zone: write the address without it")
 	}
-	return entry{addr: addr.Unmap(), ports: orWeb(ports)}, nil
+	return entry{addr: addr.Unmap(), ports: orWebPorts(ports)}, nil
 }
 
-func orWeb(ports []uint16) []uint16 {
+func orWebPorts(ports []uint16) []uint16 {
 	if len(ports) == 0 {
 		return []uint16{443, 80}
 	}
 	return ports
 }
 
-// canonical is how names are compared.
+// canonical returns the form in which host names are compared: lower case, without a final dot.
 func canonical(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// allows reports whether a target may be reached as far as its name says.
+// allows reports whether the list has the target's name or address, with its port. An address that
+// a name resolves to is checked later, by checkDial.
 func (l List) allows(t target) bool {
 	if t.addr.IsValid() {
 		return l.allowsAddr(t.addr, t.port)
@@ -180,21 +180,21 @@ func (l List) allows(t target) bool {
 	})
 }
 
-// allowsAddr reports whether the list has an address as such.
+// allowsAddr reports whether the list has an entry with this very address and port.
 func (l List) allowsAddr(addr netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool {
 		return e.addr == addr && slices.Contains(e.ports, port)
 	})
 }
 
-// target is what a client wants to reach: a name or an address, and a port.
+// target is the destination that a client names: a host name or an address, and a port.
 type target struct {
 	host string
 	addr netip.Addr
 	port uint16
 }
 
-// parseTarget reads the host of a request, which has the given port if it names none.
+// parseTarget parses the host of a request. port is the default if the host has no port.
 func parseTarget(hostport string, port uint16) (target, bool) {
 	host := hostport
 	if split, text, err := net.SplitHostPort(hostport); err == nil {
@@ -211,7 +211,7 @@ func parseTarget(hostport string, port uint16) (target, bool) {
 	return target{host: host, port: port}, isName(host)
 }
 
-// String is the target as it is dialled and told: "example.com:443".
+// String returns the target in the form for dialing and for reports, for example "example.com:443".
 func (t target) String() string {
 	host := t.host
 	if t.addr.IsValid() {
@@ -220,8 +220,8 @@ func (t target) String() string {
 	return net.JoinHostPort(host, strconv.Itoa(int(t.port)))
 }
 
-// listed is the target as it would have to be listed.
-func (t target) listed() string {
+// entryText returns the entry that would allow the target.
+func (t target) entryText() string {
 	switch isWeb := t.port == 443 || t.port == 80; {
 	case !isWeb:
 		return t.String()

@@ -47,9 +47,9 @@ func TestParse(t *testing.T) {
 func TestParseErrors(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                        "empty",
-		"open example.com":        "stands alone",
-		"none,none":               "stands alone",
-		"https://example.com":     "write the host alone",
+		"open example.com":        "can't be combined",
+		"none,none":               "can't be combined",
+		"https://example.com":     "write only the host",
 		"10.0.0.0/8":              "slash",
 		"example.com:https":       `port "https"`,
 		"example.com:0":           `port "0"`,
@@ -57,17 +57,17 @@ func TestParseErrors(t *testing.T) {
 		"*":                       "write open",
 		"localhost":               "127.0.0.1",
 		"fe80::1%eth0":            "zone",
-		"a.*.com":                 "no name",
-		"*example.com":            "no name",
-		"127.1":                   "no name",
-		"0x7f000001":              "no name",
-		"2130706433":              "no name",
-		"bücher.example":          "no name",
-		"a..b":                    "no name",
-		"::1:2:3:4:5:6:7:8:9":     "no name",
-		"-a.example":              "no name",
-		"user@example.com":        "no name",
-		strings.Repeat("a.", 130): "no name",
+		"a.*.com":                 "neither a host",
+		"*example.com":            "neither a host",
+		"127.1":                   "neither a host",
+		"0x7f000001":              "neither a host",
+		"2130706433":              "neither a host",
+		"bücher.example":          "neither a host",
+		"a..b":                    "neither a host",
+		"::1:2:3:4:5:6:7:8:9":     "neither a host",
+		"-a.example":              "neither a host",
+		"user@example.com":        "neither a host",
+		strings.Repeat("a.", 130): "neither a host",
 	} {
 		if list, err := Parse(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: got %+v, %v, want %q", text, list, err, want)
@@ -75,9 +75,9 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestAddressesOfInsideAreKnown tries every block of addresses that isn't the
-// internet's, also within others.
-func TestAddressesOfInsideAreKnown(t *testing.T) {
+// TestInternalAddressesAreRecognized tries one address of every block that isn't public, also embedded
+// in IPv6 addresses.
+func TestInternalAddressesAreRecognized(t *testing.T) {
 	for _, inside := range strings.Fields(`127.0.0.1 127.255.0.1 0.0.0.0 0.1.2.3 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1
 		169.254.169.254 168.63.129.16 100.64.0.1 100.100.100.200 192.0.0.192 198.18.0.1 192.0.2.1 224.0.0.1 239.1.1.1 240.0.0.1
 		255.255.255.255 ::1 :: fe80::1 fc00::1 fd00:ec2::254 ff02::1 fec0::1 64:ff9b::7f00:1 64:ff9b::a9fe:a9fe 64:ff9b:1::1
@@ -100,9 +100,9 @@ func TestAddressesOfInsideAreKnown(t *testing.T) {
 	}
 }
 
-// TestServicesOfTheJobAreReached: a name that is listed with its port may lead to a private address, but not to
-// this machine, nor to a cloud's metadata, which no entry opens.
-func TestServicesOfTheJobAreReached(t *testing.T) {
+// TestServicesOfTheJobAreReachable checks that a name that is listed with its port may lead to a
+// private address, but neither to this machine nor to a metadata service, which no entry allows.
+func TestServicesOfTheJobAreReachable(t *testing.T) {
 	list, err := Parse("db:5432 wide.example *.all.example:5432 registry-npm 169.254.169.254:80 168.63.129.16:80 10.0.0.7:80")
 	assert.NilError(t, err)
 	for dial, want := range map[string]bool{
@@ -113,14 +113,14 @@ func TestServicesOfTheJobAreReached(t *testing.T) {
 	} {
 		meant, address, _ := strings.Cut(dial, " ")
 		at, ok := parseTarget(meant, 0)
-		if got := list.checkDial(to(t.Context(), at), "tcp", address, nil); !ok || (got == nil) != want {
+		if got := list.checkDial(withTarget(t.Context(), at), "tcp", address, nil); !ok || (got == nil) != want {
 			t.Errorf("%s: got %v, want it reached: %v", dial, got, want)
 		}
 	}
 }
 
-// TestOwnAddressesAreKnown, also those that the internet sees.
-func TestOwnAddressesAreKnown(t *testing.T) {
+// TestOwnAddressesAreRecognized checks that a public address of this machine is refused like loopback.
+func TestOwnAddressesAreRecognized(t *testing.T) {
 	defer func() { interfaceAddrs = net.InterfaceAddrs }()
 	interfaceAddrs = func() ([]net.Addr, error) {
 		return []net.Addr{&net.IPNet{IP: net.IPv4(8, 8, 8, 8), Mask: net.CIDRMask(24, 32)}}, nil

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// program runs a program in a folder of its own, with the variables of Env and further
-// ones, and returns what it says.
+// program runs a program in an empty directory, with the variables of Env and env, and returns its
+// output.
 func (s *site) program(t *testing.T, list List, env []string, args ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
@@ -32,12 +32,12 @@ func (s *site) program(t *testing.T, list List, env []string, args ...string) (s
 		"HOME=" + home, "USERPROFILE=" + home, "PATH=" + os.Getenv("PATH"), "GOFLAGS=-modcacherw",
 		"GIT_SSL_CAINFO=" + ca, "NODE_EXTRA_CA_CERTS=" + ca, "SSL_CERT_FILE=" + ca, "npm_config_cafile=" + ca,
 	}, Env(list, s.Port()), env)
-	said, err := cmd.CombinedOutput()
-	return string(said), err
+	output, err := cmd.CombinedOutput()
+	return string(output), err
 }
 
-// programs ask a server that has this name for each of them. Whether they are content with
-// its answer is their own matter.
+// programs are commands that send a request to a host named after the program. Whether they accept
+// its response doesn't matter.
 var programs = []struct {
 	name string
 	env  string
@@ -52,40 +52,41 @@ var programs = []struct {
 	{name: "node", args: []string{"node", "-e", "fetch('https://node.example.com:PORT/hello').then(r => r.text()).then(console.log)"}},
 }
 
-// counted counts the requests to a handler.
-func counted(n *atomic.Int32, to http.Handler) http.Handler {
+// countRequests returns a handler that counts the requests to another one.
+func countRequests(n *atomic.Int32, to http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.Add(1)
 		to.ServeHTTP(w, r)
 	})
 }
 
-// TestProgramsFindTheProxy: what is listed is reached by it. When they try what isn't, with a
-// list and without, none of them asks again. npm looks for a newer version of itself besides.
-func TestProgramsFindTheProxy(t *testing.T) {
+// TestProgramsUseTheProxy checks that programs reach a listed host through the proxy, and that they
+// don't retry a refused request, with a list and with none. npm also looks for a newer version of
+// itself, so two requests are allowed.
+func TestProgramsUseTheProxy(t *testing.T) {
 	for _, list := range []string{"tls *.example.com:PORT 127.0.0.1:PORT", "tls none", "tls other.example.org"} {
 		for _, p := range programs {
 			t.Run(list+" "+p.name, func(t *testing.T) {
 				s := newSite(t, list, Options{})
 				var asked, reached atomic.Int32
-				s.server.Handler, s.web.Config.Handler = counted(&asked, s.Proxy), counted(&reached, http.NotFoundHandler())
+				s.server.Handler, s.web.Config.Handler = countRequests(&asked, s.Proxy), countRequests(&reached, http.NotFoundHandler())
 				args, env := s.fill(t, p.args), s.fill(t, strings.Fields(p.env))
-				said, err := s.program(t, s.list, env, args...)
+				output, err := s.program(t, s.list, env, args...)
 				if strings.Contains(list, "*") {
-					if reached.Load() == 0 || len(s.toldOf()) > 0 {
-						t.Errorf("got %v, %d requests, told of %q, want a request: %s", err, reached.Load(), s.toldOf(), said)
+					if reached.Load() == 0 || len(s.refusals()) > 0 {
+						t.Errorf("got %v, %d requests, refused %q, want a request: %s", err, reached.Load(), s.refusals(), output)
 					}
 					return
 				}
-				if want := p.name + ".example.com:" + s.port(); err == nil || asked.Load() > 2 || !slices.Equal(slices.Compact(s.toldOf()), []string{want}) {
-					t.Errorf("got %v after %d requests, told of %q, want one or two for %q: %s", err, asked.Load(), s.toldOf(), want, said)
+				if want := p.name + ".example.com:" + s.port(); err == nil || asked.Load() > 2 || !slices.Equal(slices.Compact(s.refusals()), []string{want}) {
+					t.Errorf("got %v after %d requests, refused %q, want one or two for %q: %s", err, asked.Load(), s.refusals(), want, output)
 				}
 			})
 		}
 	}
 }
 
-// fill replaces what a site knows in words.
+// fill replaces the word "node" with the path of Node, and PORT with the port of the web server.
 func (s *site) fill(t *testing.T, words []string) []string {
 	t.Helper()
 	var out []string

@@ -19,31 +19,31 @@ import (
 )
 
 const (
-	// mostClients bounds the connections of clients. Further ones wait.
+	// mostClients bounds the client connections. Further clients wait.
 	mostClients = 512
 	mostHeaders = 64 << 10
-	// idleTime is how long a connection lives on which nothing passes.
+	// idleTime is how long a tunnel without traffic stays open.
 	idleTime    = 10 * time.Minute
 	clientTime  = time.Minute // between two requests
 	headerTime  = 30 * time.Second
 	connectTime = 30 * time.Second
 )
 
-// Options say what a proxy does.
+// Options configure a proxy.
 type Options struct {
 	List List
-	// Getenv returns the job's own variables, such as HTTPS_PROXY: the proxy that they
-	// name is used on the way to hosts of the list, and NO_PROXY holds. Nil for none.
+	// Getenv returns a variable of the job. If HTTPS_PROXY or HTTP_PROXY names a proxy, listed
+	// hosts are reached through it, except hosts in NO_PROXY. nil means no variables.
 	Getenv func(name string) string
-	// OnRefused is told each host with its port that isn't in the list, whenever somebody asks
-	// for it, from any goroutine; nil for nobody.
+	// OnRefused is called with the host and port of every refused request, possibly by several
+	// goroutines at once. It may be nil.
 	OnRefused func(target string)
 }
 
-// Proxy is a proxy that runs.
+// Proxy is a running proxy.
 type Proxy struct {
-	list    List
-	refused func(string)
+	list      List
+	onRefused func(string)
 
 	upstream upstream
 	dialer   net.Dialer // to hosts of the list
@@ -52,23 +52,23 @@ type Proxy struct {
 
 	listener net.Listener
 	server   *http.Server
-	running  context.Context    // of all requests and tunnels
-	stop     context.CancelFunc // ends it
-	passing  sync.RWMutex       // held for reading by what passes, and for writing once nothing is to pass any more
+	running  context.Context    // the parent of all requests and tunnels
+	stop     context.CancelFunc // cancels running
+	inUse    sync.RWMutex       // read-locked by each request; Close locks it, so that no further request starts
 }
 
-// Start starts a proxy on a port of 127.0.0.1.
+// Start starts a proxy on a free port of 127.0.0.1.
 func Start(o Options) (*Proxy, error) {
 	listener, err := net.Listen("tcp4", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &Proxy{list: o.List, refused: o.OnRefused, upstream: upstreamOf(o.Getenv), listener: listener}
+	p := &Proxy{list: o.List, onRefused: o.OnRefused, upstream: upstreamOf(o.Getenv), listener: listener}
 	p.dialer = net.Dialer{Timeout: connectTime, ControlContext: o.List.checkDial}
 	quiet := log.New(io.Discard, "", 0)
 	direct := &http.Transport{DialContext: p.dialDirect, IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders}
 	via := direct.Clone()
-	via.DialContext = nil // the job's own proxy may be at any address
+	via.DialContext = nil // the job's own proxy may have any address
 	via.Proxy = func(r *http.Request) (*url.URL, error) { return p.upstream(r.URL) }
 	p.routes = &routes{p.upstream, direct, via}
 	p.requests = &httputil.ReverseProxy{
@@ -91,7 +91,7 @@ func Start(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// upstream returns the job's own proxy on the way to an address, nil if there is none.
+// upstream returns the job's own proxy for a URL, or nil for a direct connection.
 type upstream func(*url.URL) (*url.URL, error)
 
 func upstreamOf(getenv func(string) string) upstream {
@@ -112,26 +112,26 @@ func upstreamOf(getenv func(string) string) upstream {
 	return config.ProxyFunc()
 }
 
-// Port returns the port of 127.0.0.1 that the proxy listens at.
+// Port returns the port of 127.0.0.1 on which the proxy listens.
 func (p *Proxy) Port() uint16 {
-	return uint16(p.listener.Addr().(*net.TCPAddr).Port) //nolint:gosec,forcetypeassert // It listens on TCP.
+	return uint16(p.listener.Addr().(*net.TCPAddr).Port) //nolint:gosec,forcetypeassert // the listener is a TCP listener
 }
 
-// Close ends the proxy and all that passes it, and waits until that has ended.
+// Close stops the proxy with all its requests and tunnels, and returns when they have ended.
 func (p *Proxy) Close() {
-	p.stop() // tunnels as well, which the server knows nothing of
+	p.stop() // also ends hijacked tunnels, which server.Close leaves open
 	p.server.Close()
-	p.passing.Lock()
+	p.inUse.Lock()
 	p.routes.direct.CloseIdleConnections()
 	p.routes.via.CloseIdleConnections()
 }
 
-// ServeHTTP passes on a request of a client.
+// ServeHTTP handles one request of a client.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if !p.passing.TryRLock() {
+	if !p.inUse.TryRLock() {
 		return
 	}
-	defer p.passing.RUnlock()
+	defer p.inUse.RUnlock()
 	switch {
 	case r.Method == http.MethodConnect:
 		if t, ok := p.admit(w, r.Host, 443); ok {
@@ -142,43 +142,44 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			p.requests.ServeHTTP(w, r)
 		}
 	default:
-		http.Error(w, "raymond: this is a proxy, for CONNECT and for http:// addresses", http.StatusBadRequest)
+		http.Error(w, "raymond: this proxy accepts only CONNECT and http:// URLs", http.StatusBadRequest)
 	}
 }
 
-// admit answers requests that may not pass.
+// admit parses the host of a request and reports whether the list allows it. If not, it sends the
+// response.
 func (p *Proxy) admit(w http.ResponseWriter, hostport string, port uint16) (target, bool) {
 	t, ok := parseTarget(hostport, port)
 	switch {
 	case !ok:
-		http.Error(w, "raymond: that is no name of a host", http.StatusBadRequest)
+		http.Error(w, "raymond: invalid host name", http.StatusBadRequest)
 		return t, false
 	case p.list.allows(t):
 		return t, true
 	}
-	p.tell(t)
-	http.Error(w, fmt.Sprintf("raymond: %s is not among the hosts that this run may reach; add %s to the input network", t, t.listed()),
+	p.reportRefused(t)
+	http.Error(w, fmt.Sprintf("raymond: this run may not connect to %s; add %s to the input network", t, t.entryText()),
 		http.StatusForbidden)
 	return t, false
 }
 
-func (p *Proxy) tell(t target) {
-	if p.refused != nil {
-		p.refused(t.String())
+func (p *Proxy) reportRefused(t target) {
+	if p.onRefused != nil {
+		p.onRefused(t.String())
 	}
 }
 
-// fail answers a request whose target was not reached.
+// fail responds to a request whose target could not be reached.
 func (p *Proxy) fail(w http.ResponseWriter, t target, err error) {
 	status := http.StatusBadGateway
 	var timeout net.Error
-	var kept *keptError
+	var kept *restrictedError
 	switch {
 	case errors.As(err, &kept):
 		status = http.StatusForbidden
-		p.tell(kept.at)
+		p.reportRefused(kept.at)
 	case errors.As(err, &timeout) && timeout.Timeout(), errors.Is(err, context.DeadlineExceeded), errors.Is(err, os.ErrDeadlineExceeded):
 		status = http.StatusGatewayTimeout
 	}
-	http.Error(w, fmt.Sprintf("raymond: %s was not reached: %v", t, err), status)
+	http.Error(w, fmt.Sprintf("raymond: can't connect to %s: %v", t, err), status)
 }

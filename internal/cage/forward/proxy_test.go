@@ -25,7 +25,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// hang is when a test gives up waiting. The machine may be very busy.
+// hang is the time after which a test gives up. It is long because the machine may be very busy.
 const hang = 2 * time.Minute
 
 // site is a web server, the names that lead to it, and a proxy.
@@ -37,9 +37,9 @@ type site struct {
 	refused []string
 }
 
-// newSite starts a proxy with a list. In it PORT stands for the port of the server,
-// which is at 127.0.0.1. All names lead to that address, by a name server of the site's
-// own, unless answers has others: one after the other.
+// newSite starts a web server on 127.0.0.1 and a proxy with the given list, in which PORT is
+// replaced with the server's port. A DNS server of the site resolves all names: to the given
+// answers, one after the other, and then always to 127.0.0.1.
 func newSite(t *testing.T, list string, o Options, answers ...string) *site {
 	t.Helper()
 	s := &site{}
@@ -76,8 +76,8 @@ func (s *site) port() string {
 	return port
 }
 
-// nameServer answers all questions for IPv4 addresses with one of these after the
-// other; with the last one, for ever.
+// nameServer starts a DNS server that answers all queries for IPv4 addresses with the given answers
+// in turn, and repeats the last one.
 func nameServer(t *testing.T, answers []string) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -109,7 +109,7 @@ func nameServer(t *testing.T, answers []string) string {
 	return conn.LocalAddr().String()
 }
 
-// get fetches an address through the proxy. An error of a tunnel is its answer.
+// get fetches a URL through the proxy. If the proxy refuses a tunnel, it returns that response.
 func (s *site) get(t *testing.T, address string) (int, string) {
 	t.Helper()
 	transport := &http.Transport{
@@ -139,14 +139,14 @@ func (s *site) get(t *testing.T, address string) (int, string) {
 
 func (s *site) address() string { return "127.0.0.1:" + strconv.Itoa(int(s.Port())) }
 
-// toldOf returns what was refused.
-func (s *site) toldOf() []string {
+// refusals returns the refused targets that the proxy reported.
+func (s *site) refusals() []string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
 	return slices.Clone(s.refused)
 }
 
-func TestListedHostsAreReached(t *testing.T) {
+func TestListedHostsAreReachable(t *testing.T) {
 	s := newSite(t, "*.example.com:PORT 127.0.0.1:PORT", Options{})
 	for _, host := range []string{"a.example.com:PORT", "127.0.0.1:PORT", "[::ffff:127.0.0.1]:PORT"} {
 		status, text := s.get(t, "http://"+host+"/x?y=z")
@@ -158,7 +158,7 @@ func TestListedHostsAreReached(t *testing.T) {
 	if status, text := s.get(t, "https://a.example.com:PORT/x"); status != 200 || !strings.HasPrefix(text, "hello a.example.com") {
 		t.Errorf("got %d %q", status, text)
 	}
-	assert.Check(t, is.Len(s.toldOf(), 0), "told of")
+	assert.Check(t, is.Len(s.refusals(), 0), "refusals")
 }
 
 func TestOtherHostsAreRefused(t *testing.T) {
@@ -179,31 +179,31 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	want := []string{
 		"b.example.com:80", "b.example.com:443", "a.example.com:443", "a.example.com:1", "169.254.169.254:443", "[::1]:" + s.port(),
 	}
-	if told := s.toldOf(); !slices.Equal(told, want) {
-		t.Errorf("told of %q, want %q", told, want)
+	if refused := s.refusals(); !slices.Equal(refused, want) {
+		t.Errorf("refused %q, want %q", refused, want)
 	}
 }
 
-// TestNamesLeadNowhereInside has listed names that lead to this machine, at once or
-// after a first answer that is no such address.
-func TestNamesLeadNowhereInside(t *testing.T) {
+// TestListedNamesDontReachInternalAddresses uses a listed name that resolves to this machine, at once
+// or after a first answer with another address.
+func TestListedNamesDontReachInternalAddresses(t *testing.T) {
 	for _, answers := range [][]string{nil, {"169.254.169.254"}} {
 		for _, scheme := range []string{"http", "https"} {
 			s := newSite(t, "a.example.com:PORT", Options{}, answers...)
 			for range 3 {
 				status, text := s.get(t, scheme+"://a.example.com:PORT/")
-				if status != 403 || !strings.Contains(text, "add 127.") && !strings.Contains(text, "never reached") {
+				if status != 403 || !strings.Contains(text, "add 127.") && !strings.Contains(text, "never connects to") {
 					t.Errorf("%s %q: got %d %q", scheme, answers, status, text)
 				}
 			}
-			if told := s.toldOf(); len(told) != 3 {
-				t.Errorf("%s %q: told of %q, want each one", scheme, answers, told)
+			if refused := s.refusals(); len(refused) != 3 {
+				t.Errorf("%s %q: refused %q, want each one", scheme, answers, refused)
 			}
 		}
 	}
 }
 
-func TestOddRequestsAreRefused(t *testing.T) {
+func TestMalformedRequestsAreRefused(t *testing.T) {
 	s := newSite(t, "a.example.com:PORT 127.0.0.1:PORT", Options{})
 	for request, want := range map[string]string{
 		"GET / HTTP/1.1\r\nHost: a.example.com:PORT\r\n\r\n":                                                          "400",
@@ -225,29 +225,29 @@ func TestOddRequestsAreRefused(t *testing.T) {
 	}
 }
 
-func TestWhatIsNotReached(t *testing.T) {
+func TestUnreachableHostsGetGatewayErrors(t *testing.T) {
 	s := newSite(t, "tls 127.0.0.1:1 a.example.com:1 127.0.0.1:PORT", Options{})
 	for _, address := range []string{"http://127.0.0.1:1/", "https://127.0.0.1:1/", "https://a.example.com:1/"} {
-		if status, text := s.get(t, address); status != 502 || !strings.Contains(text, "was not reached") {
+		if status, text := s.get(t, address); status != 502 || !strings.Contains(text, "can't connect to") {
 			t.Errorf("%s: got %d %q, want 502", address, status, text)
 		}
 	}
 	answer := httptest.NewRecorder()
 	s.fail(answer, target{host: "a.example.com", port: 443}, fmt.Errorf("dial: %w", os.ErrDeadlineExceeded))
 	assert.Check(t, is.Equal(answer.Code, 504))
-	assert.Check(t, is.Len(s.toldOf(), 0), "told of")
+	assert.Check(t, is.Len(s.refusals(), 0), "refusals")
 }
 
-// TestTheProxyOfTheJobIsUsed has another proxy between this one and the hosts.
-func TestTheProxyOfTheJobIsUsed(t *testing.T) {
+// TestJobProxyIsUsed puts another proxy between this one and the hosts.
+func TestJobProxyIsUsed(t *testing.T) {
 	behind := newSite(t, "a.example.com:PORT 127.0.0.1:PORT", Options{})
 	var lock sync.Mutex
-	var asked []string
+	var requests []string
 	refuse := false
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		lock.Lock()
 		defer lock.Unlock()
-		asked = append(asked, fmt.Sprintf("%s %s %s", r.Method, r.Host, r.Header.Get("Proxy-Authorization")))
+		requests = append(requests, fmt.Sprintf("%s %s %s", r.Method, r.Host, r.Header.Get("Proxy-Authorization")))
 		if refuse {
 			w.WriteHeader(http.StatusProxyAuthRequired)
 			return
@@ -265,7 +265,7 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 	if status, text := s.get(t, "http://"+at+"/"); status != 200 {
 		t.Errorf("got %d %q", status, text)
 	}
-	// The server speaks no TLS, but the tunnel is there.
+	// The server doesn't speak TLS, but the error shows that the tunnel reached it.
 	if status, text := s.get(t, "https://"+at+"/"); !strings.Contains(text, "HTTP response to HTTPS client") {
 		t.Errorf("got %d %q", status, text)
 	}
@@ -277,8 +277,8 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 	}
 	lock.Lock()
 	want := []string{"GET " + at + " ", "CONNECT " + at + " Basic bWU6c2VjcmV0"}
-	if !slices.Equal(asked, want) {
-		t.Errorf("asked %q, want %q", asked, want)
+	if !slices.Equal(requests, want) {
+		t.Errorf("requests %q, want %q", requests, want)
 	}
 	refuse = true
 	lock.Unlock()
@@ -287,7 +287,7 @@ func TestTheProxyOfTheJobIsUsed(t *testing.T) {
 	}
 }
 
-// echo answers each connection with what it has said, once it has closed its half.
+// echo starts a server that returns a client's data once the client has closed its half.
 func echo(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -309,7 +309,7 @@ func echo(t *testing.T) net.Listener {
 	return listener
 }
 
-// openTunnel asks for a tunnel, and sends something into it in the same breath.
+// openTunnel requests a tunnel and sends data into it without waiting for the response.
 func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port()))
@@ -332,7 +332,7 @@ func proxyTo(t *testing.T, server net.Listener) *Proxy {
 	return p
 }
 
-// TestServersEndTunnels has a server that closes its end first.
+// TestServersEndTunnels has a server that closes the connection first.
 func TestServersEndTunnels(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -346,7 +346,7 @@ func TestServersEndTunnels(t *testing.T) {
 	}
 }
 
-// TestCloseEndsTunnels also lets one end close its half of a tunnel.
+// TestCloseEndsTunnels also checks that either end of a tunnel may close its sending half.
 func TestCloseEndsTunnels(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	server := echo(t)
@@ -378,7 +378,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 			t.Fatalf("got %d goroutines, want %d\n%s", runtime.NumGoroutine(), goroutines, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
-	if _, err := p.listener.Accept(); !errors.Is(err, net.ErrClosed) { // another program may have its port by now
+	if _, err := p.listener.Accept(); !errors.Is(err, net.ErrClosed) { // another program may have taken the port meanwhile
 		t.Errorf("the proxy still listens: %v", err)
 	}
 }

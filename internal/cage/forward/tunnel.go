@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// tunnel answers a CONNECT, and passes bytes in both directions until one end closes.
+// tunnel handles a CONNECT: it copies bytes in both directions until one end closes.
 func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 	server, err := p.dial(r.Context(), t)
 	if err != nil {
@@ -32,22 +32,22 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 	defer idle.Stop()
 	var there sync.WaitGroup
 	there.Go(func() {
-		_, _ = io.Copy(alive{server, idle}, buffered) // An end that is lost ends the tunnel.
+		_, _ = io.Copy(activityWriter{server, idle}, buffered) // a broken end ends the tunnel
 		_ = closeWrite(server)
 	})
-	_, _ = io.Copy(alive{client, idle}, server)
+	_, _ = io.Copy(activityWriter{client, idle}, server)
 	closeAll(ends)
 	there.Wait()
 }
 
-// alive puts off the end of a tunnel with all that it writes.
-type alive struct {
+// activityWriter is a writer that postpones the idle timeout of its tunnel with every write.
+type activityWriter struct {
 	io.Writer
 	idle *time.Timer
 }
 
-// Write writes to the end of a tunnel.
-func (a alive) Write(data []byte) (int, error) {
+// Write writes to one end of the tunnel.
+func (a activityWriter) Write(data []byte) (int, error) {
 	a.idle.Reset(idleTime)
 	return a.Writer.Write(data)
 }
