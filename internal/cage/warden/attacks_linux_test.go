@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attacks are what caged processes do. Each returns how it went.
+// attacks are the operations that a caged process can try. Each returns its result as text.
 var attacks = map[string]func(args []string) string{
 	"unix":       attackUnix,
 	"ip":         connectAll(unix.SOCK_STREAM),
@@ -35,7 +35,7 @@ var attacks = map[string]func(args []string) string{
 	"idle":       func([]string) string { time.Sleep(time.Hour); return "" },
 }
 
-func init() { attacks["serve"] = attackServe } // which looks others up
+func init() { attacks["serve"] = attackServe } // not in the literal, because attackServe uses the map
 
 func newSocket(domain, kind int) int {
 	fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC, 0)
@@ -45,7 +45,7 @@ func newSocket(domain, kind int) int {
 	return fd
 }
 
-// attackServe takes connections at a path, and goes on with the attack that follows.
+// attackServe accepts connections at a path and then runs the attack in the other arguments.
 func attackServe(args []string) string {
 	listener, err := net.Listen("unix", args[0])
 	if err != nil {
@@ -60,7 +60,7 @@ func attackServe(args []string) string {
 	return attacks[args[1]](args[2:])
 }
 
-// attackUnix connects to a path; with a second argument, from another folder.
+// attackUnix connects to a path. A second argument is the directory from which it does that.
 func attackUnix(args []string) string {
 	if len(args) > 1 {
 		if err := os.Chdir(args[1]); err != nil {
@@ -84,19 +84,19 @@ func connectIP(kind int, target string) string {
 	return errnoName(unix.Connect(fd, address))
 }
 
-// connectAll connects to each address.
+// connectAll returns an attack that connects to each address.
 func connectAll(kind int) func([]string) string {
 	return func(targets []string) string {
-		var said []string
+		var result []string
 		for _, target := range targets {
-			said = append(said, connectIP(kind, target))
+			result = append(result, connectIP(kind, target))
 		}
-		return strings.Join(said, " ")
+		return strings.Join(result, " ")
 	}
 }
 
-// attackOwn listens at the first address, and connects to the others at the same port,
-// in a child.
+// attackOwn listens on the first address, and connects from a child process to the same port of the
+// other addresses.
 func attackOwn(args []string) string {
 	listener, err := net.Listen("tcp", args[0])
 	if err != nil {
@@ -109,16 +109,17 @@ func attackOwn(args []string) string {
 	}
 	child := exec.Command("/proc/self/exe", targets...)
 	child.Stderr = os.Stderr
-	said, err := child.Output()
+	result, err := child.Output()
 	if err != nil {
 		return err.Error()
 	}
-	return strings.TrimSpace(string(said))
+	return strings.TrimSpace(string(result))
 }
 
-// attackListen listens at each address, and at none, twice, and says at which devices the sockets are.
+// attackListen calls listen twice on a socket at each address and on an unbound socket, and returns the
+// devices to which the sockets are bound.
 func attackListen(args []string) string {
-	var said []string
+	var result []string
 	for i := range len(args) + 1 {
 		fd := newSocket(unix.AF_INET6, unix.SOCK_STREAM)
 		if i < len(args) {
@@ -130,26 +131,26 @@ func attackListen(args []string) string {
 		}
 		first, second := unix.Listen(fd, 1), unix.Listen(fd, 2)
 		device, _ := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE)
-		said = append(said, errnoName(first), errnoName(second), device)
+		result = append(result, errnoName(first), errnoName(second), device)
 	}
-	return strings.Join(said, " ")
+	return strings.Join(result, " ")
 }
 
-// attackBeside listens at ports at which somebody else listens, too: over IPv6 alone at the
-// first, and with SO_REUSEPORT at the second.
+// attackBeside listens on ports on which another process listens: on the first one only over IPv6, on
+// the second one with SO_REUSEPORT.
 func attackBeside(args []string) string {
-	var said []string
+	var result []string
 	for i, option := range [][2]int{{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY}, {unix.SOL_SOCKET, unix.SO_REUSEPORT}} {
 		family, address := sockaddr(netip.MustParseAddrPort(args[i]))
 		fd := newSocket(family, unix.SOCK_STREAM)
 		unix.SetsockoptInt(fd, option[0], option[1], 1)
-		said = append(said, "bind", errnoName(unix.Bind(fd, address)), "listen", errnoName(unix.Listen(fd, 1)))
+		result = append(result, "bind", errnoName(unix.Bind(fd, address)), "listen", errnoName(unix.Listen(fd, 1)))
 	}
-	return strings.Join(said, " ")
+	return strings.Join(result, " ")
 }
 
-// attackBound listens at the first address, if it has a port, and connects to the third
-// one with a socket that is bound to the second: "any address" then is not always
+// attackBound listens on the first address, if that has a port. Then it binds a socket to the second
+// address and connects it to the third. For a bound socket, the unspecified address doesn't always mean
 // 127.0.0.1 or ::1.
 func attackBound(args []string) string {
 	if own := netip.MustParseAddrPort(args[0]); own.Port() != 0 {
@@ -163,11 +164,11 @@ func attackBound(args []string) string {
 		return "bind " + errnoName(err)
 	}
 	_, address := sockaddr(netip.MustParseAddrPort(args[2]))
-	return fmt.Sprint(unix.Connect(fd, address) == nil) // Kernels differ in their reasons.
+	return fmt.Sprint(unix.Connect(fd, address) == nil) // kernels differ in the errno
 }
 
-// meanwhile does something again and again in a thread of its own, until stop.
-func meanwhile(do func()) (stop func()) {
+// repeatInThread calls do again and again in another thread, until stop is called.
+func repeatInThread(do func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
 		runtime.LockOSThread()
@@ -183,12 +184,12 @@ func meanwhile(do func()) (stop func()) {
 	return func() { close(done) }
 }
 
-// attackRewrite connects to the first path, while a thread writes the second one over
-// it, again and again.
+// attackRewrite connects to the first path repeatedly, while another thread keeps overwriting the address
+// with the second path.
 func attackRewrite(args []string) string {
 	good, bad := unixAddress(args[0]), unixAddress(args[1])
 	address := make([]byte, 110)
-	defer meanwhile(func() {
+	defer repeatInThread(func() {
 		copy(address, good)
 		copy(address, bad)
 	})()
@@ -201,7 +202,7 @@ func attackRewrite(args []string) string {
 	return fmt.Sprint(counts["ok"] > 0, counts["EACCES"] > 0, len(counts))
 }
 
-// rawConnect connects to an address of any form.
+// rawConnect connects to a socket address of any format.
 func rawConnect(fd int, address []byte) string {
 	if errno := connectTo(fd, address); errno != 0 {
 		return errnoName(errno)
@@ -214,13 +215,13 @@ func unixAddress(path string) []byte {
 	return append(append(address, path...), make([]byte, 108-len(path))...)
 }
 
-// attackSwap connects a descriptor to an address that is allowed for unix sockets
-// only, or for TCP only, while a thread puts the other kind of socket in its place.
+// attackSwap connects a descriptor to an address that is forbidden for TCP, while another thread keeps
+// exchanging the TCP socket behind the descriptor for a unix socket.
 func attackSwap(args []string) string {
 	_, forbidden := sockaddr(netip.MustParseAddrPort(args[0]))
 	tcp, local, fd := newSocket(unix.AF_INET, unix.SOCK_STREAM), newSocket(unix.AF_UNIX, unix.SOCK_STREAM), 100
 	unix.Dup3(tcp, fd, 0)
-	defer meanwhile(func() {
+	defer repeatInThread(func() {
 		unix.Dup3(local, fd, 0)
 		unix.Dup3(tcp, fd, 0)
 	})()
@@ -233,7 +234,7 @@ func attackSwap(args []string) string {
 	return fmt.Sprint(connected)
 }
 
-// attackMany connects 200 times at once, to a server of its own, and is answered.
+// attackMany makes 200 connections at once to a server in the same process and reads the responses.
 func attackMany([]string) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -269,8 +270,8 @@ func attackMany([]string) string {
 	return fmt.Sprint(counts)
 }
 
-// attackHang connects to what never answers, as often as the first argument says. It says so first.
-// A path is one at which it listens itself.
+// attackHang starts as many connects as the first argument says, prints a line and waits. The
+// connects never return. The target is an address, or a path on which attackHang itself listens.
 func attackHang(args []string) string {
 	var address unix.Sockaddr = &unix.SockaddrUnix{Name: args[1]}
 	family := unix.AF_UNIX
@@ -287,17 +288,17 @@ func attackHang(args []string) string {
 	return ""
 }
 
-// attackThread connects in a thread that has descriptors of its own.
+// attackThread connects in a thread that has its own table of descriptors.
 func attackThread(args []string) string {
-	said := make(chan string)
+	result := make(chan string)
 	go func() {
 		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
 		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
-			said <- err.Error()
+			result <- err.Error()
 			return
 		}
 		fd := newSocket(unix.AF_UNIX, unix.SOCK_STREAM)
-		said <- errnoName(unix.Connect(fd, &unix.SockaddrUnix{Name: args[0]}))
+		result <- errnoName(unix.Connect(fd, &unix.SockaddrUnix{Name: args[0]}))
 	}()
-	return <-said
+	return <-result
 }

@@ -23,13 +23,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
 
-// The test program becomes an attacker where this variable is set.
+// If the variable stage is set, the test binary runs an attack.
 const (
 	stage = "WARDEN_ATTACKS"
 	mark  = 424_242_424_242
 )
 
-// hang is when a test gives up waiting. The machine may be very busy.
+// hang is the time after which a test gives up. It is long because the machine may be very busy.
 const hang = 2 * time.Minute
 
 func TestMain(m *testing.M) {
@@ -37,7 +37,7 @@ func TestMain(m *testing.M) {
 		fmt.Println(attacks[os.Args[1]](os.Args[2:]))
 		return
 	}
-	if r, w, err := os.Pipe(); err == nil { // so that Go has its own descriptors already
+	if r, w, err := os.Pipe(); err == nil { // so that Go opens its own descriptors before checkLeaks counts them
 		r.Close()
 		w.Close()
 	}
@@ -49,7 +49,8 @@ func fail(what string, err error) {
 	os.Exit(1)
 }
 
-// filter asks about connect and listen, and about calls that change another process.
+// filter returns a seccomp program that sends connect, listen, and calls that change another process to
+// the listener.
 func filter() ([]byte, error) {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -70,8 +71,8 @@ func filter() ([]byte, error) {
 	return binary.Append(nil, binary.NativeEndian, program)
 }
 
-// inmate is a process in a cage of its own, which attacks.
-type inmate struct {
+// attacker is a process that attacks from inside a cage.
+type attacker struct {
 	t      *testing.T
 	cmd    *exec.Cmd
 	stdin  io.WriteCloser
@@ -84,8 +85,8 @@ type inmate struct {
 	refused []string
 }
 
-// start starts an attack. Attackers are in the folder dir.
-func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
+// start starts an attack in a cage, with dir as its working directory.
+func start(t *testing.T, dir string, rules Rules, attack ...string) *attacker {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	assert.NilError(t, err)
@@ -93,7 +94,7 @@ func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
 	defer ours.Close()
 	program, err := filter()
 	assert.NilError(t, err)
-	i := &inmate{t: t, cmd: exec.Command("/proc/self/exe"), served: make(chan struct{})}
+	i := &attacker{t: t, cmd: exec.Command("/proc/self/exe"), served: make(chan struct{})}
 	i.cmd.Args = entry.Arguments(append([]string{"attacker"}, attack...))
 	i.cmd.Dir = dir
 	i.cmd.Env = append(os.Environ(), stage+"=1")
@@ -121,8 +122,8 @@ func start(t *testing.T, dir string, rules Rules, attack ...string) *inmate {
 	return i
 }
 
-// line reads a line of the attacker.
-func (i *inmate) line() string {
+// line reads a line of the attacker's output.
+func (i *attacker) line() string {
 	i.t.Helper()
 	line, err := i.lines.ReadString('\n')
 	if err != nil {
@@ -132,15 +133,15 @@ func (i *inmate) line() string {
 	return strings.TrimSpace(line)
 }
 
-// wait returns what was refused, after the attacker and its warden have ended.
-func (i *inmate) wait() []string {
+// wait returns the refused targets, after the attacker and its warden have ended.
+func (i *attacker) wait() []string {
 	i.t.Helper()
 	i.stdin.Close()
 	i.cmd.Wait()
 	select {
 	case <-i.served:
 	case <-time.After(hang):
-		i.t.Fatal("the warden goes on without anybody to serve")
+		i.t.Fatal("the warden did not end, although no process is left")
 	}
 	i.stop()
 	i.lock.Lock()
@@ -148,17 +149,16 @@ func (i *inmate) wait() []string {
 	return i.refused
 }
 
-// attack performs an attack and returns what the attacker says.
-func attack(t *testing.T, dir string, rules Rules, args ...string) (said string, refused []string) {
+// attack runs an attack and returns its output and the refused targets.
+func attack(t *testing.T, dir string, rules Rules, args ...string) (result string, refused []string) {
 	t.Helper()
 	i := start(t, dir, rules, args...)
-	said = i.line()
-	return said, i.wait()
+	result = i.line()
+	return result, i.wait()
 }
 
-// nothingLeft fails the test if it ends with more goroutines or descriptors than it
-// begins with.
-func nothingLeft(t *testing.T) {
+// checkLeaks fails the test if it ends with more goroutines or open files than it had at the start.
+func checkLeaks(t *testing.T) {
 	t.Helper()
 	count := func() (goroutines, files int) {
 		names, _ := os.ReadDir("/proc/self/fd")
@@ -177,7 +177,7 @@ func nothingLeft(t *testing.T) {
 	})
 }
 
-// errnoName is how attackers say how a call ended.
+// errnoName returns the name of the errno in err; "ok" for nil.
 func errnoName(err error) string {
 	if err == nil {
 		return "ok"

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connect decides about a connect, carries it out if it is allowed, and returns its
-// errno.
+// connect decides about a connect call, executes it itself if it is allowed, and returns the errno for
+// the caller.
 func (w *warden) connect(ctx context.Context, c call) unix.Errno {
 	address, err := c.read(c.args[1], int(int32(c.args[2])))
 	if err != nil {
@@ -41,13 +41,13 @@ func (w *warden) connect(ctx context.Context, c call) unix.Errno {
 	case errno != 0:
 		return errno
 	case !c.isValid(w.listener):
-		return unix.EINTR // Nobody hears it.
+		return unix.EINTR // the caller was killed and gets no result
 	}
 	return w.dial(ctx, c, s.fd, address)
 }
 
-// dial connects a socket. If it is a blocking one, this takes as long as it takes,
-// but ends soon after the caller was killed.
+// dial connects a socket for the caller. A blocking socket may take as long as it likes, but dial
+// returns soon after the caller was killed.
 func (w *warden) dial(ctx context.Context, c call, fd int, address []byte) unix.Errno {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -56,9 +56,9 @@ func (w *warden) dial(ctx context.Context, c call, fd int, address []byte) unix.
 	var watch sync.WaitGroup
 	defer watch.Wait()
 	defer close(isDone)
-	watch.Go(func() { w.giveUp(ctx, c, blocked{fd: fd, thread: thread, isDone: isDone}) })
+	watch.Go(func() { w.interruptIfAbandoned(ctx, c, blocked{fd: fd, thread: thread, isDone: isDone}) })
 	errno := connectTo(fd, address)
-	for errno == unix.EINTR { // A signal to this process is no concern of the caller.
+	for errno == unix.EINTR { // a signal to this process must not interrupt the caller's connect
 		errno = connectTo(fd, address)
 		if errno == unix.EALREADY {
 			errno = unix.EINPROGRESS
@@ -67,16 +67,16 @@ func (w *warden) dial(ctx context.Context, c call, fd int, address []byte) unix.
 	return errno
 }
 
-// blocked is a connect in a thread of ours.
+// blocked is a connect that runs in a thread of this process.
 type blocked struct {
 	fd, thread int
 	isDone     chan struct{}
 }
 
-// giveUp ends a connect that nobody waits for any more. It tries until that worked,
-// since others may have the socket, too, and set its flags.
-func (w *warden) giveUp(ctx context.Context, c call, b blocked) {
-	ticker := time.NewTicker(glance)
+// interruptIfAbandoned interrupts a connect whose caller or cage no longer exists. It repeats that
+// until the connect has returned, because other processes may share the socket and reset its flags.
+func (w *warden) interruptIfAbandoned(ctx context.Context, c call, b blocked) {
+	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
 	for {
 		select {
@@ -90,16 +90,17 @@ func (w *warden) giveUp(ctx context.Context, c call, b blocked) {
 	}
 }
 
-// interrupt makes the call begin again, and then wait for nothing.
+// interrupt makes the socket non-blocking and interrupts the connect with a signal. dial then repeats
+// the connect, which now returns at once.
 func (b blocked) interrupt() {
 	flags, err := unix.FcntlInt(uintptr(b.fd), unix.F_GETFL, 0)
 	if err != nil || unix.SetNonblock(b.fd, true) != nil {
 		return
 	}
-	_ = unix.Tgkill(os.Getpid(), b.thread, unix.SIGURG) // Go uses it for its own ends, too.
+	_ = unix.Tgkill(os.Getpid(), b.thread, unix.SIGURG) // the Go runtime handles SIGURG, so it does no harm
 	select {
 	case <-b.isDone:
-	case <-time.After(glance):
+	case <-time.After(pollInterval):
 	}
-	_, _ = unix.FcntlInt(uintptr(b.fd), unix.F_SETFL, flags) // Others may have the socket, too.
+	_, _ = unix.FcntlInt(uintptr(b.fd), unix.F_SETFL, flags) // other processes may share the socket
 }

@@ -13,7 +13,7 @@ import (
 )
 
 const (
-	stateListen = 10 // TCP_LISTEN, for unix sockets too
+	stateListen = 10 // TCP_LISTEN, also used for unix sockets
 	diagRequest = 56 // size of struct inet_diag_req_v2; struct unix_diag_req is shorter
 	inetAnswer  = 72 // size of struct inet_diag_msg
 	unixAnswer  = 16 // size of struct unix_diag_msg
@@ -21,26 +21,27 @@ const (
 	fileKnown   = 1  // UNIX_DIAG_VFS
 )
 
-// listener is a socket that listens.
+// listener is a socket in the state LISTEN.
 type listener struct {
-	cookie uint64 // the number that the kernel gives to no other socket
-	inode  uint32 // of its file, as long as that is open
+	cookie uint64 // identifies the socket; the kernel never uses it for another one
+	inode  uint32 // of the socket's file, while that is open
 	local  netip.AddrPort
-	bound  fileID // of a unix socket; zero if its name is abstract
+	bound  fileID // the file of a unix socket; zero for an abstract name
 }
 
-// fileID is a file as the kernel describes it together with a unix socket.
+// fileID identifies the file of a unix socket in the kernel's socket diagnostics.
 type fileID struct{ inode, device uint32 }
 
 const anyPort = 0
 
-// The families of sockets that listen.
+// The families of sockets that can listen.
 var ipFamilies, unixFamilies = []byte{unix.AF_INET, unix.AF_INET6}, []byte{unix.AF_UNIX}
 
-// listening asks the kernel which TCP sockets listen at a port, or which sockets at any. It collects those of a
-// family in one go, so a process that opens and closes sockets can't hide that of another one, as
-// between two reads of /proc/net/tcp.
-func listening(families []byte, port uint16) ([]listener, error) {
+// listListeners asks the kernel for the TCP sockets that listen on a port, or for all listening sockets if
+// port is anyPort. The kernel lists all sockets of a family in one dump. A process that opens and closes
+// sockets meanwhile therefore can't hide the socket of another process; between two reads of
+// /proc/net/tcp it could.
+func listListeners(families []byte, port uint16) ([]listener, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
 		return nil, err
@@ -48,12 +49,12 @@ func listening(families []byte, port uint16) ([]listener, error) {
 	defer unix.Close(fd)
 	var found []listener
 	for _, family := range families {
-		if err := unix.Sendto(fd, diagQuestion(family, port), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
+		if err := unix.Sendto(fd, encodeDiagRequest(family, port), 0, &unix.SockaddrNetlink{Family: unix.AF_NETLINK}); err != nil {
 			return nil, err
 		}
 		for isDone := false; !isDone; {
 			var some []listener
-			if some, isDone, err = diagReceive(fd); err != nil {
+			if some, isDone, err = receiveDiag(fd); err != nil {
 				return nil, err
 			}
 			found = append(found, some...)
@@ -62,8 +63,8 @@ func listening(families []byte, port uint16) ([]listener, error) {
 	return found, nil
 }
 
-// diagQuestion asks for all sockets of a family that listen at a port.
-func diagQuestion(family byte, port uint16) []byte {
+// encodeDiagRequest encodes a request for all sockets of a family that listen on a port.
+func encodeDiagRequest(family byte, port uint16) []byte {
 	data := make([]byte, unix.NLMSG_HDRLEN+diagRequest)
 	binary.NativeEndian.PutUint32(data[0:], uint32(len(data)))
 	binary.NativeEndian.PutUint16(data[4:], unix.SOCK_DIAG_BY_FAMILY)
@@ -78,15 +79,15 @@ func diagQuestion(family byte, port uint16) []byte {
 	return data
 }
 
-// diagReceive reads a part of the answer.
-func diagReceive(fd int) (found []listener, isDone bool, err error) {
+// receiveDiag reads one message of the kernel's response; isDone reports whether it was the last one.
+func receiveDiag(fd int) (found []listener, isDone bool, err error) {
 	data := make([]byte, 64<<10)
 	n, from, err := unix.Recvfrom(fd, data, 0)
 	if err != nil {
 		return nil, false, err
 	}
 	if sender, ok := from.(*unix.SockaddrNetlink); !ok || sender.Pid != 0 {
-		return nil, false, unix.EPROTO // It is not the kernel.
+		return nil, false, unix.EPROTO // the sender is not the kernel
 	}
 	messages, err := syscall.ParseNetlinkMessage(data[:n])
 	if err != nil {
@@ -98,7 +99,7 @@ func diagReceive(fd int) (found []listener, isDone bool, err error) {
 		case m.Header.Type == unix.NLMSG_DONE:
 			return found, true, nil
 		case m.Header.Type != unix.SOCK_DIAG_BY_FAMILY || !isKnown:
-			return nil, false, unix.EPROTO // NLMSG_ERROR: there is nobody to ask.
+			return nil, false, unix.EPROTO // NLMSG_ERROR: this kernel has no socket diagnostics
 		}
 		found = append(found, l)
 	}
@@ -128,8 +129,8 @@ func parseListener(data []byte) (l listener, ok bool) {
 	}, true
 }
 
-// identify returns the fileID of an open file. Its device is that of the mount: some file systems
-// report others for their files.
+// identify returns the fileID of an open file. Its device number is taken from the file's mount, because
+// some file systems report other numbers for their files.
 func identify(fd int) (id fileID, err error) {
 	var file unix.Statx_t
 	if err := unix.Statx(fd, "", unix.AT_EMPTY_PATH, unix.STATX_INO|unix.STATX_MNT_ID, &file); err != nil {

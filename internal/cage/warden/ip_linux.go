@@ -10,15 +10,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
-// Sizes of struct sockaddr_in, and of the shortest struct sockaddr_in6 that the kernel
-// takes.
+// Sizes of struct sockaddr_in, and of the shortest struct sockaddr_in6 that the kernel accepts.
 const (
 	sizeIPv4 = 16
 	sizeIPv6 = 24
 )
 
-// ipTarget returns the address that a socket is connected to when it asks for one: the
-// same or, in place of "any address", which means this machine, the one of loopback.
+// ipTarget returns the address to which the warden connects a socket: the requested address or, in place
+// of the unspecified address (0.0.0.0 or ::), which means this machine, the loopback address.
 func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	family, target := parseIP(address)
 	switch {
@@ -27,30 +26,31 @@ func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	case w.rules.IsOpen:
 		return address, 0
 	case family == unix.AF_UNSPEC && s.kind == unix.SOCK_STREAM:
-		return address, 0 // It ends a connection, or does nothing.
+		return address, 0 // this ends a connection or does nothing
 	case !target.IsValid():
 		return nil, unix.EINVAL
 	case s.kind != unix.SOCK_STREAM || s.protocol != unix.IPPROTO_TCP:
 		return nil, w.refuse(target.String(), unix.EACCES)
 	}
-	target = ofLoopback(target, address)
+	target = toLoopback(target, address)
 	if target.Addr() == loopback4 && slices.Contains(w.rules.Ports, target.Port()) {
 		return address, 0
 	}
 	w.lock.Lock()
-	who, _ := w.whoListens(ipFamilies, target.Port(), func(l listener) bool { return reaches(target, l.local) })
+	who, _ := w.listenerOwner(ipFamilies, target.Port(), func(l listener) bool { return reaches(target, l.local) })
 	w.lock.Unlock()
 	switch {
-	case target.Addr() != loopback4 && target.Addr() != loopback6 || who == others:
+	case target.Addr() != loopback4 && target.Addr() != loopback6 || who == ownerOutside:
 		return nil, w.refuse(target.String(), unix.EACCES)
-	case who == nobody:
+	case who == ownerNone:
 		return nil, unix.ECONNREFUSED
 	}
 	return address, 0
 }
 
-// ofLoopback has "any address" mean loopback's, in the address too.
-func ofLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
+// toLoopback replaces the unspecified address with the loopback address, in the result and in address, so
+// that the kernel connects to the very address about which the warden decides.
+func toLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
 	switch target.Addr() {
 	case netip.IPv4Unspecified():
 		copy(address[4:], []byte{127, 0, 0, 1})
@@ -64,14 +64,15 @@ func ofLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
 
 var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()
 
-// isMetadata reports whether a cloud's metadata may be there. Some clouds have their name server at the same address.
+// isMetadata reports whether an address may belong to the metadata service of a cloud. Port 53 is allowed
+// unless the address is link-local, because some clouds have their name server at the same address.
 func isMetadata(at netip.AddrPort) bool {
 	const nameServer = 53
 	return forward.IsMetadata(at.Addr()) && (at.Port() != nameServer || at.Addr().IsLinkLocalUnicast())
 }
 
-// parseIP reads an address as the kernel does. An IPv4 address within an IPv6 one is
-// that IPv4 address. What is no IP address is not valid.
+// parseIP parses a socket address as the kernel does. An IPv4 address that is mapped into IPv6 becomes an
+// IPv4 address. The target is invalid if the address has another family or is too short.
 func parseIP(address []byte) (family int, target netip.AddrPort) {
 	if len(address) < 2 {
 		return -1, target

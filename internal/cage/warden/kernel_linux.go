@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call is a system call of a caged thread, which waits for the answer.
+// call is a system call of a caged thread, which is stopped until the warden responds.
 type call struct {
 	id     uint64
 	thread int
@@ -20,14 +20,14 @@ type call struct {
 	args   [6]uint64
 }
 
-// Sizes of the kernel's structures: the call is struct seccomp_notif, the answer struct
-// seccomp_notif_resp. A newer kernel may have longer ones, and then wants that much room.
+// Sizes of the kernel's struct seccomp_notif (a call) and struct seccomp_notif_resp (a response). A newer
+// kernel may have longer structures and then needs larger buffers.
 const (
 	callSize   = 80
 	answerSize = 24
 )
 
-// sizes returns how much room this kernel wants for a call and an answer.
+// sizes returns the sizes of the buffers that this kernel needs for a call and a response.
 func sizes() (callRoom, answerRoom int) {
 	var got [6]byte // struct seccomp_notif_sizes, three numbers of two bytes
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&got[0])))
@@ -45,7 +45,7 @@ func ioctl(fd int, request uint, data []byte) error {
 	return nil
 }
 
-// receive fetches a call. It fails with ENOENT if the caller has been killed.
+// receive reads the next call. It fails with ENOENT if the caller has been killed.
 func receive(listener int) (call, error) {
 	room, _ := sizes()
 	data := make([]byte, room)
@@ -63,12 +63,12 @@ func receive(listener int) (call, error) {
 	return c, nil
 }
 
-// respond ends the wait of a caller.
+// respond lets the caller continue with a verdict.
 func respond(listener int, id uint64, v verdict) {
 	_, room := sizes()
 	data := make([]byte, room)
 	binary.NativeEndian.PutUint64(data, id)
-	if v.goesOn {
+	if v.isAllowed {
 		binary.NativeEndian.PutUint32(data[20:], unix.SECCOMP_USER_NOTIF_FLAG_CONTINUE)
 	} else {
 		binary.NativeEndian.PutUint32(data[16:], uint32(-int32(v.errno)))
@@ -76,19 +76,21 @@ func respond(listener int, id uint64, v verdict) {
 	_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, data) // ENOENT: the caller was killed
 }
 
-// isValid reports whether the caller still waits. What was read by the number of its
-// thread before was then read of no other process.
+// isValid reports whether the caller still waits. It must be called after everything was read from the
+// thread and before any of that is used: if the caller was killed, another process may have got its
+// thread id, and then the memory and the socket belong to that process.
 func (c call) isValid(listener int) bool {
 	data := binary.NativeEndian.AppendUint64(nil, c.id)
 	return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, data) == nil
 }
 
-// mostAddress is the size of the kernel's struct sockaddr_storage.
-const mostAddress = 128
+// maxAddress is the size of the kernel's struct sockaddr_storage.
+const maxAddress = 128
 
-// read copies size bytes of the caller's memory. More than mostAddress is an error, since no socket address is longer.
+// read copies size bytes from the caller's memory. It fails for more than maxAddress bytes, since no
+// socket address is longer.
 func (c call) read(from uint64, size int) ([]byte, error) {
-	if size < 0 || size > mostAddress {
+	if size < 0 || size > maxAddress {
 		return nil, unix.EINVAL
 	}
 	data := make([]byte, size)
@@ -105,13 +107,13 @@ func (c call) read(from uint64, size int) ([]byte, error) {
 	return data, err
 }
 
-// socket is a socket of the caller, as a descriptor of ours.
+// socket is a duplicate, in this process, of a socket of the caller.
 type socket struct {
 	fd                     int
 	domain, kind, protocol int
 }
 
-// socket fetches the socket that a call was given. The caller closes it.
+// socket duplicates the socket that is the first argument of the call. It must be closed after use.
 func (c call) socket() (socket, error) {
 	process, err := c.openThread()
 	if err != nil {
@@ -132,8 +134,9 @@ func (c call) socket() (socket, error) {
 	return s, nil
 }
 
-// openThread returns a descriptor of the calling thread or, before Linux 6.9, of its
-// process: there, a thread with descriptors of its own names others than it means.
+// openThread returns a pidfd for the calling thread. Before Linux 6.9 it returns one for the thread's
+// process. There, if the thread has its own table of descriptors, socket returns the descriptor of the
+// same number from the process's table, not from the thread's.
 func (c call) openThread() (int, error) {
 	fd, err := unix.PidfdOpen(c.thread, unix.PIDFD_THREAD)
 	if !errors.Is(err, unix.EINVAL) {
@@ -160,13 +163,13 @@ func processOf(thread int) (int, error) {
 	return 0, unix.ESRCH
 }
 
-// connectTo is connect(2), for addresses of every family.
+// connectTo calls connect(2) with an address of any family.
 func connectTo(fd int, address []byte) unix.Errno {
 	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(address))), uintptr(len(address)))
 	return errno
 }
 
-// errnoOf returns the number of an error of a system call.
+// errnoOf returns the errno of a failed system call; EIO if err contains none.
 func errnoOf(err error) unix.Errno {
 	var errno unix.Errno
 	if errors.As(err, &errno) {

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// atOnce bounds the calls of one cage that are decided at the same time. Further
-	// callers wait, which only a process that holds up its own connects notices.
-	atOnce = 128
-	// glance is how often a wait looks whether it is still of use to anybody.
-	glance = 100 * time.Millisecond
+	// maxConcurrent bounds the calls of one cage that are decided at the same time. Further callers wait.
+	// Only a cage that blocks many connects to itself notices this.
+	maxConcurrent = 128
+	// pollInterval is how often a blocked operation checks whether its caller and its cage still exist.
+	pollInterval = 100 * time.Millisecond
 )
 
-// Serve decides until no process is left that has the listener's filter, or ctx is
-// done. Then it closes the listener, waits for what is being decided, and returns. Calls
-// that come later fail with ENOSYS.
+// Serve decides about the calls that the listener receives, until no process has the listener's filter
+// any more or ctx is done. Then it closes the listener, waits for pending decisions, and returns. Later
+// calls fail with ENOSYS.
 func Serve(ctx context.Context, listener *os.File, rules Rules) {
 	defer listener.Close()
 	ctx, stop := context.WithCancel(ctx)
@@ -28,13 +28,13 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 	defer deciding.Wait()
 	defer stop()
 	w := &warden{listener: int(listener.Fd()), rules: rules}
-	slots := make(chan struct{}, atOnce)
+	slots := make(chan struct{}, maxConcurrent)
 	for ctx.Err() == nil {
 		c, err := w.next()
 		switch {
-		case errors.Is(err, errNobodyLeft):
+		case errors.Is(err, errNoProcess):
 			return
-		case err != nil: // The caller was killed, or nobody has called yet.
+		case err != nil: // the caller was killed, or no call came in time
 			continue
 		}
 		select {
@@ -43,45 +43,46 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 			return
 		}
 		deciding.Go(func() {
-			respond(w.listener, c.id, w.decide(ctx, c)) // whoever was killed needs no answer
+			respond(w.listener, c.id, w.decide(ctx, c)) // has no effect if the caller was killed
 			<-slots
 		})
 	}
 }
 
-// warden serves one listener.
+// warden decides about the calls of one listener.
 type warden struct {
-	listener int
-	rules    Rules
-	lock     sync.Mutex      // guards listens
-	listens  map[uint64]bool // the sockets that the cage has made listen, by their cookies
+	listener  int
+	rules     Rules
+	lock      sync.Mutex      // guards listening
+	listening map[uint64]bool // cookies of the sockets with which processes of the cage listen
 }
 
 var (
-	errNobodyLeft = errors.New("no process has the filter any more")
-	errNobodyYet  = errors.New("nobody calls")
+	errNoProcess = errors.New("no process has the filter any more")
+	errNoCall    = errors.New("no call is pending")
 )
 
-// next waits a moment for a call.
+// next waits for a call, for at most pollInterval.
 func (w *warden) next() (call, error) {
 	ready := []unix.PollFd{{Fd: int32(w.listener), Events: unix.POLLIN}}
-	n, err := unix.Poll(ready, int(glance/time.Millisecond))
+	n, err := unix.Poll(ready, int(pollInterval/time.Millisecond))
 	switch {
 	case err != nil:
 		return call{}, err
 	case n == 0:
-		return call{}, errNobodyYet
-	case ready[0].Revents&unix.POLLIN == 0: // POLLHUP, or what can't be polled
-		return call{}, errNobodyLeft
+		return call{}, errNoCall
+	case ready[0].Revents&unix.POLLIN == 0: // POLLHUP, or the listener can't be polled
+		return call{}, errNoProcess
 	}
 	return receive(w.listener)
 }
 
-// verdict is what a caller is told.
+// verdict is the response to a call.
 type verdict struct {
-	// goesOn lets the kernel carry out the call as if there were no filter.
-	goesOn bool
-	errno  unix.Errno
+	// isAllowed lets the kernel execute the call. It is used only for calls that are decided by their
+	// numeric arguments, which other threads of the caller can't change any more.
+	isAllowed bool
+	errno     unix.Errno
 }
 
 func (w *warden) decide(ctx context.Context, c call) verdict {
@@ -91,18 +92,18 @@ func (w *warden) decide(ctx context.Context, c call) verdict {
 	case unix.SYS_LISTEN:
 		return verdict{errno: w.listen(c)}
 	case unix.SYS_SETSOCKOPT:
-		return verdict{errno: w.share(c)}
+		return verdict{errno: w.setReuse(c)}
 	case unix.SYS_PRLIMIT64, unix.SYS_SETPRIORITY, unix.SYS_SCHED_SETAFFINITY,
 		unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR:
 		if mayChange(c, w.rules.Mark) {
-			return verdict{goesOn: true}
+			return verdict{isAllowed: true}
 		}
 		return verdict{errno: unix.EPERM}
 	}
 	return verdict{errno: unix.ENOSYS}
 }
 
-// refuse tells of a target, and returns what the caller is told.
+// refuse reports a refused target and returns the errno for the caller.
 func (w *warden) refuse(target string, errno unix.Errno) unix.Errno {
 	if w.rules.OnRefused != nil {
 		w.rules.OnRefused(target)

@@ -10,9 +10,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unixTarget opens the unix socket that an address names, if the cage has made it listen. The
-// descriptor stands for the socket itself, whatever its name leads to from now on: no other
-// socket can be bound to that file. The caller closes it.
+// unixTarget opens the unix socket that an address names, if processes of the cage listen on it. The
+// descriptor refers to the socket's file: the path may lead elsewhere afterwards, but no other socket
+// can be bound to that file. The descriptor must be closed after use.
 func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) {
 	switch {
 	case len(address) <= 2 || binary.NativeEndian.Uint16(address) != unix.AF_UNIX:
@@ -28,15 +28,15 @@ func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) 
 		return -1, errnoOf(err)
 	}
 	path, err := os.Readlink(fmt.Sprintf("/proc/self/fd/%d", fd))
-	file, unknown := identify(fd)
+	file, idErr := identify(fd)
 	w.lock.Lock()
-	who, _ := w.whoListens(unixFamilies, anyPort, func(l listener) bool { return l.bound == file })
+	who, _ := w.listenerOwner(unixFamilies, anyPort, func(l listener) bool { return l.bound == file })
 	w.lock.Unlock()
 	var errno unix.Errno
 	switch {
-	case err != nil || unknown != nil || who == others:
+	case err != nil || idErr != nil || who == ownerOutside:
 		errno = w.refuse(path, unix.EACCES)
-	case who == nobody:
+	case who == ownerNone:
 		errno = unix.ECONNREFUSED
 	default:
 		return fd, 0
@@ -45,10 +45,10 @@ func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) 
 	return -1, errno
 }
 
-// open opens what a path names for the caller, without any effect on it.
+// open opens the file that a path means for the caller, with O_PATH, which has no effect on the file.
 func (c call) open(path string) (int, error) {
 	const flags = unix.O_PATH | unix.O_CLOEXEC
-	// What a process calls "self" is not this one.
+	// In this process, /proc/self would be the warden's own directory.
 	if rest, ok := strings.CutPrefix(path, "/proc/self/"); ok {
 		path = fmt.Sprintf("/proc/%d/%s", c.thread, rest)
 	}

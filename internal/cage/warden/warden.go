@@ -1,27 +1,27 @@
-// Package warden decides what seccomp can't decide by numbers: which address a caged
-// process connects to, at which port it listens, and whether a process whose scheduling or limits are to be
-// changed belongs to the cage. Unix sockets lead to those alone that the cage has made listen. The kernel stops the caller and asks through a
-// listener; Serve answers, in a process that is outside of the cage.
+// Package warden decides about system calls for which the numbers that seccomp sees are not enough: to
+// which address a caged process connects, on which port it listens, and whether a process whose limits,
+// priority or scheduling it changes belongs to the cage. Unix sockets may connect only to sockets on
+// which processes of the cage listen. The kernel stops the caller and sends the call to a listener;
+// Serve, in a process outside of the cage, responds.
 //
-// A connect is never let through to the caller: the warden copies the address, fetches
-// the socket, decides by these two, and connects that very socket itself. So nothing
-// that other threads of the caller do meanwhile, to its memory or its descriptors, makes
-// a difference. The process that calls Serve must be an ancestor of all caged
-// processes, and have their user.
+// The warden never lets the caller execute a connect: it copies the address, duplicates the socket,
+// decides by these two, and connects that very socket itself. Other threads of the caller may change the
+// address in memory or replace the descriptor meanwhile; that has no effect. The process that calls Serve
+// must be an ancestor of all caged processes and run as their user.
 package warden
 
-// Rules say what is decided for the processes behind one listener.
+// Rules are the rules for the processes of one listener.
 type Rules struct {
-	// Mark is the limit RLIMIT_RTTIME, hard and soft, of every process of this cage.
-	// None of them can change it.
+	// Mark is the limit RLIMIT_RTTIME, soft and hard, of every process of this cage. No process of
+	// the cage can change it.
 	Mark uint64
-	// IsOpen allows every IP address, TCP or UDP, but TCP to those of clouds' metadata. Otherwise only
-	// TCP is allowed: to Ports of 127.0.0.1, and to ports of 127.0.0.1 and ::1 at which
-	// processes of the cage listen, and nobody else; who listens does so for loopback.
+	// IsOpen allows TCP and UDP to all IP addresses, except TCP to metadata services of clouds.
+	// Otherwise only TCP is allowed: to Ports of 127.0.0.1, and to ports of 127.0.0.1 and ::1 on
+	// which only processes of the cage listen. They can then listen only on the loopback device.
 	IsOpen bool
 	Ports  []uint16
-	// OnRefused is told about each connection that was refused, from
-	// any goroutine; nil for nobody. The target is an address with its port, the path of
-	// a unix socket, or its abstract name behind an @. Its text comes from strangers.
+	// OnRefused reports each refused connection. Several goroutines may call it at once. It may be
+	// nil. target is an address with its port, the path of a unix socket, or "@" and the name of an
+	// abstract unix socket. Caged processes choose this text.
 	OnRefused func(target string)
 }

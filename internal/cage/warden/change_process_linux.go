@@ -2,9 +2,9 @@ package warden
 
 import "golang.org/x/sys/unix"
 
-// mayChange reports whether the process or thread that a call wants to change, by its limits,
-// priority or scheduling, carries the mark of the cage. Reading limits is always allowed. The
-// filter refuses changes of the mark, and of groups and users.
+// mayChange reports whether the process or thread whose limits, priority or scheduling a call changes
+// carries the mark of the cage. Reading limits is always allowed. The filter itself refuses changes of
+// the mark, and changes for process groups and users.
 func mayChange(c call, mark uint64) bool {
 	target := int(int32(c.args[0]))
 	switch {
