@@ -2,49 +2,49 @@ package cage
 
 import "sync"
 
-// Gap is something of a policy that this system can't hold.
+// Gap is a part of a policy that this system can't enforce.
 type Gap struct {
 	Text string // one line
-	Hint string // what would hold it, one line; "" where nothing does
-	// IsMajor says that files, processes or the network can't be held.
+	Hint string // how to close the gap, one line; "" if nothing can
+	// IsMajor is true if files, processes or the network can't be confined at all.
 	IsMajor bool
-	// IsWarning says that whoever runs agents should be warned: something of what they rely on is missing, or agents
-	// will fail because of it.
+	// IsWarning is true if users should be warned: the system can't provide something that they rely on,
+	// or agents will fail because of it.
 	IsWarning bool
 }
 
-// Cage is a policy, ready for children. It may be used by many goroutines. A nil
-// Cage is none.
+// Cage confines child processes according to a policy. Many goroutines may use it at the same time. A nil
+// *Cage confines nothing.
 type Cage struct {
 	policy  Policy
 	filters func() (filters, error)
 }
 
-// All cages with the same network have the same filters.
+// The filters depend only on the network, so all cages share them.
 var (
-	openFilters = sync.OnceValues(func() (filters, error) { return makeFilters(true) })
-	heldFilters = sync.OnceValues(func() (filters, error) { return makeFilters(false) })
+	openFilters   = sync.OnceValues(func() (filters, error) { return makeFilters(true) })
+	closedFilters = sync.OnceValues(func() (filters, error) { return makeFilters(false) })
 )
 
-// New makes a cage. What the policy says of files is looked up anew for each child.
+// New returns a cage for a policy. The paths of the policy are resolved again for each child.
 func New(p Policy) *Cage {
 	if p.Network.IsOpen {
 		return &Cage{policy: p, filters: openFilters}
 	}
-	return &Cage{policy: p, filters: heldFilters}
+	return &Cage{policy: p, filters: closedFilters}
 }
 
-// Unavailable returns a cage that nobody gets into, for the reason given.
+// Unavailable returns a cage in which no process can be started, for the given reason.
 func Unavailable(why error) *Cage {
 	return &Cage{policy: Policy{Readable: []string{}}, filters: func() (filters, error) { return filters{}, why }}
 }
 
-// Policy returns what the cage was made of.
+// Policy returns the policy of the cage.
 func (c *Cage) Policy() Policy { return c.policy }
 
 // Command is a program to run.
 type Command struct {
 	Path string   // the file
-	Args []string // beginning with its name
+	Args []string // including the name of the program as the first element
 	Env  []string
 }

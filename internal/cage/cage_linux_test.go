@@ -22,27 +22,27 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// attempts makes the program of the tests try calls of the system in its cage.
-const attempts = "RAYMOND_TEST_CALLS"
+// callsVar names a variable that makes the test binary try the system calls in calls.
+const callsVar = "RAYMOND_TEST_CALLS"
 
 func TestMain(m *testing.M) {
-	if os.Getenv(attempts) != "" {
+	if os.Getenv(callsVar) != "" {
 		tryCalls()
 		return
 	}
-	if dir := os.Getenv(supervised); dir != "" {
+	if dir := os.Getenv(supervisedVar); dir != "" {
 		os.Exit(supervise(dir, os.Args[1:]))
 	}
-	// Kernels may let a process look only into those that come from it.
+	// With Yama, a process may look only into its own descendants, so adopt orphans.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// supervised makes the program of the tests run its arguments in a cage that may write
-// to the folder that the variable names.
-const supervised = "RAYMOND_TEST_SUPERVISED"
+// supervisedVar names a variable with a directory. If it is set, the test binary runs its arguments in a cage
+// that may write to that directory.
+const supervisedVar = "RAYMOND_TEST_SUPERVISED"
 
 func supervise(dir string, argv []string) int {
 	c := cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: open})
@@ -57,8 +57,8 @@ func supervise(dir string, argv []string) int {
 	return code
 }
 
-// caged runs a program in a cage and returns what it says.
-func caged(t *testing.T, p cage.Policy, argv ...string) string {
+// runCaged runs a program in a cage and returns its output.
+func runCaged(t *testing.T, p cage.Policy, argv ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(argv[0])
 	assert.NilError(t, err)
@@ -67,7 +67,7 @@ func caged(t *testing.T, p cage.Policy, argv ...string) string {
 	defer e.Close()
 	cmd := exec.Command(cage.EntryProgram)
 	cmd.Args = e.Arguments(argv)
-	cmd.Env = append(os.Environ(), attempts+"=1")
+	cmd.Env = append(os.Environ(), callsVar+"=1")
 	cmd.ExtraFiles = []*os.File{e.File()}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	var out strings.Builder
@@ -87,16 +87,16 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// TestWhoIsTrustedComesAcrossNothingHidden and has all else: it reads, writes and runs what others left nowhere, and
-// keeps the rest of the machine.
-func TestWhoIsTrustedComesAcrossNothingHidden(t *testing.T) {
+// TestTrustedProcessesCantUseHiddenFiles checks that a trusted process can't read, write or run anything
+// in a hidden directory, where agents may have left files, but can use the rest of the machine.
+func TestTrustedProcessesCantUseHiddenFiles(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "theirs")
 	note := write(t, filepath.Join(theirs, "note"), "canary\n")
 	assert.NilError(t, os.WriteFile(filepath.Join(theirs, "git"), []byte("#!/bin/sh\necho planted\n"), 0o700))
 	assert.NilError(t, os.Symlink(note, filepath.Join(write(t, filepath.Join(dir, "ours", "file"), "")+"-link")))
 	p := cage.Policy{IsTrusted: true, Hidden: []string{theirs, "/dev/shm"}, Network: open}
-	got := caged(t, p, "/bin/bash", "-c", fmt.Sprintf(`cd %q; PATH=%q:$PATH
+	got := runCaged(t, p, "/bin/bash", "-c", fmt.Sprintf(`cd %q; PATH=%q:$PATH
 cat %q ours/file-link || echo unread; ls %q || echo unlisted; cd %q; git 2>&1 | head -n 1; echo > theirs/new || echo unwritten; echo > /dev/shm/raymond-test || echo no shm
 echo > ours/new && cat ours/new && cat /etc/passwd > /dev/null && echo the rest`, dir, theirs, note, theirs, dir))
 	assert.Check(t, !strings.Contains(got, "canary"), "got %s, want nothing of what is hidden", got)
@@ -106,14 +106,14 @@ echo > ours/new && cat ours/new && cat /etc/passwd > /dev/null && echo the rest`
 	}
 }
 
-func TestFilesAreHeld(t *testing.T) {
+func TestFilesAreConfined(t *testing.T) {
 	dir := t.TempDir()
 	run := filepath.Join(dir, "run")
 	key := write(t, filepath.Join(dir, "ssh", "id"), "canary\n")
 	write(t, filepath.Join(run, "state.json"), "canary\n")
 	write(t, filepath.Join(run, "scope", "payload"), "payload\n")
 	beside := write(t, filepath.Join(dir, "beside"), "beside\n")
-	work := filepath.Dir(write(t, filepath.Join(dir, "w\xf6rk", "file"), "work\n")) // no UTF-8
+	work := filepath.Dir(write(t, filepath.Join(dir, "w\xf6rk", "file"), "work\n")) // not valid UTF-8
 	assert.NilError(t, os.Symlink(key, filepath.Join(work, "link")))
 	for _, link := range [][2]string{{filepath.Join(dir, "named"), beside}, {filepath.Join(dir, "read", "link"), key}} {
 		assert.NilError(t, errors.Join(os.MkdirAll(filepath.Dir(link[0]), 0o700), os.Symlink(link[1], link[0])))
@@ -159,20 +159,20 @@ func TestFilesAreHeld(t *testing.T) {
 		"a namespace with all privileges": {"unshare --user true", "not permitted"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := caged(t, p, "bash", "-c", c.script); !strings.Contains(got, c.want) || strings.Contains(got, "canary") {
+			if got := runCaged(t, p, "bash", "-c", c.script); !strings.Contains(got, c.want) || strings.Contains(got, "canary") {
 				t.Errorf("%s: got %q, want %q", c.script, got, c.want)
 			}
 		})
 	}
 }
 
-// calls are tried by the program of the tests itself.
+// calls are system calls that the test binary itself tries in a cage.
 var calls = map[string]struct {
-	want string // what is said of it where the network is open, and, where that differs, with the network "none"
+	want string // the result with an open network and, if it differs, the result with the network "none"
 	do   func() error
 }{
 	"unix stream": {"ok", func() error { return socket(unix.AF_UNIX, unix.SOCK_STREAM, 0) }},
-	// A datagram names its target where no filter can look.
+	// The caller passes the target of a datagram in memory, where a filter can't look.
 	"unix datagram":      {"EACCES", func() error { return socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0) }},
 	"unix datagram pair": {"EACCES", func() error { _, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0); return err }},
 	"unix stream pair":   {"ok", func() error { _, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0); return err }},
@@ -200,13 +200,13 @@ var calls = map[string]struct {
 	"chroot":             {"EPERM", func() error { return unix.Chroot("/tmp") }},
 	"other architecture": {"ENOSYS", func() error { return raw(0x40000000|unix.SYS_GETPID, 0, 0, 0) }},
 	"mark, by prlimit": {"EPERM", func() error {
-		return takeOff(func(l *unix.Rlimit) error { return unix.Prlimit(0, unix.RLIMIT_RTTIME, l, nil) })
+		return setLimit(func(l *unix.Rlimit) error { return unix.Prlimit(0, unix.RLIMIT_RTTIME, l, nil) })
 	}},
 	"mark, by own number": {"EPERM", func() error {
-		return takeOff(func(l *unix.Rlimit) error { return unix.Prlimit(os.Getpid(), unix.RLIMIT_RTTIME, l, nil) })
+		return setLimit(func(l *unix.Rlimit) error { return unix.Prlimit(os.Getpid(), unix.RLIMIT_RTTIME, l, nil) })
 	}},
 	"mark, by setrlimit": {"EPERM", func() error {
-		return takeOff(func(l *unix.Rlimit) error { return unix.Setrlimit(unix.RLIMIT_RTTIME, l) })
+		return setLimit(func(l *unix.Rlimit) error { return unix.Setrlimit(unix.RLIMIT_RTTIME, l) })
 	}},
 	"another limit":      {"ok", func() error { return unix.Setrlimit(unix.RLIMIT_CORE, &unix.Rlimit{}) }},
 	"limit of others":    {"EPERM", func() error { return unix.Prlimit(os.Getppid(), unix.RLIMIT_CORE, &unix.Rlimit{}, nil) }},
@@ -214,7 +214,7 @@ var calls = map[string]struct {
 	"priority of group":  {"EPERM", func() error { return unix.Setpriority(unix.PRIO_PGRP, 0, 19) }},
 	"disk of group":      {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 2, 0, 7<<13) }},
 	"priority of all":    {"EPERM", func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) }},
-	"disk of all":        {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) }}, // which the kernel would call EINVAL
+	"disk of all":        {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) }}, // the kernel would return EINVAL
 	"shared udp port":    {"EADDRINUSE EACCES", sharePort},
 	"another route":      {"ok EPERM", func() error { return option(unix.AF_INET, unix.SOL_IP, unix.IP_OPTIONS) }},
 	"another route, 6":   {"ok EPERM", func() error { return option(unix.AF_INET6, unix.SOL_IPV6, unix.IPV6_RTHDR) }},
@@ -225,8 +225,8 @@ var calls = map[string]struct {
 		set.Set(0)
 		return unix.SchedSetaffinity(os.Getppid(), &set)
 	}},
-	// The kernel would refuse the next ones for other reasons, with another number, before it
-	// asks for privileges.
+	// Without the filter, the kernel would refuse the next calls with another errno, before it checks
+	// privileges. They show that the filter refuses them.
 	"mark, by the old call":  {"EPERM", func() error { return raw(unix.SYS_SETRLIMIT, unix.RLIMIT_RTTIME, 0, 0) }},
 	"odd userfaultfd":        {"EPERM", func() error { return raw(unix.SYS_USERFAULTFD, 1, 0, 0) }},
 	"odd mount":              {"EPERM", func() error { return raw(unix.SYS_MOUNT, 0, 0, 0) }},
@@ -249,7 +249,7 @@ func socket(domain, typ, proto int) error {
 	return err
 }
 
-// option clears an option of a TCP socket, which anybody may do.
+// option clears a socket option of a TCP socket, which needs no privileges.
 func option(domain, level, name int) error {
 	fd, err := unix.Socket(domain, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -259,7 +259,7 @@ func option(domain, level, name int) error {
 	return unix.SetsockoptString(fd, level, name, "")
 }
 
-// sharePort binds two sockets to one port of UDP, with both options that allow it.
+// sharePort binds two sockets to the same UDP port, with both options that permit this.
 func sharePort() error {
 	var at unix.Sockaddr = &unix.SockaddrInet4{Addr: [4]byte{127, 0, 0, 1}}
 	for range 2 {
@@ -280,7 +280,7 @@ func raw(call, a, b, c uintptr) error {
 	return nil
 }
 
-func takeOff(set func(*unix.Rlimit) error) error {
+func setLimit(set func(*unix.Rlimit) error) error {
 	return set(&unix.Rlimit{Cur: 1 << 40, Max: 1 << 40})
 }
 
@@ -307,14 +307,14 @@ func tryCalls() {
 	}
 }
 
-// TestCallsAreHeld by the filter, not only for want of privileges, which an agent may have one
-// day. It also shows that work of agents meets no refusal.
-func TestCallsAreHeld(t *testing.T) {
+// TestCallsAreFiltered checks that the filter refuses calls, and not only missing privileges, which a future
+// agent might have. It also checks that calls that agents need for their work are allowed.
+func TestCallsAreFiltered(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
 	for n, network := range []cage.Network{open, {}} {
 		got, want := map[string]string{}, map[string]string{}
-		for line := range strings.Lines(caged(t, cage.Policy{Network: network}, self)) {
+		for line := range strings.Lines(runCaged(t, cage.Policy{Network: network}, self)) {
 			call, errno, _ := strings.Cut(strings.TrimSpace(line), ": ")
 			got[call] = errno
 		}
@@ -326,7 +326,7 @@ func TestCallsAreHeld(t *testing.T) {
 	}
 }
 
-func TestMarks(t *testing.T) {
+func TestMarksBelongToTheirRun(t *testing.T) {
 	a, b := cage.Mark("run.1"), cage.Mark("run.2")
 	if a == b || !cage.IsMarkOf(a, "run") || !cage.IsMarkOf(b, "run") || cage.IsMarkOf(a, "ru") || cage.IsMarkOf(cage.Mark("other.1"), "run") {
 		t.Errorf("marks: got %x, %x", a, b)
@@ -334,18 +334,19 @@ func TestMarks(t *testing.T) {
 	assert.Check(t, is.Equal(cage.MarkOf(os.Getpid()), uint64(0)), "mark of a process without one")
 }
 
-// supervising is a command that runs a script so, in a new folder.
-func supervising(t *testing.T, script string) (dir string, cmd *exec.Cmd) {
+// supervisedCommand returns a command that runs a script under Supervise, in a new directory.
+func supervisedCommand(t *testing.T, script string) (dir string, cmd *exec.Cmd) {
 	t.Helper()
 	dir, cmd = t.TempDir(), exec.Command("/proc/self/exe", "bash", "-c", script)
-	cmd.Env, cmd.Dir = append(os.Environ(), supervised+"="+dir), dir
+	cmd.Env, cmd.Dir = append(os.Environ(), supervisedVar+"="+dir), dir
 	return dir, cmd
 }
 
-// TestOneCommandIsSupervised holds that raymond passes on the command's exit code and confines the command, which can't reach the
-// threads of its supervisor, inherits no open files, is killed first when memory runs out, and leaves no process behind.
+// TestOneCommandIsSupervised checks that raymond passes on the command's exit code and confines the command,
+// which can't reach the threads of its supervisor, inherits no open files, is killed first when memory runs
+// out, and leaves no process behind.
 func TestOneCommandIsSupervised(t *testing.T) {
-	dir, cmd := supervising(t, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
+	dir, cmd := supervisedCommand(t, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
 		until [ -e pid ]; do :; done; cat <&3; echo x > ../outside; cd /proc/$PPID/task
 		for t in *; do if kill -0 $t || prlimit --pid $t --core=0:0; then echo canary of thread $t; fi; done 2> /dev/null; cat /proc/self/oom_score_adj; exit 41`)
 	left, err := os.Open(write(t, filepath.Join(t.TempDir(), "key"), "canary\n"))
@@ -353,7 +354,7 @@ func TestOneCommandIsSupervised(t *testing.T) {
 	defer left.Close()
 	cmd.ExtraFiles = []*os.File{left}
 	out, err := cmd.CombinedOutput()
-	if said := string(out); cmd.ProcessState.ExitCode() != 41 || !strings.Contains(said, "Permission denied") || !strings.Contains(said, "\n1000\n") || strings.Contains(said, "canary") {
+	if output := string(out); cmd.ProcessState.ExitCode() != 41 || !strings.Contains(output, "Permission denied") || !strings.Contains(output, "\n1000\n") || strings.Contains(output, "canary") {
 		t.Errorf("got %v: %s", err, out)
 	}
 	pid, err := os.ReadFile(filepath.Join(dir, "pid"))
@@ -362,11 +363,11 @@ func TestOneCommandIsSupervised(t *testing.T) {
 	assert.Check(t, err != nil, "process %s is left", pid)
 }
 
-// TestNothingHopsOutOfACommand: what is never one process for long, in a session of its own each
-// time, ends with the command; it has a number of lives, and then writes a file.
-func TestNothingHopsOutOfACommand(t *testing.T) {
+// TestForkingProcessesEndWithTheCommand checks that processes that fork and exit all the time, each in
+// a new session, end with the command. After a number of generations the last process writes a file.
+func TestForkingProcessesEndWithTheCommand(t *testing.T) {
 	const hop = `use POSIX; for my $n (1..20000) { exit if fork; setsid } open(F, ">outlived")`
-	dir, cmd := supervising(t, "for i in 1 2 3; do perl -e '"+hop+"' & done; exit 0")
+	dir, cmd := supervisedCommand(t, "for i in 1 2 3; do perl -e '"+hop+"' & done; exit 0")
 	out, err := cmd.CombinedOutput()
 	assert.NilError(t, err, "got %v: %s", err, out)
 	_, err = os.Stat(filepath.Join(dir, "outlived"))

@@ -6,29 +6,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxLook is how much of an output is looked through, in bytes.
-const maxLook = 16 << 10
+// maxSearched is how many bytes of an output are searched.
+const maxSearched = 16 << 10
 
 var (
-	saysDenied = text.Regexp(`(?i)permission denied|EACCES|read-only file system`)
-	// Blanks in names are rare, and quotes end names.
-	absolute = text.Regexp("/[^\\s'\"`‘’“”:,;()<>|]+")
+	denialPattern = text.Regexp(`(?i)permission denied|EACCES|read-only file system`)
+	// A path ends at white space, which is rare in names, or at a quote.
+	pathPattern = text.Regexp("/[^\\s'\"`‘’“”:,;()<>|]+")
 )
 
-// DeniedPath returns the absolute path of the file that an output says was refused: the last
-// one before the words that say so, else the first one after them, in the first line
-// that has both. It returns "" where there is none. A cage refuses a
-// file as file permissions do, and tells nobody but the program. The text may be anybody's.
+// DeniedPath returns the absolute path of the file that was refused, according to a program's output. It
+// examines the first line that reports a refusal and contains a path. It takes the last path before the report,
+// else the first one after it. The result is "" if no line matches. A cage refuses files
+// in the same way as file permissions, so only the program knows the path. The output is untrusted.
 func DeniedPath(output string) string {
-	for line := range strings.Lines(output[:min(len(output), maxLook)]) {
-		at := saysDenied().FindStringIndex(line)
+	for line := range strings.Lines(output[:min(len(output), maxSearched)]) {
+		at := denialPattern().FindStringIndex(line)
 		if at == nil {
 			continue
 		}
-		if before := absolute().FindAllString(line[:at[0]], -1); len(before) > 0 {
+		if before := pathPattern().FindAllString(line[:at[0]], -1); len(before) > 0 {
 			return before[len(before)-1]
 		}
-		if after := absolute().FindString(line[at[1]:]); after != "" {
+		if after := pathPattern().FindString(line[at[1]:]); after != "" {
 			return after
 		}
 	}

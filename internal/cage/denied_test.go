@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestPath(t *testing.T) {
+func TestDeniedPath(t *testing.T) {
 	for output, want := range map[string]string{
 		"/bin/bash: line 1: /etc/x: Permission denied":                                          "/etc/x",
 		"mkdir: cannot create directory ‘/opt/a b’: Permission denied":                          "/opt/a",
@@ -17,7 +17,7 @@ func TestPath(t *testing.T) {
 		"sudo: a password is required":                                                          "",
 		"Permission denied (publickey).":                                                        "",
 		"relative.txt: Permission denied":                                                       "",
-		strings.Repeat("x", maxLook) + "\n/a: Permission denied":                                "",
+		strings.Repeat("x", maxSearched) + "\n/a: Permission denied":                            "",
 		"": "",
 	} {
 		if got := DeniedPath(output); got != want {

@@ -14,27 +14,27 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Gaps returns what this system can't hold of a policy, and what that leaves open.
-func Gaps(p Policy) []Gap { return running().lacks(p) }
+// Gaps returns the parts of a policy that this system can't enforce.
+func Gaps(p Policy) []Gap { return currentKernel().gaps(p) }
 
-// Entrance is the way of one child into a cage. Whoever starts the child gives it
-// File as descriptor 3, starts Program with Arguments, and calls Follow.
+// Entrance lets one child process into a cage. The caller starts EntryProgram with Arguments and with File
+// as descriptor 3, and then calls Admit.
 type Entrance struct {
-	plan         *entry.Plan
-	rules        warden.Rules
-	ours, theirs *os.File
-	leave        context.CancelFunc // ends who decides; nil before Follow
-	ended        func()
+	plan            *entry.Plan
+	rules           warden.Rules
+	conn, childConn *os.File
+	stopWarden      context.CancelFunc // stops the warden; nil before Admit
+	onEnd           func()
 }
 
-// EntryProgram is what is started in place of a child's own program: this one.
+// EntryProgram is the program to start in place of the child's own program: raymond itself.
 const EntryProgram = "/proc/self/exe"
 
-// Enter prepares the way of a child whose program is the file path. Everything in
-// the cage will carry the mark, which must be the child's alone; see Mark. The caller
-// closes the Entrance when the child and all that it left are gone.
+// Enter prepares the entrance for a child that executes the file path. All processes in the cage will carry
+// the mark, which no other child may have; see Mark. The caller closes the Entrance when the child and all
+// processes that it left behind have ended.
 func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
-	plan, err := c.plan(running(), path)
+	plan, err := c.plan(currentKernel(), path)
 	if err != nil {
 		return nil, err
 	}
@@ -44,12 +44,12 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 		return nil, os.NewSyscallError("socketpair", err)
 	}
 	return &Entrance{
-		plan: plan, ours: os.NewFile(uintptr(pair[0]), "cage"), theirs: os.NewFile(uintptr(pair[1]), "cage"),
-		rules: c.rules(mark), ended: c.policy.OnEnd,
+		plan: plan, conn: os.NewFile(uintptr(pair[0]), "cage"), childConn: os.NewFile(uintptr(pair[1]), "cage"),
+		rules: c.rules(mark), onEnd: c.policy.OnEnd,
 	}, nil
 }
 
-// plan says what a child puts on.
+// plan returns the restrictions that a child applies to itself.
 func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 	p := &entry.Plan{Path: []byte(path), FS: k.upTo(rightsFS), Scoped: k.upTo(scopes), IsTrusted: c.policy.IsTrusted}
 	const mayRead = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
@@ -67,52 +67,52 @@ func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 	}
 	if !c.policy.Network.IsOpen {
 		p.Net = k.upTo(rightsNet)
-		if !k.isDecided {
+		if !k.hasWarden {
 			p.Ports = c.policy.Network.Ports
 		}
 	}
 	f, err := c.filters()
-	p.Filter, p.Alone = f.decided, f.alone
+	p.Filter, p.Alone = f.withWarden, f.withoutWarden
 	return p, err
 }
 
-// filters are the programs of a cage for seccomp; nil where there is none.
-type filters struct{ decided, alone []byte }
+// filters are the seccomp programs of a cage; nil where the kernel has no seccomp.
+type filters struct{ withWarden, withoutWarden []byte }
 
 func makeFilters(isOpen bool) (f filters, err error) {
-	k := running()
+	k := currentKernel()
 	if !k.filters {
 		return f, nil
 	}
 	o := filterOptions{isOpen: isOpen, isScoped: k.landlock >= withScopes, isTraced: k.landlock > 0}
 	if !o.isScoped {
-		o.spared = append(processes.Ancestors(), os.Getpid())
+		o.protected = append(processes.Ancestors(), os.Getpid())
 	}
-	// Who enters a cage inside another one has the other one's warden.
-	o.hasUnix = k.isDecided && MarkOf(os.Getpid()) != 0
-	if f.alone, err = filter(o); err != nil {
+	// Inside another cage, the warden of the outer cage checks unix sockets.
+	o.hasUnix = k.hasWarden && MarkOf(os.Getpid()) != 0
+	if f.withoutWarden, err = filter(o); err != nil {
 		return f, err
 	}
-	o.isDecided, o.hasUnix = k.isDecided, k.isDecided
-	f.decided, err = filter(o)
+	o.hasWarden, o.hasUnix = k.hasWarden, k.hasWarden
+	f.withWarden, err = filter(o)
 	return f, err
 }
 
-// File is what the child is started with as descriptor 3.
-func (e *Entrance) File() *os.File { return e.theirs }
+// File returns the file that the child must inherit as descriptor 3.
+func (e *Entrance) File() *os.File { return e.childConn }
 
-// Arguments are what Program is started with, for a child with these arguments, the
-// first of which is its name.
+// Arguments returns the arguments for EntryProgram. argv are the arguments of the child's own program,
+// beginning with its name.
 func (e *Entrance) Arguments(argv []string) []string { return entry.Arguments(argv) }
 
-// Admit lets the child, which was started, go in, and returns when it has become its
-// program, or couldn't: the error is an *entry.Failure then. From then on somebody
-// decides about what the child does until all that is in the cage has ended.
+// Admit sends the plan to the started child and returns when the child has executed its program or failed;
+// the error is then an *entry.Failure. If there is a listener, a warden decides about calls from then on,
+// until all processes in the cage have ended.
 func (e *Entrance) Admit() error {
-	e.theirs.Close()
+	e.childConn.Close()
 	sent := make(chan error, 1)
-	go func() { sent <- entry.WritePlan(e.ours, e.plan) }()
-	listener, err := entry.AwaitExec(e.ours)
+	go func() { sent <- entry.WritePlan(e.conn, e.plan) }()
+	listener, err := entry.AwaitExec(e.conn)
 	if writeErr := <-sent; err == nil {
 		err = writeErr
 	}
@@ -120,19 +120,19 @@ func (e *Entrance) Admit() error {
 		return err
 	}
 	var ctx context.Context
-	ctx, e.leave = context.WithCancel(context.Background())
+	ctx, e.stopWarden = context.WithCancel(context.Background())
 	go warden.Serve(ctx, listener, e.rules)
 	return err
 }
 
-// Close ends what was begun for the child.
+// Close closes the sockets, stops the warden and calls Policy.OnEnd.
 func (e *Entrance) Close() {
-	e.ours.Close()
-	e.theirs.Close()
-	if e.leave != nil {
-		e.leave()
+	e.conn.Close()
+	e.childConn.Close()
+	if e.stopWarden != nil {
+		e.stopWarden()
 	}
-	if e.ended != nil {
-		e.ended()
+	if e.onEnd != nil {
+		e.onEnd()
 	}
 }

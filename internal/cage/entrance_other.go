@@ -8,50 +8,50 @@ import (
 	"runtime"
 )
 
-// Gaps returns what this system can't hold of a policy: everything.
+// Gaps returns one gap: this system has no cage.
 func Gaps(Policy) []Gap {
 	return []Gap{{Text: "there is no cage on " + runtime.GOOS + "/" + runtime.GOARCH, IsMajor: true, IsWarning: true}}
 }
 
-// Entrance is the way of one child into a cage, which there is none of here.
+// Entrance is unused, because this system has no cage.
 type Entrance struct{}
 
-// EntryProgram is what is started in place of a child's own program.
+// EntryProgram is empty: no program is started in place of the child's own.
 const EntryProgram = ""
 
-// filters are no programs here.
+// filters are unused on this system.
 type filters struct{}
 
-func makeFilters(bool) (filters, error) { return filters{}, errNone }
+func makeFilters(bool) (filters, error) { return filters{}, errNoCage }
 
-var errNone = errors.New("there is no cage on this system")
+var errNoCage = errors.New("there is no cage on this system")
 
-// Enter fails.
-func (c *Cage) Enter(string, uint64) (*Entrance, error) { return nil, errNone }
+// Enter always fails.
+func (c *Cage) Enter(string, uint64) (*Entrance, error) { return nil, errNoCage }
 
-// File returns nothing.
+// File returns nil.
 func (e *Entrance) File() *os.File { return nil }
 
-// Arguments returns what it is given.
+// Arguments returns argv.
 func (e *Entrance) Arguments(argv []string) []string { return argv }
 
-// Admit fails.
-func (e *Entrance) Admit() error { return errNone }
+// Admit always fails.
+func (e *Entrance) Admit() error { return errNoCage }
 
 // Close does nothing.
 func (e *Entrance) Close() {}
 
-// Mark is no number here.
+// Mark returns 0: processes have no marks on this system.
 func Mark(string) uint64 { return 0 }
 
-// MarkOf knows no marks here.
+// MarkOf returns 0.
 func MarkOf(int) uint64 { return 0 }
 
-// IsMarkOf reports that no mark is a run's.
+// IsMarkOf returns false.
 func IsMarkOf(uint64, string) bool { return false }
 
-// Supervise fails.
-func (c *Cage) Supervise(Command) (int, error) { return -1, errNone }
+// Supervise always fails.
+func (c *Cage) Supervise(Command) (int, error) { return -1, errNoCage }
 
-// StartInside fails.
-func (c *Cage) StartInside(func() error) error { return errNone }
+// StartInside always fails.
+func (c *Cage) StartInside(func() error) error { return errNoCage }

@@ -4,5 +4,5 @@ import "golang.org/x/sys/unix"
 
 const arch = unix.AUDIT_ARCH_AARCH64
 
-// ofArch are calls that only this architecture has.
-func ofArch() []rule { return nil }
+// archRules returns the rules for calls that only this architecture has.
+func archRules() []rule { return nil }

@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// verdict is what a filter says of a call without arguments, by a machine for such
-// programs that is not the kernel's.
+// verdict returns the action of a filter for a call without arguments. It runs the program in an emulator and
+// not in the kernel.
 func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	t.Helper()
 	program, err := filter(o)
@@ -25,18 +25,18 @@ func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	}
 	vm, err := bpf.NewVM(code)
 	assert.NilError(t, err)
-	data := make([]byte, 64) // struct seccomp_data, but big-endian, as that machine reads packets
+	data := make([]byte, 64) // struct seccomp_data, but big-endian, because the emulator reads network packets
 	binary.BigEndian.PutUint32(data[offNumber:], call)
 	binary.BigEndian.PutUint32(data[offArch:], architecture)
-	said, err := vm.Run(data)
+	action, err := vm.Run(data)
 	assert.NilError(t, err)
-	return uint32(said)
+	return uint32(action)
 }
 
-// TestOtherArchitecturesAreRefused: their calls have other numbers, of which the filter
-// knows nothing.
+// TestOtherArchitecturesAreRefused: their calls have other numbers, to which the rules of the filter don't
+// apply.
 func TestOtherArchitecturesAreRefused(t *testing.T) {
-	for _, o := range []filterOptions{{}, {isOpen: true}, {isDecided: true, isScoped: true, isTraced: true}} {
+	for _, o := range []filterOptions{{}, {isOpen: true}, {hasWarden: true, isScoped: true, isTraced: true}} {
 		if got := verdict(t, o, arch, unix.SYS_GETPID); got != allow {
 			t.Errorf("%+v: getpid: got %x, want it allowed", o, got)
 		}
@@ -51,5 +51,5 @@ func TestOtherArchitecturesAreRefused(t *testing.T) {
 	}
 }
 
-// x32Call is getpid of x32.
+// x32Call is the x32 call getpid.
 const x32Call = 0x40000000 | unix.SYS_GETPID

@@ -12,34 +12,34 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel is what the running kernel can do.
+// kernel lists the features of the running kernel.
 type kernel struct {
-	landlock  int  // version of Landlock's interface, 0 for none
-	filters   bool // seccomp
-	isDecided bool // somebody outside can decide about a call, and connect in the caller's place
+	landlock  int  // version of Landlock's interface; 0 without Landlock
+	filters   bool // seccomp filters are supported
+	hasWarden bool // a process outside can decide about calls, and connect sockets for the caller
 }
 
-var running = sync.OnceValue(probe)
+var currentKernel = sync.OnceValue(probe)
 
 func probe() kernel {
 	var k kernel
 	if version, err := landlock.LandlockGetABIVersion(); err == nil {
 		k.landlock = version
 	}
-	k.filters = knows(unix.SECCOMP_RET_ERRNO)
-	k.isDecided = k.filters && knows(unix.SECCOMP_RET_USER_NOTIF) && canBorrow()
+	k.filters = hasAction(unix.SECCOMP_RET_ERRNO)
+	k.hasWarden = k.filters && hasAction(unix.SECCOMP_RET_USER_NOTIF) && canDuplicateDescriptors()
 	return k
 }
 
-// knows reports whether seccomp has an action.
-func knows(action uint32) bool {
+// hasAction reports whether seccomp supports an action.
+func hasAction(action uint32) bool {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	return errno == 0
 }
 
-// canBorrow reports whether this process can get hold of the sockets of those that
-// it starts, and read what they ask for. Some containers don't let it.
-func canBorrow() bool {
+// canDuplicateDescriptors reports whether this process may duplicate the sockets of processes that it
+// starts, and read their memory. Some containers forbid that.
+func canDuplicateDescriptors() bool {
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
 		return false
@@ -55,7 +55,8 @@ func canBorrow() bool {
 		return false
 	}
 	unix.Close(copied)
-	// Yama can forbid it for all processes but the own one, of which nothing can be tried.
+	// With a scope above 1, Yama forbids it even for child processes. The attempt above can't show that,
+	// because this process may always access itself.
 	scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if err == nil && strings.TrimSpace(string(scope)) > "1" {
 		return false
@@ -63,7 +64,7 @@ func canBorrow() bool {
 	return true
 }
 
-// Rights of Landlock that came with each version of its interface.
+// The rights that each version of Landlock's interface added.
 var (
 	rightsFS = []uint64{
 		1: 1<<13 - 1, // from Execute to MakeSym
@@ -73,7 +74,7 @@ var (
 	scopes    = []uint64{6: landlock.ScopeAbstractUnixSocket | landlock.ScopeSignal}
 )
 
-// upTo returns the rights of a version and all before it.
+// upTo returns the rights that this kernel supports.
 func (k kernel) upTo(rights []uint64) uint64 {
 	var all uint64
 	for version, of := range rights {
@@ -84,7 +85,7 @@ func (k kernel) upTo(rights []uint64) uint64 {
 	return all
 }
 
-// Versions of Landlock's interface, by what they brought.
+// Versions of Landlock's interface, named after the rights that they added.
 const (
 	withTruncate = 3
 	withTCP      = 4
@@ -92,10 +93,10 @@ const (
 	withScopes   = 6
 )
 
-// unhidden is how a container lets a process look at those that it starts.
-const unhidden = "in a job with container, container: options: --cap-add SYS_PTRACE allows it"
+// ptraceHint explains how to give a container access to the memory of child processes.
+const ptraceHint = "in a container job, set container: options: --cap-add SYS_PTRACE"
 
-func (k kernel) lacks(p Policy) []Gap {
+func (k kernel) gaps(p Policy) []Gap {
 	var out []Gap
 	add := func(missing bool, l Gap) {
 		if missing {
@@ -103,16 +104,16 @@ func (k kernel) lacks(p Policy) []Gap {
 		}
 	}
 	held := k.landlock > 0
-	add(!held, Gap{Text: "the kernel has no Landlock: files aren't held, and neither is the memory of other processes", IsMajor: true})
-	add(!k.filters, Gap{Text: "the kernel has no seccomp: calls of the system aren't held", IsMajor: true})
-	isBlind := k.filters && !k.isDecided
-	add(isBlind && p.Network.IsOpen, Gap{Text: "link-local addresses, as the metadata of clouds has, can be reached", Hint: unhidden})
-	add(isBlind && !p.Network.IsOpen, Gap{Text: "servers of agents can be reached from other machines", Hint: unhidden})
-	add(isBlind, Gap{Text: "agents can make no unix socket, since raymond can't look at where it would lead (pidfd_getfd is refused here)", Hint: unhidden, IsWarning: true})
-	add(!p.Network.IsOpen && !k.isDecided && k.landlock < withTCP, Gap{Text: "the network isn't held", Hint: unhidden, IsMajor: true, IsWarning: true})
-	add(!p.Network.IsOpen && isBlind && k.landlock >= withTCP, Gap{Text: "any host can be reached at the ports of the proxies, since nobody sees where agents connect to", Hint: unhidden, IsMajor: true, IsWarning: true})
-	add(held && k.landlock < withTruncate, Gap{Text: "files that can't be written can be emptied"})
-	add(held && k.landlock < withIoctl, Gap{Text: "devices that can be opened can be given any command"})
-	add(held && k.landlock < withScopes, Gap{Text: "signals are kept from the program itself and those above it, not from other processes of the user"})
+	add(!held, Gap{Text: "the kernel has no Landlock, so files and the memory of other processes are not protected", IsMajor: true})
+	add(!k.filters, Gap{Text: "the kernel has no seccomp, so system calls are not filtered", IsMajor: true})
+	isBlind := k.filters && !k.hasWarden
+	add(isBlind && p.Network.IsOpen, Gap{Text: "agents can reach link-local addresses, such as the metadata service of a cloud", Hint: ptraceHint})
+	add(isBlind && !p.Network.IsOpen, Gap{Text: "servers that agents start can be reached from other machines", Hint: ptraceHint})
+	add(isBlind, Gap{Text: "agents can't create unix sockets, because raymond can't check where they connect (pidfd_getfd is refused here)", Hint: ptraceHint, IsWarning: true})
+	add(!p.Network.IsOpen && !k.hasWarden && k.landlock < withTCP, Gap{Text: "the network can't be confined", Hint: ptraceHint, IsMajor: true, IsWarning: true})
+	add(!p.Network.IsOpen && isBlind && k.landlock >= withTCP, Gap{Text: "agents can reach any host at the ports of the proxies, because raymond can't check where they connect", Hint: ptraceHint, IsMajor: true, IsWarning: true})
+	add(held && k.landlock < withTruncate, Gap{Text: "files that agents can't write can still be truncated"})
+	add(held && k.landlock < withIoctl, Gap{Text: "agents can use every ioctl of the devices that they can open"})
+	add(held && k.landlock < withScopes, Gap{Text: "agents can send signals to other processes of the user, except to raymond and its ancestors"})
 	return out
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
-// outside fetches from a server at PORT with the proxy and past it, by TCP and by UDP.
+// outside is a script that connects to a server at PORT through the proxy and directly, over TCP and UDP.
 const outside = `
 lines() { "$@" 2>&1 | tr '\n' ' '; echo; }
 export GIT_TERMINAL_PROMPT=0 GIT_CONFIG_GLOBAL=/dev/null
@@ -32,8 +32,8 @@ lines bash -c 'echo > /dev/udp/127.0.0.1/PORT'
 lines bash -c 'echo > /dev/tcp/127.0.0.1/1'
 `
 
-// TestTheProxyIsTheOnlyWayOut has a cage with a list of hosts, and its proxy.
-func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
+// TestProxyIsTheOnlyWayOut uses a cage whose network is a list of hosts, with the proxy for that list.
+func TestProxyIsTheOnlyWayOut(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/repo.git/HEAD":
@@ -48,15 +48,15 @@ func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
 	u, err := url.Parse(server.URL)
 	assert.NilError(t, err)
 	var lock sync.Mutex
-	var told []string
-	tell := func(target string) {
+	var refused []string
+	report := func(target string) {
 		lock.Lock()
 		defer lock.Unlock()
-		told = append(told, target)
+		refused = append(refused, target)
 	}
 	list, err := forward.Parse(u.Host)
 	assert.NilError(t, err)
-	proxy, err := forward.Start(forward.Options{List: list, OnRefused: tell})
+	proxy, err := forward.Start(forward.Options{List: list, OnRefused: report})
 	assert.NilError(t, err)
 	defer proxy.Close()
 	for _, v := range forward.Env(list, proxy.Port()) {
@@ -64,18 +64,18 @@ func TestTheProxyIsTheOnlyWayOut(t *testing.T) {
 		t.Setenv(name, value)
 	}
 	t.Setenv("HOME", t.TempDir())
-	network := cage.Network{Ports: []uint16{proxy.Port()}, OnRefused: tell}
+	network := cage.Network{Ports: []uint16{proxy.Port()}, OnRefused: report}
 	script := strings.ReplaceAll(outside, "PORT", u.Port())
-	said := strings.Split(caged(t, cage.Policy{Network: network, Writable: []string{os.DevNull}}, "bash", "-c", script), "\n")
+	output := strings.Split(runCaged(t, cage.Policy{Network: network, Writable: []string{os.DevNull}}, "bash", "-c", script), "\n")
 	want := []string{"refs/heads/main", "403", "to connect", "Permission denied", "Permission denied", "Permission denied", "Connection refused", ""}
-	for i, line := range said {
-		if len(said) != len(want) || !strings.Contains(line, want[i]) {
-			t.Fatalf("line %d of %d: got %q, want %q", i, len(said), line, want[i])
+	for i, line := range output {
+		if len(output) != len(want) || !strings.Contains(line, want[i]) {
+			t.Fatalf("line %d of %d: got %q, want %q", i, len(output), line, want[i])
 		}
 	}
 	lock.Lock()
 	defer lock.Unlock()
-	if want := []string{"other.example.com:80", u.Host, "169.254.169.254:80"}; !slices.Equal(slices.Compact(told), want) {
-		t.Errorf("told of %q, want %q", told, want)
+	if want := []string{"other.example.com:80", u.Host, "169.254.169.254:80"}; !slices.Equal(slices.Compact(refused), want) {
+		t.Errorf("refused targets: got %q, want %q", refused, want)
 	}
 }

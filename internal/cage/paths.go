@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// readable returns the paths that together are all that may be read. Where something below one of them is hidden, it
-// is what lies beside that, and what is made there later is not among it.
+// readable returns paths that together cover everything that may be read. A directory with hidden files below
+// it is replaced with its other entries. Entries that are created there later can't be read.
 func (p Policy) readable() []string {
 	roots := ResolveAll(p.Readable)
 	if p.Readable == nil {
@@ -24,12 +24,12 @@ func (p Policy) readable() []string {
 	return w.found
 }
 
-// below returns the paths that lie below another one.
+// below returns the paths that are below root.
 func below(root string, paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == root || !IsWithin(p, root) })
 }
 
-// CanRead reports whether an existing path, without links, is among what is Readable.
+// CanRead reports whether the policy allows reading an existing path that contains no symbolic links.
 func (p Policy) CanRead(path string) bool {
 	isIn := func(folder string) bool { return IsWithin(path, folder) }
 	hidden := ResolveAll(p.Hidden)
@@ -38,7 +38,7 @@ func (p Policy) CanRead(path string) bool {
 	})
 }
 
-// writable returns the paths below which may be written.
+// writable returns the paths that may be written, with everything below them.
 func (p Policy) writable() []string {
 	if p.IsTrusted {
 		return p.readable()
@@ -46,7 +46,7 @@ func (p Policy) writable() []string {
 	return ResolveAll(p.Writable)
 }
 
-// ResolveAll are paths without links, in order and each once, and without what doesn't exist.
+// ResolveAll returns the existing paths without symbolic links, sorted and without duplicates.
 func ResolveAll(paths []string) []string {
 	var out []string
 	for _, path := range paths {
@@ -58,8 +58,8 @@ func ResolveAll(paths []string) []string {
 	return slices.Compact(out)
 }
 
-// evaluated is a path without links, as Go finds it.
-func evaluated(path string) string {
+// evalSymlinks returns a path without symbolic links, with filepath.EvalSymlinks; "" if it fails.
+func evalSymlinks(path string) string {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil || !filepath.IsAbs(target) {
 		return ""
@@ -67,13 +67,14 @@ func evaluated(path string) string {
 	return target
 }
 
-// walk collects paths around what is hidden.
+// walk collects paths that contain nothing hidden.
 type walk struct {
 	hidden []string
 	found  []string
 }
 
-// add adds a path, or what is in it if something there is hidden. Links need no right.
+// add adds a path or, if something below it is hidden, the entries of that directory. Symbolic links are
+// skipped, because access depends only on their targets.
 func (w *walk) add(path string) {
 	if slices.ContainsFunc(w.hidden, func(h string) bool { return IsWithin(path, h) }) {
 		return
@@ -84,7 +85,7 @@ func (w *walk) add(path string) {
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return // whoever can't list it can't be shown it
+		return // if it can't be listed, it isn't readable either
 	}
 	for _, e := range entries {
 		if e.Type()&os.ModeSymlink == 0 {
@@ -93,8 +94,9 @@ func (w *walk) add(path string) {
 	}
 }
 
-// OpenDir opens a folder in which caged processes work. It is below a folder that they may write: no link that they make in the
-// place of another one leads out of that. Without a cage every folder is opened.
+// OpenDir opens a directory in which caged processes work. The directory must be below a writable directory,
+// and is opened relative to it: if an agent replaces a part of the path with a symbolic link, the link can't
+// lead out of the writable directory. A nil Cage opens every directory.
 func (c *Cage) OpenDir(dir string) (*os.Root, error) {
 	if c == nil {
 		return os.OpenRoot(dir)
@@ -113,15 +115,16 @@ func (c *Cage) OpenDir(dir string) (*os.Root, error) {
 	return nil, &os.PathError{Op: "open", Path: dir, Err: os.ErrPermission}
 }
 
-// FollowLinks returns where a clean absolute path leads, without links; of what is missing, where the folder around it is. A path that
-// leads into a workspace and, by a link there, out of it again is an error: pull requests and agents make links. A path that
-// names a place outside by itself is allowed.
+// FollowLinks returns a clean absolute path without symbolic links; if the path doesn't exist, it returns the
+// nearest existing parent directory. A path that leads into the workspace and then, through a link in it, out
+// again is an error, because pull requests and agents can create such links. A path whose text names a place
+// outside of the workspace is allowed.
 func FollowLinks(path, workspace string) (target string, err error) {
 	top := Resolve(workspace)
 	for last := ""; path != last; last, path = path, filepath.Dir(path) {
 		here := Resolve(path)
 		if target = cmp.Or(target, here); IsWithin(here, top) && !IsWithin(target, top) {
-			return "", errors.New("a link leads out of the workspace; give the whole path if that is meant")
+			return "", errors.New("a link leads out of the workspace; use the absolute path if that is intended")
 		}
 	}
 	return target, nil

@@ -1,42 +1,42 @@
-// Package cage confines a child process and all that it starts: which files they
-// read and write, which other processes they reach, which addresses they connect to.
-// It needs neither root nor containers nor namespaces, but Linux with Landlock and
-// seccomp; elsewhere Lacks says that there is no cage.
+// Package cage confines a child process and all processes that it starts: which files they read and
+// write, which other processes they reach, and to which addresses they connect. It needs neither root
+// nor containers nor namespaces, but Linux with Landlock and seccomp; on other systems, Gaps reports
+// the missing cage.
 //
-// A Cage is made of a Policy, once for a run. A child gets into it by starting this
-// program as its wrapper (package entry), which puts the cage on itself and then
-// becomes the child's program. What seccomp can't decide by numbers is decided by
-// this process, which stays outside (package warden).
+// A Cage is created from a Policy, once for a run. A child enters it by starting raymond as a wrapper
+// (package entry), which applies the restrictions to itself and then executes the child's program. This
+// process stays outside of the cage and decides about system calls whose arguments seccomp can't check
+// (package warden).
 package cage
 
-// Policy says what caged processes may do. Paths are absolute. Links are followed
-// when the Cage is made, never later.
+// Policy lists what caged processes may do. Paths are absolute. Symbolic links in them are followed before a
+// child enters the cage, never later.
 type Policy struct {
-	// Readable files and folders may be read with all that is below them, and nothing else
-	// but what is Writable. nil: everything.
+	// Readable files and directories may be read, with everything below them. Only these and Writable may be
+	// read. nil allows everything.
 	Readable []string
-	// Hidden files and folders can't be read, nor can anything below them, although they lie below a Readable
-	// folder; what Readable or Writable names below them can be.
+	// Hidden files and directories, with everything below them, can't be read although they are below a
+	// Readable directory. Paths in Readable or Writable that are below a hidden one stay accessible.
 	Hidden []string
-	// IsTrusted is for who is trusted but must not come across what others have written: what can be read can
-	// be written, and nothing else is held.
+	// IsTrusted is for trusted scripts, which must not come into contact with files of agents: all readable
+	// paths can also be written, and only access to files is restricted.
 	IsTrusted bool
-	// Writable folders and files may be read and written with all that is below them.
-	// Those that don't exist are left out. Nothing below a writable folder is hidden.
+	// Writable files and directories may be read and written, with everything below them. Paths that don't
+	// exist are ignored. Nothing below a writable directory is hidden.
 	Writable []string
 	Network  Network
 	// OnEnd is called when a child and all its descendants have ended. It may be nil.
 	OnEnd func()
 }
 
-// Network says which addresses caged processes may connect to.
+// Network says to which addresses caged processes may connect.
 type Network struct {
-	// IsOpen allows every address and UDP. Otherwise only Ports are reached, and
-	// what caged processes themselves listen on at 127.0.0.1 and ::1.
+	// IsOpen allows all addresses, and UDP. Otherwise caged processes reach only Ports, and ports of
+	// 127.0.0.1 and ::1 on which they listen themselves.
 	IsOpen bool
-	// Ports are those of our own proxies on 127.0.0.1.
+	// Ports are ports of 127.0.0.1, for example the ports of raymond's proxies.
 	Ports []uint16
-	// OnRefused is told about connections that were refused, from any goroutine; nil
-	// for nobody. The target is an address, or the path of a unix socket.
+	// OnRefused reports each refused connection. Several goroutines may call it at once. It may be nil.
+	// target is an address or the path of a unix socket.
 	OnRefused func(target string)
 }

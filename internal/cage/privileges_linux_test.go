@@ -17,19 +17,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// TestPrivilegesAreHeld: nothing in a cage gains privileges by what it runs, and root has
-// none of those by which one gets around a cage.
-func TestPrivilegesAreHeld(t *testing.T) {
-	said := caged(t, cage.Policy{Writable: []string{os.DevNull}, Network: open}, "cat", "/proc/self/status")
+// TestPrivilegesAreDropped checks that a caged process can't gain privileges by executing a program, and that
+// root lacks the capabilities with which a process could escape from the cage.
+func TestPrivilegesAreDropped(t *testing.T) {
+	output := runCaged(t, cage.Policy{Writable: []string{os.DevNull}, Network: open}, "cat", "/proc/self/status")
 	field := func(name string) string {
-		_, rest, _ := strings.Cut(said, "\n"+name+":")
+		_, rest, _ := strings.Cut(output, "\n"+name+":")
 		line, _, _ := strings.Cut(rest, "\n")
 		return strings.TrimSpace(line)
 	}
 	assert.Check(t, is.Equal(field("NoNewPrivs"), "1"), "no new privileges")
 	for _, name := range []string{"CapEff", "CapPrm", "CapInh"} {
 		has, err := strconv.ParseUint(field(name), 16, 64)
-		assert.NilError(t, err, "%s:\n%s", name, said)
+		assert.NilError(t, err, "%s:\n%s", name, output)
 		for what, c := range map[string]int{
 			"administration": unix.CAP_SYS_ADMIN, "tracing": unix.CAP_SYS_PTRACE, "modules": unix.CAP_SYS_MODULE, "the network": unix.CAP_NET_ADMIN,
 			"raw sockets": unix.CAP_NET_RAW, "the search past all rights": unix.CAP_DAC_READ_SEARCH, "measuring": unix.CAP_PERFMON, "BPF": unix.CAP_BPF,
@@ -39,9 +39,9 @@ func TestPrivilegesAreHeld(t *testing.T) {
 	}
 }
 
-// TestTheFirstThreadStaysOutside, however many threads start processes in a cage at once: a caged process could
-// trace it for as long as the program runs.
-func TestTheFirstThreadStaysOutside(t *testing.T) {
+// TestFirstThreadStaysOutside checks that StartInside never confines the first thread, even if many threads
+// call it at once. That thread lives as long as the program, and a caged process could trace it.
+func TestFirstThreadStaysOutside(t *testing.T) {
 	const many = 40
 	var started, all sync.WaitGroup
 	started.Add(many)

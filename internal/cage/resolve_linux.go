@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Resolve returns a path without links; "" where it leads nowhere. It asks the system
-// once, where filepath.EvalSymlinks asks for each part of the path.
+// Resolve returns a path without symbolic links; "" if it doesn't exist. It needs one lookup in the kernel,
+// while filepath.EvalSymlinks needs one for each part of the path.
 func Resolve(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""
@@ -26,7 +26,7 @@ func Resolve(path string) string {
 	}
 	target := string(buf[:n])
 	if !filepath.IsAbs(target) || strings.HasSuffix(target, " (deleted)") {
-		return evaluated(path)
+		return evalSymlinks(path)
 	}
 	return target
 }

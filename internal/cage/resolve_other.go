@@ -2,5 +2,5 @@
 
 package cage
 
-// Resolve returns a path without links; "" where it leads nowhere.
-func Resolve(path string) string { return evaluated(path) }
+// Resolve returns a path without symbolic links; "" if it doesn't exist.
+func Resolve(path string) string { return evalSymlinks(path) }

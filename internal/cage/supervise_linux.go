@@ -20,11 +20,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Supervise runs one program in the cage, with this process's streams and directory,
-// until it and all that it has started are gone: what it leaves is ended. It returns
-// the exit code, as a shell would report it. SIGTERM is passed on; SIGINT is for the
-// program, which has it from the terminal too. No thread of this process enters the
-// cage: a caged process could trace that thread, and change the memory of all others.
+// Supervise runs one program in the cage, with the standard streams and the directory of this process. It
+// returns when the program has ended and all processes that it left behind have been ended. It returns
+// the same exit code as a shell. SIGTERM is passed on to the program; SIGINT is ignored here, because the
+// program gets it from the terminal too. No thread of this process enters the cage: a caged process could
+// trace that thread and change the memory that all threads share.
 func (c *Cage) Supervise(run Command) (code int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return -1, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
@@ -36,9 +36,9 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	defer in.Close()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	runtime.LockOSThread() // the child is killed when the thread ends that has started it
+	runtime.LockOSThread() // because Pdeathsig kills the child when the thread that started it ends
 	defer runtime.UnlockOSThread()
-	// Package os would first try out what the kernel can do, with a process of its own.
+	// Package os would start another process first, to probe features of the kernel.
 	pid, _, err := syscall.StartProcess(EntryProgram, in.Arguments(run.Args), &syscall.ProcAttr{
 		Env: run.Env, Files: []uintptr{0, 1, 2, in.File().Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
@@ -48,50 +48,50 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	go func() {
 		for s := range signals {
 			if s == syscall.SIGTERM {
-				_ = syscall.Kill(pid, syscall.SIGTERM) // until it is collected the number is its own
+				_ = syscall.Kill(pid, syscall.SIGTERM) // the id belongs to the child until await collects it
 			}
 		}
 	}()
-	err = in.Admit() // a child that can't enter ends by itself
+	err = in.Admit() // a child that can't enter exits
 	status, waitErr := await(pid)
 	err = errors.Join(err, waitErr)
 	signal.Stop(signals)
 	if left := processes.EndDescendants(); len(left) > 0 {
-		err = errors.Join(err, fmt.Errorf("end what the command has started: %s still run", strings.Join(left, ", ")))
+		err = errors.Join(err, fmt.Errorf("end processes of the command: %s are still running", strings.Join(left, ", ")))
 	}
 	if status.Signaled() {
-		return signalled + int(status.Signal()), err
+		return signalBase + int(status.Signal()), err
 	}
 	return status.ExitStatus(), err
 }
 
-// signalled is what shells add to the number of the signal that ended a program.
-const signalled = 128
+// signalBase is added by shells to the number of the signal that ended a program.
+const signalBase = 128
 
-// await returns when a child has ended, and collects the orphans that end before.
+// await waits for a child and collects the orphans that end before it.
 func await(pid int) (syscall.WaitStatus, error) {
 	for {
 		var status syscall.WaitStatus
 		got, err := syscall.Wait4(-1, &status, 0, nil)
-		// One that has itself traced by this process is stopped, and lives.
+		// The kernel also reports a stop of a child that lets this process trace it. That child is
+		// still alive.
 		if !errors.Is(err, syscall.EINTR) && (err != nil || got == pid && !status.Stopped()) {
 			return status, os.NewSyscallError("wait4", err)
 		}
 	}
 }
 
-// StartInside calls start from a thread that has gone into the cage: the processes that it
-// starts are in there. They carry no mark, so whoever started them ends them. Files
-// that start opens by their names are opened as in the cage.
+// StartInside calls start on a thread that has entered the cage, so that the processes that start starts are
+// confined. They carry no mark, so the caller must end them. start can open only files that the cage allows.
 func (c *Cage) StartInside(start func() error) error {
-	plan, err := c.plan(running(), "")
+	plan, err := c.plan(currentKernel(), "")
 	if err != nil {
 		return err
 	}
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // and never unlocked: the thread ends with the goroutine
-		// The first thread would never end, and a caged process could trace it.
+		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
+		// The first thread would live as long as the program, and a caged process could trace it.
 		if unix.Gettid() == os.Getpid() {
 			defer runtime.UnlockOSThread()
 			done <- c.StartInside(start)
@@ -109,7 +109,7 @@ func (c *Cage) StartInside(start func() error) error {
 	return <-done
 }
 
-// rules say what is decided for what carries a mark.
+// rules returns the warden's rules for the processes that carry a mark.
 func (c *Cage) rules(mark uint64) warden.Rules {
 	n := c.policy.Network
 	return warden.Rules{Mark: mark, IsOpen: n.IsOpen, Ports: n.Ports, OnRefused: n.OnRefused}

@@ -1,7 +1,7 @@
 package cage
 
-// SystemPaths are the files of the machine that programs need, and that hold nothing of a job or of a user. What links among
-// them lead to elsewhere is not among them.
+// SystemPaths returns the files of the machine that programs need and that contain no data of a job or
+// a user. The targets of symbolic links in these directories are not included.
 func SystemPaths() []string {
 	return []string{
 		"/usr", "/bin", "/sbin", "/lib", "/lib32", "/lib64", "/libx32", "/etc", "/opt", "/nix", "/snap", "/home/linuxbrew",

@@ -14,15 +14,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// work is something that agents do all day, as a script that fails if it can't.
-type work struct {
+// task is a typical task of an agent: a script that fails if any part of it doesn't work.
+type task struct {
 	name   string
 	script string
-	needs  []string // programs beside those that every test needs
+	needs  []string // programs that only this task needs
 }
 
-// everyday needs bash, perl and git.
-var everyday = []work{
+// everydayTasks are tasks that need bash, perl and git.
+var everydayTasks = []task{
 	{name: "files", script: `
 mkdir a; echo x > a/f; chmod 755 a/f; mv a/f a/g; ln -s g a/link; ln a/g b; mkdir c; mv a/g c/; ln c/g c/h; mkfifo pipe; cp -a c d; touch -d yesterday b
 [ -x c/g ] && [ "$(cat <(cat d/h))" = x ]; truncate -s 1G sparse; rm -r sparse a d; tar cf t.tar c; tar xf t.tar`},
@@ -48,17 +48,17 @@ git init -q --bare ../bare.git; git push -q ../bare.git HEAD:main; git clone -q 
 git rev-parse HEAD | grep -qx "$(git -C ../clone rev-parse HEAD)"; git worktree remove ../tree`},
 }
 
-// TestHonestWork: agents notice nothing of the cage, whatever the network.
-func TestHonestWork(t *testing.T) {
+// TestEverydayTasksWork checks that everyday tasks work in a cage, with each kind of network.
+func TestEverydayTasksWork(t *testing.T) {
 	for name, network := range map[string]cage.Network{"open": open, "none": {OnRefused: func(target string) { t.Errorf("refused: got %s, want nothing", target) }}} {
-		for _, w := range everyday {
+		for _, w := range everydayTasks {
 			t.Run(name+"/"+w.name, func(t *testing.T) { w.do(t, network) })
 		}
 	}
 }
 
-// do does the work in a cage like that of a run.
-func (w work) do(t *testing.T, network cage.Network) {
+// do runs the task in a cage like an agent's.
+func (w task) do(t *testing.T, network cage.Network) {
 	t.Helper()
 	for _, program := range w.needs {
 		_, err := exec.LookPath(program)
@@ -72,9 +72,9 @@ func (w work) do(t *testing.T, network cage.Network) {
 	}
 	t.Setenv("TMPDIR", filepath.Join(dir, "tmp"))
 	p := cage.Policy{Network: network, Writable: append([]string{dir, strings.TrimSpace(string(cache))}, devices...)}
-	got := caged(t, p, "bash", "-c", "set -e\ncd "+dir+"\n"+w.script+"\necho all done")
+	got := runCaged(t, p, "bash", "-c", "set -e\ncd "+dir+"\n"+w.script+"\necho all done")
 	assert.Check(t, strings.HasSuffix(got, "all done\n"), "%s\ngot %s\nwant all of it done", w.script, got)
 }
 
-// devices are those that a run may write.
+// devices are the devices that agents may write to.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}

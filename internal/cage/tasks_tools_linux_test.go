@@ -2,10 +2,10 @@
 
 package cage_test
 
-func init() { everyday = append(everyday, ofTools...) }
+func init() { everydayTasks = append(everydayTasks, toolTasks...) }
 
-// ofTools needs more: Go, Node, and what the others name.
-var ofTools = []work{
+// toolTasks are tasks that also need Go, Node and the programs in their field needs.
+var toolTasks = []task{
 	{name: "go", script: `
 printf 'module example.com/m\n\ngo 1.24\n' > go.mod
 cat > m_test.go <<'X'

@@ -13,16 +13,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Marks have a bit that no real limit has. The rest is, from above, 32 bits of the
-// text up to its last dot, which the invocations of a run share, and 29 bits of all.
+// A mark has a bit that is set in no real limit. Below it are 32 bits of the hash of the text before the last
+// dot, which the invocations of a run share, and 29 bits of the hash of the whole text.
 const (
-	markBit  = 1 << 62
-	lowBits  = 29
-	lowMask  = 1<<lowBits - 1
-	familyOf = ^uint64(lowMask)
+	markBit    = 1 << 62
+	lowBits    = 29
+	lowMask    = 1<<lowBits - 1
+	prefixMask = ^uint64(lowMask)
 )
 
-// Mark is the number for a text such as "RUN.N".
+// Mark returns the mark for a text of the form "RUN.N".
 func Mark(text string) uint64 {
 	run := text
 	if at := strings.LastIndexByte(text, '.'); at >= 0 {
@@ -31,7 +31,7 @@ func Mark(text string) uint64 {
 	return markPrefix(run) | sum(text)&lowMask
 }
 
-// markPrefix is what all marks of a run have in common.
+// markPrefix returns the bits that all marks of a run share.
 func markPrefix(run string) uint64 { return markBit | sum(run)>>32<<lowBits }
 
 func sum(text string) uint64 {
@@ -40,14 +40,14 @@ func sum(text string) uint64 {
 	return h.Sum64()
 }
 
-// MarkOf returns the mark that a process carries; 0 for none.
+// MarkOf returns the mark of a process; 0 for a process without a mark.
 func MarkOf(pid int) uint64 {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err != nil {
 		if !errors.Is(err, unix.EPERM) {
 			return 0
 		}
-		limit = shownLimit(pid) // of another user, as root's child may have become
+		limit = procLimit(pid) // a process of another user, as a child of root can become
 	}
 	if limit.Cur != limit.Max || limit.Cur>>62 != 1 {
 		return 0
@@ -55,8 +55,8 @@ func MarkOf(pid int) uint64 {
 	return limit.Cur
 }
 
-// shownLimit is the limit as everybody may read it.
-func shownLimit(pid int) unix.Rlimit {
+// procLimit reads the limit from /proc, which is allowed for processes of other users too.
+func procLimit(pid int) unix.Rlimit {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if err != nil {
 		return unix.Rlimit{}
@@ -71,5 +71,5 @@ func shownLimit(pid int) unix.Rlimit {
 	return unix.Rlimit{Cur: soft, Max: hard}
 }
 
-// IsMarkOf reports whether a mark is one of a run's.
-func IsMarkOf(mark uint64, run string) bool { return mark != 0 && mark&familyOf == markPrefix(run) }
+// IsMarkOf reports whether a mark belongs to a run.
+func IsMarkOf(mark uint64, run string) bool { return mark != 0 && mark&prefixMask == markPrefix(run) }

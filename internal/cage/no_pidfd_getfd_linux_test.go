@@ -18,11 +18,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
 
-// blind names the unix socket that a caged child of a program which can't borrow descriptors tries to reach.
-const blind = "RAYMOND_TEST_BLIND"
+// blindVar names a variable with the path of a unix socket. If it is set, the test binary tries to reach that
+// socket from a cage whose warden can't duplicate descriptors.
+const blindVar = "RAYMOND_TEST_BLIND"
 
 func init() {
-	socket, isBlind := os.LookupEnv(blind)
+	socket, isBlind := os.LookupEnv(blindVar)
 	if !isBlind {
 		return
 	}
@@ -30,26 +31,27 @@ func init() {
 		goBlind()
 	}
 	_, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	fd, made := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
-	reached := unix.Connect(fd, &unix.SockaddrUnix{Name: socket})
-	fmt.Println("pair", err, "unix", made, "reached", reached == nil)
+	fd, socketErr := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
+	connectErr := unix.Connect(fd, &unix.SockaddrUnix{Name: socket})
+	fmt.Println("pair", err, "unix", socketErr, "reached", connectErr == nil)
 	os.Exit(0)
 }
 
-// goBlind takes pidfd_getfd from this process, as Docker's seccomp profile does, and runs itself again in a cage.
+// goBlind refuses pidfd_getfd to this process, as Docker's seccomp profile does, and runs the test binary
+// again in a cage.
 func goBlind() {
 	runtime.LockOSThread()
-	denied, err := assemble(refused(uint32(unix.EPERM), unix.SYS_PIDFD_GETFD))
+	denied, err := assemble(refuseAll(uint32(unix.EPERM), unix.SYS_PIDFD_GETFD))
 	if err == nil {
 		_, err = (&entry.Plan{Filter: denied}).Apply()
 	}
-	if err == nil && os.Getenv("RAYMOND_TEST_AGAIN") == "" { // every thread has to have it
+	if err == nil && os.Getenv("RAYMOND_TEST_AGAIN") == "" { // so that the filter applies to every thread
 		err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), "RAYMOND_TEST_AGAIN=1"))
 	}
 	c := New(Policy{Network: Network{IsOpen: os.Getenv("RAYMOND_TEST_OPEN") != ""}, Writable: []string{"/"}})
 	for _, l := range Gaps(c.policy) {
 		if l.IsWarning {
-			fmt.Printf("lacks %v %v\n", l.IsMajor, l.Hint == unhidden)
+			fmt.Printf("lacks %v %v\n", l.IsMajor, l.Hint == ptraceHint)
 		}
 	}
 	if err == nil {
@@ -61,8 +63,10 @@ func goBlind() {
 	os.Exit(0)
 }
 
-// TestWhereNobodySeesWhereTheyConnectThereAreNoUnixSockets: the runner mounts Docker's into every container job.
-func TestWhereNobodySeesWhereTheyConnectThereAreNoUnixSockets(t *testing.T) {
+// TestNoUnixSocketsIfTheWardenCantSeeTargets: the runner mounts Docker's socket into every
+// container job, and a process that reaches it is root on the host. If the warden can't see where unix
+// sockets connect, a caged process must not be able to create one.
+func TestNoUnixSocketsIfTheWardenCantSeeTargets(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "docker.sock")
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)
 	assert.NilError(t, err)
@@ -71,10 +75,10 @@ func TestWhereNobodySeesWhereTheyConnectThereAreNoUnixSockets(t *testing.T) {
 	assert.NilError(t, unix.Listen(fd, 1))
 	for open, lacks := range map[string]string{"1": "lacks false true\n", "": "lacks false true\nlacks true true\n"} {
 		cmd := exec.Command("/proc/self/exe")
-		cmd.Env = append(os.Environ(), blind+"="+socket, "RAYMOND_TEST_OPEN="+open)
-		said, err := cmd.CombinedOutput()
+		cmd.Env = append(os.Environ(), blindVar+"="+socket, "RAYMOND_TEST_OPEN="+open)
+		output, err := cmd.CombinedOutput()
 		want := lacks + "pair <nil> unix permission denied reached false\n"
 		assert.Check(t, err, "network open %q", open)
-		assert.Check(t, strings.HasSuffix(string(said), want), "network open %q: got %q (%v), want %q", open, said, err, want)
+		assert.Check(t, strings.HasSuffix(string(output), want), "network open %q: got %q (%v), want %q", open, output, err, want)
 	}
 }

@@ -8,38 +8,38 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filterOptions say which rules a filter has.
+// filterOptions choose the rules of a filter.
 type filterOptions struct {
 	isOpen    bool  // Network.IsOpen
-	isDecided bool  // package warden decides what numbers can't
-	hasUnix   bool  // somebody looks at where unix sockets connect: package warden, here or around this cage
-	isScoped  bool  // Landlock keeps signals inside
-	isTraced  bool  // Landlock keeps tracing inside
-	spared    []int // processes that no signal may reach, if nothing else keeps signals inside
+	hasWarden bool  // package warden decides about the calls that need it
+	hasUnix   bool  // a warden, here or around this cage, checks where unix sockets connect
+	isScoped  bool  // Landlock confines signals
+	isTraced  bool  // Landlock confines tracing
+	protected []int // processes that no signal may reach if Landlock doesn't confine signals
 }
 
-// filter returns the program for a cage.
+// filter returns the seccomp program of a cage.
 func filter(o filterOptions) ([]byte, error) {
 	const flags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC | unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 	denied := refuse(uint32(unix.EPERM))
 	rules := slices.Concat(
-		refused(uint32(unix.ENOSYS), absent...), refused(uint32(unix.EPERM), forbidden...), ofArch(),
-		[]rule{on(unix.SYS_SETRLIMIT, when(refuse(uint32(unix.EPERM)), is(0, unix.RLIMIT_RTTIME)))}, // the mark of the cage stays where it is
+		refuseAll(uint32(unix.ENOSYS), unsupported...), refuseAll(uint32(unix.EPERM), forbidden...), archRules(),
+		[]rule{on(unix.SYS_SETRLIMIT, when(refuse(uint32(unix.EPERM)), is(0, unix.RLIMIT_RTTIME)))}, // RLIMIT_RTTIME is the mark of the cage
 		[]rule{
 			on(unix.SYS_CLONE, when(denied, hasAny(0, flags))),
 			on(unix.SYS_UNSHARE, when(denied, hasAny(0, flags|unix.CLONE_NEWTIME))),
-		}, sockets(o), others(o),
+		}, socketRules(o), processRules(o),
 	)
 	return assemble(rules)
 }
 
-// absent are calls of which programs do without if the kernel doesn't have them.
-var absent = []uintptr{
+// unsupported are calls that fail with ENOSYS, as on an old kernel: programs then use other calls.
+var unsupported = []uintptr{
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
 	unix.SYS_CLONE3, // its flags are in memory, where a filter can't look
 }
 
-// forbidden are calls that no work of agents needs, and that holes of kernels were in.
+// forbidden are calls that agents don't need for their work, and in which kernels had vulnerabilities.
 var forbidden = []uintptr{
 	unix.SYS_USERFAULTFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 	unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
@@ -49,10 +49,10 @@ var forbidden = []uintptr{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// sockets are refused that could send to a target which no filter sees: a datagram of
-// a unix socket names its own in memory. Where nobody looks at what a unix socket connects
-// to, there is none: behind such a one may be Docker, which is root on the machine.
-func sockets(o filterOptions) []rule {
+// socketRules refuses sockets that could send to a target that neither the filter nor the warden sees: a unix
+// datagram socket names the target in each message, in memory. If no warden checks where unix sockets
+// connect, all of them are refused, since Docker may listen on one and gives root on the machine.
+func socketRules(o filterOptions) []rule {
 	isOpen := o.isOpen
 	denied, unknown := refuse(uint32(unix.EACCES)), refuse(uint32(unix.EAFNOSUPPORT))
 	var arms []arm
@@ -81,25 +81,25 @@ func sockets(o filterOptions) []rule {
 		on(unix.SYS_SOCKETPAIR,
 			when(allow, isKind(unix.SOCK_STREAM)), when(allow, isKind(unix.SOCK_SEQPACKET)), when(denied)),
 	}
-	// With this flag a message connects its socket, past who decides about connections.
+	// With MSG_FASTOPEN, a message connects its socket without a connect call, so past the warden.
 	noFast := refuse(uint32(unix.EOPNOTSUPP))
 	rules = append(rules,
 		on(unix.SYS_SENDTO, when(noFast, hasAny(3, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMSG, when(noFast, hasAny(2, unix.MSG_FASTOPEN))),
 		on(unix.SYS_SENDMMSG, when(noFast, hasAny(3, unix.MSG_FASTOPEN))))
 	if !isOpen {
-		return append(rules, detours())
+		return append(rules, routing())
 	}
-	if o.isDecided {
+	if o.hasWarden {
 		rules = append(rules, on(unix.SYS_SETSOCKOPT,
 			when(decide, is(1, unix.SOL_SOCKET), is(2, unix.SO_REUSEADDR)), when(decide, is(1, unix.SOL_SOCKET), is(2, unix.SO_REUSEPORT))))
 	}
 	return rules
 }
 
-// detours are options of a socket by which packets go to another host than the one that
-// it is connected to, at least at first, or out at a device of their own.
-func detours() rule {
+// routing refuses socket options that send packets to another host than the peer of the
+// socket (source routing), or through a network device that the caller chooses.
+func routing() rule {
 	denied := refuse(uint32(unix.EPERM))
 	var arms []arm
 	for _, o := range []struct {
@@ -123,49 +123,49 @@ func detours() rule {
 // ioprioProcess is IOPRIO_WHO_PROCESS.
 const ioprioProcess = 1
 
-// others are calls that act on other processes, or connect to them.
-func others(o filterOptions) []rule {
+// processRules returns the rules for calls that change other processes or connect to them.
+func processRules(o filterOptions) []rule {
 	denied := refuse(uint32(unix.EPERM))
 	foreign, connect := denied, allow
-	if o.isDecided {
+	if o.hasWarden {
 		foreign, connect = decide, decide
 	}
 	rules := []rule{
 		on(unix.SYS_CONNECT, when(connect)),
 		on(unix.SYS_LISTEN, when(connect)),
-		on(unix.SYS_PRLIMIT64, // RLIMIT_RTTIME is the mark
+		on(unix.SYS_PRLIMIT64, // RLIMIT_RTTIME is the mark of the cage
 			when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2)), when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2).upper()), when(foreign, isSet(0))),
-		// A process group may contain processes outside, such as the shell that runs "raymond cage".
+		// A process group may contain processes outside of the cage, like the shell that runs "raymond cage".
 		on(unix.SYS_SETPRIORITY, when(allow, is(0, unix.PRIO_PROCESS), is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
 		on(unix.SYS_IOPRIO_SET, when(allow, is(0, ioprioProcess), is(1, 0)), when(denied)),
-		// What is typed into a terminal is run by whoever reads it.
+		// TIOCSTI puts text into the input of a terminal, where the user's shell would execute it.
 		on(unix.SYS_IOCTL, when(denied, is(1, unix.TIOCSTI))),
 	}
 	for _, call := range []uintptr{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR} {
 		rules = append(rules, on(call, when(foreign, isSet(0))))
 	}
 	if !o.isTraced {
-		rules = append(rules, refused(uint32(unix.EPERM),
+		rules = append(rules, refuseAll(uint32(unix.EPERM),
 			unix.SYS_PTRACE, unix.SYS_PROCESS_VM_READV, unix.SYS_PROCESS_VM_WRITEV, unix.SYS_PIDFD_GETFD, unix.SYS_KCMP)...)
 	}
 	if !o.isScoped {
-		rules = append(rules, signals(o.spared)...)
+		rules = append(rules, signalRules(o.protected)...)
 	}
 	return rules
 }
 
-// signals refuses what it can by number, where the kernel can't keep signals inside.
-func signals(spared []int) []rule {
+// signalRules refuses, by process id, the signals that it can where the kernel can't confine signals.
+func signalRules(spared []int) []rule {
 	denied := refuse(uint32(unix.EPERM))
 	var arms, handles []arm
 	for _, pid := range spared {
-		own := uint32(pid) //nolint:gosec // ids of processes are positive
+		own := uint32(pid) //nolint:gosec // process ids are positive
 		arms = append(arms, when(denied, is(0, own)), when(denied, is(0, -own)))
 		handles = append(handles, when(denied, is(0, own)))
 	}
 	everybody := when(denied, is(0, ^uint32(0)))
-	// A process can be signalled by a handle too, which /proc has for each.
-	rules := refused(uint32(unix.ENOSYS), unix.SYS_PIDFD_SEND_SIGNAL)
+	// The directory of a process in /proc also serves as a pidfd for signals.
+	rules := refuseAll(uint32(unix.ENOSYS), unix.SYS_PIDFD_SEND_SIGNAL)
 	rules = append(rules, on(unix.SYS_KILL, append(slices.Clone(arms), everybody)...), on(unix.SYS_PIDFD_OPEN, handles...))
 	for _, call := range []uintptr{unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO} {
 		rules = append(rules, on(call, arms...))
