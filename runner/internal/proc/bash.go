@@ -8,23 +8,24 @@ import (
 	"runtime"
 )
 
-// Bash returns the path of the shell that runs commands: /bin/bash, on Windows that of Git for Windows.
+// Bash returns the path of the shell that runs commands: /bin/bash or, on Windows, the bash of Git for
+// Windows.
 func Bash() (string, error) {
 	at, err := []string{"/bin/bash"}, errors.New("there is no /bin/bash on this machine: install it (apt-get install bash, apk add bash)")
 	if runtime.GOOS == "windows" {
-		at, err = ofGit(), errors.New("there is no bash of Git for Windows on this machine: install Git for Windows, and put its git on PATH")
+		at, err = gitBashPaths(), errors.New("there is no bash of Git for Windows on this machine: install Git for Windows, and put its git on PATH")
 	}
 	for _, path := range at {
-		if found, missing := exec.LookPath(path); missing == nil && filepath.IsAbs(found) { // not the checkout's own
+		if found, missing := exec.LookPath(path); missing == nil && filepath.IsAbs(found) { // an absolute path, so never a file of the checkout
 			return found, nil
 		}
 	}
 	return "", err
 }
 
-// ofGit are the places of the bash that comes with git on Windows. What PATH has may be the one of WSL, to which
-// other paths lead.
-func ofGit() []string {
+// gitBashPaths returns the possible paths of the bash that comes with git on Windows. The bash on PATH
+// may belong to WSL, which uses other paths for the same files.
+func gitBashPaths() []string {
 	bash := filepath.Join("bin", "bash.exe")
 	at := []string{filepath.Join(os.Getenv("ProgramFiles"), "Git", bash)}
 	if git, err := exec.LookPath("git"); err == nil {

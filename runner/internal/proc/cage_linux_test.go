@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// runCaged runs a script of bash that may write to a folder.
-func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
+// runCaged runs a bash script in a cage that may write to dir.
+func runCaged(t *testing.T, dir, script string) (exit Exit, output string) {
 	t.Helper()
 	var out strings.Builder
 	exit, err := Run(context.Background(), Options{
@@ -24,14 +24,14 @@ func runCaged(t *testing.T, dir, script string) (exit Exit, said string) {
 		Cage: cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: cage.Network{IsOpen: true}}),
 	})
 	assert.NilError(t, err)
-	caged(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") }, func(p processes.Process) { t.Errorf("left: got %v, want none", p) })
+	findInCages(func(m uint64) bool { return m == cage.Mark(t.Name()+".1") }, func(p processes.Process) { t.Errorf("left: got %v, want none", p) })
 	assert.Check(t, is.Equal(exit.Survivors, 0), "left")
 	return exit, out.String()
 }
 
-// TestNothingLeavesACage: a process that goes into a session of its own, forks twice
-// and empties its environment is ended with the child that it comes from.
-func TestNothingLeavesACage(t *testing.T) {
+// TestDescendantsCantLeaveACage: a process that starts a new session, forks twice and clears its
+// environment ends together with the child that it descends from.
+func TestDescendantsCantLeaveACage(t *testing.T) {
 	dir := t.TempDir()
 	exit, _ := runCaged(t, dir, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
 		until [ -e pid ]; do :; done`)
@@ -43,11 +43,11 @@ func TestNothingLeavesACage(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "process %s", pid)
 }
 
-// TestForksDontOutrunTheEnd: what lives on by forking all the time is ended too, be it
-// one process or many, in a session of their own or in one for each, with a cage or
-// without. A process has a number of lives, so that what gets away can't take all the
-// processes of the machine; then it writes a file.
-func TestForksDontOutrunTheEnd(t *testing.T) {
+// TestForkingProcessesAreEnded: processes that stay alive by forking all the time are ended too: one
+// process or many, in a shared session or in one session each, with a cage or without. The number of
+// generations is bounded, so that a failing test can't fill the machine with processes; the last one
+// writes a file.
+func TestForkingProcessesAreEnded(t *testing.T) {
 	const begin = `roll() { if [ $1 -gt 0 ]; then roll $(($1-1)) & else echo > outlived; fi; exit; }; ` +
 		`grow() { if [ $1 -gt 0 ]; then grow $(($1-1)) & grow $(($1-1)) & exit; fi; roll 1000; }; ` +
 		`leave() { if [ $1 -gt 0 ]; then setsid bash -c "leave $(($1-1))" & else echo > outlived; fi; exit; }; export -f roll grow leave; `

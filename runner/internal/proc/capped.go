@@ -2,7 +2,8 @@ package proc
 
 import "io"
 
-// CappedWriter is an io.Writer that passes the first Room bytes on to W. Its Write never fails: what W can't hold is dropped.
+// CappedWriter is an io.Writer that passes the first Room bytes on to W and drops all others. Its Write
+// never fails.
 type CappedWriter struct {
 	W    io.Writer
 	Room int
@@ -15,7 +16,7 @@ func (c *CappedWriter) Write(p []byte) (int, error) {
 		c.Room -= n
 		_, _ = c.W.Write(p[:n])
 		if c.Room == 0 {
-			_, _ = io.WriteString(c.W, "\n[the rest is left out]\n")
+			_, _ = io.WriteString(c.W, "\n[output truncated]\n")
 		}
 	}
 	return len(p), nil

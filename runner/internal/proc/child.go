@@ -17,20 +17,20 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// child is a started process with our ends of its pipes, each served by a goroutine.
+// child is a started process with this process's ends of its pipes. A goroutine serves each pipe.
 type child struct {
 	options  Options
-	kin      *kin
+	process  *process
 	began    time.Time
-	activity atomic.Int64 // when there was output last, in nanoseconds after began
+	activity atomic.Int64 // when there was output last, in nanoseconds after began; atomic
 	tail     Tail
 
-	in       *os.File      // nil: the null device
-	fed      chan struct{} // closed when all that can be is written to in
+	in       *os.File      // nil if stdin is the null device
+	fed      chan struct{} // closed when everything possible has been written to in
 	out, err *stream
 }
 
-// begin starts the child, and the goroutines that serve it.
+// begin starts the child and the goroutines that serve its pipes.
 func begin(s Options) (*child, error) {
 	theirs, ours, err := openPipes(s)
 	if err != nil {
@@ -38,25 +38,25 @@ func begin(s Options) (*child, error) {
 	}
 	s.Ladder = cmp.Or(s.Ladder, DefaultLadder)
 	c := &child{options: s, began: time.Now(), tail: Tail{Max: StderrTailSize}}
-	c.kin, err = s.launch(theirs[:])
+	c.process, err = s.start(theirs[:])
 	closeAll(theirs)
 	if err != nil {
 		closeAll(ours)
 		return nil, s.explain(err)
 	}
-	c.out = newStream(ours[1], c.options.Stdout, nil, c.touch)
-	c.err = newStream(ours[2], c.options.Stderr, &c.tail, c.touch)
+	c.out = newStream(ours[1], c.options.Stdout, nil, c.recordOutput)
+	c.err = newStream(ours[2], c.options.Stderr, &c.tail, c.recordOutput)
 	c.in, c.fed = ours[0], make(chan struct{})
 	go func() {
 		defer close(c.fed)
 		defer c.in.Close()
-		_, _ = c.in.Write(c.options.Stdin) // a child that stops reading has read what it wanted
+		_, _ = c.in.Write(c.options.Stdin) // a child that stops reading doesn't need the rest
 	}()
 	return c, nil
 }
 
-// launch looks the program up and starts it.
-func (s Options) launch(files []*os.File) (*kin, error) {
+// start looks up the program and starts it.
+func (s Options) start(files []*os.File) (*process, error) {
 	cmd := exec.Command(s.Path, s.Args...)
 	if cmd.Err == nil && runtime.GOOS == "windows" {
 		cmd.Err = checkBatch(cmd.Path, s.Args)
@@ -64,23 +64,23 @@ func (s Options) launch(files []*os.File) (*kin, error) {
 	if cmd.Err != nil {
 		return nil, cmd.Err
 	}
-	order := start{options: s, path: cmd.Path, argv: cmd.Args, files: files, sys: s.attributes()}
+	order := launch{options: s, path: cmd.Path, argv: cmd.Args, files: files, sys: s.attributes()}
 	if s.Cage != nil {
-		return s.launchCaged(order)
+		return s.startCaged(order)
 	}
 	return fork(order)
 }
 
-// ErrBatch says that a batch file can't get an argument.
-var ErrBatch = errors.New("cmd.exe would take a part of it for a command")
+// ErrBatch is the reason why an argument can't be passed to a batch file.
+var ErrBatch = errors.New("cmd.exe would interpret a part of it as a command")
 
-// batchSyntax is what cmd.exe obeys in the arguments of a batch file, in quotes or not. Quotes
-// are not among it: without one of these they begin and end nothing but arguments, and agent
-// CLIs get JSON and TOML in theirs.
+// batchSyntax are the characters that cmd.exe interprets in the arguments of a batch file, even in
+// quotes: an agent could put a command there. Quotation marks are not included: on their own they only
+// delimit arguments, and agent CLIs get JSON and TOML as arguments.
 const batchSyntax = "%!^&|<>"
 
-// checkBatch refuses arguments that a batch file, as npm makes one for each program, can't
-// be given: Windows starts it with cmd.exe, which reads them as its own language.
+// checkBatch refuses arguments that can't be passed safely to a batch file. npm creates batch files for
+// programs. Windows starts a batch file with cmd.exe, which interprets the arguments.
 func checkBatch(path string, args []string) error {
 	switch strings.ToLower(filepath.Ext(strings.TrimRight(path, ". "))) {
 	case ".cmd", ".bat":
@@ -94,9 +94,9 @@ func checkBatch(path string, args []string) error {
 	return nil
 }
 
-// launchCaged starts the program through the cage's entrance.
-func (s Options) launchCaged(order start) (*kin, error) {
-	if !filepath.IsAbs(order.path) { // the entrance looks it up from the child's directory, as the system would
+// startCaged starts the program through the entrance of the cage.
+func (s Options) startCaged(order launch) (*process, error) {
+	if !filepath.IsAbs(order.path) { // the entrance resolves it in the child's directory, as the system would
 		order.path = filepath.Join(s.Dir, order.path)
 	}
 	in, err := s.Cage.Enter(order.path, cage.Mark(s.Mark))
@@ -105,7 +105,7 @@ func (s Options) launchCaged(order start) (*kin, error) {
 	}
 	order.path, order.argv, order.caged = cage.EntryProgram, in.Arguments(order.argv), cage.Mark(s.Mark)
 	order.files = append(slices.Clip(order.files), in.File())
-	confine(order.sys)
+	startSession(order.sys)
 	k, err := fork(order)
 	if err != nil {
 		in.Close()
@@ -121,21 +121,21 @@ func (s Options) launchCaged(order start) (*kin, error) {
 	return k, nil
 }
 
-// start is one order to start a process.
-type start struct {
+// launch contains everything that is needed to start one process.
+type launch struct {
 	options Options
 	path    string
 	argv    []string
-	files   []*os.File // stdin, stdout, stderr and what else the process inherits
+	files   []*os.File // stdin, stdout, stderr and other files for the process
 	sys     *syscall.SysProcAttr
-	caged   uint64 // mark of the cage, 0 without one
+	caged   uint64 // mark of the cage; 0 without a cage
 }
 
-// explain says what an error means that the operating system reports as one of the program: the
-// directory is missing, or there are too many processes.
+// explain returns the real cause of an error that the operating system reports for the program: the
+// directory doesn't exist, or there are too many processes.
 func (s Options) explain(err error) error {
 	if errors.Is(err, syscall.EAGAIN) {
-		return fmt.Errorf("%w: there is room for no other process (ulimit -u, or the limit of the container)", err)
+		return fmt.Errorf("%w: the limit of processes is reached (ulimit -u, or the limit of the container)", err)
 	}
 	if s.Dir == "" {
 		return err
@@ -150,7 +150,7 @@ func (s Options) explain(err error) error {
 	return err
 }
 
-// markEntry is "VAR=value", "" without a mark.
+// markEntry returns the mark as an environment entry, "VAR=value"; "" without a mark.
 func (s Options) markEntry() string {
 	if s.Mark == "" {
 		return ""
@@ -158,8 +158,8 @@ func (s Options) markEntry() string {
 	return MarkVar + "=" + s.Mark
 }
 
-// environment returns Env with the mark, each name once. An environment with a
-// name twice means one thing to bash and another to the C library.
+// environment returns Env and the mark, with each name only once: of two entries with the same name,
+// bash uses another one than the C library.
 func (s Options) environment() []string {
 	entries := append([]string{}, s.Env...)
 	if mark := s.markEntry(); mark != "" {
@@ -168,10 +168,10 @@ func (s Options) environment() []string {
 	return (&exec.Cmd{Env: entries}).Environ()
 }
 
-// touch notes that there was output.
-func (c *child) touch() { c.activity.Store(int64(time.Since(c.began))) }
+// recordOutput records the time of the last output.
+func (c *child) recordOutput() { c.activity.Store(int64(time.Since(c.began))) }
 
-// silence is how long there was no output.
-func (c *child) silence() time.Duration {
+// sinceOutput returns how long there has been no output.
+func (c *child) sinceOutput() time.Duration {
 	return time.Since(c.began) - time.Duration(c.activity.Load())
 }

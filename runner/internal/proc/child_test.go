@@ -8,7 +8,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-func TestArgumentsOfBatchFilesAreNoCommands(t *testing.T) {
+func TestBatchFilesGetNoCommands(t *testing.T) {
 	for _, path := range []string{`C:\npm\claude.cmd`, `C:\npm\X.BAT`, `C:\npm\claude.cmd. .`, `C:\npm\claude.exe`} {
 		for argument, isSyntax := range map[string]bool{
 			`--settings={"cleanupPeriodDays":3650}`: false, "--allowedTools=Bash(git push:*)": false, "opus[1m]": false,

@@ -11,18 +11,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Looks that come this much later find a process past the moment in which it
-// becomes another program.
+// Further looks after this pause find a process after it has executed its program.
 const (
-	blankPause = 2 * time.Millisecond
-	blankLooks = 4
+	emptyPause = 2 * time.Millisecond
+	maxLooks   = 4
 )
 
-// carriers finds those of the processes that live, but for this one, with an entry in the
-// environment that passes the test. The environment, which is the one that a process was started
-// with, is blank for one that was given none, that is dying, or that is just about to become
-// another program: such a one is looked at again.
-func carriers(pids iter.Seq[int], test func(entry string) bool, each func(processes.Process)) {
+// findByEnviron calls each for every live process, except this one, that has an environment entry for
+// which test is true. It examines the environment with which the process was started. That is empty if
+// the process got none, is dying, or is just executing a program, so findByEnviron looks at that
+// process again.
+func findByEnviron(pids iter.Seq[int], test func(entry string) bool, each func(processes.Process)) {
 	for look := 1; ; look++ {
 		var blank []int
 		for pid := range pids {
@@ -39,10 +38,10 @@ func carriers(pids iter.Seq[int], test func(entry string) bool, each func(proces
 				each(p)
 			}
 		}
-		if len(blank) == 0 || look == blankLooks {
+		if len(blank) == 0 || look == maxLooks {
 			return
 		}
-		time.Sleep(blankPause)
+		time.Sleep(emptyPause)
 		pids = slices.Values(blank)
 	}
 }

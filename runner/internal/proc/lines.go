@@ -2,22 +2,22 @@ package proc
 
 import "bytes"
 
-// Lines is an io.Writer that cuts what is written into lines of any length, in
-// bounded memory. Its Write never fails. It is not safe for concurrent use.
+// Lines is an io.Writer that splits its input into lines of any length, in bounded memory. Its Write
+// never fails. Only one goroutine may use it.
 type Lines struct {
-	// Max is how many bytes of a line are kept.
+	// Max is the number of bytes of a line that are delivered.
 	Max int
-	// Line gets each line without its line feed. The bytes are valid only during
-	// the call. Of a longer line it gets the first Max bytes, and truncated.
+	// Line receives each line, without its line feed. The bytes are valid only during the call. For a
+	// longer line it gets the first Max bytes, and truncated is true.
 	Line func(line []byte, truncated bool)
 
 	buf []byte
 	cut bool // bytes of the current line were dropped
 }
 
-// keptBuffer is the size of buffer that is kept between lines: a larger one was
-// for a rare line, and holding on to it would cost every idle agent memory.
-const keptBuffer = 64 << 10
+// maxReusedBuffer is the size up to which the buffer is reused for the next line. A larger buffer was
+// needed for a rare long line; keeping it would cost every idle agent that memory.
+const maxReusedBuffer = 64 << 10
 
 // Write implements io.Writer.
 func (l *Lines) Write(p []byte) (int, error) {
@@ -33,14 +33,14 @@ func (l *Lines) Write(p []byte) (int, error) {
 	}
 }
 
-// Flush delivers the last line when no line feed ended it.
+// Flush delivers a last line without a line feed.
 func (l *Lines) Flush() {
 	if len(l.buf) > 0 {
 		l.deliver(nil)
 	}
 }
 
-// deliver passes on the current line, whose last bytes are rest.
+// deliver passes on the current line, which ends with rest.
 func (l *Lines) deliver(rest []byte) {
 	line := rest
 	if len(l.buf) > 0 {
@@ -50,12 +50,12 @@ func (l *Lines) deliver(rest []byte) {
 	cut := l.cut || len(line) > l.Max
 	l.Line(line[:min(len(line), l.Max)], cut)
 	l.buf, l.cut = l.buf[:0], false
-	if cap(l.buf) > keptBuffer {
+	if cap(l.buf) > maxReusedBuffer {
 		l.buf = nil
 	}
 }
 
-// hold appends p to the current line as far as there is room.
+// hold appends p to the current line, up to Max bytes.
 func (l *Lines) hold(p []byte) {
 	room := l.Max - len(l.buf)
 	if len(p) > room {

@@ -10,13 +10,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// record is a line as it was delivered.
+// record is one delivered line.
 type record struct {
 	text string
 	cut  bool
 }
 
-// write writes text in chunks of the given sizes, over and over.
+// write writes text in chunks of the given sizes, which it repeats.
 func write(w io.Writer, text, sizes []byte) {
 	for i := 0; len(text) > 0; i++ {
 		n := len(text)
@@ -28,7 +28,7 @@ func write(w io.Writer, text, sizes []byte) {
 	}
 }
 
-// wanted is what Lines must deliver, said in a simple way.
+// wanted computes what Lines must deliver, in a simple way.
 func wanted(text []byte, limit int) (want []record) {
 	all := strings.Split(string(text), "\n")
 	if last := len(all) - 1; all[last] == "" {
@@ -57,7 +57,7 @@ func FuzzLinesDoNotDependOnTheChunks(f *testing.F) {
 	})
 }
 
-func FuzzTailIsTheEnd(f *testing.F) {
+func FuzzTailKeepsTheEnd(f *testing.F) {
 	f.Add([]byte("déjà vu"), 4, []byte{0})
 	f.Add([]byte("short"), 5, []byte{9})
 	f.Add([]byte("x"), 0, []byte{})

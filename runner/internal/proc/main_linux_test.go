@@ -19,17 +19,16 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// The test binary plays the children. roleVar says which part, argsVar has the
-// words that the part is given.
+// The test binary also plays the children: roleVar names the role, and argsVar holds its arguments.
 const (
 	roleVar = "PROC_TEST_ROLE"
 	argsVar = "PROC_TEST_ARGS"
 
-	boundVar      = "PROC_TEST_BOUND"      // a conductor starts its child without new privileges
-	undumpableVar = "PROC_TEST_UNDUMPABLE" // the process is one that can't be read
+	boundVar      = "PROC_TEST_BOUND"      // a conductor starts its child with NoNewPrivs
+	undumpableVar = "PROC_TEST_UNDUMPABLE" // the process can't be read by others
 )
 
-// noSleep keeps the race detector from sleeping a second when a child exits.
+// noSleep keeps the race detector from sleeping for a second when a child exits.
 const noSleep = "GORACE=atexit_sleep_ms=0"
 
 var roles = map[string]func(args []string){
@@ -57,27 +56,26 @@ func TestMain(m *testing.M) {
 		os.Exit(0)
 	}
 	protect()
-	must(AdoptOrphans()) // the orphans of helpers that know nothing of Run come here too
+	must(AdoptOrphans()) // so that orphans of helpers that don't use Run come here too
 	os.Exit(m.Run())
 }
 
-// protect makes this process one that can't be read, if it was asked to.
+// protect makes this process unreadable for others if undumpableVar is set.
 func protect() {
 	if os.Getenv(undumpableVar) != "" {
 		must(MakeUndumpable())
 	}
 }
 
-// linger blocks until a signal ends the process. Should a test forget it, it ends
-// by itself.
+// linger blocks until a signal ends the process. If a test forgets the process, it ends after ten minutes.
 func linger() {
 	<-time.After(10 * time.Minute)
 }
 
-// ready tells the id of this process, and so that its part has begun.
+// ready prints the id of this process, which also signals the start of its role.
 func ready() { fmt.Println(os.Getpid()) }
 
-// playStubborn ignores the signals that it is given.
+// playStubborn ignores the given signals.
 func playStubborn(args []string) {
 	for _, a := range args {
 		signal.Ignore(syscall.Signal(number(a)))
@@ -86,7 +84,7 @@ func playStubborn(args []string) {
 	linger()
 }
 
-// playPolite exits with code 0 when it is told to end by SIGINT.
+// playPolite exits with code 0 when it gets SIGINT.
 func playPolite([]string) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT)
@@ -94,7 +92,7 @@ func playPolite([]string) {
 	<-c
 }
 
-// playTeller tells each signal that it gets, and goes on.
+// playTeller prints each signal that it gets and continues.
 func playTeller([]string) {
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
@@ -104,7 +102,7 @@ func playTeller([]string) {
 	}
 }
 
-// playFlood writes so many MiB of one letter to stdout, or to stderr.
+// playFlood writes the given number of MiB of one letter to stdout or stderr.
 func playFlood(args []string) {
 	to := os.Stdout
 	if args[1] == "stderr" {
@@ -118,8 +116,8 @@ func playFlood(args []string) {
 	}
 }
 
-// playParent starts a process that plays another part, tells both ids, and ends
-// or lingers. The words before "--" say how, those after it are the part.
+// playParent starts a process with another role, prints both ids, and exits or lingers. The words
+// before "--" choose the behavior; then follow the role and its arguments.
 func playParent(args []string) {
 	how, part, _ := strings.Cut(strings.Join(args, " "), " -- ")
 	role, rest, _ := strings.Cut(part, " ")
@@ -133,7 +131,7 @@ func playParent(args []string) {
 	must(err)
 	cmd.Stdout = to
 	if strings.Contains(how, "leaky") {
-		cmd.Stderr = os.Stderr // the other end of it stays open
+		cmd.Stderr = os.Stderr // keeps the other end of stderr open
 	}
 	must(cmd.Start())
 	to.Close()
@@ -153,8 +151,7 @@ func playParent(args []string) {
 	}
 }
 
-// playConductor uses this package to run a part, like the program that is tested
-// here does, until it is killed.
+// playConductor runs a role with this package, as raymond does, until it is killed.
 func playConductor(args []string) {
 	protect()
 	role, rest, _ := strings.Cut(strings.Join(args, " "), " ")
@@ -165,7 +162,7 @@ func playConductor(args []string) {
 	must(err)
 }
 
-// playSweeper sweeps for its own mark.
+// playSweeper calls Sweep with a mark that it carries itself.
 func playSweeper(args []string) {
 	n, err := Sweep(args[0])
 	fmt.Println(n, err)
@@ -186,7 +183,7 @@ func number(s string) int {
 
 func kill(pid int, sig syscall.Signal) { must(syscall.Kill(pid, sig)) }
 
-// part is what describes a child that plays a part.
+// part returns the options for a child that plays a role.
 func part(role, args string) Options {
 	return Options{
 		Path: os.Args[0], Mark: newMark(),
@@ -207,7 +204,7 @@ func newMark() string {
 	return fmt.Sprintf("%d.%d", os.Getpid(), marks.n)
 }
 
-// announcements passes on, as numbers, the lines that a child writes.
+// announcements receives the lines of a child, which are numbers.
 type announcements struct {
 	lines Lines
 	pids  chan int
@@ -223,7 +220,7 @@ func announced() *announcements {
 // Write implements io.Writer.
 func (a *announcements) Write(p []byte) (int, error) { return a.lines.Write(p) }
 
-// next waits for the next number.
+// next returns the next number, and waits for it if necessary.
 func (a *announcements) next(t *testing.T) int {
 	t.Helper()
 	select {
@@ -235,7 +232,7 @@ func (a *announcements) next(t *testing.T) int {
 	}
 }
 
-// running is a Run that goes on while the test does something else.
+// running is a call of Run in another goroutine.
 type running struct {
 	exit chan Exit
 	stop context.CancelCauseFunc
@@ -266,7 +263,7 @@ func (r *running) wait(t *testing.T) Exit {
 	}
 }
 
-// run is Run for a child that must start.
+// run calls Run for a child that must start.
 func run(t *testing.T, s Options) Exit {
 	t.Helper()
 	return inBackground(t, s).wait(t)

@@ -5,19 +5,18 @@ import (
 	"time"
 )
 
-// watchEvery is how often what can't be waited for is looked at.
-const watchEvery = time.Second
+// watchInterval is how often conditions without a notification are checked.
+const watchInterval = time.Second
 
-// WatchParent returns a channel that is closed when the process that started this one has
-// ended, or when nobody reads out any more. A parent that this process can't see,
-// as one outside its container, is not watched, and neither is an output of which
-// the system doesn't tell.
+// WatchParent returns a channel that is closed when the process that started this one has ended, or
+// when out has lost its reader. A parent that this process can't see, for example outside of its
+// container, is not watched, and neither is an output whose state the system doesn't report.
 func WatchParent(out *os.File) <-chan struct{} {
 	gone, parent := make(chan struct{}), os.Getppid()
 	go func() {
 		defer close(gone)
 		for (parent <= 0 || os.Getppid() == parent) && hasReader(out) {
-			time.Sleep(watchEvery)
+			time.Sleep(watchInterval)
 		}
 	}()
 	return gone

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasReader reports whether somebody holds the other end of a pipe or a terminal.
-// A file always has one, and so has what isn't there.
+// hasReader reports whether a process has opened the other end of a pipe or terminal. It is always true
+// for a file, and for an output that doesn't exist.
 func hasReader(out *os.File) bool {
 	raw, err := out.SyscallConn()
 	if err != nil {
@@ -24,6 +24,6 @@ func hasReader(out *os.File) bool {
 	return has
 }
 
-// isLost says whether what poll tells of an output means that nobody reads it. POLLNVAL
-// doesn't: macOS tells it of devices, as /dev/null, and files of Go are open.
+// isLost reports whether the result of poll means that an output has no reader. POLLNVAL doesn't: macOS
+// reports it for devices such as /dev/null, and the files of Go are open.
 func isLost(revents int16) bool { return revents&(unix.POLLERR|unix.POLLHUP) != 0 }

@@ -17,7 +17,7 @@ func TestOutputIsLostWithItsReader(t *testing.T) {
 	assert.Check(t, hasReader(w), "a pipe that is read has no reader")
 	r.Close()
 	assert.Check(t, !hasReader(w), "a pipe that nobody reads has a reader")
-	if isLost(unix.POLLNVAL) { // what macOS tells of /dev/null
+	if isLost(unix.POLLNVAL) { // macOS reports it for /dev/null
 		t.Error("a device has no reader")
 	}
 }

@@ -7,16 +7,15 @@ import (
 	"time"
 )
 
-// The limits of waiting for the end of a pipe whose writers should be gone. One
-// that is not may have it from somebody who is no descendant, or is not ours to
-// kill.
+// Limits for waiting for the end of a pipe when all writers should have ended. A process that is not a
+// descendant, or that this process may not kill, may still have the pipe open.
 const (
 	drainQuiet = time.Second      // without a byte
 	drainMax   = 10 * time.Second // in all
 )
 
-// openPipes opens the pipes of a child: stdin, stdout and stderr of it, and our ends of them. Ours of stdin is nil without
-// Options.Stdin.
+// openPipes opens the pipes of a child: theirs are its stdin, stdout and stderr, and ours are the other
+// ends. ours[0] is nil if Options.Stdin is empty.
 func openPipes(s Options) (theirs, ours [3]*os.File, err error) {
 	if len(s.Stdin) > 0 {
 		theirs[0], ours[0], err = os.Pipe()
@@ -39,28 +38,28 @@ func openPipes(s Options) (theirs, ours [3]*os.File, err error) {
 	return theirs, ours, err
 }
 
-// closeAll closes files, some of which may be nil, or stand there twice: that does nothing.
+// closeAll closes files. A file may be nil or occur twice; closing it then has no effect.
 func closeAll(files [3]*os.File) {
 	for _, f := range files {
 		f.Close()
 	}
 }
 
-// stream carries what a child writes into one pipe to a writer.
+// stream copies the output in one pipe of a child to a writer.
 type stream struct {
-	r      *os.File
-	touch  func()        // is told that there was something
-	done   chan struct{} // closed when the pipe has ended
-	failed chan struct{} // closed when the writer refused
-	mu     sync.Mutex    // guards what follows
-	w      io.Writer     // nil: drop what comes
-	tail   *Tail         // keeps the end of what comes, whatever w does; nil for none
+	r        *os.File
+	onOutput func()        // receives a call at every output
+	done     chan struct{} // closed when the pipe has ended
+	failed   chan struct{} // closed when the writer has failed
+	mu       sync.Mutex    // guards the fields below
+	w        io.Writer     // nil drops the output
+	tail     *Tail         // keeps the end of the output, even if w has failed; may be nil
 }
 
-// newStream reads until the pipe ends, also when nobody wants it: a child that is
-// told to end must not hang on a full pipe.
+// newStream starts to read a pipe. It reads until the pipe ends, even if the writer refuses the output:
+// a child that should exit must not block on a full pipe.
 func newStream(r *os.File, w io.Writer, tail *Tail, touch func()) *stream {
-	s := &stream{r: r, w: w, tail: tail, touch: touch, done: make(chan struct{}), failed: make(chan struct{})}
+	s := &stream{r: r, w: w, tail: tail, onOutput: touch, done: make(chan struct{}), failed: make(chan struct{})}
 	go func() {
 		defer close(s.done)
 		defer s.r.Close()
@@ -69,9 +68,9 @@ func newStream(r *os.File, w io.Writer, tail *Tail, touch func()) *stream {
 	return s
 }
 
-// Write gives p to the writer, if there still is one. It never fails.
+// Write passes p to the writer if that has not failed. It never fails itself.
 func (s *stream) Write(p []byte) (int, error) {
-	s.touch()
+	s.onOutput()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.tail != nil {
@@ -86,17 +85,17 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// drop makes sure that the writer and the tail are not written to any more.
+// drop makes sure that nothing more is written to the writer and the tail.
 func (s *stream) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.w, s.tail = nil, nil
 }
 
-// drainOne waits for the end of the pipe, and gives up when nothing comes any more. It looks
-// twice before: after a moment in which this process did not run, the first look may come
-// before what is in the pipe was read. Afterwards the writer is not called again.
-func (c *child) drainOne(s *stream) {
+// drain waits for the end of the pipe, but gives up when there has been no output for a while. It
+// checks twice before it gives up: if this process was stopped for some time, the first check may come
+// before the output in the pipe was read. The writer is not called after drain has returned.
+func (c *child) drain(s *stream) {
 	defer s.drop()
 	giveUp := time.After(drainMax)
 	for quiet := 0; quiet < 2; {
@@ -106,12 +105,12 @@ func (c *child) drainOne(s *stream) {
 		case <-giveUp:
 			quiet = 2
 		case <-time.After(drainQuiet / 2):
-			if quiet++; c.silence() < drainQuiet {
+			if quiet++; c.sinceOutput() < drainQuiet {
 				quiet = 0
 			}
 		}
 	}
-	// Where a read can't be interrupted (Windows) its goroutine stays until the pipe ends.
+	// On Windows, a read can't be interrupted. The goroutine then stays until the pipe ends.
 	if s.r.SetReadDeadline(time.Unix(1, 0)) == nil {
 		<-s.done
 	}

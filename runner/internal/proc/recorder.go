@@ -13,20 +13,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
-// recorder writes the debug files of one invocation into a folder: prompt.md,
-// command.json, stdout.* and stderr.txt; for the second invocation in the same
-// folder prompt.2.md, command.2.json and so on. A file that can't be written is
-// left out: recording never fails a run.
+// recorder writes the debug files of one invocation into a directory: prompt.md, command.json, stdout.*
+// and stderr.txt. The second invocation in a directory gets prompt.2.md, command.2.json and so on. A
+// file that can't be written is omitted, so that recording never fails a run.
 type recorder struct {
 	dir string
 	n   int
 	out []*os.File
 }
 
-// maxRecorded is how much of stdout and of stderr is written.
+// maxRecorded is how many bytes of stdout, and of stderr, are recorded.
 const maxRecorded = 32 << 20
 
-// nextRecorder has the first number of which there is nothing in dir, which must exist.
+// nextRecorder returns a recorder with the first number for which dir has no files. dir must exist.
 func nextRecorder(dir string) *recorder {
 	r := &recorder{dir: dir, n: 1}
 	for r.has("command", ".json") || r.has("prompt", ".md") {
@@ -40,14 +39,15 @@ func (r *recorder) has(name, extension string) bool {
 	return err == nil
 }
 
-// RecordPrompt writes the prompt of an invocation that starts nothing into a folder, "" for none.
+// RecordPrompt writes the prompt of an invocation that starts no process into dir; "" writes nothing.
 func RecordPrompt(dir, text string) {
 	if dir != "" {
 		nextRecorder(dir).write("prompt", ".md", []byte(text))
 	}
 }
 
-// startRecording writes what is about to be started, and makes s write its output to files as well, until end is called.
+// startRecording records the command and the prompt, and extends the writers of s so that they also
+// record the outputs until end is called.
 func startRecording(s *Options) (end func()) {
 	r := nextRecorder(s.DebugDir)
 	if len(s.Stdin) > 0 {
@@ -73,7 +73,7 @@ func startRecording(s *Options) (end func()) {
 	}
 }
 
-// tee returns a writer that also writes to a file.
+// tee returns a writer that writes to w and to a file.
 func (r *recorder) tee(w io.Writer, name, extension string) io.Writer {
 	f, _, err := files.OpenFile(r.path(name, extension), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {

@@ -18,7 +18,7 @@ func read(t *testing.T, elem ...string) string {
 	return string(data)
 }
 
-func TestRecordingShowsEachInvocation(t *testing.T) {
+func TestEachInvocationIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	for i, c := range []struct{ prompt, role, prefix string }{
 		{"first", "print", ""}, {"second", "complain", ".2"}, {"third", "print", ".3"},
@@ -38,7 +38,7 @@ func TestRecordingShowsEachInvocation(t *testing.T) {
 	}
 }
 
-// TestRecordedCommandHasNoSecrets, neither in its arguments nor in its environment.
+// TestRecordedCommandHasNoSecrets checks the arguments and the environment.
 func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	const secret = "s3cr3t-value"
 	s := Options{

@@ -16,7 +16,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// allocated returns how many bytes f allocates, in this whole process.
+// allocated returns how many bytes this process allocates during a call of f.
 func allocated(f func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -25,7 +25,7 @@ func allocated(f func()) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Not parallel: the allocations of other tests would count.
+// Not parallel: the allocations of other tests would be counted.
 func TestFloodNeedsLittleMemory(t *testing.T) {
 	for _, to := range []string{"stdout", "stderr"} {
 		s := part("flood", "50 "+to)
@@ -36,7 +36,7 @@ func TestFloodNeedsLittleMemory(t *testing.T) {
 	}
 }
 
-// Not parallel: the allocations of other tests would count.
+// Not parallel: the allocations of other tests would be counted.
 func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 	const size = 1 << 20
 	var got []int
@@ -48,17 +48,17 @@ func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 	s.Stdout = lines
 	bytes := allocated(func() { run(t, s); lines.Flush() })
 	assert.Check(t, slices.Equal(got, []int{size}) && cut && bytes <= 8*size, "lines of %v bytes, truncated: %v; %d bytes allocated", got, cut, bytes)
-	assert.Check(t, cap(lines.buf) <= keptBuffer, "a buffer of %d bytes is kept", cap(lines.buf))
+	assert.Check(t, cap(lines.buf) <= maxReusedBuffer, "a buffer of %d bytes is kept", cap(lines.buf))
 }
 
-// playCrowded fills the process table, keeps threads busy, and prints why it can't start a child.
+// playCrowded exhausts its process limit, keeps threads busy, and prints why it can't start a child.
 func playCrowded([]string) {
 	must(AdoptOrphans())
-	if os.Getuid() == 0 { // root has no limit
+	if os.Getuid() == 0 { // the limit doesn't apply to root
 		must(syscall.Setuid(65534))
 	}
 	must(unix.Setrlimit(unix.RLIMIT_NPROC, &unix.Rlimit{}))
-	for range spare / 2 {
+	for range spareThreads / 2 {
 		var fds [2]int
 		must(unix.Pipe(fds[:]))
 		go func() { _, _ = unix.Read(fds[0], make([]byte, 1)) }()
@@ -67,13 +67,14 @@ func playCrowded([]string) {
 	fmt.Print(err)
 }
 
-// TestFullProcessTable: it is an error that says so, and no end of this process.
-func TestFullProcessTable(t *testing.T) {
+// TestFullProcessTableIsAnError checks that a full process table leads to a clear error, and doesn't
+// end this process.
+func TestFullProcessTableIsAnError(t *testing.T) {
 	t.Parallel()
 	s := part("crowded", "")
 	var out bytes.Buffer
 	s.Stdout = &out
-	if e := run(t, s); e.Code != 0 || !strings.Contains(out.String(), "resource temporarily unavailable: there is room for no other process") {
+	if e := run(t, s); e.Code != 0 || !strings.Contains(out.String(), "resource temporarily unavailable: the limit of processes is reached") {
 		t.Errorf("got %q, %+v\n%s", out.String(), e, e.StderrTail)
 	}
 }

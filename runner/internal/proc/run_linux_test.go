@@ -21,7 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-func TestExitTellsHowTheChildEnded(t *testing.T) {
+func TestExitDescribesTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		role, args string
@@ -41,7 +41,7 @@ func TestExitTellsHowTheChildEnded(t *testing.T) {
 	}
 }
 
-func TestStdinReachesTheChildWhole(t *testing.T) {
+func TestStdinIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 100, 3 << 20} {
 		s := part("cat", "")
@@ -59,7 +59,7 @@ func TestUnreadStdinDoesNotHang(t *testing.T) {
 	s := part("exit", "0")
 	s.Stdin = make([]byte, 10<<20)
 	assert.Check(t, is.Equal(run(t, s).Code, 0))
-	// The one that does not read outlives the child, and the sweep ends it.
+	// The process that doesn't read stdin outlives the child, and Run ends it.
 	s = part("parent", "plain -- linger")
 	s.Stdin = make([]byte, 10<<20)
 	if e := run(t, s); e.Code != 0 || e.Swept != 1 {
@@ -67,7 +67,7 @@ func TestUnreadStdinDoesNotHang(t *testing.T) {
 	}
 }
 
-func TestEnvironmentIsExactlyWhatWasGiven(t *testing.T) {
+func TestEnvironmentIsExact(t *testing.T) {
 	t.Parallel()
 	s := part("env", "")
 	mark := MarkVar + "=" + s.Mark
@@ -101,7 +101,7 @@ func TestLadderClimbsUntilTheChildEnds(t *testing.T) {
 	}
 }
 
-// hurry is a cause that says how long a child has before it is killed.
+// hurry is the cause of a stop that determines how long a child has before it is killed.
 type hurry struct{ kill time.Duration }
 
 func (hurry) Error() string { return "hurry" }
@@ -136,8 +136,8 @@ func TestStopBeforeTheStartStartsNothing(t *testing.T) {
 	}
 }
 
-// TestOutputIsNoSilence: that on stderr neither.
-func TestOutputIsNoSilence(t *testing.T) {
+// TestOutputCountsAsActivity checks that output on stdout or stderr counts as activity.
+func TestOutputCountsAsActivity(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]bool{"print": true, "complain": true, "exit": false} {
 		s := part(role, "0")
@@ -149,8 +149,9 @@ func TestOutputIsNoSilence(t *testing.T) {
 	}
 }
 
-// TestTimesEndTheChild: its timeout, and its idle timeout, which stands still while it waits.
-func TestTimesEndTheChild(t *testing.T) {
+// TestTimeoutsEndTheChild checks the timeout, and the idle timeout, which pauses while the child waits
+// for this program.
+func TestTimeoutsEndTheChild(t *testing.T) {
 	t.Parallel()
 	const limit = 200 * time.Millisecond
 	for want, change := range map[EndReason]func(*Options) (least time.Duration){
@@ -169,10 +170,10 @@ func TestTimesEndTheChild(t *testing.T) {
 	}
 }
 
-// tracedVar makes the program of the tests one that has itself traced by its parent, and is then stopped.
+// tracedVar makes the test binary a child that lets its parent trace it, and then stops.
 const tracedVar = "PROC_TEST_TRACED"
 
-func init() { // in the first thread, which is the one that the parent waits for
+func init() { // in the first thread, for which the parent waits
 	if os.Getenv(tracedVar) == "" {
 		return
 	}
@@ -182,19 +183,20 @@ func init() { // in the first thread, which is the one that the parent waits for
 	linger()
 }
 
-// isTraced reports whether a process is stopped for the one that traces it.
+// isTraced reports whether a process is stopped under its tracer.
 func isTraced(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && bytes.Contains(stat, []byte(") t "))
 }
 
-// TestATracedChildHasNotEnded: the kernel tells a stop of a child that has itself traced as it tells an exit.
-func TestATracedChildHasNotEnded(t *testing.T) {
+// TestStoppedTracedChildHasNotEnded: when a child that lets its parent trace it stops, the kernel
+// reports that like an exit.
+func TestStoppedTracedChildHasNotEnded(t *testing.T) {
 	t.Parallel()
-	s, told := part("linger", ""), announced()
-	s.Env, s.Stdout = append(s.Env, tracedVar+"=1"), told
+	s, output := part("linger", ""), announced()
+	s.Env, s.Stdout = append(s.Env, tracedVar+"=1"), output
 	r := inBackground(t, s)
-	pid := told.next(t)
+	pid := output.next(t)
 	for began := time.Now(); !isTraced(pid); time.Sleep(time.Millisecond) {
 		assert.Assert(t, time.Since(began) <= 2*time.Minute, "the child did not stop within two minutes")
 	}
@@ -203,21 +205,22 @@ func TestATracedChildHasNotEnded(t *testing.T) {
 	wantGone(t, pid)
 }
 
-// fussy is a writer that takes only so much.
-type fussy struct{ left int }
+// failingWriter is a writer that accepts a limited number of bytes.
+type failingWriter struct{ left int }
 
-func (f *fussy) Write(p []byte) (int, error) {
+func (f *failingWriter) Write(p []byte) (int, error) {
 	if f.left -= len(p); f.left < 0 {
 		return 0, errors.New("enough")
 	}
 	return len(p), nil
 }
 
-// TestRefusedOutput ends the child when it is stdout. A writer that has refused is not called again.
-func TestRefusedOutput(t *testing.T) {
+// TestFailingWriters checks that a child is ended if the writer of its stdout fails, but not if the
+// writer of its stderr fails. A writer that has failed is not called again.
+func TestFailingWriters(t *testing.T) {
 	t.Parallel()
 	for stream, want := range map[string]EndReason{"stdout": ByWriter, "stderr": ByItself} {
-		s, w := part("flood", "50 "+stream), &fussy{left: 1 << 20}
+		s, w := part("flood", "50 "+stream), &failingWriter{left: 1 << 20}
 		if stream == "stdout" {
 			s.Stdout = w
 		} else {
@@ -230,16 +233,16 @@ func TestRefusedOutput(t *testing.T) {
 	}
 }
 
-func TestStartErrorsNameWhatIsMissing(t *testing.T) {
+func TestStartErrorsNameTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	plain := filepath.Join(dir, "plain")
 	assert.NilError(t, os.WriteFile(plain, []byte("x"), 0o600))
 	huge := strings.Repeat("x", 200<<10)
 	for name, c := range map[string]struct {
-		options Options
-		is      error
-		says    string
+		options  Options
+		wantErr  error
+		wantText string
 	}{
 		"program":        {Options{Path: "/no/such/program"}, fs.ErrNotExist, "/no/such/program"},
 		"name":           {Options{Path: "no-such-program"}, exec.ErrNotFound, "no-such-program"},
@@ -250,15 +253,15 @@ func TestStartErrorsNameWhatIsMissing(t *testing.T) {
 		"in a cage":      {Options{Path: "/no/such/program", Mark: newMark(), Cage: cage.New(cage.Policy{})}, fs.ErrNotExist, "no such file"},
 	} {
 		e, err := Run(context.Background(), c.options)
-		if err == nil || c.is != nil && !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
-			t.Errorf("%s: got %v, want %v naming %s", name, err, c.is, c.says)
+		if err == nil || c.wantErr != nil && !errors.Is(err, c.wantErr) || !strings.Contains(err.Error(), c.wantText) {
+			t.Errorf("%s: got %v, want %v naming %s", name, err, c.wantErr, c.wantText)
 		}
 		assert.Check(t, is.Equal(e.Code, -1), "%s: code", name)
 	}
 }
 
-// Somebody who is no descendant may hold the pipes, and is not waited for.
-func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
+// A process that is not a descendant may have the pipes open. Run doesn't wait for it.
+func TestPipesOpenElsewhereDontHang(t *testing.T) {
 	t.Parallel()
 	s, a := part("polite", ""), announced()
 	s.Stdout, s.Stdin = a, make([]byte, 1<<20)
@@ -276,7 +279,7 @@ func TestPipesHeldByStrangersDoNotHang(t *testing.T) {
 	}
 }
 
-func TestInterruptOfTheGroupReachesEverybodyInIt(t *testing.T) {
+func TestInterruptGroupReachesGrandchildren(t *testing.T) {
 	t.Parallel()
 	for _, group := range []bool{true, false} {
 		s, a := part("parent", "until-usr1 -- polite"), announced()
@@ -286,7 +289,7 @@ func TestInterruptOfTheGroupReachesEverybodyInIt(t *testing.T) {
 		grandchild := a.next(t)
 		a.next(t)
 		r.stop(nil)
-		// The parent dies of SIGINT; only an interrupted grandchild does so unswept.
+		// SIGINT ends the parent. The grandchild exits without being ended by Run only if it got SIGINT too.
 		e := r.wait(t)
 		assert.Check(t, e.Signal == "SIGINT" && (group || e.Swept == 1), "group %v: got %+v", group, e)
 		wantGone(t, grandchild)

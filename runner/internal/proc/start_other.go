@@ -7,18 +7,18 @@ import (
 	"syscall"
 )
 
-// kin is a started child, and the group that it and what it starts are in.
-type kin struct {
+// process is a started child with the group that contains it and its descendants.
+type process struct {
 	p     *os.Process
 	group group
-	leave func() // never set: there are no cages
+	leave func() // never set: this system has no cages
 	state *os.ProcessState
 }
 
-// confine is for cages, which there are none of.
-func confine(*syscall.SysProcAttr) {}
+// startSession does nothing, because this system has no cages.
+func startSession(*syscall.SysProcAttr) {}
 
-func fork(s start) (*kin, error) {
+func fork(s launch) (*process, error) {
 	p, err := os.StartProcess(s.path, s.argv, &os.ProcAttr{Dir: s.options.Dir, Env: s.options.environment(), Files: s.files, Sys: s.sys})
 	if err != nil {
 		return nil, err
@@ -29,27 +29,27 @@ func fork(s start) (*kin, error) {
 		_, _ = p.Wait()
 		return nil, &os.PathError{Op: "start", Path: s.path, Err: err}
 	}
-	return &kin{p: p, group: g}, nil
+	return &process{p: p, group: g}, nil
 }
 
-// exited says whether the child is known to have exited.
-func (k *kin) exited() bool { return false }
+// exited reports whether the child is known to have exited.
+func (k *process) exited() bool { return false }
 
 // await returns when the child has exited.
-func (k *kin) await() { k.state, _ = k.p.Wait() }
+func (k *process) await() { k.state, _ = k.p.Wait() }
 
-// signal signals the child or its group. What is gone already needs no signal: errors
-// mean nothing here.
-func (k *kin) signal(sig syscall.Signal, group bool) {
-	if group || sig == syscall.SIGKILL || !asks {
+// signal signals the child or its group. Errors are ignored, because a process that has ended needs no
+// signal.
+func (k *process) signal(sig syscall.Signal, group bool) {
+	if group || sig == syscall.SIGKILL || !hasTermSignals {
 		_ = k.group.signal(sig)
 		return
 	}
 	_ = k.p.Signal(sig)
 }
 
-// finish ends what is left of the group.
-func (k *kin) finish(bool) Exit {
+// finish ends the remaining processes of the group.
+func (k *process) finish(bool) Exit {
 	e := Exit{Code: -1, Swept: k.group.end()}
 	if k.state != nil {
 		e.Code, e.Signal = k.state.ExitCode(), signalOf(k.state)
@@ -59,12 +59,11 @@ func (k *kin) finish(bool) Exit {
 
 func reapStrays() {}
 
-// AdoptOrphans does nothing: only Linux lets a process inherit the orphans of its
-// children.
+// AdoptOrphans does nothing: only Linux can make a process the parent of its orphaned descendants.
 func AdoptOrphans() error { return nil }
 
-// MakeUndumpable does nothing: only Linux has such a setting.
+// MakeUndumpable does nothing: only Linux supports this.
 func MakeUndumpable() error { return nil }
 
-// Sweep does nothing: only Linux shows the environment of other processes.
+// Sweep does nothing: it needs the environments of other processes, which only Linux shows.
 func Sweep(string) (int, error) { return 0, nil }

@@ -10,11 +10,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// asks says that no signal asks another process to end: it is killed.
-const asks = false
+// hasTermSignals is false because no signal asks a process to exit: it can only be killed.
+const hasTermSignals = false
 
-// attributes starts the child suspended, so that it is in its group before it can start
-// anything, and where Ctrl-C doesn't reach it: what is to end is ended by this process.
+// attributes starts the child suspended, so that it is in its job object before it can start other
+// processes, and in a new process group, so that Ctrl-C doesn't reach it: only this process decides
+// when it ends.
 func (s Options) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		CmdLine: s.CommandLine, HideWindow: true,
@@ -22,11 +23,11 @@ func (s Options) attributes() *syscall.SysProcAttr {
 	}
 }
 
-// group is a job object: all that the child starts is in it, and can't leave. The system
-// ends what is in it when this process is gone, however it ended.
+// group is a job object. All descendants of the child are in it and can't leave it. The system ends
+// them when this process ends for any reason.
 type group windows.Handle
 
-// groupOf puts a suspended child into a group of its own, and lets it run.
+// groupOf puts a suspended child into a new job object and resumes it.
 func groupOf(p *os.Process) (group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -49,8 +50,8 @@ func groupOf(p *os.Process) (group, error) {
 
 var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// join puts a suspended process into a job and lets it run. Go keeps no handle of its
-// thread, which ResumeThread asks for.
+// join puts a suspended process into a job object and resumes it. ResumeThread would need a handle of
+// its thread, which Go doesn't keep.
 func join(job windows.Handle, child uintptr) error {
 	if err := windows.AssignProcessToJobObject(job, windows.Handle(child)); err != nil {
 		return os.NewSyscallError("AssignProcessToJobObject", err)
@@ -63,21 +64,21 @@ func join(job windows.Handle, child uintptr) error {
 
 func (g group) signal(syscall.Signal) error { return windows.TerminateJobObject(windows.Handle(g), 1) }
 
-// dying bounds the wait for processes that were ended.
-const dying = 5 * time.Second
+// killTimeout bounds the wait for processes that were terminated.
+const killTimeout = 5 * time.Second
 
-// end ends what is left and returns when it is gone. How many processes that were is not
-// told: the system's own, as that of a console, would be among them.
+// end ends the remaining processes and returns when they have ended. It returns 0 instead of their
+// number, because that would include processes of the system, like the host of a console.
 func (g group) end() int {
 	_ = g.signal(syscall.SIGKILL)
-	for began := time.Now(); g.active() > 0 && time.Since(began) < dying; {
+	for began := time.Now(); g.active() > 0 && time.Since(began) < killTimeout; {
 		time.Sleep(10 * time.Millisecond)
 	}
 	_ = windows.CloseHandle(windows.Handle(g))
 	return 0
 }
 
-// active is how many processes there are in the group.
+// active returns the number of processes in the group.
 func (g group) active() uint32 {
 	var info struct { // JOBOBJECT_BASIC_ACCOUNTING_INFORMATION
 		userTime, kernelTime, periodUserTime, periodKernelTime int64
@@ -93,9 +94,9 @@ func (g group) active() uint32 {
 
 func signalOf(*os.ProcessState) string { return "" }
 
-// SignalNumber is always 0: there are no signals.
+// SignalNumber is always 0, because this system has no signals.
 func (e Exit) SignalNumber() int { return 0 }
 
-// hasReader is always true: the system doesn't tell whether an output has a reader. A failed
-// write does.
+// hasReader is always true: the system doesn't report whether an output has a reader. Only a failed
+// write shows it.
 func hasReader(*os.File) bool { return true }

@@ -19,13 +19,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// The test binary plays the children: roleVar says which part.
+// The test binary also plays the children: roleVar names the role.
 const roleVar = "PROC_TEST_ROLE"
 
 var roles = map[string]func(){
 	"linger":    linger,
-	"parent":    func() { tellChild() },
-	"host":      func() { tellChild(); linger() },
+	"parent":    func() { printChild() },
+	"host":      func() { printChild(); linger() },
 	"conductor": func() { s := part("host"); s.Stdout = os.Stdout; _, _ = Run(context.Background(), s) },
 	"deaf":      func() { fmt.Print(windows.RtlGetCurrentPeb().ProcessParameters.ConsoleFlags & 1) },
 }
@@ -40,8 +40,8 @@ func TestMain(m *testing.M) {
 
 func linger() { <-time.After(10 * time.Minute) }
 
-// tellChild starts a process that lives on, and prints its id.
-func tellChild() {
+// printChild starts a process that keeps running, and prints its id.
+func printChild() {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"=linger")
 	if err := cmd.Start(); err != nil {
@@ -54,22 +54,22 @@ func part(role string) Options {
 	return Options{Path: os.Args[0], Env: append(os.Environ(), roleVar+"="+role)}
 }
 
-// told is an output in which a process tells an id, and calls heard with it.
-type told struct {
-	line  string
-	heard func(pid int)
+// idWriter is a writer that calls onID with the process id in its input.
+type idWriter struct {
+	line string
+	onID func(pid int)
 }
 
-func (t *told) Write(p []byte) (int, error) {
+func (t *idWriter) Write(p []byte) (int, error) {
 	t.line += string(p)
 	if line, _, ok := strings.Cut(t.line, "\n"); ok {
 		pid, _ := strconv.Atoi(strings.TrimSpace(line))
-		t.heard(pid)
+		t.onID(pid)
 	}
 	return len(p), nil
 }
 
-// open opens a process that lives.
+// open opens a running process.
 func open(t *testing.T, pid int) windows.Handle {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	assert.Check(t, err, "process %d", pid)
@@ -82,7 +82,7 @@ func TestNothingOutlivesRun(t *testing.T) {
 		defer stop()
 		var child windows.Handle
 		s := part(role)
-		s.Stdout = &told{heard: func(pid int) {
+		s.Stdout = &idWriter{onID: func(pid int) {
 			child = open(t, pid)
 			if want == ByStop {
 				stop()
@@ -97,11 +97,11 @@ func TestNothingOutlivesRun(t *testing.T) {
 	}
 }
 
-func TestNothingOutlivesTheKillOfThisProgram(t *testing.T) {
+func TestNothingOutlivesAKilledProgram(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"=conductor")
 	var child windows.Handle
-	cmd.Stdout = &told{heard: func(pid int) {
+	cmd.Stdout = &idWriter{onID: func(pid int) {
 		child = open(t, pid)
 		_ = cmd.Process.Kill()
 	}}
@@ -112,9 +112,9 @@ func TestNothingOutlivesTheKillOfThisProgram(t *testing.T) {
 	}
 }
 
-// TestCtrlCIsThisProgramsAlone: a child that it ended, too, would have failed. The flag is how the
-// system keeps that the process ignores it.
-func TestCtrlCIsThisProgramsAlone(t *testing.T) {
+// TestChildrenIgnoreCtrlC: if Ctrl-C also ended a child, the child would count as failed. The flag is
+// where the system stores that a process ignores Ctrl-C.
+func TestChildrenIgnoreCtrlC(t *testing.T) {
 	s := part("deaf")
 	var out bytes.Buffer
 	s.Stdout = &out
@@ -123,7 +123,8 @@ func TestCtrlCIsThisProgramsAlone(t *testing.T) {
 	}
 }
 
-// TestBatchFilesRun: what npm installs is started with what it is given, but with nothing that cmd.exe obeys.
+// TestBatchFilesRun checks that a program installed by npm gets its arguments, and that arguments that
+// cmd.exe would interpret are refused.
 func TestBatchFilesRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cli.cmd")
 	installtest.WriteProgram(t, path, "@echo off\r\necho got %*\r\n")
@@ -136,7 +137,7 @@ func TestBatchFilesRun(t *testing.T) {
 	}
 }
 
-func TestBashIsThatOfGit(t *testing.T) {
+func TestBashComesWithGit(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("PATH", filepath.Join(dir, "wsl")+";"+filepath.Join(dir, "Git", "cmd"))
 	t.Setenv("ProgramFiles", filepath.Join(dir, "none"))

@@ -8,17 +8,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// strays returns the live children of this process that are not in the family,
-// and collects the dead ones. A dead child in our own process group is left: a
-// process that other code started here stays in that group, or is awaited, as package processes knows, and
-// that code collects it. What Run starts, and so what descends from it, has other groups.
-// If it isn't settled, what one that was dead had started may have become a child of ours
-// after the look, and another call is due. The caller holds family.mu.
+// strays returns the live children of this process that are not in children, and collects the dead ones.
+// It leaves a dead child in this process's own group: processes that other code starts stay in that
+// group, or are registered with package processes, and that code collects them. Children that Run
+// starts, and their descendants, have other groups. If settled is false, children of a dead stray may
+// have become children of this process after the listing, and strays must be called again. The caller
+// holds children.mu.
 func strays() (found []int, settled bool) {
 	settled = true
 	own := syscall.Getpgrp()
 	for _, pid := range processes.Children() {
-		if family.kin[pid] != nil || processes.IsAwaited(pid) {
+		if children.byID[pid] != nil || processes.IsAwaited(pid) {
 			continue
 		}
 		pgrp, err := syscall.Getpgid(pid)
@@ -31,60 +31,60 @@ func strays() (found []int, settled bool) {
 	return found, settled
 }
 
-// collectZombie collects a child if it is dead, and says whether it was.
+// collectZombie collects a child if it is dead, and reports whether it was.
 func collectZombie(pid int) bool {
 	var status syscall.WaitStatus
 	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
 	return err == nil && got == pid && !status.Stopped()
 }
 
-// reapStrays collects the orphans that have died meanwhile.
+// reapStrays collects the orphans that have died.
 func reapStrays() {
-	family.mu.Lock()
-	defer family.mu.Unlock()
+	children.mu.Lock()
+	defer children.mu.Unlock()
 	strays()
 }
 
-// around returns the strays, whether they are settled, and whether a child is under way that
-// isn't clearing up itself, as of one moment.
-func (k *kin) around() (found []int, settled, hasOthers bool) {
-	family.mu.Lock()
-	defer family.mu.Unlock()
-	for _, other := range family.kin {
+// listStrays returns the strays, whether they are settled, and whether another child is still running.
+// All three describe the same moment.
+func (k *process) listStrays() (found []int, settled, hasOthers bool) {
+	children.mu.Lock()
+	defer children.mu.Unlock()
+	for _, other := range children.byID {
 		hasOthers = hasOthers || other != k && !other.ended
 	}
 	found, settled = strays()
 	return found, settled, hasOthers
 }
 
-// leftovers finds what a child that has exited left behind: what is in its cage, its
-// orphans with all their descendants and, if everywhere, whatever carries its mark. A process
-// that is dying stands for those that another look may find.
-func (k *kin) leftovers(everywhere bool, each func(processes.Process)) {
+// leftovers finds the processes that an exited child left behind: the processes in its cage, its
+// orphans with all their descendants and, if everywhere is set, all processes that carry its mark. A
+// dying process in the result means that another search may find more.
+func (k *process) leftovers(everywhere bool, each func(processes.Process)) {
 	if k.caged != 0 {
-		caged(func(mark uint64) bool { return mark == k.caged }, each)
+		findInCages(func(mark uint64) bool { return mark == k.caged }, each)
 	}
-	pids, settled, hasOthers := k.around()
+	pids, settled, hasOthers := k.listStrays()
 	if !settled {
 		each(processes.Process{PID: k.pid, Dying: true})
 	}
 	k.orphans(pids, hasOthers, each)
 	if everywhere {
-		carriers(processes.All(), k.isOurs, each)
+		findByEnviron(processes.All(), k.hasMark, each)
 	}
 }
 
-// orphans finds those of the strays that come from k, then what descends from them, those
-// nearest to this process first: who is stopped when it is found has all the children that
-// it will ever have when these are looked for. Of a dying one only itself is found, which
-// shows that another look is due: what it had started may be a sibling's.
-func (k *kin) orphans(strays []int, hasOthers bool, each func(processes.Process)) {
+// orphans finds the strays that come from k, then their descendants, those nearest to this process
+// first. The order matters: each process is stopped when it is found, so that it can't start further
+// children by the time its children are listed. The children of a dying process are not listed. It
+// shows that another search is needed, because its children may get another parent.
+func (k *process) orphans(strays []int, hasOthers bool, each func(processes.Process)) {
 	known := map[int]bool{}
 	for next, isStray := strays, true; len(next) > 0; isStray = false {
 		var found []int
 		for _, pid := range next {
 			p, ok := processes.Stat(pid)
-			if !ok { // it has ended since, and what it had started is to be looked for
+			if !ok { // it has ended since; a further search must look for its children
 				p = processes.Process{PID: pid, Dying: true}
 			}
 			if known[pid] || isStray && ok && !k.owns(p, hasOthers) {
@@ -100,8 +100,8 @@ func (k *kin) orphans(strays []int, hasOthers bool, each func(processes.Process)
 	}
 }
 
-// caged finds the live processes in cages whose mark passes the test.
-func caged(test func(mark uint64) bool, each func(processes.Process)) {
+// findInCages finds the live processes in cages whose mark passes the test.
+func findInCages(test func(mark uint64) bool, each func(processes.Process)) {
 	for pid := range processes.All() {
 		if !test(cage.MarkOf(pid)) {
 			continue
@@ -112,10 +112,10 @@ func caged(test func(mark uint64) bool, each func(processes.Process)) {
 	}
 }
 
-// owns says whether a stray comes from k, or is dying and due to be collected.
-// Its cage, its process group or its mark tells. One that hides all of them is ended with
-// the last of the children under way.
-func (k *kin) owns(p processes.Process, hasOthers bool) (is bool) {
+// owns reports whether a stray comes from k, or is dying and must be collected. It checks the stray's
+// cage, process group and mark. A process that hides all three is ended together with the last running
+// child.
+func (k *process) owns(p processes.Process, hasOthers bool) (isOwner bool) {
 	apart := p.Group != syscall.Getpgrp()
 	if p.Dying {
 		return apart
@@ -129,9 +129,9 @@ func (k *kin) owns(p processes.Process, hasOthers bool) (is bool) {
 	if !hasOthers {
 		return apart
 	}
-	carriers(slices.Values([]int{p.PID}), k.isOurs, func(processes.Process) { is = true })
-	return is
+	findByEnviron(slices.Values([]int{p.PID}), k.hasMark, func(processes.Process) { isOwner = true })
+	return isOwner
 }
 
-// isOurs reports whether an entry of an environment is the mark of k.
-func (k *kin) isOurs(entry string) bool { return k.mark != "" && entry == k.mark }
+// hasMark reports whether an environment entry is the mark of k.
+func (k *process) hasMark(entry string) bool { return k.mark != "" && entry == k.mark }

@@ -7,46 +7,46 @@ import (
 	"time"
 )
 
-// reapEvery bounds how many dead orphans of a long-lived child pile up.
-const reapEvery = 5 * time.Second
+// reapInterval bounds how many dead orphans of a long-running child accumulate.
+const reapInterval = 5 * time.Second
 
-// rungs are the signals of a ladder, in order.
-var rungs = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
+// signals are the signals of a Ladder, in order.
+var signals = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
 
-// watch ends one child when it is time to.
-type watch struct {
+// ender ends one child when a reason to do so occurs.
+type ender struct {
 	c      *child
 	ended  EndReason
 	ladder Ladder
-	next   int         // rung to step on; 0: not ending
-	due    time.Time   // of that step
-	timer  *time.Timer // fires then
+	next   int         // index of the next signal; 0 means that no end has begun
+	due    time.Time   // time of the next signal
+	timer  *time.Timer // fires at due
 }
 
-// supervise waits for the child, ends it if need be, and clears up behind it.
+// supervise waits for the child, ends it if necessary, and ends the processes that it left behind.
 func (c *child) supervise(ctx context.Context) Exit {
-	w := &watch{c: c, ladder: c.options.Ladder, timer: time.NewTimer(time.Hour)}
+	w := &ender{c: c, ladder: c.options.Ladder, timer: time.NewTimer(time.Hour)}
 	w.timer.Stop()
 	w.untilExit(ctx)
-	exit := c.kin.finish(w.ended != ByItself)
-	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil { // whoever still holds the other end
+	exit := c.process.finish(w.ended != ByItself)
+	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil { // another process may still have the other end open
 		<-c.fed
 	}
-	c.drainOne(c.out)
-	c.drainOne(c.err)
+	c.drain(c.out)
+	c.drain(c.err)
 	exit.Ended, exit.StderrTail = w.ended, c.tail.Bytes()
 	return exit
 }
 
-// untilExit returns when the child has exited, by itself or because it was ended.
-func (w *watch) untilExit(ctx context.Context) {
+// untilExit returns when the child has exited or was ended.
+func (w *ender) untilExit(ctx context.Context) {
 	exited := make(chan struct{})
 	go func() {
-		w.c.kin.await()
+		w.c.process.await()
 		close(exited)
 	}()
 	defer w.timer.Stop()
-	reap := time.NewTicker(reapEvery)
+	reap := time.NewTicker(reapInterval)
 	defer reap.Stop()
 	stopped, finished, failed := ctx.Done(), w.c.options.Finished, w.c.out.failed
 	timeout, idle := after(w.c.options.Timeout), after(w.c.options.Idle)
@@ -56,7 +56,7 @@ func (w *watch) untilExit(ctx context.Context) {
 			return
 		case <-stopped:
 			stopped = nil
-			w.end(ByStop, w.patience(context.Cause(ctx)))
+			w.end(ByStop, w.ladderFor(context.Cause(ctx)))
 		case <-finished:
 			finished, timeout, idle = nil, nil, nil
 			w.end(ByLateExit, w.ladder)
@@ -70,22 +70,22 @@ func (w *watch) untilExit(ctx context.Context) {
 				w.end(ByIdle, w.ladder)
 			}
 		case <-w.timer.C:
-			w.climb()
+			w.sendNext()
 		case <-reap.C:
 			reapStrays()
 		}
 	}
 }
 
-// idle is how long the child could have written something and has not.
-func (w *watch) idle() time.Duration {
+// idle returns how long the child has printed nothing, without the time in which it waited for this program.
+func (w *ender) idle() time.Duration {
 	if w.c.options.LastWait == nil {
-		return w.c.silence()
+		return w.c.sinceOutput()
 	}
-	return min(w.c.silence(), time.Since(w.c.options.LastWait()))
+	return min(w.c.sinceOutput(), time.Since(w.c.options.LastWait()))
 }
 
-// after is time.After, and never for a time that is not above zero.
+// after is like time.After, but never fires if d is zero or negative.
 func after(d time.Duration) <-chan time.Time {
 	if d <= 0 {
 		return nil
@@ -93,8 +93,8 @@ func after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// patience is the ladder that the cause of a stop asks for, or that of the options.
-func (w *watch) patience(cause error) Ladder {
+// ladderFor returns the Ladder that the cause of a stop asks for, or else the one in the options.
+func (w *ender) ladderFor(cause error) Ladder {
 	var p interface {
 		Patience() (term, kill time.Duration)
 	}
@@ -105,37 +105,37 @@ func (w *watch) patience(cause error) Ladder {
 	return Ladder{Term: term, Kill: kill}
 }
 
-// end begins to end the child. When that has begun already it is only hastened: the ladder is at most as slow as l
-// from now on.
-func (w *watch) end(why EndReason, l Ladder) {
+// end starts to end the child. If that has started already, end only makes it faster: from now on, the
+// Ladder is at most as slow as l.
+func (w *ender) end(why EndReason, l Ladder) {
 	switch {
 	case w.next > 0:
 		w.ladder = Ladder{Term: min(w.ladder.Term, l.Term), Kill: min(w.ladder.Kill, l.Kill)}
-		if at := w.nextStep(); w.next < len(rungs) && at.Before(w.due) {
-			w.arm(at)
+		if at := w.nextStep(); w.next < len(signals) && at.Before(w.due) {
+			w.setTimer(at)
 		}
-	case !w.c.kin.exited(): // else it was faster
+	case !w.c.process.exited(): // otherwise the child was faster
 		w.ended, w.ladder = why, l
-		w.climb()
+		w.sendNext()
 	}
 }
 
-// climb sends the next signal and arms the one after it.
-func (w *watch) climb() {
-	w.c.kin.signal(rungs[w.next], w.c.options.InterruptGroup)
-	if w.next++; w.next < len(rungs) {
-		w.arm(w.nextStep())
+// sendNext sends the next signal and sets the timer for the one after it.
+func (w *ender) sendNext() {
+	w.c.process.signal(signals[w.next], w.c.options.InterruptGroup)
+	if w.next++; w.next < len(signals) {
+		w.setTimer(w.nextStep())
 	}
 }
 
-// arm sets the time of the next step.
-func (w *watch) arm(at time.Time) {
+// setTimer sets the time of the next step.
+func (w *ender) setTimer(at time.Time) {
 	w.due = at
 	w.timer.Reset(time.Until(at))
 }
 
-// nextStep is when the next rung is due, counted from now.
-func (w *watch) nextStep() time.Time {
+// nextStep returns when the next signal is due, counted from now.
+func (w *ender) nextStep() time.Time {
 	if w.next == 1 {
 		return time.Now().Add(w.ladder.Term)
 	}

@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Not parallel: an orphan without a mark is ended when no older child is left.
+// Not parallel: an orphan without a mark is ended only when no older child is running.
 func TestNothingOutlivesRun(t *testing.T) {
 	for _, args := range []string{
 		"plain -- linger",
@@ -44,21 +44,21 @@ func TestNothingOutlivesRun(t *testing.T) {
 
 func wantNoStrays(t *testing.T, after string) {
 	t.Helper()
-	family.mu.Lock()
-	defer family.mu.Unlock()
+	children.mu.Lock()
+	defer children.mu.Unlock()
 	left, _ := strays()
 	assert.Check(t, is.Len(left, 0), "after %s: strays %v are left", after, left)
-	assert.Check(t, is.Len(family.kin, 0), "after %s: %d children are still known", after, len(family.kin))
+	assert.Check(t, is.Len(children.byID, 0), "after %s: %d children are still known", after, len(children.byID))
 }
 
-// An orphan that has moved away is only found by what it carries or descends
-// from. While two children run, each loses only its own.
+// An orphan that has moved to another session is found only by its mark or its ancestors. While two
+// children run, each Run ends only its own orphans.
 func TestSiblingsAreNotSwept(t *testing.T) {
 	for _, how := range []string{"setsid leaky", "plain"} {
 		first, a := part("parent", how+" until-usr1 -- linger"), announced()
 		first.Stdout = a
 		one := inBackground(t, first)
-		kept, parent := a.next(t), a.next(t)
+		survivor, parent := a.next(t), a.next(t)
 
 		for _, forced := range []bool{false, true} {
 			second, b := part("parent", how+" lingering -- linger"), announced()
@@ -73,17 +73,17 @@ func TestSiblingsAreNotSwept(t *testing.T) {
 			}
 			two.wait(t)
 			wantGone(t, swept)
-			assert.Check(t, alive(kept), "%s: a sibling was ended (forced: %v)", how, forced)
+			assert.Check(t, alive(survivor), "%s: a sibling was ended (forced: %v)", how, forced)
 			assert.Check(t, alive(parent), "%s: a sibling was ended (forced: %v)", how, forced)
 		}
 		kill(parent, syscall.SIGUSR1)
 		assert.Check(t, is.Equal(one.wait(t).Swept, 1), how)
-		wantGone(t, kept)
+		wantGone(t, survivor)
 	}
 }
 
-// An orphan without a mark might come from any child that is older. It stays
-// until the last of them ends.
+// An orphan without a mark might come from any older child, so it is ended when the last of these
+// children has ended.
 func TestOrphanWithoutMarkBelongsToTheOlderChildren(t *testing.T) {
 	older := inBackground(t, lingerer())
 	s, a := part("parent", "setsid wiped -- linger"), announced()
@@ -96,22 +96,22 @@ func TestOrphanWithoutMarkBelongsToTheOlderChildren(t *testing.T) {
 	wantGone(t, orphan)
 }
 
-// lingerer is a child without a mark of its own that has been started for sure.
+// lingerer returns the options of a child without a mark that keeps running.
 func lingerer() Options {
 	s := part("linger", "")
 	s.Mark = ""
 	return s
 }
 
-// A child in a group of its own, which only package waited tells from an orphan, is
-// left to the code that waits for it.
-func TestKnownChildrenAreLeftAlone(t *testing.T) {
+// A child in its own process group looks like an orphan. If it is registered with package processes, it
+// is left to the code that waits for it.
+func TestRegisteredChildrenAreSpared(t *testing.T) {
 	older := inBackground(t, lingerer())
 	cmd := exec.Command("sleep", "300")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	started := make(chan error)
 	go func() {
-		// The child of a thread that ends is one of the first thread, where orphans are too.
+		// When a thread ends, its children move to the first thread, as orphans do.
 		runtime.LockOSThread()
 		started <- processes.Start(func() (*os.Process, error) {
 			err := cmd.Start()
@@ -119,7 +119,7 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 		})
 	}()
 	assert.NilError(t, <-started)
-	older.stop(nil) // it could have started the other one, by its age
+	older.stop(nil) // by its age, it could be the parent of the other one
 	older.wait(t)
 	assert.Check(t, alive(cmd.Process.Pid), "a known child was ended")
 	kill(cmd.Process.Pid, syscall.SIGTERM)
@@ -131,9 +131,9 @@ func TestKnownChildrenAreLeftAlone(t *testing.T) {
 	processes.Forget(cmd.Process)
 }
 
-// TestForcedEndFindsTheMarkInOtherTrees: a process that carries it is found, though its
-// parent is one that Run does not look below.
-func TestForcedEndFindsTheMarkInOtherTrees(t *testing.T) {
+// TestForcedEndFindsMarksEverywhere checks that a process with the mark is found even if Run doesn't
+// search below its parent.
+func TestForcedEndFindsMarksEverywhere(t *testing.T) {
 	s := part("linger", "")
 	cmd := exec.Command("/bin/sh", "-c", MarkVar+"="+s.Mark+" sleep 300 & echo $!; wait")
 	cmd.Env = []string{"PATH=/usr/bin:/bin"}
@@ -144,24 +144,24 @@ func TestForcedEndFindsTheMarkInOtherTrees(t *testing.T) {
 	assert.NilError(t, err)
 	s.Timeout = 50 * time.Millisecond
 	assert.Check(t, is.Equal(run(t, s).Swept, 1))
-	_ = cmd.Wait() // of its parent, which collects it
+	_ = cmd.Wait() // its own parent collects it
 	wantGone(t, number(strings.TrimSpace(line)))
 }
 
-// waitDead returns when a process has died, collected or not.
+// waitDead returns when a process has died, whether or not it has been collected.
 func waitDead(t *testing.T, pid int) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return // collected
+		return // it has been collected
 	}
 	defer unix.Close(fd)
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 120_000)
 	assert.Equal(t, n, 1, "process %d did not die within two minutes: %v", pid, err)
 }
 
-// A process that dies without a word leaves nothing that a later Sweep does not
-// find: its child gets the death signal, and a tool that moved away has the mark.
+// After a crash, a later Sweep finds all processes: the child gets the death signal, and a tool in
+// another session has the mark.
 func TestSweepAfterACrash(t *testing.T) {
 	for _, bound := range []string{"", "1"} {
 		crash(t, boundVar+"="+bound)
@@ -181,7 +181,7 @@ func crash(t *testing.T, env string) {
 	stat, _ := processes.Stat(tool)
 	kill(cmd.Process.Pid, syscall.SIGKILL)
 	waitDead(t, cmd.Process.Pid)
-	waitDead(t, stat.Parent) // by the death signal
+	waitDead(t, stat.Parent) // the death signal ended it
 	reapStrays()
 	wantGone(t, stat.Parent)
 	assert.Check(t, alive(tool), "the tool should have survived the crash, for the sake of this test")
@@ -192,13 +192,13 @@ func crash(t *testing.T, env string) {
 	_ = cmd.Wait()
 }
 
-func TestSweepKnowsTheBoundary(t *testing.T) {
+func TestSweepComparesWholeMarks(t *testing.T) {
 	for suffix, want := range map[string]bool{"": true, ".1": true, "-b": true, "1": false, "y": false, "é": false} {
 		assert.Check(t, is.Equal(beginsWith("M=12.3"+suffix, "M=12.3"), want), "a mark with %q after it", suffix)
 	}
 }
 
-// A run may be resumed by something that the run itself started.
+// A run may be resumed by a process that the run itself started.
 func TestSweepSparesItsOwnAncestors(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	mark := newMark()
@@ -208,9 +208,9 @@ func TestSweepSparesItsOwnAncestors(t *testing.T) {
 	}
 }
 
-// TestSweepFindsWhatIsInACage: an empty environment doesn't help a process whose
-// invocation a crash cut off.
-func TestSweepFindsWhatIsInACage(t *testing.T) {
+// TestSweepFindsCagedProcesses: after a crash, a caged process is found even if it has cleared its
+// environment.
+func TestSweepFindsCagedProcesses(t *testing.T) {
 	run := newMark()
 	e, err := cage.New(cage.Policy{Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}}).Enter("/bin/sh", cage.Mark(run+".7"))
 	assert.NilError(t, err)

@@ -1,7 +1,7 @@
 package proc
 
-// Tail is an io.Writer that keeps the last Max bytes written. Its Write never
-// fails. It is not safe for concurrent use.
+// Tail is an io.Writer that keeps the last Max bytes written to it. Its Write never fails. Only one
+// goroutine may use it.
 type Tail struct {
 	Max int // 0 keeps nothing
 
@@ -23,8 +23,8 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes returns what was kept, which may begin within a character. The bytes are valid until the next Write.
+// Bytes returns the stored bytes, which may begin within a character. They are valid until the next Write.
 func (t *Tail) Bytes() []byte { return t.buf }
 
-// Truncated says whether anything was dropped.
+// Truncated reports whether bytes were dropped.
 func (t *Tail) Truncated() bool { return t.cut }

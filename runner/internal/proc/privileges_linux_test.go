@@ -16,12 +16,12 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// privsLine is what a status file of /proc says of the bit.
+// privsLine matches the line with the flag no_new_privs in a status file of /proc.
 var privsLine = regexp.MustCompile(`NoNewPrivs:\s*(\d)\n`)
 
-// TestPrivilegesAreKeptFromThoseThatAreBound starts children of both kinds at the
-// same time. What a bound one starts is bound, and this process never is.
-func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
+// TestNoNewPrivsAppliesToTheChildOnly starts children with and without NoNewPrivs at the same time. The
+// flag must apply to the children's own children, but never to this process.
+func TestNoNewPrivsAppliesToTheChildOnly(t *testing.T) {
 	const look = "grep NoNewPrivs /proc/self/status"
 	var wg sync.WaitGroup
 	for i := range 40 {
@@ -41,7 +41,7 @@ func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
 	bound := 0
 	threads, err := filepath.Glob("/proc/self/task/*/status")
 	for _, thread := range threads {
-		data, _ := os.ReadFile(thread) // of a thread that has ended there is none
+		data, _ := os.ReadFile(thread) // fails if the thread has ended
 		if m := privsLine.FindSubmatch(data); m != nil && m[1][0] == '1' {
 			bound++
 		}
@@ -49,10 +49,10 @@ func TestPrivilegesAreKeptFromThoseThatAreBound(t *testing.T) {
 	assert.Check(t, err == nil && bound == 1, "threads of this process that are bound: got %d of %d, %v, want 1", bound, len(threads), err)
 }
 
-// canary is what must not be read.
+// canary is a secret in the environment of the process that must not be read.
 const canary = "CANARY=sk-do-not-read-me"
 
-// playSpied starts a process that reads the environment of this one.
+// playSpied starts a child that tries to read the environment, the memory and a file of this process.
 func playSpied([]string) {
 	protect()
 	_, err := Run(context.Background(), Options{
@@ -62,10 +62,10 @@ func playSpied([]string) {
 	must(err)
 }
 
-// unprivileged is this program as a user who may not read what belongs to root.
+// unprivileged returns a command that runs the test binary as a user who can't read root's files.
 func unprivileged(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	// Neither the folder of the program nor ours need be open to that user.
+	// That user may lack access to the directory of the binary and to the working directory.
 	self, err := os.Open("/proc/self/exe")
 	assert.NilError(t, err)
 	t.Cleanup(func() { self.Close() })
@@ -77,8 +77,8 @@ func unprivileged(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestUndumpableIsUnreadable holds that a child of the same user sees the
-// environment of an ordinary process, and nothing of one that is protected.
+// TestUndumpableIsUnreadable checks that a child of the same user can read the environment of an
+// ordinary process, but not of a process that called MakeUndumpable.
 func TestUndumpableIsUnreadable(t *testing.T) {
 	for _, protected := range []string{"", "1"} {
 		cmd := unprivileged(t)

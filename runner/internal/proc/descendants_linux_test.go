@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	runtime.LockOSThread() // the first thread: headless ends it
+	runtime.LockOSThread() // the first thread, which headless ends
 	roles["last"] = playLast
 	roles["deserter"] = playDeserter
 	roles["relay"] = playRelay
@@ -26,7 +26,8 @@ func init() {
 	roles["headless"] = playHeadless
 }
 
-// again starts a part that has nothing of this one, and does not wait for it.
+// again starts a role with an empty environment and without waiting for it, so that nothing connects it
+// to this process.
 func again(role string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{roleVar + "=" + role, argsVar + "=" + strings.Join(args, " "), noSleep}
@@ -35,8 +36,8 @@ func again(role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// playLast starts a part, waits until that has told n processes, and ends what descends
-// from it. It tells what it could not end.
+// playLast starts a role, waits until it has printed n process ids, and ends all its own descendants.
+// It prints how many it could not end.
 func playLast(args []string) {
 	must(AdoptOrphans())
 	from, to, err := os.Pipe()
@@ -52,8 +53,8 @@ func playLast(args []string) {
 	fmt.Println("left", len(processes.EndDescendants()), len(processes.ChildrenOf(os.Getpid())))
 }
 
-// playDeserter goes into another process group, that of a process which isn't its
-// parent, and ignores whatever can be ignored.
+// playDeserter joins the process group of a process that isn't its parent, and ignores all signals that
+// can be ignored.
 func playDeserter(args []string) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if len(args) > 0 {
@@ -61,7 +62,7 @@ func playDeserter(args []string) {
 		must(err)
 		must(syscall.Setpgid(0, group))
 	}
-	for range 2 { // twice, and each parent is gone
+	for range 2 { // twice, so that each parent has exited
 		if len(args) < 2 {
 			again("deserter", append(args, "x")...)
 			return
@@ -72,7 +73,7 @@ func playDeserter(args []string) {
 	linger()
 }
 
-// playRelay is never one process for long.
+// playRelay starts a copy of itself and exits, forever.
 func playRelay(args []string) {
 	if len(args) == 0 {
 		ready()
@@ -80,7 +81,7 @@ func playRelay(args []string) {
 	again("relay", "x")
 }
 
-// playBomb doubles, as often as it is told, and ends nothing.
+// playBomb starts two copies of itself, for the given number of generations, and keeps running.
 func playBomb(args []string) {
 	signal.Ignore(syscall.SIGTERM)
 	if n := number(args[0]); n > 0 {
@@ -92,7 +93,7 @@ func playBomb(args []string) {
 	linger()
 }
 
-// playHeadless ends its first thread, so that it looks dead, and goes on.
+// playHeadless ends its first thread, so that it looks dead, and continues in another one.
 func playHeadless([]string) {
 	goesOn := make(chan struct{})
 	go func() {
@@ -104,8 +105,7 @@ func playHeadless([]string) {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// TestNothingOutlivesTheProgram has what descends from a program try to stay when that
-// ends.
+// TestNothingOutlivesTheProgram checks that descendants of a program can't stay alive after it.
 func TestNothingOutlivesTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]string{
