@@ -118,7 +118,7 @@ func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
 // TestASpentBudgetIsNoErrorOfTheProgram.
 func TestASpentBudgetIsNoErrorOfTheProgram(t *testing.T) {
 	t.Parallel()
-	p, keys := proxied(t, `grep -q 'budget of the run is used up' answer && echo '{"type":"error","class":"invalid","message":"400"}'`)
+	p, keys := proxied(t, `grep -q 'budget of the run is exhausted' answer && echo '{"type":"error","class":"invalid","message":"400"}'`)
 	p.backend.Proxy.SetAllowance(0, nil)
 	a, f := p.run(fresh("x"))
 	assert.Check(t, f != nil && f.Class == runner.OverBudget && len(keys()) == 0, "got %v, %q, want the run's budget used up, and nothing forwarded", f, a.Text)

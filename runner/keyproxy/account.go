@@ -15,39 +15,38 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Account is what one invocation of an agent CLI asks for through the proxy, and
-// counts what it used of the model. The invocation's requests have a path and a
-// credential of their own, which nobody can guess, and go to one vendor. A nil Account is that
-// of an invocation that doesn't pass through the proxy: its methods do nothing.
+// Account is the access of one invocation of an agent CLI to its API, and counts the invocation's
+// usage. Its requests have a path and a credential that no other invocation can guess, and go to one
+// vendor. The methods of a nil Account do nothing; it belongs to an invocation that doesn't use the
+// proxy.
 type Account struct {
 	proxy      *Proxy
 	vendor     *vendor
-	token      string         // in its path
-	credential string         // that its requests have to show
+	token      string         // part of its path
+	credential string         // that its requests must show
 	mark       string         // of the invocation
-	news       chan struct{}  // holds one element when a message began or ended since it was looked at
-	underway   sync.WaitGroup // its requests
+	changed    chan struct{}  // has one element if a message has begun or ended since Watch last read the counts
+	pending    sync.WaitGroup // its pending requests
 	room       *semaphore.Weighted
 	life       context.Context
-	end        context.CancelFunc // ends life, and with it the requests under way
+	end        context.CancelFunc // cancels life, and with it the pending requests
 
-	isSpent atomic.Bool  // a request was refused because the budget is used up
-	waiting atomic.Int32 // how many requests wait for room or for the budget
-	waited  atomic.Int64 // when a request last stopped waiting, in nanoseconds since 1970
-	counts  counts       // what its answers used
+	isSpent  atomic.Bool  // a request was refused because the budget is exhausted
+	waiting  atomic.Int32 // how many requests wait for memory or for the budget
+	lastWait atomic.Int64 // when a request last stopped waiting, in nanoseconds since 1970
+	counts   counts       // of its responses
 }
 
-// counts are what the answers of an account used.
+// counts are the token counts of an account's responses.
 type counts struct {
-	mu    sync.Mutex           // guards what follows, and the answers
-	sums  Sums                 // of the answers that are over
-	open  map[*answer]struct{} // the others
-	pause time.Time            // until when the API asked not to be asked again; zero for never
+	mu         sync.Mutex                // guards the other fields, and the responses
+	sums       Sums                      // of responses that have ended
+	open       map[*countedBody]struct{} // responses that have not ended
+	retryAfter time.Time                 // when the API accepts the next request; zero if it named no time
 }
 
-// Open begins an account for an invocation of an agent CLI, which Allow knows by its mark.
-// The caller must call its Close. It returns nil when the proxy has no key for that CLI, or
-// is nil itself.
+// Open opens an account for an invocation of an agent CLI, which SetAllowance identifies by its mark. The
+// caller must close it. Open returns nil if the proxy has no key for the CLI, or is nil itself.
 func (p *Proxy) Open(backend, mark string) *Account {
 	if p == nil {
 		return nil
@@ -58,9 +57,9 @@ func (p *Proxy) Open(backend, mark string) *Account {
 	}
 	a := &Account{
 		proxy: p, vendor: v, token: rand.Text(), credential: "raymond-" + rand.Text(), mark: mark,
-		news: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
+		changed: make(chan struct{}, 1), room: semaphore.NewWeighted(maxBody),
 	}
-	a.counts.open = map[*answer]struct{}{}
+	a.counts.open = map[*countedBody]struct{}{}
 	a.life, a.end = context.WithCancel(context.Background())
 	p.accounts.mu.Lock()
 	defer p.accounts.mu.Unlock()
@@ -68,7 +67,7 @@ func (p *Proxy) Open(backend, mark string) *Account {
 	return a
 }
 
-// Access is how the invocation reaches its API.
+// Access returns how the invocation reaches its API.
 func (a *Account) Access() Access {
 	return Access{
 		URL:        "http://" + a.proxy.address + prefix + a.vendor.api.Backend() + "/" + a.token,
@@ -77,21 +76,21 @@ func (a *Account) Access() Access {
 	}
 }
 
-// Env returns what the agent CLI gets in its environment, behind everything else, so that
-// it uses the proxy. It has no secret but the account's own credential, and blanks the
-// variables that might hold another. What it gets before this may lead it to another proxy
-// than the environment of this one, as a cage does.
+// Env returns the variables that make the agent CLI use the proxy; they must come after all others. The
+// only secret among them is the account's own credential, and variables that could hold another
+// credential are set to "". before are the variables that the CLI gets in addition to the proxy's
+// environment: a cage may name another proxy there.
 func (a *Account) Env(before []string) []string {
 	if a == nil {
 		return nil
 	}
-	return append(a.vendor.api.Env(a.Access()), bypass(slices.Concat(a.proxy.options.Environ, before))...)
+	return append(a.vendor.api.Env(a.Access()), noProxyVars(slices.Concat(a.proxy.options.Environ, before))...)
 }
 
-// Watch has what was counted so far told whenever a message of the model begins or ends, until
-// the function that it returns is called, which waits for the last telling. Several
-// messages may be told at once. One goroutine follows an account.
-func (a *Account) Watch(tell func([]state.Usage)) (end func()) {
+// Watch calls report with the counts so far whenever a message of the model begins or ends, until the
+// function that it returns is called. That function waits for the last call of report. Several changes
+// may be reported by one call. Only one goroutine may watch an account.
+func (a *Account) Watch(report func([]state.Usage)) (end func()) {
 	if a == nil {
 		return func() {}
 	}
@@ -100,11 +99,11 @@ func (a *Account) Watch(tell func([]state.Usage)) (end func()) {
 		defer close(done)
 		for {
 			select {
-			case <-a.news:
-				tell(UsageOf(a.Used()))
+			case <-a.changed:
+				report(UsageOf(a.Used()))
 			case <-over:
-				if len(a.news) > 0 {
-					tell(UsageOf(a.Used()))
+				if len(a.changed) > 0 {
+					report(UsageOf(a.Used()))
 				}
 				return
 			}
@@ -116,8 +115,8 @@ func (a *Account) Watch(tell func([]state.Usage)) (end func()) {
 	}
 }
 
-// Metered returns, by model, what the API itself has counted so far, and what is booked for the rest.
-// The invocation used this much or more, whatever its process reports.
+// Metered returns, by model, the API's own counts so far, and the costs that are recorded for
+// everything else. The invocation used at least that much, whatever its process reports.
 func (a *Account) Metered() []state.Usage {
 	var list []state.Usage
 	for _, sum := range a.Used() {
@@ -127,18 +126,18 @@ func (a *Account) Metered() []state.Usage {
 	return list
 }
 
-// Used returns what was counted so far, in order of the models' names.
+// Used returns the counts so far, in the order of the models' names.
 func (a *Account) Used() []Sum {
 	if a == nil {
 		return nil
 	}
 	a.counts.mu.Lock()
 	defer a.counts.mu.Unlock()
-	return a.counts.counted()
+	return a.counts.all()
 }
 
-// LastWait returns when a request last waited for its turn; now if a request is waiting.
-// The agent CLI can't do anything in that time.
+// LastWait returns when a request last waited for its turn; the current time if one is waiting. The
+// agent CLI can't do anything during that time.
 func (a *Account) LastWait() time.Time {
 	if a == nil {
 		return time.Time{}
@@ -146,14 +145,14 @@ func (a *Account) LastWait() time.Time {
 	if a.waiting.Load() > 0 {
 		return time.Now()
 	}
-	return time.Unix(0, a.waited.Load())
+	return time.Unix(0, a.lastWait.Load())
 }
 
-// IsSpent reports whether a request was refused because the budget is used up.
+// IsSpent reports whether a request was refused because the budget is exhausted.
 func (a *Account) IsSpent() bool { return a != nil && a.isSpent.Load() }
 
-// counted returns what was counted so far. The caller holds mu.
-func (c *counts) counted() []Sum {
+// all returns the counts so far. The caller holds mu.
+func (c *counts) all() []Sum {
 	return c.sums.With(func(yield func(*Message) bool) {
 		for open := range c.open {
 			if m := open.counter.Message(); m != nil && !yield(m) {
@@ -163,26 +162,26 @@ func (c *counts) counted() []Sum {
 	})
 }
 
-// lingering is how long the end of an invocation waits for the answers that are still under way.
-// An answer that has not ended by then is booked as the amount that was reserved.
-const lingering = 2 * time.Second
+// closeGrace is how long Close waits for responses that have not ended. After that, they cost the
+// amounts that were reserved for them.
+const closeGrace = 2 * time.Second
 
-// Close ends the account. Requests on its path are refused from now on, and those that wait for the
-// budget; the answers under way are read to their ends for a moment. Further calls do nothing.
+// Close closes the account. New requests, and requests that wait for the budget, are refused. Close
+// reads pending responses for a moment, so that they are counted. Further calls do nothing.
 func (a *Account) Close() {
 	if a != nil {
-		a.closeAfter(lingering)
+		a.closeAfter(closeGrace)
 	}
 }
 
 func (a *Account) closeAfter(d time.Duration) {
-	a.shut()
+	a.refuseRequests()
 	over := make(chan struct{})
 	go func() {
 		defer close(over)
-		a.underway.Wait()
+		a.pending.Wait()
 	}()
-	for _, patience := range []time.Duration{d, lingering} { // a client that has stopped reading would otherwise hold up the end for ever
+	for _, patience := range []time.Duration{d, closeGrace} { // the second wait is for a client that has stopped reading, which must not block the end forever
 		select {
 		case <-over:
 		case <-time.After(patience):
@@ -191,8 +190,8 @@ func (a *Account) closeAfter(d time.Duration) {
 	}
 }
 
-// shut lets no further request pass.
-func (a *Account) shut() {
+// refuseRequests refuses all further requests.
+func (a *Account) refuseRequests() {
 	l := &a.proxy.accounts
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -201,7 +200,7 @@ func (a *Account) shut() {
 	}
 	delete(l.byToken, a.token)
 	if slices.Contains(l.running, a.mark) {
-		l.unbooked[a] = struct{}{}
+		l.unpaidClosed[a] = struct{}{}
 	}
 	l.waiting = slices.DeleteFunc(l.waiting, func(e *exchange) bool {
 		if e.account == a {
@@ -211,35 +210,36 @@ func (a *Account) shut() {
 	})
 }
 
-// accounts are those of the invocations under way, by token, and what they may use.
+// accounts are the accounts of the running invocations, by token, and the budget that they share.
 type accounts struct {
-	mu       sync.Mutex // guards what follows; taken before that of an account's counts
-	byToken  map[string]*Account
-	left     *state.USD            // of the budget; nil: no limit
-	unbooked map[*Account]struct{} // those that were closed, and are not in what is left of the budget
-	running  []string              // marks of the invocations that are not
+	mu           sync.Mutex // guards the other fields; locked before the mu of an account's counts
+	byToken      map[string]*Account
+	left         *state.USD            // of the budget; nil means no limit
+	unpaidClosed map[*Account]struct{} // closed accounts whose costs have not been subtracted from left yet
+	running      []string              // marks of the invocations whose costs have not been subtracted from left
 
-	// The requests of models that were not answered yet, in the order in which they came.
-	waiting, underway []*exchange
+	// The paid requests without a complete response, in the order in which they arrived.
+	waiting, pending []*exchange
 }
 
-// unpaid are the accounts that are not in what is left of the budget yet. The caller holds mu.
+// unpaid returns the accounts whose costs have not been subtracted from the budget yet. The caller holds mu.
 func (l *accounts) unpaid() []*Account {
-	return slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unbooked))
+	return slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unpaidClosed))
 }
 
-// prefix is what the path of an account begins with. The name of the agent CLI follows.
+// prefix is the beginning of an account's path. The name of the agent CLI follows.
 const prefix = "/i/"
 
-// enter finds the account of a request, takes its path off the request's, and counts the request in. The caller must call
-// the function that it returns when the request is answered.
-func (p *Proxy) enter(r *http.Request) (a *Account, leave func()) {
+// findAccount finds the account of a request, removes the account's part from the request's path, and
+// counts the request as pending. The caller must call leave when the response has been sent. a is nil
+// for an unknown account.
+func (p *Proxy) findAccount(r *http.Request) (a *Account, leave func()) {
 	rest, ok := strings.CutPrefix(r.URL.Path, prefix)
 	backend, rest, _ := strings.Cut(rest, "/")
 	token, _, isBelow := strings.Cut(rest, "/")
 	own := prefix + backend + "/" + token
 	rawPath, isRaw := strings.CutPrefix(r.URL.RawPath, own)
-	if !ok || !isBelow || !isRaw && r.URL.RawPath != "" { // the account's path is written in another way
+	if !ok || !isBelow || !isRaw && r.URL.RawPath != "" { // the account's part of the path is escaped in another way
 		return nil, nil
 	}
 	p.accounts.mu.Lock()
@@ -248,10 +248,10 @@ func (p *Proxy) enter(r *http.Request) (a *Account, leave func()) {
 		return nil, nil
 	}
 	r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, own), rawPath
-	a.underway.Add(1) // while the account is open, so that nobody waits for the others yet
-	p.underway.Add(1)
+	a.pending.Add(1) // under the lock, so before the account can be closed and waited for
+	p.pending.Add(1)
 	return a, func() {
-		a.underway.Done()
-		p.underway.Done()
+		a.pending.Done()
+		p.pending.Done()
 	}
 }

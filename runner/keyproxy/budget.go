@@ -11,16 +11,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// spentMessage is what an agent CLI is told when the budget is used up.
-const spentMessage = "raymond: the budget of the run is used up"
+// spentMessage is the error that an agent CLI gets when the budget is exhausted.
+const spentMessage = "raymond: the budget of the run is exhausted"
 
-// SetAllowance says what may still be spent, apart from what the invocations with these marks
-// use; state.MostUSD is no limit. A request of a model is forwarded when what was spent, what
-// the others under way may cost at most and what it may cost itself are within that. Else it
-// waits, first come, first served, but for nobody when nothing else is under way: so the
-// budget is exceeded by one request at most. Once the budget is used up requests are refused;
-// answers that have begun go on to their end. It may be called at any time, and does not wait
-// for anything.
+// SetAllowance sets how much may still be spent, excluding the costs of the invocations with the given marks,
+// which are still running. state.MostUSD means no limit. A paid request is forwarded if the costs so
+// far, the maximum costs of the pending requests and its own maximum cost fit into that amount.
+// Otherwise it waits; requests are served in the order of their arrival. A request doesn't wait if no
+// other request is pending, so the budget is exceeded by at most one request. When the budget is
+// exhausted, requests are refused, but responses that have begun continue. SetAllowance may be called at any
+// time and doesn't block.
 func (p *Proxy) SetAllowance(left state.USD, running []string) {
 	l := &p.accounts
 	l.mu.Lock()
@@ -29,11 +29,11 @@ func (p *Proxy) SetAllowance(left state.USD, running []string) {
 		l.left = &left
 	}
 	l.running = running
-	maps.DeleteFunc(l.unbooked, func(a *Account, _ struct{}) bool { return !slices.Contains(running, a.mark) })
-	p.admit()
+	maps.DeleteFunc(l.unpaidClosed, func(a *Account, _ struct{}) bool { return !slices.Contains(running, a.mark) })
+	p.admitWaiting()
 }
 
-// price returns what a model costs, and false where nobody knows.
+// price returns the price of a model, and false if it is unknown.
 func (p *Proxy) price(model string) (state.Price, bool) {
 	if p.options.Price == nil {
 		return state.Price{}, false
@@ -41,7 +41,7 @@ func (p *Proxy) price(model string) (state.Price, bool) {
 	return p.options.Price(model)
 }
 
-// checkPrice refuses a model of which nobody knows what it costs, where there is a budget.
+// checkPrice refuses a model without a known price if there is a budget.
 func (a *Account) checkPrice(model string) error {
 	l := &a.proxy.accounts
 	l.mu.Lock()
@@ -50,11 +50,12 @@ func (a *Account) checkPrice(model string) error {
 	if _, ok := a.proxy.price(model); model == "" || ok || !isLimited {
 		return nil
 	}
-	return fmt.Errorf("the model %q has no price, and the run has a budget; the input prices gives it one", model)
+	return fmt.Errorf("the model %q has no known price, but the run has a budget; set its price with the input prices", model)
 }
 
-// admit lets pass who may, in the order in which they came. The caller holds the accounts' mu.
-func (p *Proxy) admit() {
+// admitWaiting lets as many waiting requests pass as the budget permits, in the order of their arrival.
+// The caller holds the accounts' mu.
+func (p *Proxy) admitWaiting() {
 	l := &p.accounts
 	for len(l.waiting) > 0 {
 		next := l.waiting[0]
@@ -65,13 +66,14 @@ func (p *Proxy) admit() {
 		}
 		l.waiting = l.waiting[1:]
 		if !isSpent {
-			l.underway = append(l.underway, next)
+			l.pending = append(l.pending, next)
 		}
 		next.passes <- !isSpent
 	}
 }
 
-// spent returns the cost of the finished answers of all running invocations. The caller holds the accounts' mu.
+// spent returns the cost of the finished responses that have not been subtracted from the budget. The
+// caller holds the accounts' mu.
 func (p *Proxy) spent() (usd state.USD) {
 	for _, a := range p.accounts.unpaid() {
 		a.counts.mu.Lock()
@@ -84,25 +86,25 @@ func (p *Proxy) spent() (usd state.USD) {
 	return usd
 }
 
-// fits reports whether a request can be paid for beside those under way.
+// fits reports whether the budget suffices for a request in addition to the pending ones.
 func (l *accounts) fits(spent state.USD, next *exchange) bool {
-	if l.left == nil || len(l.underway) == 0 {
+	if l.left == nil || len(l.pending) == 0 {
 		return true
 	}
-	if next.request.isAlone() || l.underway[0].request.isAlone() {
+	if next.request.runsAlone() || l.pending[0].request.runsAlone() {
 		return false
 	}
 	sum := spent.Plus(next.price)
-	for _, e := range l.underway {
+	for _, e := range l.pending {
 		sum = sum.Plus(e.price)
 	}
 	return sum <= *l.left
 }
 
-// isAdmitted waits until a request of a model may pass. It returns false when the request was answered, or has nobody left
-// who waits for it; else the caller must call leave at its end.
-func (e *exchange) isAdmitted(ctx context.Context, w http.ResponseWriter, r *http.Request) bool {
-	defer e.account.wait()()
+// waitForTurn waits until a paid request may pass. If it returns true, the caller must call release when
+// the request has ended. If it returns false, the request has been answered, or its client has left.
+func (e *exchange) waitForTurn(ctx context.Context, w http.ResponseWriter, r *http.Request) bool {
+	defer e.account.startWait()()
 	a, l := e.account, &e.account.proxy.accounts
 	e.passes = make(chan bool, 1)
 	l.mu.Lock()
@@ -110,7 +112,7 @@ func (e *exchange) isAdmitted(ctx context.Context, w http.ResponseWriter, r *htt
 		close(e.passes)
 	} else {
 		l.waiting = append(l.waiting, e)
-		a.proxy.admit()
+		a.proxy.admitWaiting()
 	}
 	l.mu.Unlock()
 	select {
@@ -122,49 +124,50 @@ func (e *exchange) isAdmitted(ctx context.Context, w http.ResponseWriter, r *htt
 			a.isSpent.Store(true)
 			a.vendor.refuse(w, http.StatusBadRequest, spentMessage)
 		default:
-			a.vendor.refuse(w, http.StatusServiceUnavailable, "the invocation is over")
+			a.vendor.refuse(w, http.StatusServiceUnavailable, "the invocation has ended")
 		}
 	case <-ctx.Done():
-		e.leave()
+		e.release()
 		a.proxy.unreadable(w, r, a.vendor, context.Cause(ctx))
 	}
 	return false
 }
 
-// leave takes a request out that is over, or has nobody left who waits for it.
-func (e *exchange) leave() {
+// release removes a request that has ended or whose client has left.
+func (e *exchange) release() {
 	p := e.account.proxy
 	p.accounts.mu.Lock()
 	defer p.accounts.mu.Unlock()
 	isIt := func(other *exchange) bool { return other == e }
 	p.accounts.waiting = slices.DeleteFunc(p.accounts.waiting, isIt)
-	p.accounts.underway = slices.DeleteFunc(p.accounts.underway, isIt)
-	p.admit()
+	p.accounts.pending = slices.DeleteFunc(p.accounts.pending, isIt)
+	p.admitWaiting()
 }
 
 const (
-	perPicture   = 5_000  // tokens of a picture
-	mostByItself = 32_000 // tokens of an answer that the request doesn't limit
+	tokensPerPicture = 5_000  // tokens of a picture
+	defaultMaxOutput = 32_000 // tokens of a response if the request sets no limit
 )
 
-// reserve returns what a request costs at most, unless it isAlone: its bytes are tokens of the input at the highest
-// rate that may apply.
+// reserve returns the maximum cost of a request that doesn't run alone (see runsAlone): each byte
+// counts as an input token, at the highest rate that may apply.
 func (p *Proxy) reserve(r Request) state.USD {
 	price, _ := p.price(r.Model)
 	price.CacheWrite = max(price.Input, price.CacheWrite)
-	u := state.Usage{CacheWrite: r.Size - r.PictureBytes + r.Pictures*perPicture, Output: r.output()}
+	u := state.Usage{CacheWrite: r.Size - r.PictureBytes + r.Pictures*tokensPerPicture, Output: r.output()}
 	if r.CachesForHour {
 		u.CacheHour = u.CacheWrite
 	}
 	return price.Cost(u).Plus(price.Surcharge(u)).Plus(r.fees())
 }
 
-// output returns how many tokens the answer to a request may have.
-func (r Request) output() int64 { return cmp.Or(r.MaxOutput, mostByItself) }
+// output returns the maximum number of tokens in the response to a request.
+func (r Request) output() int64 { return cmp.Or(r.MaxOutput, defaultMaxOutput) }
 
-// fees returns the most that the vendor charges for tools that it runs: ten cents a tool, as for ten searches.
+// fees returns the maximum that the vendor charges for tools that it runs: ten cents per tool, which
+// pays for ten searches.
 func (r Request) fees() state.USD { return state.USD(len(r.VendorTools)) * state.Dollar / 10 }
 
-// isAlone reports whether a request may cost more than was reserved for it. It then runs while no other request does,
-// so that the budget is exceeded by one request at most.
-func (r Request) isAlone() bool { return r.IsUnbounded || len(r.VendorTools) > 0 }
+// runsAlone reports whether a request may cost more than the amount reserved for it. It then runs while
+// no other request is pending, so that the budget is exceeded by at most one request.
+func (r Request) runsAlone() bool { return r.IsUnbounded || len(r.VendorTools) > 0 }

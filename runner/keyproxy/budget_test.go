@@ -20,83 +20,82 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// perAnswer is what each answer of these tests costs.
-const perAnswer = state.Dollar
+// responseCost is the cost of each response in these tests.
+const responseCost = state.Dollar
 
-// byAnswer prices the answers of these tests; no other model has a price.
-func byAnswer(model string) (state.Price, bool) {
-	return state.Price{Input: perAnswer.Float() * 1e6 / 1000}, model == "sonnet"
+// responsePrice returns the price of the model in these tests; no other model has a price.
+func responsePrice(model string) (state.Price, bool) {
+	return state.Price{Input: responseCost.Float() * 1e6 / 1000}, model == "sonnet"
 }
 
-// metered starts a proxy, under a budget, before an API each of whose answers costs the
-// same.
-func metered(t *testing.T) (*Proxy, *seen) {
+// startMetered starts a proxy for an API whose responses all cost responseCost.
+func startMetered(t *testing.T) (*Proxy, *seen) {
 	t.Helper()
 	upstream, got := api(t, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
-		io.WriteString(w, begins("sonnet")+fmt.Sprintf(countsTo, 9)+ends)
+		io.WriteString(w, startEvent("sonnet")+fmt.Sprintf(deltaEvent, 9)+stopEvent)
 	})
-	return start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer}), got
+	return start(t, Options{Vendors: vendors(upstream.URL), Price: responsePrice}), got
 }
 
-// askOften asks n times, one after the other, and returns how often which status came.
-func askOften(t *testing.T, p *Proxy, a *Account, n int) map[int]int {
+// askTimes sends n requests, one after the other, and returns how often each status occurred.
+func askTimes(t *testing.T, p *Proxy, a *Account, n int) map[int]int {
 	t.Helper()
 	got := map[int]int{}
 	for range n {
-		answer, _ := ask(t, p, of(a))
+		answer, _ := ask(t, p, forAccount(a))
 		got[answer.StatusCode]++
 	}
 	return got
 }
 
-// TestSpentBudgetEndsRequests is an agent that asks 200 times by itself: when what the
-// run may still spend is used up, nothing more reaches the API, whoever of the run asks,
-// until there is more.
+// TestSpentBudgetEndsRequests simulates an agent that sends 200 requests: when the budget is exhausted,
+// no further request of any invocation reaches the API until the budget is increased.
 func TestSpentBudgetEndsRequests(t *testing.T) {
-	p, got := metered(t)
-	p.SetAllowance(10*perAnswer, []string{"one", "two"})
+	p, got := startMetered(t)
+	p.SetAllowance(10*responseCost, []string{"one", "two"})
 	one, two := p.Open(toy, "one"), p.Open(toy, "two")
-	assert.Assert(t, is.DeepEqual(askOften(t, p, two, 4), map[int]int{200: 4}), "the second invocation")
-	diff := cmp.Diff(map[int]int{200: 6, 400: 194}, askOften(t, p, one, 200))
+	assert.Assert(t, is.DeepEqual(askTimes(t, p, two, 4), map[int]int{200: 4}), "the second invocation")
+	diff := cmp.Diff(map[int]int{200: 6, 400: 194}, askTimes(t, p, one, 200))
 	assert.Check(t, diff == "" && len(got.all()) == 10, "200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
-	answer, body := ask(t, p, of(two))
+	answer, body := ask(t, p, forAccount(two))
 	assert.Check(t, answer.StatusCode == 400 && strings.Contains(body, spentMessage) && one.IsSpent() && two.IsSpent(), "the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
-	one.Close() // and is not booked yet
-	assert.Check(t, is.Equal(askOften(t, p, two, 1)[400], 1), "when the first has ended")
-	p.SetAllowance(5*perAnswer, []string{"two"}) // the first is booked, and there is a dollar more
-	assert.Check(t, is.DeepEqual(askOften(t, p, two, 2), map[int]int{200: 1, 400: 1}), "with a dollar more")
+	one.Close() // its costs are not part of the budget yet
+	assert.Check(t, is.Equal(askTimes(t, p, two, 1)[400], 1), "when the first has ended")
+	p.SetAllowance(5*responseCost, []string{"two"}) // the costs of the first invocation are now subtracted, and there is one dollar more
+	assert.Check(t, is.DeepEqual(askTimes(t, p, two, 2), map[int]int{200: 1, 400: 1}), "with a dollar more")
 	p.SetAllowance(state.MaxUSD, []string{"two"})
-	assert.Check(t, is.DeepEqual(askOften(t, p, two, 50), map[int]int{200: 50}), "without a budget")
+	assert.Check(t, is.DeepEqual(askTimes(t, p, two, 50), map[int]int{200: 50}), "without a budget")
 }
 
-// TestManyAtOnceAreHeldToTheBudget is an agent that asks 30 times at once and ends, before it is known what
-// any of that costs: as many reach the API as can be paid, and what they cost is known though it never answers.
-func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
+// TestConcurrentRequestsKeepTheBudget simulates an agent that sends 30 requests at once and ends before
+// the cost of any is known. Only as many as the budget can pay for reach the API. Their costs are
+// recorded although the API never responds.
+func TestConcurrentRequestsKeepTheBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		left state.USD
 		paid int
-		size int // of the request, in bytes
+		size int // size of the request in bytes
 		more string
 	}{
-		"three fit":              {3 * perAnswer, 3, 1000, ""},
-		"none fits, and one may": {perAnswer, 1, 12_000, ""},
-		"each runs alone":        {90 * perAnswer, 1, 1000, `,"unbounded":true`},
-		"of tools, too":          {90 * perAnswer, 1, 900, `,"uses":["web_search"]`},
+		"three fit":              {3 * responseCost, 3, 1000, ""},
+		"none fits, and one may": {responseCost, 1, 12_000, ""},
+		"each runs alone":        {90 * responseCost, 1, 1000, `,"unbounded":true`},
+		"of tools, too":          {90 * responseCost, 1, 900, `,"uses":["web_search"]`},
 	} {
 		came := make(chan struct{}, 30)
 		upstream, got := api(t, func(_ http.ResponseWriter, r *http.Request) {
 			came <- struct{}{}
 			<-r.Context().Done()
 		})
-		p := start(t, Options{Vendors: vendors(upstream.URL), Price: byAnswer, IsOpen: true, Tools: []string{"web_search"}})
+		p := start(t, Options{Vendors: vendors(upstream.URL), Price: responsePrice, IsOpen: true, Tools: []string{"web_search"}})
 		p.SetAllowance(c.left, []string{"one"})
 		a := p.Open(toy, "one")
 		var all sync.WaitGroup
 		for range 30 {
 			all.Go(func() {
 				r := request(a, http.MethodPost, "/v1/messages", strings.NewReader(fmt.Sprintf("%-*s", c.size, `{"model":"sonnet"`+c.more+`}`)))
-				if answer, err := plain.RoundTrip(r); err == nil {
+				if answer, err := plainClient.RoundTrip(r); err == nil {
 					answer.Body.Close()
 				}
 			})
@@ -111,25 +110,25 @@ func TestManyAtOnceAreHeldToTheBudget(t *testing.T) {
 		})
 		a.closeAfter(0)
 		all.Wait()
-		most := max(perAnswer, perAnswer*state.USD(c.size)/1000) * state.USD(c.paid)
+		most := max(responseCost, responseCost*state.USD(c.size)/1000) * state.USD(c.paid)
 		diff := cmp.Diff([]Sum{{Usage: state.Usage{Model: "sonnet", Surcharge: most}, Reserved: most}}, a.Used())
 		assert.Check(t, diff == "" && len(got.all()) == c.paid, "%s: the API got %d, want %d; what it costs at most (-want +got):\n%s", name, len(got.all()), c.paid, diff)
 	}
 }
 
-// TestFirstComeFirstServed: who waits for the budget is not overtaken by whoever needs less, and who has left
-// is not waited for.
+// TestFirstComeFirstServed checks that a cheap request doesn't overtake an expensive request that waits
+// for the budget, and that a request whose client has left doesn't hold up others.
 func TestFirstComeFirstServed(t *testing.T) {
-	p := start(t, Options{Vendors: vendors(""), Price: byAnswer})
-	p.SetAllowance(10*perAnswer, []string{"one"})
+	p := start(t, Options{Vendors: vendors(""), Price: responsePrice})
+	p.SetAllowance(10*responseCost, []string{"one"})
 	a := p.Open(toy, "one")
 	order, ends := make(chan string, 3), map[string]func(){}
 	enter := func(name string, dollars int64, waiting int) {
 		ctx, leave := context.WithCancel(t.Context())
-		e, passed := &exchange{account: a, price: perAnswer * state.USD(dollars)}, make(chan bool, 1)
+		e, passed := &exchange{account: a, price: responseCost * state.USD(dollars)}, make(chan bool, 1)
 		go func() {
 			r, _ := http.NewRequestWithContext(ctx, http.MethodPost, "http://x", nil)
-			isIn := e.isAdmitted(ctx, httptest.NewRecorder(), r)
+			isIn := e.waitForTurn(ctx, httptest.NewRecorder(), r)
 			if isIn {
 				order <- name
 			}
@@ -138,13 +137,13 @@ func TestFirstComeFirstServed(t *testing.T) {
 		ends[name] = func() {
 			leave()
 			if <-passed {
-				e.leave()
+				e.release()
 			}
 		}
 		until(func() bool {
 			p.accounts.mu.Lock()
 			defer p.accounts.mu.Unlock()
-			return len(p.accounts.waiting) == waiting && len(p.accounts.underway) == 1
+			return len(p.accounts.waiting) == waiting && len(p.accounts.pending) == 1
 		})
 	}
 	enter("first", 6, 0)
@@ -158,29 +157,31 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// TestAWaitEnds after four minutes, and is no silence of the agent CLI.
-func TestAWaitEnds(t *testing.T) {
+// TestWaitIsBounded checks that a request waits for at most four minutes, and that this time doesn't
+// count as idle time of the agent CLI.
+func TestWaitIsBounded(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
-	p.SetAllowance(perAnswer, []string{"one"})
+	p.SetAllowance(responseCost, []string{"one"})
 	a := p.Open(toy, "one")
 	synctest.Test(t, func(t *testing.T) {
-		p.accounts.underway = []*exchange{{account: a, price: perAnswer}}
-		ctx, cancel := context.WithTimeoutCause(t.Context(), longestTurn, errBusy)
+		p.accounts.pending = []*exchange{{account: a, price: responseCost}}
+		ctx, cancel := context.WithTimeoutCause(t.Context(), maxWait, errBusy)
 		defer cancel()
 		go func() {
-			time.Sleep(longestTurn / 2)
+			time.Sleep(maxWait / 2)
 			assert.Check(t, is.Equal(a.LastWait(), time.Now()), "in the middle")
 		}()
 		w, began := httptest.NewRecorder(), time.Now()
-		isIn := (&exchange{account: a, price: perAnswer}).isAdmitted(ctx, w, httptest.NewRequest(http.MethodPost, "/", nil))
+		isIn := (&exchange{account: a, price: responseCost}).waitForTurn(ctx, w, httptest.NewRequest(http.MethodPost, "/", nil))
 		assert.Check(t, !isIn && w.Code == http.StatusTooManyRequests && w.Header().Get("Retry-After") != "", "got %v, %d %q", isIn, w.Code, w.Header())
 		time.Sleep(time.Minute)
-		assert.Check(t, a.LastWait().Equal(began.Add(longestTurn)) && len(p.accounts.waiting) == 0, "afterwards: got %s, want %s after %s", a.LastWait(), longestTurn, began)
+		assert.Check(t, a.LastWait().Equal(began.Add(maxWait)) && len(p.accounts.waiting) == 0, "afterwards: got %s, want %s after %s", a.LastWait(), maxWait, began)
 	})
 }
 
-// TestWhatIsDearerIsReserved and counted: what the cache keeps for an hour, long prompts, and what the vendor runs.
-func TestWhatIsDearerIsReserved(t *testing.T) {
+// TestHigherPricesAreReserved checks the reserved and the counted cost of extras: one-hour cache
+// entries, long prompts, and tools that the vendor runs.
+func TestHigherPricesAreReserved(t *testing.T) {
 	const answer = `{"type":"message","model":"sonnet","usage":{"input_tokens":%d,"output_tokens":1000,"cache_creation_input_tokens":2000,` +
 		`"cache_creation":{"ephemeral_1h_input_tokens":1500,"ephemeral_5m_input_tokens":500},"server_tool_use":{"web_search_requests":2}}}`
 	price := state.Price{Input: 1000, CacheWrite: 1250, Output: 2000, Long: state.Long{Over: 9000, Input: 2, Output: 1.5}}
@@ -194,8 +195,8 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 		})
 		p := start(t, Options{Vendors: vendors(upstream.URL), Price: func(string) (state.Price, bool) { return price, true }})
 		a := p.Open(toy, "one")
-		ask(t, p, of(a))
-		a.underway.Wait()
+		ask(t, p, forAccount(a))
+		a.pending.Wait()
 		assert.Check(t, is.Equal(p.spent().String(), want), "%d tokens, as counted", input)
 	}
 	p := start(t, Options{Vendors: vendors(""), Price: func(string) (state.Price, bool) { return price, true }})
@@ -211,11 +212,11 @@ func TestWhatIsDearerIsReserved(t *testing.T) {
 	}
 }
 
-// TestAnswersThatNobodyReadsAreCounted is an agent that asks and leaves at once: what
-// the API does for it is counted all the same.
-func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
+// TestUnreadResponsesAreCounted simulates an agent that leaves right after its request: the response is
+// counted anyway.
+func TestUnreadResponsesAreCounted(t *testing.T) {
 	whole := `{"type":"message","model":"sonnet","content":[{"text":"` + strings.Repeat("x", 1<<20) + `"}],"usage":{"input_tokens":1000,"output_tokens":9}}`
-	for kind, body := range map[string]string{"text/event-stream": begins("sonnet") + fmt.Sprintf(countsTo, 9), "application/json": whole} {
+	for kind, body := range map[string]string{"text/event-stream": startEvent("sonnet") + fmt.Sprintf(deltaEvent, 9), "application/json": whole} {
 		arrived, left := make(chan struct{}), make(chan struct{})
 		upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
 			close(arrived)
@@ -223,8 +224,8 @@ func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
 			w.Header().Set("Content-Type", kind)
 			io.WriteString(w, body)
 		})
-		asked := make(chan context.Context, 1)
-		p := start(t, Options{Vendors: []Vendor{{API: watched{toyAPI{toy}, asked}, Upstream: upstream.URL, Credential: Credential{Text: realKey}}}, Price: byAnswer})
+		requests := make(chan context.Context, 1)
+		p := start(t, Options{Vendors: []Vendor{{API: watchedAPI{toyAPI{toy}, requests}, Upstream: upstream.URL, Credential: Credential{Text: realKey}}}, Price: responsePrice})
 		a := p.Open(toy, "one")
 		ctx, leave := context.WithCancel(t.Context())
 		r := request(a, http.MethodPost, "/v1/messages", nil).WithContext(ctx)
@@ -232,11 +233,11 @@ func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
 			<-arrived
 			leave()
 		}()
-		if answer, err := plain.RoundTrip(r); err == nil {
+		if answer, err := plainClient.RoundTrip(r); err == nil {
 			answer.Body.Close()
 			t.Fatalf("%s: the client got an answer, want it to have left", kind)
 		}
-		<-(<-asked).Done() // the proxy has seen that nobody is there
+		<-(<-requests).Done() // the proxy has noticed that the client has left
 		close(left)
 		until(func() bool {
 			sums := a.Used()
@@ -245,20 +246,20 @@ func TestAnswersThatNobodyReadsAreCounted(t *testing.T) {
 	}
 }
 
-// watched is an API that tells of each request how long its client waits for the answer.
-type watched struct {
+// watchedAPI is an API that passes on the context of each request, which ends when the client leaves.
+type watchedAPI struct {
 	toyAPI
-	asked chan<- context.Context
+	requests chan<- context.Context
 }
 
-func (w watched) Classify(r *http.Request) RequestClass {
-	w.asked <- r.Context()
+func (w watchedAPI) Classify(r *http.Request) RequestClass {
+	w.requests <- r.Context()
 	return w.toyAPI.Classify(r)
 }
 
-// until waits until something is so.
-func until(is func() bool) {
-	for !is() {
+// until waits until a condition is true.
+func until(condition func() bool) {
+	for !condition() {
 		runtime.Gosched()
 	}
 }

@@ -7,8 +7,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestEnvironmentOfTheCLI: the account's own address and credential, no other account's,
-// and no proxy of the job between the CLI and this one.
+// TestEnvironmentOfTheCLI checks that each account has its own address and credential, and that no
+// proxy of the job is used between the CLI and the key proxy.
 func TestEnvironmentOfTheCLI(t *testing.T) {
 	for name, c := range map[string]struct{ environ, before, want []string }{
 		"nothing": {nil, nil, []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}},

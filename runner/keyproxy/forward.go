@@ -18,33 +18,33 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// handler forwards requests that show the credential and ask for what the agent CLI
-// needs. It refuses all others.
+// handler returns the handler for all requests. It forwards requests that show the account's credential
+// and that the agent CLI needs, and refuses all others.
 func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	forward := &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
-		Transport:     final{p.transport},
-		FlushInterval: -1, // an answer is told while it is being made
+		Transport:     finalTransport{p.transport},
+		FlushInterval: -1, // a response is passed on while it is being generated
 
-		ModifyResponse: p.observe,
+		ModifyResponse: p.handleResponse,
 		ErrorLog:       errorLog,
 		ErrorHandler:   p.unreachable,
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w = hasty{w}
-		defer func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }() // the connection may be used again much later
-		account, leave := p.enter(r)
+		w = deadlineWriter{w}
+		defer func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }() // the connection may be reused much later
+		account, leave := p.findAccount(r)
 		if account == nil {
-			p.vendors[0].refuse(w, http.StatusUnauthorized, "not the address of an invocation that is under way")
+			p.vendors[0].refuse(w, http.StatusUnauthorized, "this address belongs to no running invocation")
 			return
 		}
 		defer leave()
 		v := account.vendor
 		service := v.api.Classify(r)
 		switch {
-		case !account.admits(r):
-			v.refuse(w, http.StatusUnauthorized, "not the credential of this invocation")
-		case service == Refused || r.Header.Get("Upgrade") != "": // what follows an upgrade can't be counted
+		case !account.isAuthorized(r):
+			v.refuse(w, http.StatusUnauthorized, "wrong credential for this invocation")
+		case service == Refused || r.Header.Get("Upgrade") != "": // the data after an upgrade can't be counted
 			v.refuse(w, http.StatusNotFound, "the key proxy does not forward this path")
 		default:
 			p.pass(forward, w, r, &exchange{account: account, isPaid: service == Paid})
@@ -52,73 +52,74 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	})
 }
 
-// exchange is a request that is forwarded, and its answer.
+// exchange is a forwarded request and its response.
 type exchange struct {
 	account *Account
 	isPaid  bool
 	request Request
-	// The rest is of a paid one.
-	price  state.USD   // the most that the request may cost, as far as that is known
-	passes chan bool   // receives once whether the request may pass; closed when the invocation is over
-	isSent atomic.Bool // the API has received the whole request
-	status int         // of the answer; 0 for none
-	answer *answer     // nil if nothing is counted
+	// The other fields are used only for a paid request.
+	price  state.USD    // the known maximum cost of the request
+	passes chan bool    // receives once whether the request may pass; closed when the invocation has ended
+	isSent atomic.Bool  // the whole request has been sent to the API
+	status int          // of the response; 0 without a response
+	body   *countedBody // nil if the response is not counted
 }
 
-// hasty writes to a client with a deadline: a client that reads nothing for a minute counts as gone, and the answer is
-// still read to its end.
-type hasty struct{ http.ResponseWriter }
+// deadlineWriter writes to a client with a deadline: a client that reads nothing for a minute is
+// considered gone, and the response is still read to its end.
+type deadlineWriter struct{ http.ResponseWriter }
 
 // Write implements http.ResponseWriter.
-func (h hasty) Write(p []byte) (int, error) {
+func (h deadlineWriter) Write(p []byte) (int, error) {
 	_ = http.NewResponseController(h.ResponseWriter).SetWriteDeadline(time.Now().Add(time.Minute))
 	return h.ResponseWriter.Write(p)
 }
 
 // Unwrap lets http.ResponseController reach the connection.
-func (h hasty) Unwrap() http.ResponseWriter { return h.ResponseWriter }
+func (h deadlineWriter) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
-// exchangeKey is where the context of a request has its exchange.
+// exchangeKey is the context key of a request's exchange.
 type exchangeKey struct{}
 
-// exchangeOf returns what a request is a part of, which handler has let pass.
+// exchangeOf returns the exchange of a request that handler has let pass.
 func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
 
-// observe notes what an answer of the API says, before it is passed on.
-func (p *Proxy) observe(r *http.Response) error {
+// handleResponse processes the header of a response before the response is passed on: it stores the
+// status and starts counting and masking.
+func (p *Proxy) handleResponse(r *http.Response) error {
 	e := exchangeOf(r.Request)
-	e.account.notePause(r)
+	e.account.storeRetryAfter(r)
 	defer p.mask(r)
 	if e.status = r.StatusCode; e.isPaid && e.status < http.StatusMultipleChoices {
-		e.meter(r)
+		e.startCounting(r)
 	}
 	return nil
 }
 
-// pass forwards a request of an account once it is here whole, and the budget allows it.
+// pass forwards a request of an account after it has been read completely and the budget permits it.
 func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request, e *exchange) {
 	a := e.account
-	turn, cancel := context.WithTimeoutCause(r.Context(), longestTurn, errBusy)
+	turn, cancel := context.WithTimeoutCause(r.Context(), maxWait, errBusy)
 	defer cancel()
-	release, err := a.hold(turn, w, r)
+	release, err := a.readBody(turn, w, r)
 	if err != nil {
 		p.unreadable(w, r, a.vendor, err)
 		return
 	}
 	defer release()
-	if err := a.read(r, e); err != nil {
+	if err := a.parse(r, e); err != nil {
 		a.vendor.refuse(w, http.StatusBadRequest, "raymond: "+err.Error())
 		return
 	}
 	ctx := context.WithValue(r.Context(), exchangeKey{}, e)
 	if e.isPaid {
 		e.price = p.reserve(e.request)
-		if !e.isAdmitted(turn, w, r) {
+		if !e.waitForTurn(turn, w, r) {
 			return
 		}
-		defer e.leave()
-		defer e.settle()
-		ctx = context.WithoutCancel(ctx) // what an answer costs that nobody reads counts all the same
+		defer e.release()
+		defer e.recordCost()
+		ctx = context.WithoutCancel(ctx) // a response must be paid for, and counted, even if its client has left
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -126,8 +127,8 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 	forward.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// read reads what a request asks for, and refuses what must not pass.
-func (a *Account) read(r *http.Request, e *exchange) (err error) {
+// parse parses the body of a request and refuses requests that must not pass.
+func (a *Account) parse(r *http.Request, e *exchange) (err error) {
 	if !e.isPaid && r.ContentLength == 0 {
 		return nil
 	}
@@ -144,8 +145,8 @@ func (a *Account) read(r *http.Request, e *exchange) (err error) {
 	return a.check(e.request)
 }
 
-// admits says whether a request shows the credential of the account.
-func (a *Account) admits(r *http.Request) bool {
+// isAuthorized reports whether a request shows the credential of the account.
+func (a *Account) isAuthorized(r *http.Request) bool {
 	for _, shown := range a.vendor.api.ShownCredentials(r) {
 		if subtle.ConstantTimeCompare([]byte(shown), []byte(a.credential)) == 1 {
 			return true
@@ -154,43 +155,43 @@ func (a *Account) admits(r *http.Request) bool {
 	return false
 }
 
-// rewrite sends a request to the API with the real credential. Should the API be
-// this proxy itself, it will not be admitted with that.
+// rewrite directs a request to the API and adds the real credential. If a misconfigured upstream is
+// this proxy itself, it refuses the request because of that credential, which prevents a loop.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In)
 	v := e.account.vendor
 	r.SetURL(v.upstream)
 	maps.DeleteFunc(r.Out.Header, func(name string, _ []string) bool { return !v.forwards(name) })
-	// A compressed answer can be neither counted nor masked as it passes.
+	// A compressed response can be neither counted nor masked as it passes.
 	r.Out.Header.Set("Accept-Encoding", "identity")
-	if e.request.Size > 0 { // the API must read the body as the proxy did
+	if e.request.Size > 0 { // so that the API parses the body as the proxy did
 		r.Out.Header.Set("Content-Type", "application/json")
 	}
 	v.api.Sign(r.Out, v.credential)
 }
 
-// unreachable answers a request that the API did not. The agent CLI takes it for
-// a failure that passes, and tries again.
+// unreachable responds to a request that got no response from the API. The agent CLI treats it as a
+// temporary failure and retries.
 func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	if r.Context().Err() != nil { // the client has left, or the invocation has ended
-		panic(http.ErrAbortHandler) // the server closes the connection: an empty answer would look like one of the API
+		panic(http.ErrAbortHandler) // closes the connection: the client would take an empty response for the API's
 	}
 	v := exchangeOf(r).account.vendor
 	message := p.secrets.Text(fmt.Sprintf("reach the API at %s: %v", v.upstream.Host, err))
-	p.tell(message)
+	p.log(message)
 	v.refuse(w, http.StatusBadGateway, message)
 }
 
-// refuse answers in the form of the API's errors.
+// refuse responds with an error in the API's format.
 func (v *vendor) refuse(w http.ResponseWriter, status int, message string) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(longestRead)) // the server still reads the rest of the body
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the server still reads the rest of the body
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_ = json.NewEncoder(w).Encode(v.api.ErrorBody(status, message)) // who has left hears nothing
+	_ = json.NewEncoder(w).Encode(v.api.ErrorBody(status, message)) // fails if the client has left
 }
 
-// newTransport returns the way to the API. An answer may take as long as it takes:
-// the agent CLI has limits of its own, and leaves when they are over.
+// newTransport returns the transport for requests to the API. It sets no time limit for a response: the
+// agent CLI has its own limits and closes the connection when they are reached.
 func newTransport(authorities *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{
@@ -200,7 +201,7 @@ func newTransport(authorities *x509.CertPool) *http.Transport {
 		TLSHandshakeTimeout: 30 * time.Second,
 		IdleConnTimeout:     time.Minute,
 		MaxIdleConnsPerHost: 64,
-		DisableCompression:  true, // what the client asked for is passed on as it comes
+		DisableCompression:  true, // the response is passed on in the encoding that the client requested
 		ForceAttemptHTTP2:   true,
 		HTTP2:               &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 15 * time.Second},
 	}

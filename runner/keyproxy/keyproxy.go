@@ -1,13 +1,13 @@
-// Package keyproxy keeps the keys of models from what agents run: an agent CLI gets a
-// credential that is valid only on this machine and only while it runs, and talks to a
-// proxy here, which replaces it by the real one. There is one proxy for the APIs of all
-// vendors, and one budget.
+// Package keyproxy keeps API keys of models away from agents: an agent CLI gets a credential that is
+// valid only on this machine and only while the CLI runs. It sends its requests to a proxy in this
+// process, which replaces the credential with the real one. One proxy serves the APIs of all vendors,
+// with one budget.
 //
-// It knows HTTP; what is particular to a vendor comes from the package of its agent CLI, by
-// the interface API. It holds the body of a request until it has been forwarded. In answers
-// it counts the tokens as they pass, for the invocation that asked. When these have used up
-// what Allow says, it forwards nothing more that costs money. The counting (Message, Sums, Layout) is also for what an agent
-// CLI prints: it counts a message that never ends, too, by what it began with and its output so far.
+// The package knows HTTP; the package of each agent CLI implements the interface API for its vendor.
+// The proxy holds the body of a request in memory until it has been forwarded. It counts the tokens in
+// responses as they pass, for each invocation. When the limit set by SetAllowance is reached, it stops
+// forwarding requests that cost money. The counting (Message, Sums, Layout) is also used for the output
+// of agent CLIs: a message that never ends is counted with its input and its output so far.
 package keyproxy
 
 import (
@@ -26,56 +26,54 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Options say where requests go and with what.
+// Options configure a proxy.
 type Options struct {
-	// Vendors are the APIs that requests go to, each with a credential, and no two with
-	// the same backend.
+	// Vendors are the APIs to which requests are forwarded, each with a credential. No two may have the
+	// same backend.
 	Vendors []Vendor
-	// Environ is the environment of the job as far as agent CLIs get it: Account.Env
-	// extends its NO_PROXY, and NODE_EXTRA_CA_CERTS names further authorities for the
-	// APIs. The proxy to the outside and the system's authorities are those of this
-	// process, as net/http finds them.
+	// Environ is the part of the job's environment that agent CLIs get. Account.Env extends its
+	// NO_PROXY, and NODE_EXTRA_CA_CERTS names additional certificate authorities for the APIs. The
+	// outgoing proxy and the system's authorities are found by net/http, as usual for this process.
 	Environ []string
-	// Price returns what a model costs, and false where nobody knows; nil knows
-	// nothing. Without it Allow limits nothing. It may be called by several goroutines
-	// at once.
+	// Price returns the price of a model, and false if it is unknown. It may be nil; then SetAllowance limits
+	// nothing. It may be called by several goroutines at once.
 	Price func(model string) (state.Price, bool)
-	// IsOpen says that agents may reach the network by themselves. Where they may not, nothing
-	// passes by which the vendors would reach it for them, and no field that isn't known.
+	// IsOpen is true if agents may use the network themselves. If they may not, the proxy refuses
+	// requests that would make a vendor use the network for them, and requests with unknown fields.
 	IsOpen bool
-	// Tools are what the vendors may run for agents, such as web_search, by the names in their APIs,
-	// where the network is open.
+	// Tools are the tools that vendors may run for agents if the network is open, by the names in their
+	// APIs, for example web_search.
 	Tools []string
-	// Log gets what goes wrong, a line at a time and without secrets; nil drops it.
-	// It may be called by several goroutines at once.
+	// Log gets errors, one line at a time and without secrets. It may be nil. It may be called by
+	// several goroutines at once.
 	Log func(line string)
 }
 
-// Proxy is a running proxy. It may be used by many goroutines.
+// Proxy is a running proxy. It may be used by several goroutines at once.
 type Proxy struct {
-	options   Options
-	vendors   []*vendor
-	address   string         // "127.0.0.1:" and the port
-	own       *regexp.Regexp // finds the address in a text
-	secrets   *secrets.Set
-	server    *http.Server
-	transport *http.Transport
-	served    chan struct{} // closed when no connection is accepted any more
+	options        Options
+	vendors        []*vendor
+	address        string         // "127.0.0.1:" and the port
+	addressPattern *regexp.Regexp // matches the address in a text
+	secrets        *secrets.Set
+	server         *http.Server
+	transport      *http.Transport
+	served         chan struct{} // closed when no connections are accepted any more
 
-	room     *semaphore.Weighted // for bodies of requests
-	accounts accounts            // of the invocations under way, and what they may use
-	underway sync.WaitGroup      // requests
+	room     *semaphore.Weighted // memory for bodies of requests
+	accounts accounts            // of the running invocations, and their budget
+	pending  sync.WaitGroup      // pending requests
 
-	telling sync.Mutex // guards told
-	told    []string   // lines that are logged once
+	logMutex sync.Mutex // guards logged
+	logged   []string   // lines that logOnce has logged
 }
 
-// Start starts a proxy on a free port of 127.0.0.1. The error says what is wrong
-// with the options, and never has a secret in it.
+// Start starts a proxy on a free port of 127.0.0.1. The error names the invalid option and never
+// contains a secret.
 func Start(o Options) (*Proxy, error) {
 	p := &Proxy{
 		options: o, served: make(chan struct{}), room: semaphore.NewWeighted(maxHeld),
-		accounts: accounts{byToken: map[string]*Account{}, unbooked: map[*Account]struct{}{}},
+		accounts: accounts{byToken: map[string]*Account{}, unpaidClosed: map[*Account]struct{}{}},
 	}
 	values := map[string]string{}
 	for _, v := range o.Vendors {
@@ -91,71 +89,71 @@ func Start(o Options) (*Proxy, error) {
 		return nil, fmt.Errorf("start key proxy: %w", err)
 	}
 	p.address = l.Addr().String()
-	p.own = regexp.MustCompile(`(?:http://)?` + regexp.QuoteMeta(p.address) + `(?:` + regexp.QuoteMeta(prefix) + `[a-z]+/[A-Z2-7]{26})?`)
+	p.addressPattern = regexp.MustCompile(`(?:http://)?` + regexp.QuoteMeta(p.address) + `(?:` + regexp.QuoteMeta(prefix) + `[a-z]+/[A-Z2-7]{26})?`)
 	p.secrets, _ = secrets.New(values)
 	p.transport = newTransport(p.authorities())
 	p.serve(l)
 	return p, nil
 }
 
-// Address is where the proxy listens: 127.0.0.1, a colon and the port.
+// Address returns the address on which the proxy listens: 127.0.0.1, a colon and the port.
 func (p *Proxy) Address() string { return p.address }
 
 func (p *Proxy) serve(l net.Listener) {
 	errorLog := log.New(logWriter{p}, "", 0)
 	p.server = &http.Server{
 		Handler: p.handler(errorLog), ErrorLog: errorLog,
-		// A client must not meet a connection that is just closing: neither one that it uses
-		// again, nor one that it made before it was busy, or stopped, for a while.
+		// The timeouts are long because a client must not use a connection that the server is just
+		// closing: neither a reused connection, nor a connection that it opened before it was busy, or
+		// stopped, for a while.
 		IdleTimeout: time.Hour, ReadHeaderTimeout: time.Hour, MaxHeaderBytes: 64 << 10,
 	}
 	go func() {
 		defer close(p.served)
-		_ = p.server.Serve(l) // ends with Close
+		_ = p.server.Serve(l) // returns after Close
 	}()
 }
 
-// Close ends the proxy, with the requests under way, and returns when all is
-// gone.
+// Close stops the proxy, aborts pending requests, and returns when everything has ended.
 func (p *Proxy) Close() error {
 	p.accounts.mu.Lock()
 	all := p.accounts.unpaid()
 	p.accounts.mu.Unlock()
 	for _, a := range all {
-		a.shut()
+		a.refuseRequests()
 		a.end()
 	}
 	err := p.server.Close()
 	<-p.served
-	p.underway.Wait()
+	p.pending.Wait()
 	p.transport.CloseIdleConnections()
 	return err
 }
 
-// tell logs a line without secrets.
-func (p *Proxy) tell(line string) {
+// log logs a line after it has removed secrets.
+func (p *Proxy) log(line string) {
 	if p.options.Log != nil {
 		p.options.Log(p.secrets.Text(line))
 	}
 }
 
-// mostTold is how many lines are told once: agents may make them up.
-const mostTold = 20
+// maxLoggedOnce bounds the lines that logOnce logs, because agents can choose their text.
+const maxLoggedOnce = 20
 
-// tellOnce is tell for a line that would come again and again.
-func (p *Proxy) tellOnce(line string) {
-	p.telling.Lock()
-	defer p.telling.Unlock()
-	if len(p.told) < mostTold && !slices.Contains(p.told, line) {
-		p.told = append(p.told, line)
-		p.tell(line)
+// logOnce logs a line unless it has been logged before.
+func (p *Proxy) logOnce(line string) {
+	p.logMutex.Lock()
+	defer p.logMutex.Unlock()
+	if len(p.logged) < maxLoggedOnce && !slices.Contains(p.logged, line) {
+		p.logged = append(p.logged, line)
+		p.log(line)
 	}
 }
 
-// logWriter gets what net/http itself logs.
+// logWriter passes messages of net/http to the log.
 type logWriter struct{ p *Proxy }
 
 func (w logWriter) Write(line []byte) (int, error) {
-	w.p.tell(strings.TrimSpace(string(line)))
+	w.p.log(strings.TrimSpace(string(line)))
 	return len(line), nil
 }

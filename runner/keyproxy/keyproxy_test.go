@@ -21,7 +21,7 @@ import (
 
 const realKey = "sk-ant-api03-the-real-key"
 
-// TestMain plays the proxy of a company, which net/http looks up only once.
+// TestMain provides the proxy of a company. It is set here because net/http reads the environment only once.
 func TestMain(m *testing.M) {
 	company := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "asked for %s with %s", r.RequestURI, r.Header.Get("X-Api-Key"))
@@ -30,13 +30,13 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// seen is what an API got.
+// seen records the requests that an API got.
 type seen struct {
 	mu       sync.Mutex // guards requests
 	requests []string
 }
 
-func (s *seen) note(r *http.Request) {
+func (s *seen) record(r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -50,12 +50,12 @@ func (s *seen) all() []string {
 	return slices.Clone(s.requests)
 }
 
-// api is an upstream that says "pong" unless answer says otherwise.
+// api starts an upstream API that responds with answer; nil responds with "pong".
 func api(t testing.TB, answer http.HandlerFunc) (*httptest.Server, *seen) {
 	t.Helper()
 	s := &seen{}
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		s.note(r)
+		s.record(r)
 		if answer == nil {
 			io.WriteString(w, "pong")
 			return
@@ -74,11 +74,10 @@ func start(t testing.TB, o Options) *Proxy {
 	return p
 }
 
-// plain is a client that adds nothing to a request.
-var plain = &http.Transport{DisableCompression: true}
+// plainClient is a client that adds nothing to a request.
+var plainClient = &http.Transport{DisableCompression: true}
 
-// ask sends what the agent CLI sends, with changes, and returns the response with
-// its whole body.
+// ask sends a request of the agent CLI, with changes, and returns the response with its whole body.
 func ask(t testing.TB, p *Proxy, change func(*http.Request)) (*http.Response, string) {
 	t.Helper()
 	r := request(p.Open(toy, ""), "POST", "/v1/messages?beta=true", strings.NewReader("ping"))
@@ -86,7 +85,7 @@ func ask(t testing.TB, p *Proxy, change func(*http.Request)) (*http.Response, st
 	if change != nil {
 		change(r)
 	}
-	answer, err := plain.RoundTrip(r)
+	answer, err := plainClient.RoundTrip(r)
 	assert.NilError(t, err, "%s %s", r.Method, r.URL)
 	defer answer.Body.Close()
 	body, err := io.ReadAll(answer.Body)
@@ -94,7 +93,7 @@ func ask(t testing.TB, p *Proxy, change func(*http.Request)) (*http.Response, st
 	return answer, string(body)
 }
 
-// bearer shows the credential as a token.
+// bearer shows a credential as a bearer token.
 func bearer(token string) func(*http.Request) {
 	return func(r *http.Request) {
 		r.Header.Del("X-Api-Key")
@@ -102,9 +101,9 @@ func bearer(token string) func(*http.Request) {
 	}
 }
 
-// TestOthersAreRefused holds who and what gets nowhere, and is told so in the form
-// of the API.
-func TestOthersAreRefused(t *testing.T) {
+// TestUnauthorizedRequestsAreRefused checks which requests are refused, and that the refusal has the
+// format of the API.
+func TestUnauthorizedRequestsAreRefused(t *testing.T) {
 	upstream, got := api(t, nil)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
 	a, b := p.Open(toy, ""), p.Open(toy, "")
@@ -149,8 +148,8 @@ func TestOthersAreRefused(t *testing.T) {
 	assert.Check(t, answer.StatusCode == 200 && body == "pong", "without an upgrade: got %s %q", answer.Status, body)
 }
 
-// TestRequestsInProxyFormAreRefused is what a client sends that takes the key
-// proxy for one to the whole network.
+// TestRequestsInProxyFormAreRefused sends requests of a client that uses the key proxy as an HTTP proxy
+// for other hosts.
 func TestRequestsInProxyFormAreRefused(t *testing.T) {
 	upstream, got := api(t, nil)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
@@ -169,7 +168,7 @@ func TestRequestsInProxyFormAreRefused(t *testing.T) {
 	}
 }
 
-// lines is a log.
+// lines collects log lines.
 type lines struct {
 	mu  sync.Mutex // guards all
 	all []string
@@ -187,14 +186,13 @@ func (l *lines) text() string {
 	return strings.Join(l.all, "\n")
 }
 
-// TestNothingTellsTheKey holds it for every text that the proxy makes, should an
-// operation quote it.
-func TestNothingTellsTheKey(t *testing.T) {
+// TestNoTextContainsTheKey checks that no text of the proxy contains a key, even if an error quotes it.
+func TestNoTextContainsTheKey(t *testing.T) {
 	const otherKey = "AIza-the-real-key-of-the-other"
 	log := &lines{}
 	both := append(vendors("http://"+realKey+".invalid:1"), Vendor{API: toyAPI{"other"}, Credential: Credential{Text: otherKey}})
 	p := start(t, Options{Vendors: both, Log: log.add})
-	p.tell("key " + realKey + ", other key " + otherKey)
+	p.log("key " + realKey + ", other key " + otherKey)
 	recorder := httptest.NewRecorder()
 	r := request(p.Open(toy, ""), "POST", "/v1/messages", nil)
 	r = r.WithContext(context.WithValue(r.Context(), exchangeKey{}, &exchange{account: p.Open(toy, "")}))

@@ -7,7 +7,7 @@ import (
 	"net/http/httptrace"
 )
 
-// mask hides the keys in all that an answer of the API says: some gateways tell what they were sent.
+// mask hides the keys in a response, because some gateways repeat parts of the request.
 func (p *Proxy) mask(r *http.Response) {
 	for _, values := range r.Header {
 		for i := range values {
@@ -20,25 +20,26 @@ func (p *Proxy) mask(r *http.Response) {
 	}{p.secrets.MaskReader(r.Body), r.Body}
 }
 
-// final is a way to an API that passes no answer on but the last, and no fields behind it: what comes before it, such
-// as early hints, or after it is masked by nobody, and no client needs it.
-type final struct{ *http.Transport }
+// finalTransport is a transport that passes on only the final response, without informational responses
+// (early hints) and without trailers. These would not be masked, and no client needs them.
+type finalTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
-func (f final) RoundTrip(r *http.Request) (*http.Response, error) {
+func (f finalTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	sent := &exchangeOf(r).isSent
-	answer, err := f.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(untraced{r.Context()}, &httptrace.ClientTrace{
+	answer, err := f.Transport.RoundTrip(r.WithContext(httptrace.WithClientTrace(noValues{r.Context()}, &httptrace.ClientTrace{
 		WroteRequest: func(w httptrace.WroteRequestInfo) { sent.Store(sent.Load() || w.Err == nil) },
 	})))
 	if err != nil {
 		return nil, err
 	}
-	last := *answer // into which the transport puts no trailer
+	last := *answer // a copy, because the transport later adds trailers to the original
 	last.Request, last.Trailer = r, nil
 	return &last, nil
 }
 
-// untraced is a context without values, one of which would have httputil told of such answers.
-type untraced struct{ context.Context }
+// noValues hides the values of a context: httputil would forward informational responses through a
+// client trace in the context.
+type noValues struct{ context.Context }
 
-func (untraced) Value(any) any { return nil }
+func (noValues) Value(any) any { return nil }

@@ -13,9 +13,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestKeysDoNotComeBack, in whatever part of an answer a gateway tells what it was sent, and in whatever pieces it
-// comes; and what comes is as long as it was.
-func TestKeysDoNotComeBack(t *testing.T) {
+// TestKeysInResponsesAreMasked checks that a key is masked in whatever part of a response a gateway
+// repeats it, also if it arrives in pieces, and that the length of the body doesn't change.
+func TestKeysInResponsesAreMasked(t *testing.T) {
 	const other = "sk-proj-the-key-of-another-vendor"
 	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Link", r.Header.Get("X-Api-Key"))
@@ -37,7 +37,7 @@ func TestKeysDoNotComeBack(t *testing.T) {
 		}}
 		r := request(p.Open(toy, ""), method, "/v1/messages", http.NoBody)
 		r = r.WithContext(httptrace.WithClientTrace(t.Context(), early))
-		answer, err := plain.RoundTrip(r)
+		answer, err := plainClient.RoundTrip(r)
 		assert.NilError(t, err)
 		body, err := io.ReadAll(answer.Body)
 		answer.Body.Close()

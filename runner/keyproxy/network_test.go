@@ -15,8 +15,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// hanging is an API that says when a request has come, and when its client left.
-func hanging(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
+// startHangingAPI starts an API that never responds, and signals when a request has arrived and when
+// its client has left.
+func startHangingAPI(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
 	came, gone = make(chan struct{}, 1), make(chan struct{}, 1)
 	server, _ = api(t, func(_ http.ResponseWriter, r *http.Request) {
 		came <- struct{}{}
@@ -26,10 +27,10 @@ func hanging(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
 	return server, came, gone
 }
 
-// TestEndedInvocationsUseNothing: with the invocation its requests end, those that have begun
-// too; with the proxy, all of them.
-func TestEndedInvocationsUseNothing(t *testing.T) {
-	upstream, came, gone := hanging(t)
+// TestEndOfAnInvocationEndsItsRequests checks that the end of an invocation also ends its requests,
+// even if their responses have begun, and that the end of the proxy ends all requests.
+func TestEndOfAnInvocationEndsItsRequests(t *testing.T) {
+	upstream, came, gone := startHangingAPI(t)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
 	one, two := p.Open(toy, "one"), p.Open(toy, "two")
 	for _, c := range []struct {
@@ -46,7 +47,7 @@ func TestEndedInvocationsUseNothing(t *testing.T) {
 		<-gone
 		assert.Check(t, <-answered != nil, "a request under way: got an answer, want an error")
 		if c.a == one {
-			answer, _ := ask(t, p, of(one))
+			answer, _ := ask(t, p, forAccount(one))
 			assert.Check(t, answer.StatusCode == 401 && len(came) == 0, "after the end: got %s, want 401, and nothing forwarded", answer.Status)
 		}
 	}
@@ -54,7 +55,7 @@ func TestEndedInvocationsUseNothing(t *testing.T) {
 		conn.Close()
 		t.Error("the address still takes connections")
 	}
-	p.Close() // a second time does no harm
+	p.Close() // a second call has no effect
 }
 
 func TestProxyOfTheJobIsUsed(t *testing.T) {
@@ -64,15 +65,15 @@ func TestProxyOfTheJobIsUsed(t *testing.T) {
 	assert.Check(t, answer.StatusCode == 200 && body == want, "got %s %q, want %q", answer.Status, body, want)
 }
 
-// TestFurtherAuthorities holds that a certificate is believed that only
-// NODE_EXTRA_CA_CERTS vouches for, and no other.
+// TestFurtherAuthorities checks that a certificate is accepted if an authority in NODE_EXTRA_CA_CERTS
+// signed it, and only then.
 func TestFurtherAuthorities(t *testing.T) {
 	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, r.Proto)
 	}))
 	upstream.EnableHTTP2 = true
-	upstream.Config.ErrorLog = log.New(io.Discard, "", 0) // of those who do not believe it
+	upstream.Config.ErrorLog = log.New(io.Discard, "", 0) // drops messages about clients that reject the certificate
 	upstream.StartTLS()
 	defer upstream.Close()
 	good, bad := filepath.Join(t.TempDir(), "ca.pem"), filepath.Join(t.TempDir(), "text")
@@ -80,40 +81,41 @@ func TestFurtherAuthorities(t *testing.T) {
 	assert.NilError(t, os.WriteFile(good, block, 0o600))
 	assert.NilError(t, os.WriteFile(bad, []byte("nothing"), 0o600))
 	for _, c := range []struct {
-		file   string
-		status int
-		told   string
+		file    string
+		status  int
+		wantLog string
 	}{
 		{good, 200, "HTTP/2.0"}, {"", 502, "certificate"}, {bad, 502, "no certificate in"}, {bad + "x", 502, "no such file"},
 	} {
-		told := &lines{}
-		p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add, Environ: []string{"NODE_EXTRA_CA_CERTS=" + c.file}})
+		logged := &lines{}
+		p := start(t, Options{Vendors: vendors(upstream.URL), Log: logged.add, Environ: []string{"NODE_EXTRA_CA_CERTS=" + c.file}})
 		answer, body := ask(t, p, nil)
-		assert.Check(t, answer.StatusCode == c.status && strings.Contains(body+told.text(), c.told) && (c.status == 200) == (told.text() == ""), "authorities of %q: got %s %q, log %q", c.file, answer.Status, body, told.text())
+		assert.Check(t, answer.StatusCode == c.status && strings.Contains(body+logged.text(), c.wantLog) && (c.status == 200) == (logged.text() == ""), "authorities of %q: got %s %q, log %q", c.file, answer.Status, body, logged.text())
 	}
 }
 
-// stuck is a client that reads nothing.
-type stuck struct {
+// stuckClient is a client that reads nothing.
+type stuckClient struct {
 	*httptest.ResponseRecorder
 	came, leave chan struct{}
 }
 
-func (s stuck) Write([]byte) (int, error) {
+func (s stuckClient) Write([]byte) (int, error) {
 	close(s.came)
 	<-s.leave
 	return 0, io.ErrClosedPipe
 }
 
-// TestAClientThatReadsNothingHoldsUpNothing: not the end of its invocation.
-func TestAClientThatReadsNothingHoldsUpNothing(t *testing.T) {
+// TestClientThatReadsNothingDelaysNothing checks that the end of an invocation isn't delayed by a
+// client that doesn't read.
+func TestClientThatReadsNothingDelaysNothing(t *testing.T) {
 	upstream, _ := api(t, nil)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
 	a := p.Open(toy, "one")
-	w, over := stuck{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}, make(chan struct{})
+	w, over := stuckClient{httptest.NewRecorder(), make(chan struct{}), make(chan struct{})}, make(chan struct{})
 	go func() {
 		defer close(over)
-		defer func() { _ = recover() }() // the handler breaks the connection off
+		defer func() { _ = recover() }() // the handler aborts the connection
 		p.server.Handler.ServeHTTP(w, request(a, http.MethodPost, "/v1/messages", http.NoBody))
 	}()
 	<-w.came

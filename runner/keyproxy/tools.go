@@ -13,35 +13,36 @@ import (
 // tool is an entry of a list of tools.
 type tool map[string]jsontext.Value
 
-// mostGroups is how deep tools may be grouped: each group is read once more.
-const mostGroups = 3
+// maxGroupDepth is the maximum depth of groups of tools; each level is parsed once more.
+const maxGroupDepth = 3
 
-// tools records which tools of a list the vendor runs. The list may contain up to groups levels of groups.
+// tools records the tools in a list that the vendor runs. The list may contain up to groups levels of groups.
 func (f RequestFields) tools(r *Request, v jsontext.Value, groups int) error {
-	if v.Kind() == '{' { // some APIs take one for a list of one
+	if v.Kind() == '{' { // some APIs accept an object in place of a list with one element
 		v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))
 	}
 	var all []tool
 	if json.Unmarshal(v, &all) != nil || groups < 0 {
-		return fmt.Errorf("tools: a list whose entries are no objects, or are grouped too deeply, is not forwarded")
+		return fmt.Errorf("tools: the request is not forwarded, because an entry is not an object or the groups are nested too deeply")
 	}
 	for _, t := range all {
-		if of := t["tools"]; of != nil { // some are groups
+		if of := t["tools"]; of != nil { // the entry is a group
 			if err := f.tools(r, of, groups-1); err != nil {
 				return err
 			}
 		}
-		r.VendorTools = append(r.VendorTools, f.uses(t)...)
+		r.VendorTools = append(r.VendorTools, f.vendorNames(t)...)
 	}
 	return nil
 }
 
-// dated is the date in the type of a tool.
-var dated = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_20\d{6}$`) })
+// datePattern matches the date in the type of a tool.
+var datePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_20\d{6}$`) })
 
-// uses returns what the vendor runs of a tool, as api-tools names it.
-func (f RequestFields) uses(t tool) (names []string) {
-	kind := dated().ReplaceAllString(text(t["type"]), "")
+// vendorNames returns the names, as in the input api-tools, of the tools that the vendor would run; nil
+// for a tool of the client.
+func (f RequestFields) vendorNames(t tool) (names []string) {
+	kind := datePattern().ReplaceAllString(text(t["type"]), "")
 	hasSchema := t["input_schema"] != nil || t["parameters"] != nil
 	switch {
 	case len(f.ClientTools) > 0 && (t["type"] == nil && hasSchema || slices.Contains(f.ClientTools, kind)):
@@ -64,29 +65,30 @@ func isLocal(environment jsontext.Value) bool {
 	return json.Unmarshal(environment, &e) == nil && text(e["type"]) == "local"
 }
 
-// AllowsTool reports whether the vendor behind an agent CLI may run something for agents, by the name in its API.
-// Where no proxy is between the two, nobody keeps it from that.
+// AllowsTool reports whether the vendor of an agent CLI may run a tool for agents, by its name in the
+// API. If the CLI doesn't use the proxy, the proxy can't prevent it, so the result is true.
 func (p *Proxy) AllowsTool(backend, name string) bool {
 	return p == nil || !p.HasKey(backend) || p.options.IsOpen && slices.Contains(p.options.Tools, name)
 }
 
-// check refuses what the vendor would do for an agent that the agent may not do by itself.
+// check refuses a request that would make the vendor do something for an agent that the agent may not
+// do itself.
 func (a *Account) check(r Request) error {
 	p := a.proxy
 	for _, name := range r.VendorTools {
 		if !a.proxy.AllowsTool(a.vendor.api.Backend(), name) {
-			return fmt.Errorf("%.60q is run by the API, past every cage, and is not forwarded; the input api-tools names what may be, where the input network is open", name)
+			return fmt.Errorf("%.60q is run by the API, outside of the cage, and is not forwarded; the input api-tools allows it if the input network is open", name)
 		}
 	}
 	switch {
 	case p.options.IsOpen:
 		for _, field := range r.UnknownFields {
-			p.tellOnce(fmt.Sprintf("requests have the field %.60q, which is not known here, and is forwarded", field))
+			p.logOnce(fmt.Sprintf("requests have the unknown field %.60q, which is forwarded", field))
 		}
 	case r.Fetches != "":
-		return fmt.Errorf("%.60q would have the API fetch something, past every cage, and is not forwarded unless the input network is open", r.Fetches)
+		return fmt.Errorf("%.60q would make the API fetch something, outside of the cage, and is forwarded only if the input network is open", r.Fetches)
 	case len(r.UnknownFields) > 0:
-		return fmt.Errorf("the field %.60q is not known, and is not forwarded unless the input network is open", r.UnknownFields[0])
+		return fmt.Errorf("the unknown field %.60q is forwarded only if the input network is open", r.UnknownFields[0])
 	}
 	return nil
 }

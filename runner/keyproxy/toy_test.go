@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// toy is an agent CLI whose API has two paths. It counts much as the Messages API does.
+// toy is an agent CLI whose API has two paths. The API counts in a similar way as Anthropic's Messages API.
 const toy = "toy"
 
 type toyAPI struct{ name string }
@@ -26,9 +26,9 @@ func (toyAPI) Classify(r *http.Request) RequestClass {
 	return map[string]RequestClass{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]
 }
 
-// Read finds nothing in a body that is none of this API.
-func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
-	var asked struct {
+// Read ignores a body that doesn't belong to this API.
+func (toyAPI) Read(_ *http.Request, r io.Reader) (Request, error) {
+	var body struct {
 		Model  string
 		Output int64
 		Later  bool
@@ -38,13 +38,13 @@ func (toyAPI) Read(_ *http.Request, body io.Reader) (Request, error) {
 		Unknown   []string
 		Unbounded bool
 	}
-	if json.NewDecoder(body).Decode(&asked) != nil {
+	if json.NewDecoder(r).Decode(&body) != nil {
 		return Request{}, nil
 	}
-	if asked.Later {
+	if body.Later {
 		return Request{}, errors.New("nobody could count that")
 	}
-	return Request{Model: asked.Model, MaxOutput: asked.Output, VendorTools: asked.Uses, Fetches: asked.Fetches, UnknownFields: asked.Unknown, IsUnbounded: asked.Unbounded}, nil
+	return Request{Model: body.Model, MaxOutput: body.Output, VendorTools: body.Uses, Fetches: body.Fetches, UnknownFields: body.Unknown, IsUnbounded: body.Unbounded}, nil
 }
 
 func (toyAPI) ShownCredentials(r *http.Request) []string {
@@ -67,12 +67,12 @@ func (toyAPI) ErrorBody(status int, message string) any {
 	return map[string]any{"status": status, "error": message}
 }
 
-// toyCounter counts as the Messages API does, in as far as the tests of the proxy need it.
+// toyCounter counts like the Messages API, as far as these tests need it.
 type toyCounter struct{ message *Message }
 
 func (c *toyCounter) Message() *Message { return c.message }
 
-// toyPiece is an event of a stream, or an answer that is none.
+// toyPiece is an event of a stream, or a response that is not a stream.
 type toyPiece struct {
 	Type, Model string
 	Message     *toyPiece
@@ -115,7 +115,7 @@ func (c *toyCounter) Whole(data []byte) {
 	}
 }
 
-// vendors are the toy's API at a URL.
+// vendors returns the toy's API at a URL.
 func vendors(upstream string) []Vendor {
 	return []Vendor{{API: toyAPI{toy}, Upstream: upstream, Credential: Credential{Text: realKey}}}
 }

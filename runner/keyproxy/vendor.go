@@ -7,18 +7,18 @@ import (
 	"strings"
 )
 
-// vendor is an API that requests are forwarded to.
+// vendor is an API to which requests are forwarded.
 type vendor struct {
 	api        API
 	upstream   *url.URL
-	isDirect   bool       // upstream is the vendor's own
-	credential Credential // the real one
-	headers    []string   // that are forwarded, as API.Headers has them
+	isDirect   bool       // upstream is the vendor's own server
+	credential Credential // the real credential
+	headers    []string   // the headers to forward, in the format of API.Headers
 }
 
-// newVendor checks what the proxy is told of a vendor.
+// newVendor checks the configuration of a vendor.
 func newVendor(v Vendor) (*vendor, error) {
-	// A secret often ends with the line break of the file that it came from.
+	// A secret often ends with the line feed of the file that it was read from.
 	v.Credential.Text = strings.TrimSpace(v.Credential.Text)
 	if err := checkCredential(v.Credential.Text); err != nil {
 		return nil, err
@@ -33,36 +33,36 @@ func newVendor(v Vendor) (*vendor, error) {
 	return one, err
 }
 
-// clientHeaders are the headers that every HTTP client sends.
+// clientHeaders are headers that every HTTP client may send.
 var clientHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
 
-// forwards reports whether the API gets a header. An unknown header may change what a request costs or who pays for it.
+// forwards reports whether a header is forwarded to the API. An unknown header could change the cost of
+// a request or the account that pays for it.
 func (v *vendor) forwards(name string) bool {
 	return slices.ContainsFunc(v.headers, func(allowed string) bool {
 		return name == allowed || strings.HasSuffix(allowed, "-") && strings.HasPrefix(name, allowed)
 	})
 }
 
-// checkCredential refuses what no header can carry before anything quotes it.
+// checkCredential refuses a credential that can't be in a header. Later errors would quote it.
 func checkCredential(secret string) error {
 	if secret == "" {
 		return errors.New("no key")
 	}
 	if strings.ContainsFunc(secret, func(r rune) bool { return r <= ' ' || r > '~' }) {
-		return errors.New("the key has blanks, line breaks or other characters that no key has")
+		return errors.New("the key contains spaces, line breaks or other characters that keys don't have")
 	}
 	return nil
 }
 
-// parseUpstream reads the URL of an API. It quotes nothing of one that it does
-// not understand: there may be a password in it.
+// parseUpstream parses the URL of an API. Its errors don't quote the URL, because it may contain a password.
 func parseUpstream(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	switch {
 	case err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "":
-		return nil, errors.New("the API's address is no http or https URL")
+		return nil, errors.New("the API's address is not an http or https URL")
 	case u.User != nil || u.RawQuery != "" || u.Fragment != "":
-		return nil, errors.New("the API's address has a login, a query or a fragment")
+		return nil, errors.New("the API's address must not contain a login, a query or a fragment")
 	}
 	return u, nil
 }
@@ -70,7 +70,7 @@ func parseUpstream(text string) (*url.URL, error) {
 // HasKey reports whether the proxy has a key for an agent CLI.
 func (p *Proxy) HasKey(backend string) bool { return p.vendor(backend) != nil }
 
-// vendor returns the API of an agent CLI; nil when there is none.
+// vendor returns the API of an agent CLI; nil if the proxy has no key for it.
 func (p *Proxy) vendor(backend string) *vendor {
 	for _, v := range p.vendors {
 		if v.api.Backend() == backend {
@@ -80,13 +80,15 @@ func (p *Proxy) vendor(backend string) *vendor {
 	return nil
 }
 
-// HideAddress replaces the proxy's address, with an invocation's own path, by that of the
-// API, which is what an agent CLI means when its errors name where it asked.
-func (p *Proxy) HideAddress(text string) string { return p.own.ReplaceAllStringFunc(text, p.meant) }
+// HideAddress replaces the proxy's address, with the path of an account, with the address of the API.
+// Errors of an agent CLI then name the server that matters.
+func (p *Proxy) HideAddress(text string) string {
+	return p.addressPattern.ReplaceAllStringFunc(text, p.apiAddress)
+}
 
-// meant is the address of the API that is meant by one of the proxy's. Without a path that
-// is known only if there is one API.
-func (p *Proxy) meant(address string) string {
+// apiAddress returns the API's address for an address of the proxy. Without a path, the API is known
+// only if there is just one.
+func (p *Proxy) apiAddress(address string) string {
 	rest, isURL := strings.CutPrefix(address, "http://")
 	backend, _, _ := strings.Cut(strings.TrimPrefix(rest, p.address+prefix), "/")
 	v := p.vendor(backend)

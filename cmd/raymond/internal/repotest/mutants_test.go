@@ -47,7 +47,7 @@ var mutants = []mutant{
 	{"internal/forge", "stayOn", "return nil"},
 	{"runner/keyproxy", "Account.check", "return nil"},
 	{"runner/keyproxy", "accounts.fits", "return true"},
-	{"runner/keyproxy", "Account.admits", "return true"},
+	{"runner/keyproxy", "Account.isAuthorized", "return true"},
 	{"runner/keyproxy", "checkCredential", "return nil"},
 	{"runner/shell", "digests", "return nil"},
 	{"artifacts/slots", "Origin.foreignArtifact", `return ""`},

@@ -15,36 +15,36 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Message is one message of the model.
+// Message is one message of the model, with its token counts.
 type Message struct {
-	ID      string
-	Usage   state.Usage
-	text    int64 // bytes of its output, as long as nobody counts tokens
-	begun   bool  // the API has counted at least the tokens of the input
-	counted bool  // the API has told the tokens of its output so far
+	ID        string
+	Usage     state.Usage
+	textBytes int64 // bytes of the output's text, while the API has not counted tokens
+	hasInput  bool  // the API has counted at least the input
+	isCounted bool  // the API has counted the output so far
 
-	reserved state.USD // the cost that is booked for what the API has not counted
+	reserved state.USD // the amount that is recorded for usage that the API has not counted
 }
 
-// NewMessage returns a message that has begun, with what the API says of its tokens. One that
-// is counted has ended, or its output so far is in the count: it is not estimated.
+// NewMessage returns a message that has begun, with the API's counts so far. counted is true if u
+// includes the output, so that it is not estimated from the text.
 func NewMessage(id string, u state.Usage, counted bool) *Message {
-	return &Message{ID: id, Usage: u, begun: true, counted: counted}
+	return &Message{ID: id, Usage: u, hasInput: true, isCounted: counted}
 }
 
-// FinalCounter is one answer of an API that counts all tokens at the end. The model is the one that
-// the request names: by that it has its price.
+// FinalCounter holds the counts of a response of an API that reports them at the end. The model is the
+// one in the request, because that determines the price.
 type FinalCounter struct {
 	Model   string
-	Layout  Layout // of what the API says of tokens
+	Layout  Layout // of the API's token counts
 	message *Message
 }
 
-// Message returns what was counted so far; nil before the answer has begun.
+// Message returns the counts so far; nil before the response has begun.
 func (a *FinalCounter) Message() *Message { return a.message }
 
-// Update adds the token counts in a piece of an answer. A piece without counts costs nothing if isFree is true;
-// otherwise the answer has begun.
+// Update takes over the token counts in a part of a response. If isFree is true, a part without counts
+// costs nothing; otherwise it only marks the beginning of the response.
 func (a *FinalCounter) Update(record jsontext.Value, isFree bool) {
 	if a.message == nil {
 		a.message = &Message{Usage: state.Usage{Model: a.Model}}
@@ -56,58 +56,59 @@ func (a *FinalCounter) Update(record jsontext.Value, isFree bool) {
 	}
 }
 
-// Update takes in what the API has counted of a message by now. What is 0 stays as it was.
+// Update takes over the API's current counts of a message. A count of 0 leaves the previous one unchanged.
 func (m *Message) Update(now state.Usage) {
-	for _, f := range []struct{ was, is *int64 }{
+	for _, f := range []struct{ old, current *int64 }{
 		{&m.Usage.Input, &now.Input}, {&m.Usage.Output, &now.Output},
 		{&m.Usage.CacheWrite, &now.CacheWrite}, {&m.Usage.CacheHour, &now.CacheHour}, {&m.Usage.CacheRead, &now.CacheRead},
 	} {
-		if *f.is > 0 {
-			*f.was = *f.is
+		if *f.current > 0 {
+			*f.old = *f.current
 		}
 	}
 	m.Usage.Surcharge, m.Usage.HasFees = max(m.Usage.Surcharge, now.Surcharge), m.Usage.HasFees || now.HasFees
-	m.begun, m.counted = true, true
+	m.hasInput, m.isCounted = true, true
 }
 
-// AddText takes in how many bytes of text a piece has that counts nothing. A nil message
-// has not begun, and takes nothing.
+// AddText adds the size in bytes of a part of the text that comes without counts. It does nothing for a
+// nil message, which has not begun.
 func (m *Message) AddText(size int64) {
-	if m != nil && !m.counted {
-		m.text += size
+	if m != nil && !m.isCounted {
+		m.textBytes += size
 	}
 }
 
-// Sum is what was counted of a model. Guess is the part of its output that was
-// estimated from the text, and Reserved the part of its surcharge that is booked for
-// answers of which the API has not counted everything.
+// Sum contains the counts of one model. Guess is the part of the output that was estimated from the
+// text. Reserved is the part of the surcharge that is recorded for responses for which the API has not
+// counted everything.
 type Sum struct {
 	state.Usage
 	Guess    int64
 	Reserved state.USD
 }
 
-// mostTokens is the largest count that is believed.
-const mostTokens = 1e12
+// maxTokens is the largest credible count.
+const maxTokens = 1e12
 
-// Count reads a number of tokens; anything but a credible one is 0.
+// Count parses a number of tokens. Anything but a credible number is 0.
 func Count(raw jsontext.Value) int64 {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || !(n > 0) {
 		return 0
 	}
-	return int64(min(n, mostTokens))
+	return int64(min(n, maxTokens))
 }
 
-// Layout says by which names a record has counts of tokens, each as in "input_tokens_details.cached_tokens"; "" for none.
+// Layout contains the names of the counters in a record, each as a path like
+// "input_tokens_details.cached_tokens"; "" for none.
 type Layout struct {
-	Input, Output                    []string // of which the sum counts
+	Input, Output                    []string // the counters are added up
 	CacheWrite, CacheHour, CacheRead string
-	InputIncludesCache               bool     // the tokens of the cache are a part of the input
-	Free                             []string // other known counters, which cost nothing or are priced elsewhere
+	InputIncludesCache               bool     // Input includes the tokens of the cache
+	Free                             []string // other known counters, which are free or have a separate price
 }
 
-// Usage returns the counts of a record as those of a model. What is no credible number is 0.
+// Usage returns the counts in a record as the usage of a model. Anything but a credible number is 0.
 func (l Layout) Usage(record jsontext.Value, model string) state.Usage {
 	sum := func(names ...string) (n int64) {
 		for _, name := range names {
@@ -123,7 +124,7 @@ func (l Layout) Usage(record jsontext.Value, model string) state.Usage {
 	return u
 }
 
-// CountAt is the count to which names lead in a record; 0 when there is none.
+// CountAt returns the count at a path in a record; 0 if the path doesn't exist.
 func CountAt(record jsontext.Value, names ...string) int64 {
 	for _, name := range names {
 		var all map[string]jsontext.Value
@@ -135,8 +136,8 @@ func CountAt(record jsontext.Value, names ...string) int64 {
 	return Count(record)
 }
 
-// HasFees reports whether a record counts something that the layout doesn't name, whose price is unknown.
-// The parts of a known counter, and details of any counter, add no cost.
+// HasFees reports whether a record has a counter that the layout doesn't name, so that its price is
+// unknown. Parts of a known counter and details of any counter add no cost.
 func (l Layout) HasFees(usage jsontext.Value) bool {
 	durations, _, _ := strings.Cut(l.CacheHour, ".")
 	known := slices.Concat(l.Input, l.Output, l.Free, []string{l.CacheWrite, l.CacheRead, durations})
@@ -156,29 +157,28 @@ func (l Layout) HasFees(usage jsontext.Value) bool {
 	}
 }
 
-// Sums are what was counted, by model. The zero value is empty; Add makes it.
+// Sums are counts by model. The zero value is empty; Add allocates the map.
 type Sums map[string]Sum
 
-// mostModels is how many models are told apart; what further ones used is
-// counted as of the model without a name.
-const mostModels = 64
+// maxModels bounds the models that are counted separately. Further models are counted under the name "".
+const maxModels = 64
 
-// bytesPerToken is how many bytes of text are taken for a token, of an answer
-// that ended before the API had counted.
+// bytesPerToken is how many bytes of text count as one token in a message that ended before the API
+// counted it.
 const bytesPerToken = 4
 
-// Add returns the sums with a message in them.
+// Add returns the sums including a message.
 func (s Sums) Add(m *Message) Sums {
 	if s == nil {
 		s = Sums{}
 	}
 	name := m.Usage.Model
-	if _, known := s[name]; !known && len(s) >= mostModels {
+	if _, known := s[name]; !known && len(s) >= maxModels {
 		name = ""
 	}
 	sum, u := s[name], m.Usage
 	sum.Model = name
-	if guess := (m.text+bytesPerToken-1)/bytesPerToken - u.Output; !m.counted && guess > 0 {
+	if guess := (m.textBytes+bytesPerToken-1)/bytesPerToken - u.Output; !m.isCounted && guess > 0 {
 		u.Output += guess
 		sum.Guess += guess
 	}
@@ -191,8 +191,7 @@ func (s Sums) Add(m *Message) Sums {
 	return s
 }
 
-// With returns the sums in order of the models' names, with the messages that
-// have not ended.
+// With returns the sums including messages that have not ended, in the order of the models' names.
 func (s Sums) With(open iter.Seq[*Message]) []Sum {
 	all := maps.Clone(s)
 	for m := range open {
@@ -201,7 +200,7 @@ func (s Sums) With(open iter.Seq[*Message]) []Sum {
 	return slices.SortedFunc(maps.Values(all), func(a, b Sum) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// UsageOf is what was counted without the guesses' own count.
+// UsageOf returns the counts of sums, without Guess and Reserved.
 func UsageOf(list []Sum) []state.Usage {
 	out := make([]state.Usage, 0, len(list))
 	for _, s := range list {
@@ -210,14 +209,14 @@ func UsageOf(list []Sum) []state.Usage {
 	return out
 }
 
-// Beyond returns what was counted beyond the tokens that a CLI has told, model by model. An output that was only estimated is not held
-// against the CLI's own count. A CLI that reports only a sum in dollars may have included any of the tokens, but not what is
-// reserved.
-func Beyond(counted []Sum, told []state.ModelCost, isSum bool) (list []state.Usage) {
+// Beyond returns, by model, the counted usage in excess of the usage that a CLI reported. Estimated
+// output alone is not considered an excess. A CLI that reported only a sum of dollars (isSum) may have
+// included all tokens, but not the reserved amounts.
+func Beyond(counted []Sum, reported []state.ModelCost, isSum bool) (list []state.Usage) {
 	for _, s := range counted {
 		u := s.Usage
 		u.Surcharge -= s.Reserved
-		for _, t := range told {
+		for _, t := range reported {
 			if state.SameModel(s.Model, t.Model) {
 				u = u.Minus(t.Usage)
 			}

@@ -12,9 +12,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestWhatARequestSays of its cost is found wherever it stands, and what can't be held to a price is
-// refused.
-func TestWhatARequestSays(t *testing.T) {
+// TestCostFieldsAreFound checks that fields that determine the cost are found, and that a request whose
+// cost has no known limit is refused.
+func TestCostFieldsAreFound(t *testing.T) {
 	f := RequestFields{Model: "model", Output: []string{"max", "config.max"}, PriceFactors: []string{"tier", "config.n", "later"}}
 	for body, want := range map[string]Request{
 		`{"model":"m","max":7}`: {Model: "m", MaxOutput: 7},
@@ -34,8 +34,9 @@ func TestWhatARequestSays(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeBounded runs alone: what is no text, and no picture in its place.
-func TestWhatCannotBeBounded(t *testing.T) {
+// TestUnboundedRequestsRunAlone checks that a request runs alone if it contains media, except for
+// pictures in an expected place.
+func TestUnboundedRequestsRunAlone(t *testing.T) {
 	f := RequestFields{Pictures: []string{"messages.content.source", "input.image_url"}, StoredObjects: []string{"input.id", "conversation"}}
 	const picture, alone = `{"media_type":"image/png","data":"iVBORw0K"}`, "alone"
 	for body, want := range map[string]string{
@@ -64,8 +65,9 @@ func TestWhatCannotBeBounded(t *testing.T) {
 	}
 }
 
-// TestWhatTheVendorRunsIsKnown, in whatever form it is asked for, and what the client runs is not taken for it.
-func TestWhatTheVendorRunsIsKnown(t *testing.T) {
+// TestVendorToolsAreRecognized checks that tools that the vendor runs are recognized in every form, and
+// that tools of the client are not.
+func TestVendorToolsAreRecognized(t *testing.T) {
 	f := RequestFields{ClientTools: []string{"custom", "function", "namespace", "bash"}, VendorServices: []string{"mcp_servers", "prompt"}, Opaque: []string{"args"}}
 	for body, want := range map[string][]string{
 		`{"tools":[{"name":"x","input_schema":{}},{"type":"custom","name":"y"},{"type":"function"},{"type":"bash_20250124"},{"parameters":{}}]}`: nil,
@@ -94,9 +96,9 @@ func TestWhatTheVendorRunsIsKnown(t *testing.T) {
 	}
 }
 
-// TestWhatTheVendorFetchesIsKnown, wherever it stands but in arguments and schemas; what is in the request is not
-// taken for it.
-func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
+// TestVendorFetchesAreRecognized checks that references to other servers are found everywhere except in
+// arguments and schemas, and that contents of the request itself are not mistaken for references.
+func TestVendorFetchesAreRecognized(t *testing.T) {
 	f := RequestFields{ClientTools: []string{"custom"}, Opaque: []string{"input"}, Known: []string{"messages", "text", "tools"}}
 	for body, want := range map[string]Request{
 		`{"messages":[{"content":[{"type":"image","source":{"type":"url","url":"https://x/?data"}}]}]}`:      {Fetches: "source.url"},
@@ -117,9 +119,9 @@ func TestWhatTheVendorFetchesIsKnown(t *testing.T) {
 	}
 }
 
-// TestWhatPassesWhereTheNetworkIsOpen alone: what the vendor runs as far as it is named, what it fetches, and
-// fields that nobody knows, which are told of once.
-func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
+// TestOpenNetworkAllowsVendorTools checks what passes only if the network is open: vendor tools that
+// are allowed, fetches, and unknown fields, which are each logged once.
+func TestOpenNetworkAllowsVendorTools(t *testing.T) {
 	for _, isOpen := range []bool{true, false} {
 		upstream, got := api(t, nil)
 		var log []string
@@ -137,7 +139,7 @@ func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
 				`{"fetches":"source.url"}`: isOpen, `{"unknown":["a","b"]}`: isOpen, `{"unknown":["b"]}`: isOpen, `{}`: true,
 			} {
 				answer, text := ask(t, p, func(r *http.Request) {
-					of(p.Open(toy, "one"))(r)
+					forAccount(p.Open(toy, "one"))(r)
 					r.URL.Path = strings.Replace(r.URL.Path, "/v1/messages", path, 1)
 					setBody(r, []byte(body))
 				})
@@ -150,8 +152,8 @@ func TestWhatPassesWhereTheNetworkIsOpen(t *testing.T) {
 	}
 }
 
-// TestOnlyKnownHeadersAreForwarded holds that no header of an agent changes how the API reads a request, what it costs or who
-// pays for it.
+// TestOnlyKnownHeadersAreForwarded checks that no other header of an agent can change the meaning of a
+// request, its cost or the account that pays for it.
 func TestOnlyKnownHeadersAreForwarded(t *testing.T) {
 	got := make(chan http.Header, 1)
 	upstream, _ := api(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })

@@ -21,8 +21,8 @@ func setBody(r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
-// TestRequestsOfAnySizePass holds that a request arrives as it was sent, that one which is too long is refused
-// as the API does it, and one that doesn't say how long it is.
+// TestRequestsOfAnySizePass checks that the API gets requests unchanged, and that a request that is too
+// long, or has no length, is refused with the API's status.
 func TestRequestsOfAnySizePass(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -31,8 +31,8 @@ func TestRequestsOfAnySizePass(t *testing.T) {
 		fmt.Fprintf(w, "%d %d %x %v", r.ContentLength, n, sum.Sum(nil), err)
 	}))
 	t.Cleanup(upstream.Close)
-	told := &lines{}
-	p := start(t, Options{Vendors: vendors(upstream.URL), Log: told.add})
+	logged := &lines{}
+	p := start(t, Options{Vendors: vendors(upstream.URL), Log: logged.add})
 	for _, size := range []int{1, 1000, 3 << 20} {
 		body := bytes.Repeat([]byte("ab1"), size/3+1)[:size]
 		_, got := ask(t, p, func(r *http.Request) { setBody(r, body) })
@@ -42,17 +42,18 @@ func TestRequestsOfAnySizePass(t *testing.T) {
 		answer, body := ask(t, p, func(r *http.Request) { setBody(r, make([]byte, maxBody+1)); r.ContentLength = announced })
 		assert.Check(t, is.Equal(answer.StatusCode, status), "announced as %d bytes: got %s %q, want %d", announced, answer.Status, body, status)
 	}
-	assert.Check(t, is.Equal(told.text(), ""), "log")
+	assert.Check(t, is.Equal(logged.text(), ""), "log")
 }
 
-// TestWhatIsHeldIsBounded: one account has half of the room, and all of them have no more than all of it.
-func TestWhatIsHeldIsBounded(t *testing.T) {
+// TestMemoryForBodiesIsBounded checks the two limits: an account may use half of the memory for bodies,
+// and all accounts together may use all of it.
+func TestMemoryForBodiesIsBounded(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
 	one, two, three := p.Open(toy, "1"), p.Open(toy, "2"), p.Open(toy, "3")
 	gone, leave := context.WithCancel(t.Context())
 	leave()
 	hold := func(ctx context.Context, a *Account, n int) (func(), error) {
-		return a.hold(ctx, httptest.NewRecorder(), request(a, http.MethodPost, "/v1/messages", bytes.NewReader(make([]byte, n))))
+		return a.readBody(ctx, httptest.NewRecorder(), request(a, http.MethodPost, "/v1/messages", bytes.NewReader(make([]byte, n))))
 	}
 	release, err := hold(t.Context(), one, maxBody)
 	assert.NilError(t, err)
@@ -67,31 +68,32 @@ func TestWhatIsHeldIsBounded(t *testing.T) {
 	assert.Check(t, err, "with room again")
 }
 
-// late is a connection on which nothing comes after its deadline.
-type late struct {
+// lateBody is a connection on which nothing arrives before the deadline.
+type lateBody struct {
 	*httptest.ResponseRecorder
 	deadline time.Time
 }
 
-func (l *late) SetReadDeadline(at time.Time) error {
+func (l *lateBody) SetReadDeadline(at time.Time) error {
 	l.deadline = at
 	return nil
 }
 
-func (l *late) Read([]byte) (int, error) {
+func (l *lateBody) Read([]byte) (int, error) {
 	if l.deadline.IsZero() {
 		return 0, errors.New("no deadline")
 	}
 	return 0, os.ErrDeadlineExceeded
 }
 
-// TestABodyThatDoesNotComeGivesUpItsRoom so that others are read.
-func TestABodyThatDoesNotComeGivesUpItsRoom(t *testing.T) {
+// TestMissingBodyReleasesItsMemory checks that a client that announces a body and doesn't send it
+// doesn't keep the reserved memory.
+func TestMissingBodyReleasesItsMemory(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
-	a, l := p.Open(toy, "1"), &late{ResponseRecorder: httptest.NewRecorder()}
+	a, l := p.Open(toy, "1"), &lateBody{ResponseRecorder: httptest.NewRecorder()}
 	r := request(a, http.MethodPost, "/v1/messages", l)
 	r.ContentLength = maxBody
-	_, err := a.hold(t.Context(), l, r)
+	_, err := a.readBody(t.Context(), l, r)
 	p.unreadable(l, r, a.vendor, err)
 	assert.Check(t, l.Code == http.StatusRequestTimeout && a.room.TryAcquire(maxBody) && p.room.TryAcquire(maxHeld), "got %d, %v, want all of the room", l.Code, err)
 }

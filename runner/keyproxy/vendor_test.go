@@ -11,10 +11,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestVendorsAreApart: with the address or the credential of one invocation nobody reaches
-// the API of another vendor. Each API gets its own key, below the path of its address, whether the credential was shown as a key
-// or as a token.
-func TestVendorsAreApart(t *testing.T) {
+// TestVendorsAreSeparate checks that the address and the credential of an invocation give no access to
+// the API of another vendor. Each API gets its own key, below the path of its URL, whether the client
+// showed the credential as a key or as a token.
+func TestVendorsAreSeparate(t *testing.T) {
 	one, toOne := api(t, nil)
 	two, toTwo := api(t, nil)
 	both := append(vendors(one.URL), Vendor{API: toyAPI{"other"}, Upstream: two.URL + "/gateway/", Credential: Credential{Text: "key-of-the-other\n"}})
@@ -40,18 +40,19 @@ func TestVendorsAreApart(t *testing.T) {
 	assert.Check(t, is.DeepEqual(toTwo.all(), []string{`POST /gateway/v1/messages?beta=true a,b[identity] key="key-of-the-other" auth="" ping`}))
 }
 
-// TestModelsWithoutAPriceAreRefused, under a budget: what they cost would be seen by nobody.
+// TestModelsWithoutAPriceAreRefused checks that this happens only under a budget, because the costs
+// could not be subtracted from it.
 func TestModelsWithoutAPriceAreRefused(t *testing.T) {
-	p, got := metered(t)
+	p, got := startMetered(t)
 	for budget, want := range map[state.USD]map[string]int{
-		10 * perAnswer: {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 400, `{"later":true}`: 400},
-		state.MaxUSD:   {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 200, `{"later":true}`: 400},
+		10 * responseCost: {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 400, `{"later":true}`: 400},
+		state.MaxUSD:      {`{"model":"sonnet"}`: 200, `{"model":"other"}`: 200, `{"later":true}`: 400},
 	} {
 		p.SetAllowance(budget, []string{"one"})
 		a := p.Open(toy, "one")
 		for body, status := range want {
 			before := len(got.all())
-			answer, text := ask(t, p, func(r *http.Request) { of(a)(r); setBody(r, []byte(body)) })
+			answer, text := ask(t, p, func(r *http.Request) { forAccount(a)(r); setBody(r, []byte(body)) })
 			assert.Check(t, answer.StatusCode == status && (len(got.all()) > before) == (status == 200), "budget %s, %s: got %s %s, want %d", budget, body, answer.Status, text, status)
 		}
 		a.Close()

@@ -11,42 +11,42 @@ import (
 	"time"
 )
 
-// The bodies of requests that are held at once, in bytes: by the proxy, and of one account, which is
-// also the longest request. Others wait until there is room.
+// Limits for the bodies of requests that are in memory at the same time, in bytes: in the whole proxy,
+// and for one account. maxBody is also the limit for one request. Further requests wait.
 const (
 	maxHeld = 64 << 20
 	maxBody = maxHeld / 2
 )
 
 var (
-	errNoLength = errors.New("a request has to say its length")
+	errNoLength = errors.New("the request has no length")
 	errTooLong  = fmt.Errorf("the request is over %d MiB", maxBody>>20)
 	errBusy     = errors.New("raymond: other requests of the run come first; try again")
 )
 
 const (
-	longestTurn = 4 * time.Minute  // how long a request waits for room and for the budget
-	longestRead = 10 * time.Second // how long an announced body may take to arrive
+	maxWait     = 4 * time.Minute  // how long a request may wait for memory and for the budget
+	bodyTimeout = 10 * time.Second // how long an announced body may take to arrive
 )
 
-// wait notes that a request of the account waits, until the function that it returns is called.
-func (a *Account) wait() (end func()) {
+// startWait records that a request of the account is waiting, until the returned function is called.
+func (a *Account) startWait() (end func()) {
 	began := time.Now()
 	a.waiting.Add(1)
 	return func() {
-		if time.Since(began) > time.Second { // a shorter wait does not pause the agent CLI
-			a.waited.Store(time.Now().UnixNano())
+		if time.Since(began) > time.Second { // a shorter wait doesn't count as a pause of the agent CLI
+			a.lastWait.Store(time.Now().UnixNano())
 		}
 		a.waiting.Add(-1)
 	}
 }
 
-// hold reads the body of r whole and makes r one that has it at hand. The server closes the body of a
-// request as soon as its answer begins; an upstream that answers at once would otherwise lose its
-// connection, because the transport may still be about to look for the body's end. The caller must
-// call release when r has been answered. ctx ends the wait for room.
-func (a *Account) hold(ctx context.Context, w http.ResponseWriter, r *http.Request) (release func(), err error) {
-	defer a.wait()()
+// readBody reads the whole body of r into memory and replaces r.Body with it. The server closes the
+// original body as soon as its response begins. If an upstream responds before it has read everything,
+// the transport may still be about to read the body's end, and would then drop the upstream connection.
+// The caller must call release after the response. ctx ends the wait for room.
+func (a *Account) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (release func(), err error) {
+	defer a.startWait()()
 	n := r.ContentLength
 	switch {
 	case n < 0:
@@ -66,7 +66,7 @@ func (a *Account) hold(ctx context.Context, w http.ResponseWriter, r *http.Reque
 		a.room.Release(n)
 	}
 	body, connection := make([]byte, n), http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(longestRead)) // a client that announces much and sends nothing must not keep the room
+	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout)) // a client that announces a body and sends nothing must not block the memory
 	if _, err := io.ReadFull(r.Body, body); err != nil {
 		release()
 		return nil, err
@@ -77,7 +77,7 @@ func (a *Account) hold(ctx context.Context, w http.ResponseWriter, r *http.Reque
 	return release, nil
 }
 
-// unreadable answers a request whose body could not be read.
+// unreadable responds to a request whose body could not be read.
 func (p *Proxy) unreadable(w http.ResponseWriter, r *http.Request, v *vendor, err error) {
 	switch {
 	case errors.Is(err, errTooLong):
@@ -85,13 +85,13 @@ func (p *Proxy) unreadable(w http.ResponseWriter, r *http.Request, v *vendor, er
 	case errors.Is(err, errNoLength):
 		v.refuse(w, http.StatusLengthRequired, err.Error())
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		v.refuse(w, http.StatusRequestTimeout, "the request did not arrive: "+err.Error())
+		v.refuse(w, http.StatusRequestTimeout, "the request did not arrive in time: "+err.Error())
 	case errors.Is(err, errBusy):
 		w.Header().Set("Retry-After", "30")
 		v.refuse(w, http.StatusTooManyRequests, err.Error())
 	case r.Context().Err() != nil || errors.Is(err, io.ErrUnexpectedEOF): // the client has left
 	default:
-		p.tell(fmt.Sprintf("read a request: %v", err))
+		p.log(fmt.Sprintf("read a request: %v", err))
 		v.refuse(w, http.StatusBadGateway, "read the request: "+err.Error())
 	}
 }

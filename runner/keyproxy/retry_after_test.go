@@ -9,21 +9,22 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestRetryAfterIsRead, as a number or a date.
-func TestRetryAfterIsRead(t *testing.T) {
+// TestParseRetryAfter checks numbers and dates.
+func TestParseRetryAfter(t *testing.T) {
 	now := time.Unix(2_000_000_000, 0)
 	for text, want := range map[string]time.Duration{
-		"30": 30 * time.Second, "1.5": 1500 * time.Millisecond, "1e300": longestWait,
+		"30": 30 * time.Second, "1.5": 1500 * time.Millisecond, "1e300": maxRetryAfter,
 		now.Add(90 * time.Second).UTC().Format(http.TimeFormat): 90 * time.Second, now.Add(-time.Hour).UTC().Format(http.TimeFormat): 0,
 		"": -1, "soon": -1, "-5": -1, "NaN": -1,
 	} {
-		got, ok := retryAfter(text, now)
+		got, ok := parseRetryAfter(text, now)
 		assert.Check(t, ok == (want >= 0) && (!ok || got == want), "%q: got %v, %v, want %v", text, got, ok, want)
 	}
 }
 
-// TestRetryAfterIsRemembered: of failing answers of the service, for the invocations under way.
-func TestRetryAfterIsRemembered(t *testing.T) {
+// TestRetryAfterIsStored checks that the time is stored for failed responses, only for the invocation
+// that got the response.
+func TestRetryAfterIsStored(t *testing.T) {
 	for status, want := range map[int]bool{429: true, 529: true, 503: true, 200: false, 400: false} {
 		upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Retry-After", "30")
@@ -31,7 +32,7 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 		})
 		p := start(t, Options{Vendors: vendors(upstream.URL)})
 		account := p.Open(toy, "")
-		ask(t, p, of(account))
+		ask(t, p, forAccount(account))
 		got := account.RetryAfter()
 		assert.Check(t, got.IsZero() != want, "%d: got %v, want a time: %v", status, got, want)
 		got = p.Open(toy, "").RetryAfter()
@@ -39,7 +40,7 @@ func TestRetryAfterIsRemembered(t *testing.T) {
 	}
 }
 
-// TestAddressIsHidden: errors of the CLI name the API, not where we listen.
+// TestAddressIsHidden checks that in errors of the CLI the address of the proxy is replaced with the API's.
 func TestAddressIsHidden(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("https://gateway.example/claude/")})
 	got := p.HideAddress("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + p.Open(toy, "").Access().URL + "/v1/messages, 127.0.0.1:1")
