@@ -87,7 +87,7 @@ func TestWhatTheProcessDoes(t *testing.T) {
 		{"hangs after its result", prints(start, hello, goodbye) + hang, "", "continued after its result", impatient},
 		{"exits badly after its result", prints(start, hello, goodbye) + "echo oops >&2; exit 3", "", "exit code 3: oops", nil},
 		{"another session", strings.ReplaceAll(prints(start, hello, goodbye), chosen, "x"), "", `chose session "x"`, nil},
-		{"a session that names a path", strings.ReplaceAll(prints(start), chosen, "../../../tmp/x") + hang, runner.Fatal, `named its session "../../../tmp/x", which can't be kept`, nil},
+		{"a session that names a path", strings.ReplaceAll(prints(start), chosen, "../../../tmp/x") + hang, runner.Fatal, `named its session "../../../tmp/x", which is not a valid id`, nil},
 		{"dies", prints(start) + "echo error: out of memory >&2; exit 1", runner.Transient, "exit code 1: error: out of memory", nil},
 		{"silent", prints(start) + hang, runner.TimedOut, "no output for 300ms", idle},
 	}
@@ -122,8 +122,8 @@ func TestMachineFailures(t *testing.T) {
 	}{
 		{&Backend{CLI: program.CLI{Path: "/nonexistent/claude"}}, `agent CLI "/nonexistent/claude" not found`},
 		{&Backend{CLI: program.CLI{Path: "no-such-claude"}}, `agent CLI "no-such-claude" not found`},
-		{play(t, "'2.1.220 (Claude Code)'", ""), "is version 2.1.220, want at least 2.1.221"},
-		{play(t, "hello", ""), "does not tell its version"},
+		{play(t, "'2.1.220 (Claude Code)'", ""), "is version 2.1.220, but at least 2.1.221 is required"},
+		{play(t, "hello", ""), "does not report its version"},
 		{&Backend{CLI: program.CLI{Path: notProgram}}, "start the agent CLI"},
 	}
 	for _, tt := range tests {

@@ -111,7 +111,7 @@ func TestSessionsThatCantBeKept(t *testing.T) {
 		{runner.PromptOrder{Session: state.Resume, SessionID: "ours", CLIID: "theirs"}, "another", ""},
 		{runner.PromptOrder{Session: state.Branch, SessionID: "ours", CLIID: "theirs"}, "another", ""},
 		{runner.PromptOrder{Session: state.Branch, SessionID: "ours", CLIID: "theirs"}, "theirs", "was continued, not branched"},
-		{runner.PromptOrder{Session: state.Fresh}, "../x", "can't be kept"},
+		{runner.PromptOrder{Session: state.Fresh}, "../x", "not a valid id"},
 		{runner.PromptOrder{Session: state.Fresh}, "", ""},
 	} {
 		a, f, _ := read(runner.Order{Prompt: c.o}, `{"type":"session","id":"`+c.id+`"}`, 100)

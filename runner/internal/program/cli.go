@@ -13,53 +13,57 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// CLI is an agent CLI on this machine. It may run any number of invocations at once. Its fields must not change after the
-// first one.
+// CLI is an agent CLI on this machine. It may run any number of invocations at once. Its fields must
+// not change after the first invocation.
 type CLI struct {
-	// Path is the program; "" for the one on PATH. It is looked for, and its version checked, before the first invocation.
+	// Path is the program; "" means the one on PATH. Run locates it and checks its version before the
+	// first invocation.
 	Path      string
-	Installer Installer // for Path "" and a PATH without it; nil leaves it to the user
-	Tested    string    // the newest version that was tested, "" when nobody knows; a newer one is noted
-	Env       []string  // the whole base environment
-	// NoNewPrivs keeps the CLI, and the tools that it runs, from gaining privileges, by sudo for one. Linux only.
+	Installer Installer // used if Path is "" and PATH lacks the program; nil: only the user installs it
+	Tested    string    // the newest tested version, or ""; a newer one causes a note
+	Env       []string  // the complete base environment
+	// NoNewPrivs keeps the CLI and the tools that it runs from gaining privileges, for example with
+	// sudo. Linux only.
 	NoNewPrivs bool
-	// IsUntrusted says that nothing in the working directory is obeyed: instructions, settings, hooks, servers.
+	// IsUntrusted makes the CLI ignore the working directory's instructions, settings, hooks and MCP
+	// servers.
 	IsUntrusted bool
-	Proxy       *keyproxy.Proxy // that it asks the API through; nil for nothing
-	// ResultGrace is how long the CLI may take to exit after its result before it is ended; 0 means 10 s, which covers the 5 s
-	// that Claude Code gives its own background shells.
+	Proxy       *keyproxy.Proxy // between the CLI and its API; nil for none
+	// ResultGrace is how long the CLI may take to exit after its result before it is ended. 0 means
+	// 10 s, which covers the 5 s that Claude Code gives its own background shells.
 	ResultGrace time.Duration
 
-	mu      sync.Mutex // guards what follows, and keeps the check of the version to one at a time
+	mu      sync.Mutex // guards found and checked, and allows only one version check at a time
 	found   Found
-	checked Version // by Check
+	checked Version // set by Check
 }
 
-// Prompt is how the package of a CLI runs a prompt.
+// Prompt contains the parts of a prompt run that differ between agent CLIs.
 type Prompt struct {
 	Source Source
-	// Prepare makes ready what the order needs, and has notes for people.
+	// Prepare prepares the conversation and returns the invocation, with notes for people.
 	Prepare func() (Turn, []string, *runner.Failure)
 }
 
-// Turn is an invocation of a CLI that has been prepared.
+// Turn is an invocation of a CLI that is ready to start.
 type Turn struct {
 	Stream *Stream // reads the output
-	// Start returns what the CLI is started with, but for the fields that are the same for all CLIs. The order of the stream
-	// has the variables of the key proxy then; there may be no account with it.
+	// Start returns the command line and the environment; Run sets the fields that are the same for
+	// all CLIs. By then, Stream.Order has the variables of the key proxy. The account is nil if the
+	// CLI doesn't use a key proxy.
 	Start func(*keyproxy.Account) (proc.Options, *runner.Failure)
-	// Answer says what a process brought that has ended.
+	// Answer returns the result after the process has ended.
 	Answer func(proc.Exit) (runner.Answer, *runner.Failure)
 }
 
-// Run runs a prompt, as runner.Backend says. The error is nil or a *runner.Failure; a good result makes it nil, whatever the
-// process did after that.
-func (c *CLI) Run(ctx context.Context, o runner.Order, tell func(runner.Progress), p Prompt) (runner.Answer, error) {
+// Run runs a prompt as runner.Backend describes. The error is nil or a *runner.Failure. A complete
+// answer makes it nil, whatever the process does afterwards.
+func (c *CLI) Run(ctx context.Context, o runner.Order, report func(runner.Progress), p Prompt) (runner.Answer, error) {
 	if strings.TrimSpace(o.Prompt.Text) == "" {
 		return NoAnswer, Fatal("prompt is empty: the agent CLI takes none that is blank")
 	}
 	began := time.Now()
-	found, fail := c.Find(ctx, p.Source, o, func(line string) { tell(runner.Progress{Note: line}) })
+	found, fail := c.Find(ctx, p.Source, o, func(line string) { report(runner.Progress{Note: line}) })
 	a, prepared := NoAnswer, time.Since(began)
 	var notes []string
 	if fail == nil {
@@ -76,7 +80,7 @@ func (c *CLI) Run(ctx context.Context, o runner.Order, tell func(runner.Progress
 	return a, nil
 }
 
-// ask starts the CLI, which asks through the proxy where there is one, and says what came of it.
+// ask starts the CLI, with an account of the key proxy if there is one, and returns the result.
 func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.Answer, *runner.Failure) {
 	o := &t.Stream.Order
 	t.Stream.grace = cmp.Or(c.ResultGrace, 10*time.Second)
@@ -94,7 +98,7 @@ func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.An
 		return NoAnswer, fail
 	}
 	t.Stream.Flush()
-	account.Close() // whatever the process left behind uses nothing from here on
+	account.Close() // processes that are left over can't spend anything from here on
 	a, fail := t.Answer(exit)
 	return a, AddProxyCause(fail, account)
 }

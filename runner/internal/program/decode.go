@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// SkipMistyped passes over values that are not of the kind of a T, so that a field of a type that
-// nobody expected costs itself alone. Of a number that is not whole T stays as it is.
+// SkipMistyped skips JSON values whose kind doesn't fit a T, so that a field of an unexpected type
+// is lost but not the record around it. An integer ignores a number that is not whole.
 func SkipMistyped[T any](kind string) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *T) error {
 		if k := dec.PeekKind(); k != 0 && string(k) != kind {
@@ -30,7 +30,7 @@ func SkipMistyped[T any](kind string) *json.Unmarshalers {
 	})
 }
 
-// number reads a whole number; another one is passed over.
+// number reads an integer and ignores any other number.
 func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	value, err := dec.ReadValue()
 	if n, bad := strconv.ParseInt(string(value), 10, strconv.IntSize); bad == nil {
@@ -39,14 +39,15 @@ func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	return err
 }
 
-// MainInput returns what says most of the input of a tool: a text, the first of the fields that is one and not empty, or all
-// of the JSON; "" for an input that says nothing.
+// MainInput returns the most informative part of a tool's input: the input itself if it is a string,
+// else the first of the named fields that is a string and not empty, else the whole JSON. It returns
+// "" for an empty input.
 func MainInput(input jsontext.Value, names []string) (text string) {
-	if json.Unmarshal(input, &text, jsonstrict.Loose) == nil { // also null
+	if json.Unmarshal(input, &text, jsonstrict.Loose) == nil { // null is ""
 		return text
 	}
 	var fields map[string]jsontext.Value
-	_ = json.Unmarshal(input, &fields, jsonstrict.Loose) // it has none then
+	_ = json.Unmarshal(input, &fields, jsonstrict.Loose) // an input that is not an object has no fields
 	for _, name := range names {
 		if json.Unmarshal(fields[name], &text, jsonstrict.Loose) == nil && text != "" {
 			return text
@@ -58,8 +59,8 @@ func MainInput(input jsontext.Value, names []string) (text string) {
 	return string(input)
 }
 
-// ParseDollars reads an amount. One that is too large to keep is the largest that can be kept, so
-// that it ends the run. What is negative or no number is no amount.
+// ParseDollars parses an amount. An amount that is too large becomes state.MostUSD, so that it ends
+// the run. The result is false for a negative amount and for anything but a number.
 func ParseDollars(raw jsontext.Value) (state.USD, bool) {
 	if len(raw) == 0 || raw.Kind() != '0' || raw[0] == '-' {
 		return 0, false
@@ -67,13 +68,13 @@ func ParseDollars(raw jsontext.Value) (state.USD, bool) {
 	if usd, err := state.ParseUSD(string(raw)); err == nil {
 		return usd, true
 	}
-	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 { // 1e-40; one beyond 1e308 is infinite
+	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 { // for example 1e-40; a number above 1e308 is parsed as infinite
 		return 0, true
 	}
 	return state.MaxUSD, true
 }
 
-// ParseEpoch reads seconds since 1970. Anything but a credible number is the zero time.
+// ParseEpoch parses seconds since 1970. It returns the zero time for anything but a credible number.
 func ParseEpoch(raw jsontext.Value) time.Time {
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil || !(n > 0 && n < 1e11) {

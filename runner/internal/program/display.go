@@ -13,40 +13,40 @@ const (
 	shownLines = 200 // of one text
 	shownWidth = 2000
 	inputWidth = 120 // of a tool's input
-	maxUses    = 100 // of tools, at once
+	maxUses    = 100 // tools that are tracked at once
 )
 
-// Display tells what an agent CLI says and does while it runs, as far as the order wants it. It
-// is for one goroutine, but for Usage.
+// Display reports the output and the activity of a running agent CLI, as far as the order wants it.
+// Only one goroutine may use it, except for ReportUsage.
 type Display struct {
-	Report func(runner.Progress) // whatever the order wants
-	Hide   func(string) string   // replaces secrets; applied before a text is cut
+	Report func(runner.Progress) // gets everything that the order wants to see
+	Hide   func(string) string   // replaces secrets; called before a text is cut
 
-	telling runner.Verbosity
-	tools   bool  // each use of a tool is told as such, too
-	uses    []use // of tools, under way, in the order in which they began
+	verbosity    runner.Verbosity
+	reportsTools bool      // each use of a tool is also reported as Progress.Tool
+	running      []toolUse // the tools that are running, in the order in which they started
 }
 
-type use struct{ id, text string }
+type toolUse struct{ id, text string }
 
-// NewDisplay returns what tells of an invocation; a nil tell is told nothing.
-func NewDisplay(o runner.Order, tell func(runner.Progress)) Display {
-	if tell == nil {
-		tell = func(runner.Progress) {}
+// NewDisplay returns the display of an invocation. report may be nil.
+func NewDisplay(o runner.Order, report func(runner.Progress)) Display {
+	if report == nil {
+		report = func(runner.Progress) {}
 	}
-	return Display{Report: tell, Hide: Hider(o), telling: o.Verbosity, tools: o.Prompt.ReportsTools}
+	return Display{Report: report, Hide: Hider(o), verbosity: o.Verbosity, reportsTools: o.Prompt.ReportsTools}
 }
 
-// ReportUsage tells the tokens that were counted so far.
+// ReportUsage reports the tokens that were counted so far.
 func (d *Display) ReportUsage(counted []state.Usage) {
 	seen := runner.MeteredUsage(counted)
 	d.Report(runner.Progress{Metered: &seen})
 }
 
-// ReportLine tells a line, in which there may be no secrets, and what is done from now on; "" for either
-// tells nothing of it. What is done is told whatever the order wants: people watch it.
+// ReportLine reports a line, which must not contain secrets, and the CLI's new activity.
+// Either may be "". The activity is reported even if the order wants no lines, because people watch it.
 func (d *Display) ReportLine(line, doing string) {
-	if d.telling == runner.VerbosityNone {
+	if d.verbosity == runner.VerbosityNone {
 		line = ""
 	}
 	if line != "" || doing != "" {
@@ -54,9 +54,9 @@ func (d *Display) ReportLine(line, doing string) {
 	}
 }
 
-// ReportText tells what the model said, line by line.
+// ReportText reports a text of the model, line by line.
 func (d *Display) ReportText(text string) {
-	if d.telling == runner.VerbosityNone {
+	if d.verbosity == runner.VerbosityNone {
 		return
 	}
 	n := 0
@@ -65,56 +65,56 @@ func (d *Display) ReportText(text string) {
 			continue
 		}
 		if n++; n > shownLines {
-			d.say("…")
+			d.reportWithActivity("…")
 			return
 		}
-		d.say(line)
+		d.reportWithActivity(line)
 	}
 }
 
-// say tells a line.
-func (d *Display) say(line string) { d.ReportLine(line, d.doing()) }
+// reportWithActivity reports a line and the current activity.
+func (d *Display) reportWithActivity(line string) { d.ReportLine(line, d.activity()) }
 
-// ReportActivity tells what is done from now on.
-func (d *Display) ReportActivity() { d.ReportLine("", d.doing()) }
+// ReportActivity reports the CLI's current activity.
+func (d *Display) ReportActivity() { d.ReportLine("", d.activity()) }
 
-// BeginTool tells that the use of a tool has begun. What ends is told by an id; without one the end
-// is not noticed.
+// BeginTool reports that a tool has started. A tool without an id can't be ended by EndTools, so the
+// activity doesn't mention it.
 func (d *Display) BeginTool(id, tool, input string) {
-	if d.tools {
+	if d.reportsTools {
 		d.Report(runner.Progress{Tool: &runner.ToolUse{Name: d.short(tool), Input: d.short(input)}})
 	}
 	text := d.ToolUse(tool, input)
-	if id != "" && len(d.uses) < maxUses {
-		d.uses = append(d.uses, use{id, text})
+	if id != "" && len(d.running) < maxUses {
+		d.running = append(d.running, toolUse{id, text})
 	}
-	d.say(text)
+	d.reportWithActivity(text)
 }
 
-// EndTools tells that uses of tools have ended.
+// EndTools reports that the tools with these ids have ended.
 func (d *Display) EndTools(ids ...string) {
-	n := len(d.uses)
-	d.uses = slices.DeleteFunc(d.uses, func(u use) bool { return slices.Contains(ids, u.id) })
-	if len(d.uses) < n {
+	n := len(d.running)
+	d.running = slices.DeleteFunc(d.running, func(u toolUse) bool { return slices.Contains(ids, u.id) })
+	if len(d.running) < n {
 		d.ReportActivity()
 	}
 }
 
-// ForgetTools forgets the uses of tools under way.
+// ForgetTools reports that no tool is running any more.
 func (d *Display) ForgetTools() {
-	d.uses = nil
+	d.running = nil
 	d.ReportActivity()
 }
 
-// doing says what the CLI is busy with.
-func (d *Display) doing() string {
-	switch len(d.uses) {
+// activity describes the current activity.
+func (d *Display) activity() string {
+	switch len(d.running) {
 	case 0:
 		return "waiting for the model"
 	case 1:
-		return "running " + d.uses[0].text
+		return "running " + d.running[0].text
 	}
-	return fmt.Sprintf("running %s and %d more", d.uses[0].text, len(d.uses)-1)
+	return fmt.Sprintf("running %s and %d more", d.running[0].text, len(d.running)-1)
 }
 
 // ToolUse returns a use of a tool as "Tool(input)", on one short line, without secrets.
@@ -122,5 +122,5 @@ func (d *Display) ToolUse(tool, input string) string {
 	return fmt.Sprintf("%s(%s)", d.short(tool), d.short(input))
 }
 
-// short is a text on one short line, without secrets.
+// short returns a text on one short line, without secrets.
 func (d *Display) short(text string) string { return OneLine(d.Hide(text), inputWidth) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Variable returns the value of a variable of an environment, "" for none. Of two entries with one
-// name the later one counts.
+// Variable returns the value of a variable in an environment; "" if it is not set. If a name occurs
+// twice, the last entry counts.
 func Variable(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -18,7 +18,7 @@ func Variable(environ []string, name string) string {
 	return ""
 }
 
-// WithoutVars returns an environment without some variables.
+// WithoutVars returns a copy of an environment without the named variables.
 func WithoutVars(environ []string, names ...string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(entry string) bool {
 		name, _, _ := strings.Cut(entry, "=")
@@ -26,12 +26,13 @@ func WithoutVars(environ []string, names ...string) []string {
 	})
 }
 
-// HomeVar is the variable with the home folder.
+// HomeVar returns the name of the variable that holds the home directory.
 func HomeVar() string {
 	return WindowsOr("USERPROFILE", "HOME")
 }
 
-// Home returns the home folder of an environment, else that of the user of this process; "" when nobody knows it.
+// Home returns the home directory in an environment or, if it is not set, of the user of this process;
+// "" if it is unknown.
 func Home(environ []string) string {
 	if home := Variable(environ, HomeVar()); home != "" {
 		return home
@@ -42,7 +43,8 @@ func Home(environ []string) string {
 	return ""
 }
 
-// ConfigDir returns the folder that a variable names, else that of a name in the home folder; "" when nobody knows that.
+// ConfigDir returns the directory that a variable names or, if the variable is not set, a directory
+// in the home directory; "" if the home directory is unknown.
 func ConfigDir(environ []string, variable, name string) string {
 	dir := Variable(environ, variable)
 	if home := Home(environ); dir == "" && home != "" {

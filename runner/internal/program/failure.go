@@ -10,28 +10,29 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// Fatal is a failure that another try won't cure.
+// Fatal returns a failure that a retry can't fix.
 func Fatal(format string, args ...any) *runner.Failure {
 	return &runner.Failure{Class: runner.Fatal, Message: fmt.Sprintf(format, args...)}
 }
 
-// Transient is a failure that another try may cure.
+// Transient returns a failure that a retry may fix.
 func Transient(format string, args ...any) *runner.Failure {
 	return &runner.Failure{Class: runner.Transient, Message: fmt.Sprintf(format, args...)}
 }
 
-// Machine is a failure that the owner of the machine must cure.
+// Machine returns a failure that only a change on the machine can fix, for example an installation.
 func Machine(format string, args ...any) *runner.Failure {
 	return &runner.Failure{Class: runner.Machine, Message: fmt.Sprintf(format, args...)}
 }
 
-// Stopped is the failure of an invocation that was stopped before its process was started.
+// Stopped returns the failure of an invocation that was stopped before its process started.
 func Stopped() *runner.Failure {
 	return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent CLI was started"}
 }
 
-// StartFailure says what a failed start means. What is missing or forbidden stays so; a machine
-// short of processes or memory may recover. howTo is how the CLI is installed, or "".
+// StartFailure returns the failure for a process that could not be started. A retry can't fix a
+// missing or forbidden program, but it may fix a shortage of processes or memory. howTo is an
+// instruction to install the CLI, or "".
 func StartFailure(err error, howTo string) *runner.Failure {
 	f := &runner.Failure{Class: runner.Transient, NotStarted: true, Message: fmt.Sprintf("start the agent CLI: %v", err)}
 	switch {
@@ -46,8 +47,8 @@ func StartFailure(err error, howTo string) *runner.Failure {
 	return f
 }
 
-// EndFailure is the failure of a process that was ended before it had answered; nil for one that
-// ended by itself or after its answer.
+// EndFailure returns the failure of a process that was stopped, or ended by a timeout, before it
+// answered; nil for any other exit.
 func EndFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 	switch exit.Ended {
 	case proc.ByStop:
@@ -60,7 +61,7 @@ func EndFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 	return nil
 }
 
-// DescribeExit describes an exit, with the end of stderr.
+// DescribeExit describes how a process ended, with the end of its stderr.
 func DescribeExit(exit proc.Exit, o runner.Order) string {
 	how := exit.Describe()
 	if text := OneLine(Hider(o)(string(exit.StderrEnd())), 500); text != "" {

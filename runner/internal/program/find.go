@@ -16,46 +16,46 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// versionLimit bounds the version check. The slowest takes some seconds on an idle machine.
+// versionLimit bounds the version check. The slowest CLI takes some seconds on an idle machine.
 const versionLimit = 2 * time.Minute
 
 // Installer installs an agent CLI.
 type Installer interface {
-	// Install returns the path of a CLI that can be run. It is called once at a
-	// time, before the first invocation, and calls say with what it does, a line
-	// for the log each time. It returns soon after ctx is done.
-	Install(ctx context.Context, say func(line string)) (path string, err error)
+	// Install returns the path of a CLI that can be run. It is called before the first invocation,
+	// never concurrently, and passes progress lines for the log to log. It returns soon after ctx is
+	// done.
+	Install(ctx context.Context, log func(line string)) (path string, err error)
 }
 
-// Source is which program an agent CLI is, and which versions of it are good.
+// Source describes the program of an agent CLI and which versions are supported.
 type Source struct {
-	Backend string   // one of protocol.Backends
+	Backend string   // as in protocol.Backends
 	Title   string   // for people
-	Name    string   // of the program, on PATH
-	HowTo   string   // install it, for people, as in "install it with `npm install -g x`"
-	Oldest  Version  // that reports and accepts all that is relied on
-	Env     []string // in which it tells its version
+	Name    string   // of the program on PATH
+	HowTo   string   // how to install it, as in "install it with `npm install -g x`"
+	Oldest  Version  // the first version that supports everything that raymond relies on
+	Env     []string // the environment for the version check
 }
 
-// Found is an agent CLI that can be used.
+// Found is an agent CLI whose version has been checked.
 type Found struct {
-	Title   string // of the source
+	Title   string // from the Source
 	Path    string // absolute
 	Version Version
 }
 
-// String is the name, the version and the path.
+// String returns the title, the version and the path.
 func (f Found) String() string { return fmt.Sprintf("%s %s at %s", f.Title, f.Version, f.Path) }
 
-// Find returns the CLI, after one check of its version. The order lends its cage, its
-// environment and its mark. What people should know of it is said once.
-func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, say func(string)) (Found, *runner.Failure) {
+// Find locates the CLI and checks its version. Only the first successful call does so, and only that
+// call passes notes for people to log. The check runs with the order's cage, environment and mark.
+func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, log func(string)) (Found, *runner.Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.found.Path != "" {
 		return c.found, nil
 	}
-	path, fail := c.lookUp(ctx, s, say)
+	path, fail := c.lookUp(ctx, s, log)
 	if fail != nil {
 		return Found{}, fail
 	}
@@ -66,15 +66,15 @@ func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, say func(strin
 		}
 	}
 	c.found = Found{s.Title, path, v}
-	say("agent CLI: " + c.found.String())
+	log("agent CLI: " + c.found.String())
 	if tested, ok := ParseVersion([]byte(c.Tested)); ok && tested.Before(v) {
-		say(fmt.Sprintf("%s %s is newer than %s, the newest version that raymond was tested with", s.Title, v, tested))
+		log(fmt.Sprintf("%s %s is newer than %s, the newest version that raymond was tested with", s.Title, v, tested))
 	}
 	return c.found, nil
 }
 
-// Check looks for the CLI before anything is started, unless it would be installed. isFree says that nothing is confined: then
-// its version is checked, too.
+// Check locates the CLI before a run starts, unless the CLI would be installed. If isFree is true,
+// CLIs run without a cage, and Check also checks the version.
 func (c *CLI) Check(ctx context.Context, s Source, isFree bool) *runner.Failure {
 	if c.Path == "" && c.Installer != nil {
 		return nil
@@ -88,22 +88,22 @@ func (c *CLI) Check(ctx context.Context, s Source, isFree bool) *runner.Failure 
 	return fail
 }
 
-func (c *CLI) lookUp(ctx context.Context, s Source, say func(string)) (string, *runner.Failure) {
+func (c *CLI) lookUp(ctx context.Context, s Source, log func(string)) (string, *runner.Failure) {
 	name := cmp.Or(c.Path, s.Name)
 	path, err := exec.LookPath(name)
 	if err != nil && c.Path == "" && c.Installer != nil {
-		if path, err = c.Installer.Install(ctx, say); err != nil && ctx.Err() != nil {
+		if path, err = c.Installer.Install(ctx, log); err != nil && ctx.Err() != nil {
 			return "", Stopped()
 		} else if err != nil {
-			return "", Machine("agent CLI not found, and not installed: %v; %s", err, s.HowTo)
+			return "", Machine("agent CLI not found, and its installation failed: %v; %s", err, s.HowTo)
 		}
 	}
 	if err == nil {
-		// Agents work in directories of their own.
+		// Agents work in other directories, where a relative path would lead to another file.
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		if why, ok := errors.AsType[*exec.Error](err); ok { // it says the name again
+		if why, ok := errors.AsType[*exec.Error](err); ok { // its text repeats the name
 			err = why.Err
 		}
 		return "", Machine("agent CLI %q not found: %v; %s", name, err, s.HowTo)
@@ -112,10 +112,10 @@ func (c *CLI) lookUp(ctx context.Context, s Source, say func(string)) (string, *
 }
 
 func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.Order) (Version, *runner.Failure) {
-	// Nothing of the directory that agents work in has a say in it.
+	// The check runs in an empty directory, so that no file that an agent wrote can influence it.
 	empty, err := os.MkdirTemp("", "raymond-")
 	if err != nil {
-		return Version{}, Machine("temporary folder: %v", err)
+		return Version{}, Machine("create a temporary folder: %v", err)
 	}
 	defer os.RemoveAll(empty)
 	out := &proc.Tail{Max: 4096}
@@ -133,11 +133,11 @@ func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.
 	v, ok := ParseVersion(out.Bytes())
 	switch {
 	case !ok && o.Cage != nil && strings.Contains(string(exit.StderrEnd()), "ermission denied"):
-		return v, Machine("agent CLI %s does not tell its version (%s); if the cage keeps it from its own files, add their folder to cage-read", path, DescribeExit(exit, o))
+		return v, Machine("agent CLI %s does not report its version (%s); if the cage hides its files, add their folder to cage-read", path, DescribeExit(exit, o))
 	case !ok:
-		return v, Machine("agent CLI %s does not tell its version (%s); %s", path, DescribeExit(exit, o), s.HowTo)
+		return v, Machine("agent CLI %s does not report its version (%s); %s", path, DescribeExit(exit, o), s.HowTo)
 	case v.Before(s.Oldest):
-		return v, Machine("agent CLI %s is version %s, want at least %s; %s", path, v, s.Oldest, s.HowTo)
+		return v, Machine("agent CLI %s is version %s, but at least %s is required; %s", path, v, s.Oldest, s.HowTo)
 	}
 	return v, nil
 }

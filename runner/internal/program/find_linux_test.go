@@ -12,8 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestVersionIsAskedInACageAndAnEmptyFolder: the CLI may be one that agents have put on PATH.
-func TestVersionIsAskedInACageAndAnEmptyFolder(t *testing.T) {
+// TestVersionCheckIsConfined: an agent may have put another program with the name of
+// the CLI on PATH, so the version check must be confined too.
+func TestVersionCheckIsConfined(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "settings"), nil, 0o600))
 	path := filepath.Join(bin, "cli")

@@ -10,8 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Needs returns what the CLI needs in a cage: its program, and its vendor's host or the one of the URL that its environment
-// names; "" for none.
+// Needs returns the requirements of the CLI in a cage: the files of its program, and the host of its
+// API. That is the key proxy if it has a key for the CLI, else the host of base, the API's URL in the
+// CLI's environment, or host if base is "".
 func (c *CLI) Needs(s Source, base, host string) runner.Needs {
 	needs := runner.Needs{Read: ProgramFiles(cmp.Or(c.Path, s.Name))}
 	switch {
@@ -25,11 +26,11 @@ func (c *CLI) Needs(s Source, base, host string) runner.Needs {
 	return needs
 }
 
-// hostsOf is the host of a URL, as runner.Needs has it.
+// hostsOf returns the host of a URL in the format of runner.Needs.
 func hostsOf(base string) []string {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" {
-		return nil // the CLI says what is wrong with it
+		return nil // the CLI itself reports the mistake
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() && u.Port() == "" {
 		return nil
@@ -37,7 +38,7 @@ func hostsOf(base string) []string {
 	return []string{u.Host}
 }
 
-// BearerToken is the token that a request shows, "" for none.
+// BearerToken returns the bearer token of a request; "" without a token.
 func BearerToken(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token

@@ -8,8 +8,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestHostsOfAnAPI: the vendor's, or those of the address that the environment names.
-func TestHostsOfAnAPI(t *testing.T) {
+// TestNeededHosts checks the vendor's host and hosts of URLs in the environment.
+func TestNeededHosts(t *testing.T) {
 	for base, want := range map[string]string{
 		"": "[api.example]", "http://127.0.0.1:4711/x": "[127.0.0.1:4711]", "https://gate.example:8443/v1": "[gate.example:8443]",
 		"https://gate.example": "[gate.example]", "nonsense": "[]", "http://127.0.0.1": "[]",
@@ -18,9 +18,9 @@ func TestHostsOfAnAPI(t *testing.T) {
 	}
 }
 
-// TestVersionsAreRead: with and without the name of the program before them; what tells none is
-// no version.
-func TestVersionsAreRead(t *testing.T) {
+// TestParseVersion checks outputs with and without a name before the version, and outputs that
+// contain no version.
+func TestParseVersion(t *testing.T) {
 	for text, want := range map[string]string{
 		"2.1.330 (Claude Code)\n": "2.1.330", "codex-cli 0.169.0\n": "0.169.0", "x v1.2.3": "1.2.3", "10.0.1-beta": "10.0.1",
 		"": "", "error: 1.2.3 is too old": "", "1.2": "", "/opt/x 1.2.3": "", "one two 1.2.3": "",

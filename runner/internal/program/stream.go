@@ -18,32 +18,33 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Stream is what the readers of the outputs of all agent CLIs share. It is an io.Writer for one
-// goroutine, which keeps at most a line of transcripts.MaxLine in memory.
+// Stream is the part of an output reader that all agent CLIs share. It is an io.Writer for one
+// goroutine and keeps at most one line of transcripts.MaxLine bytes in memory.
 type Stream struct {
 	Order     runner.Order
 	Display   Display
 	Abort     context.CancelCauseFunc // ends the CLI
-	ConfigDir string                  // the CLI's own folder; "" where it is not known
+	ConfigDir string                  // the CLI's own configuration directory; "" if unknown
 	HowTo     string                  // how to install the CLI
 
-	EarlyFailure *runner.Failure // why nothing can come of the invocation any more
-	Records      int             // lines that were records
-	UnknownLines int             // lines that were not
-	Notes        []string        // what was odd
+	EarlyFailure *runner.Failure // why the invocation can't succeed any more
+	Records      int             // number of lines that were records
+	UnknownLines int             // number of lines that were not
+	Notes        []string        // notes about unusual events, for people
 
 	lines proc.Lines
 
-	grace    time.Duration // after Settle
-	late     *time.Timer   // that closes finished; nil before Settle
+	grace    time.Duration // how long the CLI may take to exit after its result
+	late     *time.Timer   // closes finished when the grace period ends; nil before StartGrace
 	finished chan struct{}
 }
 
-// NewStream returns what reads the output of an invocation. Its lines that are not blank are handed to take, which reports
-// false for one that is no record. Of one that does not fit, or would cost too much to decode, the beginning is handed to
-// long, with the failure of a CLI of which it can't be done without.
-func NewStream(o runner.Order, tell func(runner.Progress), take func(line []byte) bool, long func(head []byte, fail *runner.Failure) bool) *Stream {
-	s := &Stream{Order: o, Display: NewDisplay(o, tell), Abort: func(error) {}, finished: make(chan struct{})}
+// NewStream returns a reader for the output of an invocation. It passes each line that is not blank to
+// take, which reports whether the line is a record. For a line that is too long, or would need too
+// much memory to decode, it passes the first bytes to long, with the failure to use if the CLI's
+// answer depends on that line.
+func NewStream(o runner.Order, report func(runner.Progress), take func(line []byte) bool, long func(head []byte, fail *runner.Failure) bool) *Stream {
+	s := &Stream{Order: o, Display: NewDisplay(o, report), Abort: func(error) {}, finished: make(chan struct{})}
 	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: func(line []byte, truncated bool) {
 		if len(bytes.TrimSpace(line)) == 0 {
 			return
@@ -67,16 +68,16 @@ func NewStream(o runner.Order, tell func(runner.Progress), take func(line []byte
 	return s
 }
 
-// headSize is how much of a line that is too long is looked at.
+// headSize is how many bytes of an overlong line are examined.
 const headSize = 64 << 10
 
 // Write implements io.Writer. It never fails.
 func (s *Stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
 
-// Flush takes a last line that no line feed ended.
+// Flush processes a last line without a line feed.
 func (s *Stream) Flush() { s.lines.Flush() }
 
-// Fail records why the invocation can't succeed, and ends the CLI.
+// Fail stores the reason why the invocation can't succeed and ends the CLI. Only the first one counts.
 func (s *Stream) Fail(f *runner.Failure) {
 	if s.EarlyFailure == nil {
 		s.EarlyFailure = f
@@ -84,7 +85,8 @@ func (s *Stream) Fail(f *runner.Failure) {
 	}
 }
 
-// StartGrace says that the CLI has told its result. It is ended if it is still there after a while in which it does not go on.
+// StartGrace starts the grace period after a result of the CLI, or starts it again. If the period ends,
+// the CLI is ended.
 func (s *Stream) StartGrace() {
 	if s.late == nil {
 		s.late = time.AfterFunc(s.grace, sync.OnceFunc(func() { close(s.finished) }))
@@ -92,21 +94,23 @@ func (s *Stream) StartGrace() {
 	s.late.Reset(s.grace)
 }
 
-// StopGrace says that the CLI has more to tell: there are several turns when work in the background ends after the first.
+// StopGrace stops the grace period because the CLI continues: when background work ends after the
+// first turn, further turns follow.
 func (s *Stream) StopGrace() {
 	if s.late != nil {
 		s.late.Stop()
 	}
 }
 
-// Note notes what was odd.
+// Note adds a note about something unusual.
 func (s *Stream) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// Run starts an agent CLI for the order, and returns when it, and everything that it started, is gone. It is ended when nothing
-// can come of it any more. in has what the order doesn't say. The failure says why it could not be started; howTo is how it is
-// installed, or "".
+// Run starts an agent CLI for the order, and returns when the CLI and everything that it started has
+// ended. It ends the CLI early after a call of Fail, and at the end of the grace period. in has what
+// the order doesn't have. howTo is an instruction to install the CLI, or "". The failure is nil if the CLI
+// was started.
 func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.Exit, *runner.Failure) {
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
@@ -126,21 +130,23 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	return exit, nil
 }
 
-// Answer is what can be said of any process that has ended. who is what people call it.
+// Answer returns the fields of an answer that are set in the same way for every CLI. who names the
+// program in notes for people.
 func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	if s.UnknownLines > 0 {
-		s.Note("no records in %s of the %s's output", state.Count(s.UnknownLines, "line"), who)
+		s.Note("skipped %s without a record in the %s's output", state.Count(s.UnknownLines, "line"), who)
 	}
 	return runner.Answer{Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: append(s.Notes, exit.LeftoverNotes("agent")...)}
 }
 
-// BadSessionID is the failure of a CLI whose name for a conversation can't be kept. what it named says who has, too.
+// BadSessionID returns the failure of a CLI that reported an invalid session id. what begins the
+// message, as in "the CLI named its session".
 func BadSessionID(what, id string) *runner.Failure {
-	return Fatal("%s %.80q, which can't be kept: want letters, digits, -, _ and ., not beginning with a point, and 128 of them at most", what, id)
+	return Fatal("%s %.80q, which is not a valid id: use at most 128 letters, digits, hyphens, underscores and periods, and no period at the beginning", what, id)
 }
 
-// ReportDenied reports the file that a caged tool was refused, as its output says. A CLI that can't make a
-// file or folder in its own folder can't use its tools, and its agent can't work.
+// ReportDenied reports the file that a caged tool was refused, according to its output. If the CLI
+// can't create a file in its own directory, its tools don't work and the invocation fails.
 func (s *Stream) ReportDenied(output string) {
 	if s.Order.Cage == nil {
 		return
@@ -155,8 +161,8 @@ func (s *Stream) ReportDenied(output string) {
 	}
 }
 
-// Refusal says of a refused use of a tool why it was, and by which of the rules it is allowed: those that the order has not,
-// and without a secret, since a rule would be of no use without it.
+// Refusal describes a refused use of a tool: the reason, and the rules that would allow it. It
+// omits rules that the order has already, and rules with a secret, which would be useless when hidden.
 func (s *Stream) Refusal(use, why string, rules ...string) runner.Refusal {
 	r := runner.Refusal{Use: use, Reason: OneLine(s.Display.Hide(why), 300)}
 	for _, rule := range rules {

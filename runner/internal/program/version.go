@@ -8,10 +8,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Version is a version of an agent CLI, of three numbers.
+// Version is the version of an agent CLI: major, minor and patch number.
 type Version [3]int
 
-// String returns the version as in "1.2.3".
+// String returns the version in the form "1.2.3".
 func (v Version) String() string { return fmt.Sprintf("%d.%d.%d", v[0], v[1], v[2]) }
 
 // Before reports whether v is older than w.
@@ -19,7 +19,7 @@ func (v Version) Before(w Version) bool { return slices.Compare(v[:], w[:]) < 0 
 
 var versionPattern = text.Regexp(`^(?:[A-Za-z][A-Za-z0-9-]{0,40} v?)?(\d{1,6})\.(\d{1,6})\.(\d{1,6})`)
 
-// ParseVersion reads the version with which a text begins, perhaps after a name, as in
+// ParseVersion parses the version at the beginning of a text, where a name may precede it, as in
 // "name-cli 1.2.3".
 func ParseVersion(out []byte) (Version, bool) {
 	m := versionPattern().FindSubmatch(out)

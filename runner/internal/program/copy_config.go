@@ -11,16 +11,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Limits on what is copied of a user's own folder of an agent CLI.
+// Limits on the files that are copied from the user's configuration directory of an agent CLI.
 const (
 	maxCopied = 16 << 20 // bytes of a file
-	maxDepth  = 16       // folders in folders
+	maxDepth  = 16       // nested directories
 )
 
-// CopyConfig puts copies of files and folders of one folder into another one, in place of those that are there, and makes
-// folders there that a CLI writes to. What is in neither is no error. Links in the first folder are followed, which is the
-// user's own; none leads out of the second.
-func CopyConfig(from, to string, names, made []string) error {
+// CopyConfig replaces the named files and directories in to with copies from the directory from, and creates
+// the directories created, to which the CLI writes. A name that doesn't exist in from is only removed.
+// Symbolic links in from are followed, because that directory belongs to the user. A link in to, which
+// agents can write, never leads out of to.
+func CopyConfig(from, to string, names, created []string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
 	}
@@ -34,7 +35,7 @@ func CopyConfig(from, to string, names, made []string) error {
 			err = errors.Join(err, root.RemoveAll(name), copyTo(root, name, filepath.Join(from, name), maxDepth))
 		}
 	}
-	for _, name := range made {
+	for _, name := range created {
 		err = errors.Join(err, root.MkdirAll(name, 0o700))
 	}
 	return err
@@ -64,8 +65,8 @@ func copyTo(root *os.Root, name, from string, depth int) error {
 	return err
 }
 
-// ProgramFiles returns what has to be read of a program, named by its path or found on PATH, to run it: the file and, of one of
-// npm's packages, the packages around it.
+// ProgramFiles returns the paths that must be readable to run a program, which is given as a path or a
+// name on PATH: its file or, for a program of an npm package, the node_modules directory around it.
 func ProgramFiles(name string) []string {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -83,8 +84,8 @@ func ProgramFiles(name string) []string {
 	return []string{path}
 }
 
-// RemoveServerSecrets takes from the settings of an agent CLI what its servers of tools are given: variables and headers, in which keys
-// are.
+// RemoveServerSecrets removes the environment variables and the headers of MCP servers from the
+// settings of an agent CLI, because these may contain keys.
 func RemoveServerSecrets(settings map[string]any) {
 	servers, _ := settings["mcpServers"].(map[string]any)
 	for _, s := range servers {

@@ -7,7 +7,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-func TestPlainRule(t *testing.T) {
+func TestPlainRuleNamesTheCommand(t *testing.T) {
 	for _, c := range []struct{ tool, command, want string }{
 		{"Bash", "git push origin main", "Bash(git push:*)"},
 		{"Bash", "make -C sub", "Bash(make:*)"},

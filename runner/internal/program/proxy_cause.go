@@ -7,13 +7,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// AddProxyCause adds to the failure of an invocation what only the key proxy knows: that the budget
-// is used up, or until when the API asked not to be asked again. There may be no accounts.
+// AddProxyCause adds to the failure of an invocation what only the key proxy knows: that the budget is
+// exhausted, or when the API accepts the next request. Each account may be nil.
 func AddProxyCause(f *runner.Failure, accounts ...*keyproxy.Account) *runner.Failure {
 	switch {
 	case f == nil:
 	case f.Class != runner.Stopped && slices.ContainsFunc(accounts, (*keyproxy.Account).IsSpent):
-		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is used up: the key proxy forwards no further request"}
+		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "the budget is exhausted: the key proxy forwards no more requests"}
 	case f.Class == runner.Service && f.NotBefore.IsZero():
 		for _, a := range accounts {
 			if at := a.RetryAfter(); at.After(f.NotBefore) {

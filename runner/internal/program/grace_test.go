@@ -11,22 +11,23 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestSettle: a CLI is done when nothing follows its result for a while, and a further turn may take its time.
-func TestSettle(t *testing.T) {
+// TestGracePeriod checks that a CLI is finished when nothing follows its result during the grace period,
+// and that a further turn stops the period.
+func TestGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := NewStream(runner.Order{}, nil, nil, nil)
 		s.grace = 10 * time.Second
 		for i, step := range []struct {
-			tell   func()
+			report func()
 			wait   time.Duration
 			isDone bool // after the wait
 		}{
 			{s.StopGrace, time.Hour, false}, {s.StartGrace, 9 * time.Second, false}, {s.StopGrace, time.Hour, false}, {s.StartGrace, 9 * time.Second, false},
-			{s.StartGrace, 9 * time.Second, false}, // a second result begins the wait again
+			{s.StartGrace, 9 * time.Second, false}, // a second result starts the period again
 			{s.StartGrace, 11 * time.Second, true}, {s.StopGrace, time.Second, true}, {s.StartGrace, time.Hour, true},
 		} {
-			step.tell()
-			time.Sleep(step.wait) // of the bubble's clock
+			step.report()
+			time.Sleep(step.wait) // in the fake time of synctest
 			synctest.Wait()
 			isDone := false
 			select {

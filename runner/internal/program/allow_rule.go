@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// editors are the tools that change files. A rule for Edit holds for all of them.
+// editors are the tools that change files. A rule for Edit applies to all of them.
 var editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
 
 var (
@@ -16,9 +16,9 @@ var (
 	secondForm = text.Regexp(`^[a-z][a-z0-9-]{0,50}$`)
 )
 
-// PlainRule returns the entry of allowed_tools that is for a use of a tool: of a command its
-// first word, and its second one if that reads like a subcommand. Whether it lets the use pass
-// is not tried. It is "" for what no entry can name.
+// PlainRule returns an entry of allowed_tools for a use of a tool. For a command, the entry has its
+// first word, and its second word if that looks like a subcommand. The result is "" if no entry can
+// describe the use. Whether the agent CLI would then allow the use is not checked.
 func PlainRule(tool, command string) string {
 	switch {
 	case slices.Contains(editors, tool):
