@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// accounts are those of one invocation with the key proxy, one for each API that the proxy has
-// a key for: which of them the program asks is its own matter.
+// accounts are the key proxy accounts of one invocation: one for each API that the proxy has a key
+// for, since the program may call any of them.
 type accounts []*keyproxy.Account
 
 func (all accounts) close() {
@@ -18,7 +18,7 @@ func (all accounts) close() {
 	}
 }
 
-// each joins what there is of each account.
+// each calls of for every account and joins the results.
 func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 	for _, a := range all {
 		list = append(list, of(a)...)
@@ -26,22 +26,22 @@ func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 	return list
 }
 
-// env is what the program gets, behind something else, so that it asks through the proxy.
+// env returns the variables that make the program use the proxy. They come after the variables in before.
 func (all accounts) env(before []string) []string {
 	return each(all, func(a *keyproxy.Account) []string { return a.Env(before) })
 }
 
-// waited returns when a request of any of the accounts last waited.
-func (all accounts) waited() time.Time {
+// lastWait returns when a request of any of the accounts last waited.
+func (all accounts) lastWait() time.Time {
 	return slices.MaxFunc(append(each(all, func(a *keyproxy.Account) []time.Time { return []time.Time{a.LastWait()} }), time.Time{}), time.Time.Compare)
 }
 
-// used returns the tokens that were counted so far.
+// used returns the tokens that were counted so far, by account and model.
 func (all accounts) used() []keyproxy.Sum { return each(all, (*keyproxy.Account).Used) }
 
-// follow has seen told what was counted so far, whenever that has grown. The function that is
-// returned ends it.
-func (all accounts) follow(seen func([]state.Usage)) (end func()) {
+// watch calls seen with all counts so far whenever a count grows, until the returned function
+// is called.
+func (all accounts) watch(seen func([]state.Usage)) (end func()) {
 	var ends []func()
 	for _, a := range all {
 		ends = append(ends, a.Watch(func([]state.Usage) { seen(keyproxy.UsageOf(all.used())) }))

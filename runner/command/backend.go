@@ -15,23 +15,24 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Backend runs prompts with a program of the user's own. It implements runner.Backend and may run
-// any number of invocations at once. Its fields must not change after the first call.
+// Backend runs prompts with a program that the user provides (the agent command). It implements
+// runner.Backend and may run any number of invocations at once. Its fields must not change after
+// the first call.
 type Backend struct {
-	// Command is what the shell runs for each prompt.
+	// Command is the shell command that runs for each prompt.
 	Command string
-	// Env is the whole base environment.
+	// Env is the complete base environment.
 	Env []string
-	// Proxy is what the program asks APIs through, as far as it has keys for them; nil for
-	// nothing.
+	// Proxy is the key proxy through which the program calls the APIs that the proxy has keys for.
+	// It may be nil.
 	Proxy *keyproxy.Proxy
-	// NoNewPrivs keeps the program, and what it starts, from gaining privileges. Linux only.
+	// NoNewPrivs keeps the program and the processes that it starts from gaining privileges. Linux only.
 	NoNewPrivs bool
 
-	settings sync.Once // what is only handed over has been noted
+	toolsNote sync.Once // for the note that raymond can't enforce the lists of tools
 }
 
-// Abilities is what a program can do that makes use of all that it is offered.
+// Abilities returns the abilities of an agent command that uses everything that it is offered.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCommand, Title: "your own program",
@@ -39,8 +40,8 @@ func Abilities() runner.Abilities {
 	}
 }
 
-// Needs implements runner.Agent. Of the folder with conversations a program in a cage may write
-// the one file that is its own.
+// Needs returns the files of the program and the address of the key proxy. Run adds the one
+// conversation file that a caged program may write.
 func (b *Backend) Needs() runner.Needs {
 	words := strings.Fields(b.Command)
 	if len(words) == 0 {
@@ -54,9 +55,9 @@ func (b *Backend) Needs() runner.Needs {
 }
 
 // Run implements runner.Backend for prompts. The error is nil or a *runner.Failure.
-func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+func (b *Backend) Run(ctx context.Context, o runner.Order, report func(runner.Progress)) (runner.Answer, error) {
 	if strings.TrimSpace(b.Command) == "" {
-		return program.NoAnswer, program.Machine("there is no agent command: give one with --agent-command")
+		return program.NoAnswer, program.Machine("no agent command: set --agent-command")
 	}
 	file, fail := b.files().prepare(o.Prompt)
 	if fail != nil {
@@ -67,16 +68,16 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 		p.Writable = append(slices.Clone(p.Writable), file)
 		o.Cage = cage.New(p)
 	}
-	s := newStream(o, tell)
+	s := newStream(o, report)
 	a, fail := b.ask(ctx, s, file)
-	kept, c := b.files(), runner.Conversation{ID: o.Prompt.SessionID}
-	if n, ok := kept.Length(c); ok && n == 0 {
-		_ = kept.Clear(c, nil) // one that stays does no harm
+	files, c := b.files(), runner.Conversation{ID: o.Prompt.SessionID}
+	if n, ok := files.Length(c); ok && n == 0 {
+		_ = files.Clear(c, nil) // if this fails, an empty file remains, which does no harm
 	}
 	a.CLI = Abilities().Title + " " + program.OneLine(s.Display.Hide(b.Command), 200)
 	if len(o.Prompt.Permissions.AllowedTools)+len(o.Prompt.Permissions.DisallowedTools) > 0 {
-		b.settings.Do(func() {
-			a.Notes = slices.Concat([]string{"the agent command is told which tools are allowed and disallowed; whether it keeps to that is not known"}, a.Notes)
+		b.toolsNote.Do(func() {
+			a.Notes = slices.Concat([]string{"the agent command gets the lists of allowed and disallowed tools; raymond can't check whether it obeys them"}, a.Notes)
 		})
 	}
 	if fail != nil {
@@ -85,11 +86,11 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	return a, nil
 }
 
-// ask runs the program, through the proxy where there is one.
+// ask runs the program, with an account of the key proxy for each API that it has a key for.
 func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answer, *runner.Failure) {
 	bash, err := proc.Bash()
 	if err != nil {
-		return program.NoAnswer, program.Machine("the agent command is run by bash: %v", err)
+		return program.NoAnswer, program.Machine("run the agent command with bash: %v", err)
 	}
 	for _, backend := range protocol.Backends() {
 		if account := b.Proxy.Open(backend, s.Order.Mark); account != nil {
@@ -97,23 +98,23 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 		}
 	}
 	defer s.costs.proxied.close()
-	defer s.costs.proxied.follow(s.Display.ReportUsage)()
+	defer s.costs.proxied.watch(s.Display.ReportUsage)()
 	exit, fail := s.Run(ctx, proc.Options{
 		Path: bash, Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
-		// The shell waits for what it runs before it looks at a signal.
-		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs, LastWait: s.costs.proxied.waited,
+		// Bash handles a signal only after its foreground command has ended, so the group gets it.
+		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs, LastWait: s.costs.proxied.lastWait,
 	}, "")
 	if fail != nil {
 		return program.NoAnswer, fail
 	}
 	s.flush()
-	s.costs.proxied.close() // whatever the process left behind uses nothing from here on
+	s.costs.proxied.close() // processes that are left over can't spend anything from here on
 	a, fail := s.answer(exit)
 	return a, program.AddProxyCause(fail, s.costs.proxied...)
 }
 
-// env returns the program's environment: the base environment, what the order adds to it, how
-// APIs are reached, and what is told of the conversation and of the settings.
+// env returns the program's environment: the base environment, the variables of the order and of the
+// key proxy, and RAYMOND_ variables with the conversation and the settings.
 func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 	p, budget := o.Prompt, ""
 	if p.BudgetCap > 0 {

@@ -22,14 +22,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ids of conversations.
+// Ids of conversations.
 const (
 	first  = "11111111-1111-4111-8111-111111111111"
 	second = "22222222-2222-4222-8222-222222222222"
 )
 
-// place is a machine for agent commands.
-type place struct {
+// fixture is an agent command with the directories and the environment that it runs in.
+type fixture struct {
 	t       *testing.T
 	backend *command.Backend
 	dir     string
@@ -37,16 +37,16 @@ type place struct {
 	cage    *cage.Cage
 }
 
-func newPlace(t *testing.T, cmd string, env ...string) *place {
+func newFixture(t *testing.T, cmd string, env ...string) *fixture {
 	t.Helper()
 	home := t.TempDir()
-	return &place{t, &command.Backend{
+	return &fixture{t, &command.Backend{
 		Command: cmd, Env: append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "LANG=C.UTF-8"}, env...),
 	}, t.TempDir(), []string{"RAYMOND_STATE=A.md"}, nil}
 }
 
-// run gives a prompt to the command.
-func (p *place) run(prompt runner.PromptOrder) (runner.Answer, *runner.Failure) {
+// run sends a prompt to the agent command.
+func (p *fixture) run(prompt runner.PromptOrder) (runner.Answer, *runner.Failure) {
 	p.t.Helper()
 	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: prompt, Env: p.env, Cage: p.cage}
 	return result(p.backend.Run(p.t.Context(), o, func(runner.Progress) {}))
@@ -62,10 +62,11 @@ func fresh(text string) runner.PromptOrder {
 	return runner.PromptOrder{Text: text, Session: state.Fresh, SessionID: first}
 }
 
-// TestTheProgramIsTold the prompt, the conversation and the settings of the state.
-func TestTheProgramIsTold(t *testing.T) {
+// TestProgramGetsPromptAndSettings checks that the program gets the prompt on stdin, and the conversation and
+// the settings of the state in its environment.
+func TestProgramGetsPromptAndSettings(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, `cat; pwd; set | grep ^RAYMOND_ | grep -v "^RAYMOND_MARK"`, "RAYMOND_SESSION=outer", "RAYMOND_MODEL=outer")
+	p := newFixture(t, `cat; pwd; set | grep ^RAYMOND_ | grep -v "^RAYMOND_MARK"`, "RAYMOND_SESSION=outer", "RAYMOND_MODEL=outer")
 	file := filepath.Join(strings.TrimPrefix(p.backend.Env[1], "HOME="), ".local/state/raymond/conversations/conversation-"+first+".jsonl")
 	common := p.dir + "\n"
 	for _, c := range []struct {
@@ -90,8 +91,8 @@ func TestTheProgramIsTold(t *testing.T) {
 	}
 }
 
-// TestExitsWithoutAnErrorAreSorted by how the program ended.
-func TestExitsWithoutAnErrorAreSorted(t *testing.T) {
+// TestExitsAreClassified checks the failure for each way in which a program can end.
+func TestExitsAreClassified(t *testing.T) {
 	t.Parallel()
 	for cmd, want := range map[string]struct {
 		class   runner.Class
@@ -106,38 +107,39 @@ func TestExitsWithoutAnErrorAreSorted(t *testing.T) {
 		"true":                 {runner.Transient, "printed nothing"},
 		"echo '{\"type\":\"error\",\"class\":\"invalid\",\"message\":\"no\"}'": {runner.Fatal, "bad request: no"},
 	} {
-		a, f := newPlace(t, cmd).run(fresh("x"))
+		a, f := newFixture(t, cmd).run(fresh("x"))
 		if f == nil || f.Class != want.class || !strings.Contains(f.Message, want.message) {
 			t.Errorf("%q: got %v, %q, want %s with %q", cmd, f, a.Text, want.class, want.message)
 		}
 	}
 }
 
-// TestAStopEndsEverything that the shell has started.
-func TestAStopEndsEverything(t *testing.T) {
+// TestStopEndsAllProcesses checks that a stop also ends the processes that the shell has started.
+func TestStopEndsAllProcesses(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, `echo '{"type":"session","id":"s"}'; sleep 1000; echo`)
+	p := newFixture(t, `echo '{"type":"session","id":"s"}'; sleep 1000; echo`)
 	ctx, stop := context.WithCancelCause(t.Context())
 	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: fresh("x")}
-	a, f := result(p.backend.Run(ctx, o, func(told runner.Progress) {
-		if told.CLIID != "" {
+	a, f := result(p.backend.Run(ctx, o, func(progress runner.Progress) {
+		if progress.CLIID != "" {
 			stop(&runner.StopCause{Reason: "cancelled"})
 		}
 	}))
 	assert.Check(t, f != nil && f.Class == runner.Stopped && a.CLIID == "s", "got %v with session %q, want it stopped, with its session", f, a.CLIID)
 }
 
-// small is a place with the small agent, whose model says all the prompts of the conversation.
-func small(t *testing.T) *place {
+// newSmallAgent returns a fixture with the small test agent, whose model repeats all prompts of the
+// conversation.
+func newSmallAgent(t *testing.T) *fixture {
 	t.Helper()
 	url := commandtest.Vendor.Serve(t, func(q clitest.Request) clitest.Reply {
 		return clitest.Reply{Text: strings.Join(q.Prompts, ","), Input: 10, Output: 1}
 	})
-	return newPlace(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t, nil)), commandtest.Vendor.Environ(t, url, t.TempDir())...)
+	return newFixture(t, commandtest.Vendor.Command(commandtest.Vendor.Install(t, nil)), commandtest.Vendor.Environ(t, url, t.TempDir())...)
 }
 
-// say gives a prompt to the small agent.
-func (p *place) say(o runner.PromptOrder, want string) (session string) {
+// ask sends a prompt to the small agent and checks its answer.
+func (p *fixture) ask(o runner.PromptOrder, want string) (session string) {
 	p.t.Helper()
 	a, f := p.run(o)
 	if f != nil || a.Text != want || a.CLIID == "" || a.Cost.USD != 11*state.Dollar/1e6 {
@@ -150,26 +152,27 @@ func resume(text, session string, cut *int64) runner.PromptOrder {
 	return runner.PromptOrder{Text: text, Session: state.Resume, SessionID: first, CLIID: session, Cut: cut}
 }
 
-// TestConversationsLieInAFile: they are resumed, branched and cut back by means of the file that the
-// program is offered.
-func TestConversationsLieInAFile(t *testing.T) {
+// TestConversationsAreKeptInAFile checks that a conversation can be resumed, branched and cut back
+// through the file that the program is offered.
+func TestConversationsAreKeptInAFile(t *testing.T) {
 	t.Parallel()
-	p := small(t)
-	session := p.say(fresh("one"), "one")
+	p := newSmallAgent(t)
+	session := p.ask(fresh("one"), "one")
 	length, ok := p.backend.Transcripts().Length(runner.Conversation{ID: first, Dir: p.dir})
 	assert.Assert(t, ok, "length of the file: got %d, %v, want some", length, ok)
 	assert.Assert(t, length != 0, "length of the file: got %d, %v, want some", length, ok)
-	p.say(resume("two", session, nil), "one,two")
-	p.say(resume("three", session, &length), "one,three")
+	p.ask(resume("two", session, nil), "one,two")
+	p.ask(resume("three", session, &length), "one,three")
 	branch := runner.PromptOrder{Text: "four", Session: state.Branch, SessionID: second, From: first, CLIID: session}
-	assert.Check(t, p.say(branch, "one,three,four") != session, "session of the branch: got that of the conversation, want its own")
-	p.say(resume("five", session, nil), "one,three,five")
+	assert.Check(t, p.ask(branch, "one,three,four") != session, "session of the branch: got that of the conversation, want its own")
+	p.ask(resume("five", session, nil), "one,three,five")
 }
 
-// TestLinksInThePlaceOfFilesAreNotFollowed, which an agent may have made.
-func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
+// TestSymbolicLinksAreNotFollowed covers an attack: an agent replaces its conversation file
+// with a symbolic link, so that raymond reads or overwrites another file.
+func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, `echo hi >>"$RAYMOND_SESSION_FILE"; echo '{"type":"session","id":"s"}'`)
+	p := newFixture(t, `echo hi >>"$RAYMOND_SESSION_FILE"; echo '{"type":"session","id":"s"}'`)
 	victim := filepath.Join(t.TempDir(), "victim")
 	assert.NilError(t, os.WriteFile(victim, []byte("whole"), 0o600))
 	folder := filepath.Join(strings.TrimPrefix(p.backend.Env[1], "HOME="), ".local/state/raymond/conversations")
@@ -181,7 +184,7 @@ func TestLinksInThePlaceOfFilesAreNotFollowed(t *testing.T) {
 		{Session: state.Branch, SessionID: second, From: first, CLIID: "x"},
 		fresh("x"),
 	} {
-		_ = os.Remove(file) // of the one before
+		_ = os.Remove(file) // left by the previous iteration
 		assert.NilError(t, os.Symlink(victim, file))
 		if _, f := p.run(o); o.Session == state.Branch && f == nil {
 			t.Error("a branch of what a link leads to: got no failure, want none of it read")

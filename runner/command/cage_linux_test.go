@@ -11,11 +11,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// TestACagedProgramWritesItsOwnConversationAlone, not those of others in the folder, and reads
-// what lies beside the states.
-func TestACagedProgramWritesItsOwnConversationAlone(t *testing.T) {
+// TestCagedProgramWritesOnlyItsConversation checks that a caged program can write no other
+// conversation in the same directory, and that it can read files of the scope but none beside it.
+func TestCagedProgramWritesOnlyItsConversation(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, `echo mine >>"$RAYMOND_SESSION_FILE"; cd "$(dirname "$RAYMOND_SESSION_FILE")"
+	p := newFixture(t, `echo mine >>"$RAYMOND_SESSION_FILE"; cd "$(dirname "$RAYMOND_SESSION_FILE")"
 		{ echo x >>other; echo x >new; cat "$RAYMOND_SCOPE/../secret"; } 2>/dev/null
 		cat "$RAYMOND_SESSION_FILE" other "$RAYMOND_SCOPE/agent.mjs" 2>/dev/null; ls 2>/dev/null; true`)
 	folder := filepath.Join(strings.TrimPrefix(p.backend.Env[1], "HOME="), ".local/state/raymond/conversations")

@@ -12,28 +12,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// conversations are the files that programs may keep conversations in, one for each. They are private to the user, and
-// outlive the job's temporary files.
+// conversations are the files in which agent commands may keep their conversations, one file each.
+// They are private to the user and outlive the job's temporary files.
 type conversations struct{ transcripts.Store }
 
-// Transcripts are the conversations of programs. What is in their files is the programs' own matter; those of a program that does
-// not use them are not known, and can't be found, read or copied.
+// Transcripts returns the conversation files. Only the program knows their contents. If a program
+// keeps its conversations elsewhere, raymond can't find, read or copy them.
 func (b *Backend) Transcripts() runner.Transcripts { return b.files() }
 
 func (b *Backend) files() conversations {
 	const folder = "raymond/conversations/"
-	// A program may call the conversation as its file is called: that is not the id.
+	// A program may use the file's name as its own session id. The prefix makes that differ from id.
 	name := func(id string) string { return "conversation-" + id + ".jsonl" }
 	return conversations{transcripts.Store{
 		Root: userState(b.Env), FolderPattern: folder[:len(folder)-1], FilePattern: name,
 		PathForResume: func(id, _ string) (string, error) { return folder + name(id), nil },
 		IsResumable:   func([]byte, bool) bool { return true },
 		ReadUsage:     func(string, int64) ([]state.Usage, error) { return nil, nil },
-		MessageReader: teller,
+		MessageReader: messageReader,
 	}}
 }
 
-// userState is the folder of the user's state; "" when nobody knows it.
+// userState returns the directory for state files of the user; "" if it is unknown.
 func userState(env []string) string {
 	if dir := program.Variable(env, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -44,7 +44,8 @@ func userState(env []string) string {
 	return ""
 }
 
-// Copy implements runner.Transcripts. The program finds the copy by its file, and calls it as it has called the conversation.
+// Copy implements runner.Transcripts. The copy keeps the program's own session id, because the
+// program finds the conversation by its file.
 func (k conversations) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
 	if size, _ := k.Length(c); size == 0 || length == 0 {
 		return "", runner.ErrCantCopy
@@ -53,9 +54,9 @@ func (k conversations) Copy(c runner.Conversation, length int64, id, dir string)
 	return c.CLI, err
 }
 
-// prepare puts the file of the order's conversation in place: a new one that is empty, a copy
-// of the one that is branched from, or the one that is resumed, cut back as the order says. It
-// returns its path.
+// prepare creates the file of the order's conversation and returns its path. A fresh conversation
+// gets an empty file, a branch gets a copy, and a resumed conversation keeps its file, cut back to
+// o.Cut bytes.
 func (k conversations) prepare(o runner.PromptOrder) (path string, _ *runner.Failure) {
 	path, _, isThere := k.Path(o.SessionID)
 	err := fs.ErrNotExist
@@ -74,7 +75,7 @@ func (k conversations) prepare(o runner.PromptOrder) (path string, _ *runner.Fai
 		err = k.Install(o.SessionID, "", bytes.NewReader(nil))
 	}
 	if err != nil {
-		return "", program.Fatal("file of the conversation: %v", err)
+		return "", program.Fatal("prepare the conversation file: %v", err)
 	}
 	path, _, _ = k.Path(o.SessionID)
 	return path, nil

@@ -15,21 +15,21 @@ const (
 	maxName   = 200 // bytes of a model's name
 )
 
-// costs are what the program says that it has used.
+// costs are the costs that the program reports.
 type costs struct {
-	asked string // the model that the order names, for lines that name none
+	orderModel string // the model of the order, for records that name no model
 
-	told     bool              // there was a line
-	inTokens bool              // one of them told tokens without dollars
-	inSum    bool              // one of them told dollars without tokens
-	usd      state.USD         // the sum of all dollars
-	models   []state.ModelCost // tokens, of lines with and without dollars apart
-	model    string            // that was named last
+	isReported     bool              // there was a cost record
+	hasBareTokens  bool              // a record had tokens without dollars
+	hasBareDollars bool              // a record had dollars without tokens
+	usd            state.USD         // the sum of all dollars
+	models         []state.ModelCost // by model; records with and without dollars are counted separately
+	model          string            // the model that was named last
 
-	proxied accounts // with the key proxy, which counts, too
+	proxied accounts // accounts of the key proxy, which counts independently
 }
 
-// add takes a line, and returns false for one that says nothing credible.
+// add adds a cost record. It returns false if the record has no credible values.
 func (c *costs) add(r record) bool {
 	usd, hasUSD := program.ParseDollars(r.USD)
 	used := state.Usage{Model: r.Model}
@@ -43,21 +43,21 @@ func (c *costs) add(r record) bool {
 		return false
 	}
 	if used.Model == "" {
-		used.Model = c.asked
+		used.Model = c.orderModel
 	}
-	if hasTokens && !c.use(used, usd, hasUSD) {
+	if hasTokens && !c.addTokens(used, usd, hasUSD) {
 		return false
 	}
-	c.told, c.usd = true, c.usd.Plus(usd)
-	c.inTokens, c.inSum = c.inTokens || !hasUSD, c.inSum || !hasTokens
+	c.isReported, c.usd = true, c.usd.Plus(usd)
+	c.hasBareTokens, c.hasBareDollars = c.hasBareTokens || !hasUSD, c.hasBareDollars || !hasTokens
 	if r.Model != "" {
 		c.model = r.Model
 	}
 	return true
 }
 
-// use adds the tokens of a line, and returns false when there are too many models.
-func (c *costs) use(used state.Usage, usd state.USD, hasUSD bool) bool {
+// addTokens adds the tokens of a record. It returns false if there are too many models.
+func (c *costs) addTokens(used state.Usage, usd state.USD, hasUSD bool) bool {
 	isSame := func(m state.ModelCost) bool { return m.Model == used.Model && (m.CostUSD > 0) == (hasUSD && usd > 0) }
 	i := slices.IndexFunc(c.models, isSame)
 	if i < 0 {
@@ -71,19 +71,20 @@ func (c *costs) use(used state.Usage, usd state.USD, hasUSD bool) bool {
 	return true
 }
 
-// total is the cost of the process. said tells whether it has said anything at all.
-func (c *costs) total(said bool) state.Cost {
-	cost := state.Cost{Metered: each(c.proxied, (*keyproxy.Account).Metered)} // nothing that the program prints changes it
+// total returns the cost of the process. hasOutput reports whether the process printed any output of a
+// model.
+func (c *costs) total(hasOutput bool) state.Cost {
+	cost := state.Cost{Metered: each(c.proxied, (*keyproxy.Account).Metered)} // only the proxy's own count, which the program's output can't change
 	counted := c.proxied.used()
 	switch {
-	case !c.told:
-		cost.Silent = !said && len(counted) == 0
-	case c.inTokens:
+	case !c.isReported:
+		cost.Silent = !hasOutput && len(counted) == 0
+	case c.hasBareTokens:
 		cost.Kind = state.InTokens
 	default:
 		cost.Kind = state.Exact
 	}
 	cost.USD, cost.Usage = c.usd, c.models
-	cost.Unreported = keyproxy.Beyond(counted, c.models, c.told && c.inSum)
+	cost.Unreported = keyproxy.Beyond(counted, c.models, c.isReported && c.hasBareDollars)
 	return cost
 }

@@ -1,6 +1,6 @@
-// Package command runs prompts with a program of the user's own, which says in JSON lines, or
-// in plain text, what came of them.
+// Package command runs prompts with a program that the user provides. The program prints its result
+// as JSON lines or as plain text.
 //
-// It knows these lines, what the program is told in its environment, and the file that it may
-// keep a conversation in. It knows nothing of models, tags or transitions.
+// The package knows these formats, the program's environment, and the file in which the program may
+// keep a conversation. It doesn't know models, tags or transitions.
 package command

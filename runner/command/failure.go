@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// The classes of an error, as the program names them. All others are classOther.
+// The classes of errors that a program can report. Any other class counts as classOther.
 const (
 	classAuthentication = "authentication"
 	classRateLimit      = "rate_limit"
@@ -20,34 +20,34 @@ const (
 	classOther          = "other"
 )
 
-// failure says what an error that the program tells means. said is its message, without
-// secrets, on one line.
-func failure(class, said string, until time.Time) *runner.Failure {
-	if said == "" {
-		said = "no message"
+// failure returns the failure for an error that the program reports. text is the program's message,
+// on one line and without secrets.
+func failure(class, text string, until time.Time) *runner.Failure {
+	if text == "" {
+		text = "no message"
 	}
 	switch class {
 	case classAuthentication:
-		return program.Fatal("authentication: %s", said)
+		return program.Fatal("authentication: %s", text)
 	case classSessionGone:
-		return program.Fatal("session gone: %s", said)
+		return program.Fatal("session gone: %s", text)
 	case classInvalid:
-		return program.ReportedFailure(said, http.StatusBadRequest, said)
+		return program.ReportedFailure(text, http.StatusBadRequest, text)
 	case classUsageLimit:
-		return &runner.Failure{Class: runner.UsageLimit, Reset: until, Message: "usage limit: " + said}
+		return &runner.Failure{Class: runner.UsageLimit, Reset: until, Message: "usage limit: " + text}
 	case classRateLimit:
-		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "rate limit: " + said}
+		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "rate limit: " + text}
 	case classOverloaded:
-		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "overloaded: " + said}
+		return &runner.Failure{Class: runner.Service, NotBefore: until, Message: "overloaded: " + text}
 	}
-	if fault := runner.ClassifyFault(said, 0); fault.Class == runner.Fatal {
-		return program.Fatal("%s: %s", fault.Name, said)
+	if fault := runner.ClassifyFault(text, 0); fault.Class == runner.Fatal {
+		return program.Fatal("%s: %s", fault.Name, text)
 	}
-	return program.Transient("the agent command reports: %s", said)
+	return program.Transient("the agent command reports: %s", text)
 }
 
-// ended says what an exit means when the program told no error.
-// A shell exits with 127 for a program that it does not find, and with 126 for one that it can't start.
+// ended returns the failure for an exit without a reported error; nil if the program succeeded.
+// A shell exits with 127 if it can't find a program, and with 126 if it can't start it.
 func (s *stream) ended(exit proc.Exit) *runner.Failure {
 	if f := program.EndFailure(exit, s.Order); f != nil {
 		return f

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// kept is a line of the file of a conversation, as far as programs agree on one.
-type kept struct {
+// fileLine is a line of a conversation file, reduced to the fields that most programs use.
+type fileLine struct {
 	Role    string         `json:"role"`
 	Time    string         `json:"time"`
 	Model   string         `json:"model"`
@@ -23,14 +23,14 @@ type kept struct {
 	Input   jsontext.Value `json:"input"`
 }
 
-// roles are whose a message with a role is.
+// roles maps the role in a line to the speaker of the message.
 var roles = map[string]runner.Speaker{
 	"user": runner.FromUser, "assistant": runner.FromAgent, "model": runner.FromAgent, "agent": runner.FromAgent, "tool": runner.FromTool,
 }
 
-// teller tells the messages of a file. Lines as in docs/agent-command.md are messages of theirs, and others are shown
-// as they are.
-func teller(string) transcripts.MessageReader {
+// messageReader reads the messages of a conversation file. A line in the format of docs/agent-command.md
+// becomes a message of its role; any other line is shown unchanged as text of the CLI.
+func messageReader(string) transcripts.MessageReader {
 	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 		return func(line []byte, m runner.Message) error {
 			if len(bytes.TrimSpace(line)) == 0 {
@@ -41,10 +41,10 @@ func teller(string) transcripts.MessageReader {
 	}}
 }
 
-// messageOf is the message that a line has.
+// messageOf converts the line that begins at byte at of the file into a message.
 func messageOf(at int64, line []byte) runner.Message {
 	m := runner.Message{Offset: at, From: runner.FromCLI}
-	var k kept
+	var k fileLine
 	if json.Unmarshal(line, &k, jsonstrict.Loose, json.MatchCaseInsensitiveNames(true)) != nil || roles[k.Role] == "" {
 		m.Text, m.Cut = transcripts.TruncateText(strings.ToValidUTF8(string(line), "\uFFFD"))
 		return m

@@ -15,11 +15,11 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestMessages: lines as the documentation has them are messages, and others are shown as they
-// are.
+// TestMessages checks that lines in the documented format become messages, and that other lines are
+// shown unchanged.
 func TestMessages(t *testing.T) {
 	t.Parallel()
-	p := newPlace(t, "")
+	p := newFixture(t, "")
 	const file = `{"role": "user", "text": "do it"}
 {"role": "assistant", "content": [{"text": "so"}, {"text": " be it"}], "model": "m"}
 

@@ -19,8 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// openCode is a place with docs/opencode.mjs and the real OpenCode.
-func openCode(t *testing.T) *place {
+// newOpenCode returns a fixture with docs/opencode.mjs and the real OpenCode.
+func newOpenCode(t *testing.T) *fixture {
 	t.Helper()
 	url := commandtest.Chat(t, func(q clitest.Request) clitest.Reply {
 		r := clitest.Reply{Text: strings.Join(q.Prompts, "|"), Input: 70, Cached: 30, Output: 20}
@@ -37,14 +37,14 @@ func openCode(t *testing.T) *place {
 	script, err := filepath.Abs("../../docs/opencode.mjs")
 	assert.NilError(t, err)
 	path := commandtest.OpenCode(t) + ":" + filepath.Dir(installtest.Node(t)) + ":" + os.Getenv("PATH")
-	return newPlace(t, `exec node "$SCRIPT"`, append(commandtest.OpenCodeEnviron(url, t.TempDir()), "PATH="+path, "SCRIPT="+script)...)
+	return newFixture(t, `exec node "$SCRIPT"`, append(commandtest.OpenCodeEnviron(url, t.TempDir()), "PATH="+path, "SCRIPT="+script)...)
 }
 
-// TestOpenCode runs prompts, by the script of the documentation: fresh, resumed and branched, with
-// tools, costs and errors.
+// TestOpenCode runs prompts with the documented script: fresh, resumed and branched conversations,
+// with tools, costs and errors.
 func TestOpenCode(t *testing.T) {
 	t.Parallel()
-	p := openCode(t)
+	p := newOpenCode(t)
 	one := fresh("write one\n")
 	one.Model = "scripted/m1"
 	a, f := p.run(one)
@@ -57,7 +57,7 @@ func TestOpenCode(t *testing.T) {
 	assert.Check(t, is.DeepEqual(a.Cost, want), "cost of two requests")
 	session := a.CLIID
 	next := resume("two\n", session, nil)
-	next.Model = "scripted/free" // of which OpenCode knows no price
+	next.Model = "scripted/free" // OpenCode has no price for this model
 	a, f = p.run(next)
 	if f != nil || a.Text != "write one\n|two\n" || a.CLIID != session || a.Cost.Kind != state.InTokens {
 		t.Errorf("resumed: got %q in %s, %v, %v, want both prompts in %s, in tokens", a.Text, a.CLIID, f, a.Cost, session)

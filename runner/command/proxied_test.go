@@ -22,8 +22,8 @@ import (
 
 const realKey = "sk-of-the-job"
 
-// asks is a program that asks an API through the proxy, and shows nothing of the answer.
-const asks = `url=${ANTHROPIC_BASE_URL#http://}
+// requestScript is a shell script that sends a request to the API through the proxy and prints nothing.
+const requestScript = `url=${ANTHROPIC_BASE_URL#http://}
 	exec 3<>"/dev/tcp/${url%%:*}/$(port=${url#*:}; echo "${port%%/*}")"
 	body='{"model":"claude-sonnet-4-5","max_tokens":9,"messages":[]}'
 	printf 'POST /%s/v1/messages HTTP/1.1\r\nHost: x\r\nX-Api-Key: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: close\r\n\r\n%s' \
@@ -31,8 +31,9 @@ const asks = `url=${ANTHROPIC_BASE_URL#http://}
 	cat <&3 >answer
 `
 
-// proxied is a place whose programs reach an API through a proxy, and the keys that the API saw.
-func proxied(t *testing.T, cmd string) (p *place, keys func() []string) {
+// newProxied returns a fixture whose program reaches an API through a key proxy, and a function that
+// returns the keys that the API got.
+func newProxied(t *testing.T, cmd string) (p *fixture, keys func() []string) {
 	t.Helper()
 	var mu sync.Mutex
 	var seen []string
@@ -45,8 +46,8 @@ func proxied(t *testing.T, cmd string) (p *place, keys func() []string) {
 		fmt.Fprint(w, `{"id":"m1","type":"message","model":"claude-sonnet-4-5","usage":{"input_tokens":1000,"output_tokens":20}}`)
 	}))
 	t.Cleanup(api.Close)
-	p = newPlace(t, asks+cmd)
-	p.backend.Proxy = keyProxy(t, api.URL)
+	p = newFixture(t, requestScript+cmd)
+	p.backend.Proxy = startKeyProxy(t, api.URL)
 	return p, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
@@ -54,8 +55,8 @@ func proxied(t *testing.T, cmd string) (p *place, keys func() []string) {
 	}
 }
 
-// keyProxy is a proxy with the key of an API.
-func keyProxy(t *testing.T, url string) *keyproxy.Proxy {
+// startKeyProxy starts a key proxy with a key for the API at url.
+func startKeyProxy(t *testing.T, url string) *keyproxy.Proxy {
 	t.Helper()
 	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
 		{API: claude.API{}, Upstream: url, Credential: keyproxy.Credential{Text: realKey}},
@@ -65,12 +66,12 @@ func keyProxy(t *testing.T, url string) *keyproxy.Proxy {
 	return proxy
 }
 
-// TestNothingThatIsPrintedChangesWhatTheProxyCounts: not a cost of zero, of other tokens or of less,
-// not silence, not an error.
-func TestNothingThatIsPrintedChangesWhatTheProxyCounts(t *testing.T) {
+// TestOutputDoesNotChangeProxyCounts: a program can't reduce its metered cost by
+// printing a cost of zero, other or fewer tokens, nothing at all, or an error.
+func TestOutputDoesNotChangeProxyCounts(t *testing.T) {
 	t.Parallel()
 	counted := []state.Usage{{Model: "claude-sonnet-4-5", Input: 1000, Output: 20}}
-	for said, want := range map[string]state.Cost{
+	for output, want := range map[string]state.Cost{
 		`echo done`: {Unreported: counted},
 		`echo '{"type":"error","class":"authentication"}'`: {Unreported: counted},
 		`:`:                              {Unreported: counted},
@@ -83,27 +84,28 @@ func TestNothingThatIsPrintedChangesWhatTheProxyCounts(t *testing.T) {
 			Unreported: []state.Usage{{Model: "claude-sonnet-4-5", Input: 600}},
 		},
 	} {
-		p, keys := proxied(t, said)
+		p, keys := newProxied(t, output)
 		a, _ := p.run(fresh("x"))
 		want.Metered = counted
-		assert.Check(t, is.DeepEqual(a.Cost, want), "%s: cost", said)
-		assert.Check(t, is.DeepEqual(keys(), []string{realKey}), "%s: keys that the API saw", said)
+		assert.Check(t, is.DeepEqual(a.Cost, want), "%s: cost", output)
+		assert.Check(t, is.DeepEqual(keys(), []string{realKey}), "%s: keys that the API saw", output)
 	}
 }
 
-// TestProgramsDontSeeTheKeyBehindTheProxy: a cage without network lets them reach it, and what it costs is told while they run.
-func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
+// TestProgramsDontSeeTheKey also checks that a cage without network allows the proxy's
+// address, and that costs are reported while the program runs.
+func TestProgramsDontSeeTheKey(t *testing.T) {
 	t.Parallel()
-	p, _ := proxied(t, `env; cat answer`)
+	p, _ := newProxied(t, `env; cat answer`)
 	assert.Check(t, is.DeepEqual(p.backend.Needs().Hosts, []string{p.backend.Proxy.Address()}), "hosts that the program needs")
 	var mu sync.Mutex
 	var metered runner.MeteredUsage
 	o := runner.Order{Dir: p.dir, Mark: "command-key", Prompt: fresh("x")}
-	a, f := result(p.backend.Run(t.Context(), o, func(told runner.Progress) {
+	a, f := result(p.backend.Run(t.Context(), o, func(progress runner.Progress) {
 		mu.Lock()
 		defer mu.Unlock()
-		if told.Metered != nil {
-			metered = *told.Metered
+		if progress.Metered != nil {
+			metered = *progress.Metered
 		}
 	}))
 	if f != nil || strings.Contains(a.Text, realKey) || !strings.Contains(a.Text, "ANTHROPIC_API_KEY=raymond-") {
@@ -111,14 +113,15 @@ func TestProgramsDontSeeTheKeyBehindTheProxy(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	assert.Assert(t, is.Len(metered, 1), "tokens that were told")
-	assert.Check(t, metered[0].Input == 1000, "tokens that were told: got %+v, want those of the answer", metered)
+	assert.Assert(t, is.Len(metered, 1), "tokens that were reported")
+	assert.Check(t, metered[0].Input == 1000, "tokens that were reported: got %+v, want those of the answer", metered)
 }
 
-// TestASpentBudgetIsNoErrorOfTheProgram.
-func TestASpentBudgetIsNoErrorOfTheProgram(t *testing.T) {
+// TestExhaustedBudgetTakesPrecedence checks that an exhausted budget takes precedence over the
+// error that the program reports because of it.
+func TestExhaustedBudgetTakesPrecedence(t *testing.T) {
 	t.Parallel()
-	p, keys := proxied(t, `grep -q 'budget of the run is exhausted' answer && echo '{"type":"error","class":"invalid","message":"400"}'`)
+	p, keys := newProxied(t, `grep -q 'budget of the run is exhausted' answer && echo '{"type":"error","class":"invalid","message":"400"}'`)
 	p.backend.Proxy.SetAllowance(0, nil)
 	a, f := p.run(fresh("x"))
 	assert.Check(t, f != nil && f.Class == runner.OverBudget && len(keys()) == 0, "got %v, %q, want the run's budget used up, and nothing forwarded", f, a.Text)

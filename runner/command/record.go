@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// The types of record.
+// The types of records.
 const (
 	typeText    = "text"
 	typeSession = "session"
@@ -30,7 +30,7 @@ type record struct {
 
 	ID string `json:"id"` // session
 
-	// cost: of what was used since the line before
+	// cost: the usage since the previous cost record
 	USD    jsontext.Value `json:"usd"`
 	Model  string         `json:"model"`
 	Cached jsontext.Value `json:"cached"`
@@ -38,7 +38,7 @@ type record struct {
 
 	Name string `json:"name"` // tool
 
-	// Input is the input of a tool, and, of cost, the tokens that are not from the cache.
+	// Input is the input of a tool or, in a cost record, the number of uncached input tokens.
 	Input jsontext.Value `json:"input"`
 
 	// error
@@ -47,7 +47,7 @@ type record struct {
 	Until   jsontext.Value `json:"until"`
 }
 
-// parse reads a line, and returns false for one that is no record.
+// parse parses a line. It returns false if the line is not a record.
 func parse(line []byte) (r record, ok bool) {
 	line = bytes.TrimSpace(line)
 	if len(line) == 0 || line[0] != '{' || jsonstrict.CheckSize(line) != nil || json.Unmarshal(line, &r, jsonstrict.Loose) != nil {
@@ -60,11 +60,11 @@ func parse(line []byte) (r record, ok bool) {
 	return record{}, false
 }
 
-// shownFields are the fields of a tool's input that say most about its use, best first.
+// shownFields are the fields of a tool's input that may be shown, the most informative first.
 var shownFields = []string{"command", "file_path", "filePath", "path", "url", "pattern", "query", "description"}
 
-// until reads the time at which a limit ends: a date as in RFC 3339, or seconds since 1970.
-// What is neither is the zero time.
+// until parses the time at which a limit ends: a date in the format of RFC 3339, or seconds since
+// 1970. Anything else is the zero time.
 func (r record) until() time.Time {
 	text := strings.Trim(string(r.Until), `"`)
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
@@ -73,11 +73,10 @@ func (r record) until() time.Time {
 	return program.ParseEpoch(r.Until)
 }
 
-// mostTokens is the largest count that is believed.
+// mostTokens is the largest credible number of tokens; larger numbers are reduced to it.
 const mostTokens = 1e12
 
-// count reads a number of tokens, of which a missing one is 0. The second value is false for
-// what is no such number.
+// count parses a number of tokens. A missing number is 0. It returns false for any other value.
 func count(raw jsontext.Value) (int64, bool) {
 	if len(raw) == 0 {
 		return 0, true

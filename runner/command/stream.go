@@ -7,31 +7,31 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// form is what the program's output is.
+// form is the format of the program's output.
 type form int
 
 const (
-	undecided form = iota // nothing but blank lines have ended
-	plain                 // a message
-	lines                 // JSON lines, since the first one is a record
+	undecided form = iota // only blank lines so far
+	plain                 // plain text, which is the message
+	lines                 // JSON lines, because the first line is a record
 )
 
-// stream reads the program's output as it comes. It is an io.Writer for one goroutine; its
-// memory is bounded by program.MaxMessage and transcripts.MaxLine.
+// stream reads the program's output as it arrives. It is an io.Writer for one goroutine.
+// program.MaxMessage and transcripts.MaxLine bound its memory.
 type stream struct {
 	*program.Stream
 	form form
 
-	message program.Message // all of the output, while it may be a message
-	session string          // as the program calls it; "" while it has told none
-	spoke   bool            // there was anything of the model
-	costs   costs
-	told    *runner.Failure // the last error that the program told
+	message   program.Message // the text so far; in plain text, the whole output
+	session   string          // the program's own session id; "" until it reports one
+	spoke     bool            // there was output of the model
+	costs     costs
+	lastError *runner.Failure // the last error that the program reported
 }
 
-func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{costs: costs{asked: o.Prompt.Model}}
-	s.Stream = program.NewStream(o, tell, s.line, s.long)
+func newStream(o runner.Order, report func(runner.Progress)) *stream {
+	s := &stream{costs: costs{orderModel: o.Prompt.Model}}
+	s.Stream = program.NewStream(o, report, s.line, s.long)
 	return s
 }
 
@@ -46,7 +46,7 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush takes a last line that no line feed ended.
+// flush processes a last line without a line feed.
 func (s *stream) flush() {
 	s.Flush()
 	if s.form == undecided && s.message.Len() > 0 {
@@ -58,7 +58,7 @@ func (s *stream) flush() {
 	}
 }
 
-// line takes a line that is not blank, of which the first says what the output is.
+// line processes a line that is not blank. The first such line determines the format.
 func (s *stream) line(line []byte) bool {
 	r, ok := parse(line)
 	if s.form == undecided {
@@ -70,7 +70,8 @@ func (s *stream) line(line []byte) bool {
 	return s.form == plain || ok && s.take(r)
 }
 
-// long takes a line that does not fit. It may be the message, which can't be used then.
+// long processes a line that is too long for a record. In plain text it belongs to the message;
+// among JSON lines it ends the invocation.
 func (s *stream) long(_ []byte, fail *runner.Failure) bool {
 	if s.form == lines {
 		s.Fail(fail)
@@ -80,7 +81,7 @@ func (s *stream) long(_ []byte, fail *runner.Failure) bool {
 	return true
 }
 
-// take takes a record, and returns false for one that says nothing credible.
+// take processes a record. It returns false if the record has no credible content.
 func (s *stream) take(r record) bool {
 	s.Display.EndTools(theTool)
 	switch r.Type {
@@ -91,7 +92,7 @@ func (s *stream) take(r record) bool {
 			s.Fail(program.TooLongFailure())
 		}
 	case typeTool:
-		// What was said before was not final.
+		// Text before a use of a tool is not part of the final message.
 		s.spoke = true
 		s.message.Reset()
 		s.Display.BeginTool(theTool, r.Name, program.MainInput(r.Input, shownFields))
@@ -109,17 +110,17 @@ func (s *stream) take(r record) bool {
 			s.Display.ReportUsage(tokens)
 		}
 	case typeError:
-		said := program.OneLine(s.Display.Hide(r.Message), 500)
-		s.Display.ReportLine("error: "+said, "")
-		s.told = failure(r.Class, said, r.until())
+		text := program.OneLine(s.Display.Hide(r.Message), 500)
+		s.Display.ReportLine("error: "+text, "")
+		s.lastError = failure(r.Class, text, r.until())
 	}
 	return true
 }
 
-// theTool is the id of the one tool that is known to be in use.
+// theTool is the id of every tool in use: records have no ids, so only one tool is shown at a time.
 const theTool = "tool"
 
-// begin takes the name of the conversation. It is told at once, so that it outlives a crash.
+// begin stores the session id and reports it at once, so that it survives a crash.
 func (s *stream) begin(id string) {
 	switch {
 	case id == s.session:
@@ -128,17 +129,17 @@ func (s *stream) begin(id string) {
 		s.Fail(program.BadSessionID("the agent command named its session", id))
 		return
 	case s.Order.Prompt.Session == state.Branch && id == s.Order.Prompt.CLIID:
-		s.Fail(program.Fatal("session %s was continued, not branched: the agent command must tell the id of the new one", id))
+		s.Fail(program.Fatal("session %s was continued, not branched: the agent command must report the id of a new session", id))
 		return
 	}
 	s.session = id
 	s.Display.Report(runner.Progress{CLIID: id})
 }
 
-// isSilent reports whether nothing that means anything was printed.
+// isSilent reports whether the program printed nothing but blank lines.
 func (s *stream) isSilent() bool { return s.form == undecided }
 
-// answer says what the invocation brought, once the process has ended.
+// answer returns the result of the invocation after the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	a := s.Answer(exit, "agent command")
 	a.Text, a.CLIID, a.Model, a.Cost = s.message.String(), s.session, s.costs.model, s.costs.total(s.spoke)
@@ -147,7 +148,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	}
 	fail := s.EarlyFailure
 	if fail == nil {
-		fail = s.told
+		fail = s.lastError
 	}
 	if fail == nil || exit.Ended == proc.ByStop && s.EarlyFailure == nil {
 		fail = s.ended(exit)

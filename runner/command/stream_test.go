@@ -18,10 +18,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// read gives an output to a stream in pieces of n bytes, as that of a process that ended well.
+// read feeds output to a stream in pieces of n bytes and returns the result for exit code 0.
 func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure, []runner.Progress) {
-	var told []runner.Progress
-	s := newStream(o, func(p runner.Progress) { told = append(told, p) })
+	var progress []runner.Progress
+	s := newStream(o, func(p runner.Progress) { progress = append(progress, p) })
 	for len(output) > 0 {
 		piece := output[:min(n, len(output))]
 		_, _ = s.Write([]byte(piece))
@@ -29,10 +29,10 @@ func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure,
 	}
 	s.flush()
 	a, f := s.answer(proc.Exit{})
-	return a, f, told
+	return a, f, progress
 }
 
-// TestOutputs holds what outputs amount to, however they come: the message, and the costs.
+// TestOutputs checks the message and the costs of recorded outputs, which arrive in small pieces.
 func TestOutputs(t *testing.T) {
 	clitest.Replay(t, func(_ *testing.T, c clitest.Recording) (got clitest.Result) {
 		got.Answer, got.Failure, _ = read(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, Model: "asked"}}, string(c.Stdout), 7)
@@ -40,8 +40,8 @@ func TestOutputs(t *testing.T) {
 	})
 }
 
-// TestErrorsHaveClasses: each class of error, whatever else was said.
-func TestErrorsHaveClasses(t *testing.T) {
+// TestReportedErrorsAreClassified checks the failure for each class of error, whatever else was printed.
+func TestReportedErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	until := time.Unix(2_000_000_000, 0).UTC()
 	for class, want := range map[string]runner.Failure{
@@ -64,7 +64,7 @@ func TestErrorsHaveClasses(t *testing.T) {
 			}
 		}
 	}
-	for _, class := range []string{"invalid", "other"} { // the words tell more than these classes
+	for _, class := range []string{"invalid", "other"} { // the message is more specific than these classes
 		_, f, _ := read(runner.Order{}, `{"type":"error","class":"`+class+`","message":"Credit balance is too low"}`, 100)
 		assert.Check(t, f != nil && f.Message == "billing: Credit balance is too low", "class %s: got %v", class, f)
 	}
@@ -76,17 +76,18 @@ func TestErrorsHaveClasses(t *testing.T) {
 	}
 }
 
-// TestWhatOutlivesACrashIsToldAtOnce: the session, and the tokens so far.
-func TestWhatOutlivesACrashIsToldAtOnce(t *testing.T) {
+// TestSessionAndTokensAreReportedAtOnce checks that the session and the tokens so far are reported at
+// once, so that they survive a crash.
+func TestSessionAndTokensAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
-	_, _, told := read(runner.Order{}, `{"type":"session","id":"s.1"}
+	_, _, progress := read(runner.Order{}, `{"type":"session","id":"s.1"}
 {"type":"session","id":"s.1"}
 {"type":"cost","model":"m","input":3}
 {"type":"cost","model":"m","input":4}
 `, 1<<20)
 	var sessions []string
 	var last runner.MeteredUsage
-	for _, p := range told {
+	for _, p := range progress {
 		if p.CLIID != "" {
 			sessions = append(sessions, p.CLIID)
 		}
@@ -94,12 +95,12 @@ func TestWhatOutlivesACrashIsToldAtOnce(t *testing.T) {
 			last = *p.Metered
 		}
 	}
-	assert.Check(t, is.DeepEqual(sessions, []string{"s.1"}), "sessions that were told")
-	assert.Check(t, is.DeepEqual(last, runner.MeteredUsage{{Model: "m", Input: 7}}), "tokens that were told last")
+	assert.Check(t, is.DeepEqual(sessions, []string{"s.1"}), "sessions that were reported")
+	assert.Check(t, is.DeepEqual(last, runner.MeteredUsage{{Model: "m", Input: 7}}), "tokens that were reported last")
 }
 
-// TestSessionsThatCantBeKept end the program.
-func TestSessionsThatCantBeKept(t *testing.T) {
+// TestInvalidSessionsEndTheProgram checks that an invalid session id ends the program.
+func TestInvalidSessionsEndTheProgram(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		o    runner.PromptOrder
@@ -124,7 +125,7 @@ func TestSessionsThatCantBeKept(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded for messages and lines that never end.
+// TestMemoryIsBounded feeds messages and lines that never end.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -149,7 +150,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestSecretsAreHiddenBeforeTextsAreCut in what is told and in why something failed.
+// TestSecretsAreHiddenBeforeTextsAreCut checks progress texts and failures.
 func TestSecretsAreHiddenBeforeTextsAreCut(t *testing.T) {
 	t.Parallel()
 	const secret = "the-secret-of-the-job"
@@ -158,18 +159,18 @@ func TestSecretsAreHiddenBeforeTextsAreCut(t *testing.T) {
 	output := `{"type":"tool","name":"` + secret + `","input":{"command":"` + strings.Repeat("y", 110) + secret + `"}}
 {"type":"text","text":"` + secret + `"}
 {"type":"error","message":"` + at + `"}`
-	_, f, told := read(runner.Order{Hide: hide, Verbosity: runner.VerbosityFull}, output, 1<<20)
+	_, f, progress := read(runner.Order{Hide: hide, Verbosity: runner.VerbosityFull}, output, 1<<20)
 	shown := f.Message
-	for _, p := range told {
+	for _, p := range progress {
 		shown += p.Text + p.Activity
 	}
 	assert.Check(t, !strings.Contains(shown, secret[:5]), "got %q, want no part of the secret in it", shown)
 	assert.Check(t, is.Contains(shown, "***("))
 }
 
-// TestSchemaIsWhatIsRead: a line is a record if, and only if, the schema allows it, as far as
-// the reader is not more patient.
-func TestSchemaIsWhatIsRead(t *testing.T) {
+// TestReaderFollowsTheSchema checks for a set of lines that the reader accepts a line exactly if the
+// schema allows it.
+func TestReaderFollowsTheSchema(t *testing.T) {
 	t.Parallel()
 	compiled, err := jsonschema.NewCompiler().Compile("../../docs/schema/command.schema.json")
 	assert.NilError(t, err)
