@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// API is Anthropic's API, as the key proxy knows it.
+// API describes Anthropic's API to the key proxy.
 type API struct{}
 
 var _ keyproxy.API = API{}
@@ -21,14 +21,14 @@ func (API) Backend() string { return protocol.BackendClaude }
 // Upstream implements keyproxy.API.
 func (API) Upstream() string { return "https://api.anthropic.com" }
 
-// messagesPath is where the API answers with what costs money.
+// messagesPath is the path of the requests that cost money.
 const messagesPath = "/v1/messages"
 
-// modelPath is the path of one model: no dots alone, nothing escaped.
+// modelPath is the path of one model. It allows no path of dots alone and no escaped characters.
 var modelPath = text.Regexp(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
-// Classify implements keyproxy.API. Tools know the credential too: what else the key may
-// open, like the files and batches of others, is not for them.
+// Classify implements keyproxy.API. The CLI's tools know the credential too. They must not use the key for
+// anything else that it gives access to, for example files and batches of other users.
 func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	asked := r.URL.EscapedPath()
 	isPost, isGet := r.Method == http.MethodPost, r.Method == http.MethodGet
@@ -41,10 +41,10 @@ func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	return keyproxy.Refused
 }
 
-// fields are those of a request that say what an answer may cost.
+// fields are the fields of a request that determine the maximum cost of the response.
 var fields = keyproxy.RequestFields{
 	Model: "model", Output: []string{"max_tokens"}, PriceFactors: []string{"service_tier", "speed", "inference_geo"},
-	// A search among the tools of the request itself reaches nothing.
+	// tool_search_tool searches only the tools of the same request.
 	ClientTools:    []string{"custom", "bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
 	VendorServices: []string{"mcp_servers", "container"}, Opaque: []string{"input"}, Pictures: []string{"messages.content.source", "messages.content.content.source"},
 	Known: []string{
@@ -57,11 +57,11 @@ var fields = keyproxy.RequestFields{
 // Read implements keyproxy.API.
 func (API) Read(_ *http.Request, body io.Reader) (keyproxy.Request, error) {
 	r, err := fields.Read(body)
-	r.Model = bare(r.Model)
+	r.Model = withoutVariant(r.Model)
 	return r, err
 }
 
-// ShownCredentials implements keyproxy.API: a key, or a token.
+// ShownCredentials implements keyproxy.API. A client shows a key or a token.
 func (API) ShownCredentials(r *http.Request) []string {
 	return []string{r.Header.Get("X-Api-Key"), program.BearerToken(r)}
 }
@@ -86,15 +86,15 @@ func (API) Sign(r *http.Request, secret keyproxy.Credential) {
 func (API) Env(a keyproxy.Access) []string {
 	env := []string{"ANTHROPIC_BASE_URL=" + a.URL, "ANTHROPIC_AUTH_TOKEN="}
 	if a.IsToken {
-		// Not ANTHROPIC_AUTH_TOKEN: only with this one does the CLI ask as a
-		// subscription does (anthropic-beta: oauth-2025-04-20).
+		// ANTHROPIC_AUTH_TOKEN would not do: only with CLAUDE_CODE_OAUTH_TOKEN does the CLI send
+		// the requests of a subscription (anthropic-beta: oauth-2025-04-20).
 		env = append(env, "CLAUDE_CODE_OAUTH_TOKEN="+a.Credential, "ANTHROPIC_API_KEY=")
 	} else {
 		env = append(env, "ANTHROPIC_API_KEY="+a.Credential, "CLAUDE_CODE_OAUTH_TOKEN=")
 	}
 	if a.IsDirect && program.Variable(a.Environ, "ENABLE_TOOL_SEARCH") == "" {
-		// The CLI sends all tools with each request, 28 KB more, to an API that is
-		// not Anthropic's by its address.
+		// If the API's address isn't Anthropic's, the CLI otherwise sends all tools with each
+		// request, which adds 28 KB.
 		env = append(env, "ENABLE_TOOL_SEARCH=true")
 	}
 	return env
@@ -103,8 +103,8 @@ func (API) Env(a keyproxy.Access) []string {
 // Counter implements keyproxy.API.
 func (API) Counter(keyproxy.Request) keyproxy.Counter { return &counter{} }
 
-// kinds are the API's own names of errors.
-var kinds = map[int]string{
+// errorTypes are the API's names for errors, by status.
+var errorTypes = map[int]string{
 	http.StatusBadRequest:            "invalid_request_error",
 	http.StatusUnauthorized:          "authentication_error",
 	http.StatusNotFound:              "not_found_error",
@@ -117,5 +117,5 @@ var kinds = map[int]string{
 
 // ErrorBody implements keyproxy.API.
 func (API) ErrorBody(status int, message string) any {
-	return map[string]any{"type": "error", "error": map[string]any{"type": kinds[status], "message": message}}
+	return map[string]any{"type": "error", "error": map[string]any{"type": errorTypes[status], "message": message}}
 }

@@ -32,7 +32,8 @@ func TestEnvironmentOfTheCLI(t *testing.T) {
 	}
 }
 
-// TestAnswersAreCounted: searches cost a cent each, and other calls of tools of the API their tokens, or nobody knows what.
+// TestAnswersAreCounted checks the counts of a response: a web search costs a cent, other tools of the
+// API cost only their tokens, and an unknown counter makes the cost unknown.
 func TestAnswersAreCounted(t *testing.T) {
 	const whole = `{"type":"message","model":"sonnet[1m]","usage":{"input_tokens":1000,"output_tokens":9,"cache_creation_input_tokens":20,"cache_creation":%s,%s}}`
 	for rest, want := range map[[2]string]state.Usage{
@@ -51,8 +52,9 @@ func TestAnswersAreCounted(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutAnAnswerAreBooked as they were reserved, also if the result tells nothing but a sum of dollars.
-func TestRequestsWithoutAnAnswerAreBooked(t *testing.T) {
+// TestRequestsWithoutAResponseCostTheReservedAmount checks that a request without a response costs the
+// reserved amount, even if the result record contains only a sum of dollars.
+func TestRequestsWithoutAResponseCostTheReservedAmount(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		panic(http.ErrAbortHandler)

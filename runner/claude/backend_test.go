@@ -21,7 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// order returns a fresh order in a folder of its own.
+// order returns an order for a fresh conversation in a new directory.
 func order(t testing.TB, prompt string) runner.Order {
 	t.Helper()
 	return runner.Order{
@@ -32,7 +32,7 @@ func order(t testing.TB, prompt string) runner.Order {
 	}
 }
 
-// run returns the answer, the failure and what was told.
+// run runs an order and returns the answer, the failure and the reported texts.
 func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.Answer, *runner.Failure, []string) {
 	t.Helper()
 	var told []string
@@ -49,19 +49,19 @@ func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.
 	return a, f, told
 }
 
-// play is a backend whose CLI is a shell script.
-func play(t *testing.T, version, script string) *Backend {
+// scriptBackend returns a backend whose CLI is a shell script.
+func scriptBackend(t *testing.T, version, script string) *Backend {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "claude")
 	installtest.WriteProgram(t, path, "#!/bin/sh\n[ \"$1\" = --version ] && { echo "+version+"; exit; }\ncat >/dev/null\n"+script)
 	return &Backend{CLI: program.CLI{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, ResultGrace: patience}}
 }
 
-// current is the version of a CLI that is new enough.
+// current is the version output of a CLI that is new enough.
 const current = "'2.1.330 (Claude Code)'"
 
-// prints is a part of a script that prints lines.
-func prints(lines ...string) string {
+// printScript returns script code that prints lines.
+func printScript(lines ...string) string {
 	var b strings.Builder
 	for _, line := range lines {
 		b.WriteString("printf '%s\\n' '" + line + "'\n")
@@ -69,32 +69,32 @@ func prints(lines ...string) string {
 	return b.String()
 }
 
-// patience is how long a CLI may take on a machine with much else to do.
+// patience is how long a CLI may take on a busy machine.
 const patience = 10 * time.Minute
 
-// TestWhatTheProcessDoes holds what comes of a CLI that behaves in ways the real
-// one was seen to, or could.
-func TestWhatTheProcessDoes(t *testing.T) {
+// TestMisbehavingProcesses checks the result for a CLI that behaves in ways that the real one has shown
+// or could show.
+func TestMisbehavingProcesses(t *testing.T) {
 	impatient := func(b *Backend, _ *runner.Order) { b.ResultGrace = 50 * time.Millisecond }
 	idle := func(_ *Backend, o *runner.Order) { o.Idle = 300 * time.Millisecond }
 	tests := []struct {
 		name      string
 		script    string
 		wantClass runner.Class // "" for the answer "hello"
-		wantText  string       // part of the message, or of a note
+		wantText  string       // must be in the message or in a note
 		limit     func(*Backend, *runner.Order)
 	}{
-		{"hangs after its result", prints(start, hello, goodbye) + hang, "", "continued after its result", impatient},
-		{"exits badly after its result", prints(start, hello, goodbye) + "echo oops >&2; exit 3", "", "exit code 3: oops", nil},
-		{"another session", strings.ReplaceAll(prints(start, hello, goodbye), chosen, "x"), "", `chose session "x"`, nil},
-		{"a session that names a path", strings.ReplaceAll(prints(start), chosen, "../../../tmp/x") + hang, runner.Fatal, `named its session "../../../tmp/x", which is not a valid id`, nil},
-		{"dies", prints(start) + "echo error: out of memory >&2; exit 1", runner.Transient, "exit code 1: error: out of memory", nil},
-		{"silent", prints(start) + hang, runner.TimedOut, "no output for 300ms", idle},
+		{"hangs after its result", printScript(start, hello, goodbye) + hangScript, "", "continued after its result", impatient},
+		{"exits badly after its result", printScript(start, hello, goodbye) + "echo oops >&2; exit 3", "", "exit code 3: oops", nil},
+		{"another session", strings.ReplaceAll(printScript(start, hello, goodbye), chosen, "x"), "", `chose session "x"`, nil},
+		{"a session that names a path", strings.ReplaceAll(printScript(start), chosen, "../../../tmp/x") + hangScript, runner.Fatal, `named its session "../../../tmp/x", which is not a valid id`, nil},
+		{"dies", printScript(start) + "echo error: out of memory >&2; exit 1", runner.Transient, "exit code 1: error: out of memory", nil},
+		{"silent", printScript(start) + hangScript, runner.TimedOut, "no output for 300ms", idle},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			b, o := play(t, current, tt.script), order(t, "hi")
+			b, o := scriptBackend(t, current, tt.script), order(t, "hi")
 			if tt.limit != nil {
 				tt.limit(b, &o)
 			}
@@ -108,11 +108,11 @@ func TestWhatTheProcessDoes(t *testing.T) {
 	}
 }
 
-// hang is a part of a script that waits for a signal.
-const hang = "exec sleep 100000\n"
+// hangScript is script code that waits for a signal.
+const hangScript = "exec sleep 100000\n"
 
-// TestMachineFailures holds that a CLI that is missing, too old or no CLI says so,
-// and how to get a good one.
+// TestMachineFailures checks the failures for a CLI that is missing, too old or another program. Each
+// failure explains how to install the right CLI.
 func TestMachineFailures(t *testing.T) {
 	notProgram := filepath.Join(t.TempDir(), "claude")
 	assert.NilError(t, os.WriteFile(notProgram, []byte("\x00"), 0o755))
@@ -122,8 +122,8 @@ func TestMachineFailures(t *testing.T) {
 	}{
 		{&Backend{CLI: program.CLI{Path: "/nonexistent/claude"}}, `agent CLI "/nonexistent/claude" not found`},
 		{&Backend{CLI: program.CLI{Path: "no-such-claude"}}, `agent CLI "no-such-claude" not found`},
-		{play(t, "'2.1.220 (Claude Code)'", ""), "is version 2.1.220, but at least 2.1.221 is required"},
-		{play(t, "hello", ""), "does not report its version"},
+		{scriptBackend(t, "'2.1.220 (Claude Code)'", ""), "is version 2.1.220, but at least 2.1.221 is required"},
+		{scriptBackend(t, "hello", ""), "does not report its version"},
 		{&Backend{CLI: program.CLI{Path: notProgram}}, "start the agent CLI"},
 	}
 	for _, tt := range tests {
@@ -135,7 +135,7 @@ func TestMachineFailures(t *testing.T) {
 	}
 }
 
-// TestCommandLine holds what the CLI is started with.
+// TestCommandLine checks the arguments of the CLI.
 func TestCommandLine(t *testing.T) {
 	base := "-p --output-format stream-json --verbose --include-partial-messages"
 	later := " --disallowedTools=CronCreate,Monitor,RemoteTrigger,ScheduleWakeup,Workflow"
@@ -162,8 +162,8 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestEnvironment holds that the base environment wins over our switches and the
-// order's variables over it, and that the CLI never takes itself for nested.
+// TestEnvironment checks that the base environment takes precedence over our switches and the order's variables
+// over both, and that the CLI never assumes that it runs inside another session.
 func TestEnvironment(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"CLAUDECODE=1", "CLAUDE_CODE_MAX_RETRIES=0", "A=1"}}}
 	got := map[string]string{}
@@ -181,11 +181,10 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestTheCLIIsNamedOnce: its version and path are a line of the log, and so is that
-// it is newer than any that was tested; an installation is no time of the state, its
-// failure is one of the machine, and a cancel during it a cancel.
-func TestTheCLIIsNamedOnce(t *testing.T) {
-	b := play(t, "'2.1.400 (Claude Code)'", prints(start, hello, goodbye))
+// TestVersionIsLoggedOnce checks that the log names the CLI's version and path once, and also says once that the
+// version is newer than the tested one.
+func TestVersionIsLoggedOnce(t *testing.T) {
+	b := scriptBackend(t, "'2.1.400 (Claude Code)'", printScript(start, hello, goodbye))
 	path := b.Path
 	b.Tested = "2.1.399"
 	var notes []string
@@ -228,8 +227,9 @@ func TestInstallationOfTheCLI(t *testing.T) {
 	}
 }
 
-// TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
-func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
+// TestWebSearchIsOffUnlessAllowed checks that the CLI's web search is turned off unless the user allows it, since
+// the key proxy would refuse its requests.
+func TestWebSearchIsOffUnlessAllowed(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
 		assert.NilError(t, err)

@@ -8,28 +8,28 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// apiError is what the CLI has said of the API's errors.
+// apiError contains the errors of the API that the CLI has reported.
 type apiError struct {
-	kind    string    // of the last message that the CLI wrote itself
+	kind    string    // of the last message that the CLI itself wrote
 	limited bool      // a usage limit was reached
 	reset   time.Time // of that limit; zero when unknown
 }
 
-// limit takes in what a subscription's limit is at.
-func (e *apiError) limit(l rateLimit) {
+// setLimit stores the state of a subscription's limit.
+func (e *apiError) setLimit(l rateLimit) {
 	e.limited = l.Status == "rejected"
 	e.reset = program.ParseEpoch(l.ResetsAt)
 }
 
-// classify says what a result record that is no good answer means. The CLI's
-// own fields decide, its words only where there are no fields: an API error, for
-// one, has the subtype "success".
+// classify returns the failure for a result record without a complete answer. The CLI's own fields take
+// precedence over its words, but not all fields are reliable: an API error, for example, has the
+// subtype "success".
 func (e apiError) classify(r *result, text string) *runner.Failure {
 	switch {
 	case r.Subtype == "error_max_budget_usd":
-		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "budget of the invocation used up: " + text}
+		return &runner.Failure{Class: runner.OverBudget, Continue: true, Message: "budget of the invocation exhausted: " + text}
 	case r.Subtype == "error_max_turns":
-		return &runner.Failure{Class: runner.Fatal, Continue: true, Message: "turns used up: " + text}
+		return &runner.Failure{Class: runner.Fatal, Continue: true, Message: "turn limit reached: " + text}
 	case r.isRefusal():
 		return program.Fatal("the model refused: %s", text)
 	case r.Subtype == "success" && !r.IsError:
@@ -42,15 +42,15 @@ func (e apiError) classify(r *result, text string) *runner.Failure {
 	return program.ReportedFailure(words, r.APIErrorStatus, text)
 }
 
-// isUsageLimit tells a subscription's limit, which ends at a known time, from a
-// rate limit, which ends in a moment.
+// isUsageLimit distinguishes a subscription's limit, which ends at a known time, from a rate limit,
+// which soon passes.
 func (e apiError) isUsageLimit(r *result, text string) bool {
 	saysSo := strings.HasPrefix(text, "You've hit your") && strings.Contains(text, "limit")
 	return saysSo || e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit") && !strings.Contains(text, "not your usage limit")
 }
 
-// words returns what the record says in words, as one line.
-func (r *result) words(hide func(string) string) string {
+// message returns the text of the record on one line.
+func (r *result) message(hide func(string) string) string {
 	text := r.Result
 	if len(r.Errors) > 0 {
 		text = strings.Join(r.Errors, "; ")

@@ -13,51 +13,51 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ofResult is how a result record counts for one model.
-var ofResult = keyproxy.Layout{
+// resultLayout describes the counters of a result record for one model.
+var resultLayout = keyproxy.Layout{
 	Input: []string{"inputTokens"}, Output: []string{"outputTokens"}, CacheRead: "cacheReadInputTokens", CacheWrite: "cacheCreationInputTokens",
 }
 
-// counting is the first version that continues its count when a conversation is
-// resumed or branched.
-var counting = program.Version{2, 1, 277}
+// cumulativeSince is the first version that continues its count when a conversation is resumed or branched.
+var cumulativeSince = program.Version{2, 1, 277}
 
-// costs is what is known of the cost of a process: what its result records say,
-// and what was counted as it went by.
+// costs collects the cost of a process: from its result records, and from the tokens that were counted
+// meanwhile.
 type costs struct {
 	meter   meter
-	proxy   *keyproxy.Account // that counts, too; nil without one
-	prior   priorCount        // how far the CLI's count had come when it began
-	version program.Version   // of the CLI, as it says itself
+	proxy   *keyproxy.Account // counts too; nil without a key proxy
+	prior   priorCount        // the CLI's count when the process began
+	version program.Version   // of the CLI, as it reports it
 
-	last     *result // the newest result record
-	share    shares  // the sum of what each says of what came since the one before
-	unshared bool    // one of them doesn't say it
+	last       *result // the newest result record
+	shares     shares  // the sum of the shares in the result records; a share is the usage since the previous record
+	lacksShare bool    // a result record has no share
 }
 
-// add takes in a result record.
+// add adds a result record.
 func (c *costs) add(r *result) {
 	if c.last == nil {
-		c.share = shares{}
+		c.shares = shares{}
 	}
 	c.last = r
-	c.unshared = !c.share.add(r.Share) || c.unshared
+	c.lacksShare = !c.shares.add(r.Share) || c.lacksShare
 }
 
-// total is the cost of the process.
+// total returns the cost of the process.
 func (c *costs) total() state.Cost {
 	cost := c.reported()
 	cost.Metered = c.proxy.Metered()
 	counted := c.counted()
-	cost.Silent = !c.meter.spoke && len(counted) == 0
+	cost.Silent = !c.meter.hasOutput && len(counted) == 0
 	isSum := cost.Kind != "" && cost.USD > 0 && len(c.last.ModelUsage) == 0
-	cost.Unreported = keyproxy.Beyond(counted, named(cost.Usage, counted), isSum)
+	cost.Unreported = keyproxy.Beyond(counted, assignUnnamed(cost.Usage, counted), isSum)
 	return cost
 }
 
-// named are the shares of models, with those whose names tell nothing, like that of an inference profile: these may be those that
-// the API calls otherwise, and are spread over the models that were counted and that no share names.
-func named(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
+// assignUnnamed returns the shares of models. A share may have another name than a model, for example
+// the name of an inference profile. It may belong to models that the API reports under other names. Its
+// tokens are therefore also assigned to counted models that no share names.
+func assignUnnamed(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
 	var rest state.Usage
 	for _, s := range shares {
 		isCounted := slices.ContainsFunc(counted, func(m keyproxy.Sum) bool { return state.SameModel(s.Model, m.Model) })
@@ -76,8 +76,8 @@ func named(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
 	return all
 }
 
-// counted is what was counted of the tokens of the process: by the proxy between
-// the CLI and the API where there is one that could, else from the stream.
+// counted returns the counted tokens of the process: the counts of the key proxy if it has any, else
+// the counts from the CLI's output.
 func (c *costs) counted() []keyproxy.Sum {
 	if list := c.proxy.Used(); len(list) > 0 {
 		return list
@@ -85,8 +85,8 @@ func (c *costs) counted() []keyproxy.Sum {
 	return c.meter.counted()
 }
 
-// reported is the share of the process in what its result records say; it counts
-// all turns of the process. Without a Kind nothing credible was said.
+// reported returns the cost of this process according to its result records, over all its turns. Kind
+// is "" if they report nothing credible.
 func (c *costs) reported() state.Cost {
 	if c.last == nil {
 		return state.Cost{}
@@ -94,25 +94,26 @@ func (c *costs) reported() state.Cost {
 	cost := state.Cost{Kind: state.Exact}
 	total, isTotal := program.ParseDollars(c.last.TotalCost)
 	models := byModel(c.last.ModelUsage)
-	goesOn := isTotal && !c.version.Before(counting)
+	goesOn := isTotal && !c.version.Before(cumulativeSince)
 	if goesOn {
 		cost.RunningTotal = state.RunningTotal{USD: total, Models: models}
 	}
 	switch {
-	case !c.unshared:
-		cost.Usage = c.share.list()
+	case !c.lacksShare:
+		cost.Usage = c.shares.list()
 		for _, m := range cost.Usage {
 			cost.USD = cost.USD.Plus(m.CostUSD)
 		}
 	case goesOn:
 		before := c.prior.read()
-		cost.USD, cost.Usage = max(0, total-before.USD), since(models, before.Models)
+		cost.USD, cost.Usage = max(0, total-before.USD), growth(models, before.Models)
 	case isTotal:
 		cost.USD, cost.Usage = total, models
 	default:
 		return state.Cost{}
 	}
-	// The CLI learns what a reply cost at its end: of one that broke off the sum is without it, or with an estimate.
+	// The CLI learns the cost of a reply at the reply's end. If the last reply broke off, the sum lacks
+	// its cost or contains an estimate.
 	brokeOff := c.last.Subtype == "success" && c.last.IsError && c.last.hasText && !c.last.isRefusal()
 	if !brokeOff && !c.last.isCut() && c.last.TerminalReason != "aborted_streaming" {
 		return cost
@@ -125,8 +126,8 @@ func (c *costs) reported() state.Cost {
 	return cost
 }
 
-// since returns what models have reached less what they had reached before.
-func since(now, before []state.ModelCost) []state.ModelCost {
+// growth returns, by model, what now has in excess of before.
+func growth(now, before []state.ModelCost) []state.ModelCost {
 	var list []state.ModelCost
 	for _, m := range now {
 		for _, b := range before {
@@ -141,10 +142,10 @@ func since(now, before []state.ModelCost) []state.ModelCost {
 	return list
 }
 
-// shares is what models used and cost, by name; a name with and without a suffix is one.
+// shares are the tokens and costs of models, by name without a variant like "[1m]".
 type shares map[string]state.ModelCost
 
-// add adds what a record says of models, and reports whether it says of each what it cost.
+// add adds the models of a record and reports whether the record has a cost for each of them.
 func (s shares) add(raw jsontext.Value) bool {
 	var reported map[string]struct {
 		USD    jsontext.Value `json:"costUSD"`
@@ -157,18 +158,18 @@ func (s shares) add(raw jsontext.Value) bool {
 	for name, u := range reported {
 		usd, ok := program.ParseDollars(u.USD)
 		isValid = isValid && ok
-		name = bare(name)
-		s[name] = state.ModelCost{CostUSD: s[name].CostUSD.Plus(usd), Usage: ofResult.Usage(u.Counts, name).Plus(s[name].Usage)}
+		name = withoutVariant(name)
+		s[name] = state.ModelCost{CostUSD: s[name].CostUSD.Plus(usd), Usage: resultLayout.Usage(u.Counts, name).Plus(s[name].Usage)}
 	}
 	return isValid
 }
 
-// list returns them in order of name.
+// list returns the models in the order of their names.
 func (s shares) list() []state.ModelCost {
 	return slices.SortedFunc(maps.Values(s), func(a, b state.ModelCost) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// byModel is what one record says of models.
+// byModel returns the tokens and costs in one record, by model.
 func byModel(raw jsontext.Value) []state.ModelCost {
 	s := shares{}
 	s.add(raw)

@@ -11,46 +11,48 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ofAPI is how the API counts for one message.
-var ofAPI = keyproxy.Layout{
+// apiLayout describes the counters of the API for one message.
+var apiLayout = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cache_read_input_tokens",
 	CacheWrite: "cache_creation_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
 	Free: []string{searches, "web_fetch_requests", "tool_search_requests", "cache_deleted_input_tokens"}, // a fetch costs only its tokens
 }
 
-// searches counts web searches, each of which costs a cent, by the vendor's list of prices of
-// 2026-11-22: https://platform.claude.com/docs/en/about-claude/pricing.
+// A web search costs a cent, according to the vendor's price list of 2026-11-22:
+// https://platform.claude.com/docs/en/about-claude/pricing.
 const (
 	searches     = "web_search_requests"
 	search       = state.Dollar / 100
-	mostSearches = 1_000_000 // that are believed
+	mostSearches = 1_000_000 // the largest credible number
 )
 
-// usageOf is the API's count for a message of a model. Where the API has read the prompt more than once, as when it
-// has compacted a conversation, usageOf adds up all iterations, because the message's own counts leave some out.
+// usageOf returns the API's counts for a message. If the API read the prompt more than once, for
+// example to compact the conversation, it adds up all iterations, because the message's own counts omit
+// some.
 func usageOf(record jsontext.Value, model string) state.Usage {
 	var passes struct {
 		Iterations []jsontext.Value `json:"iterations"`
 	}
 	_ = json.Unmarshal(record, &passes, jsonstrict.Loose)
-	u, sum := ofAPI.Usage(record, bare(model)), state.Usage{}
+	u, sum := apiLayout.Usage(record, withoutVariant(model)), state.Usage{}
 	for _, pass := range passes.Iterations {
-		sum = sum.Plus(ofAPI.Usage(pass, ""))
+		sum = sum.Plus(apiLayout.Usage(pass, ""))
 	}
 	u = u.Plus(sum.Minus(u))
-	u.HasFees = ofAPI.HasFees(record)
+	u.HasFees = apiLayout.HasFees(record)
 	u.Surcharge = state.USD(min(keyproxy.CountAt(record, "server_tool_use", searches), mostSearches)) * search
 	return u
 }
 
-// bare cuts the variant off a model's name, as in "opus[1m]".
-func bare(model string) string {
+// withoutVariant removes the variant from a model's name, as in "opus[1m]".
+func withoutVariant(model string) string {
 	name, _, _ := strings.Cut(model, "[")
 	return name
 }
 
-// answer is a message of the model as far as it counts tokens, from the API, in the CLI's output and in transcripts. The count
-// is kept as it is: what is wrong in it must not cost the record.
+// answer is a message of the model, reduced to the fields that are needed to count tokens. The API, the
+// CLI's output and transcripts use this format. Usage stays undecoded, so that a mistake in it can't
+// make the record unreadable.
 type answer struct {
 	ID    string         `json:"id"`
 	Type  string         `json:"type"`
@@ -58,12 +60,13 @@ type answer struct {
 	Usage jsontext.Value `json:"usage"`
 }
 
-// counted is the answer as one that has ended, or that has just begun.
-func (a answer) counted(whole bool) *keyproxy.Message {
+// startCount returns the message with its counts. If whole is true, the message has ended, otherwise it
+// has just begun.
+func (a answer) startCount(whole bool) *keyproxy.Message {
 	return keyproxy.NewMessage(a.ID, usageOf(a.Usage, a.Model), whole)
 }
 
-// piece is one event of the API's stream for an answer, as far as this package reads it.
+// piece is one event of the API's stream for a message, reduced to the fields that this package needs.
 type piece struct {
 	Type    string         `json:"type"`
 	Message answer         `json:"message"`
@@ -76,18 +79,18 @@ type piece struct {
 	} `json:"delta"`
 }
 
-// size is how many bytes of the piece the model wrote.
+// size returns how many bytes of the piece the model wrote.
 func (p *piece) size() int64 {
 	return int64(len(p.Delta.Text) + len(p.Delta.Thinking) + len(p.Delta.JSON))
 }
 
-// counter counts the tokens of one answer of the Messages API, whole or piece by piece. It implements keyproxy.Counter.
+// counter counts the tokens of one response of the Messages API. It implements keyproxy.Counter.
 type counter struct{ message *keyproxy.Message }
 
-// Message returns what was counted so far; nil before the answer has begun.
+// Message returns the counts so far; nil before the message has begun.
 func (c *counter) Message() *keyproxy.Message { return c.message }
 
-// Event takes the data of an event of a stream.
+// Event processes the data of one event of a stream.
 func (c *counter) Event(data []byte) {
 	var p piece
 	if json.Unmarshal(data, &p, jsonstrict.Loose) != nil {
@@ -95,9 +98,9 @@ func (c *counter) Event(data []byte) {
 	}
 	switch {
 	case p.Type == "message_start" && c.message == nil:
-		c.message = p.Message.counted(false)
+		c.message = p.Message.startCount(false)
 	case p.Type == "error" && c.message == nil:
-		c.message = p.Message.counted(true) // an error counts no tokens
+		c.message = p.Message.startCount(true) // an error has no tokens
 	case p.Type == "message_delta" && c.message != nil:
 		c.message.Update(usageOf(p.Usage, ""))
 	default:
@@ -105,10 +108,10 @@ func (c *counter) Event(data []byte) {
 	}
 }
 
-// Whole takes an answer that is no stream.
+// Whole processes a response that is not a stream.
 func (c *counter) Whole(data []byte) {
 	var a answer
 	if json.Unmarshal(data, &a, jsonstrict.Loose) == nil && (a.Type == "message" || a.Type == "error") {
-		c.message = a.counted(true)
+		c.message = a.startCount(true)
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// told returns all that a stream of lines tells. The lines come in pieces of the
-// given size.
-func told(o runner.Order, size int, lines ...string) []runner.Progress {
+// reported feeds lines to a stream in pieces of the given size and returns the progress reports.
+func reported(o runner.Order, size int, lines ...string) []runner.Progress {
 	var all []runner.Progress
 	s := newStream(o, func(p runner.Progress) {
 		if p.Metered == nil {
@@ -35,11 +34,11 @@ func resultOf(id string) string {
 	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%s}]}}`, id)
 }
 
-// TestWhatGoesOnIsTold: the tool that runs, from its use to its result, those of
-// subagents and several at once too.
-func TestWhatGoesOnIsTold(t *testing.T) {
+// TestRunningToolsAreReported checks that a running tool is shown from its start to its result, also
+// several tools at once and tools of subagents.
+func TestRunningToolsAreReported(t *testing.T) {
 	sub := strings.Replace(resultOf(`"c"`), `{"type":"user",`, `{"type":"user","parent_tool_use_id":"p",`, 1)
-	got := told(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Verbosity: runner.VerbosityBounded}, 7,
+	got := reported(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Verbosity: runner.VerbosityBounded}, 7,
 		start, hello, usesBash(`"a"`, "make"), usesBash(`"b"`, "ls"), resultOf(`"a"`), usesBash(`"c"`, "cat"), resultOf(`"x"`), resultOf(`"b"`), sub,
 		`{"type":"system","subtype":"api_retry","error_status":529,"error":"overloaded","attempt":2}`, goodbye)
 	want := []runner.Progress{
@@ -56,9 +55,9 @@ func TestWhatGoesOnIsTold(t *testing.T) {
 	assert.Check(t, slices.Equal(got, want), "\n got %+v\nwant %+v", got, want)
 }
 
-// TestSecretsAreHiddenBeforeTheyAreCut: nothing that is told has a part of a
-// secret, wherever lines, pieces of the stream and cuts fall.
-func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
+// TestSecretsAreHiddenBeforeCutting checks that no reported text contains a part of a secret, wherever
+// lines are split and texts are cut.
+func TestSecretsAreHiddenBeforeCutting(t *testing.T) {
 	const secret = "sk-ant-0123456789 abcdef  ghijkl"
 	o := runner.Order{
 		Verbosity: runner.VerbosityFull,
@@ -74,7 +73,7 @@ func TestSecretsAreHiddenBeforeTheyAreCut(t *testing.T) {
 			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"text","text":"%s %s"}]}}`, pad(2000-shift), secret),
 			fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","name":"Odd","input":{"%s":"%s"}}]}}`, pad(120-shift), secret),
 		}
-		for _, p := range told(o, 11, lines...) {
+		for _, p := range reported(o, 11, lines...) {
 			for _, part := range []string{"sk-a", "0123", "abcd", "ghij"} {
 				assert.Assert(t, !strings.Contains(p.Text+p.Activity, part), "%d before the cut: got %q in %q", shift, part, p.Text+"|"+p.Activity)
 			}

@@ -1,6 +1,5 @@
-// Package claude runs prompts with Claude Code: it builds the command, reads the
-// stream of events, and says what an invocation amounted to.
+// Package claude runs prompts with Claude Code: it builds the command, reads the CLI's stream of events, and
+// determines the result of an invocation.
 //
-// It knows nothing of tags, workflows, retries or runs: the caller decides what an
-// answer means and what follows from a failure.
+// It doesn't know tags, workflows, retries or runs: the caller interprets answers and decides about failures.
 package claude

@@ -15,18 +15,19 @@ import (
 
 const mib = 1 << 20
 
-// hose is a stream that is far larger than the memory it may take.
-type hose struct {
+// longStream is a stream that is much larger than the memory that its reader may use.
+type longStream struct {
 	name, head, body, tail string
 	wantFail               string // "" for the answer "hello"
 }
 
-// pour sends a stream that repeats the body, in pieces, and returns by how many MiB a measure of memory has grown on the way.
-func (h hose) pour(t *testing.T, size int, measure func(runtime.MemStats) uint64) int64 {
+// write writes the stream, repeating the body until the stream has the given size, and returns by how
+// many MiB a measure of memory grew.
+func (h longStream) write(t *testing.T, size int, measure func(runtime.MemStats) uint64) int64 {
 	t.Helper()
 	var m runtime.MemStats
 	now := func() int64 {
-		runtime.GC() // the heap without garbage does not depend on when the collector runs
+		runtime.GC() // so that the measured heap has no garbage in it
 		runtime.ReadMemStats(&m)
 		return int64(measure(m)) / mib
 	}
@@ -51,32 +52,32 @@ func (h hose) pour(t *testing.T, size int, measure func(runtime.MemStats) uint64
 	return peak - before
 }
 
-// TestMemoryIsBounded feeds streams of 40 MB and looks at the heap on the way.
+// TestMemoryIsBounded writes streams of 40 MB and measures the heap.
 func TestMemoryIsBounded(t *testing.T) {
 	filler := strings.Repeat("x", mib)
-	said := `{"type":"assistant","message":{"content":[{"type":"text","text":"` + filler + `"}]}}` + "\n"
+	block := `{"type":"assistant","message":{"content":[{"type":"text","text":"` + filler + `"}]}}` + "\n"
 	const tooLong = "the message is over 10 MiB"
-	for _, h := range []hose{
+	for _, h := range []longStream{
 		{"one tool result", hello + "\n" + `{"type":"user","message":{"content":[{"type":"tool_result","content":"`, filler, "", ""},
-		{"an endless message", "", said, "", tooLong},
+		{"an endless message", "", block, "", tooLong},
 		{"one endless block", `{"type":"assistant","message":{"content":[{"type":"text","text":"`, filler, "", tooLong},
 		{"one endless result", `{"type":"result","result":"`, filler, "", tooLong},
 	} {
-		grown := h.pour(t, 40*mib, func(m runtime.MemStats) uint64 { return m.HeapAlloc })
+		grown := h.write(t, 40*mib, func(m runtime.MemStats) uint64 { return m.HeapAlloc })
 		assert.Check(t, grown <= 48, "%s: heap grew by %d MiB, want at most 48", h.name, grown)
 	}
 }
 
-// TestLinesOfManyValuesAreNotDecoded feeds single lines of 16 MiB that would be hundreds
-// of MiB of structs.
-func TestLinesOfManyValuesAreNotDecoded(t *testing.T) {
+// TestLinesWithManyValuesAreNotDecoded writes single lines of 16 MiB that would become hundreds of MiB
+// of structs.
+func TestLinesWithManyValuesAreNotDecoded(t *testing.T) {
 	const tooMany, tooDeep = "too much to decode: it has more than 100000 values", "too much to decode: its values are more than 256 deep"
-	for _, h := range []hose{
+	for _, h := range []longStream{
 		{"blocks of an answer", `{"type":"assistant","message":{"content":[`, `{},`, `{}]}}`, tooMany},
 		{"blocks of a tool result", `{"type":"user","message":{"content":[`, `{},`, `{}]}}`, ""},
 		{"deep input of a tool", `{"type":"assistant","message":{"content":[{"type":"tool_use","input":`, `[`, ``, tooDeep},
 	} {
-		grown := h.pour(t, transcripts.MaxLine, func(m runtime.MemStats) uint64 { return m.TotalAlloc })
+		grown := h.write(t, transcripts.MaxLine, func(m runtime.MemStats) uint64 { return m.TotalAlloc })
 		assert.Check(t, grown <= 96, "%s: allocated %d MiB, want at most 96", h.name, grown)
 	}
 }

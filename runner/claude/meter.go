@@ -8,34 +8,34 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// meter counts the tokens of the messages that go by in the CLI's output. Its
-// memory is bounded: of messages that are over it keeps sums by model.
+// meter counts the tokens of the messages in the CLI's output. Its memory is bounded: it keeps only
+// sums by model of messages that have ended.
 type meter struct {
-	open  map[string]*keyproxy.Message // the newest message of each thread
-	last  *keyproxy.Message            // the newest of all
-	sums  keyproxy.Sums                // of those before
-	spoke bool                         // something came from the model
+	open      map[string]*keyproxy.Message // the newest message of each thread
+	last      *keyproxy.Message            // the newest message of all threads
+	sums      keyproxy.Sums                // of the messages before the newest ones
+	hasOutput bool                         // there was output of the model
 }
 
-// mostThreads is how many threads (subagents) are told apart at once.
+// mostThreads is how many threads (subagents) are tracked at the same time.
 const mostThreads = 256
 
-// event is a piece of an answer as the CLI passes it on.
+// event is an event of the API's stream as the CLI passes it on.
 type event struct {
 	Parent string `json:"parent_tool_use_id"`
 	Event  piece  `json:"event"`
 }
 
-// piece counts the tokens of a line with a piece of an answer, and returns the piece. A line that
-// can't be read is an empty piece.
-func (m *meter) piece(line []byte) (e event) {
-	m.spoke = true
+// addEvent counts the tokens in a line with an event of the API's stream and returns the event. The
+// result is empty if the line can't be decoded.
+func (m *meter) addEvent(line []byte) (e event) {
+	m.hasOutput = true
 	if json.Unmarshal(line, &e, loose) != nil {
 		return event{}
 	}
 	switch e.Event.Type {
 	case "message_start":
-		m.begin(e.Parent, e.Event.Message.counted(false))
+		m.begin(e.Parent, e.Event.Message.startCount(false))
 	case "message_delta":
 		if msg := m.open[e.Parent]; msg != nil {
 			msg.Update(usageOf(e.Event.Usage, ""))
@@ -46,15 +46,15 @@ func (m *meter) piece(line []byte) (e event) {
 	return e
 }
 
-// spoken takes a whole block of a message, of a CLI that tells no pieces or asked
-// again without them. It reports whether it began a message.
-func (m *meter) spoken(parent string, msg answer) bool {
-	m.spoke = true
+// addBlock counts a whole block of a message, from a CLI that prints no stream events or has repeated a
+// request without streaming. It reports whether the block began a message.
+func (m *meter) addBlock(parent string, msg answer) bool {
+	m.hasOutput = true
 	if now := m.open[parent]; now != nil && now.ID == msg.ID {
 		return false
 	}
-	// Its count of the output may be that of the message's beginning.
-	m.begin(parent, msg.counted(true))
+	// The block's output count may be the count from the beginning of the message.
+	m.begin(parent, msg.startCount(true))
 	return true
 }
 
@@ -68,8 +68,8 @@ func (m *meter) begin(parent string, msg *keyproxy.Message) {
 	m.open[parent], m.last = msg, msg
 }
 
-// close adds the newest message of a thread to the sums; of an unknown thread, the
-// newest messages of all.
+// close adds the newest message of a thread to the sums. For an unknown thread it adds the newest
+// messages of all threads.
 func (m *meter) close(parent string) {
 	if msg := m.open[parent]; msg != nil {
 		m.sums = m.sums.Add(msg)
@@ -82,5 +82,5 @@ func (m *meter) close(parent string) {
 	clear(m.open)
 }
 
-// counted returns what was counted so far, in order of the models' names.
+// counted returns the counts so far, in the order of the models' names.
 func (m *meter) counted() []keyproxy.Sum { return m.sums.With(maps.Values(m.open)) }

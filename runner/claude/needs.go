@@ -10,16 +10,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// providers are the variables that have the CLI ask a provider, and the folder, below the home
-// folder, of the login that it then uses.
+// providers are the variables that make the CLI use a cloud provider, and the directories, relative to
+// the home directory, of the login that it then needs.
 var providers = map[string]string{
 	"CLAUDE_CODE_USE_BEDROCK": ".aws", "CLAUDE_CODE_USE_VERTEX": ".config/gcloud", "CLAUDE_CODE_USE_FOUNDRY": ".azure",
 }
 
-// Needs implements runner.Agent.
+// Needs returns the requirements of the CLI in a cage.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "ANTHROPIC_BASE_URL"), "api.anthropic.com")
-	for _, name := range written {
+	for _, name := range writableDirs {
 		needs.Write = append(needs.Write, filepath.Join(configFolder(b.Env), name))
 	}
 	home := program.Home(b.Env)
@@ -31,28 +31,30 @@ func (b *Backend) Needs() runner.Needs {
 	return needs
 }
 
-// kept is what a user keeps in their own folder of the CLI, beside the list of servers.
-var kept = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", "skills", "commands", "agents", "output-styles", "hooks"}
+// copiedNames are the names in a user's own configuration directory that are copied; the list of MCP
+// servers is separate.
+var copiedNames = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", "skills", "commands", "agents", "output-styles", "hooks"}
 
-// written are the folders in the CLI's own one that its tools write, beside the conversations in projects: versions before
-// 2.1.276 run no command without session-env and make no task without tasks, and agents in plan mode write their plans.
-// Settings are not among them: no agent writes what another one obeys.
-var written = []string{"projects", "session-env", "tasks", "plans"}
+// writableDirs are the directories in the CLI's configuration directory to which its tools write, apart
+// from the conversations in projects: before 2.1.276, the CLI runs no command without session-env and
+// creates no task without tasks, and agents in plan mode write their plans. Settings are not included,
+// so that no agent can write what another one obeys.
+var writableDirs = []string{"projects", "session-env", "tasks", "plans"}
 
-// Furnish makes the CLI's own folder, with what is in that of another environment.
+// Furnish creates the CLI's configuration directory, with copies from the directory of another environment.
 func (b *Backend) Furnish(theirs []string) error {
 	from, to := configFolder(theirs), configFolder(b.Env)
-	if err := program.CopyConfig(from, to, kept, written); err != nil {
+	if err := program.CopyConfig(from, to, copiedNames, writableDirs); err != nil {
 		return err
 	}
-	// The list of servers is in the home folder, unless a variable names the CLI's own.
+	// The list of MCP servers is in the home directory, unless CLAUDE_CONFIG_DIR names another directory.
 	list := filepath.Join(from, ".claude.json")
 	if program.Variable(theirs, "CLAUDE_CONFIG_DIR") == "" {
 		list = filepath.Join(filepath.Dir(from), ".claude.json")
 	}
 	var settings map[string]any
-	data, _ := files.ReadTarget(list, maxList) // what can't be read of it
-	_ = json.Unmarshal(data, &settings)        // the CLI can't read either
+	data, _ := files.ReadTarget(list, maxList) // a list that can't be read
+	_ = json.Unmarshal(data, &settings)        // is unusable for the CLI too
 	if settings["mcpServers"] == nil {
 		return os.RemoveAll(filepath.Join(to, ".claude.json"))
 	}
@@ -65,5 +67,5 @@ func (b *Backend) Furnish(theirs []string) error {
 	return files.Write(filepath.Join(to, ".claude.json"), data, 0o600)
 }
 
-// maxList bounds the file with the list of servers, in bytes: the CLI keeps much else there.
+// maxList bounds the file with the list of MCP servers, in bytes. The CLI stores other data there too.
 const maxList = 64 << 20

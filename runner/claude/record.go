@@ -8,9 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// record is one line of the CLI's output, reduced to what this package needs.
-// The CLI knows some 50 types of record; fields of one name mean the same in all
-// types that are looked at here.
+// record is one line of the CLI's output, reduced to the fields that this package needs. The CLI has
+// about 50 types of records; a field has the same meaning in all types that this package uses.
 type record struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
@@ -18,7 +17,7 @@ type record struct {
 	Model     string `json:"model"`               // system/init
 	Version   string `json:"claude_code_version"` // system/init
 
-	// system/permission_denied; what it says of it is the text of Message
+	// system/permission_denied; Message is its text
 	ToolUse string `json:"tool_use_id"`
 
 	// assistant, user
@@ -36,7 +35,7 @@ type record struct {
 	result
 }
 
-// result is what only records of type "result" have.
+// result contains the fields that only records of type "result" have.
 type result struct {
 	Subtype string `json:"-"` // copied from the record
 	hasText bool   // the final message was not empty
@@ -49,20 +48,20 @@ type result struct {
 	TerminalReason string         `json:"terminal_reason"`
 	NumTurns       int            `json:"num_turns"`
 	Denials        []denial       `json:"permission_denials"`
-	// Kept as they are: what is wrong in them must not cost the answer.
+	// These stay undecoded, so that a mistake in them can't make the record unreadable.
 	TotalCost  jsontext.Value `json:"total_cost_usd"`
 	ModelUsage jsontext.Value `json:"modelUsage"`
 	Share      jsontext.Value `json:"model_usage_since_last_result"`
 }
 
-type message struct {
+type messageRecord struct {
 	answer
 	Content jsontext.Value `json:"content"`
 }
 
-// message reads the message of a record; of one that is a bare text nothing is known.
-func (r *record) message() (m message) {
-	_ = json.Unmarshal(r.Message, &m, lenient) // what can't be read is not there
+// decodeMessage decodes the message of a record. It is empty if the message is a bare text.
+func (r *record) decodeMessage() (m messageRecord) {
+	_ = json.Unmarshal(r.Message, &m, lenient) // stays empty if it can't be decoded
 	return m
 }
 
@@ -85,18 +84,17 @@ type block struct {
 	Input jsontext.Value `json:"input"`       // tool_use
 	ID    string         `json:"id"`          // tool_use
 	Use   string         `json:"tool_use_id"` // tool_result
-	// Failed and Said are of a tool_result, which is also where the CLI says why it
-	// refused the use.
-	Failed bool           `json:"is_error"`
-	Said   jsontext.Value `json:"content"`
+	// Failed and Content belong to a tool_result. There the CLI also reports why it refused the tool.
+	Failed  bool           `json:"is_error"`
+	Content jsontext.Value `json:"content"`
 }
 
-// loose is how records are read: what a model or a tool wrote may hold names
-// twice and bytes that are no UTF-8.
+// loose are the options for decoding records: text of models and tools may contain duplicate names and
+// invalid UTF-8.
 var loose = jsonstrict.Loose
 
-// lenient is how whole records are read: a field of a type that nobody expected is
-// passed over, so that it costs itself and not the record.
+// lenient are the options for whole records: a field of an unexpected type is skipped, so that only
+// this field is lost.
 var lenient = json.JoinOptions(loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.SkipMistyped[string](`"`), program.SkipMistyped[int]("0"), program.SkipMistyped[rateLimit]("{"),
 	program.SkipMistyped[int64]("0"), program.SkipMistyped[denial]("{"), program.SkipMistyped[block]("{"), program.SkipMistyped[[]denial]("["), program.SkipMistyped[[]string]("["),

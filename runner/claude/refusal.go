@@ -9,32 +9,33 @@ import (
 )
 
 const (
-	maxReasons    = 1000 // uses of tools of which it is kept why they failed
+	maxReasons    = 1000 // uses of tools whose reason for failing is stored
 	longestReason = 8192
 	maxDenied     = 100 // refused uses in an answer
 )
 
-// reasons are why uses of tools failed, in the words of the CLI, by the use's id.
-// Whether a use was refused, only the result record tells.
+// reasons are the CLI's explanations why uses of tools failed, by the id of the use. Only the result
+// record says whether a use was refused.
 type reasons map[string]string
 
-// add keeps the reason for a use that failed.
+// add stores the reason why a use failed.
 func (r reasons) add(use, why string) {
 	if use != "" && why != "" && len(r) < maxReasons {
 		r[use] = why[:min(len(why), longestReason)]
 	}
 }
 
-// maxRules are how many rules are named for the parts of a command.
+// maxRules bounds the rules that are suggested for the parts of a command.
 const maxRules = 8
 
-// rulesFor returns the plain rules for a refused use: of a command of several parts one for
-// each that the CLI names; none where its reason is another than a missing rule.
+// rulesFor returns plain rules that would allow a refused use. For a command of several parts it
+// returns a rule for each part that the CLI names. It returns none if the use was refused for another
+// reason than a missing rule.
 func rulesFor(use denial, why string) []string {
 	var input struct {
 		Command string `json:"command"`
 	}
-	_ = json.Unmarshal(use.Input, &input, lenient) // what can't be read is no command
+	_ = json.Unmarshal(use.Input, &input, lenient) // an input that can't be decoded has no command
 	commands := []string{input.Command}
 	_, parts, isOfParts := strings.Cut(why, " approval: ")
 	switch {

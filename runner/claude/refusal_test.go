@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestRefusalsAreExplained holds that a refused use of a tool comes with the CLI's
-// own reason, from the record that newer versions write or from the tool's result,
-// and with the plain rules for it where one is missing; and that no secret is told.
+// TestRefusalsAreExplained checks that a refused use comes with the CLI's own reason, which newer
+// versions write as a record and older ones as the tool's result, and with plain rules if a rule is
+// missing, but without secrets.
 func TestRefusalsAreExplained(t *testing.T) {
 	o := runner.Order{
 		Dir: "/w",

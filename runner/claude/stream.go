@@ -12,26 +12,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stream reads the CLI's output as it comes, record by record, and hands each to
-// the parts that need it. It is an io.Writer for one goroutine; its memory is
-// bounded by program.Stream and program.MaxMessage.
+// stream reads the CLI's output, record by record, and passes each record to the parts that need it. It
+// is an io.Writer for one goroutine; program.Stream and program.MaxMessage bound its memory.
 type stream struct {
 	*program.Stream
-	session string          // as the CLI reports it
-	model   string          // that it names first
-	text    program.Message // text of the main thread since the last input to the model
-	isCut   bool            // the newest answer of the main thread reached the output limit
-	blocks  int             // messages by which Stop hooks kept the turn from ending
-	blocked string          // the newest of these messages
-	costs   costs           // what it costs, with the newest result record
-	reasons reasons         // why uses of tools failed
-	api     apiError        // what the CLI said of errors
-	final   *string         // the message of the newest good result
+	session     string          // as reported by the CLI
+	model       string          // the first model that the CLI reports
+	text        program.Message // text of the main thread since the last input to the model
+	isCut       bool            // the newest answer of the main thread reached the output limit
+	hookBlocks  int             // how often a Stop hook kept the turn from ending
+	hookMessage string          // the newest message of a Stop hook
+	costs       costs           // includes the newest result record
+	reasons     reasons         // why uses of tools failed
+	api         apiError        // errors of the API that the CLI reported
+	final       *string         // the message of the newest good result
 }
 
-func newStream(o runner.Order, tell func(runner.Progress)) *stream {
+func newStream(o runner.Order, report func(runner.Progress)) *stream {
 	s := &stream{reasons: reasons{}}
-	s.Stream = program.NewStream(o, tell, s.line, s.long)
+	s.Stream = program.NewStream(o, report, s.line, s.long)
 	return s
 }
 
@@ -47,36 +46,36 @@ func (s *stream) line(line []byte) bool {
 	return true
 }
 
-// piece takes a piece of an answer. It reports the tokens of a message as soon as the message
-// begins: they are paid for, whatever follows.
+// piece processes an event of the API's stream. It reports the tokens of a message as soon as the
+// message begins, because they must be paid for, whatever follows.
 func (s *stream) piece(line []byte) {
-	switch e := s.costs.meter.piece(line); {
+	switch e := s.costs.meter.addEvent(line); {
 	case e.Event.Type == "message_start":
-		s.tellUsage()
+		s.reportUsage()
 	case e.Event.Type == "message_delta" && e.Parent == "":
 		reason := string(e.Event.Delta.Stop)
 		s.isCut = reason == `"max_tokens"` || reason == `"model_context_window_exceeded"`
 	}
 }
 
-// tellUsage tells what was counted so far, unless the proxy counts, which is told
-// when it does.
-func (s *stream) tellUsage() {
+// reportUsage reports the tokens that were counted so far, unless the key proxy counts and reports them.
+func (s *stream) reportUsage() {
 	if len(s.costs.proxy.Used()) == 0 {
 		s.Display.ReportUsage(keyproxy.UsageOf(s.costs.counted()))
 	}
 }
 
-// long takes a line that does not fit. A tool result is known by its type alone; an answer can't be used, which is the failure.
+// long processes the beginning of a line that is too long. For a tool result its type is enough. An
+// answer or a result can't be used, so the invocation fails.
 func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	kind := typeOf(head)
 	switch kind {
 	case "user":
 		s.StopGrace()
-		s.Display.ForgetTools() // this is a result of one of them, and nobody knows which
+		s.Display.ForgetTools() // a tool has ended, but its id is unknown
 		s.text.Reset()
 	case "assistant":
-		s.costs.meter.spoke = true
+		s.costs.meter.hasOutput = true
 		s.Fail(fail)
 	case "result":
 		s.Fail(fail)
@@ -95,7 +94,7 @@ func (s *stream) take(r *record) {
 		s.StopGrace()
 		s.user(r)
 	case "rate_limit_event":
-		s.api.limit(r.RateLimit)
+		s.api.setLimit(r.RateLimit)
 	case "result":
 		s.result(r)
 	}
@@ -113,15 +112,15 @@ func (s *stream) system(r *record) {
 		s.reasons.add(r.ToolUse, textOf(r.Message))
 	case "api_retry":
 		s.Display.ReportLine(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
-		// The CLI would try for three more minutes; a key does not become valid.
+		// The CLI would retry for three more minutes, but an invalid key doesn't become valid.
 		if r.ErrorStatus == 401 || r.ErrorStatus == 403 {
 			s.Fail(program.Fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
 		}
 	}
 }
 
-// checkSession compares the session that the CLI works in with the one that was asked for. Another one for a fresh session is
-// worth a note.
+// checkSession compares the CLI's session with the requested one. For a fresh conversation, another
+// session is only worth a note.
 func (s *stream) checkSession(id string) {
 	asked := s.Order.Prompt
 	if id == "" || id == s.session {
@@ -138,23 +137,23 @@ func (s *stream) checkSession(id string) {
 	case id == asked.From:
 		s.Fail(program.Fatal("session %s was continued, not branched", id))
 	default:
-		s.Note("the CLI chose session %q itself, not %s", id, asked.SessionID)
+		s.Note("the CLI chose session %q instead of %s", id, asked.SessionID)
 	}
 }
 
 func (s *stream) assistant(r *record) {
-	m := r.message()
+	m := r.decodeMessage()
 	if m.Model == synthetic {
 		s.api.kind = r.Error
 		return
 	}
-	if s.costs.meter.spoken(r.Parent, m.answer) {
-		s.tellUsage()
+	if s.costs.meter.addBlock(r.Parent, m.answer) {
+		s.reportUsage()
 	}
 	for _, b := range blocksOf(m.Content) {
 		switch b.Type {
 		case "tool_use":
-			s.Display.BeginTool(b.ID, b.Name, program.MainInput(b.Input, telling))
+			s.Display.BeginTool(b.ID, b.Name, program.MainInput(b.Input, informativeFields))
 		case "text":
 			s.Display.ReportText(b.Text)
 			if r.Parent == "" && !s.text.Add(b.Text) {
@@ -164,13 +163,14 @@ func (s *stream) assistant(r *record) {
 	}
 }
 
-// telling are the inputs that say most about a use of a tool, best first.
-var telling = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
+// informativeFields are the names of the most informative fields of a tool's input, best first.
+var informativeFields = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
 
-// user takes an input to the model: results of tools, or a message of a hook or of the CLI. The text
-// before it was not final, unless the CLI asks for the rest of an answer that reached the output limit.
+// user processes an input to the model: results of tools, or a message of a hook or of the CLI. The
+// text before it was not the final message, unless the input asks for the rest of an answer that
+// reached the output limit.
 func (s *stream) user(r *record) {
-	content := r.message().Content
+	content := r.decodeMessage().Content
 	var ended []string
 	for _, b := range blocksOf(content) {
 		if b.Type != "tool_result" {
@@ -178,7 +178,7 @@ func (s *stream) user(r *record) {
 		}
 		ended = append(ended, b.Use)
 		if b.Failed {
-			why := transcripts.TextOf(b.Said)
+			why := transcripts.TextOf(b.Content)
 			s.reasons.add(b.Use, why)
 			s.ReportDenied(why)
 		}
@@ -188,8 +188,8 @@ func (s *stream) user(r *record) {
 	case r.Parent != "":
 		return
 	case strings.HasPrefix(words, "Stop hook feedback:"):
-		s.blocks, s.blocked = s.blocks+1, program.OneLine(s.Display.Hide(words), 300)
-		s.Display.ReportLine(s.blocked, "")
+		s.hookBlocks, s.hookMessage = s.hookBlocks+1, program.OneLine(s.Display.Hide(words), 300)
+		s.Display.ReportLine(s.hookMessage, "")
 	case s.isCut && len(ended) == 0, strings.HasPrefix(words, "Output token limit hit"):
 		return
 	}
@@ -201,23 +201,23 @@ func (s *stream) result(r *record) {
 	last := &r.result
 	last.Subtype, last.hasText = r.Subtype, s.text.Len() > 0
 	s.costs.add(last)
-	if last.isGood() {
+	if last.isComplete() {
 		s.checkSession(r.SessionID)
 		text := s.text.String()
 		s.final = &text
-		s.text.Reset() // another turn, as after work in the background, has an input and an answer of its own
+		s.text.Reset() // a further turn, for example after background work, has its own input and answer
 	}
 }
 
-// answer says what the invocation brought, once the process has ended.
+// answer returns the result of the invocation after the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
-	if s.blocks > 0 {
-		s.Note("a Stop hook kept the agent from ending its turn %s, last with %q", state.Count(s.blocks, "time"), s.blocked)
+	if s.hookBlocks > 0 {
+		s.Note("a Stop hook kept the agent from ending its turn %s, last with %q", state.Count(s.hookBlocks, "time"), s.hookMessage)
 	}
-	if fail == nil && s.blocks > 1 && *s.final == "" {
+	if fail == nil && s.hookBlocks > 1 && *s.final == "" {
 		fail = program.Fatal("the agent ended its turn without an answer, after a Stop hook had kept it from ending %d times; "+
-			"fix what the hook complains about, or the hook: %s", s.blocks, s.blocked)
+			"fix what the hook complains about, or the hook: %s", s.hookBlocks, s.hookMessage)
 	}
 	if fail == nil {
 		s.Notes = append(s.Notes, program.LateExitNotes(exit, s.Order)...)
@@ -228,7 +228,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 		a.Turns = last.NumTurns
 		for _, use := range last.Denials[:min(len(last.Denials), maxDenied)] {
 			why := s.reasons[use.Use]
-			a.Refusals = append(a.Refusals, s.Refusal(s.Display.ToolUse(use.Tool, program.MainInput(use.Input, telling)), why, rulesFor(use, why)...))
+			a.Refusals = append(a.Refusals, s.Refusal(s.Display.ToolUse(use.Tool, program.MainInput(use.Input, informativeFields)), why, rulesFor(use, why)...))
 		}
 	}
 	if fail == nil {

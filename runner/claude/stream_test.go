@@ -19,7 +19,7 @@ import (
 
 const chosen = "11111111-1111-4111-8111-111111111111"
 
-// TestRecordedStreams holds what recordings of the real CLI, shortened, amount to.
+// TestRecordedStreams checks the results for shortened recordings of the real CLI.
 func TestRecordedStreams(t *testing.T) {
 	clitest.Replay(t, func(_ *testing.T, c clitest.Recording) (got clitest.Result) {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, SessionID: chosen}}, nil)
@@ -30,8 +30,7 @@ func TestRecordedStreams(t *testing.T) {
 	})
 }
 
-// answerOf feeds lines to a stream and returns what they amount to when the
-// process then exits with 0.
+// answerOf feeds lines to a stream and returns the result for exit code 0.
 func answerOf(o runner.Order, lines ...string) (runner.Answer, *runner.Failure) {
 	s := newStream(o, nil)
 	s.Write([]byte(strings.Join(lines, "\n")))
@@ -45,9 +44,9 @@ const (
 	goodbye = `{"type":"result","subtype":"success","stop_reason":"end_turn","total_cost_usd":0.5,"session_id":"` + chosen + `"}`
 )
 
-// TestOddResults holds what the result record may lack or hold wrongly without
-// the answer being lost, and what makes it no answer.
-func TestOddResults(t *testing.T) {
+// TestMalformedResults checks which mistakes in a result record are tolerated, and which make the
+// answer unusable.
+func TestMalformedResults(t *testing.T) {
 	tests := []struct{ name, fields, wantCost, wantFail string }{
 		{"null stop reason", `"stop_reason":null,"total_cost_usd":0`, "not told", "transient: no complete answer: the stream broke off"},
 		{"null stop reason, some cost", `"stop_reason":null,"total_cost_usd":1`, "estimated 1", "transient: no complete answer: the stream broke off"},
@@ -72,8 +71,9 @@ func TestOddResults(t *testing.T) {
 	}
 }
 
-// TestAnInputEndsTheTextBefore, except an input of a subagent, and the one that asks for the rest of a cut answer.
-func TestAnInputEndsTheTextBefore(t *testing.T) {
+// TestInputsDiscardEarlierText: an input to the model discards the text before it, except an input to a
+// subagent, and an input that asks for the rest of a cut answer.
+func TestInputsDiscardEarlierText(t *testing.T) {
 	const cut, input = `{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}}`, `{"type":"user","message":{"content":"go on"}}`
 	ofSubagent := strings.NewReplacer(`{"type":"stream`, `{"parent_tool_use_id":"x","type":"stream`, `{"type":"user`, `{"parent_tool_use_id":"x","type":"user`)
 	for records, isFinal := range map[string]bool{
@@ -86,9 +86,9 @@ func TestAnInputEndsTheTextBefore(t *testing.T) {
 	}
 }
 
-// TestSessionIsTheOneAskedFor holds that an answer from another conversation is
-// never taken for the one that was wanted, and ends the CLI at once.
-func TestSessionIsTheOneAskedFor(t *testing.T) {
+// TestOtherSessionsAreRejected checks that an answer from another conversation is never accepted, and
+// that the CLI is then ended at once.
+func TestOtherSessionsAreRejected(t *testing.T) {
 	other := "22222222-2222-4222-8222-222222222222"
 	tests := []struct {
 		mode     state.SessionMode // of chosen, branched from other
@@ -120,7 +120,8 @@ func TestSessionIsTheOneAskedFor(t *testing.T) {
 	}
 }
 
-// FuzzStream: whatever the CLI prints, there is a good answer or a failure that says why on one line, and what is told are lines.
+// FuzzStream checks that every output leads to a good answer or to a failure with a message of one
+// line, and that all reported texts are single lines.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(start + "\n" + hello + "\n" + goodbye))
 	f.Add([]byte(`{"type":"assistant","message":{"content":"x"}}` + "\n" + `{"type":"result","modelUsage":[]}`))
@@ -142,17 +143,18 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// TestInferenceProfiles: what the CLI tells of models by names of their own is held against the models that were counted, whichever these are.
+// TestInferenceProfiles checks that tokens that the CLI reports under the name of an inference profile
+// are compared with the models that were counted, whichever these are.
 func TestInferenceProfiles(t *testing.T) {
 	used := func(model string, tokens int64) state.Usage { return state.Usage{Model: model, Input: tokens} }
 	counted := []keyproxy.Sum{{Usage: used("claude-haiku-4-5", 1)}, {Usage: used("claude-sonnet-5", 9)}}
 	told := []state.ModelCost{{Usage: used("profile/a", 9)}, {Usage: used("profile/b", 1)}}
-	assert.Assert(t, is.Len(keyproxy.Beyond(counted, named(told, counted), false), 0))
+	assert.Assert(t, is.Len(keyproxy.Beyond(counted, assignUnnamed(told, counted), false), 0))
 }
 
-// TestAToolThatTheCageBreaksFailsTheAgent: where the CLI can't make what a tool needs in its own folder, the agent can't
-// work, and must not end well. A command that is refused something there is the agent's matter.
-func TestAToolThatTheCageBreaksFailsTheAgent(t *testing.T) {
+// TestUnusableToolsFailTheInvocation: if the CLI can't create a tool's files in its own directory, the agent
+// can't work, so the invocation fails. A command that was refused a file there is the agent's own problem.
+func TestUnusableToolsFailTheInvocation(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=/own"}}}
 	assert.Check(t, is.DeepEqual(b.Needs().Write, []string{"/own/projects", "/own/session-env", "/own/tasks", "/own/plans"}))
 	for said, want := range map[string]string{
@@ -160,7 +162,7 @@ func TestAToolThatTheCageBreaksFailsTheAgent(t *testing.T) {
 		"Exit code 1\ntouch: '/own/settings': Permission denied":  "",
 		"EACCES: permission denied, open '/elsewhere/that/it/is'": "",
 	} {
-		s := b.turn(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Cage: cage.Unavailable(nil)}, func(runner.Progress) {})
+		s := b.newTurn(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Cage: cage.Unavailable(nil)}, func(runner.Progress) {})
 		result := fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":"x","is_error":true,"content":%q}]}}`, said)
 		s.Stream.Write([]byte(strings.Join([]string{start, result, hello, goodbye}, "\n")))
 		s.Stream.Flush()

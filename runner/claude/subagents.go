@@ -12,19 +12,19 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// The limits of what is read of the agents that a session has started.
+// Limits for reading the subagents of a session.
 const (
 	maxSubagents = 10_000
 	maxMeta      = 64 << 10 // bytes
 	maxName      = 100      // bytes
 )
 
-// subagent is an agent that a session has started through a tool. The CLI keeps its
-// conversation in a file of its own.
+// subagent is an agent that a session started through a tool. The CLI stores its conversation in a
+// separate file.
 type subagent struct{ name, path string }
 
-// subagentsOf returns the agents of a session by the use of the tool that has started each.
-// Links are passed over.
+// subagentsOf returns the subagents of a session, by the id of the tool use that started each. It
+// doesn't follow symbolic links.
 func subagentsOf(path string) map[string]subagent {
 	all := map[string]subagent{}
 	own := strings.TrimSuffix(path, ".jsonl")

@@ -1,5 +1,5 @@
-// Where Claude Code keeps its conversations, one file of JSON lines a session, and what their
-// lines say of messages, tokens and costs.
+// Where Claude Code stores its conversations, one file of JSON lines per session, and what their lines
+// say about messages, tokens and costs.
 
 package claude
 
@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// keptOf are the conversations of a CLI with an environment.
-func keptOf(env []string) transcripts.Store {
+// transcriptsOf returns the transcripts of a CLI that runs with the given environment.
+func transcriptsOf(env []string) transcripts.Store {
 	config := configFolder(env)
 	of := func(dir string) string { return "projects/" + slug(dir) }
 	return transcripts.Store{
@@ -22,20 +22,20 @@ func keptOf(env []string) transcripts.Store {
 			return of(transcripts.ResolveLinks(dir)) + "/" + id + ".jsonl", nil
 		},
 		IsResumable: func(line []byte, _ bool) bool { return typeOf(line) == "user" },
-		// A quotation mark within a text has a backslash before it: only members are renamed.
+		// In a text, a quotation mark has a backslash before it, so this finds only members of objects.
 		IDInLines: func(id string) string { return `"sessionId":"` + id + `"` },
-		ReadUsage: used, MessageReader: teller,
+		ReadUsage: readUsage, MessageReader: messageReader,
 	}
 }
 
-// configFolder returns the own folder of a CLI with an environment, which may not be there yet.
+// configFolder returns the CLI's configuration directory in an environment. It may not exist yet.
 func configFolder(env []string) string { return program.ConfigDir(env, "CLAUDE_CONFIG_DIR", ".claude") }
 
-// slugSize is how many UTF-16 units of a path the CLI puts into a folder's name
-// before it resorts to a hash.
+// slugSize is how many UTF-16 units of a path the CLI uses for the name of a directory. It shortens a
+// longer path and appends a hash.
 const slugSize = 200
 
-// slug is the CLI's name for the folder of the sessions of a directory.
+// slug returns the CLI's name for the directory with the sessions of a working directory.
 func slug(dir string) string {
 	units := utf16.Encode([]rune(dir))
 	name := make([]byte, len(units))

@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// Agents can write transcripts. One that seems to have terabytes, or whose lines would
-// fill the memory, takes little time and is not believed.
+// Agents can write transcripts. A transcript that claims to have terabytes, or whose lines would fill
+// the memory, must take little time and must not be believed.
 func TestHostileTranscripts(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	empty := strings.Repeat("{},", 200_000)
@@ -25,7 +25,7 @@ func TestHostileTranscripts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		text   string
-		length int64 // 0 for that of the text
+		length int64 // 0 means the length of the text
 	}{
 		"sparse":          {fmt.Sprintf(spoke, "a", 1), 10 << 40},
 		"many values":     {`{"type":"assistant","message":{"id":"x","a":[` + empty + `{}]}}` + "\n", 0},

@@ -12,14 +12,14 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// line is a line of a transcript, as far as it is shown to people.
+// line is a line of a transcript, reduced to the fields that are shown to people.
 type line struct {
 	Type    string         `json:"type"`
 	Subtype string         `json:"subtype"`
 	Time    string         `json:"timestamp"`
 	Content jsontext.Value `json:"content"` // of a system line
-	// IsMeta says that the CLI has put the line there, and IsSummary that it is what a
-	// conversation was compacted to.
+	// IsMeta is true if the CLI wrote the line, and IsSummary if the line is the summary of a compacted
+	// conversation.
 	IsMeta    bool   `json:"isMeta"`
 	IsSummary bool   `json:"isCompactSummary"`
 	Denied    string `json:"toolDenialKind"`
@@ -29,8 +29,8 @@ type line struct {
 	} `json:"message"`
 }
 
-// teller tells the messages of a transcript.
-func teller(path string) transcripts.MessageReader {
+// messageReader returns a reader for the messages of a transcript.
+func messageReader(path string) transcripts.MessageReader {
 	agents := subagentsOf(path)
 	return transcripts.MessageReader{
 		LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
@@ -40,15 +40,15 @@ func teller(path string) transcripts.MessageReader {
 					return nil
 				}
 				m.Time = transcripts.ParseTime(l.Time)
-				return l.tell(feed, m)
+				return l.addTo(feed, m)
 			}
 		},
 		Subagent: func(use string) (path, name string) { return agents[use].path, agents[use].name },
 	}
 }
 
-// tell hands over the messages of a line; m has what is the same for all.
-func (l *line) tell(feed *transcripts.Feed, m runner.Message) error {
+// addTo passes the messages of a line to feed; m contains their common fields.
+func (l *line) addTo(feed *transcripts.Feed, m runner.Message) error {
 	if l.Type == "system" {
 		m.From = runner.FromCLI
 		m.Text, m.Cut = transcripts.TruncateText(textOf(l.Content))
@@ -66,14 +66,14 @@ func (l *line) tell(feed *transcripts.Feed, m runner.Message) error {
 		m.From, m.Model = runner.FromAgent, l.Message.Model
 	}
 	for _, b := range blocksOf(l.Message.Content) {
-		if err := l.tellBlock(feed, m, b); err != nil {
+		if err := l.addBlockTo(feed, m, b); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) error {
+func (l *line) addBlockTo(feed *transcripts.Feed, m runner.Message, b block) error {
 	switch b.Type {
 	case "text":
 		if b.Text == "" {
@@ -89,7 +89,7 @@ func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) erro
 		m.Input, m.Cut = transcripts.TruncateText(string(b.Input))
 		return feed.AddToolUse(b.ID, m)
 	case "tool_result":
-		m.Text, m.Cut = transcripts.TruncateText(textOf(b.Said))
+		m.Text, m.Cut = transcripts.TruncateText(textOf(b.Content))
 		m.Failed, m.Refused = b.Failed, l.Denied == "user-rejected" || l.Denied == "permission-rule"
 		return feed.AddToolResult(b.Use, m)
 	case "image", "document":
@@ -99,21 +99,21 @@ func (l *line) tellBlock(feed *transcripts.Feed, m runner.Message, b block) erro
 	return nil
 }
 
-// blocksOf are the parts of a message, of which a text is one.
+// blocksOf returns the parts of a message. A bare text is one part.
 func blocksOf(content jsontext.Value) []block {
 	if content.Kind() == '"' {
 		return []block{{Type: "text", Text: textOf(content)}}
 	}
 	var list []block
-	_ = json.Unmarshal(content, &list, lenient) // what can't be read is left out
+	_ = json.Unmarshal(content, &list, lenient) // parts that can't be decoded are omitted
 	return list
 }
 
-// textOf is a text, or the texts among the parts of a message.
+// textOf returns the content of a message as text: a bare text, or the texts among its parts.
 func textOf(content jsontext.Value) string {
 	if content.Kind() == '"' {
 		var text string
-		_ = json.Unmarshal(content, &text, jsonstrict.Loose) // it is "" then
+		_ = json.Unmarshal(content, &text, jsonstrict.Loose) // "" if it can't be decoded
 		return text
 	}
 	var texts []string

@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// messagesOf returns the messages of a session, a line each.
+// messagesOf returns the messages of a session, each as one line.
 func messagesOf(t *testing.T, d transcripts.Store, session, dir string) (list []string) {
 	t.Helper()
 	err := d.Read(runner.Conversation{ID: session, Dir: dir}, 0, -1, func(m runner.Message) error {
@@ -28,9 +28,9 @@ func messagesOf(t *testing.T, d transcripts.Store, session, dir string) (list []
 	return list
 }
 
-// TestWhatTheCLIWroteIsToldApart: reminders, summaries and errors are neither the user's words
-// nor the model's.
-func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
+// TestTextOfTheCLIIsAttributedToIt checks that reminders, summaries and errors are not attributed to
+// the user or the model.
+func TestTextOfTheCLIIsAttributedToIt(t *testing.T) {
 	d, dir, _ := homeWith(t, sessionUUID, strings.Join([]string{
 		`{"type":"user","message":{"content":"hello"},"timestamp":"no time"}`,
 		`{"type":"user","isMeta":true,"message":{"content":"go on"}}`,
@@ -50,9 +50,9 @@ func TestWhatTheCLIWroteIsToldApart(t *testing.T) {
 	assert.Check(t, is.DeepEqual(messagesOf(t, d, sessionUUID, dir), want), "messages")
 }
 
-// TestSubagentsOfStrangers: agents that start each other end the reading, and nothing is read
-// through links.
-func TestSubagentsOfStrangers(t *testing.T) {
+// TestForgedSubagents checks forged subagent files: agents that start each other don't make the reading
+// endless, and symbolic links are not followed.
+func TestForgedSubagents(t *testing.T) {
 	use := func(id string) string {
 		return `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"` + id + `","name":"Agent"}]}}` + "\n"
 	}

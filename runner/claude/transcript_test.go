@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSlug holds the CLI's naming of folders. That it is right the conformance test shows,
-// which finds real transcripts by it.
+// TestSlug checks the CLI's names for directories of sessions. The conformance test checks them against
+// the real CLI, because it finds real transcripts by them.
 func TestSlug(t *testing.T) {
 	long := "/" + strings.Repeat("abcdefghi/", 25)
 	tests := []struct{ dir, want string }{
@@ -31,8 +31,8 @@ func TestSlug(t *testing.T) {
 	assert.Check(t, a != b && a[:201] == b[:201] && len(a) <= 210, "slugs of long paths: got %q and %q, want the same 200 characters and different hashes", a, b)
 }
 
-// homeWith is the folder of a CLI that holds one transcript, of a session
-// that began in the returned folder.
+// homeWith returns the transcripts of a CLI that has one session, the directory in which the session
+// began, and the path of its transcript.
 func homeWith(t *testing.T, id, content string) (k transcripts.Store, dir, file string) {
 	t.Helper()
 	config := t.TempDir()
@@ -41,11 +41,11 @@ func homeWith(t *testing.T, id, content string) (k transcripts.Store, dir, file 
 	file = filepath.Join(config, "projects", slug(dir), id+".jsonl")
 	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 	assert.NilError(t, os.WriteFile(file, []byte(content), 0o600))
-	return keptOf([]string{"CLAUDE_CONFIG_DIR=" + config}), dir, file
+	return transcriptsOf([]string{"CLAUDE_CONFIG_DIR=" + config}), dir, file
 }
 
-// TestUsageCountsMessagesOnce holds that each message counts as its last line
-// says, by model, from a byte on.
+// TestUsageCountsMessagesOnce checks that each message after the given byte counts once, with the
+// numbers of its last line, by model.
 func TestUsageCountsMessagesOnce(t *testing.T) {
 	line := func(id, model, usage string) string {
 		return `{"type":"assistant","message":{"id":"` + id + `","model":"` + model + `","usage":` + usage + `}}` + "\n"
@@ -67,9 +67,9 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 		got, ok := b.Usage(runner.Conversation{ID: sessionUUID, Dir: dir}, from)
 		assert.Check(t, !ok, "usage from byte %d: got %v, want none", from, got)
 	}
-	got, ok = b.Usage(runner.Conversation{ID: talked, Dir: dir}, 0)
+	got, ok = b.Usage(runner.Conversation{ID: sessionID, Dir: dir}, 0)
 	assert.Check(t, !ok, "usage of no session: got %v, want none", got)
 }
 
-// talked is the session of a conversation.
-const talked = "0a0b0c0d-0000-4000-8000-00000000000a"
+// sessionID is the id of a session.
+const sessionID = "0a0b0c0d-0000-4000-8000-00000000000a"

@@ -8,20 +8,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// synthetic is the model of messages that the CLI wrote itself, about errors.
+// synthetic is the model name in messages that the CLI itself wrote about errors.
 const synthetic = "<synthetic>"
 
-// spoken is an assistant's line of a transcript.
-type spoken struct {
+// modelLine is a line of a transcript with a message of the model.
+type modelLine struct {
 	Type    string `json:"type"`
 	Message answer `json:"message"`
 }
 
-// used returns the tokens that a transcript shows from the given byte on, by model without variants as in "[1m]". Each message
-// counts once, as its last line says: the CLI writes a line a part.
-func used(path string, from int64) ([]state.Usage, error) {
+// readUsage returns the tokens in a transcript from the given byte on, by model without variants like
+// "[1m]". The CLI writes a line for each part of a message; the message counts once, with the numbers
+// of its last line.
+func readUsage(path string, from int64) ([]state.Usage, error) {
 	return transcripts.SumUsage(path, from, func(line []byte) (string, state.Usage, bool) {
-		var m spoken
+		var m modelLine
 		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || m.Type != "assistant" || m.Message.Model == synthetic {
 			return "", state.Usage{}, false
 		}

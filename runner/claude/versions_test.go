@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resultLine is a result record with a total, and a share if there is one, in cents.
+// resultLine returns a result record with a total and, if given, a share, both in cents.
 func resultLine(cents int, share ...int) string {
 	usage := func(cents int) string {
 		return fmt.Sprintf(`{"opus":{"inputTokens":%d,"outputTokens":%d,"costUSD":%d.%02d}}`, cents*10, cents, cents/100, cents%100)
@@ -27,8 +27,8 @@ func resultLine(cents int, share ...int) string {
 		chosen, cents/100, cents%100, usage(cents), since)
 }
 
-// TestShares: whatever a version of the CLI counts, what is booked is the share of
-// the process, in all and by model.
+// TestShares checks for versions of the CLI with different ways of counting that the cost is the share
+// of this process, in total and by model.
 func TestShares(t *testing.T) {
 	reached := func(cents int64) state.RunningTotal {
 		usd := state.USD(cents) * state.Dollar / 100
@@ -52,7 +52,7 @@ func TestShares(t *testing.T) {
 		{"a share of nothing", "2.1.330", 250, []string{resultLine(300, 0)}, 0},
 	} {
 		b, dir, _ := conversation(t, chosen, "")
-		turn := b.turn(runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: reached(c.before)}}, nil)
+		turn := b.newTurn(runner.Order{Dir: dir, Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: reached(c.before)}}, nil)
 		turn.Stream.Write([]byte(`{"type":"system","subtype":"init","session_id":"` + chosen + `","claude_code_version":"` + c.version + `"}` + "\n"))
 		for _, line := range c.results {
 			turn.Stream.Write([]byte(line + "\n"))
@@ -67,10 +67,9 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestReachedIsInTheTranscript: what the conversation had reached is the newest
-// count in its transcript as it was when the process began; the run's own knowledge
-// counts where there is none.
-func TestReachedIsInTheTranscript(t *testing.T) {
+// TestPriorCountIsReadFromTheTranscript checks that the prior count is the newest count that was in the
+// transcript when the process began, or the count that the run knows if the transcript has no count.
+func TestPriorCountIsReadFromTheTranscript(t *testing.T) {
 	b, dir, file := conversation(t, chosen, "")
 	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: state.RunningTotal{USD: 7}}, Dir: dir}
 	assert.Check(t, is.Equal(b.priorCount(o).read().USD, state.USD(7)), "without a count: want the dollars that the run knows")

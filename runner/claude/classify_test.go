@@ -8,10 +8,10 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestClassesOfErrors holds which errors are waited out, which are tried again
-// and counted, and which end the agent, beyond what recordings show. The texts are those of the CLI, and of the
-// key proxy where it could not reach the API.
-func TestClassesOfErrors(t *testing.T) {
+// TestErrorClasses checks which errors are waited for, which are retried and counted, and which end the
+// agent, in addition to the recorded streams. The texts come from the CLI, or from the key proxy if it
+// could not reach the API.
+func TestErrorClasses(t *testing.T) {
 	for _, c := range []struct {
 		status     string
 		kind, text string

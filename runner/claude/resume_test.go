@@ -12,7 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// conversation is a backend with a transcript, and a directory to resume it in.
+// conversation returns a backend with one transcript, the directory in which to resume it, and the
+// transcript's path.
 func conversation(t *testing.T, id, content string) (b *Backend, dir, file string) {
 	t.Helper()
 	k, dir, file := homeWith(t, id, content)
@@ -21,8 +22,8 @@ func conversation(t *testing.T, id, content string) (b *Backend, dir, file strin
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
 
-// TestCutBack holds that a transcript is only ever made shorter, and that one
-// which cannot be resumed is told from one that can.
+// TestCutBack checks that a transcript only becomes shorter, and that a transcript that can't be
+// resumed is recognized.
 func TestCutBack(t *testing.T) {
 	whole := prompted + `{"type":"assistant"}` + "\n"
 	at := func(n int) *int64 { m := int64(n); return &m }
@@ -42,7 +43,7 @@ func TestCutBack(t *testing.T) {
 	}
 	for _, tt := range tests {
 		b, dir, file := conversation(t, chosen, tt.content)
-		_, path, f := keptOf(b.Env).Prepare(runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, dir)
+		_, path, f := transcriptsOf(b.Env).Prepare(runner.PromptOrder{Session: state.Resume, SessionID: chosen, Cut: tt.cut}, dir)
 		got, err := os.ReadFile(file)
 		if err != nil || string(got) != tt.want || (f != nil) != tt.wantFail || (path == file) == tt.wantFail || f != nil && f.Class != runner.Fatal {
 			t.Errorf("%s: got %q, %v, %q, %v, want %q, failure %v", tt.name, got, err, path, f, tt.want, tt.wantFail)
@@ -50,22 +51,23 @@ func TestCutBack(t *testing.T) {
 	}
 	b, dir, file := conversation(t, chosen, whole)
 	for id, o := range map[string]runner.PromptOrder{"other": {Session: state.Resume, SessionID: "other", Cut: at(5)}, chosen: {Session: state.Branch, SessionID: "new", From: chosen, Cut: at(1)}} {
-		got, _, f := keptOf(b.Env).Prepare(o, dir)
+		got, _, f := transcriptsOf(b.Env).Prepare(o, dir)
 		text, err := os.ReadFile(file)
 		assert.Check(t, got == id && f == nil && string(text) == whole && err == nil, "%s of %s: got %q, %v, and %q, %v, want the transcript left alone", o.Session, id, got, f, text, err)
 	}
 	for id, want := range map[string]int{"other": 1, chosen: 0} {
-		notes, f := b.take(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: id, Cut: at(len(whole))}, Dir: dir})
+		notes, f := b.prepareConversation(runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: id, Cut: at(len(whole))}, Dir: dir})
 		assert.Check(t, f == nil && len(notes) == want, "%s: got the notes %q, %v, want %d: one where there is no transcript to cut back", id, notes, f, want)
 	}
 }
 
-// TestWhatIsNoTranscriptIsNotOpened, be it for the session itself or for a branch of it.
-func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
+// TestSymbolicLinksAreNoTranscripts checks that a symbolic link is refused, for the session itself and
+// for a branch.
+func TestSymbolicLinksAreNoTranscripts(t *testing.T) {
 	b, dir, file := conversation(t, chosen, prompted)
 	assert.NilError(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))
 	for _, o := range []runner.PromptOrder{{Session: state.Resume, SessionID: chosen}, {Session: state.Branch, SessionID: "new", From: chosen}} {
-		_, _, f := keptOf(b.Env).Prepare(o, dir)
+		_, _, f := transcriptsOf(b.Env).Prepare(o, dir)
 		assert.Check(t, f != nil && f.Class == runner.Fatal, "%s: got %v, want it refused", o.Session, f)
 	}
 }

@@ -11,9 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestPrivilegesAreKeptFromTheCLI holds it for the check of the version and for
-// the invocation, and that nobody is kept from them who was not to be.
-func TestPrivilegesAreKeptFromTheCLI(t *testing.T) {
+// TestCLICantGainPrivileges checks the version check and the invocation, with and without NoNewPrivs.
+func TestCLICantGainPrivileges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	cli := filepath.Join(dir, "claude")

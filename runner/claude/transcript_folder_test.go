@@ -13,9 +13,9 @@ import (
 
 const sessionUUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-// TestAGoneDirectoryStillNamesItsFolder: a worktree may be gone by the time that
-// its conversation is stored, and not there yet when it is put back.
-func TestAGoneDirectoryStillNamesItsFolder(t *testing.T) {
+// TestRemovedDirectoriesKeepTheirSessions: a worktree may be removed before its conversation is stored,
+// and may not exist yet when the conversation is restored.
+func TestRemovedDirectoriesKeepTheirSessions(t *testing.T) {
 	b, dir, file := homeWith(t, sessionUUID, prompted)
 	stored := filepath.Join(t.TempDir(), "stored")
 	assert.NilError(t, errors.Join(os.WriteFile(stored, []byte(prompted), 0o600), os.RemoveAll(dir), os.RemoveAll(filepath.Dir(file))))

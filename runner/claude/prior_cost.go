@@ -13,16 +13,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// priorCount is where it is written how far the CLI's count of a session had come
-// before a process resumed or branched it. The zero value is that of a fresh
-// session.
+// priorCount finds the CLI's count of a session before a process resumed or branched the session. The
+// zero value is for a fresh session, whose count is zero.
 type priorCount struct {
-	path  string             // the transcript; "" when there is none
-	size  int64              // what it had when the process began: it grows with a resumed session
-	known state.RunningTotal // what the run knows itself
+	path  string             // of the transcript; "" without a transcript
+	size  int64              // of the transcript when the process began, since a resumed session extends it
+	known state.RunningTotal // the count that the run itself knows
 }
 
-// priorCount finds the count that an order continues.
+// priorCount returns the count that the process of an order continues.
 func (b *Backend) priorCount(o runner.Order) priorCount {
 	session := o.Prompt.SessionID
 	switch o.Prompt.Session {
@@ -33,14 +32,14 @@ func (b *Backend) priorCount(o runner.Order) priorCount {
 		return priorCount{}
 	}
 	p := priorCount{known: o.Prompt.Reached}
-	p.path, _, _ = keptOf(b.Env).Path(session, o.Dir)
+	p.path, _, _ = transcriptsOf(b.Env).Path(session, o.Dir)
 	p.size, _ = transcripts.Size(p.path)
 	return p
 }
 
-// read returns the newest count. That of the transcript goes before what the run
-// knows: it has processes that were killed too, and is cut back with the conversation.
-// Of a very long one only the end is read.
+// read returns the newest count. The transcript takes precedence over the count that the run knows: it
+// includes processes that were killed, and it is cut back together with the conversation. Only the end
+// of a very long transcript is read.
 func (p priorCount) read() state.RunningTotal {
 	last := p.known
 	_ = transcripts.Read(p.path, max(0, p.size-transcripts.MaxRead), p.size, func(_ int64, line []byte, truncated bool) error {
@@ -59,5 +58,5 @@ func (p priorCount) read() state.RunningTotal {
 		}
 		return nil
 	})
-	return last // what is known, of a transcript that can't be read
+	return last // the known count if the transcript can't be read
 }

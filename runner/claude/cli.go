@@ -8,24 +8,24 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-const title = "Claude Code"
+const cliTitle = "Claude Code"
 
 //go:embed npm
 var npm embed.FS
 
-// Pin is the pinned Claude Code. Its program needs no Node.
+// Pin is the pinned Claude Code. Its program doesn't need Node.
 var Pin = program.Pin{
-	Title: title, Package: "@anthropic-ai/claude-code", Files: program.NPMFiles(npm),
+	Title: cliTitle, Package: "@anthropic-ai/claude-code", Files: program.NPMFiles(npm),
 	Program: "node_modules/@anthropic-ai/claude-code-*/claude*", Folder: "raymond-claude-code",
 }
 
-// Abilities is what the CLI can do.
+// Abilities returns the abilities of the CLI.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
-		Backend: protocol.BackendClaude, Title: title, Provider: "anthropic",
+		Backend: protocol.BackendClaude, Title: cliTitle, Provider: "anthropic",
 		ChoosesID: true, ReportsUSD: true,
 	}
 }
 
-// Transcripts are the CLI's conversations.
-func (b *Backend) Transcripts() runner.Transcripts { return keptOf(b.Env) }
+// Transcripts returns the CLI's conversations.
+func (b *Backend) Transcripts() runner.Transcripts { return transcriptsOf(b.Env) }
