@@ -24,7 +24,7 @@ func TestPublicRepositoryStoresNoConversations(t *testing.T) {
 	s := newGitScene(t, agentAtWork)
 	first := s.public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	first.WantOutputs(t, "status", "over_iterations", "resumable", "false")
-	first.WantSays(t, "error", "nobody can resume this run", "transcripts and workspace", "resume-without-transcript: true", "state-key")
+	first.WantSays(t, "error", "This run can't be resumed", "transcripts and workspace", "resume-without-transcript: true", "state-key")
 	last := s.newest()
 	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.Omissions), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
 	for _, name := range []string{"transcripts", "workspace"} {

@@ -52,7 +52,7 @@ func TestNextStepsAreTheSameEverywhere(t *testing.T) {
 
 	s = newScene(t, fails)
 	e = s.job(1).set("ACTIONS_RUNTIME_TOKEN", "").do(problem.ExitCodes[problem.ClassRunFailed])
-	s.wantEverywhere(e, "Nobody can resume this run: the job has no results service (ACTIONS_RUNTIME_TOKEN is not set), "+
+	s.wantEverywhere(e, "This run can't be resumed: the job has no results service (ACTIONS_RUNTIME_TOKEN is not set), "+
 		"so nothing of the run is stored; store: local with a state-dir stores runs on the machine.")
 	e.WantOutputs(t, "resumable", "false")
 

@@ -117,7 +117,7 @@ func TestFailingJobRepeatsLittle(t *testing.T) {
 	s := newScene(t, "-- wf/START.md --\n---\ndone_when: 'echo no; false'\nmax_attempts: 2\nbackoff: none\n---\nreply:\n<result>x</result>\nend.\n")
 	e := s.public(1).do(problem.ExitCodes[problem.ClassRunFailed])
 	for text, want := range map[string][2]int{
-		"::stop-commands::": {2, 0}, "state-key": {3, 1}, "nobody can resume": {2, 1},
+		"::stop-commands::": {2, 0}, "state-key": {3, 1}, "can't be resumed": {2, 1},
 		"not done after 2 attempts: `echo no; false` ended with exit code 1": {2, 1}, "max_ralph_iters_reached": {0, 1},
 	} {
 		lines := func(all string) (n int) {
@@ -142,7 +142,7 @@ func TestAdvisedResumeTakesTheFix(t *testing.T) {
 	s := newGitScene(t, "-- wf/START.sh --\necho x >work.txt; echo '<goto>CHECK.sh</goto>'\n-- wf/CHECK.sh --\nexit 3\n")
 	failed := s.job(1, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassRunFailed])
 	id := failed.Outputs["workflow-id"]
-	failed.WantSays(t, "notice", "resume: "+id, "The button takes the files of this commit", "changed-workflow: take")
+	failed.WantSays(t, "notice", "resume: "+id, "The button uses the files of this commit", "changed-workflow: take")
 	sitetest.Commit(t, s.repo, "-- wf/CHECK.sh --\ncat work.txt >&2; echo '<result>fixed</result>'\n")
 	s.job(2, "resume", id, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassConflict])
 	s.job(3, "resume", id, "changed-workflow", "take").do(0).WantOutputs(t, "status", "completed", "result", "fixed")

@@ -1,15 +1,15 @@
-// Package ask asks people the questions of a run and hears what they answer, keeps the one
-// comment that tells of the run, and says what can be done with a run next.
+// Package ask puts the questions of a run to people and reads their answers. It also keeps the
+// sticky comment about a run up to date, and describes the next steps for a run.
 //
-// People asks in comments on issues and pull requests while a run is driven, Shell at a
-// terminal or in the flags of a resume. A comment is posted only when a checkpoint is
-// stored that has the question's token, and never twice: one that may be there already is
-// looked for before one is written. Answers are comments, reviews and comments on lines that begin
-// with a prefix. They are read again whenever the run would be suspended, since the event
-// of an answer may get lost.
+// CommentPrompter posts questions as comments on issues and pull requests while a run is
+// driven. TerminalPrompter asks at a terminal and takes answers from the flags of a resume.
+// A question is posted only after a checkpoint that contains its token has been stored, and
+// never twice: before posting, the package looks for a comment that may already exist.
+// Answers are comments, reviews and line comments that begin with a prefix. They are read again
+// whenever the run would be suspended, because the event of an answer may get lost.
 //
-// A comment with a question begins with a mark that nobody sees, which leads from an answer
-// to the run. Anybody can copy it, so it proves nothing: what counts is the state of the run.
+// A comment with a question begins with an invisible marker that leads from an answer to the
+// run. Anyone can copy the marker, so it proves nothing; the state of the run decides.
 //
-// The package doesn't know how runs are stored, or who starts a step.
+// The package doesn't know how runs are stored, or what starts a step.
 package ask

@@ -12,34 +12,34 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// queue brings the owner of a run what a goroutine has learnt from people.
+// queue passes updates from a goroutine that talks to people to the owner of a run.
 type queue struct {
-	updates chan runner.QuestionUpdate // after the run has stopped nobody receives
-	wake    chan struct{}              // something has changed; has room for one
-	ctx     context.Context            // ends when the goroutine is to end
+	updates chan runner.QuestionUpdate // has no receiver after the run has stopped
+	wake    chan struct{}              // signals a change; has room for one signal
+	ctx     context.Context            // ends when the goroutine has to end
 	stop    context.CancelFunc
-	mu      sync.Mutex // guards what whoever has a queue knows of the run
+	mu      sync.Mutex // guards the fields of the type that embeds the queue
 }
 
-// newQueue returns a queue that has room for updates which nobody has received yet.
+// newQueue returns a queue with room for undelivered updates.
 func newQueue(room int) *queue {
 	q := &queue{updates: make(chan runner.QuestionUpdate, room), wake: make(chan struct{}, 1)}
 	q.ctx, q.stop = context.WithCancel(context.Background())
 	return q
 }
 
-// Updates implements runner.People.
+// Updates implements runner.Prompter.
 func (q *queue) Updates() <-chan runner.QuestionUpdate { return q.updates }
 
-// rouse has the goroutine look at the run again.
+// rouse makes the goroutine look at the run again.
 func (q *queue) rouse() {
 	select {
 	case q.wake <- struct{}{}:
-	default: // it is to look anyway
+	default: // a signal is pending
 	}
 }
 
-// send tells the owner something, unless the goroutine is to end.
+// send sends an update to the owner, unless the goroutine has to end.
 func (q *queue) send(u runner.QuestionUpdate) {
 	select {
 	case q.updates <- u:
@@ -47,28 +47,28 @@ func (q *queue) send(u runner.QuestionUpdate) {
 	}
 }
 
-// question is one that is open, as it was when it was first seen. What follows until is about comments.
+// question is the first seen version of an open question. The fields after until are for comments.
 type question struct {
-	state.Question // Comment may be known earlier here than in the run
+	state.Question // its Comment may be set before the run has it
 	agent          string
 	next           string // the state that gets the answer
 	since          time.Time
-	until          time.Time // zero for never
+	until          time.Time // zero: without limit
 
 	toPrompt  bool // next is a prompt
-	seq       int  // of the step in which it was first seen
+	seq       int  // the step in which it was first seen
 	isOld     bool // it was open when the run was resumed
-	isSaved   bool // the run knows the comment
-	isRefused bool // the forge doesn't let it be asked
+	isSaved   bool // the run has saved the id of the comment
+	isRefused bool // the forge refuses to post it
 	answer    *state.Answer
 
-	// Of whoever asks the forge alone:
-	mayBeThere bool      // a comment with it
-	created    time.Time // of the comment; zero when not known
+	// Used only by the goroutine that makes requests:
+	mayExist bool      // a comment with the question may exist
+	created  time.Time // when the comment was created; zero if unknown
 }
 
-// openOf are the open questions of a run, in the order of their numbers.
-func openOf(run *state.Run) []*question {
+// openQuestions returns the open questions of a run, in the order of their numbers.
+func openQuestions(run *state.Run) []*question {
 	var open []*question
 	for _, a := range run.OpenQuestions() {
 		q := *a.Waits.Question
@@ -77,8 +77,8 @@ func openOf(run *state.Run) []*question {
 	return open
 }
 
-// isAfter reports whether a remark was made after the question was asked.
-func (q *question) isAfter(r job.Comment) bool {
+// precedes reports whether the question is older than a comment.
+func (q *question) precedes(r job.Comment) bool {
 	switch {
 	case q.Comment != 0 && r.Kind == job.IssueComment:
 		return r.ID > q.Comment
@@ -88,23 +88,23 @@ func (q *question) isAfter(r job.Comment) bool {
 	return !r.Created.Before(q.since.Truncate(time.Second))
 }
 
-// choose returns what a text answers; false when that is none of the choices. An answer
-// may begin with the question's number.
-func (q *question) choose(said string) (string, bool) {
+// choose returns the choice that a text names, and false if it names none. A question without
+// choices accepts any text. An answer may begin with the number of the question.
+func (q *question) choose(text string) (string, bool) {
 	if len(q.Choices) == 0 {
-		return said, true
+		return text, true
 	}
 	var lines []string
-	for line := range strings.Lines(said) {
+	for line := range strings.Lines(text) {
 		if !isQuoted(line) {
 			lines = append(lines, line)
 		}
 	}
-	said = strings.TrimSpace(strings.Join(lines, ""))
-	if choice, ok := q.MatchAnswer(said); ok {
+	text = strings.TrimSpace(strings.Join(lines, ""))
+	if choice, ok := q.MatchAnswer(text); ok {
 		return choice, true
 	}
-	first, rest := firstWord(said)
+	first, rest := firstWord(text)
 	if first == strconv.Itoa(q.Number) {
 		return q.MatchAnswer(rest)
 	}

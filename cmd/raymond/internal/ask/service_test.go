@@ -10,45 +10,45 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// ours is the account of the token.
+// ours is the login of the token's account.
 const ours = "github-actions[bot]"
 
-// service has what was said on issue 7, which opener has opened. It runs on a fake clock.
+// service simulates the comments on issue 7, which opener has opened. It uses a fake clock.
 type service struct {
-	mu    sync.Mutex // guards all below
+	mu    sync.Mutex // guards the fields below
 	all   []job.Comment
 	last  int64
-	asked []string    // what was asked, without arguments
+	asked []string    // the requests, without arguments
 	wrote []time.Time // when a comment was created or edited
 
-	// fate decides what becomes of a request; nil for all going well.
+	// fate decides what happens to a request; nil: all succeed.
 	fate func(what string) fate
-	self string // who asks; "" for not telling
+	self string // login of the token's account; "" if the service refuses to name it
 }
 
 // fate is what happens to a request.
 type fate struct {
-	err   *forge.Error  // what is answered, if not the truth
-	done  bool          // it is carried out all the same
-	later time.Duration // so long after
-	takes time.Duration // before there is an answer
+	err   *forge.Error  // the error of the request, if it fails
+	done  bool          // the request is carried out although it fails
+	later time.Duration // the delay until it is carried out
+	takes time.Duration // the time until there is a response
 }
 
-// maxAsked ends a test whose poster makes requests without a pause: its fake clock would
-// never reach a time limit.
+// maxAsked ends a test whose StickyComment makes requests without a pause: its fake clock would never
+// reach a time limit.
 const maxAsked = 10_000
 
 func newService() *service { return &service{last: 10, self: ours} }
 
-// answer is the result of a request when the poster sees it.
+// answer is the response to a request.
 type answer struct {
 	list    []job.Comment
 	comment job.Comment
 	missing bool
 }
 
-// meet lets a request wait or fail as its fate says, and carries it out or not.
-func (s *service) meet(ctx context.Context, what string, act func(*answer)) (answer, error) {
+// request delays or fails a request as its fate says, and carries it out or not.
+func (s *service) request(ctx context.Context, what string, act func(*answer)) (answer, error) {
 	var got, late answer
 	s.mu.Lock()
 	if s.asked = append(s.asked, what); len(s.asked) > maxAsked {
@@ -88,15 +88,15 @@ func (s *service) locked(act func()) {
 }
 
 func (s *service) ListIssueComments(ctx context.Context, _ int) ([]job.Comment, error) {
-	got, err := s.meet(ctx, "list", func(a *answer) {
+	got, err := s.request(ctx, "list", func(a *answer) {
 		a.list = slices.Clone(s.all)
 	})
 	return got.list, err
 }
 
-// on does something with a comment.
-func (s *service) on(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Comment, error) {
-	got, err := s.meet(ctx, what, func(a *answer) {
+// onComment carries out a request about one comment.
+func (s *service) onComment(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Comment, error) {
+	got, err := s.request(ctx, what, func(a *answer) {
 		at := slices.IndexFunc(s.all, func(c job.Comment) bool { return c.ID == id })
 		if a.missing = at < 0; !a.missing {
 			act(at, a)
@@ -110,36 +110,36 @@ func (s *service) ListComments(ctx context.Context, _ int, _ time.Time) ([]job.C
 }
 
 func (s *service) ReadComment(ctx context.Context, id int64) (job.Comment, error) {
-	return s.on(ctx, "comment", id, func(at int, a *answer) { a.comment = s.all[at] })
+	return s.onComment(ctx, "comment", id, func(at int, a *answer) { a.comment = s.all[at] })
 }
 
 func (s *service) IssueAuthor(ctx context.Context, _ int) (job.Account, error) {
-	_, err := s.meet(ctx, "author", func(*answer) {})
+	_, err := s.request(ctx, "author", func(*answer) {})
 	return job.Account{Login: "opener", Type: "User"}, err
 }
 
 func (s *service) CreateComment(ctx context.Context, _ int, body string) (job.Comment, error) {
-	got, err := s.meet(ctx, "create", func(a *answer) {
-		a.comment = s.said(ours, body)
+	got, err := s.request(ctx, "create", func(a *answer) {
+		a.comment = s.append(ours, body)
 		s.wrote = append(s.wrote, time.Now())
 	})
 	return got.comment, err
 }
 
 func (s *service) EditComment(ctx context.Context, id int64, body string) error {
-	_, err := s.on(ctx, "edit", id, func(at int, _ *answer) {
+	_, err := s.onComment(ctx, "edit", id, func(at int, _ *answer) {
 		s.all[at].Body, s.wrote = body, append(s.wrote, time.Now())
 	})
 	return err
 }
 
 func (s *service) DeleteComment(ctx context.Context, id int64) error {
-	_, err := s.on(ctx, "delete", id, func(at int, _ *answer) { s.all = slices.Delete(s.all, at, at+1) })
+	_, err := s.onComment(ctx, "delete", id, func(at int, _ *answer) { s.all = slices.Delete(s.all, at, at+1) })
 	return err
 }
 
 func (s *service) OwnLogin(ctx context.Context) (string, error) {
-	_, err := s.meet(ctx, "self", func(*answer) {})
+	_, err := s.request(ctx, "self", func(*answer) {})
 	if err == nil && s.self == "" {
 		err = &forge.Error{Kind: forge.Denied, Op: "may not ask"}
 	}
@@ -149,10 +149,10 @@ func (s *service) OwnLogin(ctx context.Context) (string, error) {
 	return s.self, nil
 }
 
-// add adds a comment of somebody.
-func (s *service) add(author, body string) { s.locked(func() { s.said(author, body) }) }
+// add adds a comment by an account.
+func (s *service) add(author, body string) { s.locked(func() { s.append(author, body) }) }
 
-func (s *service) said(author, body string) job.Comment {
+func (s *service) append(author, body string) job.Comment {
 	s.last++
 	r := job.Comment{Kind: job.IssueComment, ID: s.last, Number: 7, Author: job.Account{Login: author}, Body: body, Created: time.Now()}
 	s.all = append(s.all, r)
@@ -166,7 +166,7 @@ func (s *service) of(author string) []job.Comment {
 	return slices.DeleteFunc(slices.Clone(s.all), func(c job.Comment) bool { return c.Author.Login != author })
 }
 
-// count returns how often a request was made.
+// count returns how often a kind of request was made.
 func (s *service) count(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

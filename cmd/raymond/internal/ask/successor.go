@@ -11,19 +11,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// StepResult is how a step of a job ends. Which jobs start next depends on it.
+// StepResult describes how a step of a job ends. It decides which jobs start next.
 type StepResult struct {
-	Job       string // its id
-	Key       string // the input of the step; "" for the default, which no other job has
+	Job       string // id of the job
+	Key       string // the step's input key; "" for the default key, which no other job has
 	Status    state.Status
 	IsFailure bool // the step fails
-	// Waits are the agents that wait. Only a job for which one of them waits resumes a run
-	// that has any.
+	// Waits are the agents that wait. If the list is not empty, only a job from this list
+	// resumes the run.
 	Waits []report.Wait
 }
 
-// jobs are the jobs of which one has to run next.
-func (e StepResult) jobs() []string {
+// nextJobs returns the jobs of the workflow that can resume the run.
+func (e StepResult) nextJobs() []string {
 	if !slices.ContainsFunc(e.Waits, func(w report.Wait) bool { return w.For != state.ForAgents }) {
 		return []string{protocol.MainJob}
 	}
@@ -36,19 +36,19 @@ func (e StepResult) jobs() []string {
 	return names
 }
 
-// Successor returns the job of the same workflow run that resumes a run: it comes after
-// this job, and names the same key for the same action. It returns the first by name of
-// several, and "" if there is none or the file can't be read, or after a step that has failed
-// or was cancelled: most jobs don't start then.
+// Successor returns the later job of the same workflow run that resumes the run: the job needs
+// this one, and uses the same action with the same key. Of several jobs it returns the first by
+// name. It returns "" if no job does, if the file can't be read, and after a step that failed
+// or was cancelled, because most jobs don't start then.
 func Successor(file []byte, e StepResult) string {
 	f, err := lint.ReadJobFile("", file)
 	if e.Key == "" || e.IsFailure || e.Status == state.Cancelled || err != nil {
 		return ""
 	}
-	wanted := e.jobs()
+	wanted := e.nextJobs()
 	var found []string
 	for _, s := range f.Steps {
-		shares := func(mine lint.Step) bool { return mine.Job == e.Job && share(mine, s, e.Key) }
+		shares := func(mine lint.Step) bool { return mine.Job == e.Job && sharesKey(mine, s, e.Key) }
 		isOne := slices.Contains([]string{"", "run"}, s.Input("mode")) && slices.Contains([]string{"", "auto", "require"}, s.Input("resume")) && slices.ContainsFunc(wanted, s.MayRun) && slices.ContainsFunc(f.Steps, shares)
 		if isOne && f.Needs(s.Job, e.Job) {
 			found = append(found, s.Job)
@@ -60,15 +60,15 @@ func Successor(file []byte, e StepResult) string {
 	return slices.Min(found)
 }
 
-// perJob matches an expression that has another value in another job.
+// perJob matches an expression whose value differs between jobs.
 var perJob = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{\{[^}]*(\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[)`)
 })
 
-// share reports whether a step of another job has the key of one of this job: because that
-// key is written there, or because both write the same expression, which has the same value
-// in all jobs.
-func share(mine, other lint.Step, key string) bool {
+// sharesKey reports whether step other of another job has the same key as step mine: either
+// other spells out the key, or both use the same expression, and its value is the same in all
+// jobs.
+func sharesKey(mine, other lint.Step, key string) bool {
 	switch {
 	case mine.CallsWorkflow || other.CallsWorkflow || mine.Action == "" || mine.Action != other.Action:
 		return false

@@ -30,8 +30,8 @@ jobs:
     needs: one
 `
 
-// TestSuccessor: the job that resumes the run needs this job, starts after such an ending,
-// and names the same key.
+// TestSuccessor: the job that resumes the run needs this job, starts after a step with this result,
+// and uses the same key.
 func TestSuccessor(t *testing.T) {
 	example, err := os.ReadFile("../../../../examples/resume-across-jobs/workflow.yml")
 	assert.NilError(t, err)
@@ -59,8 +59,8 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
-// TestSuccessorHasTheSameKey: it is not another key, not an expression with another value
-// in that job, and not the default, which names the job.
+// TestSuccessorHasTheSameKey: it has no other key, no expression whose value differs in that job, and
+// not the default key, which contains the job's name.
 func TestSuccessorHasTheSameKey(t *testing.T) {
 	const file = `
 jobs:
@@ -75,13 +75,13 @@ jobs:
       - {uses: o/a@v1, with: {TWO}}
 `
 	for _, c := range []struct{ key, given, two, want string }{
-		{"k", "k", "key: other", ""},                              // it goes on with the other step's run
-		{"${{ inputs.k }}", "k", "key: k", "two"},                 // it is the value
-		{"${{ inputs.k }}", "k", `key: "${{ inputs.k }}"`, "two"}, // it has the same value there
+		{"k", "k", "key: other", ""},                              // it continues the other step's run
+		{"${{ inputs.k }}", "k", "key: k", "two"},                 // the key is the value of the expression
+		{"${{ inputs.k }}", "k", `key: "${{ inputs.k }}"`, "two"}, // the expression has the same value in both jobs
 		{"k-${{ github.job }}", "k-one", `key: "k-${{ github.job }}"`, ""},
 		{"${{ matrix.x }}", "k", `key: "${{ matrix.x }}"`, ""},
 		{"k", "", "workflow: wf", ""},
-		{"k", "", "key: k", ""}, // a step without a key is no other's
+		{"k", "", "key: k", ""}, // the default key is only for its own job
 		{"k", "k", "key: k, mode: lint", ""},
 		{"k", "k", "key: k, resume: require", "two"},
 	} {
@@ -91,7 +91,7 @@ jobs:
 	}
 }
 
-// TestSuccessorRunsTheJob: of a run whose agents wait it is a job that one of them waits for.
+// TestSuccessorRunsTheJob: if agents wait for jobs, the successor runs a job from their list.
 func TestSuccessorRunsTheJob(t *testing.T) {
 	const file = `
 jobs:

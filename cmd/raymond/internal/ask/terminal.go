@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// Terminal is where somebody reads questions and types answers.
+// Terminal is where a user reads questions and types answers.
 type Terminal struct {
 	in   *bufio.Reader
 	out  io.Writer
 	hide func(string) string
 }
 
-// NewTerminal returns a Terminal that reads what is typed from in, and writes questions to
-// out. hide replaces secrets in them.
+// NewTerminal returns a Terminal that reads input from in and writes questions to out. hide
+// replaces secrets in questions.
 func NewTerminal(in io.Reader, out io.Writer, hide func(string) string) *Terminal {
 	return &Terminal{in: bufio.NewReader(in), out: out, hide: hide}
 }
 
-// say writes a line.
-func (t *Terminal) say(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
+// printLine writes a formatted line.
+func (t *Terminal) printLine(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-// read reads an answer: a line, and the next one too when it ends with a backslash. An
-// error says that nothing more is typed.
+// read reads an answer: a line, and a further one after each line that ends with a backslash. An
+// error means the end of the input.
 func (t *Terminal) read() (string, error) {
 	var lines []string
 	for {

@@ -12,15 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestRateLimitsAreObeyed: nothing is asked before the service allows it, and the
-// last text comes when it does.
+// TestRateLimitsAreObeyed: the first request comes after the rate limit ends, and the last text is
+// written when it does.
 func TestRateLimitsAreObeyed(t *testing.T) {
-	for _, told := range []time.Duration{20 * time.Second, 0} {
+	for _, retryAfter := range []time.Duration{20 * time.Second, 0} {
 		inBubble(t, func(s *scene) {
-			p, wait := s.start(), told
+			p, wait := s.start(), retryAfter
 			p.Update(body("begun"))
 			s.wait(time.Minute)
-			if told == 0 {
+			if retryAfter == 0 {
 				wait = limitPause
 			}
 			limit, refused := time.Now().Add(wait), 0
@@ -29,7 +29,7 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 					return fate{}
 				}
 				refused++
-				return fate{err: &forge.Error{Kind: forge.Limited, Wait: told}}
+				return fate{err: &forge.Error{Kind: forge.Limited, Wait: retryAfter}}
 			}
 			p.Update(body("more"))
 			s.wait(wait - 10*time.Second)
@@ -42,8 +42,8 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 	}
 }
 
-// TestARefusalIsFinal: after a refusal there are no more requests, and Finish says why.
-func TestARefusalIsFinal(t *testing.T) {
+// TestRefusalIsFinal: requests stop after a refusal, and Finish returns it.
+func TestRefusalIsFinal(t *testing.T) {
 	for _, at := range []string{"list", "create"} {
 		inBubble(t, func(s *scene) {
 			s.fate = func(what string) fate {
@@ -66,8 +66,8 @@ func TestARefusalIsFinal(t *testing.T) {
 	}
 }
 
-// TestACreationWithoutAnAnswerIsNotRepeated, where it was carried out all the same.
-func TestACreationWithoutAnAnswerIsNotRepeated(t *testing.T) {
+// TestUnansweredCreationIsNotRepeated: the comment was created although the response got lost.
+func TestUnansweredCreationIsNotRepeated(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
 			if what == "create" {
@@ -82,9 +82,9 @@ func TestACreationWithoutAnAnswerIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestALateCreationLeavesNoTwin: a comment whose creation was not answered, and that comes when
-// there is another one, is gone in the end.
-func TestALateCreationLeavesNoTwin(t *testing.T) {
+// TestLateCreationLeavesNoDuplicate: a comment whose creation got no response, and that appears after
+// a second one was created, is deleted in the end.
+func TestLateCreationLeavesNoDuplicate(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
 			if what == "create" && s.asked[len(s.asked)-1] == what && len(s.asked) < 3 {
@@ -101,12 +101,12 @@ func TestALateCreationLeavesNoTwin(t *testing.T) {
 	})
 }
 
-// TestAListThatLagsHidesNoTwin: a comment of ours that the service doesn't list yet is known.
-func TestAListThatLagsHidesNoTwin(t *testing.T) {
+// TestStaleListHidesNoDuplicate: our comment counts even if the service doesn't list it yet.
+func TestStaleListHidesNoDuplicate(t *testing.T) {
 	s := newService()
 	s.add(ours, marker)
-	c := &StickyComment{in: s, marker: marker, id: 12, shown: "later", self: account{login: ours}}
-	err := c.look(t.Context())
+	c := &StickyComment{api: s, marker: marker, id: 12, shown: "later", self: account{login: ours}}
+	err := c.find(t.Context())
 	if c.id != 11 || c.shown != marker || !slices.Equal(s.asked, []string{"list", "delete"}) {
 		t.Errorf("got %d, %q, %v after %q, want 11, its marker, and that 12 is deleted", c.id, c.shown, err, s.asked)
 	}

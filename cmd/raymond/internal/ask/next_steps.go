@@ -12,66 +12,66 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Storage says where a later job finds a run.
+// Storage is where a later job finds a run.
 type Storage int
 
-// The places of a run.
+// The values of Storage.
 const (
 	NotStored        Storage = iota
 	StoredAsArtifact         // in an artifact
-	StoredLater              // in an artifact that the post part of the step stores when the job ends
-	StoredLocally            // in a folder of the machine
+	StoredLater              // in an artifact that the post phase stores when the job ends
+	StoredLocally            // in a directory on this machine
 )
 
-// Facts are all that the outlook depends on.
+// Facts are what NextStepsFor knows about a run.
 type Facts struct {
-	Status     state.Status // Running: the run is active, or it was cut off
+	Status     state.Status // Running: a process drives the run, or it was interrupted
 	WorkflowID string
 	Key        string
-	Branch     string        // whose runs alone find the run; "" where that is not so
-	Head       string        // that the run is about, so that an event of another head supersedes it; "" for none
-	Until      time.Time     // when a suspended run may be resumed; zero for at once
+	Branch     string        // the only branch whose runs find this run; "" for all branches
+	Head       string        // the commit that the run is about; an event about another one supersedes the run; "" for none
+	Until      time.Time     // from when on a suspended run can be resumed; zero: at once
 	Waits      []report.Wait // the agents that wait
 	report.JobContext
 
 	Spent                     state.Spent // so far
 	Budget                    state.USD   // 0 for none
 	Iterations, MaxIterations int
-	Cap                       Cap // that was reached; zero for none
+	Cap                       Cap // the limit that was reached; zero for none
 
 	Storage           Storage
-	PostArtifact      string                // the artifact as which the post part has stored the run; "" for none
-	StateDir          string                // where a run is that is kept locally
-	WhyNotStored      string                // why a run is kept nowhere, and what would have kept it
-	LeftOut           []checkpoint.Omission // what the last checkpoint lacks
+	PostArtifact      string                // the artifact in which the post phase has stored the run; "" for none
+	StateDir          string                // the directory of a run that is stored locally
+	WhyNotStored      string                // why the run isn't stored, and what would have stored it
+	LeftOut           []checkpoint.Omission // omissions of the last checkpoint
 	WithoutTranscript bool                  // resume-without-transcript: true
 	NeverResume       bool                  // resume: never
 	NoActionsRead     bool                  // without actions: read, later workflow runs can't find the run
 	Successor         string                // the later job of this workflow run that resumes the run; "" for none
-	Cause             string                // what has to be fixed first, without a full stop; "" for not known
-	Cure              report.Advice         // of a run that has failed
-	RefusesChanges    bool                  // changed-workflow is not take
+	Cause             string                // the cause to fix first, without a full stop; "" if unknown
+	Cure              report.Advice         // advice for a run that has failed
+	RefusesChanges    bool                  // changed-workflow is not "take"
 }
 
-// Cap is a limit on what many runs cost together.
+// Cap is a limit on the total cost of many runs.
 type Cap struct {
-	Which      string // the input; "" for none
+	Which      string // name of the input; "" for none
 	Spent, Max state.USD
 }
 
-// NextSteps is what can be done with a run.
+// NextSteps describes how a run that is not completed can continue.
 type NextSteps struct {
-	// Resumable says that somebody can resume the run, later or elsewhere.
+	// Resumable reports whether the run can be resumed, later or elsewhere.
 	Resumable bool
-	// Text says in whole sentences how, or why not and what would have made it so.
-	// Pairs of backticks in it mark code. It is "" for a run that is completed.
+	// Text explains in full sentences how to resume the run, or why that is impossible and what
+	// would have made it possible. Pairs of backticks mark code. It is "" for a completed run.
 	Text string
 }
 
-// Plain returns the text for places that have no markup.
+// Plain returns the text without markup.
 func (o NextSteps) Plain() string { return strings.ReplaceAll(o.Text, "`", "") }
 
-// NextStepsFor returns the outlook for a run.
+// NextStepsFor decides how a run can continue.
 func NextStepsFor(f Facts) NextSteps {
 	if f.Status == state.Completed {
 		return NextSteps{}
@@ -82,14 +82,14 @@ func NextStepsFor(f Facts) NextSteps {
 	text := f.causeText() + f.howText()
 	switch {
 	case f.Storage == StoredLater:
-		text += " It is stored by the post part when this job ends."
+		text += " The post phase stores it when this job ends."
 	case f.PostArtifact != "":
-		text += " It is stored as `" + f.PostArtifact + "` by the post part."
+		text += " The post phase has stored it as `" + f.PostArtifact + "`."
 	}
 	return NextSteps{Resumable: true, Text: text}
 }
 
-// howText says how the run is resumed.
+// howText explains how to resume the run.
 func (f *Facts) howText() string {
 	switch {
 	case f.Part != nil:
@@ -129,7 +129,7 @@ func (f *Facts) causeText() string {
 	return strings.ToUpper(text[:1]) + text[1:] + ". "
 }
 
-// resumeText is for a run that the next step with the same key resumes by itself.
+// resumeText explains how the next step with the same key resumes the run.
 func (f *Facts) resumeText() string {
 	who, button, successor := "The next run", "", ""
 	if f.hasButton() {
@@ -144,10 +144,10 @@ func (f *Facts) resumeText() string {
 	if f.Status == state.Suspended && !f.Until.IsZero() {
 		button = " from " + report.FormatMinute(f.Until) + " on" + button
 	}
-	return successor + who + " " + f.withText() + " resumes it" + button + "." + f.hindrance()
+	return successor + who + " " + f.withText() + " resumes it" + button + "." + f.blocker()
 }
 
-// failedText is for a run that failed.
+// failedText explains how to continue a failed run.
 func (f *Facts) failedText() string {
 	id := "`resume: " + f.WorkflowID + "`"
 	switch {
@@ -158,40 +158,40 @@ func (f *Facts) failedText() string {
 	case !f.hasButton():
 		return "Fix the cause, then run the step again " + f.withText() + " and " + id + "."
 	case f.NoActionsRead:
-		return "Fix the cause, then press the re-run button." + f.hindrance()
+		return "Fix the cause, then press the re-run button." + f.blocker()
 	case f.Number != 0 && f.Head == "":
 		return "Fix the cause, then press the re-run button, or have the next event on this " + f.Kind + " try it again." + f.filesText()
 	}
 	return "Fix the cause, then press the re-run button, or run the workflow with " + id + "." + f.filesText()
 }
 
-// filesText is for a run that failed by what may be in the files of its repository, where
-// there is another way than the re-run button.
+// filesText warns that the re-run button ignores changed files. It is for a failure that may have
+// its cause in files of the repository, when there is another way than the button.
 func (f *Facts) filesText() string {
 	if !f.Cure.NeedsFileChange {
 		return ""
 	}
-	text := " The button takes the files of this commit: after a change of them, take the other way."
+	text := " The button uses the files of this commit; to use changed files, take the other way."
 	if f.RefusesChanges {
 		text += " It needs `changed-workflow: take`."
 	}
 	return text
 }
 
-// raisedText is how a run is resumed whose limit was raised.
+// raisedText explains how to resume a run after its limit was raised.
 func (f *Facts) raisedText() string {
-	text := "run the workflow again " + f.withText() + "." + f.hindrance()
+	text := "run the workflow again " + f.withText() + "." + f.blocker()
 	if f.Storage != StoredLocally {
 		text += " The re-run button can't: it keeps the old limit."
 	}
 	return text
 }
 
-// hasButton reports whether the re-run button may resume the run.
+// hasButton reports whether GitHub's re-run button may resume the run.
 func (f *Facts) hasButton() bool { return f.Storage != StoredLocally && !f.NeverResume }
 
-// hindrance is what keeps later runs from finding the run, or from resuming it; "" for nothing.
-func (f *Facts) hindrance() string {
+// blocker explains what keeps later workflow runs from finding or resuming the run; "" for nothing.
+func (f *Facts) blocker() string {
 	asksPeople := slices.ContainsFunc(f.Waits, func(w report.Wait) bool { return w.For == state.ForAnswer })
 	switch {
 	case f.Head != "" && !asksPeople && !f.NeverResume && !f.NoActionsRead:
@@ -206,7 +206,7 @@ func (f *Facts) hindrance() string {
 	return ""
 }
 
-// withText says with which inputs a step finds the run.
+// withText names the inputs with which a step finds the run.
 func (f *Facts) withText() string {
 	if f.Storage == StoredLocally {
 		return "on this machine with `state-dir: " + f.StateDir + "` and " + f.keyText()
@@ -225,14 +225,14 @@ func (f *Facts) keyText() string {
 	return text
 }
 
-// whyNot says why nobody can resume the run; "" if somebody can.
+// whyNot explains why the run can't be resumed; "" if it can.
 func (f *Facts) whyNot() string {
 	if f.Storage == NotStored {
-		return "Nobody can resume this run: " + f.WhyNotStored + "."
+		return "This run can't be resumed: " + f.WhyNotStored + "."
 	}
 	lacks := f.LeftOut
 	if slices.ContainsFunc(lacks, func(l checkpoint.Omission) bool { return l.Why == checkpoint.FromFork }) {
-		return "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
+		return "This run can't be resumed: it was started by the event of a fork, whose runs are never resumed. " +
 			"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."
 	}
 	if len(lacks) == 0 {
@@ -242,15 +242,15 @@ func (f *Facts) whyNot() string {
 		if !slices.ContainsFunc(lacks, func(l checkpoint.Omission) bool { return l.What == "workspace" && l.Why == checkpoint.NoKey }) {
 			return ""
 		}
-		return "Nobody can resume this run as it was: " + lacksText(lacks) + " Another run with `resume-without-transcript: true` finds the checkout as it is."
+		return "This run can't be resumed as it was: " + leftOutText(lacks) + " Another run with `resume-without-transcript: true` starts from the checkout instead."
 	}
-	return "As it is, nobody can resume this run: " + lacksText(lacks) +
+	return "This run can't be resumed as it is: " + leftOutText(lacks) +
 		" With `resume-without-transcript: true` a later run continues without them."
 }
 
-// becauseOf says why something was not stored, and what would have stored it.
-var becauseOf = map[string]string{
-	checkpoint.NoKey:     "anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
+// reasonText explains why something was not stored, and what would have stored it.
+var reasonText = map[string]string{
+	checkpoint.NoKey:     "anyone can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
 	checkpoint.TooLarge:  "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
 	checkpoint.NoGit:     "git is not installed. Install it before the checkout, or set `workspace: none` if no work has to be kept",
 	checkpoint.NotPacked: "packing failed. The log shows the error",
@@ -262,12 +262,12 @@ var becauseOf = map[string]string{
 	checkpoint.NotAllowed: "files could not be read. Let the user of the step read them, or have git ignore them",
 }
 
-// lacksText says what was not stored, and why: all of it for one cause.
-func lacksText(lacks []checkpoint.Omission) string {
+// leftOutText names the omissions of a checkpoint and explains their common reason.
+func leftOutText(lacks []checkpoint.Omission) string {
 	var what []string
 	for _, l := range lacks {
 		what = append(what, l.What)
 	}
 	slices.Sort(what)
-	return "its " + strings.Join(what, " and ") + " could not be stored, because " + becauseOf[lacks[0].Why] + "."
+	return "its " + strings.Join(what, " and ") + " could not be stored, because " + reasonText[lacks[0].Why] + "."
 }

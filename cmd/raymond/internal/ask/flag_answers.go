@@ -12,38 +12,38 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxFile bounds --answer-file, in bytes: what an agent CLI takes as a prompt.
+// maxFile is the maximum size of an --answer-file in bytes, the limit for a prompt.
 const maxFile = 10 << 20
 
-// by is who has answered, as events say it.
-const by = "cli"
+// answeredBy is the author of answers from flags and from the terminal, in events.
+const answeredBy = "cli"
 
-// The flags.
+// The names of the flags.
 const (
 	textFlag = "answer"
 	fileFlag = "answer-file"
 )
 
-// FlagAnswers are the answers of flags. Which questions they answer is decided by Match.
-type FlagAnswers []given
+// FlagAnswers are the answers that flags give. Match finds the questions that they answer.
+type FlagAnswers []flagAnswer
 
-// given is the value of one flag.
-type given struct{ flag, value string }
+// flagAnswer is the value of one flag.
+type flagAnswer struct{ flag, value string }
 
-// AddFlags defines the flags of answers.
+// AddFlags defines the flags for answers.
 func (g *FlagAnswers) AddFlags(o *options.Options) {
 	add := func(flag string) func(string) error {
 		return func(value string) error {
-			*g = append(*g, given{flag, value})
+			*g = append(*g, flagAnswer{flag, value})
 			return nil
 		}
 	}
-	o.Add(textFlag, "[AGENT=]TEXT", "answer to the open question, or to that of an agent (repeatable)", add(textFlag))
-	o.Add(fileFlag, "[AGENT=]FILE", "the same, read from a file; a line break at its end is dropped (repeatable)", add(fileFlag))
+	o.Add(textFlag, "[AGENT=]TEXT", "answer to the open question, or to the question of AGENT (repeatable)", add(textFlag))
+	o.Add(fileFlag, "[AGENT=]FILE", "like --answer, but read from FILE, without a line break at its end (repeatable)", add(fileFlag))
 }
 
-// Match finds the question that each answer is to. Its error, of class usage, lists the
-// open questions.
+// Match finds the question that each answer is for. Its error, of class usage, lists the open
+// questions.
 func (g FlagAnswers) Match(run *state.Run) ([]runner.QuestionUpdate, error) {
 	if len(g) == 0 {
 		return nil, nil
@@ -62,18 +62,18 @@ func (g FlagAnswers) Match(run *state.Run) ([]runner.QuestionUpdate, error) {
 			err = fmt.Errorf("the question of %s is answered twice", agent.ID)
 		}
 		if err != nil {
-			errs = append(errs, problem.Usage("--"+one.flag, err.Error(), listed(open)))
+			errs = append(errs, problem.Usage("--"+one.flag, err.Error(), listOpen(open)))
 			continue
 		}
 		answered[agent.ID] = true
-		updates = append(updates, runner.QuestionUpdate{Agent: agent.ID, Number: agent.Waits.Question.Number, Answer: &state.Answer{Text: text, By: by}})
+		updates = append(updates, runner.QuestionUpdate{Agent: agent.ID, Number: agent.Waits.Question.Number, Answer: &state.Answer{Text: text, By: answeredBy}})
 	}
 	return updates, errors.Join(errs...)
 }
 
-// addressee returns the agent whose question is answered, and what remains of the flag's
-// value without its name.
-func (g given) addressee(open []*state.Agent) (agent *state.Agent, rest string, err error) {
+// addressee returns the agent whose question is answered, and the value of the flag without the
+// agent's name.
+func (g flagAnswer) addressee(open []*state.Agent) (agent *state.Agent, rest string, err error) {
 	name, rest, isNamed := strings.Cut(g.value, "=")
 	for _, a := range open {
 		if isNamed && a.ID == name {
@@ -86,11 +86,11 @@ func (g given) addressee(open []*state.Agent) (agent *state.Agent, rest string, 
 	case 1:
 		return open[0], g.value, nil
 	}
-	return nil, "", fmt.Errorf("%q: %d questions are open, and the answer doesn't begin with AGENT= of one of them", problem.Shorten(g.value), len(open))
+	return nil, "", fmt.Errorf("%q: %d questions are open; begin the answer with AGENT= to choose one", problem.Shorten(g.value), len(open))
 }
 
-// text is what is answered to the question of an agent.
-func (g given) text(agent *state.Agent, value string) (string, error) {
+// text returns the answer to the agent's question: the value, or the content of the file it names.
+func (g flagAnswer) text(agent *state.Agent, value string) (string, error) {
 	text := value
 	if g.flag == fileFlag {
 		data, err := files.ReadTarget(value, maxFile)
@@ -101,18 +101,18 @@ func (g given) text(agent *state.Agent, value string) (string, error) {
 	}
 	chosen, fits := agent.Waits.Question.MatchAnswer(text)
 	if !fits {
-		return "", fmt.Errorf("%q is none of the choices of %s", problem.Shorten(text), agent.ID)
+		return "", fmt.Errorf("%q is not one of the choices of %s", problem.Shorten(text), agent.ID)
 	}
 	return chosen, nil
 }
 
-// withoutBreak is a text without the line break at its end.
+// withoutBreak returns s without its final line break.
 func withoutBreak(s string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
-// listed says which questions are open; "" for none.
-func listed(open []*state.Agent) string {
+// listOpen describes the open questions; "" without open questions.
+func listOpen(open []*state.Agent) string {
 	var parts []string
 	for _, a := range open {
 		q := a.Waits.Question

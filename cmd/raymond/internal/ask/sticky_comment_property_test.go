@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// trouble returns what happens to a request while the service fails.
+// trouble returns a random outcome of a request to an unreliable service.
 func trouble(random *rand.Rand) fate {
 	passing := &forge.Error{Kind: forge.Unanswered, Op: "502"}
 	takes := time.Duration(random.IntN(3000)) * time.Millisecond
@@ -28,10 +28,10 @@ func trouble(random *rand.Rand) fate {
 	return fate{takes: takes}
 }
 
-// TestNeverASecondComment: whatever happens to requests, and to posters that are killed
-// and followed by others, in the end one comment of ours has the last text, and those of
-// others have not changed. That holds also where the service refuses to name our account: then the
-// author of the comment that we created is ours.
+// TestNeverASecondComment: whatever happens to requests, and to posters that are killed and replaced,
+// in the end exactly one comment by our account shows the last text, and other comments have
+// not changed. That also holds if the service refuses to name our account: then the author of the
+// comment that we created is ours.
 func TestNeverASecondComment(t *testing.T) {
 	for seed := range uint64(500) {
 		synctest.Test(t, func(t *testing.T) {
@@ -43,15 +43,15 @@ func TestNeverASecondComment(t *testing.T) {
 			s.fate = func(string) fate { return trouble(fates) }
 			s.self = []string{ours, ""}[seed%2]
 			for range 1 + random.IntN(4) {
-				s.part(random)
+				s.poster(random)
 			}
-			s.wait(10 * time.Second) // what comes late has come
+			s.wait(10 * time.Second) // late requests have been carried out
 			s.fate = nil
-			s.wait(time.Minute) // and what the service told to wait for
+			s.wait(time.Minute) // rate limits have ended
 			s.wantNoError(s.finish(s.start(), "ended"))
 			got := s.all
 			if len(got) != 3 || !slices.Equal(got[:2], before) || got[2].Author.Login != ours || got[2].Body != body("ended") {
-				t.Errorf("seed %d: got %+v, want %+v and one that says the last\nasked: %q", seed, got, before, s.asked)
+				t.Errorf("seed %d: got %+v, want %+v and one with the last text\nasked: %q", seed, got, before, s.asked)
 			}
 		})
 		if t.Failed() {
@@ -60,15 +60,15 @@ func TestNeverASecondComment(t *testing.T) {
 	}
 }
 
-// part is a poster that shows some texts and then ends, or is killed.
-func (s *scene) part(random *rand.Rand) {
+// poster starts a StickyComment that shows some texts and then finishes or is killed.
+func (s *scene) poster(random *rand.Rand) {
 	p := s.start()
 	for n := range random.IntN(30) {
 		p.Update(body(fmt.Sprint(n)))
 		s.wait(time.Duration(random.IntN(20)) * time.Second)
 	}
 	if random.IntN(2) == 0 {
-		_ = s.finish(p, "ended for now") // or the next part does
+		_ = s.finish(p, "ended for now") // or the next poster does
 		return
 	}
 	p.stop()

@@ -20,12 +20,12 @@ import (
 
 const token = "0123456789abcdef0123456789abcdef"
 
-// posted counts the comments with the question.
+// posted counts the comments that ask the question.
 func (s *service) posted() int {
 	return len(slices.DeleteFunc(slices.Clone(s.all), func(r job.Comment) bool { return !strings.HasPrefix(r.Body, questionMark+token) }))
 }
 
-// asks is a run whose agent waits for an answer.
+// asks returns a run whose agent waits for an answer.
 func asks(q state.Question) *state.Run {
 	if q.Token == "" {
 		q.Number, q.Text, q.Token = 1, "What?", token
@@ -35,7 +35,7 @@ func asks(q state.Question) *state.Run {
 	}}}
 }
 
-// onIssue are for a run whose questions are asked on issue 7, where ann may answer.
+// onIssue returns options for a run that asks on issue 7, where ann may answer.
 func onIssue(f *service) Options {
 	return Options{
 		API: f, Prefix: "/raymond", Number: 7, Ref: QuestionRef{Workflow: "w.yml", Key: "k", Run: "w-12345678"},
@@ -49,8 +49,8 @@ func onIssue(f *service) Options {
 	}
 }
 
-// drive is an owner of a run, in one process: it stores each step, and ends when all is
-// settled, when the answer is there, or when it is killed. It returns the answer.
+// drive plays the owner of a run in one process: it stores each step, and ends when everything is
+// settled, the answer has arrived, or the context ends. It returns the answer.
 func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (answer string, err error) {
 	p := NewCommentPrompter(onIssue(f), begun)
 	q := run.Agents[0].Waits.Question
@@ -81,7 +81,7 @@ func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (a
 	return answer, p.Finish(finish, true)
 }
 
-// copied is a run as a checkpoint has it.
+// copied returns a copy of a run, as a checkpoint would store it.
 func copied(run *state.Run) *state.Run {
 	c := *run
 	a := *run.Agents[0]
@@ -91,9 +91,9 @@ func copied(run *state.Run) *state.Run {
 	return &c
 }
 
-// TestOneQuestionAndOneAnswer, whichever request fails, gets lost, or is the last one of
-// its process: a later process, which has the state before the comment, neither asks again
-// nor misses the answer.
+// TestOneQuestionAndOneAnswer: whichever request fails, gets lost, or ends its process,
+// a later process that has the state from before the comment neither asks again nor misses the
+// answer.
 func TestOneQuestionAndOneAnswer(t *testing.T) {
 	for _, how := range []string{"refused", "lost"} {
 		for _, isKilled := range []bool{false, true} {
@@ -131,8 +131,8 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 	}
 }
 
-// TestNothingIsPostedBeforeItsTokenIsStored, and a run that can't be stored is not held up.
-func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
+// TestQuestionIsPostedAfterItsTokenIsStored: and a run that can't be stored doesn't wait for that.
+func TestQuestionIsPostedAfterItsTokenIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
@@ -157,39 +157,39 @@ func TestNothingIsPostedBeforeItsTokenIsStored(t *testing.T) {
 	})
 }
 
-// TestTheOwnerHearsWhatItWaitsFor and nothing else: each time that it is told something it makes a step, after which
-// answers are looked for once more.
-func TestTheOwnerHearsWhatItWaitsFor(t *testing.T) {
+// TestOwnerGetsOnlyUpdatesItWaitsFor: each update makes the owner take a step, after which answers are
+// read once more.
+func TestOwnerGetsOnlyUpdatesItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours, fate: func(string) fate { return fate{takes: 100 * time.Millisecond} }}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
-		run, heard := asks(state.Question{}), 0
+		run, updates := asks(state.Question{}), 0
 		step := func() {
-			time.Sleep(10 * time.Millisecond) // it is saved
+			time.Sleep(10 * time.Millisecond) // saving the step takes time
 			p.UpdateQuestions(run)
 			stored := state.Event{Body: &state.Checkpoint{SeqStored: run.Progress.Seq}}
 			time.AfterFunc(10*time.Second, func() { _ = p.Report(stored) })
 		}
-		for isOver := false; !isOver; isOver = p.IsSettled() { // which is asked before the step is told
+		for isOver := false; !isOver; isOver = p.IsSettled() { // the owner calls IsSettled before it reports the step
 			step()
 			run.Agents[0].Waits.Question.Comment = cmp.Or((<-p.Updates()).Comment, run.Agents[0].Waits.Question.Comment)
 			run.Progress.Seq++
-			heard++
+			updates++
 		}
-		if heard != 2 || len(f.asked) > 12 {
-			t.Errorf("told of %d things after %d requests, want the comment and that all is settled: %q", heard, len(f.asked), f.asked)
+		if updates != 2 || len(f.asked) > 12 {
+			t.Errorf("got %d updates after %d requests, want one for the comment and one when all is settled: %q", updates, len(f.asked), f.asked)
 		}
 		_ = p.Finish(t.Context(), true)
 	})
 }
 
-// TestAnswersAreReadHoweverOftenSomethingIsAsked meanwhile.
-func TestAnswersAreReadHoweverOftenSomethingIsAsked(t *testing.T) {
+// TestFrequentQuestionsDelayNoAnswers: answers are read however often agents ask.
+func TestFrequentQuestionsDelayNoAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
 		run, answer := asks(state.Question{}), ""
-		for n := 1; n < 6; n++ { // one in 40 s
+		for n := 1; n < 6; n++ { // one question in 40 s
 			if n > 1 {
 				more := asks(state.Question{Number: n, Text: "And?", Token: fmt.Sprintf("%032d", n)}).Agents[0]
 				more.ID = fmt.Sprintf("main_a%d", n)
@@ -216,15 +216,15 @@ func TestAnswersAreReadHoweverOftenSomethingIsAsked(t *testing.T) {
 	})
 }
 
-// TestAForgeThatHangs holds a run up for minutes, not for ever, and the step knows that it
-// doesn't know.
-func TestAForgeThatHangs(t *testing.T) {
+// TestHangingForgeDelaysForMinutes: a forge that hangs doesn't delay a run forever, and Finish returns
+// an error because answers may exist.
+func TestHangingForgeDelaysForMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
 		f.add(ours, questionMark+token+" e30 -->")
 		f.add("ann", "/raymond yes")
-		f.fate = func(string) fate { return fate{takes: 10 * time.Second, err: &forge.Error{Op: "no answer"}} } // as forge.Once has it
+		f.fate = func(string) fate { return fate{takes: 10 * time.Second, err: &forge.Error{Op: "no answer"}} } // the time limit of forge.Once
 		began := time.Now()
 		answer, err := drive(t.Context(), f, run, copied(run))
 		if took := time.Since(began); answer != "" || err == nil || took > 5*time.Minute {
@@ -237,9 +237,9 @@ func TestAForgeThatHangs(t *testing.T) {
 	})
 }
 
-// TestWhoAnswers: a question may be for some, and only an untrusted one for whoever has
-// opened the issue.
-func TestWhoAnswers(t *testing.T) {
+// TestWhoMayAnswer: a question may be for some people only, and only an untrusted question accepts the
+// author of the issue.
+func TestWhoMayAnswer(t *testing.T) {
 	for _, test := range []struct {
 		who       string
 		from      []string
@@ -256,15 +256,15 @@ func TestWhoAnswers(t *testing.T) {
 			f.add(ours, questionMark+token+" e30 -->")
 			f.add(test.who, "/raymond x")
 			answer, err := drive(t.Context(), f, run, copied(run))
-			if isTold := strings.Contains(f.all[0].Body, "\n`"+test.who+"` has answered.\n"+answeredMark); answer != test.want || err != nil || isTold != (answer != "") {
-				t.Errorf("%+v: got %q, %v and told so %t; want %q", test, answer, err, isTold, test.want)
+			if isShown := strings.Contains(f.all[0].Body, "\n`"+test.who+"` has answered.\n"+answeredMark); answer != test.want || err != nil || isShown != (answer != "") {
+				t.Errorf("%+v: got %q, %v shown %t; want %q", test, answer, err, isShown, test.want)
 			}
 		})
 	}
 }
 
-// TestTheCommentNamesTheStatesThatMayFollow: who answers knows what an answer leads to.
-func TestTheCommentNamesTheStatesThatMayFollow(t *testing.T) {
+// TestCommentNamesTheNextStates: readers see which states an answer or a timeout leads to.
+func TestCommentNamesTheNextStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "What?", Token: token, TimeoutNext: "LATE.md"})
@@ -277,8 +277,8 @@ func TestTheCommentNamesTheStatesThatMayFollow(t *testing.T) {
 	})
 }
 
-// TestAWrongChoiceGetsOneReply, however often it is read, and the question stays open.
-func TestAWrongChoiceGetsOneReply(t *testing.T) {
+// TestWrongChoiceGetsOneReply: however often the comment is read, and the question stays open.
+func TestWrongChoiceGetsOneReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, Choices: []string{"yes", "no"}})
@@ -299,8 +299,8 @@ func TestAWrongChoiceGetsOneReply(t *testing.T) {
 	})
 }
 
-// TestAnAnswerToSeveralQuestionsGetsAReply that asks for which one it is.
-func TestAnAnswerToSeveralQuestionsGetsAReply(t *testing.T) {
+// TestAmbiguousAnswerGetsReply: the reply asks which question the answer is for.
+func TestAmbiguousAnswerGetsReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
@@ -314,8 +314,8 @@ func TestAnAnswerToSeveralQuestionsGetsAReply(t *testing.T) {
 	})
 }
 
-// TestACommentOnALineBringsTheLine, and the part of the diff before it.
-func TestACommentOnALineBringsTheLine(t *testing.T) {
+// TestLineCommentIncludesItsLine: the answer has the file, the line and the diff hunk before it.
+func TestLineCommentIncludesItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		run := asks(state.Question{Number: 1, Text: "How?", Token: token, Comment: 1})

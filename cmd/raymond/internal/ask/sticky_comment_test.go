@@ -17,7 +17,7 @@ var marker = StickyMarker("agent.yml", "agent-issue-7")
 
 func body(text string) string { return StickyBody(marker, text, "") }
 
-// scene is a poster and its service, with a fake clock.
+// scene is a test with a simulated comment service and a fake clock.
 type scene struct {
 	*testing.T
 	*service
@@ -33,20 +33,20 @@ func (s *scene) start() *StickyComment {
 	return StartStickyComment(s.service, 7, marker)
 }
 
-// finish ends a poster that has 30 s for its last text.
+// finish finishes a StickyComment that has 30 s to write its last text.
 func (s *scene) finish(p *StickyComment, text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
 	return p.Finish(ctx, body(text))
 }
 
-// wait lets time pass, with all that happens meanwhile.
+// wait advances the fake clock, and waits until all goroutines are blocked.
 func (s *scene) wait(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
-// wantOne checks that there is one comment of ours, and what it says.
+// wantOne checks that our account has exactly one comment, with this text.
 func (s *scene) wantOne(text string) job.Comment {
 	s.Helper()
 	got := s.of(ours)
@@ -61,10 +61,10 @@ func (s *scene) wantNoError(err error) {
 	assert.Check(s, err, "Finish\nasked: %q", s.asked)
 }
 
-// TestLongRunsAreToldOfLessOften: hours with a new text every second take few of the
-// requests that the jobs of a repository share, and the comment is never more than two
-// minutes old. No two edits are within fifteen seconds, and the last one comes at once.
-func TestLongRunsAreToldOfLessOften(t *testing.T) {
+// TestLongRunsUpdateLessOften: five hours with a new text every second take few of the requests that
+// the jobs of a repository share. The comment is never more than two minutes old, edits are at least
+// fifteen seconds apart, and the last one comes at once.
+func TestLongRunsUpdateLessOften(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
 		for n := range 5 * 3600 {
@@ -87,8 +87,8 @@ func TestLongRunsAreToldOfLessOften(t *testing.T) {
 	})
 }
 
-// TestOthersCommentsStay: no comment of somebody else is changed, whatever is in it.
-func TestOthersCommentsStay(t *testing.T) {
+// TestForeignCommentsStay: comments by other accounts don't change, whatever they contain.
+func TestForeignCommentsStay(t *testing.T) {
 	foreign := []struct{ author, text string }{
 		{"eve", marker}, {"eve", body("begun")}, {"github-actions", body("x")}, {"Github-Actions[bot]", body("x")}, {"", body("x")},
 		{ours, "> " + body("quoted")}, {ours, "\n" + body("x")}, {ours, StickyBody(StickyMarker("other.yml", "agent-issue-7"), "x", "")},
@@ -110,7 +110,7 @@ func TestOthersCommentsStay(t *testing.T) {
 	}
 }
 
-// TestTwoPostersAgree: two posters keep the older of two comments.
+// TestTwoPostersAgree: two StickyComments with the same marker keep the older of their comments.
 func TestTwoPostersAgree(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(string) fate { return fate{takes: time.Second} }

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// screen collects what is written, for several goroutines.
+// screen collects the output of several goroutines.
 type screen struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -28,7 +28,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return s.buf.Write(p)
 }
 
-// since returns what was written since the last call, when everything waits.
+// since waits until all goroutines are blocked, and returns the output since the last call.
 func (s *screen) since() string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -37,7 +37,7 @@ func (s *screen) since() string {
 	return s.buf.String()
 }
 
-// seat is a terminal, and the run whose questions are asked there.
+// seat is a terminal for the questions of a run.
 type seat struct {
 	*testing.T
 	*TerminalPrompter
@@ -45,7 +45,7 @@ type seat struct {
 	screen screen
 }
 
-// atTerminal tests Shell at a terminal.
+// atTerminal tests a TerminalPrompter at a terminal.
 func atTerminal(t *testing.T, test func(s *seat)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
@@ -53,7 +53,7 @@ func atTerminal(t *testing.T, test func(s *seat)) {
 		s.TerminalPrompter = NewTerminalPrompter(nil, NewTerminal(in, &s.screen, func(text string) string { return strings.ReplaceAll(text, "secret", "***") }))
 		test(s)
 		s.Close()
-		keys.Close() // the process would end
+		keys.Close() // as at the end of the process
 	})
 }
 
@@ -62,13 +62,13 @@ func (s *seat) types(text string) {
 	synctest.Wait()
 }
 
-// got returns the update that is there, as text; "" for none.
+// got returns the pending update as text; "" without an update.
 func (s *seat) got() string {
 	synctest.Wait()
 	select {
 	case u := <-s.Updates():
 		if u.Answer == nil {
-			return "nobody"
+			return "no more input"
 		}
 		return u.Agent + ": " + u.Answer.Text
 	default:
@@ -83,16 +83,15 @@ func (s *seat) want(what, got, want string) {
 
 const help = "Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n"
 
-// TestQuestionsAreAskedOneAfterAnother in the order of their numbers, each until it has an
-// answer.
-func TestQuestionsAreAskedOneAfterAnother(t *testing.T) {
+// TestQuestionsAreAskedInTurn: in the order of their numbers, each until it is answered.
+func TestQuestionsAreAskedInTurn(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		run := asking("main", "main_chooser")
 		run.Agents[0].Waits.Question.Text = "first\x1b[31m\nsecret line"
 		run.Agents[0].Waits.Until, run.Agents[0].Waits.Question.TimeoutNext = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "LATE.md"
 		s.UpdateQuestions(run)
 		s.want("first", s.screen.since(), "Question 1, from main:\n    first\n    *** line\n"+
-			"Without an answer until 2026-01-02 03:04 UTC, LATE.md comes next.\n"+help)
+			"If there is no answer by 2026-01-02 03:04 UTC, LATE.md comes next.\n"+help)
 		if s.IsSettled() {
 			s.Error("settled: got true while a question is asked, want false")
 		}
@@ -102,12 +101,12 @@ func TestQuestionsAreAskedOneAfterAnother(t *testing.T) {
 		s.want("half an answer", s.got(), "")
 		s.types("\n")
 		s.want("answer of several lines", s.got(), "main: one\n \\two\n")
-		s.want("second", s.screen.since(), "That is no answer. Try again.\nQuestion 2, from main_chooser:\n    What now?\nChoices: Yes, No\n"+help)
+		s.want("second", s.screen.since(), "The answer is empty. Try again.\nQuestion 2, from main_chooser:\n    What now?\nChoices: Yes, No\n"+help)
 		run.Agents = run.Agents[1:]
 		s.UpdateQuestions(run)
 		s.types("maybe\n")
 		s.want("no choice", s.got(), "")
-		s.want("another try", s.screen.since(), "That is none of the choices. Try again.\n")
+		s.want("another try", s.screen.since(), "That is not one of the choices. Try again.\n")
 		s.types("YES \n")
 		s.want("a choice", s.got(), "main_chooser: Yes")
 		s.UpdateQuestions(&state.Run{})
@@ -115,13 +114,13 @@ func TestQuestionsAreAskedOneAfterAnother(t *testing.T) {
 	})
 }
 
-// TestWhoeverLeavesIsAskedNothingMore: after Ctrl-D the run may be suspended.
-func TestWhoeverLeavesIsAskedNothingMore(t *testing.T) {
+// TestEndOfInputEndsTheQuestions: after Ctrl-D the run may be suspended.
+func TestEndOfInputEndsTheQuestions(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		s.UpdateQuestions(asking("main", "other"))
 		s.types("not the whole line")
 		s.keys.Close()
-		s.want("after the end of input", s.got(), "nobody")
+		s.want("after the end of input", s.got(), "no more input")
 		if s.screen.since(); !s.IsSettled() {
 			s.Error("settled: got false, want true")
 		}
@@ -130,9 +129,9 @@ func TestWhoeverLeavesIsAskedNothingMore(t *testing.T) {
 	})
 }
 
-// TestAnAnswerIsToTheQuestionOnTheScreen: what is typed when that is no longer open counts
-// for no other one.
-func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
+// TestAnswerIsForTheDisplayedQuestion: an answer typed after its question was closed counts for no
+// other question.
+func TestAnswerIsForTheDisplayedQuestion(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		run := asking("main", "other")
 		s.UpdateQuestions(run)
@@ -147,8 +146,8 @@ func TestAnAnswerIsToTheQuestionOnTheScreen(t *testing.T) {
 	})
 }
 
-// TestAnswersOfFlagsComeFirst, also where nobody is at a terminal, and nobody is asked for them.
-func TestAnswersOfFlagsComeFirst(t *testing.T) {
+// TestFlagAnswersComeFirst: with or without a terminal, which doesn't ask the same questions again.
+func TestFlagAnswersComeFirst(t *testing.T) {
 	updates := []runner.QuestionUpdate{{Agent: "main", Number: 1, Answer: &state.Answer{Text: "x"}}}
 	synctest.Test(t, func(t *testing.T) {
 		var shown screen

@@ -9,8 +9,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestBodiesFit: no body is longer than a forge accepts, and each begins with its marker,
-// which no other identity has.
+// TestBodiesFit: no body is longer than a forge accepts, each begins with its marker, and each
+// identity has another marker.
 func TestBodiesFit(t *testing.T) {
 	for _, says := range []string{"", "short", strings.Repeat("long ", 20_000), "first\n" + strings.Repeat("é", 40_000), strings.Repeat("\xff", 70_000)} {
 		got := StickyBody(marker, says, "last")
@@ -23,7 +23,7 @@ func TestBodiesFit(t *testing.T) {
 	for _, identity := range [][]string{{"a", "b"}, {"ab", ""}, {"", "ab"}, {"ab"}, {"a", "b", ""}, {"1:a,", "b"}, {"-->", "b"}, {}} {
 		m := StickyMarker(identity...)
 		if seen[m] || strings.Count(m, "-->") != 1 || strings.ContainsAny(m, "\n") {
-			t.Errorf("marker of %q: got %q, want one of its own, a comment of one line", identity, m)
+			t.Errorf("marker of %q: got %q, want a new one, an HTML comment on one line", identity, m)
 		}
 		seen[m] = true
 	}

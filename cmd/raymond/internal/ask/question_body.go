@@ -11,16 +11,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// maxText bounds what a comment shows of a question, in bytes. GitHub accepts 65,536
-// characters.
+// maxText is the maximum length of a question in a comment, in bytes. GitHub accepts 65,536
+// characters per comment.
 const maxText = 50_000
 
-// maxHunk bounds what an answer has of the diff before a comment on a line, in bytes.
+// maxHunk is the maximum length of the diff hunk that an answer quotes, in bytes.
 const maxHunk = 8_000
 
-// question is the comment that asks a question; end says how it was answered, "" as long
-// as it is open.
-func (o *Options) question(q *question, end string) string {
+// questionBody returns the comment that asks a question. end describes the answer; it is ""
+// while the question is open.
+func (o *Options) questionBody(q *question, end string) string {
 	p := o.Ref
 	p.Token, p.Number = q.Token, q.Number
 	lines := []string{
@@ -30,7 +30,7 @@ func (o *Options) question(q *question, end string) string {
 	if end != "" {
 		lines = append(lines, end, answeredMark)
 	} else {
-		lines = append(lines, o.howToAnswer(q)...)
+		lines = append(lines, o.answerHelp(q)...)
 	}
 	if o.Link != "" {
 		lines = append(lines, "", o.Link)
@@ -38,8 +38,8 @@ func (o *Options) question(q *question, end string) string {
 	return strings.Join(lines, "\n")
 }
 
-// howToAnswer has the exact words to write.
-func (o *Options) howToAnswer(q *question) []string {
+// answerHelp returns the lines that explain how to answer a question, with the exact words.
+func (o *Options) answerHelp(q *question) []string {
 	named := fmt.Sprintf("%s %d", o.Prefix, q.Number)
 	lines := []string{fmt.Sprintf("To answer, write a comment here that begins with %s, as in %s.", code(o.Prefix), code(o.Prefix+" your answer"))}
 	example := code(named + " your answer")
@@ -54,7 +54,7 @@ func (o *Options) howToAnswer(q *question) []string {
 		for i, name := range from {
 			from[i] = code(name)
 		}
-		lines = append(lines, "It waits for an answer of "+report.JoinWords(from, "or")+".")
+		lines = append(lines, "It waits for an answer from "+report.JoinWords(from, "or")+".")
 	}
 	if !q.until.IsZero() {
 		lines = append(lines, fmt.Sprintf("It waits until %s; then %s follows.", q.until.UTC().Format(time.RFC1123), code(q.TimeoutNext)))
@@ -62,10 +62,10 @@ func (o *Options) howToAnswer(q *question) []string {
 	return lines
 }
 
-// answered says who has answered a question.
-func (o *Options) answered(q *question) string {
+// answeredText returns the line that says who answered a question.
+func (o *Options) answeredText(q *question) string {
 	if q.answer == nil {
-		return "Nobody has answered in time, and the run has continued without an answer."
+		return "There was no answer in time, and the run has continued without one."
 	}
 	if len(q.Choices) > 0 {
 		return fmt.Sprintf("%s has answered %s.", code(q.answer.By), code(o.Redact(q.answer.Text)))
@@ -73,13 +73,13 @@ func (o *Options) answered(q *question) string {
 	return fmt.Sprintf("%s has answered.", code(q.answer.By))
 }
 
-// again replies to an answer that can't be taken: why not, and what is to be written instead.
-func again(q *question, r job.Comment, why string, words []string) string {
+// correction returns a reply to an answer that can't be accepted: the reason, and valid answers.
+func correction(q *question, r job.Comment, why string, words []string) string {
 	lines := []string{replyMark(q.Token, r.Name()), fmt.Sprintf("Thank you, %s. %s:", code(r.Author.Login), why), ""}
 	return strings.Join(append(lines, words...), "\n")
 }
 
-// choices are a list of the words that answer a question.
+// choices returns the accepted answers to a question as a Markdown list.
 func (o *Options) choices(q *question) (list []string) {
 	for _, c := range q.Choices {
 		list = append(list, "- "+code(o.Prefix+" "+o.Redact(c)))
@@ -87,29 +87,30 @@ func (o *Options) choices(q *question) (list []string) {
 	return list
 }
 
-// RejectionBody is the comment that says why an answer can't be taken. mark is that of StuckMark.
+// RejectionBody returns the comment with the reason why an answer can't be accepted. mark comes from
+// RejectionMark.
 func RejectionBody(mark, why string) string {
-	return mark + "\nThis answer can't be taken, since the run that asked can't continue:\n\n" + text.Fence(text.Printable(why), "text")
+	return mark + "\nThis answer can't be used, because the run that asked can't continue:\n\n" + text.Fence(text.Printable(why), "text")
 }
 
-// RejectionMark is how a comment begins that says why the answer to a question can't be taken.
+// RejectionMark returns the first line of the comment that rejects an answer to a question.
 func RejectionMark(token string) string { return replyMark(token, "stuck") }
 
-// code is a text as a code span, which nothing in it can end.
+// code returns a text as a Markdown code span that nothing in the text can close.
 func code(s string) string { return text.Code(text.Brief(s, 200)) }
 
-// onLine puts the line that a comment is about before what it says.
-func onLine(r job.Comment, said string) string {
+// onLine adds the file, the line and the diff hunk of a line comment to its text.
+func onLine(r job.Comment, answer string) string {
 	if r.Kind != job.LineComment || r.File == "" {
-		return said
+		return answer
 	}
 	where := "File " + text.WithoutHidden(text.Line(r.File))
 	if r.Line > 0 {
 		where += fmt.Sprintf(", line %d", r.Line)
 	}
 	if r.Hunk == "" {
-		return where + ":\n\n" + said
+		return where + ":\n\n" + answer
 	}
-	// An HTML comment without an end in the diff must not hide what was said.
-	return where + ":\n\n" + text.Fence(text.Suffix(text.WithoutHidden(r.Hunk), maxHunk), "diff") + "\n" + said
+	// An unclosed HTML comment in the diff must not hide the answer.
+	return where + ":\n\n" + text.Fence(text.Suffix(text.WithoutHidden(r.Hunk), maxHunk), "diff") + "\n" + answer
 }

@@ -11,12 +11,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxAuthors is of how many people a step asks for a permission at most.
+// maxAuthors is the maximum number of people whose permission one step looks up.
 const maxAuthors = 100
 
-// may reports whether somebody may answer a question. An error says that this can't be
-// found out by now.
-func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, error) {
+// mayAnswer reports whether an account may answer a question. An error means that the forge
+// doesn't respond at the moment.
+func (r *threadReader) mayAnswer(ctx context.Context, q *question, who job.Account) (bool, error) {
 	if AuthorMayAnswer(&q.Question) {
 		author, err := r.author(ctx)
 		if err != nil {
@@ -27,30 +27,30 @@ func (r *reading) may(ctx context.Context, q *question, who job.Account) (bool, 
 		}
 	}
 	if len(q.From) > 0 && !isFrom(&q.Question, who.Login) {
-		r.tell(fmt.Sprintf("an answer of %s to question %d does not count: it is for others", who.Login, q.Number))
+		r.warnOnce(fmt.Sprintf("the answer of %s to question %d does not count: the question is for other people", who.Login, q.Number))
 		return false, nil
 	}
 	name := who.Login + "/" + who.Type
-	denied, isKnown := r.denied[name]
+	denied, isKnown := r.denials[name]
 	if !isKnown {
-		if len(r.denied) >= maxAuthors {
-			r.tell(fmt.Sprintf("more than %d people have tried to answer; the answers of the others are not looked at in this step", maxAuthors))
+		if len(r.denials) >= maxAuthors {
+			r.warnOnce(fmt.Sprintf("more than %d people have tried to answer; this step ignores the others", maxAuthors))
 			return false, nil
 		}
 		denied = r.o.AuthorizeAnswer(ctx, who)
 		if denied != nil && denied.IsTemporary {
-			return false, &forge.Error{Op: "ask who may answer", Err: denied}
+			return false, &forge.Error{Op: "look up who may answer", Err: denied}
 		}
-		r.denied[name] = denied
+		r.denials[name] = denied
 	}
 	if denied != nil {
-		r.tell(fmt.Sprintf("an answer to question %d does not count: %s", q.Number, denied))
+		r.warnOnce(fmt.Sprintf("an answer to question %d does not count: %s", q.Number, denied))
 	}
 	return denied == nil, nil
 }
 
-// author is who has opened the issue; nobody where the forge refuses to say.
-func (r *reading) author(ctx context.Context) (job.Account, error) {
+// author returns the author of the issue; a zero Account if the forge refuses to name one.
+func (r *threadReader) author(ctx context.Context) (job.Account, error) {
 	if a, isKnown := r.authors[r.number]; isKnown {
 		return a, nil
 	}
@@ -62,19 +62,19 @@ func (r *reading) author(ctx context.Context) (job.Account, error) {
 	return a, nil
 }
 
-// AuthorMayAnswer reports whether whoever has opened the issue may answer a question, without
-// permission to start the run.
+// AuthorMayAnswer reports whether the author of the issue may answer a question without permission
+// to start the run.
 func AuthorMayAnswer(q *state.Question) bool {
-	const author = "author" // stands in From for whoever that is
+	const author = "author" // the word in From for the author of the issue
 	return q.Untrusted && isFrom(q, author)
 }
 
-// IsAuthor reports whether somebody, who is no bot, is the author of an issue.
+// IsAuthor reports whether who is the author of an issue and not a bot.
 func IsAuthor(author, who job.Account) bool {
 	return who.Login != "" && strings.EqualFold(author.Login, who.Login) && !strings.EqualFold(who.Type, "Bot")
 }
 
-// isFrom reports whether a question is for somebody.
+// isFrom reports whether the from list of a question contains an account.
 func isFrom(q *state.Question, login string) bool {
 	return slices.ContainsFunc(q.From, func(name string) bool { return strings.EqualFold(strings.TrimSpace(name), login) })
 }

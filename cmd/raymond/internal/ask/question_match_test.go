@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-func TestWhatBeginsWithThePrefix(t *testing.T) {
+func TestAnswersBeginWithThePrefix(t *testing.T) {
 	for body, want := range map[string]string{
 		"/raymond yes": "yes", "/raymond": "", "  /raymond\tyes\n": "yes", "/raymond\nline\n> quoted": "line\n> quoted", "\r\n\n/raymond yes": "yes",
 		"> asked\n> more\n\n/raymond yes": "yes", "<!-- x -->/raymond <!-- no --> yes": "yes", "\u200b/raymond yes": "yes",
@@ -29,10 +29,11 @@ func TestWhatBeginsWithThePrefix(t *testing.T) {
 	}
 }
 
-// TestWhichQuestionIsAnswered depends on what was open when it was said.
+// TestWhichQuestionIsAnswered: the questions that were open when the comment was written decide.
 func TestWhichQuestionIsAnswered(t *testing.T) {
 	at := func(minute int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(minute) * time.Minute) }
-	// Question 1 was open from minute 0 to 10, 2 from 5 on, 3 from 20 on, on another issue.
+	// Question 1 was open from minute 0 to 10. Question 2 began in minute 5, and question 3, on
+	// another issue, began in minute 20.
 	m := report.NewModel()
 	for _, e := range []state.Event{
 		{Agent: "a", Time: at(0), Body: &state.AgentWaits{For: state.ForAnswer, Number: 1}}, {Agent: "b", Time: at(5), Body: &state.AgentWaits{For: state.ForAnswer, Number: 2}},
@@ -46,14 +47,14 @@ func TestWhichQuestionIsAnswered(t *testing.T) {
 		said   string
 		want   string
 	}{
-		{4, "yes", "none"},                                                // before it was asked
-		{7, "yes", "which"}, {7, "2 yes", "2: yes"}, {7, "1 yes", "none"}, // beside question 1
+		{4, "yes", "none"},                                                // before the question
+		{7, "yes", "which"}, {7, "2 yes", "2: yes"}, {7, "1 yes", "none"}, // while question 1 is open
 		{7, "3 yes", "which"},
-		{15, "yes", "2: yes"}, {15, "2 yes", "2: 2 yes"}, {15, "1 yes", "2: 1 yes"}, // alone
-		{25, "yes", "2: yes"}, {25, "2 yes", "2: yes"}, {25, "3 yes", "none"}, // beside one elsewhere
+		{15, "yes", "2: yes"}, {15, "2 yes", "2: 2 yes"}, {15, "1 yes", "2: 1 yes"}, // while no other question is open
+		{25, "yes", "2: yes"}, {25, "2 yes", "2: yes"}, {25, "3 yes", "none"}, // while question 3 is open on another issue
 	} {
 		r := job.Comment{Kind: job.IssueComment, ID: 5, Created: at(test.minute)}
-		to, said, several := address(r, test.said, []*question{two}, openAt(m.Questions(), r.Created))
+		to, said, several := matchQuestion(r, test.said, []*question{two}, openAt(m.Questions(), r.Created))
 		got := "none"
 		switch {
 		case len(several) > 0:
@@ -65,7 +66,7 @@ func TestWhichQuestionIsAnswered(t *testing.T) {
 	}
 }
 
-func TestPointersAreReadBack(t *testing.T) {
+func TestQuestionRefsAreReadBack(t *testing.T) {
 	p := QuestionRef{Token: token, Workflow: ".github/workflows/a--b.yml", Key: "k --> <!-- x", Run: "w-12345678", Number: 3}
 	if got, ok := ParseQuestionRef(p.mark() + "\ntext"); !ok || got != p || strings.Count(p.mark(), "-->") != 1 {
 		t.Errorf("%q: got %+v, %t; want %+v", p.mark(), got, ok, p)

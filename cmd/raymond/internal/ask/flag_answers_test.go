@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// asking returns a run in which agents ask, each a question; those of agents whose name
-// ends with "chooser" take yes or no.
+// asking returns a run in which each agent asks a question. If the agent's name ends with "chooser",
+// the choices are Yes and No.
 func asking(agents ...string) *state.Run {
 	run := &state.Run{}
 	for i, id := range agents {
@@ -26,15 +26,15 @@ func asking(agents ...string) *state.Run {
 	return run
 }
 
-// TestAnswersFindTheirQuestion, or nothing is answered, and the error says which
-// questions are open.
+// TestAnswersFindTheirQuestion: each answer finds its question; otherwise no question gets an answer, and the error
+// lists the open questions.
 func TestAnswersFindTheirQuestion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a=b")
 	assert.NilError(t, os.WriteFile(file, []byte("two\nlines\r\n"), 0o600))
 	text := func(values ...string) FlagAnswers {
 		var g FlagAnswers
 		for _, v := range values {
-			g = append(g, given{textFlag, v})
+			g = append(g, flagAnswer{textFlag, v})
 		}
 		return g
 	}
@@ -42,15 +42,15 @@ func TestAnswersFindTheirQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		run   *state.Run
 		given FlagAnswers
-		want  string // agent and text of each answer, or what the error has
+		want  string // agent and text of each answer, or a part of the error
 	}{
 		"none":                    {two, nil, ""},
 		"the only question":       {asking("main"), text("as it is=yes "), "main: as it is=yes ;"},
 		"not the name of one":     {asking("main"), text("other=b"), "main: other=b;"},
 		"a choice":                {asking("chooser"), text(" yes "), "chooser: Yes;"},
-		"no choice":               {asking("chooser"), text("yes!"), `"yes!" is none of the choices of chooser; open: chooser asks "What now?" (Yes, No)`},
+		"no choice":               {asking("chooser"), text("yes!"), `"yes!" is not one of the choices of chooser; open: chooser asks "What now?" (Yes, No)`},
 		"both":                    {two, text("main_chooser=NO", "main="), "main_chooser: No;main: ;"},
-		"bare where several":      {two, text("x"), `"x": 2 questions are open, and the answer doesn't begin with AGENT= of one of them; open: main asks "What now?"; main_chooser asks`},
+		"bare where several":      {two, text("x"), `"x": 2 questions are open; begin the answer with AGENT= to choose one; open: main asks "What now?"; main_chooser asks`},
 		"one good, one bare":      {two, text("main=x", "y"), `"y": 2 questions`},
 		"twice":                   {asking("main"), text("x", "main=y"), "the question of main is answered twice"},
 		"none is open":            {asking(), text("x"), `"x": the run has no open question`},

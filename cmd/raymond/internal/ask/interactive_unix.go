@@ -8,12 +8,12 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IsInteractive reports whether somebody can type at f: it is a terminal, and this process is
-// not in its background, where reading would stop it.
+// IsInteractive reports whether a user can type at f: it is a terminal, and this process is not in
+// the background, where a read would stop it.
 func IsInteractive(f *os.File) bool {
 	if _, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err != nil {
 		return false
 	}
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
-	return err != nil || group == unix.Getpgrp() // an error: it controls no processes
+	return err != nil || group == unix.Getpgrp() // an error: it is not our controlling terminal
 }

@@ -11,11 +11,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxNamed is how many questions, choices or jobs one sentence names.
+// maxNamed is the maximum number of questions, choices or jobs in one sentence.
 const maxNamed = 3
 
-// waitsText says how a run is resumed that is suspended because agents wait: what
-// somebody has to answer, when there is something due, and which jobs have to run.
+// waitsText explains how to resume a run that is suspended because its agents wait: which
+// questions to answer, until when agents wait, and which jobs have to run.
 func (f *Facts) waitsText() string {
 	var open []report.Wait
 	var names []string
@@ -36,35 +36,35 @@ func (f *Facts) waitsText() string {
 		parts = append(parts, f.jobText(names))
 	}
 	switch {
-	case len(parts) == 0 && f.Until.IsZero(): // agents wait for others, which have failed
+	case len(parts) == 0 && f.Until.IsZero(): // the agents wait for other agents, which have failed
 		return f.resumeText()
 	case slices.ContainsFunc(f.Waits, func(w report.Wait) bool { return w.For == state.ForTime }):
 		return strings.Join(append(parts, f.resumeText()+f.scheduleText()), " ")
 	case !f.Until.IsZero():
-		parts = append(parts, fmt.Sprintf("If nobody has answered by %s, the next run with %s resumes it without an answer.%s",
+		parts = append(parts, fmt.Sprintf("If there is no answer by %s, the next run with %s resumes it without an answer.%s",
 			report.FormatMinute(f.Until), f.keyText(), f.scheduleText()))
 	}
 	if f.Storage == StoredLocally {
-		parts = append(parts, "The run is kept on this machine, for steps "+strings.TrimPrefix(f.withText(), "on this machine ")+".")
+		parts = append(parts, "The run is stored on this machine, for steps "+strings.TrimPrefix(f.withText(), "on this machine ")+".")
 	}
-	return strings.Join(parts, " ") + f.hindrance()
+	return strings.Join(parts, " ") + f.blocker()
 }
 
-// answerText says how open questions are answered.
+// answerText explains how to answer the open questions.
 func (f *Facts) answerText(open []report.Wait) string {
 	if len(open) == 1 {
 		w := open[0]
-		return fmt.Sprintf("Answer question %d with a comment%s: %s.", w.Number, f.whereText(w), orCode(report.AnswerLines(f.Prefix, 0, w.Choices)))
+		return fmt.Sprintf("Answer question %d with a comment%s: %s.", w.Number, f.whereText(w), codeList(report.AnswerLines(f.Prefix, 0, w.Choices)))
 	}
 	var numbers []string
 	for _, w := range open {
 		numbers = append(numbers, fmt.Sprint(w.Number))
 	}
 	first := report.AnswerLines(f.Prefix, open[0].Number, open[0].Choices)
-	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", report.JoinWords(report.FirstOf(numbers, maxNamed), "and"), orCode(first), open[0].Number)
+	return fmt.Sprintf("Answer the questions %s with a comment each, such as %s for question %d.", report.JoinWords(report.FirstOf(numbers, maxNamed), "and"), codeList(first), open[0].Number)
 }
 
-// whereText says on which issue or pull request the answer to a question belongs.
+// whereText names the issue or pull request on which to answer a question.
 func (f *Facts) whereText(w report.Wait) string {
 	switch {
 	case w.Where != 0 && w.Where != f.Number:
@@ -75,7 +75,7 @@ func (f *Facts) whereText(w report.Wait) string {
 	return " where it is asked"
 }
 
-// jobText says which job resumes the run.
+// jobText names the job that resumes the run, or the inputs of a job that would.
 func (f *Facts) jobText(names []string) string {
 	if f.Successor != "" {
 		return "The job `" + f.Successor + "` of this workflow run resumes it."
@@ -84,19 +84,19 @@ func (f *Facts) jobText(names []string) string {
 	for _, n := range names[:min(len(names), maxNamed)] {
 		inputs = append(inputs, "job: "+strings.ReplaceAll(n, "`", ""))
 	}
-	return fmt.Sprintf("A later job of this workflow run with %s, %s and `resume: require` resumes it.", orCode(inputs), f.keyText())
+	return fmt.Sprintf("A later job of this workflow run with %s, %s and `resume: require` resumes it.", codeList(inputs), f.keyText())
 }
 
-// scheduleText says what starts a run when something is due.
+// scheduleText explains whether a schedule starts the workflow at the time that agents wait for.
 func (f *Facts) scheduleText() string {
 	if f.NoSchedule {
-		return " The workflow has no `schedule` that would start one by itself."
+		return " The workflow has no `schedule` that would start it."
 	}
-	return " A `schedule` (`on: schedule`) starts one by itself."
+	return " A `schedule` (`on: schedule`) starts it."
 }
 
-// orCode joins lines as code, as in "`a`, `b` or `c`".
-func orCode(lines []string) string {
+// codeList formats at most maxNamed lines as code, as in "`a`, `b` or `c`".
+func codeList(lines []string) string {
 	var parts []string
 	for _, line := range lines {
 		parts = append(parts, "`"+line+"`")
@@ -104,8 +104,7 @@ func orCode(lines []string) string {
 	return report.JoinWords(report.FirstOf(parts, maxNamed), "or")
 }
 
-// HasNoSchedule reports whether a workflow file says that no schedule starts it. It is
-// false where the file can't be read.
+// HasNoSchedule reports whether a workflow file is readable and has no schedule trigger.
 func HasNoSchedule(file []byte) bool {
 	f, err := lint.ReadJobFile("", file)
 	return err == nil && f.HasNoSchedule()

@@ -28,15 +28,15 @@ func askAt(number, where int) report.Wait {
 	return w
 }
 
-// nine is when the time comes that a run waits for.
+// nine is the time until which agents wait.
 var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// withWaits returns what makes agents of a run wait.
+// withWaits returns a change that makes agents of the run wait.
 func withWaits(all ...report.Wait) func(*ask.Facts) {
 	return func(f *ask.Facts) { f.Waits = all }
 }
 
-// lacking returns what makes a checkpoint lack something.
+// lacking returns a change that leaves something out of the checkpoint.
 func lacking(why string, what ...string) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		for _, w := range what {
@@ -45,7 +45,7 @@ func lacking(why string, what ...string) func(*ask.Facts) {
 	}
 }
 
-// isStatus returns what has a run end so; in has its other facts.
+// isStatus returns a change to a status and to other facts.
 func isStatus(s state.Status, in ...func(*ask.Facts)) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		f.Status = s
@@ -61,8 +61,9 @@ func locally(f *ask.Facts) { f.Storage = ask.StoredLocally }
 func noIssue(f *ask.Facts) { f.Number = 0 }
 func ofHead(f *ask.Facts)  { f.Head = "0123456789" }
 
-// outlooks list what is said of runs: of a suspended one that is stored, on issue 12, where nothing else is said.
-var outlooks = []struct {
+// nextSteps lists the expected texts for changes to a suspended run that is stored as an artifact and
+// belongs to issue 12.
+var nextSteps = []struct {
 	name string
 	do   func(*ask.Facts)
 	want string
@@ -75,8 +76,8 @@ var outlooks = []struct {
 	{"a question about a head", isStatus(state.Suspended, ofHead, withWaits(question(1))), "Answer question 1 with a comment on issue 12: `/raymond your answer`."},
 	{"from a time on", func(f *ask.Facts) { f.Until = nine }, "The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button."},
 	{"stored later", isStatus(state.Cancelled, func(f *ask.Facts) { f.Storage, f.Until = ask.StoredLater, nine }),
-		"The next run with `key: k` resumes it, or the re-run button. It is stored by the post part when this job ends."},
-	{"stored by post", func(f *ask.Facts) { f.PostArtifact = "a" }, "The next run with `key: k` resumes it, or the re-run button. It is stored as `a` by the post part."},
+		"The next run with `key: k` resumes it, or the re-run button. The post phase stores it when this job ends."},
+	{"stored by post", func(f *ask.Facts) { f.PostArtifact = "a" }, "The next run with `key: k` resumes it, or the re-run button. The post phase has stored it as `a`."},
 	{"running", isStatus(state.Running), "If the job has ended, it was cut off. The next run with `key: k` resumes it, or the re-run button."},
 	{"a job follows", func(f *ask.Facts) { f.Successor = "go-on" },
 		"The job `go-on` of this workflow run resumes it. If it does not: The next run with `key: k` resumes it, or the re-run button."},
@@ -102,20 +103,20 @@ var outlooks = []struct {
 	}), "Raise `budget-per-key` above `$7`, or wait: only what was spent in the last 24 hours counts. The next run with `key: k` resumes it, or the re-run button."},
 	{"over iterations", isStatus(state.OverIterations, locally), "Raise `max-iterations` above `7`, then run the workflow again on this machine with `state-dir: runs` and `key: k`."},
 
-	{"kept nowhere", func(f *ask.Facts) { f.Storage, f.Cause = ask.NotStored, "the agents had no key" }, "The agents had no key. Nobody can resume this run: the reason."},
-	{"of a fork", lacking(checkpoint.FromFork, "workspace"), "Nobody can resume this run: it was started by the event of a fork, whose runs are never resumed. " +
+	{"kept nowhere", func(f *ask.Facts) { f.Storage, f.Cause = ask.NotStored, "the agents had no key" }, "The agents had no key. This run can't be resumed: the reason."},
+	{"of a fork", lacking(checkpoint.FromFork, "workspace"), "This run can't be resumed: it was started by the event of a fork, whose runs are never resumed. " +
 		"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."},
-	{"without a key", lacking(checkpoint.NoKey, "workspace", "transcripts"), "As it is, nobody can resume this run: its transcripts and workspace could not be stored, because " +
-		"anybody can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted. " +
+	{"without a key", lacking(checkpoint.NoKey, "workspace", "transcripts"), "This run can't be resumed as it is: its transcripts and workspace could not be stored, because " +
+		"anyone can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted. " +
 		"With `resume-without-transcript: true` a later run continues without them."},
 	{"without a key, and without them", func(f *ask.Facts) {
 		lacking(checkpoint.NoKey, "workspace")(f)
 		f.WithoutTranscript = true
-	}, "Nobody can resume this run as it was: its workspace could not be stored, because anybody can read the artifacts of a public repository. " +
-		"With a `state-key` (`raymond keygen` makes one) they are stored encrypted. Another run with `resume-without-transcript: true` finds the checkout as it is."},
-	{"too large", lacking(checkpoint.TooLarge, "workspace"), "As it is, nobody can resume this run: its workspace could not be stored, because it is over 256 MiB. " +
+	}, "This run can't be resumed as it was: its workspace could not be stored, because anyone can read the artifacts of a public repository. " +
+		"With a `state-key` (`raymond keygen` makes one) they are stored encrypted. Another run with `resume-without-transcript: true` starts from the checkout instead."},
+	{"too large", lacking(checkpoint.TooLarge, "workspace"), "This run can't be resumed as it is: its workspace could not be stored, because it is over 256 MiB. " +
 		"Have git ignore large files, or set `workspace: none` if no work has to be kept. With `resume-without-transcript: true` a later run continues without them."},
-	{"a partial clone", lacking(checkpoint.NoObjects, "workspace"), "As it is, nobody can resume this run: its workspace could not be stored, because the clone is partial, and origin did not give the " +
+	{"a partial clone", lacking(checkpoint.NoObjects, "workspace"), "This run can't be resumed as it is: its workspace could not be stored, because the clone is partial, and origin did not give the " +
 		"objects that it lacks. Let `github-token` read the repository, or check out without `filter`. With `resume-without-transcript: true` a later run continues without them."},
 	{"too large, and without it", func(f *ask.Facts) {
 		lacking(checkpoint.TooLarge, "workspace")(f)
@@ -139,12 +140,12 @@ var outlooks = []struct {
 	{"several questions", withWaits(question(5), question(2, "yes"), question(9), question(7)),
 		"Answer the questions 2, 5, 7 and 1 more with a comment each, such as `/raymond 2 yes` for question 2."},
 	{"a timeout", func(f *ask.Facts) { f.Waits, f.Until = []report.Wait{question(1)}, nine },
-		"Answer question 1 with a comment on issue 12: `/raymond your answer`. If nobody has answered by 2026-03-01 09:00 UTC, " +
-			"the next run with `key: k` resumes it without an answer. A `schedule` (`on: schedule`) starts one by itself."},
+		"Answer question 1 with a comment on issue 12: `/raymond your answer`. If there is no answer by 2026-03-01 09:00 UTC, " +
+			"the next run with `key: k` resumes it without an answer. A `schedule` (`on: schedule`) starts it."},
 	{"a time", func(f *ask.Facts) {
 		f.Waits, f.Until, f.NoSchedule = []report.Wait{waitFor(state.ForTime, "")}, nine, true
 	},
-		"The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button. The workflow has no `schedule` that would start one by itself."},
+		"The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button. The workflow has no `schedule` that would start it."},
 	{"a job", func(f *ask.Facts) {
 		f.Waits = []report.Wait{waitFor(state.ForJob, "publish"), waitFor(state.ForJob, "publish")}
 	},
@@ -164,12 +165,12 @@ var outlooks = []struct {
 	{"a part that failed", func(f *ask.Facts) { f.Status, f.Part = state.Failed, []string{"main_work1"} },
 		"The step with `key: k` and without `part` joins what this part of the run has done, and hands over again what is left to do; the re-run button runs the part once more."},
 	{"a question that nobody can answer", func(f *ask.Facts) { f.Waits, f.Storage = []report.Wait{question(1)}, ask.NotStored },
-		"Nobody can resume this run: the reason."},
+		"This run can't be resumed: the reason."},
 }
 
-// TestWhatIsSaidOfRuns states it for each kind of ending, and that code is marked in pairs.
-func TestWhatIsSaidOfRuns(t *testing.T) {
-	for _, c := range outlooks {
+// TestNextSteps checks the text for each way in which a run can stop, and that backticks come in pairs.
+func TestNextSteps(t *testing.T) {
+	for _, c := range nextSteps {
 		f := ask.Facts{
 			Status: state.Suspended, WorkflowID: "k-1a2b3c4d", Key: "k", Storage: ask.StoredAsArtifact, WhyNotStored: "the reason", StateDir: "runs",
 			Spent: state.Spent{USD: state.Dollar}, Iterations: 7, JobContext: report.JobContext{Number: 12, Kind: "issue"},
@@ -177,16 +178,16 @@ func TestWhatIsSaidOfRuns(t *testing.T) {
 		c.do(&f)
 		got := ask.NextStepsFor(f)
 		assert.Check(t, is.Equal(got.Text, c.want), c.name)
-		if want := c.want != "" && !strings.Contains(c.want, "obody can resume"); got.Resumable != want || strings.Count(got.Text, "`")%2 != 0 {
+		if want := c.want != "" && !strings.Contains(c.want, "run can't be resumed"); got.Resumable != want || strings.Count(got.Text, "`")%2 != 0 {
 			t.Errorf("%s: got resumable %t, want %t, and pairs of backticks", c.name, got.Resumable, want)
 		}
 	}
 }
 
-// TestAFailureSaysWhatHelps: the re-run button is no help against what is in files, and a
-// conversation that is too long is as long again.
-func TestAFailureSaysWhatHelps(t *testing.T) {
-	const way, files = "Fix the cause, then press the re-run button, or run the workflow with `resume: w`.", " The button takes the files of this commit: after a change of them, take the other way."
+// TestFailureSaysWhatHelps: the re-run button doesn't help if the cause is in files, and a
+// conversation that is too long stays too long.
+func TestFailureSaysWhatHelps(t *testing.T) {
+	const way, files = "Fix the cause, then press the re-run button, or run the workflow with `resume: w`.", " The button uses the files of this commit; to use changed files, take the other way."
 	long := state.AgentFailure{Class: string(state.Fatal), Message: "prompt too long: Prompt is too long"}
 	for want, c := range map[string]struct {
 		agent   state.Agent
@@ -206,7 +207,7 @@ func TestAFailureSaysWhatHelps(t *testing.T) {
 	}
 }
 
-// TestHasNoSchedule: only a file that says what starts the workflow says that no schedule does.
+// TestHasNoSchedule: a workflow file has no schedule only if it is readable and names its triggers.
 func TestHasNoSchedule(t *testing.T) {
 	for file, want := range map[string]bool{
 		"on: push": true, "on: [push, issues]": true, "on: {issues: {types: [labeled]}}": true, "\"on\": push": true,

@@ -14,26 +14,26 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TerminalPrompter brings the answers of flags, and those that are typed at a terminal. There the
-// questions of a run are asked one at a time, in the order of their numbers. It implements
-// runner.People.
+// TerminalPrompter passes on answers from flags and answers typed at a terminal. At the terminal it
+// asks the questions of a run one at a time, in the order of their numbers. It implements
+// runner.Prompter.
 type TerminalPrompter struct {
 	*queue
-	at   *Terminal // nil for none
-	asks sync.Once // starts the asking
+	at        *Terminal // nil without a terminal
+	startOnce sync.Once // starts the goroutine that asks
 
-	// The queue's mutex guards what follows.
-	open     []*question
-	answered map[int]bool // numbers of the questions that have an answer
-	left     bool         // nothing more is typed
+	// The queue's mutex guards the fields below.
+	open       []*question
+	answered   map[int]bool // numbers of the questions that have an answer
+	inputEnded bool         // the input has ended
 }
 
 var _ runner.Prompter = (*TerminalPrompter)(nil)
 
-// NewTerminalPrompter returns a Shell that gives the answers of flags, as Match returned them, and answers
-// at a terminal; nil for none. The caller closes it when the run has stopped.
+// NewTerminalPrompter returns a TerminalPrompter with the answers of flags, as Match returns them,
+// and a terminal, which may be nil. The caller closes it when the run has stopped.
 func NewTerminalPrompter(given []runner.QuestionUpdate, at *Terminal) *TerminalPrompter {
-	p := &TerminalPrompter{queue: newQueue(len(given)), at: at, left: at == nil, answered: map[int]bool{}}
+	p := &TerminalPrompter{queue: newQueue(len(given)), at: at, inputEnded: at == nil, answered: map[int]bool{}}
 	for _, u := range given {
 		p.answered[u.Number] = true
 		p.updates <- u
@@ -41,31 +41,32 @@ func NewTerminalPrompter(given []runner.QuestionUpdate, at *Terminal) *TerminalP
 	return p
 }
 
-// UpdateQuestions implements runner.People.
+// UpdateQuestions implements runner.Prompter.
 func (p *TerminalPrompter) UpdateQuestions(run *state.Run) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open = openOf(run)
+	p.open = openQuestions(run)
 	p.rouse()
 	if len(p.open) > 0 && p.at != nil {
-		p.asks.Do(func() { go p.serve() })
+		p.startOnce.Do(func() { go p.serve() })
 	}
 }
 
-// HasRead implements runner.People.
+// HasRead implements runner.Prompter.
 func (p *TerminalPrompter) HasRead(time.Time) bool { return len(p.updates) == 0 }
 
-// IsSettled implements runner.People.
+// IsSettled implements runner.Prompter.
 func (p *TerminalPrompter) IsSettled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return p.left && len(p.updates) == 0
+	return p.inputEnded && len(p.updates) == 0
 }
 
-// Close ends the asking. Who waits for a line then waits until the process ends.
+// Close makes the prompter stop asking. A read from the terminal that has begun continues until the
+// process ends.
 func (p *TerminalPrompter) Close() { p.stop() }
 
-// serve asks until nothing more is typed or the run has stopped.
+// serve asks questions until the input ends or the run has stopped.
 func (p *TerminalPrompter) serve() {
 	for q := p.next(); q != nil; q = p.next() {
 		var b strings.Builder
@@ -77,15 +78,15 @@ func (p *TerminalPrompter) serve() {
 			b.WriteString("Choices: " + text.Escape(strings.Join(q.Choices, ", ")) + "\n")
 		}
 		if !q.until.IsZero() {
-			fmt.Fprintf(&b, "Without an answer until %s, %s comes next.\n", report.FormatMinute(q.until), q.TimeoutNext)
+			fmt.Fprintf(&b, "If there is no answer by %s, %s comes next.\n", report.FormatMinute(q.until), q.TimeoutNext)
 		}
 		b.WriteString("Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n")
-		_, _ = io.WriteString(p.at.out, b.String()) // who can't read it doesn't answer
+		_, _ = io.WriteString(p.at.out, b.String()) // a user who can't see the question doesn't answer
 		for isTaken := false; !isTaken; {
 			answer, err := p.at.read()
 			if err != nil {
 				p.mu.Lock()
-				p.left = true
+				p.inputEnded = true
 				p.mu.Unlock()
 				p.send(runner.QuestionUpdate{})
 				return
@@ -95,7 +96,7 @@ func (p *TerminalPrompter) serve() {
 	}
 }
 
-// next returns the question to ask, as soon as there is one; nil when the run has stopped.
+// next waits for a question to ask and returns it; nil when the run has stopped.
 func (p *TerminalPrompter) next() *question {
 	for {
 		if q := p.unanswered(); q != nil {
@@ -109,7 +110,7 @@ func (p *TerminalPrompter) next() *question {
 	}
 }
 
-// unanswered returns the first open question that has no answer yet; nil for none.
+// unanswered returns the first open question without an answer; nil if all are answered.
 func (p *TerminalPrompter) unanswered() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -121,8 +122,8 @@ func (p *TerminalPrompter) unanswered() *question {
 	return nil
 }
 
-// take takes what was typed to a question, which counts for no other one. It returns false
-// when the question is still to be answered.
+// take uses the input as the answer to q, and to no other question. It returns false if q has to be
+// asked again.
 func (p *TerminalPrompter) take(q *question, answer string) bool {
 	p.mu.Lock()
 	isOpen := slices.ContainsFunc(p.open, func(open *question) bool { return open.Number == q.Number })
@@ -130,18 +131,18 @@ func (p *TerminalPrompter) take(q *question, answer string) bool {
 	chosen, fits := q.MatchAnswer(answer)
 	switch {
 	case !isOpen:
-		p.at.say("Question %d is no longer open.", q.Number)
+		p.at.printLine("Question %d is no longer open.", q.Number)
 		return true
 	case !fits:
-		p.at.say("That is none of the choices. Try again.")
+		p.at.printLine("That is not one of the choices. Try again.")
 		return false
 	case strings.TrimSpace(answer) == "":
-		p.at.say("That is no answer. Try again.")
+		p.at.printLine("The answer is empty. Try again.")
 		return false
 	}
 	p.mu.Lock()
 	p.answered[q.Number] = true
 	p.mu.Unlock()
-	p.send(runner.QuestionUpdate{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: by}})
+	p.send(runner.QuestionUpdate{Agent: q.agent, Number: q.Number, Answer: &state.Answer{Text: chosen, By: answeredBy}})
 	return true
 }

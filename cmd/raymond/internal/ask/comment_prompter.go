@@ -1,0 +1,308 @@
+package ask
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// CommentAPI reads and writes comments on issues and pull requests; *job.GitHub implements it. Each
+// method takes a bounded time. Errors are of type *forge.Error.
+type CommentAPI interface {
+	ListComments(ctx context.Context, number int, since time.Time) ([]job.Comment, error)
+	ListIssueComments(ctx context.Context, number int) ([]job.Comment, error)
+	ReadComment(ctx context.Context, id int64) (job.Comment, error)
+	CreateComment(ctx context.Context, number int, body string) (job.Comment, error)
+	EditComment(ctx context.Context, id int64, body string) error
+	DeleteComment(ctx context.Context, id int64) error
+	OwnLogin(ctx context.Context) (login string, err error)
+	IssueAuthor(ctx context.Context, number int) (job.Account, error)
+}
+
+// Options configure a CommentPrompter.
+type Options struct {
+	API    CommentAPI
+	Prefix string      // answers begin with it
+	Ref    QuestionRef // identifies the run; the prompter adds token and number
+	// Number is the issue or pull request for questions that name none, 0 for none. EarlierNumber
+	// is the one for questions that were open when the run was resumed.
+	Number, EarlierNumber int
+	// AuthorizeAnswer returns why an account may not answer, nil if it may.
+	AuthorizeAnswer func(ctx context.Context, who job.Account) *job.Denial
+	IsPrompt        func(state string) bool
+	Redact          func(string) string // removes what people must not see from a text
+	Warn            func(string)        // writes a warning to the job log
+	Link            string              // link to the workflow run, in Markdown; "" for none
+	Retention       time.Duration       // how long checkpoints are stored; 0: without limit
+	IsLocal         bool                // each save counts as stored; checkpoints are not used
+	Questions       []report.Wait       // all questions of the run so far, open or not
+}
+
+// maxUnstored is the number of failed checkpoints after which a run stops waiting for a checkpoint that
+// contains its questions.
+const maxUnstored = 3
+
+// CommentPrompter posts the questions of a run as comments and reads the answers, in its own
+// goroutine. It implements runner.Prompter, and report.Reporter to learn which steps are stored.
+// Its methods are for the owner of the run.
+type CommentPrompter struct {
+	*queue
+	o         Options
+	commenter *commenter // used only by the goroutine
+	done      chan struct{}
+
+	// The queue's mutex guards the fields below.
+	model  *report.Model   // knows the questions of the run; nil until UseModel
+	old    map[string]bool // tokens of the questions that were open when the run was resumed
+	open   []*question     // in the order of their numbers
+	closed []*question     // questions whose comments don't show yet how they were answered
+
+	seq      int  // the last step
+	stored   int  // the last step that is stored
+	unstored int  // failed checkpoints since the last new question
+	quiet    int  // the first step since which all agents wait; 0: an agent works
+	isEnding bool // the run has stopped
+
+	polls         pollState
+	err           error     // why answers could not be read; nil: they could
+	awaitsSettled bool      // the owner waits until IsSettled returns true
+	awaited       time.Time // the owner waits until HasRead(awaited) returns true; zero: it doesn't
+}
+
+var _ runner.Prompter = (*CommentPrompter)(nil)
+
+// NewCommentPrompter returns a CommentPrompter for a run that is not driven yet. It makes no request
+// until a question is open. The caller must call Finish.
+func NewCommentPrompter(o Options, run *state.Run) *CommentPrompter {
+	p := &CommentPrompter{queue: newQueue(100), o: o, commenter: newCommenter(&o), done: make(chan struct{}), old: map[string]bool{}}
+	for _, q := range openQuestions(run) {
+		p.old[q.Token] = true
+	}
+	go p.run()
+	return p
+}
+
+// UseModel sets the model of the run, which knows its questions and their times. Every later event must
+// be passed to Report.
+func (p *CommentPrompter) UseModel(m *report.Model) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.model, p.o.Questions = m, m.Questions()
+}
+
+// HasPendingWork reports whether a run that no process drives should be driven because of its
+// questions: one has an answer, or was never posted, or the forge can't be read at the moment. It
+// replies to answers that can't be accepted.
+func HasPendingWork(ctx context.Context, o Options, run *state.Run) bool {
+	open := openQuestions(run)
+	for _, q := range open {
+		if q.isOld = true; q.Comment == 0 {
+			return true
+		}
+	}
+	answers, err := newCommenter(&o).findAnswers(ctx, open, o.Questions)
+	return len(answers) > 0 || err != nil
+}
+
+// UpdateQuestions implements runner.Prompter.
+func (p *CommentPrompter) UpdateQuestions(run *state.Run) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := time.Now()
+	p.seq, p.polls.lastOpen = run.Progress.Seq, now
+	if p.o.IsLocal {
+		p.stored = p.seq
+	}
+	if slices.ContainsFunc(run.Agents, func(a *state.Agent) bool { return a.Status == state.Ready || a.Status == state.Busy }) {
+		p.quiet, p.awaitsSettled = 0, false
+	} else if p.quiet == 0 {
+		p.quiet = p.seq
+	}
+	if p.awaitsSettled { // the owner waits for this version of the run
+		p.polls.want(now)
+	}
+	open := openQuestions(run)
+	for i, q := range open {
+		open[i] = p.track(q, now)
+	}
+	for _, q := range p.open {
+		if isOver := q.answer != nil || !q.until.IsZero() && !now.Before(q.until); !slices.Contains(open, q) && q.Comment != 0 && isOver {
+			p.closed = append(p.closed, q)
+			p.polls.again()
+		}
+	}
+	p.open = open
+	p.rouse()
+}
+
+// track returns the known question with the token of q, or else q itself, set up as a new question.
+func (p *CommentPrompter) track(q *question, now time.Time) *question {
+	if i := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {
+		p.open[i].isSaved = q.isSaved
+		return p.open[i]
+	}
+	q.seq, q.isOld, q.toPrompt = p.seq, p.old[q.Token], p.o.IsPrompt(q.next)
+	if q.isOld {
+		p.polls.want(now)
+	} else {
+		p.unstored = 0
+		p.polls.again()
+		const day, usual = 24 * time.Hour, 14 * 24 * time.Hour
+		wait := usual
+		if !q.until.IsZero() {
+			wait = q.until.Sub(q.since)
+		}
+		if p.o.Retention > 0 && wait > p.o.Retention {
+			p.o.Warn(fmt.Sprintf("question %d may stay open longer than the %d days for which the run is stored; later answers can't be used; "+
+				"increase retention-days to store it longer", q.Number, p.o.Retention/day))
+		}
+	}
+	return q
+}
+
+// HasOpenQuestions reports whether the prompter has open questions.
+func (p *CommentPrompter) HasOpenQuestions() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.open) > 0
+}
+
+// IsSettled implements runner.Prompter. Answers are read once more before it returns true.
+func (p *CommentPrompter) IsSettled() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.open) > 0 && p.quiet == 0 {
+		p.quiet = p.seq
+	}
+	if p.isSettled() {
+		return true
+	}
+	p.awaitsSettled = true
+	p.polls.want(p.polls.lastOpen)
+	p.rouse()
+	return false
+}
+
+// isSettled reports whether no update for the owner is expected soon.
+func (p *CommentPrompter) isSettled() bool {
+	for _, q := range p.open {
+		if q.answer != nil || q.Comment != 0 && !q.isSaved {
+			return false // the owner is about to receive an update about it
+		}
+		if q.Comment == 0 && !q.isRefused && !p.polls.isGivenUp() && p.unstored < maxUnstored {
+			return false
+		}
+	}
+	isRead := !p.polls.lastRead.Before(p.polls.lastOpen) || p.polls.isGivenUp()
+	return len(p.open) == 0 || isRead && !p.needsCheckpoint()
+}
+
+// HasRead implements runner.Prompter.
+func (p *CommentPrompter) HasRead(before time.Time) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.hasRead(before) {
+		return true
+	}
+	p.awaited = before
+	p.polls.want(before)
+	p.rouse()
+	return false
+}
+
+// hasRead reports whether the owner has been sent all answers given before a time.
+func (p *CommentPrompter) hasRead(before time.Time) bool {
+	return !p.polls.lastRead.Before(before) && len(p.unanswered()) == len(p.open)
+}
+
+// NeedsCheckpoint reports whether the run should be stored as soon as possible: for the token of a
+// question, or so that a job started by an answer sees that all agents of this run wait.
+func (p *CommentPrompter) NeedsCheckpoint() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.needsCheckpoint()
+}
+
+func (p *CommentPrompter) needsCheckpoint() bool {
+	if len(p.open) == 0 || p.unstored >= maxUnstored {
+		return false
+	}
+	return p.quiet > p.stored || slices.ContainsFunc(p.open, func(q *question) bool { return !p.isStored(q) })
+}
+
+// isStored reports whether a later job can find the token of a question.
+func (p *CommentPrompter) isStored(q *question) bool { return q.isOld || p.stored >= q.seq }
+
+// ExpectNoCheckpoints makes the prompter wait for no further checkpoint: none follows before the
+// run ends.
+func (p *CommentPrompter) ExpectNoCheckpoints() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.unstored = maxUnstored
+	p.rouse()
+}
+
+// Report implements report.Reporter.
+func (p *CommentPrompter) Report(e state.Event) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	switch b := e.Body.(type) {
+	case *state.AgentWaits, *state.AgentGoesOn:
+		p.o.Questions = p.model.Questions()
+	case *state.Checkpoint:
+		if b.Error == "" {
+			p.stored = max(p.stored, b.SeqStored)
+		} else {
+			p.unstored++
+		}
+		p.rouse()
+	}
+	return nil
+}
+
+// Tick requests a poll if the last one is long enough ago. It is called about once a second.
+func (p *CommentPrompter) Tick(now time.Time) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.open) > 0 && now.Sub(p.polls.ended) >= pollEvery {
+		p.polls.again()
+		p.polls.want(now)
+		p.rouse()
+	}
+	return nil
+}
+
+// Close implements report.Reporter. It does nothing, because work may be left; Finish completes it.
+func (p *CommentPrompter) Close() error { return nil }
+
+// Finish posts the questions that are open although the run has stopped, if isStored reports that its
+// end is stored, and updates the comments of answered questions, until all is done or ctx ends.
+// The error is the reason why answers to open questions could not be read.
+func (p *CommentPrompter) Finish(ctx context.Context, isStored bool) error {
+	p.mu.Lock()
+	p.isEnding = true
+	p.polls.again()
+	if isStored {
+		p.stored = p.seq
+	}
+	p.mu.Unlock()
+	p.rouse()
+	select {
+	case <-p.done:
+	case <-ctx.Done():
+	}
+	p.stop()
+	<-p.done // its requests end with the context
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.open) == 0 {
+		return nil
+	}
+	return p.err
+}

@@ -1,0 +1,217 @@
+package ask
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/forge"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
+)
+
+// pollEvery is how often the prompter looks for answers while agents work.
+const pollEvery = time.Minute
+
+// After maxFailed failed polls in a row, the prompter gives up. firstPause is the pause after the
+// first failure; it doubles with each further failure.
+const (
+	maxFailed  = 5
+	firstPause = time.Second
+)
+
+// pollState schedules the polls of the forge. A poll posts questions and, if answers are wanted,
+// reads all answers that were given before it began.
+type pollState struct {
+	lastOpen time.Time // when the owner last passed the run to Open
+	wanted   time.Time // answers are wanted from a poll that begins then or later
+	lastRead time.Time // when the last poll began that has read answers
+	ended    time.Time // when the last poll ended that has read answers, or failed
+	failed   int       // failed polls in a row
+	next     time.Time // the next poll may begin then
+}
+
+// want requests a poll that reads all answers given before t.
+func (l *pollState) want(t time.Time) {
+	if t.After(l.wanted) {
+		l.wanted = t
+	}
+}
+
+// again allows a poll at once, even if the forge has failed to respond so far.
+func (l *pollState) again() { l.failed, l.next = 0, time.Time{} }
+
+// isGivenUp reports whether the forge has failed to respond too often.
+func (l *pollState) isGivenUp() bool { return l.failed >= maxFailed }
+
+// end records the end of a poll, and whether it has read answers. After an error the next poll waits.
+func (l *pollState) end(now time.Time, hasRead bool, err error) {
+	if hasRead || err != nil {
+		l.ended = now
+	}
+	if err == nil {
+		l.failed = 0
+		return
+	}
+	l.next = now.Add(firstPause << l.failed)
+	l.failed++
+}
+
+// run polls whenever there is work, until all work is done after Finish.
+func (p *CommentPrompter) run() {
+	defer close(p.done)
+	for p.ctx.Err() == nil {
+		p.mu.Lock()
+		isSettled := p.awaitsSettled && p.isSettled()
+		hasRead := !p.awaited.IsZero() && p.hasRead(p.awaited)
+		p.awaitsSettled = p.awaitsSettled && !isSettled
+		if hasRead {
+			p.awaited = time.Time{}
+		}
+		p.mu.Unlock()
+		if isSettled || hasRead {
+			p.send(runner.QuestionUpdate{})
+		}
+		at, isEnding := p.due()
+		var due <-chan time.Time
+		if !at.IsZero() {
+			due = time.After(time.Until(at))
+		} else if isEnding {
+			return
+		}
+		select {
+		case <-due:
+			p.poll()
+		case <-p.wake:
+		case <-p.ctx.Done():
+		}
+	}
+}
+
+// due returns when the next poll begins, zero for never, and whether the run has stopped.
+func (p *CommentPrompter) due() (at time.Time, isEnding bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if (len(p.closed) > 0 || len(p.unposted()) > 0 || p.needsRead()) && !p.polls.isGivenUp() {
+		at = p.polls.next
+		if now := time.Now(); at.Before(now) {
+			at = now
+		}
+	}
+	return at, p.isEnding
+}
+
+// unanswered returns the open questions to which no answer is known.
+func (p *CommentPrompter) unanswered() []*question {
+	return slices.DeleteFunc(slices.Clone(p.open), func(q *question) bool { return q.answer != nil })
+}
+
+// unposted returns the questions that can be posted now.
+func (p *CommentPrompter) unposted() []*question {
+	return slices.DeleteFunc(p.unanswered(), func(q *question) bool { return q.Comment != 0 || q.isRefused || !p.isStored(q) })
+}
+
+// needsRead reports whether the next poll has to read answers.
+func (p *CommentPrompter) needsRead() bool {
+	return p.polls.wanted.After(p.polls.lastRead) && !p.isEnding && len(p.unanswered()) > 0
+}
+
+// poll posts questions, updates the comments of answered questions, and reads answers.
+func (p *CommentPrompter) poll() {
+	p.mu.Lock()
+	unposted, closed, open, asked := p.unposted(), p.closed, p.unanswered(), p.o.Questions
+	if !p.needsRead() {
+		open = nil
+	}
+	p.mu.Unlock()
+	began := time.Now()
+	var errs []error // errors that another poll may not meet
+	for _, q := range unposted {
+		errs = append(errs, p.post(q))
+	}
+	for _, q := range closed {
+		errs = append(errs, p.edit(q))
+	}
+	if len(open) > 0 {
+		errs = append(errs, p.read(open, asked, began))
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.polls.end(time.Now(), len(open) > 0, errors.Join(errs...))
+}
+
+// post posts a question.
+func (p *CommentPrompter) post(q *question) error {
+	id, err := p.commenter.post(p.ctx, q)
+	if p.ctx.Err() != nil {
+		return nil
+	}
+	p.mu.Lock()
+	q.Comment, q.isRefused = id, err != nil && !forge.IsTemporary(err)
+	isLast := p.polls.failed == maxFailed-1
+	p.mu.Unlock()
+	switch {
+	case err == nil:
+		p.send(runner.QuestionUpdate{Agent: q.agent, Number: q.Number, Comment: id})
+		return nil
+	case q.isRefused || isLast:
+		p.commenter.warnOnce(fmt.Sprintf("could not post question %d: %s", q.Number, explain(err)))
+	}
+	return temporary(err)
+}
+
+// edit adds the answer to the comment of a question.
+func (p *CommentPrompter) edit(q *question) error {
+	err := temporary(p.o.API.EditComment(p.ctx, q.Comment, p.o.questionBody(q, p.o.answeredText(q))))
+	if err == nil {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.closed = slices.DeleteFunc(slices.Clone(p.closed), func(other *question) bool { return other == q })
+	}
+	return err
+}
+
+// read reads the answers to open questions. asked lists all questions of the run.
+func (p *CommentPrompter) read(open []*question, asked []report.Wait, began time.Time) error {
+	answers, err := p.commenter.findAnswers(p.ctx, open, asked)
+	if p.ctx.Err() != nil {
+		return nil
+	}
+	p.mu.Lock()
+	for _, u := range answers {
+		for _, q := range p.open {
+			if q.Number == u.Number {
+				q.answer = u.Answer
+			}
+		}
+	}
+	if p.err = temporary(err); p.err == nil {
+		p.polls.lastRead = began
+	}
+	p.mu.Unlock()
+	if err != nil && temporary(err) == nil { // no later poll can read answers either
+		p.commenter.warnOnce("can't read answers: " + explain(err))
+	}
+	for _, u := range answers {
+		p.send(u)
+	}
+	return temporary(err)
+}
+
+// temporary returns err if a later request may succeed, and nil otherwise.
+func temporary(err error) error {
+	if forge.IsTemporary(err) {
+		return err
+	}
+	return nil
+}
+
+// explain returns the text of an error from the forge, with advice if there is any.
+func explain(err error) string {
+	var e *forge.Error
+	if errors.As(err, &e) && (e.Kind == forge.Denied || e.Kind == forge.Missing) {
+		return err.Error() + "; give the job permissions: issues: write, or pull-requests: write on pull requests"
+	}
+	return err.Error()
+}

@@ -1,0 +1,152 @@
+package ask
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/cmd/raymond/internal/job"
+	"github.com/raymond-action/raymond-action/internal/forge"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
+)
+
+// lookBack is how long before a question the search for its comment begins, because clocks differ.
+const lookBack = 10 * time.Minute
+
+// commenter posts questions and reads answers for a CommentPrompter, in a single goroutine.
+type commenter struct {
+	o       *Options
+	us      account
+	seen    map[string]bool        // names of the comments that are used as answers or have had a reply
+	issues  map[int64]int          // issue numbers of questions, by the ids of their comments
+	authors map[int]job.Account    // authors of issues, by number
+	denials map[string]*job.Denial // decisions about accounts, by login and type; nil: they may answer
+	warned  map[string]bool        // texts that were warned about
+}
+
+func newCommenter(o *Options) *commenter {
+	return &commenter{
+		o: o, us: account{api: o.API},
+		seen: map[string]bool{}, issues: map[int64]int{}, authors: map[int]job.Account{}, denials: map[string]*job.Denial{}, warned: map[string]bool{},
+	}
+}
+
+// errNowhere means that a question has no issue or pull request to be posted on.
+var errNowhere = &forge.Error{
+	Op: "write a comment", Kind: forge.Refused, Final: true,
+	Err: errors.New("the event has no issue or pull request; name one with the attribute where"),
+}
+
+// post posts a question, unless that has been done, and returns the id of the comment. If the
+// comment may exist already, post looks for it first. After an error there may be a comment.
+func (c *commenter) post(ctx context.Context, q *question) (int64, error) {
+	number := c.issueToAskOn(q)
+	if number == 0 {
+		return 0, errNowhere
+	}
+	if q.isOld || q.mayExist {
+		found, err := c.findPosted(ctx, number, q)
+		if err != nil || found.ID != 0 {
+			q.created = found.Created
+			return found.ID, err
+		}
+	}
+	q.mayExist = true
+	created, err := c.o.API.CreateComment(ctx, number, c.o.questionBody(q, ""))
+	if err == nil {
+		c.us.learn(created)
+	}
+	q.created = created.Created
+	return created.ID, err
+}
+
+// findPosted returns the comment that asks a question, or a zero Comment.
+func (c *commenter) findPosted(ctx context.Context, number int, q *question) (job.Comment, error) {
+	list, err := c.o.API.ListComments(ctx, number, q.since.Add(-lookBack))
+	if err == nil {
+		list, err = c.us.ownComments(ctx, list, questionMark+q.Token)
+	}
+	if err != nil || len(list) == 0 {
+		return job.Comment{}, err
+	}
+	return list[0], nil
+}
+
+// reply posts a reply, unless it is in list already.
+func (c *commenter) reply(ctx context.Context, number int, list []job.Comment, body string) error {
+	mark, _, _ := strings.Cut(body, "\n")
+	found, err := c.us.ownComments(ctx, list, mark)
+	if err != nil || len(found) > 0 {
+		return err
+	}
+	_, err = c.o.API.CreateComment(ctx, number, body)
+	return err
+}
+
+// warnOnce writes a warning, unless the same text was written before.
+func (c *commenter) warnOnce(text string) {
+	if !c.warned[text] {
+		c.warned[text] = true
+		c.o.Warn(text)
+	}
+}
+
+// findAnswers returns the first valid answer to each open question. asked lists all questions of
+// the run.
+func (c *commenter) findAnswers(ctx context.Context, open []*question, asked []report.Wait) ([]runner.QuestionUpdate, error) {
+	places := map[int][]*question{}
+	for _, q := range open {
+		number, err := c.issueOf(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		if number != 0 {
+			places[number] = append(places[number], q)
+		}
+	}
+	var answers []runner.QuestionUpdate
+	for _, number := range slices.Sorted(maps.Keys(places)) {
+		r := &threadReader{commenter: c, number: number, open: places[number], asked: asked}
+		err := r.read(ctx)
+		answers = append(answers, r.answers...)
+		if err != nil {
+			return answers, err
+		}
+	}
+	return answers, nil
+}
+
+// issueToAskOn returns the number of the issue on which to post a question, 0 for none.
+func (c *commenter) issueToAskOn(q *question) int {
+	switch {
+	case q.Where != 0:
+		return q.Where
+	case q.isOld && c.o.EarlierNumber != 0:
+		return c.o.EarlierNumber
+	}
+	return c.o.Number
+}
+
+// issueOf returns the number of the issue with the question, 0 for none. The issue of its
+// comment takes precedence over the issue of this step's event.
+func (c *commenter) issueOf(ctx context.Context, q *question) (int, error) {
+	if q.Where != 0 || q.Comment == 0 {
+		return c.issueToAskOn(q), nil
+	}
+	if c.issues[q.Comment] != 0 {
+		return c.issues[q.Comment], nil
+	}
+	found, err := c.o.API.ReadComment(ctx, q.Comment)
+	if forge.IsTemporary(err) {
+		return 0, err
+	}
+	if err != nil || found.Number == 0 {
+		return c.issueToAskOn(q), nil // the comment was removed
+	}
+	c.issues[q.Comment] = found.Number
+	return found.Number, nil
+}
