@@ -11,8 +11,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// people are a Permissions that knows some, and panics if a name is asked for
-// that must not reach the API.
+// people are a Permissions that knows some logins, and panics when asked for a login that must not
+// reach the API.
 type people map[string]string
 
 func (p people) Permission(_ context.Context, login string) (string, error) {
@@ -31,12 +31,12 @@ func user(login string) Account { return Account{Login: login, Type: "User"} }
 
 func bot(login string) Account { return Account{Login: login, Type: "Bot"} }
 
-// starts are events, the rules that they meet, and what becomes of them.
+// starts are events, the rules that apply to them, and the expected result.
 var starts = []struct {
 	what  string
 	event Event
 	rules Rules
-	want  string // the setting of a denial, "" when allowed
+	want  string // the input of the denial, "" if allowed
 	level string
 }{
 	{"a schedule", Event{Name: "schedule"}, Rules{}, "", ""},
@@ -69,8 +69,8 @@ var starts = []struct {
 	{"a re-run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 2, TriggeringActor: "eve"}, Rules{}, "allow-actors", ""},
 	{"a re-run by a bot", Event{Name: "issues", Sender: user("ann"), Attempt: 2, TriggeringActor: "x[bot]"}, Rules{}, "allow-bots", ""},
 	{"a re-run of a reader's event", Event{Name: "issues", Sender: user("eve"), Attempt: 2, TriggeringActor: "ann"}, Rules{}, "allow-actors", ""},
-	{"a re-run by nobody", Event{Name: "issues", Sender: user("ann"), Attempt: 2}, Rules{}, "allow-events", ""},
-	{"a re-run on Gitea, which does not tell", Event{Name: "issues", Sender: user("ann"), Attempt: 2, IsGitea: true}, Rules{}, "", "write"},
+	{"a re-run without an actor", Event{Name: "issues", Sender: user("ann"), Attempt: 2}, Rules{}, "allow-events", ""},
+	{"a re-run on Gitea, which doesn't report the actor", Event{Name: "issues", Sender: user("ann"), Attempt: 2, IsGitea: true}, Rules{}, "", "write"},
 	{"a first run by a reader", Event{Name: "issues", Sender: user("ann"), Attempt: 1, TriggeringActor: "eve"}, Rules{}, "", "write"},
 
 	{"a pull request from a fork by a writer", Event{Name: "pull_request", Sender: user("ann"), Code: CodeSource{Fork: true}}, Rules{}, "", "write"},
@@ -83,9 +83,9 @@ var starts = []struct {
 	{"workflow_run after a reader's run", Event{Name: "workflow_run", Sender: user("ann"), UpstreamActors: []Account{user("eve")}}, Rules{}, "allow-actors", ""},
 	{"workflow_run of a person and a bot of that name", Event{Name: "workflow_run", Sender: user("ann"), UpstreamActors: []Account{bot("ann")}}, Rules{}, "allow-bots", ""},
 
-	{"an event that nobody knows", Event{Name: "unheard_of", Sender: user("root")}, Rules{}, "allow-events", ""},
+	{"an unknown event", Event{Name: "unheard_of", Sender: user("root")}, Rules{}, "allow-events", ""},
 	{"the same, allowed", Event{Name: "unheard_of", Sender: user("ann")}, Rules{AllowEvents: []string{"unheard_of"}}, "", "write"},
-	{"the same, of nobody", Event{Name: "unheard_of"}, Rules{AllowEvents: []string{"unheard_of"}}, "", ""},
+	{"the same, without a sender", Event{Name: "unheard_of"}, Rules{AllowEvents: []string{"unheard_of"}}, "", ""},
 }
 
 func TestWhoMayStart(t *testing.T) {

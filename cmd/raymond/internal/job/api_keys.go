@@ -6,19 +6,19 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// APIKey is what the API of an agent CLI takes from a job.
+// APIKey is a credential for the API of an agent CLI.
 type APIKey struct {
 	Text    string // "" for none
-	IsToken bool   // of a subscription, not an API key
+	IsToken bool   // a subscription token instead of an API key
 }
 
-// vendor is what a job may say of the API of an agent CLI.
+// vendor describes how a job configures the API of an agent CLI.
 type vendor struct {
-	inputs []string // with its key; the first one that is given counts
-	base   string   // variable that names another address for it
+	inputs []string // inputs for the key, in the order of precedence
+	base   string   // variable for another URL of the API
 }
 
-// vendors are those of the agent CLIs that ask an API, by protocol.Backends.
+// vendors are the vendors of agent CLIs that use an API, by protocol.Backends.
 var vendors = map[string]vendor{
 	protocol.BackendClaude: {[]string{inputAnthropicKey, inputClaudeToken}, "ANTHROPIC_BASE_URL"},
 	protocol.BackendCodex:  {[]string{inputOpenAIKey}, "OPENAI_BASE_URL"},
@@ -32,7 +32,7 @@ const (
 	inputGeminiKey    = "gemini-api-key"
 )
 
-// versions reads the exact versions of agent CLIs that are given, by backend.
+// versions returns the exact versions of agent CLIs that the inputs name, by backend.
 func (r *reader) versions() map[string]string {
 	given := map[string]string{}
 	for backend := range vendors {
@@ -43,15 +43,15 @@ func (r *reader) versions() map[string]string {
 	return given
 }
 
-// APIKeyInputs returns the names of the inputs that may have the key of an agent CLI's API,
-// none for a CLI that asks none.
+// APIKeyInputs returns the names of the inputs for the API key of an agent CLI, none for a CLI that
+// uses no API.
 func APIKeyInputs(backend string) []string { return slices.Clone(vendors[backend].inputs) }
 
-// BaseURLVariable returns the name of the variable with which the job may name another address
-// for the API of an agent CLI; "" for a CLI that asks none.
+// BaseURLVariable returns the name of the variable for another URL of an agent CLI's API; "" for a CLI
+// that uses no API.
 func BaseURLVariable(backend string) string { return vendors[backend].base }
 
-// ModelKey returns the key that the job has for the API of an agent CLI.
+// ModelKey returns the job's credential for the API of an agent CLI.
 func (s Settings) ModelKey(backend string) APIKey {
 	for _, input := range vendors[backend].inputs {
 		if text := s.ModelKeys[input]; text != "" {

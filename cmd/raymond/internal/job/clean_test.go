@@ -7,8 +7,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestInputIsFencedWhereItMayBeOfPeople also holds for events that nobody knows.
-func TestInputIsFencedWhereItMayBeOfPeople(t *testing.T) {
+// TestTextOfPeopleIsFenced: unknown events may carry text of people too.
+func TestTextOfPeopleIsFenced(t *testing.T) {
 	const text = "do this <!-- and that -->"
 	for event, plain := range map[string]bool{
 		"workflow_dispatch": true, "schedule": true, "push": true, "repository_dispatch": true, "merge_group": true,

@@ -13,8 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// commandFiles are the variables that name the files by which a step speaks to
-// its runner.
+// commandFiles are the variables that name the files with which a step sends commands to its runner.
 var commandFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", stateFile, summaryFile, "GITHUB_ARTIFACTS"}
 
 const (
@@ -23,7 +22,7 @@ const (
 	summaryFile = "GITHUB_STEP_SUMMARY"
 )
 
-// CommandFilePaths are the paths of the command files of a step.
+// CommandFilePaths returns the paths of the command files of a step.
 func CommandFilePaths(getenv func(string) string) []string {
 	var paths []string
 	for _, name := range commandFiles {
@@ -34,35 +33,35 @@ func CommandFilePaths(getenv func(string) string) []string {
 	return paths
 }
 
-// maxCommandFile is how much of a command file is remembered, in bytes. The
-// runner makes them empty for each step.
+// maxCommandFile is the maximum size of a command file, in bytes. The runner creates empty files for
+// each step.
 const maxCommandFile = 16 << 20
 
-// Files are the command files of this step. Agents know where they are, so their right
-// content is held in memory: every write replaces a file by that, and Verify restores
-// what others have changed. Its methods may be called from several goroutines.
+// Files are the command files of this step. Agents know their paths, so the correct content is kept in
+// memory: every write replaces a file by it, and Verify restores files that other processes have
+// changed. The methods may be called concurrently.
 type Files struct {
-	mu      sync.Mutex // guards all below
+	mu      sync.Mutex // guards the fields below
 	files   map[string]*commandFile
-	touched map[string]bool // changed by others, noticed while writing
+	touched map[string]bool // variables of files that turned out to be changed during a write
 }
 
-// commandFile is one of the files, as it should be.
+// commandFile is the correct version of a command file.
 type commandFile struct {
 	path   string
 	now    content
-	before []byte // what was in it at first
+	before []byte // the content at first
 }
 
-// content is what is at a path.
+// content is what exists at a path.
 type content struct {
-	info fs.FileInfo // nil: nothing
+	info fs.FileInfo // nil: nothing exists
 	data []byte
 }
 
-// GuardFiles remembers how the command files are. It is called before anything of a
-// workflow runs. A file that can't be read is not guarded, and can't be written;
-// the error names all of those.
+// GuardFiles records the content of the command files. It must be called before anything of a
+// workflow runs. A file that can't be read is not guarded and can't be written; the error names all
+// of them.
 func GuardFiles(getenv func(string) string) (*Files, error) {
 	f := &Files{files: map[string]*commandFile{}, touched: map[string]bool{}}
 	var errs []error
@@ -71,7 +70,7 @@ func GuardFiles(getenv func(string) string) (*Files, error) {
 		if path == "" {
 			continue
 		}
-		now, err := look(path)
+		now, err := readContent(path)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("guard %s: %w", name, err))
 			continue
@@ -81,8 +80,8 @@ func GuardFiles(getenv func(string) string) (*Files, error) {
 	return f, errors.Join(errs...)
 }
 
-// look reads what is at a path.
-func look(path string) (content, error) {
+// readContent reads what exists at a path.
+func readContent(path string) (content, error) {
 	data, info, err := files.Read(path, maxCommandFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return content{}, nil
@@ -90,9 +89,9 @@ func look(path string) (content, error) {
 	return content{info, data}, err
 }
 
-// intact reports whether the file is as it should be.
-func (c *commandFile) intact() bool {
-	is, err := look(c.path)
+// isIntact reports whether the file is as it should be.
+func (c *commandFile) isIntact() bool {
+	is, err := readContent(c.path)
 	switch {
 	case err != nil:
 		return false
@@ -102,17 +101,17 @@ func (c *commandFile) intact() bool {
 	return os.SameFile(is.info, c.now.info) && bytes.Equal(is.data, c.now.data)
 }
 
-// Verify compares the command files with what they should be, and puts each
-// changed one back. It returns the variables of those that others have changed
-// since Guard or the last Verify, and an error if one could not be
-// restored. It is to be called when agents and scripts are gone.
+// Verify compares the command files with their correct content and restores the changed ones. It
+// returns the variables of the files that other processes have changed since GuardFiles or the last
+// Verify, and an error if a file could not be restored. It must be called when agents and scripts
+// have ended.
 func (f *Files) Verify() (changed []string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	var errs []error
 	for _, name := range commandFiles {
 		c := f.files[name]
-		if c == nil || c.intact() {
+		if c == nil || c.isIntact() {
 			continue
 		}
 		f.touched[name] = true
@@ -128,8 +127,7 @@ func (f *Files) Verify() (changed []string, err error) {
 	return changed, errors.Join(errs...)
 }
 
-// restore removes what is at the path, which may be anything by now, and writes the
-// file again.
+// restore removes whatever is at the path by now, and writes the file again.
 func (c *commandFile) restore() error {
 	if err := os.RemoveAll(c.path); err != nil {
 		return err
@@ -140,25 +138,24 @@ func (c *commandFile) restore() error {
 	return c.put(c.now.data)
 }
 
-// update makes data the content of a file, and notes it if others have changed
-// the file before.
+// update sets the content of a file, and records whether other processes have changed the file before.
 func (f *Files) update(name string, data func(*commandFile) []byte) error {
 	c := f.files[name]
 	if c == nil {
 		return fmt.Errorf("%s names no file that can be written", name)
 	}
-	if !c.intact() {
+	if !c.isIntact() {
 		f.touched[name] = true
-		_ = os.RemoveAll(c.path) // or else put says what is in the way
+		_ = os.RemoveAll(c.path) // if that fails, put reports the obstacle
 	}
 	return c.put(data(c))
 }
 
-// newMode is the mode of a command file that was not there.
+// newMode is the mode of a command file that did not exist before.
 const newMode fs.FileMode = 0o644
 
-// put makes data the content of the file. A new file is moved to its place, so
-// that nothing is written through a link that somebody has put there.
+// put makes data the content of the file. It moves a new file into place, so that it never writes
+// through a link that another process has put there.
 func (c *commandFile) put(data []byte) (err error) {
 	mode := newMode
 	if c.now.info != nil {

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// step is a folder of command files, as the runner makes it for a step.
+// step is a directory of command files, as the runner creates it for a step.
 type step struct {
 	t   *testing.T
 	dir string
@@ -75,7 +75,7 @@ func (s *step) wantChanged(f *Files, want ...string) {
 	assert.Check(s.t, is.DeepEqual(got, want), "changed files")
 }
 
-// wantNothingElse: no temporary file stays behind.
+// wantNothingElse checks that no temporary file is left.
 func (s *step) wantNothingElse() {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.dir)
@@ -87,8 +87,8 @@ func (s *step) wantNothingElse() {
 	}
 }
 
-// tamperings are what an agent can do to a command file at path; victim is
-// another file that must stay as it is.
+// tamperings are the ways in which an agent can change a command file at path. victim is another file,
+// which must not change.
 func tamperings(s *step, victim string) map[string]func(path string) {
 	return map[string]func(string){
 		"appended":  func(path string) { s.must(os.WriteFile(path, []byte("LD_PRELOAD=/x.so\n"), 0o644)) },
@@ -111,9 +111,9 @@ func tamperings(s *step, victim string) map[string]func(path string) {
 	}
 }
 
-// TestWhatAgentsDoToCommandFilesIsUndone, whether it is noticed when comparing or
-// when writing; and what they link to is not written to.
-func TestWhatAgentsDoToCommandFilesIsUndone(t *testing.T) {
+// TestTamperingIsUndone: a change to a command file is noticed by a comparison or by a write, and the
+// target of a link is not written.
+func TestTamperingIsUndone(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	all := []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
 	assert.Check(t, is.DeepEqual(commandFiles, all), "command files")
@@ -126,7 +126,7 @@ func TestWhatAgentsDoToCommandFilesIsUndone(t *testing.T) {
 			s.wantChanged(f)
 			tamperings(s, victim)[how](s.path(name))
 			want := "before\n"
-			if name == summaryFile { // noticed by a write of ours
+			if name == summaryFile { // noticed by our write
 				s.must(f.WriteSummary("ours"))
 				want += "ours"
 			}
@@ -143,26 +143,26 @@ func TestWhatAgentsDoToCommandFilesIsUndone(t *testing.T) {
 	}
 }
 
-// TestOwnWritesAreNoChanges, however many there are.
+// TestOwnWritesAreNoChanges: however many there are.
 func TestOwnWritesAreNoChanges(t *testing.T) {
 	s := newStep(t)
-	s.write(summaryFile, "of others")
+	s.write(summaryFile, "earlier text")
 	s.must(os.Chmod(s.path(summaryFile), 0o600))
 	f := s.guard()
 	s.must(f.WriteSummary("one"))
-	s.wantContent(summaryFile, "of others\none")
+	s.wantContent(summaryFile, "earlier text\none")
 	s.wantChanged(f)
 	s.must(f.WriteSummary("two é \xff"))
 	s.must(f.SetOutput("status", "completed"))
 	s.must(f.SetOutput("result", "a\nb"))
 	s.wantChanged(f)
-	s.wantContent(summaryFile, "of others\ntwo é \uFFFD")
+	s.wantContent(summaryFile, "earlier text\ntwo é \uFFFD")
 	info, err := os.Stat(s.path(summaryFile))
 	assert.Check(t, err == nil && info.Mode().Perm() == 0o600, "got the mode %v, %v, want 0600 as before", info.Mode(), err)
 	s.wantNothingElse()
 }
 
-// checkOutputs: each output is read as it was given, and there are no others.
+// checkOutputs checks that exactly the outputs that were set can be read, unchanged.
 func checkOutputs(t *testing.T, first, second string) {
 	t.Helper()
 	got := sitetest.ReadOutputs(t, outputEntry("result", first)+outputEntry("status", second))
@@ -176,7 +176,7 @@ func TestOutputsAreReadAsGiven(t *testing.T) {
 	}
 }
 
-func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
+func TestOutputsFollowEarlierOnes(t *testing.T) {
 	s := newStep(t)
 	s.write(outputFile, "other=1")
 	f := s.guard()
@@ -190,8 +190,8 @@ func TestOutputsStandAfterThoseOfOthers(t *testing.T) {
 	}
 }
 
-// TestFilesThatAreNotThere: a runner without any of them is an error that the caller can go on after.
-func TestFilesThatAreNotThere(t *testing.T) {
+// TestMissingCommandFiles: a runner without command files is an error from which the caller can recover.
+func TestMissingCommandFiles(t *testing.T) {
 	none, err := GuardFiles(env())
 	assert.NilError(t, err)
 	assert.Check(t, is.ErrorContains(none.WriteSummary("x"), "GITHUB_STEP_SUMMARY"), "want an error with the variable")
@@ -200,8 +200,8 @@ func TestFilesThatAreNotThere(t *testing.T) {
 	}
 }
 
-// TestFileThatAppears: what was not there at first goes again.
-func TestFileThatAppears(t *testing.T) {
+// TestNewFileIsRemoved: a file that did not exist at first is removed again.
+func TestNewFileIsRemoved(t *testing.T) {
 	s := newStep(t)
 	s.remove("GITHUB_ENV")
 	f := s.guard()

@@ -9,8 +9,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestPipeInPlaceOfACommandFile: comparing does not wait for it, and it goes.
-func TestPipeInPlaceOfACommandFile(t *testing.T) {
+// TestPipeIsRemoved: a pipe in place of a command file doesn't block the comparison.
+func TestPipeIsRemoved(t *testing.T) {
 	s := newStep(t)
 	f := s.guard()
 	s.remove("GITHUB_ENV")

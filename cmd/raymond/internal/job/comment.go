@@ -6,43 +6,43 @@ import (
 	"time"
 )
 
-// CommentKind is where a remark stands.
+// CommentKind is the kind of a comment.
 type CommentKind string
 
-// The kinds of remark.
+// The kinds of comments.
 const (
 	IssueComment CommentKind = "comment" // a comment on an issue or a pull request
 	ReviewText   CommentKind = "review"  // the text of a review of a pull request
-	LineComment  CommentKind = "line"    // a comment on a line of a pull request, mostly part of a review
+	LineComment  CommentKind = "line"    // a comment on a line of a pull request, usually part of a review
 )
 
-// Comment is what somebody has said on an issue or a pull request. What the forge does not
-// tell is zero.
+// Comment is a comment or a review on an issue or a pull request. Fields that the forge does not
+// provide are zero.
 type Comment struct {
 	Kind    CommentKind
-	ID      int64 // among those of its kind
+	ID      int64 // unique among comments of its kind
 	Number  int   // of the issue or pull request
 	Author  Account
 	Body    string
 	Created time.Time
 
-	// Of a comment on a line: the file, the line, and the part of the diff before it.
+	// Of a line comment: the file, the line, and the diff hunk before it.
 	File string
 	Line int
 	Hunk string
 }
 
-// Name tells a remark from all others of the repository.
+// Name returns a name that no other comment of the repository has.
 func (r Comment) Name() string { return fmt.Sprintf("%s-%d", r.Kind, r.ID) }
 
-// written is a comment or a review, as the API and payloads have it.
-type written struct {
+// apiComment is a comment or a review in responses and payloads.
+type apiComment struct {
 	ID           whole
 	Body         string
-	Content      string // the text in payloads of Gitea's about reviews
+	Content      string // the text in Gitea's payloads about reviews
 	User         Account
 	Created      string `json:"created_at"`
-	Submitted    string `json:"submitted_at"` // of reviews; "" for one that is still being written
+	Submitted    string `json:"submitted_at"` // of reviews; "" for a draft
 	IssueURL     string `json:"issue_url"`
 	Path         string
 	Line         whole
@@ -50,11 +50,11 @@ type written struct {
 	Hunk         string `json:"diff_hunk"`
 }
 
-func (w written) remark(kind CommentKind, number int) Comment {
+func (w apiComment) comment(kind CommentKind, number int) Comment {
 	r := Comment{
 		Kind: kind, ID: int64(w.ID), Number: number, Author: w.User, Body: cmp.Or(w.Body, w.Content),
 		File: w.Path, Line: int(cmp.Or(w.Line, w.OriginalLine)), Hunk: w.Hunk,
 	}
-	r.Created, _ = time.Parse(time.RFC3339, cmp.Or(w.Submitted, w.Created)) // zero for what is no time
+	r.Created, _ = time.Parse(time.RFC3339, cmp.Or(w.Submitted, w.Created)) // zero if it can't be parsed
 	return r
 }

@@ -16,12 +16,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// maxPages is how many pages of a hundred are read of what was said. GitHub takes 2,500 comments on an issue.
+// maxPages is the maximum number of pages that are read, of 100 comments each. GitHub allows 2,500
+// comments on an issue.
 const maxPages = 50
 
-// ListComments returns what was said on an issue or a pull request, and changed since a time at
-// the earliest: comments, reviews and comments on lines, the oldest first. It may return
-// some that are older. The token may lack the permission to read reviews; then there are none.
+// ListComments returns the comments, reviews and line comments on an issue or a pull request that have
+// changed since a time, the oldest first. It may return older ones too. If the token may not read
+// reviews, they are left out.
 func (g *GitHub) ListComments(ctx context.Context, number int, since time.Time) ([]Comment, error) {
 	all, err := g.list(ctx, IssueComment, number, since)
 	if err != nil {
@@ -31,7 +32,7 @@ func (g *GitHub) ListComments(ctx context.Context, number int, since time.Time) 
 		more, err := g.list(ctx, kind, number, since)
 		var e *forge.Error
 		if errors.As(err, &e) && (e.Kind == forge.Missing || e.Kind == forge.Denied) {
-			break // there is no such pull request, or the token may not read it
+			break // the pull request does not exist, or the token may not read it
 		}
 		if err != nil {
 			return nil, err
@@ -47,7 +48,7 @@ func (g *GitHub) ListIssueComments(ctx context.Context, number int) ([]Comment, 
 	return g.list(ctx, IssueComment, number, time.Time{})
 }
 
-// lists are what to ask for, and how, by what is listed.
+// lists are the requests that list comments, by kind.
 var lists = map[CommentKind]struct {
 	op, path string
 	query    url.Values
@@ -57,7 +58,7 @@ var lists = map[CommentKind]struct {
 	LineComment:  {"list comments on lines", "pulls/%d/comments?%s", url.Values{"sort": {"created"}, "direction": {"asc"}}},
 }
 
-// list reads all that is of a kind, page by page.
+// list reads all comments of a kind, page by page.
 func (g *GitHub) list(ctx context.Context, kind CommentKind, number int, since time.Time) (all []Comment, err error) {
 	query := url.Values{"per_page": {"100"}}
 	maps.Copy(query, lists[kind].query)
@@ -65,7 +66,7 @@ func (g *GitHub) list(ctx context.Context, kind CommentKind, number int, since t
 		query.Set("since", since.Format(time.RFC3339))
 	}
 	for page, last := 1, 1; page <= min(last, maxPages); page++ {
-		var found []written
+		var found []apiComment
 		query.Set("page", strconv.Itoa(page))
 		n, err := g.api.Do(ctx, forge.Once, forge.Request{Op: lists[kind].op, Path: fmt.Sprintf(lists[kind].path, number, query.Encode()), To: &found})
 		if err != nil {
@@ -73,7 +74,7 @@ func (g *GitHub) list(ctx context.Context, kind CommentKind, number int, since t
 		}
 		for _, w := range found {
 			if kind != ReviewText || w.Submitted != "" {
-				all = append(all, w.remark(kind, number))
+				all = append(all, w.comment(kind, number))
 			}
 		}
 		last = max(last, n)
@@ -81,55 +82,55 @@ func (g *GitHub) list(ctx context.Context, kind CommentKind, number int, since t
 	return all, nil
 }
 
-// ReadComment returns a comment on an issue or a pull request, with that one's number.
+// ReadComment returns a comment on an issue or a pull request, with the number of that.
 func (g *GitHub) ReadComment(ctx context.Context, id int64) (Comment, error) {
-	return g.one(ctx, forge.Request{Op: "read a comment", Path: fmt.Sprintf("issues/comments/%d", id)})
+	return g.requestComment(ctx, forge.Request{Op: "read a comment", Path: fmt.Sprintf("issues/comments/%d", id)})
 }
 
-// one asks for something that is answered with a comment. An answer without one is as good as none.
-func (g *GitHub) one(ctx context.Context, q forge.Request) (Comment, error) {
-	var w written
+// requestComment makes a request whose response is a comment. Any other response is an error.
+func (g *GitHub) requestComment(ctx context.Context, q forge.Request) (Comment, error) {
+	var w apiComment
 	q.To = &w
 	_, err := g.api.Do(ctx, forge.Once, q)
 	if err == nil && w.ID == 0 {
-		err = &forge.Error{Op: q.Op, Err: errors.New("the API's answer is no comment")}
+		err = &forge.Error{Op: q.Op, Err: errors.New("the API's response is not a comment")}
 	}
 	if err != nil {
 		return Comment{}, err
 	}
-	number, _ := strconv.Atoi(path.Base(w.IssueURL)) // 0 where the forge does not say
-	return w.remark(IssueComment, number), nil
+	number, _ := strconv.Atoi(path.Base(w.IssueURL)) // 0 if the forge does not report it
+	return w.comment(IssueComment, number), nil
 }
 
-// CreateComment adds a comment. After an error of kind forge.Unanswered there may be one all the same.
+// CreateComment adds a comment. After an error of kind forge.Unanswered the comment may exist.
 func (g *GitHub) CreateComment(ctx context.Context, number int, body string) (Comment, error) {
-	r, err := g.one(ctx, forge.Request{
+	r, err := g.requestComment(ctx, forge.Request{
 		Op: "write a comment", Method: http.MethodPost, Path: fmt.Sprintf("issues/%d/comments", number), Body: map[string]string{"body": body},
 	})
 	r.Number = number
 	return r, err
 }
 
-// EditComment replaces the text of a comment on an issue.
+// EditComment replaces the text of a comment on an issue or a pull request.
 func (g *GitHub) EditComment(ctx context.Context, id int64, body string) error {
-	_, err := g.one(ctx, forge.Request{
+	_, err := g.requestComment(ctx, forge.Request{
 		Op: "edit a comment", Method: http.MethodPatch, Path: fmt.Sprintf("issues/comments/%d", id), Body: map[string]string{"body": body},
 	})
 	return err
 }
 
-// DeleteComment removes a comment on an issue.
+// DeleteComment removes a comment on an issue or a pull request.
 func (g *GitHub) DeleteComment(ctx context.Context, id int64) error {
 	_, err := g.api.Do(ctx, forge.Once, forge.Request{Op: "delete a comment", Method: http.MethodDelete, Path: fmt.Sprintf("issues/comments/%d", id)})
 	return err
 }
 
-// OwnLogin returns the login of the token's own account: the author of what Say says.
+// OwnLogin returns the login of the token's own account, which writes the comments of CreateComment.
 func (g *GitHub) OwnLogin(ctx context.Context) (string, error) { return g.api.Login(ctx) }
 
-// IssueAuthor returns who has opened an issue or a pull request.
+// IssueAuthor returns the author of an issue or a pull request.
 func (g *GitHub) IssueAuthor(ctx context.Context, number int) (Account, error) {
 	var issue struct{ User Account }
-	_, err := g.api.Do(ctx, forge.Once, forge.Request{Op: "ask who opened an issue", Path: fmt.Sprintf("issues/%d", number), To: &issue})
+	_, err := g.api.Do(ctx, forge.Once, forge.Request{Op: "look up the author of an issue", Path: fmt.Sprintf("issues/%d", number), To: &issue})
 	return issue.User, err
 }

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestCommentsAreListedPageByPage, more than GitHub takes on one issue.
+// TestCommentsAreListedPageByPage: up to more pages than GitHub has for an issue.
 func TestCommentsAreListedPageByPage(t *testing.T) {
 	for pages, want := range map[int]int{1: 1, 4: 4, 99: maxPages} {
 		list, err := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -55,9 +55,9 @@ var ways = map[string]func(*GitHub, context.Context) error{
 	"DELETE /api/v3/repos/o/r/issues/comments/5": func(g *GitHub, ctx context.Context) error { return g.DeleteComment(ctx, 5) },
 }
 
-// TestTroubleHasKinds by what the API answers beyond status and header, which package
-// forge tests, to whatever it was asked, each question once.
-func TestTroubleHasKinds(t *testing.T) {
+// TestErrorsHaveKinds: the kind of an error follows from the response of the API, whatever the request,
+// and each request is made once. Package forge tests status and headers.
+func TestErrorsHaveKinds(t *testing.T) {
 	for _, test := range []struct {
 		status int
 		body   string
@@ -85,8 +85,8 @@ func TestTroubleHasKinds(t *testing.T) {
 	}
 }
 
-// TestSelfIsAskedOf GraphQL, and else REST.
-func TestSelfIsAskedOf(t *testing.T) {
+// TestOwnLoginIsReadFromTheAPI: from GraphQL, or else from REST.
+func TestOwnLoginIsReadFromTheAPI(t *testing.T) {
 	const graphql, user = "POST /api/graphql Bearer ghs_x", "GET /api/v3/user Bearer ghs_x"
 	for _, test := range []struct {
 		graphql string

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// common is what every program may see of the job's environment. Toolchains'
-// places (JAVA_HOME, GOROOT, …) are not in it: the input env names them.
+// common are the variables of the job that every program gets. Directories of toolchains (JAVA_HOME,
+// GOROOT, …) are not among them; the input env can add them.
 var common = strings.Fields(`
 	PATH HOME USER LOGNAME SHELL TERM TZ LANG LANGUAGE TMPDIR TMP TEMP
 	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy
@@ -21,24 +21,24 @@ var common = strings.Fields(`
 	GITHUB_EVENT_NAME GITHUB_EVENT_PATH GITHUB_SERVER_URL GITHUB_API_URL GITHUB_RUN_ID GITHUB_ACTOR
 	GITHUB_WORKSPACE`)
 
-// windows is what programs there don't start or work without.
+// windows are further variables that programs on Windows need.
 var windows = strings.Fields(`
 	SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT OS USERPROFILE USERNAME USERDOMAIN HOMEDRIVE HOMEPATH
 	APPDATA LOCALAPPDATA PROGRAMDATA ALLUSERSPROFILE PUBLIC COMPUTERNAME PSMODULEPATH
 	PROGRAMFILES PROGRAMFILES(X86) PROGRAMW6432 COMMONPROGRAMFILES COMMONPROGRAMFILES(X86) COMMONPROGRAMW6432
 	NUMBER_OF_PROCESSORS PROCESSOR_ARCHITECTURE PROCESSOR_IDENTIFIER`)
 
-// prefixes are families of names that every program may see.
+// prefixes are the prefixes of variables that every program gets.
 var prefixes = []string{"LC_", "RAYMOND_"}
 
-// models are the variables with names of models, which other providers have their own of.
+// models are the variables for names of models, which differ from provider to provider.
 const models = " ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION" +
 	" ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL"
 
-// provider is a way to models other than the API of the vendor, with the variables
-// that an agent CLI reads for it besides the one that turns it on.
+// provider is a service for models other than the vendor's API, with the variables that an agent CLI
+// reads for it besides the variable that turns it on.
 type provider struct {
-	backend  string // of the CLI
+	backend  string // of the agent CLI
 	when     string // the variable that turns it on
 	names    string
 	prefixes []string
@@ -61,36 +61,35 @@ var providers = []provider{
 	{protocol.BackendCodex, "OPENAI_BASE_URL", "", nil},
 }
 
-// HasProvider reports whether an environment turns on a provider for an agent CLI other
-// than the API of its vendor.
+// HasProvider reports whether an environment turns on a provider for an agent CLI other than the API
+// of its vendor.
 func HasProvider(backend string, environ []string) bool {
 	return slices.ContainsFunc(providers, func(p provider) bool { return p.backend == backend && isOn(runtime.GOOS, environ, p.when) })
 }
 
-// UsesVertex reports whether an environment has an agent CLI log in with the credentials of Google's cloud.
+// UsesVertex reports whether an environment makes an agent CLI log in with Google Cloud credentials.
 func UsesVertex(environ []string) bool {
 	return slices.ContainsFunc(providers, func(p provider) bool {
 		return strings.Contains(p.names, "GOOGLE_APPLICATION_CREDENTIALS") && isOn(runtime.GOOS, environ, p.when)
 	})
 }
 
-// own are the variables that an agent CLI reads in any case.
-var own = map[string][]string{
+// ownVariables are the variables that an agent CLI always reads.
+var ownVariables = map[string][]string{
 	protocol.BackendClaude: {"CLAUDE_CONFIG_DIR"},
 	protocol.BackendCodex:  {"CODEX_HOME"},
 	protocol.BackendGemini: {"GEMINI_CLI_HOME"},
 }
 
-// AgentEnviron is what of an environment an agent CLI may see: the allow list, the
-// variables of given names, its own, and what it reads for providers other than the API of
-// its vendor, as far as these are turned on. Withheld names, and what only other agent CLIs
-// read, never are in it.
+// AgentEnviron returns the variables of an environment that an agent CLI may get: variables that every
+// program gets, allowed ones, the CLI's own, and variables of the providers that are turned on. It
+// never returns withheld variables, or variables that only other agent CLIs read.
 func AgentEnviron(backend string, environ, allowed []string) []string {
 	return agentEnviron(runtime.GOOS, backend, environ, allowed)
 }
 
 func agentEnviron(system, backend string, environ, allowed []string) []string {
-	allowed, families := slices.Concat(allowed, own[backend]), prefixes
+	allowed, families := slices.Concat(allowed, ownVariables[backend]), prefixes
 	for _, p := range providers {
 		if p.backend == backend && isOn(system, environ, p.when) {
 			allowed = append(append(allowed, p.when), strings.Fields(p.names)...)
@@ -100,13 +99,13 @@ func agentEnviron(system, backend string, environ, allowed []string) []string {
 	return keep(system, environ, allowed, families)
 }
 
-// ScriptEnviron is what of an environment scripts may see: the allow list and the
-// variables of given names. Withheld names never are in it.
+// ScriptEnviron returns the variables of an environment that scripts may get: variables that every program
+// gets and the allowed ones, but never withheld variables.
 func ScriptEnviron(environ, allowed []string) []string {
 	return keep(runtime.GOOS, environ, allowed, prefixes)
 }
 
-// isOn reports whether a variable is set to anything but no.
+// isOn reports whether a variable is set to a value other than 0 and false.
 func isOn(system string, environ []string, name string) bool {
 	on := false
 	for _, kv := range environ {
@@ -117,8 +116,7 @@ func isOn(system string, environ []string, name string) bool {
 	return on
 }
 
-// spelled is a name as it is compared: Windows makes no difference between upper
-// and lower case.
+// spelled returns a name in the form in which names are compared: Windows ignores case.
 func spelled(system, name string) string {
 	if system == "windows" {
 		return strings.ToUpper(name)
@@ -126,8 +124,8 @@ func spelled(system, name string) string {
 	return name
 }
 
-// keep returns what everybody may see of an environment, and the variables of the given names and families.
-func keep(system string, environ, allowed, families []string) (kept []string) {
+// keep returns the variables that every program gets, and variables with allowed names or prefixes.
+func keep(system string, environ, allowed, families []string) (selected []string) {
 	allowed = slices.Concat(common, allowed)
 	if system == "windows" {
 		allowed = append(allowed, windows...)
@@ -141,8 +139,8 @@ func keep(system string, environ, allowed, families []string) (kept []string) {
 		isIt := func(n string) bool { return spelled(system, n) == name }
 		isOf := func(family string) bool { return strings.HasPrefix(name, family) }
 		if slices.ContainsFunc(allowed, isIt) || slices.ContainsFunc(families, isOf) {
-			kept = append(kept, kv)
+			selected = append(selected, kv)
 		}
 	}
-	return kept
+	return selected
 }

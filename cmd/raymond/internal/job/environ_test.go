@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// jobEnvironment is what a job has; agents and scripts get what is marked with +.
+// jobEnvironment is the environment of a job; agents and scripts get the variables marked with +.
 const jobEnvironment = `
 +PATH=/bin +HOME=/h +LANG=C +LC_ALL=C +TMPDIR=/t +HTTPS_PROXY=p +no_proxy=n +SSL_CERT_FILE=f +CI=true
 +RUNNER_OS=Linux +RUNNER_TEMP=/r +RUNNER_TRACKING_ID=github_x +GITHUB_ACTIONS=true +GITHUB_REPOSITORY=o/r +GITHUB_SHA=0 +GITHUB_REF=r
@@ -23,7 +23,7 @@ const jobEnvironment = `
 -NODE_OPTIONS=x -LD_PRELOAD=x -BASH_ENV=x -GIT_CONFIG_COUNT=1 -JAVA_HOME=/j -DEPLOY_KEY=x -path=/evil -AWS_SECRET_ACCESS_KEY=x -SystemRoot=C
 -ANTHROPIC_MODEL=m -GOOGLE_APPLICATION_CREDENTIALS=g`
 
-// marked splits a list into all entries, and those that are marked with +.
+// marked splits a list into all entries, and the entries marked with +.
 func marked(list string) (all, kept []string) {
 	for _, entry := range strings.Fields(list) {
 		all = append(all, entry[1:])
@@ -44,7 +44,7 @@ func TestEnvironmentIsAnAllowList(t *testing.T) {
 	}
 }
 
-func TestProvidersReachTheAgentCLIOnly(t *testing.T) {
+func TestProvidersReachOnlyTheAgentCLI(t *testing.T) {
 	all := "AWS_REGION=a AWS_SECRET_ACCESS_KEY=b ANTHROPIC_BEDROCK_BASE_URL=c CLOUD_ML_REGION=d ANTHROPIC_VERTEX_PROJECT_ID=e " +
 		"GOOGLE_APPLICATION_CREDENTIALS=f ANTHROPIC_FOUNDRY_RESOURCE=g ANTHROPIC_AUTH_TOKEN=h ANTHROPIC_CUSTOM_HEADERS=i ANTHROPIC_MODEL=j " +
 		"ANTHROPIC_API_KEY=k CLAUDE_CODE_OAUTH_TOKEN=l CLAUDE_CONFIG_DIR=m"
@@ -63,8 +63,8 @@ func TestProvidersReachTheAgentCLIOnly(t *testing.T) {
 	}
 }
 
-// TestAgentsOfOneVendorGetNothingOfAnother: neither what it logs in with nor its addresses.
-func TestAgentsOfOneVendorGetNothingOfAnother(t *testing.T) {
+// TestAgentsGetNothingOfOtherVendors: neither credentials nor URLs.
+func TestAgentsGetNothingOfOtherVendors(t *testing.T) {
 	environ := strings.Fields("ANTHROPIC_BASE_URL=a ANTHROPIC_AUTH_TOKEN=b CLAUDE_CODE_USE_BEDROCK=1 AWS_SECRET_ACCESS_KEY=c CLAUDE_CONFIG_DIR=d " +
 		"OPENAI_API_KEY=e OPENAI_BASE_URL=f CODEX_HOME=g CODEX_API_KEY=h " +
 		"GEMINI_API_KEY=i GOOGLE_API_KEY=j GOOGLE_GEMINI_BASE_URL=k GOOGLE_GENAI_USE_VERTEXAI=true GOOGLE_APPLICATION_CREDENTIALS=l GEMINI_CLI_HOME=m")
@@ -78,7 +78,7 @@ func TestAgentsOfOneVendorGetNothingOfAnother(t *testing.T) {
 	}
 }
 
-// TestWindowsTakesNamesInAnyCase, and needs variables of its own.
+// TestWindowsTakesNamesInAnyCase: and programs there get further variables.
 func TestWindowsTakesNamesInAnyCase(t *testing.T) {
 	environ := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n Input_X=i Github_Env=e =C:=C:\\ Other=o")
 	want := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n")

@@ -9,16 +9,16 @@ import (
 	"strings"
 )
 
-// What an event's number counts.
+// The kinds of a Subject with a number.
 const (
 	KindIssue       = "issue"
 	KindPullRequest = "pr"
 )
 
-// Account is somebody on the forge.
+// Account is an account on the forge.
 type Account struct {
 	Login string
-	Type  string // "User", "Bot", …; "" where the forge does not say
+	Type  string // "User", "Bot", …; "" if the forge does not report it
 }
 
 // Subject is the issue or pull request, and the commit, that an event is about; zero for none.
@@ -26,43 +26,43 @@ type Subject struct {
 	Kind   string `json:"kind,omitempty"` // KindIssue or KindPullRequest, "" without a number
 	Number int    `json:"number,omitempty"`
 	Title  string `json:"title,omitempty"` // at most maxTitle bytes
-	// Head is the id of the head commit of a pull request or a merge group, or of the commit
-	// that was pushed; "" for none.
+	// Head is the head commit of a pull request or a merge group, or the commit that was pushed; ""
+	// for none.
 	Head string `json:"head,omitempty"`
 }
 
-// maxTitle is how much of a title is kept, in bytes: GitHub's own limit is 256 characters.
+// maxTitle is the maximum length of a title, in bytes. GitHub's own limit is 256 characters.
 const maxTitle = 1 << 10
 
-// CodeSource says where the code comes from that an event is about.
+// CodeSource describes the origin of the code that an event is about.
 type CodeSource struct {
 	Fork  bool   // from another repository
-	Known bool   // false: the payload doesn't tell
-	Head  string // branch of this repository that is the pull request's head; "" for none or not known
+	Known bool   // false: the payload doesn't contain the origin
+	Head  string // the pull request's head branch, if it is in this repository; "" for none or unknown
 }
 
-// Event is the job and what started it, as the payload and the runner tell it. What
-// neither tells is zero.
+// Event describes the job and what started it. Fields are zero if neither the payload nor the runner
+// provides them.
 type Event struct {
 	RunID         int64  // of the workflow run
-	Attempt       int    // of the workflow run: 1, and more in a re-run
+	Attempt       int    // of the workflow run: 1, and higher in a re-run
 	Job           string // its id in the workflow file
 	Step          string // the id of the step
 	Runner        string // the name of the machine
-	Workflow      string // the workflow file: see WorkflowFile
-	RepositoryURL string // the address of the repository, with a slash at its end
-	IsActBased    bool   // act runs the job, or what is made of it, as Gitea's runner is
+	Workflow      string // the workflow file; see WorkflowFile
+	RepositoryURL string // URL of the repository, with a slash at its end
+	IsActBased    bool   // act runs the job, or a runner that is based on it, like Gitea's
 	IsGitea       bool
 
-	Name string // such as "issue_comment"
+	Name string // like "issue_comment"
 	Subject
-	Comment Comment // what was said; its kind is empty where nothing was that could be an answer
-	// Dispatched is what a workflow_dispatch has in its input raymond-key.
+	Comment Comment // the comment or review of the event; its kind is empty if it can't be an answer
+	// Dispatched is the input raymond-key of a workflow_dispatch.
 	Dispatched string
 
 	Sender          Account
-	UpstreamActors  []Account // of a workflow_run: who caused the run before
-	TriggeringActor string    // login of who started this attempt
+	UpstreamActors  []Account // of a workflow_run: the accounts that caused the run before
+	TriggeringActor string    // login of the account that started this attempt
 
 	Repository Repository
 	Branch     string // of the pull request's head, else the branch or tag of the job
@@ -77,29 +77,29 @@ type Repository struct {
 	DefaultBranch string
 }
 
-// ReadEvent reads the event that started the job. A payload that isn't there is
-// an error for events of people only, which can't be authorized without one.
+// ReadEvent reads the event that started the job. Only for events of people is a missing payload an
+// error, because they can't be authorized then.
 func ReadEvent(getenv func(string) string) (Event, error) {
 	e := Event{
 		Attempt: 1, Job: getenv("GITHUB_JOB"), Step: getenv("GITHUB_ACTION"), Runner: getenv("RUNNER_NAME"), Workflow: WorkflowFile(getenv),
 		IsActBased: getenv("ACT") == "true", IsGitea: onGitea(getenv),
 		Name: getenv("GITHUB_EVENT_NAME"), Repository: Repository{Name: getenv("GITHUB_REPOSITORY")}, TriggeringActor: getenv("GITHUB_TRIGGERING_ACTOR"),
 	}
-	e.RunID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // 0 where the runner doesn't say
+	e.RunID, _ = strconv.ParseInt(getenv("GITHUB_RUN_ID"), 10, 64) // 0 if the runner doesn't provide it
 	if e.Name == "" {
-		return e, errors.New("GITHUB_EVENT_NAME is not set; this is to be started by a CI runner")
+		return e, errors.New("GITHUB_EVENT_NAME is not set; this command must be started by a CI runner")
 	}
 	if text := getenv("GITHUB_RUN_ATTEMPT"); text != "" {
 		var err error
 		if e.Attempt, err = strconv.Atoi(text); err != nil || e.Attempt < 1 {
-			return e, fmt.Errorf("GITHUB_RUN_ATTEMPT: %q is no number", shorten(text))
+			return e, fmt.Errorf("GITHUB_RUN_ATTEMPT: %q is not a number", shorten(text))
 		}
 	}
 	p, err := readPayload(getenv("GITHUB_EVENT_PATH"))
 	if err != nil {
 		return e, fmt.Errorf("read the payload of event %s: %w", e.Name, err)
 	}
-	if p == nil && ofPeople[e.Name] {
+	if p == nil && userEvents[e.Name] {
 		return e, fmt.Errorf("the event %s has no payload; GITHUB_EVENT_PATH names no file", e.Name)
 	}
 	if p == nil {
@@ -117,8 +117,8 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 
 func onGitea(getenv func(string) string) bool { return getenv("GITEA_ACTIONS") == "true" }
 
-// fill takes what the event needs from its payload and, where the runner knows
-// better, from the environment.
+// fill sets the fields of the event from its payload or, if the runner is more reliable, from the
+// environment.
 func (e *Event) fill(p *payload, getenv func(string) string) {
 	e.Sender = p.Sender
 	for _, a := range []Account{p.WorkflowRun.Actor, p.WorkflowRun.TriggeringActor} {
@@ -139,32 +139,33 @@ func (e *Event) fill(p *payload, getenv func(string) string) {
 	if e.Name == "workflow_dispatch" {
 		e.Dispatched = p.Inputs.Key
 	}
-	e.Comment = p.remark(e.Name, e.Number)
+	e.Comment = p.comment(e.Name, e.Number)
 	e.Code = p.code(e.Name)
 	e.Branch = cmp.Or(
 		getenv("GITHUB_HEAD_REF"), p.PullRequest.head().Ref, getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
 }
 
-// IsUnderAct reports whether act itself runs the job: its artifact service is simpler, and it has no earlier runs.
+// IsUnderAct reports whether act itself runs the job: its artifact service is simpler, and there are
+// no earlier runs.
 func (e *Event) IsUnderAct() bool { return e.IsActBased && !e.IsGitea }
 
-// IsFromFork reports whether the event is a fork's, whose runs nobody resumes.
+// IsFromFork reports whether the event comes from a fork. Its runs are never resumed.
 func (e *Event) IsFromFork() bool {
 	return e.Code.Fork && (strings.HasPrefix(e.Name, "pull_request") || e.Name == "workflow_run")
 }
 
-// IsAboutHead reports whether the event is about a commit, its head, so that it supersedes a run about another head.
-// Comments and reviews continue a run, whatever its head is.
+// IsAboutHead reports whether the event is about its head commit, so that it supersedes a run about
+// another head. Comments and reviews continue a run, whatever its head is.
 func (e *Event) IsAboutHead() bool {
 	return e.Head != "" && slices.Contains([]string{"push", "merge_group", "pull_request", "pull_request_target"}, e.Name)
 }
 
-// StepID distinguishes the step from all others.
+// StepID returns an id that no other step has.
 func (e *Event) StepID() string {
 	return fmt.Sprintf("%d/%d/%s/%s", e.RunID, e.Attempt, e.Job, e.Step)
 }
 
-// RunURL is where people see a workflow run; "" where that is not known.
+// RunURL returns the URL of a workflow run; "" if it is unknown.
 func (e *Event) RunURL(run int64) string {
 	if e.RepositoryURL == "" || run == 0 {
 		return ""

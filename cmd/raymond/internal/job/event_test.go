@@ -12,8 +12,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// event reads a payload as the event of the given name; further variables are
-// pairs of name and value.
+// event reads a payload as an event with this name; pairs are the names and values of further
+// variables.
 func event(t *testing.T, name, payload string, pairs ...string) (Event, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "event.json")
@@ -28,7 +28,7 @@ func no() *bool { b := false; return &b }
 
 var ann = user("ann")
 
-// payloads are events as forges tell them, and what is made of them.
+// payloads are payloads of forges, and the events that are read from them.
 var payloads = []struct {
 	name, payload string
 	env           []string
@@ -96,7 +96,7 @@ var payloads = []struct {
 	{"issues", `{"issue":{"number":1.5},"sender":[],"repository":"x","action":7}`, nil, Event{Attempt: 1, Code: CodeSource{Known: true}}},
 	{"issues", `{"issue":{"number":4,"title":"cut \ud83d"}}`, nil, Event{Subject: Subject{Kind: "issue", Number: 4, Title: "cut \uFFFD"}, Attempt: 1, Code: CodeSource{Known: true}}},
 	{
-		// The official worker writes numbers above 2^31 so.
+		// The official worker writes numbers above 2^31 like this.
 		"issue_comment", `{"issue":{"number":7.0},"comment":{"id":3000000001.0,"body":"b","user":{"login":"ann","type":"User"}},"repository":{"id":4e9}}`, nil,
 		Event{Subject: Subject{Kind: "issue", Number: 7}, Attempt: 1, Repository: Repository{ID: 4000000000}, Code: CodeSource{Known: true},
 			Comment: Comment{Kind: IssueComment, ID: 3000000001, Number: 7, Author: ann, Body: "b"}},
@@ -110,7 +110,7 @@ var payloads = []struct {
 	},
 }
 
-// TestInputFromThePayload: what the paths have, in their order, is joined.
+// TestInputFromThePayload: the values at the paths are joined in their order.
 func TestInputFromThePayload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "event.json")
 	assert.NilError(t, os.WriteFile(file, []byte(`{"issue":{"title":" t ","body":null,"id":3000000001.0,"labels":[],"user":{"login":"ann"}}}`), 0o600))
@@ -135,7 +135,7 @@ func TestEventsAreRead(t *testing.T) {
 	}
 }
 
-func TestPayloadsThatCanNotBeRead(t *testing.T) {
+func TestUnreadablePayloads(t *testing.T) {
 	dir := t.TempDir()
 	large := filepath.Join(dir, "large")
 	assert.NilError(t, os.WriteFile(large, nil, 0o600))
@@ -150,7 +150,7 @@ func TestPayloadsThatCanNotBeRead(t *testing.T) {
 		_, err := ReadEvent(env("GITHUB_EVENT_NAME", test.name, "GITHUB_EVENT_PATH", test.path))
 		assert.Check(t, is.ErrorContains(err, test.want), "%s, %s", test.name, test.path)
 	}
-	for payload, want := range map[string]string{`[]`: "read the payload", `null`: "no JSON object", `{`: "read the payload", `{"a":1} {`: "read the payload"} {
+	for payload, want := range map[string]string{`[]`: "read the payload", `null`: "not a JSON object", `{`: "read the payload", `{"a":1} {`: "read the payload"} {
 		if _, err := event(t, "push", payload); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("payload %s: got %v, want an error with %q", payload, err, want)
 		}

@@ -13,10 +13,10 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// root is the repository.
+// root is the root of the repository.
 const root = "../../../.."
 
-// generated compares a file of the repository with what it should be.
+// generated compares a file of the repository with its expected content.
 func generated(t *testing.T, name, want string) {
 	t.Helper()
 	file := filepath.Join(root, name)
@@ -31,10 +31,10 @@ func generated(t *testing.T, name, want string) {
 func TestActionIsGenerated(t *testing.T) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
-	line("# Made from the tables of cmd/raymond/internal/job:")
+	line("# Generated from the tables of cmd/raymond/internal/job:")
 	line("# go test ./cmd/raymond/internal/job -run Generated -update")
 	line("name: raymond-action")
-	line("description: %q", "Runs workflows of coding agents, keeps each run so that later jobs can take it up, and shows what the agents did.")
+	line("description: %q", "Runs workflows of coding agents, stores each run so that later jobs can resume it, and shows what the agents did.")
 	line("branding: {icon: repeat, color: purple}")
 	line("\ninputs:")
 	for _, in := range Inputs() {
@@ -54,16 +54,16 @@ func TestActionIsGenerated(t *testing.T) {
 	generated(t, "action.yml", b.String())
 }
 
-// cell is a text in a table.
+// cell escapes a text for a cell of a table.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func TestInputsPageIsGenerated(t *testing.T) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Inputs and outputs of the Action\n")
-	line("Made from the code by `go test ./cmd/raymond/internal/job -run Generated -update`; a test fails when it differs.\n")
-	line("An empty value stands for the default. Names in lists are separated by blanks, commas or line breaks. The inputs with a flag")
-	line("mean what that flag of `raymond run` means; see [reference.md](reference.md).\n")
+	line("Generated from the code by `go test ./cmd/raymond/internal/job -run Generated -update`; a test fails if it differs.\n")
+	line("An empty value means the default. Names in lists are separated by blanks, commas or line breaks. An input with a flag")
+	line("means the same as that flag of `raymond run`; see [reference.md](reference.md).\n")
 	table := func(title string, inputs []InputSpec) {
 		line("## %s\n\n| input | default | flag | meaning |\n|---|---|---|---|", title)
 		for _, in := range inputs {
@@ -72,7 +72,7 @@ func TestInputsPageIsGenerated(t *testing.T) {
 		line("")
 	}
 	isFirst := func(in InputSpec) bool { return slices.Contains(firstInputs, in.Name) }
-	table("The ten to begin with", slices.DeleteFunc(Inputs(), func(in InputSpec) bool { return !isFirst(in) }))
+	table("The ten most useful inputs", slices.DeleteFunc(Inputs(), func(in InputSpec) bool { return !isFirst(in) }))
 	for _, g := range inputGroups {
 		table(g.title, slices.DeleteFunc(slices.Clone(g.inputs), isFirst))
 	}
@@ -85,7 +85,7 @@ func TestInputsPageIsGenerated(t *testing.T) {
 	generated(t, "docs/inputs.md", b.String())
 }
 
-// inputRow is the row of an input.
+// inputRow returns the row of an input.
 func inputRow(t *testing.T, in InputSpec) string {
 	standard, flag := code(in.Default), code(in.Flag)
 	if in.Required {
@@ -97,12 +97,12 @@ func inputRow(t *testing.T, in InputSpec) string {
 	return fmt.Sprintf("| `%s` | %s | %s | %s |", in.Name, cell(standard), flag, cell(in.Text))
 }
 
-// The inputs that most workflows need, and all of them in groups, as docs/inputs.md has them.
+// The inputs that most workflows need, and all inputs in the groups of docs/inputs.md.
 var (
 	firstInputs = []string{"workflow", "input", "meta", "anthropic-api-key", "model", "allowed-tools", "budget", "key", "state-key", "comment"}
 	inputGroups = []inputGroup{
 		{"Workflow, run and job", workflowInputs}, {"Limits", limitInputs}, {"Agents and keys", agentInputs},
-		{"What is kept and resumed", keepingInputs}, {"What people see", showingInputs}, {"Security", securityInputs},
+		{"Storing and resuming runs", keepingInputs}, {"Reports and comments", showingInputs}, {"Security", securityInputs},
 	}
 )
 
@@ -118,7 +118,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// whoMayStart is the part on events, made from the tables that decide.
+// whoMayStart returns the section on events, made from the tables that decide.
 func whoMayStart() string {
 	list := func(set map[string]bool) string {
 		var words []string
@@ -131,14 +131,14 @@ func whoMayStart() string {
 	return `
 ## Who may start it
 
-These events need write permission to cause, and nobody is asked: ` + list(ofNobody) + `.
+Only accounts with write permission can cause these events, so no permission is looked up: ` + list(writerEvents) + `.
 
-For these the API is asked for the permission of the event's sender (on a re-run also of who started it again, for a
-` + "`workflow_run`" + ` also of who caused the run before), which must be write or more: ` + list(ofPeople) + `.
-` + "`allow-actors`" + ` names people who may start it without that. Bots may start it only if ` + "`allow-bots`" + ` names them, whatever their
-permission is. What can't be found out is a no.
+For these events, the sender needs write permission or more, which the action looks up (on a re-run also for the account that started it, for a
+` + "`workflow_run`" + ` also for the accounts that caused the run before): ` + list(userEvents) + `.
+` + "`allow-actors`" + ` names people who may start it without write permission. Bots may start it only if ` + "`allow-bots`" + ` names them, whatever their
+permission is. If a permission can't be determined, the run is denied.
 
-When they come from a fork, ` + list(notFromForks) + ` are refused unless ` + "`allow-events`" + ` names them, and so is
-every event that is not named on this page. The sender is asked for all the same.
+From a fork, ` + list(notFromForks) + ` are refused unless ` + "`allow-events`" + ` names them, and so is
+every event that is not named on this page. The permission of the sender is checked as well.
 `
 }

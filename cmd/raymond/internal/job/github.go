@@ -10,33 +10,32 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// GitHub asks the REST API who may do what, and where a pull request is from.
-// It also reads and writes what is said on issues. Each request takes 10 s at most; those about what is said are made once, and
-// whether to make one again is the caller's to decide. Errors of those are *forge.Error.
+// GitHub makes requests to the forge's REST API about permissions, pull requests and comments. A
+// request takes at most 10 s. A request about comments is made once; the caller decides whether to
+// repeat it, and its error is a *forge.Error.
 type GitHub struct{ api *forge.Client }
 
-// NewGitHub asks through a client, about its repository.
+// NewGitHub returns a GitHub that uses the client, for the client's repository.
 func NewGitHub(api *forge.Client) *GitHub { return &GitHub{api} }
 
 // Permission implements Permissions.
 func (g *GitHub) Permission(ctx context.Context, login string) (string, error) {
 	var answer struct{ Permission string }
-	err := g.ask(ctx, "ask for a permission", "collaborators/"+url.PathEscape(login)+"/permission", &answer)
+	err := g.get(ctx, "look up a permission", "collaborators/"+url.PathEscape(login)+"/permission", &answer)
 	if err == nil && answer.Permission == "" {
 		err = errors.New("the API names no permission")
 	}
 	return answer.Permission, err
 }
 
-// FindHead completes an event on a pull request whose payload doesn't tell where
-// the code is from, such as a comment. It needs pull-requests: read; on an error
-// the event stays as it is.
+// FindHead completes an event on a pull request, for example a comment, whose payload lacks the
+// origin of the code. It needs pull-requests: read. On an error the event is unchanged.
 func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 	if e.Code.Known || e.Kind != KindPullRequest {
 		return nil
 	}
 	var pr pull
-	if err := g.ask(ctx, fmt.Sprintf("look up pull request %d", e.Number), fmt.Sprintf("pulls/%d", e.Number), &pr); err != nil {
+	if err := g.get(ctx, fmt.Sprintf("look up pull request %d", e.Number), fmt.Sprintf("pulls/%d", e.Number), &pr); err != nil {
 		return err
 	}
 	if e.Code = (CodeSource{Known: true, Fork: pr.isFork()}); !e.Code.Fork {
@@ -48,20 +47,20 @@ func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 // CurrentHead returns the commit that the head branch of a pull request points to now.
 func (g *GitHub) CurrentHead(ctx context.Context, number int) (string, error) {
 	var pr pull
-	err := g.ask(ctx, fmt.Sprintf("look up pull request %d", number), fmt.Sprintf("pulls/%d", number), &pr)
+	err := g.get(ctx, fmt.Sprintf("look up pull request %d", number), fmt.Sprintf("pulls/%d", number), &pr)
 	return pr.head().SHA, err
 }
 
-// IsPrivate reports whether the repository is private, for events that don't say.
-// The token needs no permission for it beyond metadata, which each has.
+// IsPrivate reports whether the repository is private, for events that don't say. It needs no
+// permission beyond metadata, which every token has.
 func (g *GitHub) IsPrivate(ctx context.Context) (bool, error) {
 	var repo struct{ Private bool }
-	err := g.ask(ctx, "look up the repository", "", &repo)
+	err := g.get(ctx, "look up the repository", "", &repo)
 	return repo.Private, err
 }
 
-// ask makes a request, and adds to its error what the token may lack.
-func (g *GitHub) ask(ctx context.Context, op, path string, to any) error {
+// get makes a request. It adds the permission that the token may lack to an error.
+func (g *GitHub) get(ctx context.Context, op, path string, to any) error {
 	_, err := g.api.Do(ctx, forge.Quick, forge.Request{Op: op, Path: path, To: to})
 	var e *forge.Error
 	if !errors.As(err, &e) {
@@ -71,20 +70,20 @@ func (g *GitHub) ask(ctx context.Context, op, path string, to any) error {
 	case e.Status == http.StatusUnauthorized:
 		return fmt.Errorf("the API does not accept github-token: %w", err)
 	case e.Kind == forge.Denied:
-		return fmt.Errorf("github-token may not ask the API for it, which on Gitea only an administrator's may: %w", err)
+		return fmt.Errorf("github-token may not read this; on Gitea only the token of an administrator may: %w", err)
 	case e.Kind == forge.Missing:
-		return fmt.Errorf("the API knows no such person, or github-token can't see this repository: %w", err)
+		return fmt.Errorf("the API knows no such user, or github-token can't see this repository: %w", err)
 	case e.Status == 0:
 		return fmt.Errorf("the API can't be reached: %w", err)
 	}
 	return err
 }
 
-// dispatchInput is the input of the workflow that has the key of the run to continue.
+// dispatchInput is the input of the workflow for the key of the run to continue.
 const dispatchInput = "raymond-key"
 
-// Dispatch starts a workflow on a branch or a tag, to continue the run of a key. It makes one request, and never another one, since a second might
-// start the workflow twice.
+// Dispatch starts a workflow on a branch or a tag, to continue the run of a key. It never repeats its
+// request, since a second one might start the workflow twice.
 func (g *GitHub) Dispatch(ctx context.Context, file, ref, key string) error {
 	_, err := g.api.Do(ctx, forge.Once, forge.Request{
 		Op: "start the workflow again", Method: http.MethodPost, Path: "actions/workflows/" + file + "/dispatches",
@@ -101,7 +100,7 @@ func (g *GitHub) Dispatch(ctx context.Context, file, ref, key string) error {
 	case told.Kind == forge.Missing:
 		return fmt.Errorf("%w; %s has to be on the default branch, and the job needs permissions: actions: write", err, file)
 	case told.Kind == forge.Unanswered:
-		return fmt.Errorf("%w; it may have been started all the same", err)
+		return fmt.Errorf("%w; it may have been started nevertheless", err)
 	}
 	return err
 }

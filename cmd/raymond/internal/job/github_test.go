@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// api answers each request with an answer of the form "200 body"; it notes what it was asked.
+// api answers every request with a response of the form "200 body", and records the requests.
 type api struct {
 	answer string
 	asked  []string
@@ -29,7 +29,7 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body))
 }
 
-// clientOf returns a client of a server for the repository o/r. Its GraphQL may be a path of the server.
+// clientOf returns a client of a server for the repository o/r. graphql may be a path on the server.
 func clientOf(t *testing.T, h http.Handler, graphql string) *GitHub {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -48,8 +48,8 @@ func clientOf(t *testing.T, h http.Handler, graphql string) *GitHub {
 func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
 	for answer, want := range map[string]string{
 		`200 {"permission":"admin","role_name":"admin"}`: "admin",
-		`500 {}`: "status 500: Internal Server Error", `401 {}`: "the API does not accept github-token", `403 {}`: "github-token may not ask",
-		`404 {}`: "knows no such person", `200 {}`: "names no permission",
+		`500 {}`: "status 500: Internal Server Error", `401 {}`: "the API does not accept github-token", `403 {}`: "github-token may not read",
+		`404 {}`: "knows no such user", `200 {}`: "names no permission",
 	} {
 		a := &api{answer: answer}
 		got, err := clientOf(t, a, "").Permission(t.Context(), "ann")
@@ -95,7 +95,7 @@ func TestHeadsAreLookedUp(t *testing.T) {
 	}
 }
 
-// TestPrivacyIsAskedOfTheAPI: what it doesn't say is not private.
+// TestPrivacyIsAskedOfTheAPI: without an answer, the repository is not private.
 func TestPrivacyIsAskedOfTheAPI(t *testing.T) {
 	for answer, want := range map[string]bool{`200 {"private":true}`: true, `200 {"private":false}`: false, `200 {}`: false} {
 		got, err := clientOf(t, &api{answer: answer}, "").IsPrivate(t.Context())

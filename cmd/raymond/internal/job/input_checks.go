@@ -18,16 +18,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// check finds what is wrong with the value of an input.
+// check returns the problems with the value of an input.
 type check func(v string) []InputProblem
 
-// The longest value that a message repeats, and the longest key, in bytes.
+// The maximum lengths of a value in a message, and of a key, in bytes.
 const (
 	maxShown = 80
 	maxKey   = 200
 )
 
-// maxID is the longest workflow id, in bytes.
+// maxID is the maximum length of a workflow id, in bytes.
 const maxID = 64
 
 var (
@@ -44,7 +44,8 @@ var (
 	isWorkflowName = matches(`^[^/\\]+\.ya?ml$`)
 )
 
-// matches has a pattern decide. It is compiled when it is needed, not at each start of the program.
+// matches returns a function that matches a pattern. The pattern is compiled at the first call, not
+// whenever the program starts.
 func matches(pattern string) func(string) bool {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	return func(v string) bool { return compiled().MatchString(v) }
@@ -52,12 +53,12 @@ func matches(pattern string) func(string) bool {
 
 func shorten(s string) string { return text.Truncate(s, maxShown) }
 
-// wrong is a problem with a value.
-func wrong(v, what, hint string) []InputProblem {
+// problemWith returns one problem with a value.
+func problemWith(v, what, hint string) []InputProblem {
 	return []InputProblem{{Value: shorten(v), What: what, Hint: hint}}
 }
 
-// nearest is the hint at the word that somebody may have meant; "" for none.
+// nearest returns a hint at the word that the user may have meant; "" for none.
 func nearest(v string, words []string) string {
 	if near := protocol.Nearest(v, words); near != "" {
 		return "did you mean " + near + "?"
@@ -65,111 +66,111 @@ func nearest(v string, words []string) string {
 	return ""
 }
 
-// oneOf is a check for a word of a few.
+// oneOf returns a check against a list of words.
 func oneOf(words ...string) check {
 	return func(v string) []InputProblem {
 		if slices.Contains(words, v) {
 			return nil
 		}
-		return wrong(v, "want one of "+strings.Join(words, ", "), nearest(v, words))
+		return problemWith(v, "use one of "+strings.Join(words, ", "), nearest(v, words))
 	}
 }
 
-// that is a check of a value as a whole.
-func that(isRight func(string) bool, what, hint string) check {
+// checkValue returns a check of a whole value.
+func checkValue(isRight func(string) bool, what, hint string) check {
 	return func(v string) []InputProblem {
 		if isRight(v) {
 			return nil
 		}
-		return wrong(v, what, hint)
+		return problemWith(v, what, hint)
 	}
 }
 
 func isPayloadPath(v string) bool { return isFieldPath(v) && !strings.HasPrefix(v, "github.") }
 
-// each is a check of the entries of a list.
-func each(isRight func(string) bool, what, hint string) check {
+// checkEach returns a check of each entry of a list.
+func checkEach(isRight func(string) bool, what, hint string) check {
 	return func(v string) (all []InputProblem) {
 		for _, entry := range entries(v) {
 			if !isRight(entry) {
-				all = append(all, wrong(v, fmt.Sprintf("%q is no %s", shorten(entry), what), hint)...)
+				all = append(all, problemWith(v, fmt.Sprintf("%q is not %s", shorten(entry), what), hint)...)
 			}
 		}
 		return all
 	}
 }
 
-// entries splits a value at blanks, commas and line breaks.
+// entries splits a value at white space and commas.
 func entries(v string) []string {
 	return strings.FieldsFunc(v, func(c rune) bool { return c == ',' || unicode.IsSpace(c) })
 }
 
 var (
-	isBool   = that(func(v string) bool { _, ok := truth(v); return ok }, "want true or false", "")
-	isLine   = that(func(v string) bool { return !strings.ContainsFunc(v, unicode.IsControl) && utf8.ValidString(v) }, "want one line of text", "")
-	isPrefix = that(func(v string) bool {
+	isBool   = checkValue(func(v string) bool { _, ok := parseBool(v); return ok }, "use true or false", "")
+	isLine   = checkValue(func(v string) bool { return !strings.ContainsFunc(v, unicode.IsControl) && utf8.ValidString(v) }, "use one line of text", "")
+	isPrefix = checkValue(func(v string) bool {
 		isOdd := func(c rune) bool { return !text.IsPrintable(c) || unicode.IsSpace(c) }
 		return len(v) <= 50 && !strings.ContainsFunc(v, isOdd) && v[0] != '>' && v[0] != '<'
-	}, "want one word of at most 50 bytes that begins with neither > nor <", "")
-	isToken = that(func(v string) bool { return !strings.ContainsFunc(v, func(c rune) bool { return c <= ' ' || c > '~' }) },
-		"has blanks, line breaks or other characters in it that no key has", "")
-	isMatrix = that(func(v string) bool { _, ok := matrixDigest(v); return ok }, "want the values of the matrix as JSON", "leave it out: its default is right")
-	isJob    = that(protocol.IsJobName, "want up to 64 letters, digits, _ and -, beginning with a letter or _", "")
-	isExact  = that(isExactVersion, "want an exact version such as 2.1.330", "")
-	isPause  = that(func(v string) bool {
+	}, "use one word of at most 50 bytes that doesn't begin with > or <", "")
+	isToken = checkValue(func(v string) bool { return !strings.ContainsFunc(v, func(c rune) bool { return c <= ' ' || c > '~' }) },
+		"contains spaces, line breaks or other characters that are not part of a key", "")
+	isMatrix = checkValue(func(v string) bool { _, ok := matrixDigest(v); return ok }, "use the values of the matrix as JSON", "remove it: the default is right")
+	isJob    = checkValue(protocol.IsJobName, "use up to 64 letters, digits, _ and -, beginning with a letter or _", "")
+	isExact  = checkValue(isExactVersion, "use an exact version such as 2.1.330", "")
+	isPause  = checkValue(func(v string) bool {
 		d, err := time.ParseDuration(v)
 		return err == nil && d >= time.Second && v[0] != '+'
-	}, "want a duration of 1s at least, such as 90s or 5m", "")
-	areFiles = each(func(f string) bool {
+	}, "use a duration of at least 1s, such as 90s or 5m", "")
+	areFiles = checkEach(func(f string) bool {
 		base := path.Base(f)
 		return (f == base || f == workflowFolder+base) && isWorkflowName(base)
-	}, "workflow file", "want names such as nightly.yml")
+	}, "a workflow file", "use names such as nightly.yml")
 )
 
-// truth reads what YAML's core schema calls a truth value.
-func truth(v string) (value, ok bool) {
+// parseBool reads the spellings of true and false in YAML's core schema.
+func parseBool(v string) (value, ok bool) {
 	isTrue := slices.Contains([]string{"true", "True", "TRUE"}, v)
 	return isTrue, isTrue || slices.Contains([]string{"false", "False", "FALSE"}, v)
 }
 
 func isKey(v string) []InputProblem {
 	if len(v) > maxKey {
-		return wrong(v, fmt.Sprintf("has %d bytes, want at most %d", len(v), maxKey), "")
+		return problemWith(v, fmt.Sprintf("has %d bytes, more than %d", len(v), maxKey), "")
 	}
 	return isLine(v)
 }
 
-// isNumber is a check for a whole number.
+// isNumber returns a check for a whole number in a range.
 func isNumber(least, most int) check {
-	return that(func(v string) bool {
+	return checkValue(func(v string) bool {
 		n, err := strconv.Atoi(v)
 		return err == nil && strconv.Itoa(n) == v && n >= least && n <= most
-	}, fmt.Sprintf("want a whole number from %d to %d", least, most), "")
+	}, fmt.Sprintf("use a whole number from %d to %d", least, most), "")
 }
 
 func isAmount(v string) []InputProblem {
 	if _, err := state.ParseUSD(v); err != nil {
-		return wrong(v, err.Error(), "")
+		return problemWith(v, err.Error(), "")
 	}
 	return nil
 }
 
-// isResume is for what is resumed, and from which state execution of it a new run begins.
+// isResume checks the input resume: the run to resume, and the state execution from which a new run begins.
 func isResume(v string) []InputProblem {
 	id, rerun, isRerun := strings.Cut(v, "@")
 	isWord := slices.Contains([]string{ResumeAuto, ResumeNever, ResumeRequire}, id)
 	switch {
 	case len(id) > maxID || !isWorkflowID(id):
-		return wrong(v, "want auto, never, require or a workflow id", "ids are 1 to 64 of a-z, 0-9 and -")
+		return problemWith(v, "use auto, never, require or a workflow id", "ids have 1 to 64 lowercase letters, digits or hyphens")
 	case isRerun && (isWord || len(rerun) > maxKey || !isExecution(rerun)):
-		return wrong(v, "want a workflow id before the @, and after it the number of a state execution or a state",
+		return problemWith(v, "use a workflow id, then @ and the number of a state execution or a state",
 			"ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second")
 	}
 	return nil
 }
 
-// areVariables is for names of environment variables that may be passed on. Its problems show as little as possible:
-// somebody may have written NAME=secret.
+// areVariables checks names of environment variables to pass on. Its problems quote as little as
+// possible, because a user may have written NAME=secret.
 func areVariables(v string) (all []InputProblem) {
 	isOdd := false
 	for _, n := range entries(v) {
@@ -181,7 +182,7 @@ func areVariables(v string) (all []InputProblem) {
 		}
 	}
 	if isOdd {
-		all = append(all, InputProblem{What: "has something in it that is no name of a variable", Hint: "want names, not values"})
+		all = append(all, InputProblem{What: "contains something that is not the name of a variable", Hint: "list names, without values"})
 	}
 	return all
 }

@@ -10,13 +10,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// reader reads inputs and collects what is wrong with them.
+// reader reads inputs and collects the problems with them.
 type reader struct {
 	getenv   func(string) string
 	problems []InputProblem
 }
 
-// check checks all inputs but those that are flags, which whoever reads the flags does.
+// check checks all inputs except flags.
 func (r *reader) check() {
 	for _, in := range inputs {
 		v := InputValue(r.getenv, in.Name)
@@ -39,15 +39,15 @@ func (r *reader) check() {
 	}
 }
 
-// faulty reports whether something is wrong with an input already.
-func (r *reader) faulty(name string) bool {
+// hasProblem reports whether a problem with an input is known.
+func (r *reader) hasProblem(name string) bool {
 	return slices.ContainsFunc(r.problems, func(f InputProblem) bool { return f.Input == name })
 }
 
-// value is an input, or its default when nothing is written. Defaults that are
-// expressions are the runner's to work out: "" on one that leaves them as they are.
+// value returns an input, or its default if the input is empty. Only the runner can evaluate a default
+// that is an expression; value returns "" if it has not.
 func (r *reader) value(name string) string {
-	spec := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name }) // a test notices a name without one
+	spec := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name }) // a test fails for a name without a spec
 	v, standard := InputValue(r.getenv, name), inputs[spec].Default
 	if isExpression := strings.Contains(standard, "${{"); isExpression && v == standard {
 		return ""
@@ -57,7 +57,7 @@ func (r *reader) value(name string) string {
 	return v
 }
 
-// fill reads the fields of a struct that are tagged with the names of inputs. What they are was checked.
+// fill sets the fields of a struct that are tagged with the names of inputs, whose values were checked.
 func (r *reader) fill(to reflect.Value) {
 	for i := range to.NumField() {
 		name, isInput := to.Type().Field(i).Tag.Lookup("input")
@@ -65,7 +65,7 @@ func (r *reader) fill(to reflect.Value) {
 			continue
 		}
 		v := r.value(name)
-		is, _ := truth(v)
+		is, _ := parseBool(v)
 		switch field := to.Field(i).Addr().Interface().(type) {
 		case *string:
 			*field = v

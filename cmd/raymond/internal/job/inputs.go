@@ -6,41 +6,41 @@ import (
 	"strings"
 )
 
-// InputSpec is one input of the Action, as action.yml declares it.
+// InputSpec describes one input of the Action, as action.yml declares it.
 type InputSpec struct {
-	Name     string // as written below with:
-	Flag     string // the flag of raymond run that it sets; "" for an input of the Action's own
-	Text     string // what it is for, in a sentence or two
-	Default  string // what the runner gives when nothing is written; "" for nothing
-	Lines    bool   // one value a line
+	Name     string // the name below with:
+	Flag     string // the flag of raymond run that it sets; "" for none
+	Text     string // its description, one or two sentences
+	Default  string // the value that the runner passes if the input is not set; "" for none
+	Lines    bool   // one value per line
 	Bool     bool   // true or false
 	Required bool
-	Secret   bool  // its value is in no message
-	check    check // of a value that is not the default; nil: anything is right, or it is a flag
+	Secret   bool  // no message contains its value
+	check    check // checks a value that is not the default; nil: all values are valid, or the flag is checked
 }
 
-// OutputSpec is one output of the Action, as action.yml declares it.
+// OutputSpec describes one output of the Action, as action.yml declares it.
 type OutputSpec struct{ Name, Text string }
 
-// hostedDeadline is the deadline on runners of GitHub's, which end a job after
-// six hours: time is left to save.
+// hostedDeadline is the default deadline on GitHub's runners, which end a job after six hours. It
+// leaves time to save the run.
 const hostedDeadline = "5h30m"
 
-// InputValue returns an input as the runner hands it over, without white space around
-// it. getenv looks up an environment variable.
+// InputValue returns the value of an input, without white space around it. getenv looks up an
+// environment variable.
 func InputValue(getenv func(string) string, name string) string {
 	return strings.TrimSpace(getenv(InputVariable(name)))
 }
 
-// InputVariable returns the name of the environment variable that an input comes in: the runner turns
-// blanks into underscores and leaves hyphens.
+// InputVariable returns the name of the environment variable of an input. The runner replaces spaces
+// by underscores, but not hyphens.
 func InputVariable(name string) string {
 	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(name, " ", "_"))
 }
 
-// Arguments returns the flags of raymond run that the inputs set, each in one
-// argument. They are not checked: whoever reads the flags does that, for all of
-// them at once, and FlagInput tells what input a flag came from.
+// Arguments returns the flags of raymond run that the inputs set, one argument each. They are not
+// checked: the reader of the flags reports all problems at once, and InputOfFlag finds the input that
+// sets a flag.
 func Arguments(getenv func(string) string) []string {
 	var args []string
 	for _, in := range inputs {
@@ -54,7 +54,7 @@ func Arguments(getenv func(string) string) []string {
 	return args
 }
 
-// flagValues are the values that an input gives its flag.
+// flagValues returns the values that an input passes to its flag.
 func flagValues(getenv func(string) string, in InputSpec) []string {
 	v := InputValue(getenv, in.Name)
 	switch {
@@ -65,17 +65,16 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 	case in.Lines:
 		return lines(v)
 	}
-	if b, ok := truth(v); in.Bool && ok {
+	if b, ok := parseBool(v); in.Bool && ok {
 		v = strconv.FormatBool(b)
 	}
 	return []string{v}
 }
 
-// FlagLabel names a flag in problems by its input.
+// FlagLabel returns how problems name a flag: by its input.
 func FlagLabel(flag string) string { return "input " + cmp.Or(InputOfFlag("--"+flag), flag) }
 
-// InputOfFlag returns the name of the input that sets a flag such as "--budget", or
-// "" if none does.
+// InputOfFlag returns the name of the input that sets a flag like "--budget"; "" if none does.
 func InputOfFlag(flag string) string {
 	for _, in := range inputs {
 		if in.Flag != "" && in.Flag == flag {
@@ -85,7 +84,7 @@ func InputOfFlag(flag string) string {
 	return ""
 }
 
-// lines are the lines of a value that are not blank, trimmed.
+// lines returns the lines of a value that are not blank, trimmed.
 func lines(v string) []string {
 	var out []string
 	for line := range strings.Lines(v) {
@@ -96,9 +95,8 @@ func lines(v string) []string {
 	return out
 }
 
-// UnknownInputs reports what is written below with: and is no input: the runner
-// itself only warns of it. environ has the form of os.Environ. Values are not in
-// the problems, since nobody can know what they are.
+// UnknownInputs reports names below with: that are not inputs; the runner itself only warns of them.
+// environ has the form of os.Environ. The problems don't quote the values, which may be secret.
 func UnknownInputs(environ []string) []InputProblem {
 	known := map[string]bool{}
 	var names []string
@@ -114,8 +112,8 @@ func UnknownInputs(environ []string) []InputProblem {
 			continue
 		}
 		name := strings.ToLower(rest)
-		hint := cmp.Or(nearest(name, names), "docs/inputs.md has all of them")
-		problems = append(problems, InputProblem{Input: name, What: "is no input of this action", Hint: hint})
+		hint := cmp.Or(nearest(name, names), "docs/inputs.md lists all inputs")
+		problems = append(problems, InputProblem{Input: name, What: "is not an input of this action", Hint: hint})
 	}
 	return problems
 }

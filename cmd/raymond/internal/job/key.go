@@ -14,13 +14,11 @@ import (
 // workflowFolder is the folder of workflow files on GitHub.
 const workflowFolder = ".github/workflows/"
 
-// maxIDKey is how much of a key goes into a workflow id: 64 bytes less a hyphen
-// and 8 digits.
+// maxIDKey is the maximum length of a key in a workflow id: 64 bytes less a hyphen and 8 digits.
 const maxIDKey = 55
 
-// WorkflowFile returns the file of the workflow that this job belongs to, as the
-// REST API names it: ".github/workflows/x.yml", on Gitea "x.yml", and "" where
-// the runner doesn't tell.
+// WorkflowFile returns the workflow file of this job as the REST API names it:
+// ".github/workflows/x.yml", on Gitea "x.yml", and "" if the runner doesn't provide it.
 func WorkflowFile(getenv func(string) string) string {
 	file := workflowPart(getenv("GITHUB_WORKFLOW_REF"))
 	if i := strings.Index(file, "/"+workflowFolder); i >= 0 {
@@ -32,7 +30,7 @@ func WorkflowFile(getenv func(string) string) string {
 	return ""
 }
 
-// workflowPath is how the forge names a workflow file.
+// workflowPath returns the name by which the forge knows a workflow file.
 func workflowPath(getenv func(string) string, base string) string {
 	if onGitea(getenv) {
 		return base
@@ -40,10 +38,10 @@ func workflowPath(getenv func(string) string, base string) string {
 	return workflowFolder + base
 }
 
-// DefaultKey is the key of a run that was given none: whose it is, by the workflow
-// file and the job, and what it is about, the issue, the pull request, or the
-// branch or tag. The id of a job has no dot. That of one leg of a matrix also has the digest
-// of its values, matrix, so that no two legs share a run; "" for no matrix.
+// DefaultKey returns the key of a run without the input key. It consists of the names of the workflow
+// file and the job, and of the issue, the pull request, or the branch or tag. The id of a job has no
+// dot. In a matrix it also has the digest of the job's values, matrix, so that no two jobs of the
+// matrix share a run; outside of a matrix, matrix is "".
 func DefaultKey(getenv func(string) string, e Event, matrix string) string {
 	stem := path.Base(WorkflowFile(getenv))
 	if stem == "." {
@@ -68,8 +66,8 @@ func DefaultKey(getenv func(string) string, e Event, matrix string) string {
 	return key
 }
 
-// matrixDigest is a short digest of the values of a matrix's leg, the same however
-// they are written; "" where there is no matrix. It is false for what is no JSON.
+// matrixDigest returns a short digest of the values of a job in a matrix, which doesn't depend on
+// their order and layout; "" outside of a matrix. ok is false if the values are not JSON.
 func matrixDigest(values string) (digest string, ok bool) {
 	if values == "" {
 		return "", true
@@ -85,9 +83,8 @@ func matrixDigest(values string) (digest string, ok bool) {
 	return fmt.Sprintf("%x", sha256.Sum256(same))[:8], true
 }
 
-// isCalled reports whether the job is one of a reusable workflow: its own file is
-// another than that of the workflow run. file is what the runner tells of it, ""
-// where it tells nothing.
+// isCalled reports whether the job belongs to a reusable workflow: its file differs from the file of
+// the workflow run. file is the job's file according to the runner; "" if unknown.
 func isCalled(getenv func(string) string, file string) bool {
 	own, run := workflowPart(file), workflowPart(getenv("GITHUB_WORKFLOW_REF"))
 	return own != "" && run != "" && own != run
@@ -95,7 +92,7 @@ func isCalled(getenv func(string) string, file string) bool {
 
 var beforeRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.*?\.ya?ml@`) })
 
-// workflowPart is the file in a text such as o/r/.github/workflows/x.yml@refs/heads/main.
+// workflowPart returns the file of a reference like o/r/.github/workflows/x.yml@refs/heads/main.
 func workflowPart(ref string) string {
 	if file := beforeRef().FindString(ref); file != "" {
 		return strings.TrimSuffix(file, "@")
@@ -107,8 +104,8 @@ var unusual = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 var unfitForID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
 
-// WorkflowID makes a workflow id of a key and eight hexadecimal digits. It always
-// matches [a-z0-9][a-z0-9-]{0,63}, whatever the key is.
+// WorkflowID makes a workflow id from a key and eight hexadecimal digits. For any key, it matches
+// [a-z0-9][a-z0-9-]{0,63}.
 func WorkflowID(key, hex8 string) string {
 	name := unfitForID().ReplaceAllString(strings.ToLower(key), "-")
 	name = strings.TrimLeft(name, "-")

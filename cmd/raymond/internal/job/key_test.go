@@ -30,9 +30,9 @@ func TestKeysNameWhatARunIsAbout(t *testing.T) {
 	}
 }
 
-// TestLegsHaveKeysOfTheirOwn: by their values, however these are written, and only
-// in a matrix.
-func TestLegsHaveKeysOfTheirOwn(t *testing.T) {
+// TestMatrixJobsHaveDifferentKeys: the values of a job decide, however they are written, and only in a
+// matrix.
+func TestMatrixJobsHaveDifferentKeys(t *testing.T) {
 	digest := func(values string) string {
 		t.Helper()
 		s, faults := ReadSettings(env("INPUT_WORKFLOW", "wf", "INPUT_MATRIX-VALUES", values))
@@ -51,8 +51,8 @@ func TestLegsHaveKeysOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestCalledWorkflowsAreKnown: by the file that the runner says the job is in.
-func TestCalledWorkflowsAreKnown(t *testing.T) {
+// TestCalledWorkflowsAreRecognized: by the workflow file that the runner names for the job.
+func TestCalledWorkflowsAreRecognized(t *testing.T) {
 	const own = "o/r/.github/workflows/agent.yml@refs/heads/main"
 	for file, want := range map[string]bool{
 		"": false, own: false, "o/r/.github/workflows/agent.yml@refs/tags/v1": false,

@@ -15,38 +15,37 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// linePrefix begins every line that shows text of others: no command begins with
-// it, whatever white space the runner skips.
+// linePrefix begins every line that shows text from outside. No command begins with it, whatever
+// white space the runner skips.
 const linePrefix = "│ "
 
 var _ report.JobLog = (*LogWriter)(nil)
 
-// LogWriter writes the job log: commands of ours, and text of others in a way that the
-// runner obeys nothing in it. Such text is between stop-commands and a token. There is
-// one token for the whole step: the runner treats each as a secret that it looks for in
-// every later line of the job. Whoever learns it gains
-// nothing, because no line of others can be a command, the one that resumes
-// commands included. Nothing else may write to the same output. Its methods may be
-// called from several goroutines.
+// LogWriter writes the job log: our workflow commands, and text from outside, in which the runner
+// must find no commands. Such text is enclosed by stop-commands and a token that resumes commands.
+// One token serves the whole step, because the runner treats each token as a secret and looks for it
+// in all later lines of the job. Knowing the token doesn't help an attacker: no line of text from
+// outside can be a command, not even the command that resumes commands. A LogWriter must be the only
+// writer to its output. The methods may be called concurrently.
 type LogWriter struct {
 	workspace string
-	token     string // with which commands are obeyed again
+	token     string // ends stop-commands
 
-	mu      sync.Mutex // guards all below
-	out     *output
-	runner  *githubactions.Action // writes commands to out
-	stopped bool                  // commands are not obeyed
+	mu        sync.Mutex // guards the fields below
+	out       *output
+	runner    *githubactions.Action // writes commands to out
+	isStopped bool                  // the runner ignores commands
 }
 
-// output keeps the first error of a write: a lost log is no reason to end a run. The
-// library would panic.
+// output records the first error of a write instead of returning it: a run continues without its
+// log, and the library would panic.
 type output struct {
 	w   io.Writer
 	err error
 }
 
-// Write implements io.Writer. It never fails. The library ends lines as the system
-// does; here all of them end alike.
+// Write implements io.Writer. It never fails. The library ends lines as the system does; Write ends
+// all of them with \n.
 func (o *output) Write(p []byte) (int, error) {
 	if _, err := o.w.Write(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n"))); err != nil && o.err == nil {
 		o.err = err
@@ -56,16 +55,14 @@ func (o *output) Write(p []byte) (int, error) {
 
 func (o *output) print(lines string) { _, _ = o.Write([]byte(lines)) }
 
-// NewLogWriter returns the job log that is written to w, the step's stdout.
-// workspace is GITHUB_WORKSPACE.
+// NewLogWriter returns a LogWriter for w, the step's stdout. workspace is GITHUB_WORKSPACE.
 func NewLogWriter(w io.Writer, workspace string) *LogWriter {
 	out := &output{w: w}
 	return &LogWriter{workspace: workspace, token: rand.Text(), out: out, runner: githubactions.New(githubactions.WithWriter(out))}
 }
 
-// Print shows text that anybody may have written, each of its lines behind a
-// prefix. Control characters and invisible ones are left out, and lines are cut
-// at 8 KiB.
+// Print shows text from outside, each line behind a prefix. It removes control characters and
+// invisible ones, and cuts lines at 8 KiB.
 func (c *LogWriter) Print(text string) {
 	var b strings.Builder
 	for _, line := range printable(text) {
@@ -74,8 +71,8 @@ func (c *LogWriter) Print(text string) {
 	c.show(b.String())
 }
 
-// PrintStyled is Print for one line with colours of ours: sequences like "\x1b[32m", which
-// the caller removes from the text of others. A line that is too long loses them.
+// Paint is like Print for one line with our colours: sequences like "\x1b[32m", which the caller
+// has removed from text from outside. A line that is too long loses its colours.
 func (c *LogWriter) PrintStyled(line string) {
 	text := painted(line)
 	if len(text) > maxLine {
@@ -85,12 +82,11 @@ func (c *LogWriter) PrintStyled(line string) {
 	c.show(strings.TrimRight(linePrefix+text, " ") + "\n")
 }
 
-// PrintOwn is Paint for a line of our own words, in which only names are chosen by others.
-// Where nothing in the line can be read as a command, commands are not stopped, which
-// saves the log two lines.
+// Say is like Paint for a line of our words, in which only names come from outside. If nothing in
+// the line can be read as a command, it doesn't stop commands, which saves two lines of the log.
 func (c *LogWriter) PrintOwn(line string) {
 	text := strings.TrimRight(linePrefix+painted(line), " ")
-	if len(text) > maxLine || !inert(text) {
+	if len(text) > maxLine || !isInert(text) {
 		c.PrintStyled(line)
 		return
 	}
@@ -99,21 +95,20 @@ func (c *LogWriter) PrintOwn(line string) {
 	c.out.print(text + "\n")
 }
 
-// inert reports whether no reader can find a command in a line: it has none of the
-// marks that one begins with, and no character that a reader may skip in looking
-// for them.
-func inert(line string) bool {
+// isInert reports whether no runner can find a command in a line: the line has no mark that begins a
+// command, and no character that a runner may skip before a mark.
+func isInert(line string) bool {
 	line = colours().ReplaceAllString(strings.TrimPrefix(line, linePrefix), "")
 	strange := func(r rune) bool { return r == '#' || r != '…' && (r < ' ' || r > '~') }
 	return !strings.Contains(line, "::") && !strings.ContainsFunc(line, strange)
 }
 
-// show writes lines that are no commands.
+// show writes lines that must not be obeyed as commands.
 func (c *LogWriter) show(lines string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if !c.stopped {
-		c.stopped = true
+	if !c.isStopped {
+		c.isStopped = true
 		c.runner.IssueCommand(&githubactions.Command{Name: "stop-commands", Message: c.token})
 	}
 	c.out.print(lines)
@@ -124,12 +119,11 @@ func (c *LogWriter) Group(title string) {
 	c.command(func(a *githubactions.Action) { a.Group(upright(text.BreakCommandMark(oneLine(title)))) })
 }
 
-// EndGroup ends the group that was begun last.
+// EndGroup ends the group that began last.
 func (c *LogWriter) EndGroup() { c.command((*githubactions.Action).EndGroup) }
 
-// AddMask has the runner hide a value wherever it shows up in the log. A value of
-// several lines is hidden line by line too, since the runner looks at lines;
-// short lines of it are not, or the log would become unreadable.
+// AddMask makes the runner mask a value in the log. The runner looks at single lines, so each line of
+// a value with several lines is masked too, except short lines, which would make the log unreadable.
 func (c *LogWriter) AddMask(value string) {
 	if strings.TrimSpace(value) == "" {
 		return
@@ -149,8 +143,8 @@ func (c *LogWriter) AddMask(value string) {
 	})
 }
 
-// Annotate makes an annotation, whose file may be absolute. One on a file outside of the workspace is shown
-// without a place.
+// Annotate writes an annotation, whose file may be absolute. An annotation of a file outside of the
+// workspace has no file and no line.
 func (c *LogWriter) Annotate(a report.Annotation) {
 	fields := map[string]string{}
 	if file := c.relative(a.File); file != "" {
@@ -175,7 +169,7 @@ func (c *LogWriter) Annotate(a report.Annotation) {
 	})
 }
 
-// relative is a file as it is named in the workspace; "" if it isn't in there.
+// relative returns the path of a file in the workspace; "" for a file outside of it.
 func (c *LogWriter) relative(file string) string {
 	if file == "" {
 		return ""
@@ -193,8 +187,7 @@ func (c *LogWriter) relative(file string) string {
 	return safeStart(oneLine(filepath.ToSlash(filepath.Clean(file))), "./")
 }
 
-// safeStart prevents a property from beginning with an equals sign, which the runner
-// would drop.
+// safeStart keeps a property from beginning with an equals sign, which the runner would drop.
 func safeStart(value, before string) string {
 	if strings.HasPrefix(value, "=") {
 		return before + value
@@ -202,7 +195,7 @@ func safeStart(value, before string) string {
 	return value
 }
 
-// command gives the runner commands of ours, where they are obeyed.
+// command resumes commands, and writes our own.
 func (c *LogWriter) command(give func(*githubactions.Action)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -210,16 +203,16 @@ func (c *LogWriter) command(give func(*githubactions.Action)) {
 	give(c.runner)
 }
 
-// resume ends what stop-commands began.
+// resume ends stop-commands.
 func (c *LogWriter) resume() {
-	if c.stopped {
+	if c.isStopped {
 		c.out.print("::" + c.token + "::\n")
-		c.stopped = false
+		c.isStopped = false
 	}
 }
 
-// Close leaves the log as a later writer expects it, and returns the first error
-// of a write. The log can be used again after it.
+// Close resumes commands for later writers, and returns the first error of a write. The log can be
+// used again after it.
 func (c *LogWriter) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

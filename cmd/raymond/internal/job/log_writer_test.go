@@ -19,8 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// attacks are texts that somebody hopes the runner takes for commands. TOKEN stands for the one that resumes commands: it
-// is in the runner's log, where an agent may find it.
+// attacks are texts in which the runner might find commands. TOKEN is replaced by the token that
+// resumes commands: it is in the runner's log, where an agent may find it.
 var attacks = []string{
 	"::error::x", "  ::error::x", "\t::add-mask::e", "\u2003::set-output name=a::b", "\u200b::error::x", "\ufeff::error::x",
 	"\r::error::x", "a\r::error::x", "a\r\n::error::x", "a\n::error::x", "a\u2028::error::x", "a\u2029::error::x", "a\u0085::error::x",
@@ -33,7 +33,7 @@ var attacks = []string{
 	"##[TOKEN]\r##[error]x", "\x1b[0m::TOKEN::\n::error::x", "::TOKEN::x\n::error::x", "\u200b::TOKEN::\n::error::x", "##\u200b[TOKEN]\n::error::x",
 }
 
-// session writes what a run could write, with one hostile text in every place.
+// session writes all kinds of lines of a run, with a hostile text in every place.
 func session(text string) (output string, wantCommands []string) {
 	var b bytes.Buffer
 	c := NewLogWriter(&b, "/w")
@@ -63,8 +63,8 @@ func commandNames(list []sitetest.RunnerCommand) []string {
 	return names
 }
 
-// checkSession: the runner finds our commands in the output and no other, and
-// would find none in the shown text even if it was not told to stop.
+// checkSession checks that the runner finds our commands in the output and no others, and that it
+// would find none in the shown text even without stop-commands.
 func checkSession(t *testing.T, text string) {
 	t.Helper()
 	output, want := session(text)
@@ -88,7 +88,7 @@ func checkSession(t *testing.T, text string) {
 	}
 }
 
-// FuzzTextIsNeverACommand: nothing that is printed, alone or twice, is obeyed.
+// FuzzTextIsNeverACommand: no printed text is obeyed, alone or twice.
 func FuzzTextIsNeverACommand(f *testing.F) {
 	for _, text := range attacks {
 		f.Add(text)
@@ -97,9 +97,8 @@ func FuzzTextIsNeverACommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkSession(t, text) })
 }
 
-// TestTheJudgeKnowsCommands: the port of the runner's parsers does find what is
-// to be kept from it.
-func TestTheJudgeKnowsCommands(t *testing.T) {
+// TestRunnerModelFindsCommands: the port of the runner's parsers does find commands.
+func TestRunnerModelFindsCommands(t *testing.T) {
 	for output, want := range map[string][]string{
 		"::error::x":                                     {"error"},
 		"\u2003 ::Set-Output name=a::b":                  {"Set-Output"},
@@ -120,9 +119,9 @@ func TestTheJudgeKnowsCommands(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, want), "ignorable")
 }
 
-// TestOneTokenAStep: the runner keeps every token as a secret that it looks for in
-// all later lines of the job.
-func TestOneTokenAStep(t *testing.T) {
+// TestOneTokenPerStep: the runner keeps every token as a secret that it looks for in all later lines of
+// the job.
+func TestOneTokenPerStep(t *testing.T) {
 	output, _ := session("a")
 	tokens := map[string]int{}
 	for _, m := range regexp.MustCompile(`(?m)^::stop-commands::([A-Z2-7]{26})$`).FindAllStringSubmatch(output, -1) {
@@ -136,9 +135,9 @@ func TestOneTokenAStep(t *testing.T) {
 	}
 }
 
-// TestTextsThatLeanArrive: before a mark and its like the runner does not see the
-// colons that end the head of a command.
-func TestTextsThatLeanArrive(t *testing.T) {
+// TestCombiningCharactersArrive: before a combining character, the runner does not see the colons that
+// end the head of a command.
+func TestCombiningCharactersArrive(t *testing.T) {
 	n := 0
 	for r := range unicode.MaxRune {
 		if !sitetest.Leans(r) || text.IsInvisible(r) {
@@ -160,8 +159,7 @@ func TestTextsThatLeanArrive(t *testing.T) {
 	assert.Check(t, n >= 1703, "got %d characters, want the 1703 of the runner at least", n)
 }
 
-// TestLinesAreShown: what a painted line keeps is its colours, and nothing else that a
-// terminal would obey.
+// TestLinesAreShown: a painted line keeps its colours, but no other control sequences.
 func TestLinesAreShown(t *testing.T) {
 	plain, paint := (*LogWriter).Print, (*LogWriter).PrintStyled
 	for _, test := range []struct {
@@ -186,7 +184,7 @@ func TestLinesAreShown(t *testing.T) {
 	}
 }
 
-// TestAnnotationsArriveAsGiven: what the runner reads is what Annotate got.
+// TestAnnotationsArriveAsGiven: the runner reads the same annotation that Annotate got.
 func TestAnnotationsArriveAsGiven(t *testing.T) {
 	w := t.TempDir()
 	for _, test := range []struct{ give, want report.Annotation }{
@@ -205,7 +203,7 @@ func TestAnnotationsArriveAsGiven(t *testing.T) {
 	}
 }
 
-// annotated is an annotation as the runner reads it.
+// annotated returns an annotation as the runner reads it.
 func annotated(t *testing.T, workspace string, a report.Annotation) report.Annotation {
 	t.Helper()
 	var b bytes.Buffer
@@ -221,7 +219,7 @@ func annotated(t *testing.T, workspace string, a report.Annotation) report.Annot
 	return got
 }
 
-func TestMasksAreCommandsOfTheirOwn(t *testing.T) {
+func TestMasksAreSeparateCommands(t *testing.T) {
 	var b bytes.Buffer
 	c := NewLogWriter(&b, "")
 	c.Print("text")

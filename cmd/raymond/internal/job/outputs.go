@@ -9,15 +9,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxSummary is how large a step summary may be, in bytes. GitHub shows nothing
-// of one that has more than 1 MiB.
+// maxSummary is the maximum size of a step summary, in bytes. GitHub doesn't show a summary of
+// more than 1 MiB.
 const maxSummary = 1_000_000
 
-const summaryCut = "\n\n(The summary was too long, and ends here.)\n"
+const summaryCut = "\n\n(The summary was too long and has been cut here.)\n"
 
-// SetOutput sets an output of the step, one of Outputs. Bytes that are no UTF-8
-// are replaced and NUL is removed. Whatever the value is, it sets no other
-// output.
+// SetOutput sets an output of the step from the list Outputs. It replaces bytes that are not UTF-8, and
+// removes NUL. No value can set another output.
 func (f *Files) SetOutput(name, value string) error {
 	if !slices.ContainsFunc(outputs, func(o OutputSpec) bool { return o.Name == name }) {
 		return fmt.Errorf("set output %q: there is no such output", name)
@@ -28,8 +27,7 @@ func (f *Files) SetOutput(name, value string) error {
 	return nil
 }
 
-// SaveState saves a value for the post part of the step, which has it as
-// STATE_name.
+// SaveState saves a value for the post phase of the step, which gets it as STATE_name.
 func (f *Files) SaveState(name, value string) error {
 	if err := f.add(stateFile, name, value); err != nil {
 		return fmt.Errorf("save state %s: %w", name, err)
@@ -51,16 +49,15 @@ func (f *Files) add(file, name, value string) error {
 	})
 }
 
-// outputEntry is what the runner reads as one output.
+// outputEntry formats an output for the runner.
 func outputEntry(name, value string) string {
 	value = strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\x00", "")
 	end := "end_" + rand.Text()
 	return name + "<<" + end + "\n" + value + "\n" + end + "\n"
 }
 
-// WriteSummary makes markdown the step's summary, after what was in the file at
-// first. It can be called again and again; the last one stays. What is too long
-// is cut, with a note.
+// WriteSummary makes markdown the step summary, below the initial content of the file. Each call
+// replaces the text of the last one. A text that is too long is cut, with a note.
 func (f *Files) WriteSummary(markdown string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -73,8 +70,7 @@ func (f *Files) WriteSummary(markdown string) error {
 	return nil
 }
 
-// fitSummary joins both within the limit. What others wrote stays whole, even if
-// nothing of ours fits beside it.
+// fitSummary joins both texts within the limit. before stays complete, even if it leaves no room for markdown.
 func fitSummary(before, markdown string) string {
 	markdown = strings.ToValidUTF8(markdown, "\uFFFD")
 	if before != "" && !strings.HasSuffix(before, "\n") {

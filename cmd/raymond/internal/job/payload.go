@@ -15,8 +15,8 @@ import (
 // maxPayload is the largest event payload, in bytes: GitHub's own limit.
 const maxPayload = 25 << 20
 
-// payload is what is read of an event's JSON. What a forge leaves out, or gives another type than
-// others do, is zero.
+// payload are the fields of an event's JSON that are read. A field that a forge omits, or whose type
+// is not the usual one, is zero.
 type payload struct {
 	Sender     Account
 	Repository struct {
@@ -36,7 +36,7 @@ type payload struct {
 		Actor           Account
 		TriggeringActor Account `json:"triggering_actor"`
 	} `json:"workflow_run"`
-	Comment, Review written
+	Comment, Review apiComment
 	Inputs          struct {
 		Key string `json:"raymond-key"`
 	}
@@ -46,7 +46,7 @@ type payload struct {
 	After string // of a push: the commit that the branch or tag points to now
 }
 
-// whole is a whole number of a payload. The runner writes large ones as fractions, such as 3000000001.0.
+// whole is a whole number of a payload. The runner writes large ones as fractions, like 3000000001.0.
 type whole int64
 
 // UnmarshalJSON implements json.Unmarshaler. Anything but a whole number is zero.
@@ -71,14 +71,14 @@ type pull struct {
 	Base   side
 }
 
-// side is a branch of a repository.
+// side is the head or the base of a pull request.
 type side struct {
 	Ref  string
 	SHA  string
 	Repo repository
 }
 
-// head is where the code of a pull request comes from, as far as that is known.
+// head returns the head of a pull request; zero if it is unknown.
 func (p *pull) head() side {
 	if p == nil || p.Head == nil {
 		return side{}
@@ -86,10 +86,10 @@ func (p *pull) head() side {
 	return *p.Head
 }
 
-// isFork reports whether that is another repository: also one that was deleted, or isn't named where it should be.
+// isFork reports whether the head is in another, deleted or unnamed repository.
 func (p *pull) isFork() bool { return p == nil || !isSame(p.head().Repo, p.Base.Repo) }
 
-// readPayload reads a payload; nil if there is none.
+// readPayload reads a payload; nil without a payload.
 func readPayload(path string) (*payload, error) {
 	if path == "" {
 		return nil, nil
@@ -105,16 +105,16 @@ func readPayload(path string) (*payload, error) {
 	err = json.Unmarshal(data, &p)
 	var other *json.UnmarshalTypeError
 	switch {
-	case err != nil && !(errors.As(err, &other) && other.Field != ""): // else the rest has been read
+	case err != nil && !(errors.As(err, &other) && other.Field != ""): // otherwise a field has an unusual type, and the rest has been read
 		return nil, err
 	case p == nil:
-		return nil, errors.New("it is no JSON object")
+		return nil, errors.New("it is not a JSON object")
 	}
 	return p, nil
 }
 
-// PayloadText returns the values of an event payload at some paths, such as issue.body, with a
-// blank line between them; "" for none. Only text that isn't blank and numbers count.
+// PayloadText returns the values of an event payload at paths like issue.body, separated by blank
+// lines; "" for none. Only numbers and text that isn't blank count.
 func PayloadText(file string, paths []string) (string, error) {
 	data, err := files.ReadTarget(file, maxPayload)
 	var payload any
@@ -138,7 +138,7 @@ func PayloadText(file string, paths []string) (string, error) {
 	return strings.Join(found, "\n\n"), err
 }
 
-// subject is the issue or pull request that the event is about.
+// subject returns the issue or pull request that the event is about.
 func (p *payload) subject() Subject {
 	s := Subject{Kind: KindIssue, Number: int(p.Issue.Number), Title: p.Issue.Title}
 	if p.IsPull || p.Issue.PullRequest != nil {
@@ -154,14 +154,14 @@ func (p *payload) subject() Subject {
 	return s
 }
 
-// code tells where the code comes from that the event is about.
+// code returns the origin of the code that the event is about.
 func (p *payload) code(event string) CodeSource {
 	pr, isPull := p.PullRequest, p.PullRequest != nil || strings.HasPrefix(event, "pull_request")
 	switch {
 	case event == "workflow_run":
 		return CodeSource{Known: true, Fork: !isSame(p.WorkflowRun.HeadRepository, p.Repository.repository)}
 	case !isPull:
-		return CodeSource{Known: p.subject().Kind != KindPullRequest && (ofPeople[event] || ofNobody[event])}
+		return CodeSource{Known: p.subject().Kind != KindPullRequest && (userEvents[event] || writerEvents[event])}
 	case event == "pull_request_comment" && (pr == nil || pr.Head == nil):
 		return CodeSource{}
 	case pr.isFork():
@@ -170,8 +170,8 @@ func (p *payload) code(event string) CodeSource {
 	return CodeSource{Known: true, Head: pr.head().Ref}
 }
 
-// isSame compares two repositories by id, or by name where ids are missing. What can't be
-// compared is not the same.
+// isSame compares two repositories by id, or by name if an id is missing. If they can't be compared,
+// they are not the same.
 func isSame(a, b repository) bool {
 	if a.ID != 0 && b.ID != 0 {
 		return a.ID == b.ID
@@ -179,17 +179,17 @@ func isSame(a, b repository) bool {
 	return a.FullName != "" && strings.EqualFold(a.FullName, b.FullName)
 }
 
-// remark is what the event is about, when that is something that somebody has said. Of
-// what is said elsewhere than on an issue or a pull request there is only the text.
-func (p *payload) remark(event string, number int) Comment {
+// comment returns the comment or review of the event. It has only a body unless it belongs to an issue
+// or a pull request.
+func (p *payload) comment(event string, number int) Comment {
 	var r Comment
 	switch event {
 	case "issue_comment", "pull_request_comment":
-		r = p.Comment.remark(IssueComment, number)
+		r = p.Comment.comment(IssueComment, number)
 	case "pull_request_review_comment":
-		r = p.Comment.remark(LineComment, number)
+		r = p.Comment.comment(LineComment, number)
 	case "pull_request_review":
-		r = p.Review.remark(ReviewText, number)
+		r = p.Review.comment(ReviewText, number)
 	}
 	if r.ID == 0 && r.Body == "" {
 		return Comment{Body: p.Comment.Body}

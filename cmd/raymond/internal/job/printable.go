@@ -11,12 +11,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxLine is where a line of the log is cut, in bytes.
+// maxLine is the length at which a line of the log is cut, in bytes.
 const maxLine = 8 << 10
 
-// printable splits a text into lines that can be shown: without what is not seen and
-// without old-style commands, and not too long. A line break at the end begins no
-// further line.
+// printable splits a text into lines that can be shown: without invisible characters, without
+// old-style commands, and not too long. A line break at the end begins no further line.
 func printable(s string) []string {
 	list := strings.Split(strings.TrimSuffix(text.Printable(s), "\n"), "\n")
 	for i, line := range list {
@@ -25,10 +24,10 @@ func printable(s string) []string {
 	return list
 }
 
-// colours are the control sequences that painted lets through.
+// colours matches the control sequences that painted keeps.
 var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]{0,8}m") })
 
-// painted is a text on one line that can be shown, with its colours.
+// painted makes one printable line of a text, with its colours.
 func painted(s string) string {
 	var b strings.Builder
 	from := 0
@@ -38,11 +37,11 @@ func painted(s string) string {
 		from = at[1]
 	}
 	b.WriteString(cut(text.Line(s[from:])))
-	// For a runner that passes over control characters this is an old-style mark.
+	// To a runner that skips control characters, this is an old-style mark.
 	return strings.ReplaceAll(text.BreakCommandMark(b.String()), "##\x1b", "# #\x1b")
 }
 
-// cut shortens a line, and says by how much.
+// cut shortens a line, and adds by how much.
 func cut(line string) string {
 	head := text.Prefix(line, maxLine)
 	if head == line {
@@ -51,23 +50,22 @@ func cut(line string) string {
 	return fmt.Sprintf("%s… (%d bytes more)", head, len(line)-len(head))
 }
 
-// oneLine is a text on one line, without what is not seen.
+// oneLine makes one line of a text, without invisible characters.
 func oneLine(s string) string { return strings.TrimSpace(cut(text.Line(s))) }
 
-// leaning are the characters that a reader who compares by the rules of a language
-// takes for a part of the character before them: marks, and what behaves like one
-// (half-width voiced marks, the Thai and Lao AM, skin tones).
-var leaning = []*unicode.RangeTable{
+// combining are the characters that a comparison by the rules of a language takes for a part of the
+// character before them: marks, and characters that behave like them (half-width voiced marks, the
+// Thai and Lao AM, skin tones).
+var combining = []*unicode.RangeTable{
 	unicode.M, unicode.Other_Grapheme_Extend,
 	{R16: []unicode.Range16{{Lo: 0x0E33, Hi: 0x0E33, Stride: 1}, {Lo: 0x0EB3, Hi: 0x0EB3, Stride: 1}, {Lo: 0xFF9E, Hi: 0xFF9F, Stride: 1}}},
 	{R32: []unicode.Range32{{Lo: 0x1F3FB, Hi: 0x1F3FF, Stride: 1}}},
 }
 
-// upright is the data of a command, which begins with a character that can stand
-// by itself. Before any other one the runner does not find the two colons, and so
-// no command.
+// upright returns the data of a command so that it doesn't begin with a combining character. Before
+// that the runner doesn't find the two colons, and so no command.
 func upright(data string) string {
-	if first, _ := utf8.DecodeRuneInString(data); unicode.In(first, leaning...) {
+	if first, _ := utf8.DecodeRuneInString(data); unicode.In(first, combining...) {
 		return "\u00a0" + data
 	}
 	return data

@@ -11,7 +11,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// env looks up variables in pairs of name and value.
+// env returns a getenv for pairs of names and values.
 func env(pairs ...string) func(string) string {
 	values := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -20,8 +20,8 @@ func env(pairs ...string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// with is the environment in which a step with these inputs runs, as the runner
-// makes it: every input is there, with its default; there is no token.
+// with returns the environment of a step with these inputs, as the runner makes it: every input is set,
+// if only to its default. The token is empty.
 func with(pairs ...string) func(string) string {
 	var all []string
 	for _, in := range Inputs() {
@@ -34,7 +34,7 @@ func with(pairs ...string) func(string) string {
 	return env(all...)
 }
 
-// standard are the settings when only the workflow is named.
+// standard returns the settings if only the workflow is named.
 func standard() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
@@ -76,7 +76,7 @@ func TestSettingsAreRead(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, want))
 }
 
-// said is a problem in one line.
+// said formats a problem as one line.
 func said(f InputProblem) string {
 	text := f.Input + ": "
 	if f.Value != "" {
@@ -91,34 +91,34 @@ func TestWrongInputsAreFaults(t *testing.T) {
 		want   []string
 	}{
 		{"workflow=", []string{"workflow: is missing; name the folder, archive or state file to run"}},
-		{"answer-prefix=two words", []string{`answer-prefix: "two words": want one word of at most 50 bytes that begins with neither > nor <`}},
+		{"answer-prefix=two words", []string{`answer-prefix: "two words": use one word of at most 50 bytes that doesn't begin with > or <`}},
 		{"mode=simulated|replies=r.yaml|store=loca|state-dir=/s", []string{
-			`mode: "simulated": want one of run, lint, diagram, simulate; did you mean simulate?`, `store: "loca": want one of artifact, local; did you mean local?`,
+			`mode: "simulated": use one of run, lint, diagram, simulate; did you mean simulate?`, `store: "loca": use one of artifact, local; did you mean local?`,
 		}},
-		{"replies=r.yaml", []string{`replies: "r.yaml": is of no use with mode run; it goes with mode: simulate`}},
-		{"input=x|input-from=issue.body", []string{`input-from: "issue.body": contradicts the input input; leave one of them out`}},
-		{"input-from=github.event.issue.body", []string{`input-from: "github.event.issue.body": "github.event.issue.body" is no path into an event's payload; name fields as issue.body does, without github.event`}},
-		{"store=local", []string{"state-dir: is missing; store local needs a folder"}},
-		{"resume=Always", []string{`resume: "Always": want auto, never, require or a workflow id; ids are 1 to 64 of a-z, 0-9 and -`}},
-		{"resume=auto@5", []string{`resume: "auto@5": want a workflow id before the @, and after it the number of a state execution or a state; ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second`}},
-		{"checkpoint-interval=999ms", []string{`checkpoint-interval: "999ms": want a duration of 1s at least, such as 90s or 5m`}},
-		{"retention-days=014", []string{`retention-days: "014": want a whole number from 1 to 400`}},
-		{"allow-actors=renovate[bot]", []string{`allow-actors: "renovate[bot]": "renovate[bot]" is no such name; want logins of people; bots go into allow-bots`}},
+		{"replies=r.yaml", []string{`replies: "r.yaml": has no effect with mode: run; it needs mode: simulate`}},
+		{"input=x|input-from=issue.body", []string{`input-from: "issue.body": can't be combined with input; set only one of them`}},
+		{"input-from=github.event.issue.body", []string{`input-from: "github.event.issue.body": "github.event.issue.body" is not a path into an event's payload; name fields as in issue.body, without github.event`}},
+		{"store=local", []string{"state-dir: is missing; store: local needs a directory"}},
+		{"resume=Always", []string{`resume: "Always": use auto, never, require or a workflow id; ids have 1 to 64 lowercase letters, digits or hyphens`}},
+		{"resume=auto@5", []string{`resume: "auto@5": use a workflow id, then @ and the number of a state execution or a state; ID@57, ID@REVIEW for the last execution of REVIEW, ID@REVIEW#2 for its second`}},
+		{"checkpoint-interval=999ms", []string{`checkpoint-interval: "999ms": use a duration of at least 1s, such as 90s or 5m`}},
+		{"retention-days=014", []string{`retention-days: "014": use a whole number from 1 to 400`}},
+		{"allow-actors=renovate[bot]", []string{`allow-actors: "renovate[bot]": "renovate[bot]" is not the login of a person; list bots in allow-bots`}},
 		{"env=ACTIONS_RUNTIME_TOKEN", []string{`env: "ACTIONS_RUNTIME_TOKEN": is never passed on to agents or scripts; remove it`}},
 		{"script-env=github_output", []string{`script-env: "github_output": is never passed on to agents or scripts; remove it`}},
-		{"env=TOKEN=hunter2", []string{"env: has something in it that is no name of a variable; want names, not values"}},
-		{"resume-from=../a.yml", []string{`resume-from: "../a.yml": "../a.yml" is no workflow file; want names such as nightly.yml`}},
-		{"claude-version=latest", []string{`claude-version: "latest": want an exact version such as 2.1.330`}},
-		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `…": has 201 bytes, want at most 200`}},
-		{"part=main_work1,Main|key=k", []string{`part: "main_work1,Main": "Main" is no such name; want names of agents, as the output matrix has them`}},
-		{"part=main_work1|key=k|resume=never", []string{`part: "main_work1": contradicts resume: never; leave one of them out`}},
-		{"part=main_work1|key=k|store=local|state-dir=/s", []string{`part: "main_work1": is of no use with store local; it goes with store: artifact, by which the jobs of a matrix find the run`}},
-		{"max-jobs=257", []string{`max-jobs: "257": want a whole number from 1 to 256`}},
-		{"job=publish", []string{"key: is missing: a step with the input job shares its run with other jobs, and the default key is this job's alone; give the same key to all jobs of the run"}},
-		{"anthropic-api-key=sk-hunter2 x", []string{"anthropic-api-key: has blanks, line breaks or other characters in it that no key has"}},
+		{"env=TOKEN=hunter2", []string{"env: contains something that is not the name of a variable; list names, without values"}},
+		{"resume-from=../a.yml", []string{`resume-from: "../a.yml": "../a.yml" is not a workflow file; use names such as nightly.yml`}},
+		{"claude-version=latest", []string{`claude-version: "latest": use an exact version such as 2.1.330`}},
+		{"key=" + strings.Repeat("k", 201), []string{`key: "` + strings.Repeat("k", 77) + `…": has 201 bytes, more than 200`}},
+		{"part=main_work1,Main|key=k", []string{`part: "main_work1,Main": "Main" is not the name of an agent; use names from the output matrix`}},
+		{"part=main_work1|key=k|resume=never", []string{`part: "main_work1": can't be combined with resume: never; remove one of them`}},
+		{"part=main_work1|key=k|store=local|state-dir=/s", []string{`part: "main_work1": has no effect with store: local; it needs store: artifact, with which the jobs of a matrix find the run`}},
+		{"max-jobs=257", []string{`max-jobs: "257": use a whole number from 1 to 256`}},
+		{"job=publish", []string{"key: is missing: a step with the input job shares its run with other jobs, but the default key is only for this job; set the same key in all jobs of the run"}},
+		{"anthropic-api-key=sk-hunter2 x", []string{"anthropic-api-key: contains spaces, line breaks or other characters that are not part of a key"}},
 		{"mode=x|retention-days=x|summary=x", []string{
-			`mode: "x": want one of run, lint, diagram, simulate`, `retention-days: "x": want a whole number from 1 to 400`,
-			`summary: "x": want true or false`,
+			`mode: "x": use one of run, lint, diagram, simulate`, `retention-days: "x": use a whole number from 1 to 400`,
+			`summary: "x": use true or false`,
 		}},
 	} {
 		var pairs, got []string
@@ -134,8 +134,8 @@ func TestWrongInputsAreFaults(t *testing.T) {
 	}
 }
 
-// TestSecretsAreInNoFault: whatever is wrong with secrets, no message has them.
-func TestSecretsAreInNoFault(t *testing.T) {
+// TestSecretsAreInNoProblem: whatever is wrong with a secret, no message contains it.
+func TestSecretsAreInNoProblem(t *testing.T) {
 	for _, in := range Inputs() {
 		if !in.Secret {
 			continue
@@ -154,15 +154,15 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 		got = append(got, said(f))
 	}
 	want := []string{
-		"done_when: is no input of this action; did you mean done-when?",
-		"budgte: is no input of this action; did you mean budget?",
-		"insights: is no input of this action; docs/inputs.md has all of them",
+		"done_when: is not an input of this action; did you mean done-when?",
+		"budgte: is not an input of this action; did you mean budget?",
+		"insights: is not an input of this action; docs/inputs.md lists all inputs",
 	}
 	assert.Check(t, is.DeepEqual(got, want), "%q", environ)
 }
 
-// TestInputsBecomeFlags: each value is one argument, whatever is in it, and an
-// input that is empty changes nothing.
+// TestInputsBecomeFlags: each value becomes one argument, whatever it contains, and an empty input
+// changes nothing.
 func TestInputsBecomeFlags(t *testing.T) {
 	for _, test := range []struct {
 		getenv func(string) string
