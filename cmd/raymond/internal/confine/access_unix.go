@@ -4,11 +4,11 @@ package confine
 
 import "syscall"
 
-// What canAccess is asked about.
+// The access modes for canAccess.
 const (
 	toRead  = 4
 	toWrite = 2
 )
 
-// canAccess reports whether this user may read or write a file or a folder.
+// canAccess reports whether this user may read or write a file or a directory.
 func canAccess(path string, how uint32) bool { return syscall.Access(path, how) == nil }

@@ -14,21 +14,21 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// makeHome makes the home folder of agents, with links to those paths that are below the real one, and the folder for
-// temporary files beside it.
+// makeHome creates the home directory of agents, with links to those paths that are below the real one, and
+// their temporary directory beside it.
 func (at *Site) makeHome(paths []string) error {
 	root, err := os.OpenRoot(at.own)
 	if err != nil {
 		return err
 	}
 	defer root.Close()
-	config := "[safe]\n\tdirectory = *\n" // agents may use repositories that other users own, as in a container
-	if at.Temp != "" {                    // a job has an identity, even if no step has set one
+	config := "[safe]\n\tdirectory = *\n" // agents may use repositories of other users, as in a container
+	if at.Temp != "" {                    // in a job, commits have an author even if no step has set one
 		config += "[user]\n\tname = github-actions[bot]\n\temail = 41898282+github-actions[bot]@users.noreply.github.com\n"
 	}
 	for _, path := range workspace.SettingsFiles(at.Environ) {
 		data, _ := files.ReadTarget(path, maxConfig) // a file that can't be read has no settings
-		config += carried(string(data))
+		config += safeConfig(string(data))
 	}
 	err = errors.Join(root.MkdirAll("home", 0o700), root.MkdirAll("tmp", 0o700), root.WriteFile("home/.gitconfig", []byte(config), 0o600))
 	for _, rel := range at.below(paths) {
@@ -38,8 +38,8 @@ func (at *Site) makeHome(paths []string) error {
 	return err
 }
 
-// below are those of the paths that are there below the real home folder, relative to it and without those below others.
-// The places of the job itself are none of them.
+// below returns the existing paths below the real home directory, relative to it, without paths below others
+// and without the job's own directories.
 func (at *Site) below(paths []string) (found []string) {
 	for _, path := range paths {
 		rel, err := filepath.Rel(at.home(), path)
@@ -54,7 +54,7 @@ func (at *Site) below(paths []string) (found []string) {
 	return withoutInner(slices.Compact(found))
 }
 
-// maxConfig bounds what is read of git's settings, in bytes.
+// maxConfig is the maximum size of a git configuration file that is read, in bytes.
 const maxConfig = 1 << 20
 
 // lfsFilters are the settings that git lfs install writes, without and with --skip-smudge.
@@ -63,9 +63,9 @@ var lfsFilters = [][]string{
 	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process --skip", "required = true", "smudge = git-lfs smudge --skip -- %f"},
 }
 
-// carried returns the settings in a file that agents get too: name and address, how files are compared, and git LFS. All
-// other filters are left out, because they are commands.
-func carried(text string) (config string) {
+// safeConfig returns the settings of a git configuration file that agents get too: name and address, how files
+// are compared, and git LFS. All other filters are left out, because they are commands.
+func safeConfig(text string) (config string) {
 	var lfs []string
 	section := ""
 	for line := range strings.Lines(text) {
@@ -91,57 +91,57 @@ func carried(text string) (config string) {
 	return config
 }
 
-// ownPlaces are the variables that lead programs to folders of their own elsewhere than in the home folder, and where these
-// are below it in the home folder of agents.
-var ownPlaces = map[string]string{
+// dirVariables are the variables that name directories of programs elsewhere than in the home directory, with
+// the paths that replace them in the home directory of agents.
+var dirVariables = map[string]string{
 	"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state", "XDG_RUNTIME_DIR": "../tmp",
 	"GIT_CONFIG_GLOBAL": ".gitconfig", "npm_config_cache": ".npm", "NPM_CONFIG_CACHE": ".npm", "YARN_CACHE_FOLDER": ".cache/yarn", "BUN_INSTALL_CACHE_DIR": ".bun-cache",
 	"GOPATH": "go", "GOMODCACHE": "go/pkg/mod", "GOCACHE": ".cache/go-build", "PIP_CACHE_DIR": ".cache/pip", "UV_CACHE_DIR": ".cache/uv", "CARGO_HOME": ".cargo",
 	"NUGET_PACKAGES": ".nuget/packages", "DOTNET_CLI_HOME": ".", "COMPOSER_HOME": ".composer", "COMPOSER_CACHE_DIR": ".cache/composer",
 }
 
-// variables lead programs to the home folder of agents and to caches in it, which no later step of the job reads: what
-// agents put there can poison nobody. A place that a user lets them write stays what it is.
+// variables returns variables that make programs use the home directory of agents and caches in it. No later step
+// of the job reads these caches, so agents can't poison it. A directory that the user lets agents write is kept.
 func (at *Site) variables() []string {
 	in := func(name string) string { return filepath.Join(at.AgentHome(), filepath.FromSlash(name)) }
 	env := []string{"HOME=" + at.AgentHome()}
 	for _, name := range []string{"TMPDIR", "TMP", "TEMP"} {
 		env = append(env, name+"="+filepath.Join(at.own, "tmp"))
 	}
-	for name, path := range ownPlaces {
-		if was := workspace.Getenv(at.Environ, name); was != "" && !at.isWritten(was) {
+	for name, path := range dirVariables {
+		if old := workspace.Getenv(at.Environ, name); old != "" && !at.isWritten(old) {
 			env = append(env, name+"="+in(path))
 		}
 	}
-	// Programs in Java don't look at HOME.
+	// Java programs ignore HOME.
 	if !at.isWritten(filepath.Join(at.home(), ".gradle")) {
 		env = append(env, "GRADLE_USER_HOME="+in(".gradle"))
 	}
 	if !at.isWritten(filepath.Join(at.home(), ".m2")) {
-		env = append(env, at.with("MAVEN_ARGS", "-Dmaven.repo.local="+in(".m2/repository")))
+		env = append(env, at.withFlag("MAVEN_ARGS", "-Dmaven.repo.local="+in(".m2/repository")))
 	}
 	slices.Sort(env)
 	return append(env, at.goVariables()...)
 }
 
-// with is a variable with one more flag.
-func (at *Site) with(name, flag string) string {
+// withFlag returns a variable with one more flag at its end.
+func (at *Site) withFlag(name, flag string) string {
 	return name + "=" + strings.TrimSpace(workspace.Getenv(at.Environ, name)+" "+flag)
 }
 
-// isWritten reports whether a user lets agents write a path.
+// isWritten reports whether the user lets agents write a path.
 func (at *Site) isWritten(path string) bool {
 	return isIn(cage.Resolve(path), cage.ResolveAll(at.write))
 }
 
-// goVariables have go take modules from the real module cache, as from a proxy, before it asks others: it can't change
-// them there, and checks them as it checks all modules. Its own cache can be removed.
+// goVariables makes go read modules from the real module cache, as from a proxy, before it downloads any. go can't
+// change them there, and verifies them like all modules. Its own cache can be removed.
 func (at *Site) goVariables() []string {
 	modules := at.goModules()
 	if at.isWritten(modules) {
 		return nil
 	}
-	env := []string{at.with("GOFLAGS", "-modcacherw")}
+	env := []string{at.withFlag("GOFLAGS", "-modcacherw")}
 	download := filepath.Join(modules, "cache", "download")
 	if info, err := os.Stat(download); modules == "" || err != nil || !info.IsDir() {
 		return env
@@ -149,7 +149,7 @@ func (at *Site) goVariables() []string {
 	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(workspace.Getenv(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
 }
 
-// goModules is go's real module cache; "" where nobody knows it.
+// goModules returns go's real module cache; "" if it is unknown.
 func (at *Site) goModules() string {
 	if dir := absolute(workspace.Getenv(at.Environ, "GOMODCACHE")); dir != "" {
 		return dir
@@ -163,13 +163,13 @@ func (at *Site) goModules() string {
 	return filepath.Join(at.home(), "go", "pkg", "mod")
 }
 
-// caches are those of package managers, which a job may have restored, below the real home folder.
+// caches are the caches of package managers below the real home directory, which a job may have restored.
 var caches = []string{
 	".npm", ".yarn/berry", ".cache/yarn", ".cache/pip", ".cache/uv", ".cache/go-build", ".cache/pypoetry", ".local/share/pnpm/store", ".bun/install/cache",
 	".cargo/registry", ".gradle/caches", ".m2/repository", ".nuget/packages", ".composer/cache",
 }
 
-// unseen are the caches that are there and that agents have none of.
+// unseen returns the existing caches that agents can't use.
 func (at *Site) unseen() (names []string) {
 	for _, name := range caches {
 		path := filepath.Join(at.home(), filepath.FromSlash(name))

@@ -1,6 +1,6 @@
-// Package confine says what the cage of a run is: which files agents, done_when
-// commands and caged scripts may read and write, what they may reach, and what of
-// that this system can't hold.
+// Package confine builds the cages of a run: it decides which files agents, done_when commands and
+// untrusted scripts may read and write and which hosts they may reach, and it reports limits
+// of this system.
 package confine
 
 import (
@@ -24,71 +24,71 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Site is where a run takes place, as far as its cage depends on that. All paths are absolute.
+// Site describes the machine and the run for which cages are built. All paths are absolute.
 type Site struct {
-	Environ   []string // of agents
-	Dir       string   // where the run works
-	Workspace string   // what folders that a user names are relative to
-	Temp      string   // the job's temporary folder; "" where there is none
-	Hidden    []string // run files, command files and the like
-	Guarded   []string // what nobody may write: the action's own code
-	Readable  []string // what is needed besides
-	// Needs are those of the agent CLIs. Their hosts are reached whatever the user names.
+	Environ   []string // the environment of agents
+	Dir       string   // the run's working directory
+	Workspace string   // start of relative paths from the user
+	Temp      string   // the job's temporary directory; "" outside of jobs
+	Hidden    []string // paths that agents must not see: run files, command files
+	Guarded   []string // paths that agents must never write: the action's own code
+	Readable  []string // further paths that agents may read
+	// Needs are the needs of the agent CLIs. Their hosts can be reached whatever the user allows.
 	Needs runner.Needs
-	// NeverHasAgents says that nothing of agents is there, and nobody comes whom a cage is for.
+	// NeverHasAgents means that no agent has worked here or will, so that no cage is needed.
 	NeverHasAgents bool
-	// MayGainPrivileges says that agents may gain privileges, which nobody in a cage can.
+	// MayGainPrivileges means that agents may gain privileges, which is impossible in a cage.
 	MayGainPrivileges bool
-	// BeforeStart is called with the folders that agents can write before each agent, check or untrusted script starts, also without
-	// a cage. If it fails, nothing starts. It may be nil.
+	// BeforeStart is called with the directories that agents can write before each agent, check or
+	// untrusted script starts, even without a cage. If it fails, nothing starts. It may be nil.
 	BeforeStart func(writable []string) error
-	// Label is what the user calls a flag of the cage.
+	// Label returns the user's name for a flag of the cage.
 	Label func(flag string) string
-	// Info is told of refusals and of what is not held, a line each, from any goroutine.
+	// Info reports refusals and unenforced restrictions, a line each, from any goroutine.
 	Info func(line string)
-	// Warn is told of what agents will miss, and of what isn't held though somebody asked for it.
+	// Warn reports missing needs of agents, and unenforced restrictions that the user asked for.
 	Warn func(line string)
 
-	own   string   // the run's own temporary folder, as makeOwn has made it
-	write []string // what a user lets agents write, without links, and what agent CLIs need
+	own   string   // the run's own temporary directory, created by makeOwn
+	write []string // paths that the user lets agents write, without links, and paths that agent CLIs write
 }
 
-// Cages are the cages of a run. They may be used by many goroutines.
+// Cages are the cages of a run. The methods may be called concurrently.
 type Cages struct {
-	isOff   bool   // nobody wants one
-	none    string // why there is none; "" where there is
+	isOff   bool   // the user wants no cage
+	whyNone string // the reason why the run has no cage; "" with a cage
 	policy  cage.Policy
 	env     []string
-	own     string         // the run's own temporary folder
-	top     string         // of the worktree that the run works in; "" for none
-	commons []string       // git's folders that the run may write
-	proxy   *forward.Proxy // nil where the network is open
-	told    *told
+	own     string         // the run's own temporary directory
+	top     string         // top of the worktree in which the run works; "" for none
+	commons []string       // git's directories that the run may write
+	proxy   *forward.Proxy // nil if the network is open
+	notices *noticeLog
 	isClean bool
-	never   []string // paths that agents never write, whatever a user names
-	private string   // the result of Private
+	never   []string // paths that agents never write, whatever the user allows
+	private string   // the result of PrivateDir
 	begin   func(writable []string) error
 
 	mu        sync.Mutex // guards worktrees
-	worktrees []string   // beside the working directories, that agents were given
+	worktrees []string   // worktrees that agents were given besides the working directories
 }
 
 var _ runner.Cages = (*Cages)(nil)
 
-// New makes the cages of a run, before anything of it is started. The caller closes them.
+// New creates the cages of a run, before anything of the run is started. The caller closes them.
 func New(wish options.Cage, at Site) (*Cages, error) {
-	c := &Cages{told: &told{label: at.Label, tell: at.Info, loud: at.Warn}, isClean: at.NeverHasAgents, begin: at.BeforeStart}
+	c := &Cages{notices: &noticeLog{label: at.Label, info: at.Info, warn: at.Warn}, isClean: at.NeverHasAgents, begin: at.BeforeStart}
 	switch {
 	case wish.IsOff():
 		c.isOff = true
 		return c, nil
 	case at.MayGainPrivileges:
-		c.none = "agents may gain privileges"
+		c.whyNone = "agents may gain privileges"
 		return c, nil
 	}
 	err := c.build(wish, at)
 	if err == nil {
-		err = c.compare(wish.Mode)
+		err = c.checkSupport(wish.Mode)
 	}
 	if err != nil {
 		c.Close()
@@ -97,7 +97,7 @@ func New(wish options.Cage, at Site) (*Cages, error) {
 	return c, nil
 }
 
-// build says what the cages are.
+// build sets the policy of the cages.
 func (c *Cages) build(wish options.Cage, at Site) error {
 	var err error
 	if c.own, err = makeOwn(at.Temp); err != nil {
@@ -110,25 +110,25 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 		return err
 	}
 	p := &c.policy
-	p.OnEnd = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}, ofRunner()), p.Writable)
+	p.OnEnd = recordModes(slices.Concat(p.Readable, p.Hidden, p.Writable, c.never, []string{c.private}, runnerPrograms()), p.Writable)
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}
-	// What the cage allows, for agents that wonder why something failed.
+	// Agents can read the permissions of the cage, to understand failures.
 	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return cage.IsWithin(path, "/dev") })
 	network := strings.Join(strings.Fields(cmp.Or(wish.Network, "open")), " ")
 	c.env = append(c.env, "RAYMOND_CAGE=writable: "+strings.Join(may, ":")+"; network: "+network)
 	return nil
 }
 
-// setFiles sets which files the policy lets programs read and write.
+// setFiles decides which files programs may read and write.
 func (c *Cages) setFiles(wish options.Cage, at Site) error {
-	// Work that was put back may have a link in the place of the working directory.
+	// Restored work may have a link in place of the working directory.
 	if _, err := cage.FollowLinks(at.Dir, at.Workspace); err != nil {
 		return &problem.Problem{Class: problem.ClassDenied, Where: "working directory", What: at.Dir + ": " + err.Error()}
 	}
-	writable, err := named(wish.Writable, "cage-write", at)
-	readable, more := named(wish.Readable, "cage-read", at)
+	writable, err := namedPaths(wish.Writable, "cage-write", at)
+	readable, more := namedPaths(wish.Readable, "cage-read", at)
 	if err = errors.Join(err, more); err != nil {
 		return err
 	}
@@ -136,45 +136,45 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	at.Readable = slices.Concat(at.Readable, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
 	at.write = slices.Concat(at.Needs.Write, writable)
 	git, commons := workspace.GitDirs(cage.Resolve(at.Dir))
-	k := keep{at.kept(), cage.ResolveAll(at.Hidden)}
+	k := hiddenPaths{at.hiddenRoots(), cage.ResolveAll(at.Hidden)}
 	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Readable)
-	c.policy, c.commons, c.top = at.files(git, shown, k), commons, at.top()
+	c.policy, c.commons, c.top = at.filePolicy(git, shown, k), commons, at.top()
 	if err := at.makeHome(append(shown, at.write...)); err != nil {
 		return problem.OfMachine("home folder of the agents", err)
 	}
 	c.env = append(c.env, at.variables()...)
-	if isIn(c.private, c.agents()) {
-		return &problem.Problem{Class: problem.ClassRuntime, Where: "temporary folder", What: filepath.Dir(c.private) + " lies where agents can write", Hint: "set TMPDIR to a folder elsewhere"}
+	if isIn(c.private, c.agentPaths()) {
+		return &problem.Problem{Class: problem.ClassRuntime, Where: "temporary folder", What: "agents can write to " + filepath.Dir(c.private), Hint: "set TMPDIR to another directory"}
 	}
 	if unseen := at.unseen(); at.Temp != "" && len(unseen) > 0 {
-		at.Info("cage: agents don't see " + strings.Join(unseen, ", ") + "; " + c.told.label("cage-write") + ": " + unseen[0] +
-			" gives them one, and what they put there is used by later steps")
+		at.Info("cage: agents can't use " + strings.Join(unseen, ", ") + "; " + c.notices.label("cage-write") + ": " + unseen[0] +
+			" shares one, but later steps then use what agents put there")
 	}
 	for _, path := range slices.Concat(at.Hidden, at.Guarded) {
 		if r := cage.Resolve(path); r != "" && isIn(r, c.policy.Writable) {
-			c.told.note("cage: agents can write " + path + ", since a folder that they may write contains it")
+			c.notices.note("cage: agents can write " + path + ": it is inside a directory that they may write; use a path elsewhere (for state files: --state-dir)")
 		}
 	}
 	for _, top := range Outermost(append(slices.Clone(commons), at.Dir)) {
-		if err := unlink(top); err != nil {
-			c.told.note("cage: files of " + top + " may be files of other folders as well, which agents can write then: " + err.Error())
+		if err := splitHardLinks(top); err != nil {
+			c.notices.note("cage: files in " + top + " may have hard links elsewhere, through which agents can change them: " + err.Error())
 		}
 	}
 	return nil
 }
 
-// setNetwork says what can be reached, and starts the proxy that knows the list.
+// setNetwork decides which hosts can be reached, and starts the proxy that checks them.
 func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	n := &c.policy.Network
-	n.IsOpen, n.OnRefused = wish.Network == "", c.told.refusedAddress
+	n.IsOpen, n.OnRefused = wish.Network == "", c.notices.refusedAddress
 	if n.IsOpen {
 		return nil
 	}
 	list, err := forward.Parse(wish.Network)
 	if err != nil {
-		return problem.Usage(c.told.label("network"), err.Error(), "")
+		return problem.Usage(c.notices.label("network"), err.Error(), "")
 	}
-	ports, hosts := apart(at.Needs.Hosts)
+	ports, hosts := splitHosts(at.Needs.Hosts)
 	all := list
 	if len(hosts) > 0 {
 		written := strings.TrimSpace(wish.Network)
@@ -186,7 +186,7 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 		}
 	}
 	getenv := func(name string) string { return workspace.Getenv(at.Environ, name) }
-	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, OnRefused: c.told.refusedHost})
+	c.proxy, err = forward.Start(forward.Options{List: all, Getenv: getenv, OnRefused: c.notices.refusedHost})
 	if err != nil {
 		return problem.OfMachine("proxy of the cage", err)
 	}
@@ -195,11 +195,11 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	return nil
 }
 
-// compare says what this system can't hold of the policy, and returns an error where
-// that must not be.
-func (c *Cages) compare(mode string) error {
+// checkSupport reports the parts of the policy that this system can't enforce. It returns an error if the
+// mode requires it.
+func (c *Cages) checkSupport(mode string) error {
 	var whole []string
-	hint := "run it on Linux with Landlock and seccomp, or set it to on, which holds what can be held"
+	hint := "use Linux with Landlock and seccomp, or set it to on, which enforces as much as this system can"
 	for _, lack := range cage.Gaps(c.policy) {
 		line := "cage: " + lack.Text
 		if lack.IsMajor {
@@ -210,18 +210,18 @@ func (c *Cages) compare(mode string) error {
 			line += "; " + lack.Hint
 		}
 		if lack.IsWarning {
-			c.told.once(line, c.told.loud)
+			c.notices.once(line, c.notices.warn)
 		} else {
-			c.told.note(line)
+			c.notices.note(line)
 		}
 	}
 	if cage.EntryProgram == "" {
-		c.none, c.env = "this system has none", nil
+		c.whyNone, c.env = "this system has no cage", nil
 	}
 	if mode != options.CageRequire || len(whole) == 0 {
 		return nil
 	}
-	return &problem.Problem{Class: problem.ClassRuntime, Where: c.told.label("cage"), What: "this machine can't hold what it asks for: " + strings.Join(whole, "; "), Hint: hint}
+	return &problem.Problem{Class: problem.ClassRuntime, Where: c.notices.label("cage"), What: "this machine can't enforce it: " + strings.Join(whole, "; "), Hint: hint}
 }
 
 // Env implements runner.Cages.
@@ -232,21 +232,22 @@ func (c *Cages) Agent(dir string) *cage.Cage { return c.at(dir) }
 
 // Script implements runner.Cages.
 func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
-	if c.none != "" {
-		c.told.note("cage: " + filepath.Base(s.Path) + " asks for one and runs without: " + c.none)
+	if c.whyNone != "" {
+		c.notices.note("cage: " + filepath.Base(s.Path) + " needs a cage but runs without one: " + c.whyNone)
 	}
 	return c.at(dir, append(slices.Collect(maps.Keys(s.Files)), filepath.Dir(s.Path))...)
 }
 
-// at is the cage of what works in a directory, and reads some files besides; nil where there is none.
+// at returns the cage for a program that works in a directory and may read some further paths; nil
+// without a cage.
 func (c *Cages) at(dir string, readable ...string) *cage.Cage {
-	isCaged := !c.isOff && c.none == ""
+	isCaged := !c.isOff && c.whyNone == ""
 	p, err := c.policy, error(nil)
 	if isCaged {
-		p, err = c.in(dir)
+		p, err = c.policyFor(dir)
 	}
 	if err == nil && c.begin != nil {
-		err = c.begin(c.agents())
+		err = c.begin(c.agentPaths())
 	}
 	switch {
 	case err != nil:
@@ -258,9 +259,10 @@ func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 	return cage.New(p)
 }
 
-// in returns the policy for programs in the working directory dir. If dir is in a linked worktree of a repository that the run
-// may write, that worktree becomes writable. Other folders of the run's own worktree are read-only; folders outside are refused.
-func (c *Cages) in(dir string) (cage.Policy, error) {
+// policyFor returns the policy for programs in the working directory dir. If dir is in a linked worktree
+// of a repository that the run may write, that worktree becomes writable. Other directories of the run's
+// own worktree are read-only; directories outside of it are refused.
+func (c *Cages) policyFor(dir string) (cage.Policy, error) {
 	p := c.policy
 	at := cage.Resolve(dir)
 	if at == "" || isIn(at, p.Writable) {
@@ -275,11 +277,11 @@ func (c *Cages) in(dir string) (cage.Policy, error) {
 		}
 		return p, nil
 	}
-	hint := "add it to " + c.told.label("cage-write") + " to make it writable"
+	hint := "add it to " + c.notices.label("cage-write") + " to make it writable"
 	if !cage.IsWithin(at, c.top) {
 		return p, fmt.Errorf("%w: the working directory %s is out of the workspace; %s", fs.ErrPermission, at, hint)
 	}
-	c.told.note("cage: the working directory " + at + " is read-only; " + hint)
+	c.notices.note("cage: the working directory " + at + " is read-only; " + hint)
 	return p, nil
 }
 
@@ -293,23 +295,22 @@ func (c *Cages) RecordRefusal(path string) {
 	switch {
 	case at == "" || isIn(at, c.policy.Writable):
 	case isIn(at, c.never): // no input can allow writing there
-		c.told.note("cage: refused access to " + path + ": " + never)
+		c.notices.note("cage: refused access to " + path + ": " + whyNever)
 	case at == cage.Resolve(path) && !c.policy.CanRead(at) && canAccess(at, toRead):
-		c.told.note("cage: refused to read " + path + "; if it is needed, add it to " + c.told.label("cage-read"))
-	case canAccess(at, toWrite): // else it wasn't the cage
-		c.told.note("cage: refused to write " + path + "; if it is needed, add its folder to " + c.told.label("cage-write"))
+		c.notices.note("cage: refused to read " + path + "; if it is needed, add it to " + c.notices.label("cage-read"))
+	case canAccess(at, toWrite): // otherwise the cage is not the reason
+		c.notices.note("cage: refused to write " + path + "; if it is needed, add its folder to " + c.notices.label("cage-write"))
 	}
 }
 
-// Notes are what people are told of the cage at the end: what it didn't hold, and what
-// it refused, each once.
-func (c *Cages) Notes() []string { return c.told.all() }
+// Notes returns the lines about unenforced restrictions and refusals, each once.
+func (c *Cages) Notes() []string { return c.notices.all() }
 
-// removal is how long the end of a run waits for its temporary folder to be removed.
+// removal is how long Close waits until the temporary directory is removed.
 const removal = 5 * time.Second
 
-// Close ends the proxy and removes the run's own folder, when all that ran in the
-// cages has ended.
+// Close ends the proxy and removes the run's own directories. All programs in the cages must have
+// ended.
 func (c *Cages) Close() {
 	if c.proxy != nil {
 		c.proxy.Close()
@@ -323,7 +324,7 @@ func (c *Cages) Close() {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_ = os.RemoveAll(c.own) // what agents put there may resist; the runner removes its folder
+		_ = os.RemoveAll(c.own) // files of agents may resist; the runner removes its temporary directory anyway
 	}()
 	select {
 	case <-gone:
@@ -331,11 +332,12 @@ func (c *Cages) Close() {
 	}
 }
 
-// never is the reason why no input lets agents write a path.
-const never = "agents never write there: it holds files of the run, of the runner or of an action"
+// whyNever is the reason why no input lets agents write a path.
+const whyNever = "agents may never write there: it contains files of the run, the runner or an action"
 
-// named are the paths that a user names, without links. Folders that are to be written are made where they are missing.
-func named(names []string, flag string, at Site) ([]string, error) {
+// namedPaths returns the paths that the user names, without links. A missing directory that agents
+// may write is created.
+func namedPaths(names []string, flag string, at Site) ([]string, error) {
 	var out []string
 	var errs []error
 	for _, name := range names {
@@ -343,10 +345,10 @@ func named(names []string, flag string, at Site) ([]string, error) {
 		isAround := func(k string) bool { r := cage.Resolve(k); return cage.IsWithin(r, path) || cage.IsWithin(path, r) }
 		switch {
 		case errors.Is(err, fs.ErrNotExist) && flag == "cage-read":
-			at.Info("cage: " + at.Label(flag) + ": " + name + " is not there")
+			at.Info("cage: " + at.Label(flag) + ": " + name + " does not exist")
 			continue
 		case err == nil && flag == "cage-write" && slices.ContainsFunc(slices.Concat(at.Hidden, at.Guarded), isAround):
-			err = errors.New(never)
+			err = errors.New(whyNever)
 		}
 		if err != nil {
 			errs = append(errs, problem.Usage(at.Label(flag), name+": "+err.Error(), ""))
@@ -357,8 +359,8 @@ func named(names []string, flag string, at Site) ([]string, error) {
 	return out, errors.Join(errs...)
 }
 
-// locate returns a path that a user names, without links. A path that is not absolute is one of the workspace. A folder is
-// made first where it is wanted and missing.
+// locate returns a path that the user names, without links. A relative path starts at the workspace. If
+// create is true, a missing directory is created.
 func (at Site) locate(name string, isMade bool) (string, error) {
 	path := filepath.Clean(at.ExpandHome(name))
 	if !filepath.IsAbs(path) {

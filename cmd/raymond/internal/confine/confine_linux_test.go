@@ -21,7 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// machine is a place for runs.
+// machine is a machine for runs, in a temporary directory.
 type machine struct {
 	t    *testing.T
 	root string
@@ -31,7 +31,7 @@ type machine struct {
 	lines []string
 }
 
-// newMachine has a home, a workspace and a temporary folder of the job.
+// newMachine returns a machine with a home directory, a workspace and a temporary directory of the job.
 func newMachine(t *testing.T) *machine {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	assert.NilError(t, err)
@@ -74,7 +74,7 @@ func (m *machine) link(name, to string) {
 	assert.NilError(m.t, os.Symlink(to, m.path(name)))
 }
 
-// cages makes the cages of a run.
+// cages creates the cages of a run.
 func (m *machine) cages(wish options.Cage) *Cages {
 	m.t.Helper()
 	c, err := New(wish, m.at)
@@ -83,8 +83,7 @@ func (m *machine) cages(wish options.Cage) *Cages {
 	return c
 }
 
-// short are paths as a test writes them, without those of the system and of the run's
-// own folder.
+// short returns paths relative to the machine, without paths of the system and of the run's own directory.
 func (m *machine) short(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -98,9 +97,9 @@ func (m *machine) short(paths []string) []string {
 
 var on = options.Cage{Mode: options.CageOn}
 
-// TestWhatIsWritable: the working directory with git's folder, the conversations and what the user names, but never what is
-// the runner's, the run's or an action's.
-func TestWhatIsWritable(t *testing.T) {
+// TestWritablePaths: the working directory with git's directory, the conversations and the user's paths, but never
+// files of the runner, the run or an action.
+func TestWritablePaths(t *testing.T) {
 	m := newMachine(t)
 	m.folder("home/.npm")
 	m.folder("work/.git")
@@ -117,15 +116,15 @@ func TestWhatIsWritable(t *testing.T) {
 	}
 	m.at.Guarded = []string{m.folder("actions/one/dist")}
 	for _, never := range []string{"temp", "temp/raymond", "temp/raymond/x", "actions", "actions/one/dist"} {
-		if _, err := New(options.Cage{Mode: options.CageOn, Writable: []string{m.path(never)}}, m.at); err == nil || !strings.Contains(err.Error(), "agents never write there") {
+		if _, err := New(options.Cage{Mode: options.CageOn, Writable: []string{m.path(never)}}, m.at); err == nil || !strings.Contains(err.Error(), "agents may never write there") {
 			t.Errorf("cage-write %s: got %v, want it refused", never, err)
 		}
 	}
 }
 
-// TestWhatIsReadable: tools without credentials, what variables of a job name, what the user names, and nothing else of the home,
-// of the job's temporary folder and of folders of runners.
-func TestWhatIsReadable(t *testing.T) {
+// TestReadablePaths: tools without credentials, paths in variables of a job and the user's paths, but no other files in
+// the home directory, the job's temporary directory and the directories of runners.
+func TestReadablePaths(t *testing.T) {
 	m := newMachine(t)
 	m.at.Temp, m.at.Workspace = m.folder("runner/_work/_temp"), m.folder("runner/_work/r/r")
 	m.at.Dir, m.at.Hidden = m.folder("runner/_work/r/r/sub"), []string{m.folder("runner/_work/_temp/raymond"), m.file("runner/_work/_temp/_runner_file_commands/set_env", "")}
@@ -166,8 +165,8 @@ func TestWhatIsReadable(t *testing.T) {
 	assert.Check(t, is.DeepEqual(slices.DeleteFunc(m.short(got), func(name string) bool { return strings.HasPrefix(name, "runner/_work/_temp/r-") }), want), "readable")
 }
 
-// TestTheHomeOfARun has links to what can be read of the real one, settings of git that are ours, and caches of its own.
-func TestTheHomeOfARun(t *testing.T) {
+// TestAgentHome: it has links to the readable parts of the real home directory, our git configuration, and caches.
+func TestAgentHome(t *testing.T) {
 	m := newMachine(t)
 	for _, name := range []string{"home/.rustup/x", "home/.ssh/id", "home/.npm/x", "home/go/pkg/mod/cache/download/x", "home/.config/gh/hosts.yml", "home/.m2/repository/x"} {
 		m.file(name, "x")
@@ -196,11 +195,11 @@ func TestTheHomeOfARun(t *testing.T) {
 	} {
 		assert.Check(t, is.Equal(workspace.Getenv(c.env, name), want), name)
 	}
-	assert.Check(t, is.Contains(strings.Join(m.lines, "\n"), "agents don't see ~/.m2/repository; input cage-write: ~/.m2/repository"), "told: want the cache that is not seen")
+	assert.Check(t, is.Contains(strings.Join(m.lines, "\n"), "agents can't use ~/.m2/repository; input cage-write: ~/.m2/repository"), "told: want the cache that is not seen")
 }
 
-// TestAgentsGetSettingsOfGitThatRunNothing, and the filters of git LFS, which are known commands.
-func TestAgentsGetSettingsOfGitThatRunNothing(t *testing.T) {
+// TestGitSettingsRunNoCommands: agents get harmless git settings, and the known filters of git LFS.
+func TestGitSettingsRunNoCommands(t *testing.T) {
 	const lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tsmudge = git-lfs smudge -- %f\n"
 	for text, want := range map[string]string{
 		"[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n": lfs,
@@ -211,13 +210,13 @@ func TestAgentsGetSettingsOfGitThatRunNothing(t *testing.T) {
 		strings.NewReplacer("process\n", "process --skip\n", "smudge --", "smudge --skip --").Replace(lfs): strings.NewReplacer("process\n", "process --skip\n", "smudge --", "smudge --skip --").Replace(lfs),
 		"[core]\n\tautocrlf = Input\n\tfsmonitor = id\n\teol = id\n[alias]\n\tname = id\n":                 "[core]\n\tautocrlf = Input\n",
 	} {
-		assert.Check(t, is.Equal(carried(text), want), text)
+		assert.Check(t, is.Equal(safeConfig(text), want), text)
 	}
 }
 
-// TestFilesWithOtherNamesBecomeFilesOfTheirOwn, so that who writes them writes no cache of a package manager; those that have all
-// their names in the working directory stay what they are.
-func TestFilesWithOtherNamesBecomeFilesOfTheirOwn(t *testing.T) {
+// TestHardLinksAreSplit: a file of the working directory with a hard link elsewhere, like in the cache of a package
+// manager, is replaced by a copy. A file whose links are all in the working directory is kept.
+func TestHardLinksAreSplit(t *testing.T) {
 	m := newMachine(t)
 	for from, to := range map[string]string{"store/one": "work/node_modules/one", "work/a": "work/b", "store/pack": "work/.git/objects/pack"} {
 		m.file(from, "x")
@@ -238,9 +237,9 @@ func TestFilesWithOtherNamesBecomeFilesOfTheirOwn(t *testing.T) {
 	}
 }
 
-// TestTheHomeOfARunWorks, in a cage: commands find their home, git works on files of another user and knows who commits, and
-// what a link in /etc leads to can be read.
-func TestTheHomeOfARunWorks(t *testing.T) {
+// TestAgentHomeWorks: in a cage, commands find their home directory, git works on files of another user and knows the
+// author, and the target of a link in /etc can be read.
+func TestAgentHomeWorks(t *testing.T) {
 	m := newMachine(t)
 	m.file("home/.gitconfig", "[user]\n\tname = A\n")
 	m.file("home/.ssh/id", "canary")
@@ -260,7 +259,7 @@ func TestTheHomeOfARunWorks(t *testing.T) {
 	}
 }
 
-// caged runs a script in the cage of an agent.
+// caged runs a script in the cage of an agent, and returns its output.
 func caged(t *testing.T, c *Cages, dir, script string) string {
 	t.Helper()
 	argv := []string{"/bin/bash", "-c", script}
@@ -278,9 +277,9 @@ func caged(t *testing.T, c *Cages, dir, script string) string {
 	return out.String()
 }
 
-// TestGitFolders: a file that names git's folder may be an agent's, so it counts only
-// where git's folder says the same.
-func TestGitFolders(t *testing.T) {
+// TestGitDirs: an agent may have written the file that names git's directory, so it counts only if git's directory names
+// the worktree too.
+func TestGitDirs(t *testing.T) {
 	m := newMachine(t)
 	m.folder("repo/.git/modules/sub")
 	linked := func(top, gitDir, back string) {
@@ -305,15 +304,15 @@ func TestGitFolders(t *testing.T) {
 	}
 }
 
-// TestAgentsElsewhere: an agent may work in a linked worktree of the repository. It can only read other folders of its
-// worktree, which is told once, and the rest is refused, also what it may read.
-func TestAgentsElsewhere(t *testing.T) {
+// TestAgentsInOtherDirectories: an agent may work in a linked worktree of the repository. Other directories of the run's
+// worktree are read-only, which is reported once. All others are refused, even readable ones.
+func TestAgentsInOtherDirectories(t *testing.T) {
 	m := newMachine(t)
 	m.folder("work/.git")
 	m.file("tree/.git", "gitdir: "+m.path("work/.git/worktrees/tree")+"\n")
 	m.file("work/.git/worktrees/tree/commondir", "../..\n")
 	m.file("work/.git/worktrees/tree/gitdir", m.path("tree/.git")+"\n")
-	// Another repository has a worktree, too.
+	// A linked worktree of another repository.
 	m.file("other-tree/.git", "gitdir: "+m.path("other/.git/worktrees/tree")+"\n")
 	m.file("other/.git/worktrees/tree/commondir", "../..\n")
 	m.file("other/.git/worktrees/tree/gitdir", m.path("other-tree/.git")+"\n")
@@ -327,7 +326,7 @@ func TestAgentsElsewhere(t *testing.T) {
 	if n := strings.Count(fmt.Sprint(m.lines), m.path("work/other")); n != 1 || !strings.Contains(fmt.Sprint(c.Notes()), "input cage-write") {
 		t.Errorf("told: got %q, want each directory once, with the input", m.lines)
 	}
-	// A worktree that the agents made up, and a folder behind a link of theirs.
+	// A worktree that agents made up, and a directory behind a link of agents.
 	m.file("work/made/.git", "gitdir: "+m.path("work/.git/worktrees/made")+"\n")
 	m.file("work/.git/worktrees/made/commondir", "../..\n")
 	m.file("work/.git/worktrees/made/gitdir", m.path("home/.git")+"\n")
@@ -342,7 +341,7 @@ func TestAgentsElsewhere(t *testing.T) {
 	}
 }
 
-// TestNoLinkLeadsOutOfTheWorkspace: agents of an earlier run may have left it.
+// TestNoLinkLeadsOutOfTheWorkspace: agents of an earlier run may have left a link.
 func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	m := newMachine(t)
 	m.link("work/out", m.path("home"))
@@ -359,8 +358,8 @@ func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	assert.ErrorContains(t, err, "out of the workspace", "a working directory")
 }
 
-// TestModesAreGivenBack holds that raymond restores the modes that a caged process changed, also of folders around those it may use.
-func TestModesAreGivenBack(t *testing.T) {
+// TestModesAreRestored: modes that a caged process has changed are restored, also of directories above its paths.
+func TestModesAreRestored(t *testing.T) {
 	m := newMachine(t)
 	m.at.Guarded = []string{m.folder("actions")}
 	closed := []string{m.file("temp/_runner_file_commands/set_env", ""), m.path("temp/_runner_file_commands"), m.path("temp/raymond"), m.at.Temp, m.at.Dir, m.path("home"), m.path("actions"), m.path("bin"), m.root}
@@ -371,17 +370,17 @@ func TestModesAreGivenBack(t *testing.T) {
 	assert.Check(t, is.Equal(string(modes), strings.Repeat("755\n", len(closed))))
 }
 
-// TestProgramsOfTheRunnerAreGuarded: with those it starts post parts.
-func TestProgramsOfTheRunnerAreGuarded(t *testing.T) {
+// TestRunnerProgramsAreGuarded: the runner needs them for post phases.
+func TestRunnerProgramsAreGuarded(t *testing.T) {
 	m := newMachine(t)
 	want := []string{m.file("runner/bin/Runner.Worker", ""), m.file("runner/bin/a.dll", ""), m.file("runner/externals/node24/bin/node", "")}
 	slices.Sort(want)
-	assert.Check(t, is.DeepEqual(besides(m.path("runner/bin/Runner.Worker")), want))
-	assert.Check(t, is.Len(besides(m.path("runner/bin/node")), 0))
+	assert.Check(t, is.DeepEqual(runnerFiles(m.path("runner/bin/Runner.Worker")), want))
+	assert.Check(t, is.Len(runnerFiles(m.path("runner/bin/node")), 0))
 }
 
-// TestWhatIsNotHeldIsTold: a folder that agents may write protects nothing in it.
-func TestWhatIsNotHeldIsTold(t *testing.T) {
+// TestUnprotectedPathsAreReported: nothing in a directory that agents may write is protected.
+func TestUnprotectedPathsAreReported(t *testing.T) {
 	m := newMachine(t)
 	m.at.Hidden = append(m.at.Hidden, m.folder("work/state"))
 	m.at.Guarded = []string{m.folder("work/action")}
@@ -391,13 +390,13 @@ func TestWhatIsNotHeldIsTold(t *testing.T) {
 	}
 }
 
-// TestRefusedFilesAreTold with the input that shows them.
-func TestRefusedFilesAreTold(t *testing.T) {
+// TestRefusedFilesAreReported: with the input that gives access.
+func TestRefusedFilesAreReported(t *testing.T) {
 	m := newMachine(t)
 	m.at.Guarded = []string{m.folder("action")}
 	c := m.cages(on)
 	for path, want := range map[string]string{
-		m.path("action/new"): "agents never write there", m.file("home/.netrc", ""): "add it to input cage-read", m.path("home/new/file"): "add its folder to input cage-write", m.file("work/x", ""): "",
+		m.path("action/new"): "agents may never write there", m.file("home/.netrc", ""): "add it to input cage-read", m.path("home/new/file"): "add its folder to input cage-write", m.file("work/x", ""): "",
 	} {
 		before := len(c.Notes())
 		c.RecordRefusal(path)
@@ -407,32 +406,32 @@ func TestRefusedFilesAreTold(t *testing.T) {
 	}
 }
 
-// TestPortsOfThisMachineAreReached past the proxy, which is for HTTP alone: those of APIs, whatever the user names, and those
-// that are listed, as that of a database beside the job.
-func TestPortsOfThisMachineAreReached(t *testing.T) {
+// TestLocalPortsBypassTheProxy: the proxy handles only HTTP. Ports of APIs are reached whatever the user allows, and other
+// ports, like the port of a database beside the job, if they are listed.
+func TestLocalPortsBypassTheProxy(t *testing.T) {
 	m := newMachine(t)
 	m.at.Needs.Hosts = []string{"127.0.0.1:4711", "gate.example:8443"}
 	for network, want := range map[string][]uint16{"none": {4711}, "127.0.0.1:5432 example.com": {4711, 5432}} {
 		c := m.cages(options.Cage{Mode: options.CageOn, Network: network})
 		assert.Check(t, is.DeepEqual(c.policy.Network.Ports, append(want, c.proxy.Port())), "network %s", network)
 	}
-	_, hosts := apart(m.at.Needs.Hosts)
+	_, hosts := splitHosts(m.at.Needs.Hosts)
 	assert.Check(t, is.DeepEqual(hosts, []string{"gate.example:8443"}), "hosts for the proxy")
 }
 
-// TestRefusalsAreToldOnce, with the input to add if there is one, and not without end.
-func TestRefusalsAreToldOnce(t *testing.T) {
+// TestRefusalsAreReportedOnce: with the input to change if there is one, and up to a limit.
+func TestRefusalsAreReportedOnce(t *testing.T) {
 	m := newMachine(t)
 	c := m.cages(on)
 	var all sync.WaitGroup
 	for range 4 {
 		all.Go(func() {
-			c.told.refusedHost("evil.example:443")
-			c.told.refusedAddress("/var/run/docker.sock")
-			c.told.refusedAddress("/var/run/nscd/socket")
-			c.told.refusedAddress("10.0.0.1:80")
-			c.told.refusedAddress("169.254.169.254:80")
-			c.told.refusedAddress("127.0.0.1:5432")
+			c.notices.refusedHost("evil.example:443")
+			c.notices.refusedAddress("/var/run/docker.sock")
+			c.notices.refusedAddress("/var/run/nscd/socket")
+			c.notices.refusedAddress("10.0.0.1:80")
+			c.notices.refusedAddress("169.254.169.254:80")
+			c.notices.refusedAddress("127.0.0.1:5432")
 		})
 	}
 	all.Wait()
@@ -443,7 +442,7 @@ func TestRefusalsAreToldOnce(t *testing.T) {
 		assert.Check(t, is.Equal(strings.Count(got, part), want), "%q: times in %q", part, got)
 	}
 	for n := range 3 * maxLines {
-		c.told.refusedHost(fmt.Sprintf("%d.example", n))
+		c.notices.refusedHost(fmt.Sprintf("%d.example", n))
 	}
 	if n := len(c.Notes()); n != maxLines || len(m.lines) > maxLines {
 		t.Errorf("notes about many hosts: got %d and %d lines, want %d at most", n, len(m.lines), maxLines)

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// makeOwn makes a temporary folder for a run, below another one; "" is the system's.
-// Its path is short, since sockets in it have paths of 108 bytes at most.
+// makeOwn creates a temporary directory for a run in temp; "" is the system's. Its path is short, because paths of
+// sockets in it have at most 108 bytes.
 func makeOwn(temp string) (string, error) {
 	name := "r-*"
 	if temp == "" {
@@ -23,13 +23,13 @@ func makeOwn(temp string) (string, error) {
 	return cmp.Or(cage.Resolve(own), own), nil
 }
 
-// home is the real home folder; "" where the environment names none.
+// home returns the real home directory; "" if the environment names none.
 func (at *Site) home() string { return absolute(workspace.Getenv(at.Environ, "HOME")) }
 
-// AgentHome is the folder that agents have for their home.
+// AgentHome returns the home directory of agents.
 func (at *Site) AgentHome() string { return filepath.Join(at.own, "home") }
 
-// ExpandHome is a path in which ~ may stand for the real home folder.
+// ExpandHome replaces a leading ~ by the real home directory.
 func (at *Site) ExpandHome(path string) string {
 	if home := at.home(); home != "" && (path == "~" || len(path) > 1 && path[:2] == "~/") {
 		return filepath.Join(home, path[1:])
@@ -37,7 +37,7 @@ func (at *Site) ExpandHome(path string) string {
 	return path
 }
 
-// top is the top of the worktree that the run works in; "" for none, and for a home folder that is one.
+// top returns the top of the worktree in which the run works; "" without a worktree, and if it contains the home directory.
 func (at *Site) top() string {
 	home := cage.Resolve(at.home())
 	for dir := cage.Resolve(at.Dir); filepath.Dir(dir) != dir && !cage.IsWithin(home, dir); dir = filepath.Dir(dir) {

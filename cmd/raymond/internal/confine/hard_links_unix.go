@@ -16,12 +16,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// maxCopied bounds how much is copied to take files apart, in bytes.
+// maxCopied is the maximum total size of the copies that splitHardLinks makes, in bytes.
 const maxCopied = 4 << 30
 
-// unlink makes each file below a folder that has another name outside of it a file of its own, as those that package
-// managers link to their caches: who writes the one would write the other. It is for a time when nobody else writes there.
-func unlink(top string) error {
+// splitHardLinks replaces files below a directory by copies if they have further hard links outside of it, like
+// the links of package managers to their caches: a write to the file would change both. It must run while no other
+// process writes there.
+func splitHardLinks(top string) error {
 	root, err := os.OpenRoot(top)
 	if err != nil {
 		return err
@@ -31,7 +32,7 @@ func unlink(top string) error {
 	names := map[[2]uint64]uint64{}
 	err = fs.WalkDir(root.FS(), ".", func(name string, d fs.DirEntry, err error) error {
 		if err != nil || !d.Type().IsRegular() {
-			return nil //nolint:nilerr // what can't be read is not for agents either
+			return nil //nolint:nilerr // agents can't read it either
 		}
 		info, err := d.Info()
 		if err != nil {
@@ -55,7 +56,7 @@ func unlink(top string) error {
 	return err
 }
 
-// replace puts a copy of a file into its place.
+// replace replaces a file by a copy of it.
 func replace(root *os.Root, name string, left *int64) error {
 	in, info, err := files.OpenIn(root, name)
 	if err != nil {

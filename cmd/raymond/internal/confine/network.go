@@ -2,9 +2,9 @@ package confine
 
 import "net/netip"
 
-// apart tells the hosts of APIs on this machine, as of the key proxy, which are reached at their
-// ports, from those that the list of hosts has to have.
-func apart(hosts []string) (ports []uint16, others []string) {
+// splitHosts separates the hosts of APIs on this machine, like the key proxy, which are reached by their ports,
+// from the hosts that must be in the list of hosts.
+func splitHosts(hosts []string) (ports []uint16, others []string) {
 	for _, host := range hosts {
 		if at, err := netip.ParseAddrPort(host); err == nil && at.Addr().IsLoopback() {
 			ports = append(ports, at.Port())

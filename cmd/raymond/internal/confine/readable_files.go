@@ -12,29 +12,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// files says which files agents at a site read and write. git's folders are those that they work with; shown is what
-// they are shown of the home folder and beside it.
-func (at *Site) files(git, shown []string, k keep) cage.Policy {
+// filePolicy decides which files agents at a site read and write. git are git's directories for their
+// worktree; shown are the paths in the home directory and elsewhere that agents may read.
+func (at *Site) filePolicy(git, shown []string, k hiddenPaths) cage.Policy {
 	writable := Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
 	readable := slices.Concat(cage.SystemPaths(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
-	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.kept}
+	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.roots}
 }
 
-// kept is what is nobody's, whatever lies around it: but for what is named below it.
-func (at *Site) kept() []string {
-	kept := slices.Concat(at.Hidden, at.runners())
+// hiddenRoots returns the directories that are hidden, except for paths in them that are named.
+func (at *Site) hiddenRoots() []string {
+	roots := slices.Concat(at.Hidden, at.runnerDirs())
 	for _, path := range []string{at.home(), at.Temp, at.Workspace} {
 		if path != "" && filepath.Dir(path) != path {
-			kept = append(kept, path)
+			roots = append(roots, path)
 		}
 	}
-	return cage.ResolveAll(kept)
+	return cage.ResolveAll(roots)
 }
 
-// devices may be written. Those that a machine lacks are left out.
+// devices may be written. Devices that a machine lacks are left out.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
 
-// absolute is a path that is one, cleaned; "" for any other.
+// absolute returns the cleaned path if it is absolute, and "" otherwise.
 func absolute(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""
@@ -42,28 +42,28 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// isIn reports whether a path is one of the folders, or lies in one.
+// isIn reports whether a path equals a directory, or is below a directory.
 func isIn(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(path, dir) })
 }
 
-// Outermost are the paths that exist, without links and without those below others: who
-// may write a folder may replace what is in it, and it must not be looked up again.
+// Outermost returns the paths that exist, with links resolved, except those below others. A program that
+// may write a directory may replace its content, so paths in it must not be resolved again.
 func Outermost(paths []string) []string { return withoutInner(cage.ResolveAll(paths)) }
 
-// withoutInner leaves out the paths below others.
+// withoutInner leaves out paths that are below others.
 func withoutInner(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
 		return slices.ContainsFunc(all, func(other string) bool { return other != p && cage.IsWithin(p, other) })
 	})
 }
 
-// fixed are the paths without links, but for those that agents can lead elsewhere, or could when they were here before:
-// what they can write can be read anyway.
+// fixed resolves links in paths. It leaves out paths that agents can redirect, or could redirect in an
+// earlier run; agents can read all writable files anyway.
 func (at *Site) fixed(writable, paths []string) (found []string) {
 	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
 	for _, path := range paths {
-		target := cmp.Or(cage.Resolve(path), absolute(path)) // what is made later has its name already
+		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet keeps its name
 		if target != "" && !isIn(target, writable) && (!isIn(path, theirs) || isIn(target, theirs)) {
 			found = append(found, target)
 		}
@@ -71,10 +71,10 @@ func (at *Site) fixed(writable, paths []string) (found []string) {
 	return found
 }
 
-// linksIn are the links in a folder that lead to files, as /etc/resolv.conf does on many machines: what they lead to is
-// readable.
+// linksIn returns the links in a directory that lead to files, as /etc/resolv.conf does on many machines.
+// Their targets are readable.
 func linksIn(dir string) (links []string) {
-	entries, _ := os.ReadDir(dir) // who can't list it has none
+	entries, _ := os.ReadDir(dir) // an unreadable directory has no links
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.Type()&fs.ModeSymlink == 0 {
@@ -87,7 +87,7 @@ func linksIn(dir string) (links []string) {
 	return links
 }
 
-// toolchains are the programs in a home folder that hold no credentials.
+// toolchains returns directories of programs in a home directory that contain no credentials.
 func toolchains(home string) (paths []string) {
 	if home == "" {
 		return nil
@@ -100,11 +100,11 @@ func toolchains(home string) (paths []string) {
 	return paths
 }
 
-// onPath are the folders of programs, with what these need beside them, and the tool caches. A folder in which
-// something kept lies is none of them.
-func (at *Site) onPath(k keep) (paths []string) {
+// onPath returns the directories of programs on PATH, with directories beside them that the programs need,
+// and the tool caches. It leaves out directories that contain a hidden path.
+func (at *Site) onPath(k hiddenPaths) (paths []string) {
 	add := func(path string) {
-		if path = absolute(path); path != "" && !k.holds(path) {
+		if path = absolute(path); path != "" && !k.blocks(path) {
 			paths = append(paths, path)
 		}
 	}
@@ -126,21 +126,23 @@ func (at *Site) onPath(k keep) (paths []string) {
 	return paths
 }
 
-// keep is what is nobody's, without links: kept but for what is named below it, hidden whoever names it.
-type keep struct{ kept, hidden []string }
+// hiddenPaths are paths that agents must not read, without links: roots except for paths in them that are
+// named, always without exception.
+type hiddenPaths struct{ roots, always []string }
 
-// holds reports whether a path is hidden, or contains something kept.
-func (k keep) holds(path string) bool {
+// blocks reports whether a path is always hidden, or contains a hidden root.
+func (k hiddenPaths) blocks(path string) bool {
 	at := cage.Resolve(path)
-	return isIn(at, k.hidden) || slices.ContainsFunc(k.kept, func(p string) bool { return at != "" && cage.IsWithin(p, at) })
+	return isIn(at, k.always) || slices.ContainsFunc(k.roots, func(p string) bool { return at != "" && cage.IsWithin(p, at) })
 }
 
-// certificates are variables that name what programs trust.
+// certificates are the variables that name certificates which programs trust.
 var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}
 
-// fromVariables is what variables name: in a job, whose variables are chosen for agents, each file, as the payload of the event,
-// and each folder in the job's temporary folder; elsewhere certificates.
-func (at *Site) fromVariables(k keep) (paths []string) {
+// fromVariables returns the paths that environment variables name. In a job, whose variables are chosen for
+// agents, these are files, like the payload of the event, and directories in the job's temporary
+// directory; elsewhere they are certificates.
+func (at *Site) fromVariables(k hiddenPaths) (paths []string) {
 	temp := cage.Resolve(at.Temp)
 	for _, kv := range at.Environ {
 		name, v, _ := strings.Cut(kv, "=")
@@ -150,7 +152,7 @@ func (at *Site) fromVariables(k keep) (paths []string) {
 		}
 		for _, path := range filepath.SplitList(v) {
 			info, err := os.Stat(absolute(path))
-			if err != nil || k.holds(path) {
+			if err != nil || k.blocks(path) {
 				continue
 			}
 			if info.Mode().IsRegular() || info.IsDir() && (isCertificate || cage.IsWithin(cage.Resolve(path), temp)) {
@@ -161,11 +163,11 @@ func (at *Site) fromVariables(k keep) (paths []string) {
 	return paths
 }
 
-// runners are the folders of CI runners, with their keys, settings and logs: those that the job's folders lie in,
-// and, whoever's, those among the files of the machine that agents read.
-func (at *Site) runners() (found []string) {
+// runnerDirs returns the directories of CI runners, with their keys, settings and logs: directories that contain
+// the job's directories, and all others in directories that agents read.
+func (at *Site) runnerDirs() (found []string) {
 	for _, dir := range []string{at.Temp, at.Workspace} {
-		// What lies in the workspace may be an agent's.
+		// Agents may have written the workspace, so the search begins above it.
 		for up := filepath.Dir(cage.Resolve(dir)); filepath.Dir(up) != up; up = filepath.Dir(up) {
 			if _, err := os.Lstat(filepath.Join(up, ".runner")); err == nil {
 				found = append(found, up)
@@ -175,13 +177,13 @@ func (at *Site) runners() (found []string) {
 	return append(found, runnersBelow("/opt", "/usr/local", "/var/lib", "/var/cache")...)
 }
 
-// maxFolders is how many folders are searched for those of runners, the outer ones first.
+// maxFolders is the maximum number of directories that are searched for runners, the outer ones first.
 const maxFolders = 3_000
 
-// runnersBelow are the folders of CI runners below others.
+// runnersBelow returns the directories of CI runners below other directories.
 func runnersBelow(folders ...string) (found []string) {
 	for i := 0; i < min(len(folders), maxFolders); i++ {
-		entries, _ := os.ReadDir(folders[i]) // agents can't read a folder that this user can't read
+		entries, _ := os.ReadDir(folders[i]) // agents can't read a directory that this user can't read
 		for _, e := range entries {
 			switch {
 			case e.Name() == ".runner":

@@ -12,9 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestNoLinkOfAgentsShowsMore: what PATH and variables name in the workspace leads nowhere else, whether an earlier agent
-// has made a link of it or one of this run does later; and a home folder that is a repository is not read for that.
-func TestNoLinkOfAgentsShowsMore(t *testing.T) {
+// TestAgentLinksRevealNothing: paths in the workspace that PATH and variables name lead nowhere else, whether
+// an agent of an earlier run has made them links or an agent of this run does so later. A home directory that
+// is a repository doesn't become readable.
+func TestAgentLinksRevealNothing(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	assert.NilError(t, err)
 	in := func(name string) string { return filepath.Join(root, filepath.FromSlash(name)) }
@@ -41,8 +42,8 @@ func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 		},
 	}
 	git, _ := workspace.GitDirs(at.Dir)
-	k := keep{at.kept(), nil}
-	files := at.files(git, at.onPath(k), k)
+	k := hiddenPaths{at.hiddenRoots(), nil}
+	files := at.filePolicy(git, at.onPath(k), k)
 	must(os.RemoveAll(in("home/work/later")))
 	must(os.Remove(in("home/work/later.pem")))
 	must(os.Mkdir(in("home/work/later"), 0o700))
@@ -53,8 +54,8 @@ func TestNoLinkOfAgentsShowsMore(t *testing.T) {
 	}
 }
 
-// TestFoldersOfRunnersAreFound however deep they are, among the first folders that are searched.
-func TestFoldersOfRunnersAreFound(t *testing.T) {
+// TestRunnerDirsAreFound: however deep they are, among the first directories that are searched.
+func TestRunnerDirsAreFound(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "a/b/c/d/e/_work"), 0o700))
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "a/b/c/d/e/.runner"), nil, 0o600))

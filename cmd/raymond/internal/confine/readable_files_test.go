@@ -12,9 +12,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestWhatLinksLeadToIsReadable: on many machines resolv.conf is a link from /etc to a file elsewhere. A link to a folder opens
-// nothing.
-func TestWhatLinksLeadToIsReadable(t *testing.T) {
+// TestLinkTargetsAreReadable: on many machines /etc/resolv.conf is a link to a file elsewhere. A link to a
+// directory makes nothing readable.
+func TestLinkTargetsAreReadable(t *testing.T) {
 	etc, run := t.TempDir(), t.TempDir()
 	target := filepath.Join(run, "stub-resolv.conf")
 	err := errors.Join(os.WriteFile(target, nil, 0o600), os.WriteFile(filepath.Join(etc, "hosts"), nil, 0o600),

@@ -13,8 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// recordModes records the modes of some paths and of all folders around them, except in writable folders, where agents can put
-// a link. giveBack restores the modes: no cage restricts chmod, which the owner of a file may always do.
+// recordModes records the modes of some paths and of all directories above them, except in writable directories,
+// where agents can create links. restore restores the modes: no cage restricts chmod, which the owner of a file may
+// always do.
 func recordModes(paths, writable []string) (giveBack func()) {
 	modes := map[string]fs.FileMode{}
 	for _, path := range cage.ResolveAll(paths) {
@@ -34,17 +35,17 @@ func recordModes(paths, writable []string) (giveBack func()) {
 	}
 }
 
-// ofRunner returns the programs that the runner of this job needs to go on, for instance with post parts.
-func ofRunner() (found []string) {
+// runnerPrograms returns the programs that the runner of this job still needs, for instance for post phases.
+func runnerPrograms() (found []string) {
 	for _, pid := range processes.Ancestors() {
 		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
-		found = append(found, besides(program)...)
+		found = append(found, runnerFiles(program)...)
 	}
 	return found
 }
 
-// besides returns the files that a program of the runner needs, none for another program.
-func besides(program string) []string {
+// runnerFiles returns the files that a program of the runner needs; none for another program.
+func runnerFiles(program string) []string {
 	bin, name := filepath.Split(program)
 	if !strings.HasPrefix(name, "Runner.") {
 		return nil

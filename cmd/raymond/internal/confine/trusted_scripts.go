@@ -8,23 +8,23 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// PrivateDir is a folder of the run that nobody in a cage sees, which Close removes; "" without a cage.
+// PrivateDir returns a directory of the run that programs in a cage can't see; "" without a cage. Close removes it.
 func (c *Cages) PrivateDir() string { return c.private }
 
-// Trusted implements runner.Cages: such a script comes across nothing that an agent can have written.
+// Trusted implements runner.Cages: the script sees no file that an agent can have written.
 func (c *Cages) Trusted(s runner.ScriptOrder) *cage.Cage {
 	if c.isOff || c.isClean {
 		return nil
 	}
-	if c.none != "" {
-		c.told.note("cage: " + filepath.Base(s.Path) + " can come across files of agents: " + c.none)
+	if c.whyNone != "" {
+		c.notices.note("cage: " + "the trusted script " + filepath.Base(s.Path) + " can access files of agents: " + c.whyNone)
 		return nil
 	}
-	return cage.New(cage.Policy{IsTrusted: true, Hidden: c.agents(), Network: cage.Network{IsOpen: true}})
+	return cage.New(cage.Policy{IsTrusted: true, Hidden: c.agentPaths(), Network: cage.Network{IsOpen: true}})
 }
 
-// agents are the places that agents can write.
-func (c *Cages) agents() []string {
+// agentPaths returns the paths that agents can write.
+func (c *Cages) agentPaths() []string {
 	isDevice := func(path string) bool { return cage.IsWithin(path, "/dev") && path != "/dev/shm" }
 	c.mu.Lock()
 	defer c.mu.Unlock()
