@@ -17,29 +17,29 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Execution is one state execution of a run, as history shows it.
+// Execution is a state execution of a run, as history shows it.
 type Execution struct {
-	Exec       int               `json:"exec"` // its number: they are counted in the order in which they start
+	Exec       int               `json:"exec"` // its number, in the order in which executions start
 	Agent      string            `json:"agent"`
 	State      string            `json:"state"`
 	Status     string            `json:"status"`
 	CostUSD    state.USD         `json:"cost_usd"`
 	Started    time.Time         `json:"started"`
-	DurationMS int64             `json:"duration_ms"` // of the work in it, 0 while it goes on
-	Attempts   int               `json:"attempts"`    // the verdicts on it; 1 where there are none
-	SessionID  string            `json:"session_id"`  // "" of a script
-	Transition *state.Transition `json:"transition"`  // nil while there is none; the last one of a state that forked several agents
-	Files      []string          `json:"files"`       // that it has changed; nil where there are no snapshots of them
+	DurationMS int64             `json:"duration_ms"` // how long it took; 0 until it has ended
+	Attempts   int               `json:"attempts"`    // number of verdicts, at least 1
+	SessionID  string            `json:"session_id"`  // "" for a script
+	Transition *state.Transition `json:"transition"`  // nil at first; for a state that forked several agents, the last transition
+	Files      []string          `json:"files"`       // files that it has changed; nil without snapshots
 
 	of report.Exec
 }
 
-// ReadModel reads what is known of a run from its event log and its state file.
+// ReadModel reads the model of a run from its event log and its state file.
 func ReadModel(stateDir string, run *state.Run) (*report.Model, error) {
 	return report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
 }
 
-// executions reads a run, without its lock, and what it did, in the order of the numbers.
+// executions reads a run without its lock, and its state executions in the order of their numbers.
 func executions(stateDir, id string) (*state.Run, []Execution, error) {
 	run, driver, err := Read(stateDir, id)
 	if err != nil {
@@ -59,8 +59,8 @@ func executions(stateDir, id string) (*state.Run, []Execution, error) {
 	return run, list, nil
 }
 
-// History returns the state executions of a run of a state folder, with the files that they changed where
-// shots, which may be nil, has them.
+// History returns the state executions of a run in a state directory. If shots is not nil, they have
+// the files that they changed.
 func History(stateDir, id string, shots *workspace.Snapshots) ([]Execution, error) {
 	_, list, err := executions(stateDir, id)
 	if err != nil || shots == nil {
@@ -79,12 +79,12 @@ func History(stateDir, id string, shots *workspace.Snapshots) ([]Execution, erro
 		for _, c := range found.Files {
 			files = append(files, c.Path)
 		}
-		list[i].Files = slices.Compact(files) // a file that has become a folder is told twice
+		list[i].Files = slices.Compact(files) // a file that became a directory is listed twice
 	}
 	return list, nil
 }
 
-// PrintHistory prints a line for each execution.
+// PrintHistory prints one line for each execution.
 func PrintHistory(out io.Writer, list []Execution) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "EXEC\tAGENT\tSTATE\tSTATUS\tCOST\tTIME\tATTEMPTS\tSESSION\tTRANSITION\tFILES")
@@ -94,16 +94,16 @@ func PrintHistory(out io.Writer, list []Execution) error {
 			took = report.FormatDuration(time.Duration(e.DurationMS) * time.Millisecond)
 		}
 		files := strings.Join(e.Files, ", ")
-		if more := len(e.Files) - mostNames; more > 0 {
-			files = fmt.Sprintf("%s and %d more", strings.Join(e.Files[:mostNames], ", "), more)
+		if more := len(e.Files) - maxNames; more > 0 {
+			files = fmt.Sprintf("%s and %d more", strings.Join(e.Files[:maxNames], ", "), more)
 		}
 		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\t%d%s\t%s\t%s\t%s\n", e.Exec, text.Escape(e.Agent), text.Escape(e.State), e.Status,
-			e.of.Spent.Spent, orDash(took), e.Attempts, e.again(), orDash(e.SessionID), orDash(e.next()), orDash(files))
+			e.of.Spent.Spent, orDash(took), e.Attempts, e.repetitions(), orDash(e.SessionID), orDash(e.next()), orDash(files))
 	}
 	return w.Flush()
 }
 
-// orDash shows that there is nothing.
+// orDash returns s, escaped, or a dash if it is empty.
 func orDash(s string) string {
 	if s == "" {
 		return "-"
@@ -111,8 +111,8 @@ func orDash(s string) string {
 	return text.Escape(s)
 }
 
-// again says what was done again in an execution besides attempts.
-func (e *Execution) again() (text string) {
+// repetitions lists the retries, reminders and interruptions of the execution.
+func (e *Execution) repetitions() (text string) {
 	for _, c := range []struct {
 		n     int
 		thing string
@@ -124,7 +124,7 @@ func (e *Execution) again() (text string) {
 	return text
 }
 
-// next says where the execution led, and why it failed if it did.
+// next describes the transition of the execution, or its error.
 func (e *Execution) next() string {
 	t := e.Transition
 	switch {
@@ -142,5 +142,5 @@ func (e *Execution) next() string {
 	return words
 }
 
-// mostNames is how many files are named in a line.
-const mostNames = 3
+// maxNames is the maximum number of files that a line names.
+const maxNames = 3

@@ -18,31 +18,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// LintFormats are the values that Lint.Format may have; the first is the default.
+// LintFormats are the valid values of Lint.Format; the first one is the default.
 var LintFormats = []string{"text", "json", "github"}
 
-// Lint is one call of lint. It is used once.
+// Lint is one call of the lint command. It is used once.
 type Lint struct {
-	Format    string // one of LintFormats; "" is the default
+	Format    string // an element of LintFormats; "" is the default
 	Platforms []protocol.Platform
-	Meta      []string     // template variables that runs are given
-	Backend   string       // the agent CLI of runs, one of protocol.Backends; "" for the default
-	Prices    prices.Table // that hold for runs
-	// JobFiles are the paths of workflow files of GitHub Actions, with whose steps the workflows
-	// are compared.
+	Meta      []string     // template variables of runs
+	Backend   string       // the agent CLI of runs, by protocol.Backends; "" for the default
+	Prices    prices.Table // prices of runs
+	// JobFiles are the paths of GitHub workflow files whose steps are compared with the workflows.
 	JobFiles []string
-	Strict   bool // warnings are errors
+	Strict   bool // warnings count as errors
 
 	jobs  []*lint.JobFile
-	found []remark
-	seen  map[remark]bool     // the remarks in found
-	lines map[string][][]rune // the lines of the files with remarks, by path
+	found []finding
+	seen  map[finding]bool    // the elements of found
+	lines map[string][][]rune // the lines of the files that have findings, by path
 }
 
-// remark is a finding as lint prints it.
-type remark struct {
-	File     string        `json:"file"` // as the editor finds it
-	Line     int           `json:"line"` // 0: the workflow as a whole
+// finding is a finding as lint prints it.
+type finding struct {
+	File     string        `json:"file"` // its path from the working directory
+	Line     int           `json:"line"` // 0: the whole workflow
 	Col      int           `json:"col"`
 	Severity lint.Severity `json:"severity"`
 	Code     string        `json:"code"`
@@ -50,16 +49,15 @@ type remark struct {
 	Hint     string        `json:"hint"`
 }
 
-// Check checks the workflows that the paths name, or without one those that the workflow
-// files name, and writes what it finds. Its error
-// says that there is something to fix. Nothing is checked when there are problems
-// with the call already, or with a path.
+// Check checks the workflows at the paths, or without paths the workflows that the workflow files
+// name, and writes its findings. It returns an error if something has to be fixed. If there are
+// problems already, or a path is wrong, it checks no workflow.
 func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
-	l.lines, l.seen = map[string][][]rune{}, map[remark]bool{}
+	l.lines, l.seen = map[string][][]rune{}, map[finding]bool{}
 	err := l.readJobFiles()
 	flows, openErr := l.open(paths)
 	if len(paths) == 0 && err == nil {
-		flows, openErr = l.named()
+		flows, openErr = l.openFromSteps()
 	}
 	defer func() {
 		for _, f := range flows {
@@ -75,14 +73,14 @@ func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
 	return errors.Join(l.print(out), l.verdict())
 }
 
-// flow is a workflow that is checked.
+// flow is a workflow to check.
 type flow struct {
 	*scope.Scope
-	path string // as findings have it
+	path string // as findings show it
 }
 
-// open opens what the paths name. An archive that is no workflow is a finding, and
-// what can't be one is an error of class usage.
+// open opens the workflows at the paths. A zip archive that is not a workflow is a finding; a path
+// that can't be a workflow is an error of class usage.
 func (l *Lint) open(paths []string) (flows []flow, err error) {
 	var errs []error
 	for _, path := range paths {
@@ -92,7 +90,7 @@ func (l *Lint) open(paths []string) (flows []flow, err error) {
 				errs = append(errs, f)
 				continue
 			}
-			l.add(remark{File: path, Severity: lint.Error, Code: "zip", Message: f.What, Hint: f.Hint})
+			l.add(finding{File: path, Severity: lint.Error, Code: "zip", Message: f.What, Hint: f.Hint})
 		}
 		if err == nil {
 			flows = append(flows, flow{s, path})
@@ -101,7 +99,7 @@ func (l *Lint) open(paths []string) (flows []flow, err error) {
 	return flows, errors.Join(errs...)
 }
 
-func (l *Lint) add(r remark) {
+func (l *Lint) add(r finding) {
 	if l.Strict && r.Severity == lint.Warning {
 		r.Severity = lint.Error
 	}
@@ -111,7 +109,7 @@ func (l *Lint) add(r remark) {
 	}
 }
 
-// check checks one workflow: for each platform, by its prices, and against the workflow files.
+// check checks a workflow for each platform, against the prices, and against the workflow files.
 func (l *Lint) check(f flow) {
 	on := map[lint.Finding][]protocol.Platform{}
 	var found []lint.Finding
@@ -129,12 +127,12 @@ func (l *Lint) check(f flow) {
 		if name := "on " + string(on[one][0]); len(on[one]) < len(l.Platforms) && !strings.Contains(one.Message, name) {
 			one.Message += " (" + name + ")"
 		}
-		l.aboutState(f, one)
+		l.addToState(f, one)
 	}
 	f.Load()
 	for _, b := range clis.Unpriced(f.Workflow, &state.Options{Backend: l.Backend}, l.Prices) {
 		if b.Model != "" || b.Backend != cmp.Or(l.Backend, protocol.DefaultBackend) {
-			l.aboutState(f, lint.Finding{Severity: lint.Warning, Problem: protocol.Problem{
+			l.addToState(f, lint.Finding{Severity: lint.Warning, Problem: protocol.Problem{
 				File: cmp.Or(b.From, b.State), Pos: cmp.Or(b.Pos, protocol.Pos{Line: 1, Col: 1}), Code: "price",
 				Message: runner.NoPrice(b.Backend, b.Model), Hint: runner.NoPriceHint,
 			}})
@@ -143,23 +141,23 @@ func (l *Lint) check(f flow) {
 	if len(l.jobs) == 0 || f.Workflow.Entry() == "" {
 		return
 	}
-	abs, _ := filepath.Abs(f.path) // without a working directory nothing is named
+	abs, _ := filepath.Abs(f.path) // without a working directory, no step refers to it
 	ofSteps, ofStates := lint.Jobs(abs, f.Workflow, l.jobs)
 	for _, one := range slices.Concat(ofSteps, l.missingKeys(abs, f)) {
-		l.add(remarkOf(one))
+		l.add(findingOf(one))
 	}
 	for _, one := range ofStates {
-		l.aboutState(f, one)
+		l.addToState(f, one)
 	}
 }
 
-func remarkOf(f lint.Finding) remark {
-	return remark{File: f.File, Line: f.Pos.Line, Col: f.Pos.Col, Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint}
+func findingOf(f lint.Finding) finding {
+	return finding{File: f.File, Line: f.Pos.Line, Col: f.Pos.Col, Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint}
 }
 
-// aboutState adds a finding about a state of a workflow, or about all of it.
-func (l *Lint) aboutState(f flow, found lint.Finding) {
-	r := remarkOf(found)
+// addToState adds a finding about a state of a workflow, or about the whole workflow.
+func (l *Lint) addToState(f flow, found lint.Finding) {
+	r := findingOf(found)
 	if r.File = f.path; found.File != "" {
 		dir := f.path
 		if f.Entry != "" {
@@ -167,7 +165,7 @@ func (l *Lint) aboutState(f flow, found lint.Finding) {
 		}
 		r.File = filepath.Join(dir, found.File)
 		if _, known := l.lines[r.File]; !known {
-			data, _ := protocol.ReadFile(f.FS, found.File) // what can't be read, or is too large, is not shown
+			data, _ := protocol.ReadFile(f.FS, found.File) // lines of an unreadable or too large file are not shown
 			l.lines[r.File] = linesOf(data)
 		}
 	}
@@ -182,7 +180,7 @@ func linesOf(data []byte) (lines [][]rune) {
 	return lines
 }
 
-// verdict is the error of a lint that found some.
+// verdict returns an error if there are findings of severity error.
 func (l *Lint) verdict() error {
 	if l.count(lint.Error) == 0 {
 		return nil
@@ -199,7 +197,7 @@ func (l *Lint) count(s lint.Severity) (n int) {
 	return n
 }
 
-// summary counts the remarks. It names no severity of which there is none.
+// summary counts the findings of each severity.
 func (l *Lint) summary() string {
 	var parts []string
 	for _, s := range []lint.Severity{lint.Error, lint.Warning, lint.Hint} {

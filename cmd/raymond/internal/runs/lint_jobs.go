@@ -20,11 +20,11 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-// maxJobFile bounds a workflow file of GitHub Actions, in bytes.
+// maxJobFile is the maximum size of a GitHub workflow file, in bytes.
 const maxJobFile = 1 << 20
 
-// readJobFiles reads the workflow files of GitHub Actions. One that can't be read is an
-// error of class usage; what is no workflow file becomes a finding.
+// readJobFiles reads the GitHub workflow files. A file that can't be read is an error of class
+// usage; a file that is not a workflow file is a finding.
 func (l *Lint) readJobFiles() error {
 	var errs []error
 	for _, path := range l.JobFiles {
@@ -36,7 +36,7 @@ func (l *Lint) readJobFiles() error {
 		l.lines[path] = linesOf(text)
 		f, err := lint.ReadJobFile(path, text)
 		if err != nil {
-			l.add(remark{File: path, Severity: lint.Error, Code: "workflow-file", Message: "is no workflow file of GitHub Actions: " + err.Error()})
+			l.add(finding{File: path, Severity: lint.Error, Code: "workflow-file", Message: "is not a GitHub workflow file: " + err.Error()})
 			continue
 		}
 		l.jobs = append(l.jobs, f)
@@ -45,7 +45,7 @@ func (l *Lint) readJobFiles() error {
 	return errors.Join(errs...)
 }
 
-// checkInputs checks the inputs of each step as the job would, except those with expressions, and files that they name.
+// checkInputs checks the inputs of each step as the job would, except inputs with expressions, and files that inputs name.
 func (l *Lint) checkInputs(f *lint.JobFile) {
 	for _, s := range f.Steps {
 		if !s.IsAction() {
@@ -70,13 +70,13 @@ func (l *Lint) checkInputs(f *lint.JobFile) {
 			name := strings.TrimPrefix(p.Where, "input ")
 			if !s.HasExpression(name) {
 				at := s.Pos(name)
-				l.add(remark{File: f.Path, Line: at.Line, Col: at.Col, Severity: lint.Error, Code: "input", Message: p.Where + ": " + p.What, Hint: p.Hint})
+				l.add(finding{File: f.Path, Line: at.Line, Col: at.Col, Severity: lint.Error, Code: "input", Message: p.Where + ": " + p.What, Hint: p.Hint})
 			}
 		}
 	}
 }
 
-// missingKeys finds steps whose agents get no key of their API, as far as the file shows.
+// missingKeys finds steps whose agents have no key for their API, as far as the files show.
 func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 	for _, s := range lint.StepsOf(abs, l.jobs) {
 		isOther := s.CallsWorkflow || s.RefusesPrompts() || s.HasExpression("agent") || s.HasExpression("job") || strings.Contains(s.RunsOn, "self-hosted")
@@ -90,10 +90,10 @@ func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 				continue
 			}
 			severity, runner := lint.Warning, strings.Split(s.RunsOn, "-")[0]
-			if slices.Contains([]string{"ubuntu", "macos", "windows"}, runner) && s.RunsOn != runner { // nobody has logged in there
+			if slices.Contains([]string{"ubuntu", "macos", "windows"}, runner) && s.RunsOn != runner { // no CLI is logged in on these runners
 				severity = lint.Error
 			}
-			p := protocol.Problem{File: s.File(), Pos: s.Pos(inputs[0]), Code: "no-key", Message: "the step is given no key for the agent " + backend + ", which runs prompts of the workflow",
+			p := protocol.Problem{File: s.File(), Pos: s.Pos(inputs[0]), Code: "no-key", Message: "the step has no key for the agent " + backend + ", which runs prompts of the workflow",
 				Hint: "set " + strings.Join(inputs, " or ") + " from a secret"}
 			found = append(found, lint.Finding{Severity: severity, Problem: p})
 		}
@@ -101,9 +101,9 @@ func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 	return found
 }
 
-// named opens the workflows that the steps of the workflow files name: for a call without
-// a path. Those whose names are expressions are left out.
-func (l *Lint) named() (flows []flow, err error) {
+// openFromSteps opens the workflows that the steps of the workflow files name, for a call without
+// paths. It skips names with expressions.
+func (l *Lint) openFromSteps() (flows []flow, err error) {
 	var errs []error
 	var seen []string
 	for _, f := range l.jobs {
@@ -127,20 +127,20 @@ func (l *Lint) named() (flows []flow, err error) {
 	return flows, errors.Join(errs...)
 }
 
-// shownPath is the path of a workflow as findings have it.
+// shownPath returns the path of a workflow as findings show it.
 func shownPath(s *scope.Scope, name string) string {
 	if strings.HasPrefix(name, lint.BuiltinPrefix) {
 		return name
 	}
-	wd, _ := os.Getwd() // without one no path is relative to it
+	wd, _ := os.Getwd() // on an error, no path is relative
 	if rel, err := filepath.Rel(wd, s.Path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
 	return s.Path
 }
 
-// openNamed opens the workflow that a step names, in the repository that the workflow
-// file is in, or else from here.
+// openNamed opens the workflow that a step names, relative to the repository of the workflow file,
+// to the step's working-directory, or to the working directory.
 func openNamed(f *lint.JobFile, step lint.Step) (*scope.Scope, error) {
 	name := step.Input("workflow")
 	if builtin, ok := strings.CutPrefix(name, lint.BuiltinPrefix); ok {

@@ -12,11 +12,11 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-// print writes the remarks.
+// print writes the findings.
 func (l *Lint) print(out io.Writer) error {
 	switch l.Format {
 	case "json":
-		return PrintJSON(out, append([]remark{}, l.found...))
+		return PrintJSON(out, append([]finding{}, l.found...))
 	case "github":
 		return l.printCommands(out)
 	}
@@ -29,10 +29,10 @@ func (l *Lint) print(out io.Writer) error {
 		b.WriteString(text.Escape(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
 		b.WriteString(l.excerpt(r))
 	}
-	if l.count(lint.Error) == 0 { // else the last line on stderr says it
+	if l.count(lint.Error) == 0 { // otherwise the last line on stderr has it
 		b.WriteString(l.summary() + "\n")
 	}
-	// The files are anybody's, and a job's step may print this.
+	// The files may come from anyone, and a step of a job may print this.
 	var inert strings.Builder
 	for line := range strings.Lines(b.String()) {
 		inert.WriteString(text.Inert(line))
@@ -41,19 +41,19 @@ func (l *Lint) print(out io.Writer) error {
 	return err
 }
 
-// The escapes of GitHub's workflow commands.
+// Escaping for GitHub's workflow commands.
 var (
 	commandText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
 )
 
-// commandNames are GitHub's words for the severities.
+// commandNames are GitHub's names for the severities.
 var commandNames = map[lint.Severity]string{
 	lint.Error: "error", lint.Warning: "warning", lint.Hint: "notice",
 }
 
-// printCommands writes a workflow command a line, which GitHub shows beside the
-// line of the file.
+// printCommands writes one workflow command for each finding, which GitHub shows beside the line of
+// the file.
 func (l *Lint) printCommands(out io.Writer) error {
 	var b strings.Builder
 	for _, r := range l.found {
@@ -67,22 +67,22 @@ func (l *Lint) printCommands(out io.Writer) error {
 	return err
 }
 
-func (r remark) text() string {
+func (r finding) text() string {
 	if r.Hint == "" {
 		return r.Message
 	}
 	return r.Message + "; " + r.Hint
 }
 
-// What an excerpt shows of a line, in characters.
+// The size of an excerpt, in characters.
 const (
 	excerptWidth = 100
-	excerptLead  = 40 // before the place, in a line that is cut at its start
+	excerptLead  = 40 // before the position, in a line that is cut at its start
 )
 
-// excerpt returns the line that a remark is about and the caret; nothing when
-// the remark is about all of the file or the line is empty.
-func (l *Lint) excerpt(r remark) string {
+// excerpt returns the line of a finding with a caret below it; "" if the finding is about the whole
+// file, or the line is empty.
+func (l *Lint) excerpt(r finding) string {
 	lines := l.lines[r.File]
 	if r.Line < 1 || r.Line > len(lines) || !slices.ContainsFunc(lines[r.Line-1], func(c rune) bool { return !unicode.IsSpace(c) }) {
 		return ""
@@ -100,7 +100,7 @@ func (l *Lint) excerpt(r remark) string {
 	return "  " + visible(cut+string(before)+string(after)) + more + "\n  " + padding(cut+string(before)) + "^\n"
 }
 
-// visible replaces what would move the cursor, one character for one.
+// visible replaces characters that would move the cursor, one for one.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && !text.IsPrintable(r) {
@@ -110,7 +110,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// padding is as wide as s on a terminal that shows every character in one cell.
+// padding returns blanks as wide as s on a terminal that shows every character in one cell.
 func padding(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {

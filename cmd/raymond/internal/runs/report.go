@@ -18,25 +18,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ReportSource is where the data of a report are.
+// ReportSource is the data for a report.
 type ReportSource struct {
 	StateDir string
-	Run      *state.Run // as it was read, or as it was saved last; is not changed
-	IsDriven bool       // a process drives the run at this moment, so that it is not interrupted
-	// Agents are the agent CLIs by name, whose transcripts are read. They are not started.
+	Run      *state.Run // BuildReport doesn't change it
+	IsDriven bool       // a process drives the run, so it is not interrupted
+	// Agents are the agent CLIs by name. Only their transcripts are read; they are not started.
 	Agents map[string]runner.AgentCLI
-	// Snapshots are those of the run's files, of which there may be none; nil for none.
+	// Snapshots are the snapshots of the run's files, which may be empty; nil for none.
 	Snapshots *workspace.Snapshots
-	// Hide replaces secrets in all texts; nil leaves them as they are.
+	// Hide replaces secrets in all texts; nil replaces nothing.
 	Hide func(string) string
-	Next string // what can be done with the run if it is not completed and nobody drives it; "" for nothing
+	Next string // the next step for a run that is neither completed nor driven; "" for none
 }
 
-// most bounds the diffs that are read.
-var most = workspace.DiffLimits{File: 64 << 10, Execution: 256 << 10, All: 4 << 20}
+// maxDiffs limits the diffs that are read.
+var maxDiffs = workspace.DiffLimits{File: 64 << 10, Execution: 256 << 10, All: 4 << 20}
 
-// BuildReport gathers what is known of a run. What can't be read besides the event log is named in
-// the report; its error is that of an event log, a *state.FileError where that is damaged.
+// BuildReport collects the data about a run. The report names unreadable data, except for
+// the event log: if that fails, it returns an error, a *state.FileError if the log is damaged.
 func BuildReport(s ReportSource) (*insight.Report, error) {
 	from := insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Hide: s.Hide,
@@ -53,7 +53,7 @@ func BuildReport(s ReportSource) (*insight.Report, error) {
 	var fileErr error
 	if s.Snapshots != nil {
 		var changes map[int]workspace.Changes
-		changes, fileErr = s.Snapshots.Changes(context.Background(), most)
+		changes, fileErr = s.Snapshots.Changes(context.Background(), maxDiffs)
 		from.Files = map[int]insight.ChangedFiles{}
 		for exec, one := range changes {
 			files := make([]report.File, len(one.Files))
@@ -70,8 +70,8 @@ func BuildReport(s ReportSource) (*insight.Report, error) {
 	return r, err
 }
 
-// WriteReport writes a report to a file, which only its owner can read; "-" is stdout, "" the default. As JSON it goes to
-// stdout by default, else to a page. The name of a file is printed.
+// WriteReport writes a report as a page, or as JSON, to a file that only its owner can read, and prints
+// the name of the file. "-" is stdout. "" is the default: stdout for JSON, WORKFLOW_ID.html for a page.
 func WriteReport(stdout io.Writer, file string, asJSON bool, r *insight.Report) error {
 	name, content := r.WorkflowID+".html", func(w io.Writer) error { return page.Write(w, r) }
 	if asJSON {
@@ -90,8 +90,8 @@ func WriteReport(stdout io.Writer, file string, asJSON bool, r *insight.Report) 
 	return err
 }
 
-// writeFile writes a file that only its owner can read. A file that is there is replaced when
-// the new one is whole.
+// writeFile writes a file that only its owner can read. An existing file is replaced when the new one
+// is complete.
 func writeFile(name string, content func(io.Writer) error) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {
 		return problem.Usage("--output", fmt.Sprintf("%q is not a regular file", name), "name another one, or - for stdout")

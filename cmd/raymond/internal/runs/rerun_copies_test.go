@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// copyist is an agent CLI that notes what is asked of it.
+// copyist is an agent CLI that records which conversations it copies.
 type copyist struct {
 	runner.AgentCLI
 	wrong map[string]error // by conversation
@@ -34,7 +34,7 @@ func (c *copyist) Copy(k runner.Conversation, length int64, id, dir string) (str
 	return "cli-" + id, nil
 }
 
-// talking is a run whose agent was called: it branches off the conversation to which it returns.
+// talking returns a run whose agent branches off the conversation of its caller.
 func talking() *state.Run {
 	end := int64(70)
 	r := state.New(state.Run{WorkflowID: "w", Entry: "A.md", Dir: "/work"}, "", time.Now())
@@ -44,12 +44,12 @@ func talking() *state.Run {
 	return r
 }
 
-// prepare copies the conversations of a run with c.
+// prepare calls CopyConversations with c.
 func prepare(c *copyist, r *state.Run) ([]string, error) {
 	return runs.CopyConversations(r, map[string]runner.AgentCLI{"claude": c}, func(dir string) string { return "/new" + dir })
 }
 
-// TestConversationsAreCopied: each once, as far as the run needs it, and wherever it is named.
+// TestConversationsAreCopied: each once, up to the needed length, and all references are updated.
 func TestConversationsAreCopied(t *testing.T) {
 	c, r := &copyist{}, talking()
 	notes, err := prepare(c, r)
@@ -64,8 +64,8 @@ func TestConversationsAreCopied(t *testing.T) {
 	}
 }
 
-// TestConversationsThatCantBeCopiedBeginAnew, and that is said.
-func TestConversationsThatCantBeCopiedBeginAnew(t *testing.T) {
+// TestUncopiedConversationsBeginAnew: and a note reports it.
+func TestUncopiedConversationsBeginAnew(t *testing.T) {
 	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
 		c, r := &copyist{wrong: map[string]error{"caller": why}}, talking()
 		notes, err := prepare(c, r)

@@ -13,18 +13,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Point is a moment of a run: a state execution was about to start.
+// Point is the moment of a run when a state execution was about to start.
 type Point struct {
 	Exec         int // its number
 	Agent, State string
-	// Run is the run as it was after the step that started the execution. It must not be
-	// changed.
+	// Run is the run after the step that started the execution. It must not be changed.
 	Run *state.Run
 }
 
-// FindPoint returns the point of a run of a state folder that from names: the number of a state execution, a state
-// for its last execution, or STATE#k for its k-th. The run may be under way. What is wrong with
-// from is a problem of class usage with where, such as "--from".
+// FindPoint returns the point of a run in a state directory that from names: the number of a state
+// execution, a state for its last execution, or STATE#k for its k-th. The run may be driven meanwhile.
+// An invalid from is a problem of class usage about where, like "--from".
 func FindPoint(stateDir, id, from, where string) (Point, error) {
 	original, list, err := executions(stateDir, id)
 	if err != nil {
@@ -35,23 +34,23 @@ func FindPoint(stateDir, id, from, where string) (Point, error) {
 		return Point{}, problem.Usage(where, err.Error(), "raymond history "+id+" lists the state executions")
 	}
 	if of := original.RerunOf; of != nil && n < of.Exec {
-		return Point{}, problem.Usage(where, fmt.Sprintf("%d is a state execution of the run %s, of which this one is a rerun from %d", n, of.WorkflowID, of.Exec),
-			"name the run "+of.WorkflowID)
+		return Point{}, problem.Usage(where, fmt.Sprintf("state execution %d belongs to the run %s, which this run repeats from %d", n, of.WorkflowID, of.Exec),
+			"use the run "+of.WorkflowID)
 	}
 	run, err := state.RunAtExecution(stateDir, id, n)
 	var gone *state.NotInHistoryError
 	switch {
 	case errors.Is(err, state.ErrNeverStarted):
-		what := fmt.Sprintf("%d is no state execution of the run", n)
+		what := fmt.Sprintf("the run has no state execution %d", n)
 		if len(list) > 0 {
-			what += fmt.Sprintf(": they are %d to %d", list[0].Exec, list[len(list)-1].Exec)
+			what += fmt.Sprintf("; it has %d to %d", list[0].Exec, list[len(list)-1].Exec)
 		}
 		return Point{}, problem.Usage(where, what, "raymond history "+id+" lists the state executions")
 	case errors.As(err, &gone) && gone.Oldest == 0:
-		return Point{}, problem.Usage(where, fmt.Sprintf("how the run was at state execution %d is not kept", n), "give an earlier one; the flag --history of a run says how much is kept")
+		return Point{}, problem.Usage(where, fmt.Sprintf("the run at state execution %d was not saved", n), "use an earlier one; the flag --history of a run sets how much is saved")
 	case errors.As(err, &gone):
-		return Point{}, problem.Usage(where, fmt.Sprintf("how the run was at state execution %d is not kept: the next that it can be run again from is %d", n, gone.Oldest),
-			fmt.Sprintf("give %d or a later one that is kept; the flag --history of a run says how much is kept", gone.Oldest))
+		return Point{}, problem.Usage(where, fmt.Sprintf("the run at state execution %d was not saved; the next one that was is %d", n, gone.Oldest),
+			fmt.Sprintf("use %d or a later one that was saved; the flag --history of a run sets how much is saved", gone.Oldest))
 	case err != nil:
 		return Point{}, err
 	}
@@ -68,15 +67,15 @@ func numberOf(from string, list []Execution) (int, error) {
 	if from != "" && strings.Trim(from, "0123456789") == "" {
 		n, err := strconv.Atoi(from)
 		if err != nil || n == 0 || from[0] == '0' {
-			return 0, fmt.Errorf("%q is no number of a state execution", problem.Shorten(from))
+			return 0, fmt.Errorf("%q is not the number of a state execution", problem.Shorten(from))
 		}
 		return n, nil
 	}
-	name, k := from, 0 // the last one
+	name, k := from, 0 // 0: the last execution
 	if i := strings.LastIndexByte(from, '#'); i >= 0 {
 		name = from[:i]
 		if k, _ = strconv.Atoi(from[i+1:]); k < 1 || from[i+1:] != strconv.Itoa(k) {
-			return 0, fmt.Errorf("%q: want STATE#k, with a k of 1 or more", problem.Shorten(from))
+			return 0, fmt.Errorf("%q: use STATE#k, where k is at least 1", problem.Shorten(from))
 		}
 	}
 	name, err := stateOf(name, list)
@@ -98,7 +97,7 @@ func numberOf(from string, list []Execution) (int, error) {
 	return numbers[k-1], nil
 }
 
-// stateOf returns the file name of the state that somebody names, with or without its extension.
+// stateOf returns the file name of the state with this name, which may lack the extension.
 func stateOf(name string, list []Execution) (string, error) {
 	var all, stems []string
 	for _, e := range list {
@@ -116,7 +115,7 @@ func stateOf(name string, list []Execution) (string, error) {
 	case len(stems) == 1:
 		return stems[0], nil
 	case len(stems) > 1:
-		return "", fmt.Errorf("%q is more than one state: %s", problem.Shorten(name), strings.Join(stems, ", "))
+		return "", fmt.Errorf("%q matches several states: %s", problem.Shorten(name), strings.Join(stems, ", "))
 	}
 	err := fmt.Errorf("the run has executed no state %q", problem.Shorten(name))
 	if near := protocol.Nearest(name, all); near != "" {

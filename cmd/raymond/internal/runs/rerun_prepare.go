@@ -17,12 +17,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Prepare makes what a run needs that begins at the point: a new git worktree beside each one of which a snapshot, of
-// all which may be nil, was taken before, with the files of then, and copies of conversations. run is what Rerun of
-// package state has made, and is used up. What was made is told, a line each, and stays after an error, which names the
-// worktrees.
+// Prepare creates the needs of a run that begins at the point: new git worktrees with the files of that moment, one beside
+// each worktree that all, which may be nil, has an earlier snapshot of, and copies of conversations. run comes from Rerun
+// of package state; the caller must use the returned run instead. The notes describe the created files, a line each. After
+// an error, created worktrees remain; the error names them.
 func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runner.AgentCLI, all *workspace.Snapshots) (*state.Run, []string, error) {
-	told := []string{fmt.Sprintf("%s runs %s again from state execution %d, %s of %s", run.WorkflowID, p.Run.WorkflowID, p.Exec, p.State, p.Agent)}
+	lines := []string{fmt.Sprintf("%s reruns %s from state execution %d, %s of %s", run.WorkflowID, p.Run.WorkflowID, p.Exec, p.State, p.Agent)}
 	trees, files, err := p.checkOut(ctx, all, run.WorkflowID)
 	if err != nil {
 		return nil, nil, err
@@ -35,17 +35,16 @@ func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runn
 	if err != nil {
 		return nil, nil, err
 	}
-	ready.Scope = run.Scope // the workflow is that of now
+	ready.Scope = run.Scope // the current workflow
 	if len(trees) == 0 {
-		files = []string{"there is no snapshot of the files of then: they are as they are now in " + ready.Dir}
+		files = []string{"no snapshot exists for that point; using the current files in " + ready.Dir}
 	}
-	return ready, slices.Concat(told, files, talks), nil
+	return ready, slices.Concat(lines, files, talks), nil
 }
 
-// CopyConversations gives a run, which Rerun of package state has made, conversations of its own: copies
-// that end where those of the other run had ended by then. The directories of the run are still
-// those of the other one; where returns the one of the new run in the place of one of them. Conversations that can't be
-// copied begin anew, which the notes say, a line each.
+// CopyConversations replaces the conversations of a run from Rerun of package state by copies, which end where the other
+// run's conversations ended at that point. The directories of the run are still the other run's; where returns the new
+// directory for a directory of that run. A conversation that can't be copied is replaced by a new conversation, with a note of one line.
 func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where func(dir string) string) (notes []string, err error) {
 	for _, s := range checkpoint.Sessions(run) {
 		cli, ok := clis[s.Backend]
@@ -70,16 +69,16 @@ func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where fu
 			return nil, fmt.Errorf("copy the conversation %s: %w", s.ID, err)
 		}
 		run.ForgetConversations(func(id string) bool { return id == s.ID })
-		notes = append(notes, fmt.Sprintf("the conversation %s %s: the agent %s begins a new one", s.ID, why, s.Backend))
+		notes = append(notes, fmt.Sprintf("the conversation %s %s; the agent %s begins a new one", s.ID, why, s.Backend))
 	}
 	return notes, nil
 }
 
-// worktrees are new git worktrees, by those in whose place they are.
+// worktrees maps worktrees of the other run to the new git worktrees that replace them.
 type worktrees map[string]string
 
-// checkOut makes a new git worktree for the run id beside each one of which a snapshot was taken
-// before the point. It returns what is to be told of them, a line each.
+// checkOut creates a new git worktree for the run id beside each worktree that has a snapshot from before
+// the point. It returns notes, a line each.
 func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string) (worktrees, []string, error) {
 	if all == nil {
 		return nil, nil, nil
@@ -88,22 +87,22 @@ func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string
 	if err != nil {
 		return nil, nil, err
 	}
-	trees, told, more := worktrees{}, []string{}, []string{}
+	trees, lines, more := worktrees{}, []string{}, []string{}
 	for _, one := range workspace.SnapshotsBefore(list, p.Exec) {
-		// That of a rerun has its name already.
+		// The worktree of a rerun ends in the id of that run.
 		to := strings.TrimSuffix(one.Dir, "-"+p.Run.WorkflowID) + "-" + id
 		notes, err := all.Checkout(ctx, one, to)
 		if err != nil {
-			return nil, nil, fmt.Errorf("put the files of %s as they were into %s: %w", one.Dir, to, err)
+			return nil, nil, fmt.Errorf("restore the files of %s in %s: %w", one.Dir, to, err)
 		}
 		trees[one.Dir] = to
-		told, more = append(told, DescribeSnapshotAge(p, one)+"; they are in the new git worktree "+to), append(more, notes...)
+		lines, more = append(lines, DescribeSnapshotAge(p, one)+"; they are in the new git worktree "+to), append(more, notes...)
 	}
-	return trees, append(told, more...), nil
+	return trees, append(lines, more...), nil
 }
 
-// where returns the directory that has the place of one of the other run: the same one unless it
-// lies in a worktree of which there is a new one.
+// where returns the new directory for a directory of the other run: the same one, unless it is in a worktree that is
+// replaced.
 func (w worktrees) where(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if to, ok := w[at]; ok {
@@ -115,15 +114,15 @@ func (w worktrees) where(dir string) string {
 	}
 }
 
-// DescribeSnapshotAge says how old the files of the last snapshot before a point are. No snapshot follows a script, or a prompt whose
-// files could not be saved.
+// DescribeSnapshotAge describes the age of the files in the last snapshot before a point. Scripts have no snapshot, and
+// neither have prompts whose files could not be saved.
 func DescribeSnapshotAge(p Point, one workspace.Snapshot) string {
-	text := fmt.Sprintf("the files of %s are as they were after state execution %d", one.Dir, one.Exec)
+	text := fmt.Sprintf("the files of %s are restored as of state execution %d", one.Dir, one.Exec)
 	if one.Exec == 0 {
-		text = fmt.Sprintf("the files of %s are as they were when the run began", one.Dir)
+		text = fmt.Sprintf("the files of %s are restored as of the start of the run", one.Dir)
 	}
 	if p.Exec > one.Exec+1 {
-		text += fmt.Sprintf(": what state executions %d to %d have changed there is not in them", one.Exec+1, p.Exec-1)
+		text += fmt.Sprintf(", without the changes of state executions %d to %d", one.Exec+1, p.Exec-1)
 	}
 	return text
 }

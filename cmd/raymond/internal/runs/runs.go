@@ -1,6 +1,6 @@
-// Package runs shows the runs of a state folder, makes the reports of them, and finds what a new run needs that begins again from
-// a state execution of one: the run as it was, copies of its conversations, and new git worktrees with the
-// files of then. What is made belongs to the new run; of the other one it only reads.
+// Package runs reads the runs of a state directory: it lists them, builds reports, and prepares a new run that starts from
+// a state execution of an earlier one, with copies of its conversations and new git worktrees with its files. It never
+// changes the earlier run. It also checks workflows for the lint command.
 package runs
 
 import (
@@ -20,37 +20,37 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Listing is one run as list and status show it.
+// Listing is a run as list and status show it.
 type Listing struct {
 	WorkflowID    string               `json:"workflow_id"`
-	Status        state.Status         `json:"status"`              // of the run; interrupted when nobody drives one that has not ended
-	DrivenBy      *state.Driver        `json:"driven_by,omitempty"` // absent when nobody drives it
+	Status        state.Status         `json:"status"`              // interrupted: no process drives the run, although it has not stopped
+	DrivenBy      *state.Driver        `json:"driven_by,omitempty"` // absent if no process drives it
 	Reason        string               `json:"reason,omitempty"`
 	Until         *time.Time           `json:"until,omitempty"`
 	Scope         string               `json:"scope,omitempty"`
 	Created       *time.Time           `json:"created,omitempty"`
 	Iterations    int                  `json:"iterations"`
 	CostUSD       state.USD            `json:"cost_usd"`
-	CostEstimated bool                 `json:"cost_estimated"` // a part of it is
-	CostUnknown   int                  `json:"cost_unknown"`   // invocations whose cost is not known
-	CostUnpriced  int64                `json:"cost_unpriced"`  // tokens that are not in it: their model has no price
-	InheritedUSD  state.USD            `json:"inherited_usd"`  // of a rerun: what the run before had cost by then, which is not in cost_usd
+	CostEstimated bool                 `json:"cost_estimated"` // a part of the cost is estimated
+	CostUnknown   int                  `json:"cost_unknown"`   // invocations of unknown cost
+	CostUnpriced  int64                `json:"cost_unpriced"`  // tokens that are not in the cost, because their model has no price
+	InheritedUSD  state.USD            `json:"inherited_usd"`  // of a rerun: the earlier run's cost up to that point, which is not in cost_usd
 	BudgetUSD     state.USD            `json:"budget_usd"`
 	Resumable     bool                 `json:"resumable"`
 	Agents        []AgentListing       `json:"agents"`
-	Waiting       []state.WaitingAgent `json:"waiting"` // the agents that wait, and for what
+	Waiting       []state.WaitingAgent `json:"waiting"` // the waiting agents, with their reasons
 	Ended         []state.Ending       `json:"ended"`
 	Result        *state.Text          `json:"result,omitempty"`
 	Error         string               `json:"error,omitempty"`
-	RerunOf       string               `json:"rerun_of,omitempty"`   // of a rerun: the run before
-	RerunExec     int                  `json:"rerun_exec,omitempty"` // and the state execution that this one began with
+	RerunOf       string               `json:"rerun_of,omitempty"`   // of a rerun: the earlier run
+	RerunExec     int                  `json:"rerun_exec,omitempty"` // and the state execution from which this run began
 
-	spent state.Spent   // what it has cost, and how well that is known
-	waits []report.Wait // the same as Waiting, for people
+	spent state.Spent   // the cost, with its uncertainty
+	waits []report.Wait // Waiting in words
 }
 
-// interrupted is the status of a run whose state file says that it runs, but that
-// nobody drives.
+// interrupted is the status of a run that is running according to its state file, but that no process
+// drives.
 const interrupted state.Status = "interrupted"
 
 // AgentListing is one agent that has not ended.
@@ -58,17 +58,16 @@ type AgentListing struct {
 	ID      string            `json:"id"`
 	State   string            `json:"state"`
 	Status  state.AgentStatus `json:"status"`
-	Since   *time.Time        `json:"since,omitempty"`   // when the execution of the state began; absent while none is under way
-	Attempt int               `json:"attempt,omitempty"` // which one of it is under way
+	Since   *time.Time        `json:"since,omitempty"`   // when the present state execution began; absent between executions
+	Attempt int               `json:"attempt,omitempty"` // the present attempt of that execution
 	Depth   int               `json:"depth"`
 	Session string            `json:"session_id,omitempty"`
 	Error   string            `json:"error,omitempty"`
 
-	why string // the same in words
+	why string // why the agent waits or has failed, in words
 }
 
-// Read reads a run, without its lock, and asks that who drives it; nobody does when driver is
-// nil.
+// Read reads a run without its lock, and finds out which process drives it; driver is nil if none does.
 func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 	if driver, err = state.FindDriver(dir, id); err != nil {
 		return nil, nil, err
@@ -77,19 +76,19 @@ func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 		return nil, nil, err
 	}
 	if driver == nil && run.Progress.Status == state.Running {
-		// Somebody may have taken it up since the lock was asked.
+		// A process may have taken the lock since.
 		driver, err = state.FindDriver(dir, id)
 	}
 	return run, driver, err
 }
 
-// list is a run as it is shown; driver is nil when nobody drives it.
-func list(run *state.Run, driver *state.Driver) Listing {
+// newListing returns the listing of a run; driver is nil if no process drives it.
+func newListing(run *state.Run, driver *state.Driver) Listing {
 	p, spent := &run.Progress, run.Spent()
 	isInterrupted := p.Status == state.Running && driver == nil
 	for _, a := range run.Agents {
 		if isInterrupted && a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.SessionID != "" {
-			spent.Unknown++ // a resume books what was seen of the invocation
+			spent.Unknown++ // a resume adds the known cost of the invocation
 		}
 	}
 	l := Listing{
@@ -127,8 +126,8 @@ func list(run *state.Run, driver *state.Driver) Listing {
 	return l
 }
 
-// PrintAll prints every run of a state folder run; one that can't be read is shown as such, and makes the
-// exit code that of bad_state.
+// PrintAll prints every run of a state directory. A run that can't be read is listed as invalid, and is
+// also an error of class bad_state.
 func PrintAll(out io.Writer, dir string, asJSON bool) error {
 	ids, err := state.List(dir)
 	if err != nil {
@@ -146,7 +145,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 			})
 			continue
 		}
-		runs = append(runs, list(run, driver))
+		runs = append(runs, newListing(run, driver))
 	}
 	if asJSON {
 		return errors.Join(PrintJSON(out, runs), errors.Join(broken...))
@@ -158,7 +157,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 		if r.Created != nil {
 			created = r.Created.Format("2006-01-02 15:04")
 		}
-		var kinds []string // of what agents wait for
+		var kinds []string // kinds of waits
 		for _, wait := range r.Waiting {
 			kinds = append(kinds, strings.TrimSpace(string(wait.For)+" "+wait.Job))
 		}
@@ -168,7 +167,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 	return errors.Join(w.Flush(), errors.Join(broken...))
 }
 
-// PrintJSON prints a value for programs.
+// PrintJSON prints a value as JSON.
 func PrintJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
@@ -182,7 +181,7 @@ func Print(out io.Writer, dir, id string, asJSON bool) error {
 	if err != nil {
 		return err
 	}
-	l, next := list(run, driver), ""
+	l, next := newListing(run, driver), ""
 	if l.Resumable {
 		next = report.ResumeHint(run, dir)
 	}
@@ -192,7 +191,7 @@ func Print(out io.Writer, dir, id string, asJSON bool) error {
 	return showStatus(out, l, next)
 }
 
-// reason is why the run stopped, "" where the row of an agent says it.
+// reason returns why the run stopped; "" if the row of an agent says it.
 func (l *Listing) reason() string {
 	reason := state.WithoutCode(l.Reason)
 	if slices.ContainsFunc(l.Agents, func(a AgentListing) bool { return a.why != "" && strings.HasSuffix(reason, a.why) }) {
@@ -201,8 +200,8 @@ func (l *Listing) reason() string {
 	return reason
 }
 
-// now says what the agent does, and whether anybody is at it.
-func (a *AgentListing) now(isDriven bool) string {
+// activity describes the activity of the agent. isDriven is true if a process drives the run.
+func (a *AgentListing) activity(isDriven bool) string {
 	what := fmt.Sprintf("%s at %s", a.Status, a.State)
 	if a.Status == state.Busy && !isDriven {
 		what = fmt.Sprintf("was interrupted in %s, which a resume repeats", a.State)
@@ -219,7 +218,7 @@ func (a *AgentListing) now(isDriven bool) string {
 	return what
 }
 
-// showStatus prints a run for people, and what to do next.
+// showStatus prints a run for people, with the next step.
 func showStatus(out io.Writer, l Listing, next string) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {
@@ -250,7 +249,7 @@ func showStatus(out io.Writer, l Listing, next string) error {
 	}
 	row("states run", fmt.Sprint(l.Iterations))
 	for _, a := range l.Agents {
-		row("agent "+a.ID, a.now(l.DrivenBy != nil))
+		row("agent "+a.ID, a.activity(l.DrivenBy != nil))
 	}
 	for _, w := range l.waits {
 		row("waiting "+w.Agent, w.Text())
