@@ -19,9 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
-// StartCheck looks through a workflow before anything is started. What lint calls an error
-// forbids the start; with skipLint only a definition that is wrong does. It returns the warnings,
-// a line each. The options need not say how the files are read.
+// StartCheck checks a workflow before anything is started. Every error of lint forbids the start; with
+// skipLint, only wrong definitions do. It returns the warnings, a line each. It sets the load options in o.
 func (s *Scope) StartCheck(o lint.Options, skipLint bool) (warnings []string, err error) {
 	o.LoadOptions = s.loadOptions()
 	var wrong []protocol.Problem
@@ -39,21 +38,20 @@ func (s *Scope) StartCheck(o lint.Options, skipLint bool) (warnings []string, er
 	return warnings, nil
 }
 
-// forbids reports whether a finding is among what forbids a start in any case.
+// forbids reports whether a problem forbids a start even with skipLint.
 func (s *Scope) forbids(p protocol.Problem) bool {
 	return slices.ContainsFunc(s.problems, func(q protocol.Problem) bool {
 		return q.File == p.File && q.Code == p.Code && q.Message == p.Message
 	})
 }
 
-// Lint returns all that is to be said of the workflow: what its files show, and
-// what bash says of its scripts.
+// Lint returns all findings about the workflow, including syntax errors that bash finds in its scripts.
 func (s *Scope) Lint(o lint.Options) []lint.Finding {
 	w := s.Workflow
 	if w == nil || o.LoadOptions != s.loadOptions() {
 		w, _ = protocol.Load(s.FS, o.LoadOptions)
 	}
-	var scripts []script // that the entry leads to and, of a whole folder, the others that are meant as states
+	var scripts []script // reachable from the entry, or, in a directory, marked as states
 	if o.Platform == protocol.Unix && Platform() == protocol.Unix {
 		reached := w.Chart().States()
 		for _, name := range w.Names() {
@@ -64,22 +62,22 @@ func (s *Scope) Lint(o lint.Options) []lint.Finding {
 			}
 		}
 	}
-	read := make(chan []lint.Finding, 1) // bash takes as long to read a script as all the rest
-	go func() { read <- readScripts(scripts) }()
+	read := make(chan []lint.Finding, 1) // in parallel, because bash takes as long as everything else
+	go func() { read <- checkScripts(scripts) }()
 	found := lint.Workflow(s.FS, o)
 	if o.Platform == Platform() {
-		found = append(found, unchecked(w)...)
+		found = append(found, missingBash(w)...)
 	}
 	found = append(found, <-read...)
 	lint.Sort(found)
 	return found
 }
 
-// findBash is shell.Bash but for tests.
+// findBash is shell.Bash, except in tests.
 var findBash = shell.Bash
 
-// unchecked warns of the first state whose done_when commands this machine can't run.
-func unchecked(w *protocol.Workflow) []lint.Finding {
+// missingBash warns about the first state with done_when commands if this machine can't run them.
+func missingBash(w *protocol.Workflow) []lint.Finding {
 	for _, name := range w.Chart().States() {
 		if st, ok := w.State(name); !ok || st.Policy.Convergence == nil {
 			continue
@@ -94,17 +92,17 @@ func unchecked(w *protocol.Workflow) []lint.Finding {
 	return nil
 }
 
-// script is a state that bash reads.
+// script is a script that bash checks.
 type script struct {
 	*protocol.State
-	leads bool // the entry leads to it
+	isReachable bool // reachable from the entry
 }
 
-// readScripts has bash read scripts. It returns what bash does not understand.
-func readScripts(scripts []script) []lint.Finding {
+// checkScripts returns the syntax errors that bash finds in scripts.
+func checkScripts(scripts []script) []lint.Finding {
 	var found []lint.Finding
 	for _, s := range scripts {
-		f, err := readScript(s.State)
+		f, err := checkScript(s.State)
 		if err != nil {
 			return append(found, lint.Finding{Severity: lint.Hint, Problem: protocol.Problem{
 				Code: "syntax", Message: "scripts are not checked: " + err.Error(), Hint: "the check needs /bin/bash",
@@ -113,7 +111,7 @@ func readScripts(scripts []script) []lint.Finding {
 		if f == nil {
 			continue
 		}
-		if !s.leads {
+		if !s.isReachable {
 			f.Severity = lint.Warning
 		}
 		found = append(found, *f)
@@ -123,15 +121,15 @@ func readScripts(scripts []script) []lint.Finding {
 
 const bash = "/bin/bash"
 
-// readScript has bash read a script without running any of it; it returns what
-// bash does not understand, and an error when bash could not be asked.
-func readScript(st *protocol.State) (*lint.Finding, error) {
+// checkScript makes bash parse a script without running it. It returns a syntax error as a finding, and an
+// error if bash could not be used.
+func checkScript(st *protocol.State) (*lint.Finding, error) {
 	const longest = 10 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), longest)
 	defer cancel()
 	args := []string{"-n"}
 	if strings.Contains(st.Body, "extglob") {
-		args = []string{"-O", "extglob", "-n"} // what shopt sets is not set when nothing is run
+		args = []string{"-O", "extglob", "-n"} // shopt commands have no effect with -n
 	}
 	cmd := exec.CommandContext(ctx, bash, args...)
 	cmd.Env = []string{"LC_ALL=C"}
@@ -154,7 +152,7 @@ func readScript(st *protocol.State) (*lint.Finding, error) {
 		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + problem.Shorten(m[2]),
 	}}
 	if regexp.MustCompile(`(?m)^(exit|exec)\b`).MatchString(strings.Join(lines[:line-1], "\n")) {
-		f.Severity = lint.Warning // perhaps it never gets there
+		f.Severity = lint.Warning // the line may never be reached
 	}
 	return f, nil
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-func TestLintTellsOfCommandsThatThisMachineCannotRun(t *testing.T) {
+func TestLintWarnsOfMissingBash(t *testing.T) {
 	defer func(was func() (string, error)) { findBash = was }(findBash)
 	findBash = func() (string, error) { return "", errors.New("there is no bash") }
 	for done, want := range map[string]string{"done_when: 'true'\n": "done_when: there is no bash", "": ""} {

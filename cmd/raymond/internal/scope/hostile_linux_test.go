@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// What somebody put beside the states neither holds up the copy nor fills the disk.
-func TestHostileFoldersOfAWorkflow(t *testing.T) {
+// TestHostileWorkflowDirs: files beside the states neither block the copy nor fill the disk.
+func TestHostileWorkflowDirs(t *testing.T) {
 	put := map[string]func(dir string) error{
 		"a sparse file": func(dir string) error {
 			return errors.Join(os.WriteFile(filepath.Join(dir, "huge"), nil, 0o600), os.Truncate(filepath.Join(dir, "huge"), 8<<40))
@@ -49,8 +49,8 @@ func many(dir string, put func(path string) error) error {
 	return errors.Join(errs...)
 }
 
-// A pipe in the place of a state is not waited for, also when it came after the look.
-func TestPipesBesideStatesAreNoPartOfAWorkflow(t *testing.T) {
+// TestPipesBesideStatesAreIgnored: nothing waits for a pipe, even if it appears after the workflow was read.
+func TestPipesBesideStatesAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	for name, err := range map[string]error{
 		"state": os.WriteFile(filepath.Join(dir, "1_START.sh"), []byte("true\n"), 0o700),

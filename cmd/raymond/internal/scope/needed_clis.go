@@ -9,13 +9,13 @@ import (
 
 // CLINeed is an agent CLI that a workflow needs.
 type CLINeed struct {
-	Backend string // one of protocol.Backends
+	Backend string // an element of protocol.Backends
 	State   string // the first state that needs it
 }
 
 // NeededCLIs returns the agent CLIs that the workflow needs, as far as its files show, each once and in
-// the order of the states; run is that of states that name none. Only the prompts of the jobs count;
-// nil is all. from are the states where agents are; without one, they begin.
+// the order of the states. run is the CLI for states that name none. Only prompts of the jobs count; nil
+// is all jobs. from are the states where agents are; if empty, the search begins at the entry.
 func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed {
 	var all []CLINeed
 	add := func(backend, state string) {
@@ -51,9 +51,10 @@ func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed 
 	return all
 }
 
-// SurelyNeededCLIs returns the agent CLIs that the prompts reachable from the entry need, in some jobs; nil for all jobs. run is the CLI of the run,
-// "" for the default. A state that names no CLI continues with
-// the CLI of the conversation that reaches it; if states name other CLIs, only the CLI of the entry is sure.
+// SurelyNeededCLIs returns the agent CLIs that prompts need which are reachable from the entry, in some
+// jobs; nil is all jobs. run is the CLI of the run, "" for the default. A state that names no CLI continues
+// with the CLI of the conversation that reaches it; so if states name other CLIs, only the CLI of the entry
+// is certain.
 func (s *Scope) SurelyNeededCLIs(run string, jobs []string) []string {
 	own := cmp.Or(run, protocol.DefaultBackend)
 	var named, open []string // CLIs of states that name one, and of states that don't

@@ -15,18 +15,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Limits on the private copy of a scope folder: what a zipped workflow may hold.
+// The limits of the private copy of a workflow's directory.
 const (
 	maxScopeFiles = 1000
 	maxScopeBytes = 64 << 20
 )
 
-// PrivateCopy makes dir a read-only copy of the scope folder, helper files
-// included, so that an agent that edits the originals changes nothing. Folders
-// of tools (.git, .raymond, node_modules) are left out.
+// PrivateCopy makes dir a read-only copy of the workflow's directory with its helper files, so that an agent
+// that edits the originals changes nothing. It leaves out directories of tools (.git, .raymond,
+// node_modules).
 //
-// A run that began with a file may have begun anywhere: where the folder can't be
-// copied whole, its state files alone are.
+// A workflow that is a single file may be in any directory. If that can't be copied completely, only its
+// state files are copied.
 func (s *Scope) PrivateCopy(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Scope) PrivateCopy(dir string) error {
 	return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), s.copyStates(c))
 }
 
-// copyStates copies the state files alone.
+// copyStates copies only the state files.
 func (s *Scope) copyStates(c *copier) error {
 	for _, name := range s.Workflow.Names() {
 		info, err := fs.Stat(s.FS, name)
@@ -57,19 +57,17 @@ func (s *Scope) copyStates(c *copier) error {
 	return nil
 }
 
-// PartialCopyNote says that scripts lack the other files of their folder; "" where they
-// don't.
+// PartialCopyNote returns a note if scripts lack the other files of their directory, and "" otherwise.
 func (s *Scope) PartialCopyNote() string {
 	if !s.partial {
 		return ""
 	}
-	return fmt.Sprintf("the folder of %s holds more than %d files or %d MiB, or can't be read whole; "+
-		"scripts run from a copy of its state files alone", s.Path, maxScopeFiles, maxScopeBytes>>20)
+	return fmt.Sprintf("the directory of %s has more than %d files or %d MiB, or can't be read completely; "+
+		"scripts run from a copy of the state files only", s.Path, maxScopeFiles, maxScopeBytes>>20)
 }
 
-// Freeze has later copies made of what the scope folder holds now: work that is
-// put back may change the folder after the workflow was read. dir is for the
-// files; hasCommand says that a command runs prompts.
+// Freeze copies the workflow's directory now, and makes later copies from that copy: restored work may change
+// the directory after the workflow was read. dir is for the copy; hasCommand is true if a command runs prompts.
 func (s *Scope) Freeze(dir string, hasCommand bool) error {
 	if !s.NeedsCopy(hasCommand) {
 		return nil
@@ -77,18 +75,18 @@ func (s *Scope) Freeze(dir string, hasCommand bool) error {
 	if err := s.PrivateCopy(dir); err != nil && s.Workflow.HasScripts() {
 		return err
 	} else if err != nil {
-		s.FS = os.DirFS(filepath.Join(dir, "none")) // nor can it be copied later
+		s.FS = os.DirFS(filepath.Join(dir, "none")) // later copies fail too
 		return nil
 	}
 	s.FS = os.DirFS(dir)
 	return nil
 }
 
-// copier copies a tree within the limits.
+// copier copies a directory tree within the limits.
 type copier struct {
 	*Scope
 	to             string
-	skip           []string // folders in which runs keep things: no part of a workflow
+	skip           []string // directories of run files, which are not part of a workflow
 	files, folders int
 	bytes          int64
 }
@@ -104,12 +102,12 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 		if c.folders++; c.folders > maxScopeFiles {
 			return c.tooLarge()
 		}
-		// Writable for us: what a killed run leaves must be easy to remove.
+		// Writable, so that the copy of a killed run is easy to remove.
 		return os.MkdirAll(filepath.Join(c.to, filepath.FromSlash(name)), 0o700)
 	}
 	info, err := fs.Stat(c.FS, name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // a link that leads out of the scope, a pipe: no part of it
+		return nil // a link that leads out of the directory, or a pipe
 	}
 	c.files++
 	c.bytes += info.Size()
@@ -120,8 +118,8 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 }
 
 func (c *copier) tooLarge() error {
-	return &problem.Problem{Class: problem.ClassWorkflow, Where: c.Path, What: fmt.Sprintf("the workflow's folder holds more than %d files or %d MiB",
-		maxScopeFiles, maxScopeBytes>>20), Hint: "keep the workflow in a folder of its own"}
+	return &problem.Problem{Class: problem.ClassWorkflow, Where: c.Path, What: fmt.Sprintf("the workflow's directory has more than %d files or %d MiB",
+		maxScopeFiles, maxScopeBytes>>20), Hint: "move the workflow to its own directory"}
 }
 
 func (c *copier) copy(name string, perm fs.FileMode) error {
@@ -131,13 +129,13 @@ func (c *copier) copy(name string, perm fs.FileMode) error {
 	}
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, maxScopeBytes+1))
-	if len(data) > maxScopeBytes { // it has grown since it was weighed
+	if len(data) > maxScopeBytes { // it has grown since its size was checked
 		err = c.tooLarge()
 	}
 	if err != nil {
 		return err
 	}
-	// Bash and cmd.exe take a byte order mark for a part of the first command. PowerShell needs it.
+	// Bash and cmd.exe read a byte order mark as part of the first command. PowerShell needs it.
 	if ext := strings.ToLower(filepath.Ext(name)); ext == ".sh" || ext == ".bat" {
 		data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	}

@@ -1,6 +1,5 @@
-// Package scope opens the place that a workflow is started from: a folder, a zip
-// archive or one state file. It says what is wrong with the workflow, and makes
-// the private copy that its scripts run from.
+// Package scope opens the place that a workflow is started from: a directory, a zip archive or one state file.
+// It checks the workflow, and makes the private copy that its scripts run from.
 package scope
 
 import (
@@ -21,26 +20,26 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// maxZip bounds a zipped workflow, in bytes.
+// maxZip is the maximum size of a zipped workflow, in bytes.
 const maxZip = 64 << 20
 
-// Scope is where a workflow was started from, opened.
+// Scope is an opened place that a workflow is started from.
 type Scope struct {
-	Path       string // absolute: what the user named
-	Entry      string // the one file that was named; "" for a folder or an archive
+	Path       string // the path that the user named, absolute
+	Entry      string // the state file that the user named; "" for a directory or an archive
 	FS         fs.FS
 	Workflow   *protocol.Workflow // nil before Load
-	StartError error              // what forbids a start, of class workflow; nil for nothing
+	StartError error              // why the workflow can't start, of class workflow; nil if it can
 
-	dir      string             // the folder of the files, absolute; "" for an archive
-	problems []protocol.Problem // those of Faulty
-	partial  bool               // the folder is too big: its state files alone are copied
+	dir      string             // the directory of the files, absolute; "" for an archive
+	problems []protocol.Problem // the problems in StartError
+	partial  bool               // the directory is too large: only its state files are copied
 	root     io.Closer
 }
 
-// Open reads the workflow at path. Its error is of class usage when path
-// can't be one, of class workflow when it has no entry. What else forbids a start
-// is for Check to say: a resume only needs the states that its run stands at.
+// Open opens the workflow at path. Its error is of class usage if path can't be a workflow, and of class
+// workflow if that has no entry. StartCheck reports what else forbids a start: a resume needs only the states
+// that its run has reached.
 func Open(path string) (*Scope, error) {
 	s, err := Find(path)
 	if err != nil {
@@ -54,8 +53,8 @@ func Open(path string) (*Scope, error) {
 	return s, nil
 }
 
-// Find is Open without a look at the state files: there is no workflow before
-// Load. An archive that can't be one is of class workflow already.
+// Find is like Open, but doesn't read the state files: Workflow is nil until Load. An invalid archive is an
+// error of class workflow.
 func Find(path string) (*Scope, error) {
 	if path == "" {
 		return nil, problem.Usage("PATH", "is empty", "name a directory, a zip archive or a state file")
@@ -73,14 +72,14 @@ func Find(path string) (*Scope, error) {
 	case info.IsDir():
 		err = s.openDir(abs)
 	case !info.Mode().IsRegular():
-		err = problem.Usage("PATH", fmt.Sprintf("%q is no regular file", path), "name a directory, a zip archive or a state file")
+		err = problem.Usage("PATH", fmt.Sprintf("%q is not a regular file", path), "name a directory, a zip archive or a state file")
 	case ext == ".zip":
 		err = s.openZip(abs, info.Size())
 	case protocol.IsStateFile(filepath.Base(abs)):
 		s.Entry = filepath.Base(abs)
 		err = s.openDir(filepath.Dir(abs))
 	default:
-		err = problem.Usage("PATH", fmt.Sprintf("%q is no state file", path), "name a directory, a zip archive or a .md, .sh, .bat or .ps1 file")
+		err = problem.Usage("PATH", fmt.Sprintf("%q is not a state file", path), "name a directory, a zip archive or a .md, .sh, .bat or .ps1 file")
 	}
 	if err != nil {
 		return nil, err
@@ -88,7 +87,7 @@ func Find(path string) (*Scope, error) {
 	return s, nil
 }
 
-// openDir opens a folder so that no link leads out of it.
+// openDir opens a directory so that no link leads out of it.
 func (s *Scope) openDir(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -98,7 +97,7 @@ func (s *Scope) openDir(dir string) error {
 	return nil
 }
 
-// Close ends the use of the files.
+// Close closes the files.
 func (s *Scope) Close() {
 	if s.root != nil {
 		_ = s.root.Close() // nothing was written through it
@@ -118,7 +117,7 @@ func (s *Scope) openZip(path string, size int64) error {
 	return problem.OfWorkflow(path, problems)
 }
 
-// Load reads the state files. What is wrong with them is in Faulty.
+// Load reads the state files. StartError has their problems.
 func (s *Scope) Load() {
 	s.Workflow, s.problems = protocol.Load(s.FS, s.loadOptions())
 	s.StartError = problem.OfWorkflow(s.Path, s.problems)
@@ -128,7 +127,7 @@ func (s *Scope) loadOptions() protocol.LoadOptions {
 	return protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}
 }
 
-// Platform is the one that this program runs on.
+// Platform returns the platform that this program runs on.
 func Platform() protocol.Platform {
 	if runtime.GOOS == "windows" {
 		return protocol.Windows
@@ -136,42 +135,41 @@ func Platform() protocol.Platform {
 	return protocol.Unix
 }
 
-// HasScripts reports whether there is a script that an agent could name.
+// HasScripts reports whether there is a script, which an agent could name.
 func (s *Scope) HasScripts() bool {
 	return s.has(nil, func(st *protocol.State) bool { return st.Kind == protocol.Script })
 }
 
-// NeedsCopy reports whether something may run from a copy of the scope folder: a script, or a command that runs prompts.
+// NeedsCopy reports whether something may run from a copy of the directory: a script, or a command that runs prompts.
 func (s *Scope) NeedsCopy(hasCommand bool) bool { return hasCommand || s.HasScripts() }
 
-// HasPrompts reports whether there is a prompt that an agent could name, which any .md file is,
-// even the README.md beside scripts. See LeadsToPrompt.
+// HasPrompts reports whether there is a prompt, which an agent could name. Any .md file is a prompt, even a README.md
+// beside scripts. See LeadsToPrompt.
 func (s *Scope) HasPrompts() bool { return s.HasPromptsOf(nil) }
 
-// HasPromptsOf is HasPrompts for some jobs; nil is all of them.
+// HasPromptsOf is HasPrompts for some jobs; nil is all jobs.
 func (s *Scope) HasPromptsOf(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Prompt })
 }
 
-// HasUntrustedScripts reports whether one of the jobs has a script that is not trusted; nil is all jobs.
+// HasUntrustedScripts reports whether the jobs have an untrusted script; nil is all jobs.
 func (s *Scope) HasUntrustedScripts(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Script && !st.Trusted })
 }
 
-// HasTrustedScripts reports whether one of the jobs has a script that is trusted; nil is all jobs.
+// HasTrustedScripts reports whether the jobs have a trusted script; nil is all jobs.
 func (s *Scope) HasTrustedScripts(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Trusted })
 }
 
-// HasHandOver reports whether a script of one of the jobs gets the agents' work; nil is all jobs.
+// HasHandOver reports whether a script of the jobs gets the agents' work; nil is all jobs.
 func (s *Scope) HasHandOver(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Work })
 }
 
-// LeadsToPrompt reports whether the entry leads to a prompt, as far as the files show: the
-// README.md beside scripts is none unless one of them names it. It is for what people are told
-// and shown by default. What a prompt can't run without goes by HasPrompts, because a script
-// may name any file when it runs.
+// LeadsToPrompt reports whether the entry leads to a prompt, as far as the files show. A README.md beside scripts
+// counts only if a script names it. The result decides what users see by default. Requirements of prompts depend
+// on HasPrompts, because a script may name any file when it runs.
 func (s *Scope) LeadsToPrompt() bool {
 	return s.HasPrompts() && slices.ContainsFunc(s.Workflow.Chart().States(), func(name string) bool {
 		st, ok := s.Workflow.State(name)
@@ -186,7 +184,7 @@ func (s *Scope) has(jobs []string, is func(*protocol.State) bool) bool {
 	})
 }
 
-// JobsWithoutStates returns those of some jobs to which no state of the workflow belongs.
+// JobsWithoutStates returns the jobs to which no state of the workflow belongs.
 func (s *Scope) JobsWithoutStates(jobs []string) []string {
 	belongs := func(job string) bool {
 		return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool { return s.Workflow.JobOf(name) == job })
@@ -194,7 +192,7 @@ func (s *Scope) JobsWithoutStates(jobs []string) []string {
 	return slices.DeleteFunc(slices.Clone(jobs), belongs)
 }
 
-// Name is the scope's own name, the source of workflow ids.
+// Name returns the name of the workflow, which its workflow ids begin with.
 func (s *Scope) Name() string {
 	base := filepath.Base(s.Path)
 	if s.Entry != "" || strings.EqualFold(filepath.Ext(base), ".zip") {
