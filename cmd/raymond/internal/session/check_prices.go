@@ -15,12 +15,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Prices returns the prices that hold for a run with these options.
+// Prices returns the prices for a run with these options.
 func Prices(o state.Options) prices.Table { return prices.Table{Custom: o.Prices, Now: time.Now()} }
 
-// CheckPrices reports states with which a run can't be held to its budget, as far as the
-// files of its workflow show: those of agents that tell no dollars, without a model that has
-// a price. Only states of the jobs that the options name count.
+// CheckPrices reports states for which the budget of a run can't be enforced, as far as the files of its workflow
+// show: their agent reports tokens rather than cost, and their model has no price. Only states of the jobs in the
+// options count.
 func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) error {
 	if !run.HasBudget() {
 		return nil

@@ -10,43 +10,43 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Checkout is what the agents of a run found when they began.
+// Checkout describes the repository when the agents of a run began.
 type Checkout struct {
 	Base      string   `json:"base"`      // the commit; "" for none
-	Untracked []string `json:"untracked"` // files that no commit has
+	Untracked []string `json:"untracked"` // files that are in no commit
 }
 
-// InspectCheckout looks at a directory in which no agent has been yet. started is the commit that the job says it
-// checked out, "" where nobody says so.
+// InspectCheckout examines a directory in which no agent has worked yet. started is the commit that the job has
+// checked out, "" if that is unknown.
 func InspectCheckout(ctx context.Context, g *workspace.Git, dir, started string) (Checkout, error) {
 	known, err := g.Untracked(ctx, dir)
 	return Checkout{g.Base(ctx, dir, started), known}, err
 }
 
-// checkoutFile keeps it in the run's own folder, for those who continue the run on this machine.
+// checkoutFile is the file of a Checkout in the run's own directory, for later processes on this machine.
 const checkoutFile = "checkout.json"
 
-// LoadCheckout returns what was kept in the run's own folder, and false where nothing was.
+// LoadCheckout reads the Checkout in the run's own directory; ok is false if the file is missing.
 func LoadCheckout(runDir string) (c Checkout, ok bool) {
 	err := checkpoints.ReadNote(filepath.Join(runDir, checkoutFile), &c)
 	return c, err == nil
 }
 
-// Save keeps it there.
+// Save writes the Checkout to the run's own directory.
 func (c Checkout) Save(runDir string) error {
 	return checkpoints.WriteNote(filepath.Join(runDir, checkoutFile), c)
 }
 
-// HandOver returns what hands the work of agents over, as runner.Config.HandOver does. Nothing is handed over only where
-// there was no repository when the agents began: one that they have taken away is an error.
+// HandOver returns a function for runner.Config.HandOver, which hands over the work of agents. Without a
+// repository at the beginning, it hands over nothing; a repository that they have removed is an error.
 func (c Checkout) HandOver(g *workspace.Git) func(context.Context, runner.Work, string) (runner.HandOver, error) {
 	return func(ctx context.Context, w runner.Work, to string) (runner.HandOver, error) {
-		made, err := g.HandOver(ctx, workspace.HandOverRequest{
+		result, err := g.HandOver(ctx, workspace.HandOverRequest{
 			Dir: w.Dir, Others: w.OtherDirs, Base: c.Base, Date: w.Since, Workflows: w.IncludesWorkflows, UntrackedBefore: c.Untracked, To: to,
 		})
 		if errors.Is(err, workspace.ErrNoWorktree) && c.Base == "" {
 			return runner.HandOver{}, nil
 		}
-		return runner.HandOver{Repository: made.Repository, OmissionsFile: made.MissingList}, err
+		return runner.HandOver{Repository: result.Repository, OmissionsFile: result.MissingList}, err
 	}
 }

@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestARepositoryThatAgentsTookAwayIsAnError, whereas one that never was has nothing to hand over.
-func TestARepositoryThatAgentsTookAwayIsAnError(t *testing.T) {
+// TestRemovedRepositoryIsAnError: without a repository at the beginning, there is nothing to hand over.
+func TestRemovedRepositoryIsAnError(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "4b825dc642cb6eb9a060e54bf8d69288fbee4904": false} {
 		g := &workspace.Git{Temp: t.TempDir()}
 		got, err := Checkout{Base: base}.HandOver(g)(t.Context(), runner.Work{Dir: t.TempDir()}, t.TempDir())

@@ -7,12 +7,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/secrets"
 )
 
-// modelKeys are withheld in a job, where a proxy adds them on the way. At a shell
-// the agent CLI reads them itself.
+// modelKeys are withheld in a job, where a proxy adds them to requests. At a shell the agent CLI reads them
+// itself.
 var modelKeys = map[string]bool{"ANTHROPIC_API_KEY": true, "CLAUDE_CODE_OAUTH_TOKEN": true}
 
-// Environ returns what agents and scripts of a run that was started at a
-// shell inherit: everything but what a job withholds too.
+// Environ returns the environment of agents and scripts in a run that was started at a shell: all variables
+// except secrets that a job withholds too.
 func Environ(environ []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

@@ -16,19 +16,20 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// EventsFile is the name of the event log in a run's own folder.
+// EventsFile is the name of the event log in a run's own directory.
 const EventsFile = "events.jsonl"
 
-// openLogs opens the run's own log and its copy. The caller closes the events, also
-// after an error; the log is nil for a run that has none of its own.
+// openLogs opens the run's event log and its copy. The caller closes events, even after an error. log is nil for
+// a run without an event log.
 func openLogs(u Setup) (events *report.Fanout, log *report.EventLog, err error) {
 	events = report.NewFanout(func(name string, err error) {
-		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escape(name+": "+err.Error()+"; nothing more goes there"))
+		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escape(name+": "+err.Error()+"; nothing more is written there"))
 	})
 	events.Hide = u.Hide
-	if u.Store != nil || u.Resumed { // a simulation has no log of its own
+	if u.Store != nil || u.Resumed { // a simulation has no event log
 		if !u.Resumed {
-			// The log of an earlier run of the same id whose state file is gone: the new run's begins with number 1.
+			// There may be a log of an earlier run with the same id whose state file is gone. The new log begins with
+			// number 1.
 			path := filepath.Join(u.Dir, EventsFile)
 			err := files.Rename(path, path+"."+time.Now().UTC().Format("20060102T150405.000"))
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -43,12 +44,12 @@ func openLogs(u Setup) (events *report.Fanout, log *report.EventLog, err error) 
 	return events, log, copyLog(u, events)
 }
 
-// OpenLog opens the event log in a run's own folder and completes it: the events
-// of the last save may be missing after a crash, and numbers in it must not come
-// again. A seal that isn't nil is told of all that is written. The caller closes the log.
+// OpenLog opens the event log in a run's own directory and completes it: after a crash, events of the last save may
+// be missing, and their numbers must not be used again. If seal is not nil, it gets everything that is written. The
+// caller closes the log.
 func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.IntegrityLog) (*report.EventLog, error) {
 	path := filepath.Join(dir, EventsFile)
-	// A pipe that an agent put there would never take an event.
+	// A pipe that an agent has put there would block.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("event log %s: %w", path, files.ErrNotRegular)
 	}
@@ -73,7 +74,7 @@ func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.I
 	return log, nil
 }
 
-// copyLog opens what --events names.
+// copyLog opens the copy of the log that --events names.
 func copyLog(u Setup, events *report.Fanout) error {
 	switch u.Options.Events {
 	case "":
@@ -94,8 +95,8 @@ func copyLog(u Setup, events *report.Fanout) error {
 	return log.CopyFrom(filepath.Join(u.Dir, EventsFile))
 }
 
-// PrintResult writes the result of a run to stdout, unless events go there. On a terminal it leaves out escape sequences: an
-// agent could clear the screen with them, or write to the clipboard.
+// PrintResult writes the result of a run to stdout, unless events go there. On a terminal it removes escape
+// sequences, with which an agent could clear the screen or write to the clipboard.
 func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 	payload, _ := run.Result()
 	result := string(payload)
@@ -111,21 +112,21 @@ func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 	return err
 }
 
-// keeper is the store of a run: before a new snapshot takes the place of steps, the log that
-// has their events is on disk too.
-type keeper struct {
+// syncedStore is the store of a run. Before a new snapshot replaces steps, it makes sure that the events of these
+// steps are on disk.
+type syncedStore struct {
 	*state.File
 	log    *report.EventLog
-	synced int // the last event of the log that is on disk for sure
+	synced int // the last event of the log that is on disk for certain
 }
 
 // WriteSnapshot implements runner.Store.
-func (k *keeper) WriteSnapshot(r *state.Run, d *state.Delta) error {
+func (k *syncedStore) WriteSnapshot(r *state.Run, d *state.Delta) error {
 	last := k.log.LastSeq()
 	if last == k.synced {
 		return k.File.WriteSnapshot(r, d, nil)
 	}
-	// Side by side with the new snapshot: the two share a write of the disk.
+	// In parallel with the new snapshot, so that both share a write to the disk.
 	synced := make(chan error, 1)
 	go func() { synced <- k.log.Sync() }()
 	if err := k.File.WriteSnapshot(r, d, func() error { return <-synced }); err != nil {

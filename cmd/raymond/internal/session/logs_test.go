@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestEventsAreOnTheDiskBeforeTheirSteps are in a snapshot: where they can't be, the old one stays.
-func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
+// TestEventsReachTheDiskBeforeSnapshots: if the events can't be written, the old snapshot stays.
+func TestEventsReachTheDiskBeforeSnapshots(t *testing.T) {
 	dir := t.TempDir()
 	log, err := report.OpenEventLog(filepath.Join(dir, "events.jsonl"), "run-1")
 	assert.NilError(t, err)
@@ -22,7 +22,7 @@ func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
 	defer store.Close()
 	run := state.New(state.Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: "/w", Entry: "A.md", Dir: "/d", Files: map[string]string{"A.md": strings.Repeat("ab", 32)},
 		Options: state.Options{MaxParallel: 1, MaxAgents: 1, MaxDepth: 1, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
-	k := &keeper{File: store, log: log}
+	k := &syncedStore{File: store, log: log}
 	assert.NilError(t, k.WriteSnapshot(run, nil))
 	step := run.Step(time.Unix(2, 0))
 	step.Begin()
@@ -30,7 +30,7 @@ func TestEventsAreOnTheDiskBeforeTheirSteps(t *testing.T) {
 	for _, e := range next.Events {
 		assert.NilError(t, log.Report(e))
 	}
-	assert.NilError(t, log.Close()) // what can't be brought to the disk any more
+	assert.NilError(t, log.Close()) // from here on the log can't be synced
 	assert.Check(t, k.WriteSnapshot(next, nil) != nil, "snapshot whose events are not on the disk: got no error, want one")
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Progress.Seq != run.Progress.Seq {
 		t.Errorf("run after that: got %+v (%v), want the one of step %d", now, err, run.Progress.Seq)

@@ -13,19 +13,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// CheckAgentCommand reports that a run with these options needs the agent command, as far as the files of
-// the workflow show, and that nobody says what it is. Only the states of the jobs count; nil is all.
+// CheckAgentCommand returns an error if a run with these options needs the agent "command", as far as the
+// files of the workflow show, and no command is set. Only states of the jobs count; nil is all jobs.
 func CheckAgentCommand(now *state.Options, s *scope.Scope, jobs []string) error {
 	for _, n := range s.NeededCLIs(cmp.Or(now.Backend, protocol.DefaultBackend), jobs) {
 		if n.Backend == protocol.BackendCommand && now.Command == "" {
-			return problem.Usage(n.State, "nobody says which program the agent "+n.Backend+" is", "name it with --agent-command, in a job with the input agent-command")
+			return problem.Usage(n.State, "no program is set for the agent "+n.Backend, "set --agent-command, or in a job the input agent-command")
 		}
 	}
 	return nil
 }
 
-// checkCLIs reports the agent CLIs that the run will come to, as far as the files of the workflow show, and that this machine
-// lacks, before anything of it runs.
+// checkCLIs reports agent CLIs that the run will need, as far as the files of the workflow show, and that this
+// machine lacks. It is called before anything of the run starts.
 func (s *Session) checkCLIs(ctx context.Context) error {
 	u := s.setup
 	var places []string
@@ -41,11 +41,11 @@ func (s *Session) checkCLIs(ctx context.Context) error {
 	return errors.Join(out...)
 }
 
-// CageNeeds returns what the cage of a run with these options has to know of agent CLIs, and makes what
-// they must find in it.
+// CageNeeds returns what agent CLIs need in the cage of a run with these options, and creates the files that
+// they must find there.
 func CageNeeds(c clis.Config, now state.Options, s *scope.Scope, jobs []string) (runner.Needs, error) {
 	run := cmp.Or(now.Backend, protocol.DefaultBackend)
-	used := []string{run} // the files don't show all that a script may lead to
+	used := []string{run} // a script may lead to prompts that the files don't show
 	for _, n := range s.NeededCLIs(run, jobs) {
 		used = append(used, n.Backend)
 	}

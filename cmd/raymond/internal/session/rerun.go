@@ -13,14 +13,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// NewRerun makes the run that begins as another one was at a point, with what the flags say from there on, after a look
-// through the whole workflow as it is now. Conversations and directories are still those of the other run. It returns
-// lint's warnings too, a line each.
+// NewRerun makes a run that begins at a point of another run, with the changes that the flags ask for, after a check
+// of the current workflow. Conversations and directories are still the other run's. It returns the warnings of
+// lint too, a line each.
 func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run, warnings []string, err error) {
 	run, err = state.Rerun(at.Run, at.Exec, state.RerunParams{WorkflowID: newID(o, s), Mark: newToken(), Now: time.Now(), Files: s.Workflow.Hashes()})
 	var gone *state.MissingStateError
 	if errors.As(err, &gone) {
-		return nil, nil, &problem.Problem{Class: problem.ClassWorkflow, Where: gone.State, What: "is gone, and the run needs this state"}
+		return nil, nil, &problem.Problem{Class: problem.ClassWorkflow, Where: gone.State, What: "is missing, and the run needs this state"}
 	}
 	if err != nil {
 		return nil, nil, err
@@ -38,20 +38,20 @@ func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run
 	}
 	warnings, err = startCheck(o, s, run)
 	if o.IsGiven("agent") || o.IsGiven("agent-command") {
-		warnings = append(warnings, leaveOthers(run, s)...)
+		warnings = append(warnings, startNewConversations(run, s)...)
 	}
 	return run, warnings, errors.Join(err, setInput(o, s, run, at.Agent))
 }
 
-// leaveOthers has new conversations begin in states that name no agent where one would continue
-// that is another agent's than the run's: whoever gives a run another agent wants it to run them.
-func leaveOthers(run *state.Run, s *scope.Scope) (warnings []string) {
+// startNewConversations makes states that name no agent begin a new conversation if theirs belongs to another agent
+// than the run's: a user who changes the agent of a run wants it to run these states.
+func startNewConversations(run *state.Run, s *scope.Scope) (warnings []string) {
 	leave := func(held *state.Session, name string) {
 		st, ok := s.Workflow.State(name)
 		if !ok || held == nil || st.Policy.Backend != "" || held.BackendName() == run.Options.BackendName() {
 			return
 		}
-		warnings = append(warnings, fmt.Sprintf("%s: the conversation before belongs to the agent %s: the agent %s begins a new one", name, held.BackendName(), run.Options.BackendName()))
+		warnings = append(warnings, fmt.Sprintf("%s: the earlier conversation belongs to the agent %s; the agent %s begins a new one", name, held.BackendName(), run.Options.BackendName()))
 		run.ForgetConversations(func(id string) bool { return id == held.ID })
 	}
 	for _, a := range run.Agents {
@@ -65,7 +65,7 @@ func leaveOthers(run *state.Run, s *scope.Scope) (warnings []string) {
 	return warnings
 }
 
-// setInput gives the state that is run again another payload, if a flag says so.
+// setInput replaces the payload of the state that runs again, if a flag sets one.
 func setInput(o *options.Options, s *scope.Scope, run *state.Run, agent string) error {
 	a, ok := run.Agent(agent)
 	if !ok || !o.IsGiven("input") && !o.IsGiven("input-file") {

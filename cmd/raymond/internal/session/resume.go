@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Reopen opens the scope that a run was started from. The caller closes it.
+// Reopen opens the place that a run was started from. The caller closes it.
 func Reopen(run *state.Run) (*scope.Scope, error) {
 	s, err := scope.Open(run.Scope)
 	if err != nil {
@@ -24,8 +24,7 @@ func Reopen(run *state.Run) (*scope.Scope, error) {
 	return s, nil
 }
 
-// ChangedFiles names the files that a run has used, or that it will come to, and
-// that are not what they were.
+// ChangedFiles returns the names of the files that a run has used, or will need, and that have changed since.
 func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	names := slices.Clone(run.Used)
 	for _, p := range run.StateRefs() {
@@ -41,28 +40,27 @@ func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return now[name] == run.Files[name] })
 }
 
-// CheckUnchanged reports files of ChangedFiles as conflicts.
+// CheckUnchanged returns a conflict for each file of ChangedFiles.
 func CheckUnchanged(changed []string) error {
 	var out []error
 	for _, name := range changed {
 		out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: name, What: "has changed since the run started",
-			Hint: "put it back, or resume with --changed-workflow take"})
+			Hint: "restore it, or resume with --changed-workflow take"})
 	}
 	return errors.Join(out...)
 }
 
-// CheckResume reports why a run can't continue with a workflow and with options,
-// which are those of the run from now on. file is the run's state file.
+// CheckResume reports why a run can't continue with a workflow and with new options. file
+// is the run's state file.
 func CheckResume(now *state.Options, run *state.Run, s *scope.Scope, file string) error {
 	if err := checkLoop(s, now); err != nil {
 		return err
 	}
-	return errors.Join(checkPlaces(run, s, file), checkAttempts(run, s))
+	return errors.Join(checkStates(run, s, file), checkAttempts(run, s))
 }
 
-// checkPlaces reports the states at which an agent is, or to which it will come,
-// that are gone or can't be run.
-func checkPlaces(run *state.Run, s *scope.Scope, file string) error {
+// checkStates reports states that the agents are at, or will return to, and that are missing or can't run.
+func checkStates(run *state.Run, s *scope.Scope, file string) error {
 	var out []error
 	for _, p := range run.StateRefs() {
 		st, ok := s.Workflow.State(p.State)
@@ -70,22 +68,21 @@ func checkPlaces(run *state.Run, s *scope.Scope, file string) error {
 		case ok:
 			out = append(out, problem.OfWorkflow(s.Path, st.Problems))
 		case run.Files[p.State] == "":
-			out = append(out, &state.FileError{Path: file, Field: p.Field, What: fmt.Sprintf("%q is no state of the workflow", problem.Shorten(p.State))})
+			out = append(out, &state.FileError{Path: file, Field: p.Field, What: fmt.Sprintf("%q is not a state of the workflow", problem.Shorten(p.State))})
 		default:
-			out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: p.State, What: "is gone, and the run is at this state", Hint: "put it back under this name, or start a new run"})
+			out = append(out, &problem.Problem{Class: problem.ClassConflict, Where: p.State, What: "is missing, and the run is at this state", Hint: "restore it under this name, or start a new run"})
 		}
 	}
 	return errors.Join(out...)
 }
 
-// checkAttempts reports the states that have no commands any more though an agent
-// is between the attempts of one.
+// checkAttempts reports states that no longer have done_when commands although an agent is between its attempts.
 func checkAttempts(run *state.Run, s *scope.Scope) error {
 	var out []error
 	for _, a := range run.Agents {
 		st, ok := s.Workflow.State(a.State)
 		if ok && a.Exec != nil && st.Policy.Convergence == nil && (a.Exec.Attempt > 1 || a.Exec.Phase == state.PhaseVerify) {
-			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: a.State, What: "has no done_when any more, and an agent is in the midst of its attempts"})
+			out = append(out, &problem.Problem{Class: problem.ClassWorkflow, Where: a.State, What: "no longer has done_when, but an agent is between its attempts"})
 		}
 	}
 	return errors.Join(out...)

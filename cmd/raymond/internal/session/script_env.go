@@ -18,7 +18,7 @@ func WithoutVariables(environ, names []string) []string {
 	})
 }
 
-// WhyNotConfined says why this system can't keep from agents what others have, whatever they may reach; "" where it can.
+// WhyNotConfined returns why this system can't confine agents to their own files and processes; "" if it can.
 func WhyNotConfined() string {
 	for _, lack := range cage.Gaps(cage.Policy{Network: cage.Network{IsOpen: true}}) {
 		if lack.IsMajor {
@@ -28,18 +28,18 @@ func WhyNotConfined() string {
 	return ""
 }
 
-// CheckScriptEnv reports variables for trusted scripts that no script of the run's jobs would get, or that
-// its agents could get as well. unheld says why agents aren't held, "" where they are.
+// CheckScriptEnv reports variables for trusted scripts that no script of the run's jobs would get, or that agents could
+// read as well. whyNot is the reason why agents are not confined, "" if they are.
 func CheckScriptEnv(o *options.Options, s *scope.Scope, hasPrompts bool, unheld string) error {
 	where := o.FlagName("script-env")
 	switch {
 	case len(o.ScriptEnv) == 0:
 		return nil
 	case !s.HasTrustedScripts(o.Jobs) && (!o.Resumes || o.IsGiven("script-env")):
-		return problem.Usage(where, "is for trusted scripts, and there is none in the jobs that run here", "leave it out, or begin the script that needs it with # raymond: trusted=true")
+		return problem.Usage(where, "is for trusted scripts, but the jobs that run here have none", "remove it, or begin the script that needs it with # raymond: trusted=true")
 	case hasPrompts && !o.Cage.IsOff() && unheld != "":
-		return &problem.Problem{Class: problem.ClassDenied, Where: where, What: "can't be kept from agents here: " + unheld,
-			Hint: "run the trusted scripts in a job of their own (job: publish with prompts: false), or set cage: off if agents may have what it names"}
+		return &problem.Problem{Class: problem.ClassDenied, Where: where, What: "can't be kept secret from agents here: " + unheld,
+			Hint: "run the trusted scripts in a separate job (job: publish with prompts: false), or set cage: off if agents may see these variables"}
 	}
 	return nil
 }

@@ -1,10 +1,8 @@
-// Package session drives one run, wired to everything it needs: its folders, its
-// logs, the agent CLI, scripts, signals, snapshots of its files. The command line, the Action and
-// simulations all use it.
+// Package session drives one run and connects it to everything that it needs: directories, logs, agent CLIs, scripts,
+// signals, snapshots of its files. The command line, the Action and simulations use it.
 //
-// NewRun makes a run from flags and a workflow, CheckResume says whether an
-// existing one can continue, Open prepares its session, and Session.Run drives it
-// until it stops.
+// NewRun makes a run from flags and a workflow, CheckResume checks whether an existing run can continue, Open prepares
+// its session, and Session.Run drives it until it stops.
 package session
 
 import (
@@ -30,8 +28,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// RunDir is a run's own folder below a state folder, absolute unless nobody knows the working directory, in which nothing is
-// driven then.
+// RunDir returns a run's own directory below a state directory. It is absolute if the working directory is known, and
+// otherwise no run is driven.
 func RunDir(stateDir, id string) string {
 	dir := filepath.Join(stateDir, id)
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -40,32 +38,31 @@ func RunDir(stateDir, id string) string {
 	return dir
 }
 
-// CLIDir is where agent CLIs that run in a cage have folders of their own, below that of a run or of a step.
+// CLIDir returns the directory for files of agent CLIs that run in a cage, below the directory of a run or a step.
 func CLIDir(dir string) string { return filepath.Join(dir, "clis") }
 
 // Session is a run that is ready to be driven.
 type Session struct {
-	// Config is what the run is driven with. It may be changed before Run.
+	// Config configures the runner. It may be changed before Run.
 	Config runner.Config
-	// Events tells the run's events to its logs and to reporters that are added
-	// before Run.
+	// Events passes the run's events to its logs, and to reporters that are added before Run.
 	Events *report.Fanout
 
 	setup Setup
-	clis  map[string]runner.AgentCLI // as they are before anybody wraps them
-	files *snapshots                 // nil: none are taken
-	log   *report.EventLog           // the run's own; nil for a run of which no state is kept
+	clis  map[string]runner.AgentCLI // before anything wraps them
+	files *snapshots                 // nil: no snapshots are taken
+	log   *report.EventLog           // the run's own event log; nil if its state is not saved
 }
 
-// newToken returns the token of a question, or the mark of all processes of a run: 128 random bits in hex.
+// newToken returns 128 random bits in hex: the token of a question, or the mark of a run's processes.
 func newToken() string {
 	var bits [16]byte
 	rand.Read(bits[:]) // never fails
 	return hex.EncodeToString(bits[:])
 }
 
-// Open ends what an earlier process has left of the run, and prepares folders and
-// logs. The caller closes the session.
+// Open ends processes that an earlier process of the run has left, and prepares directories and logs. The caller closes
+// the session.
 func Open(u Setup) (*Session, error) {
 	if u.Resumed {
 		if err := Sweep(u.Run.Mark); err != nil {
@@ -74,9 +71,9 @@ func Open(u Setup) (*Session, error) {
 	}
 	s := &Session{setup: u, Config: u.Config}
 	if err := shell.AdoptOrphans(); err != nil {
-		s.note("what a state leaves in the background may outlive it: " + err.Error())
+		s.note("background processes of a state may outlive it: " + err.Error())
 	}
-	folderErr := s.makeFolders()
+	folderErr := s.makeDirs()
 	var err error
 	if s.Events, s.log, err = openLogs(u); err != nil || folderErr != nil {
 		s.Close()
@@ -91,7 +88,7 @@ func Open(u Setup) (*Session, error) {
 		s.Events.Add("debug folder", report.NewDebugWriter(c.DebugDir, s.Events.Model))
 	}
 	c.Reporter = s.Events
-	// Snapshots are of what prompts have done.
+	// Only prompts need snapshots.
 	if u.Snapshots != nil && u.Scope.HasPrompts() {
 		s.files = newSnapshots(u.Stops.Requested, u.Snapshots.Take, c.Reporter)
 		c.Snapshots = s.files
@@ -101,7 +98,7 @@ func Open(u Setup) (*Session, error) {
 	return s, nil
 }
 
-// Sweep ends the processes that a run which was killed has left behind.
+// Sweep ends the processes that a killed run has left behind.
 func Sweep(mark string) error {
 	if _, err := shell.Sweep(mark); err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "left-over processes", What: err.Error(), Hint: "end them by hand, then resume again"}
@@ -109,14 +106,14 @@ func Sweep(mark string) error {
 	return nil
 }
 
-// Run drives the run until it stops, and returns it as it is then. It starts nothing where an agent CLI is missing that the
-// run will come to.
+// Run drives the run until it stops, and returns its last version. It starts nothing if an agent CLI is missing that the
+// run will need.
 func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	if err := s.checkCLIs(ctx); err != nil {
 		return s.setup.Run, err
 	}
-	// Where no file leads to a prompt, a run starts without the git processes of a first
-	// snapshot. A prompt that comes nevertheless is the first one then.
+	// If no file leads to a prompt, a run starts without the git processes of a first snapshot. If a prompt runs
+	// nevertheless, its snapshot is the first one.
 	if s.files != nil && s.setup.Scope.LeadsToPrompt() {
 		s.files.start(s.setup.Run)
 	}
@@ -131,13 +128,12 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
 }
 
-// IsIdle reports whether Run would suspend the run again at once, with nothing changed. It
-// may be left as it is then.
+// IsIdle reports whether Run would suspend the unchanged run again at once. Then the run need not be driven.
 func (s *Session) IsIdle() bool {
 	return s.setup.Resumed && runner.New(s.Config, s.setup.Run).IsIdle(s.setup.NewOptions)
 }
 
-// Report tells an event that is no part of a step.
+// Report reports an event that is not part of a step.
 func (s *Session) Report(e state.Event) { s.Config.Reporter.Report(e) }
 
 // Close closes the logs and all reporters.
@@ -147,7 +143,7 @@ func (s *Session) Close() {
 	}
 }
 
-// note prints a line for people.
+// note prints a note for the user.
 func (s *Session) note(line string) {
 	if s.setup.Hide != nil {
 		line = s.setup.Hide(line)
@@ -155,7 +151,7 @@ func (s *Session) note(line string) {
 	fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escape(line))
 }
 
-// Tidy removes what only a run under way needs from its own folder.
+// Tidy removes files from a run's own directory that are needed only while it is driven.
 func Tidy(dir string) error {
 	var errs []error
 	for _, name := range []string{"payload", "scripts", "scope"} {
@@ -164,8 +160,8 @@ func Tidy(dir string) error {
 	return errors.Join(errs...)
 }
 
-// makeFolders makes the folders that the run needs.
-func (s *Session) makeFolders() (err error) {
+// makeDirs creates the directories that the run needs.
+func (s *Session) makeDirs() (err error) {
 	u, c := &s.setup, &s.Config
 	c.LogDir, c.CopyDir = filepath.Join(u.Dir, "logs"), filepath.Join(u.Dir, "protected")
 	c.PayloadDir, c.TrustedDir = filepath.Join(u.private(), "payload"), filepath.Join(u.private(), "scripts")
@@ -185,8 +181,8 @@ func (s *Session) makeFolders() (err error) {
 	return s.copyScope()
 }
 
-// copyScope makes the private copy that scripts and the agent command run from. Where nothing is known
-// to lead to a script, it is made for the case that an agent names one.
+// copyScope makes the private copy that scripts and the agent "command" run from. If no script is known to be reachable,
+// it is made in case an agent names one.
 func (s *Session) copyScope() error {
 	files, hasCommand := s.setup.Scope, s.setup.CurrentOptions().Command != ""
 	if !files.NeedsCopy(hasCommand) {
@@ -206,13 +202,13 @@ func (s *Session) copyScope() error {
 	return nil
 }
 
-// setBackends says what prompts and scripts are run with.
+// setBackends chooses what runs prompts, scripts and done_when commands.
 func (s *Session) setBackends() {
 	u, c := &s.setup, &s.Config
 	noNewPrivs := u.Agents != nil && u.Agents.NoNewPrivs
 	c.Scripts, c.Verifier = shell.Backend{Env: u.Env.Common, Trusted: u.Env.Trusted}, shell.Verifier{Env: u.Env.Common, NoNewPrivs: noNewPrivs}
 	if u.Store != nil {
-		c.Store = &keeper{File: u.Store, log: s.log}
+		c.Store = &syncedStore{File: u.Store, log: s.log}
 	}
 	if u.Backends.Scripts != nil {
 		c.Scripts, c.Verifier = u.Backends.Scripts(u.Env), u.Backends.Checks(u.Env.Common)
@@ -232,8 +228,8 @@ func (s *Session) setBackends() {
 	}
 }
 
-// OpenUndriven opens the logs of a run of which nothing is driven: reporters may be added
-// to the session's Events. The caller closes it.
+// OpenUndriven opens the logs of a run that is not driven: reporters may be added to the session's Events. The caller closes
+// it.
 func OpenUndriven(u Setup) (*Session, error) {
 	s := &Session{setup: u}
 	var err error
@@ -244,8 +240,7 @@ func OpenUndriven(u Setup) (*Session, error) {
 	return s, nil
 }
 
-// ShowCompleted completes the logs of a run that has nothing left to do, and
-// prints its result: a crash after its end may have kept events from them.
+// ShowCompleted completes the logs of a completed run, which may lack events after a crash, and prints its result.
 func ShowCompleted(u Setup) error {
 	s, err := OpenUndriven(u)
 	if err != nil {

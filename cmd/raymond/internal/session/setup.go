@@ -13,37 +13,36 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Setup is what a session is opened with.
+// Setup configures a session.
 type Setup struct {
 	Options    *options.Options
 	Scope      *scope.Scope
 	Run        *state.Run
-	Store      *state.File    // nil for a run of which no state is kept
+	Store      *state.File    // nil if the run's state is not saved
 	Resumed    bool           // the run was driven before
-	NewOptions *state.Options // the options from now on; nil for those of the run
-	Dir        string         // the run's own folder, absolute
+	NewOptions *state.Options // the options from now on; nil: the run's options
+	Dir        string         // the run's own directory, absolute
 
-	// Config has those who have to do with the run besides its process: People, Checkpoints, Part, Matrix, HandOver
-	// and Redact. Open adds what it knows itself.
+	// Config connects the run to other processes and people: Prompter, Checkpoints, Part, Matrix, HandOver and Redact.
+	// Open sets the rest.
 	Config runner.Config
-	// Agents are what agent CLIs are given, apart from what the options of the run say; nil
-	// where no agent is started.
+	// Agents configures the agent CLIs, in addition to the run's options; nil if no agent is started.
 	Agents    *clis.Config
-	Env       Env // of what is started; agent CLIs have variables of their own
+	Env       Env // for scripts and commands; agent CLIs have their own variables
 	Backends  Backends
-	Snapshots *workspace.Snapshots // keeps the files of the worktrees; nil for nobody
+	Snapshots *workspace.Snapshots // takes snapshots of the worktrees; nil: none
 	Stops     *Stops
 
 	Stdout io.Writer           // for --events -
 	Stderr io.Writer           // for warnings
-	Hide   func(string) string // hides secrets in every text of every event; nil for nothing
-	Seal   report.IntegrityLog // is told of what is written to the run's event log; nil for nobody
+	Hide   func(string) string // hides secrets in every text of every event; nil: hides nothing
+	Seal   report.IntegrityLog // gets all writes to the run's event log; nil for none
 
-	TraceEnviron []string // variables of OpenTelemetry, which say where the run is exported to; nil: it is not exported
+	TraceEnviron []string // OpenTelemetry variables for the export of traces; nil: no export
 	Version      string   // of this program, for traces
 }
 
-// CurrentOptions are the options with which the run continues.
+// CurrentOptions returns the options with which the run continues.
 func (s Setup) CurrentOptions() state.Options {
 	if s.NewOptions != nil {
 		return *s.NewOptions
@@ -51,19 +50,19 @@ func (s Setup) CurrentOptions() state.Options {
 	return s.Run.Options
 }
 
-// private is where what scripts are run from is kept while the run is driven.
+// private returns the directory for files that scripts run from, while the run is driven.
 func (s Setup) private() string { return cmp.Or(s.Env.PrivateDir, s.Dir) }
 
-// Env is what surrounds the processes of a run: their variables, and their cages.
+// Env is the environment of a run's processes: variables and cages.
 type Env struct {
-	Common  []string     // of scripts and done_when commands, which run what agents wrote
-	Trusted []string     // of trusted scripts
+	Common  []string     // for scripts and done_when commands, which run code of agents
+	Trusted []string     // for trusted scripts
 	Cages   runner.Cages // nil for none
-	// PrivateDir is a folder that agents can't write, for what scripts are run from; "" for the run's own.
+	// PrivateDir is a directory that agents can't write, for files that scripts run from; "": the run's own directory.
 	PrivateDir string
 }
 
-// Backends make what runs prompts, scripts and done_when commands in place of processes; nil for processes.
+// Backends replace the processes that run prompts, scripts and done_when commands; nil keeps the processes.
 type Backends struct {
 	Agents  func(clis.Config) map[string]runner.AgentCLI
 	Scripts func(Env) runner.Backend

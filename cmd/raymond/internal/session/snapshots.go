@@ -15,53 +15,51 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// SnapshotsPath is where the snapshots of a run are, by the run's own folder.
+// SnapshotsPath returns the path of the snapshots in a run's own directory.
 func SnapshotsPath(runDir string) string { return filepath.Join(runDir, "snapshots.git") }
 
 const (
-	// takeWithin is how long one snapshot may take. After one that took longer no more are
-	// taken: each keeps the next prompt waiting.
+	// takeWithin is the time limit of a snapshot. After a snapshot that reached it, none follow, because each snapshot
+	// delays the next prompt.
 	takeWithin = 20 * time.Second
-	// endWithin is how long the last one may take when the run has stopped.
+	// endWithin is the time limit of the last snapshot after the run has stopped.
 	endWithin = 3 * time.Second
 	maxNotes  = 5
 )
 
-// snapshots keeps the files of a run's git worktrees as they are after prompts, beside the run.
-// Whatever goes wrong is a note for people: the run goes on without the snapshot. It implements
-// runner.Snapshots.
+// snapshots takes snapshots of a run's git worktrees after prompts. A failure doesn't stop the run, but causes
+// a note. It implements runner.Snapshots.
 type snapshots struct {
-	takeOne  func(context.Context, workspace.Snapshot) error // is called once at a time
-	reporter runner.Reporter                                 // is told notes, from the goroutine that calls the methods
+	takeOne  func(context.Context, workspace.Snapshot) error // never called concurrently
+	reporter runner.Reporter                                 // gets the notes, from the goroutine that calls the methods
 	ctx      context.Context
 	cancel   context.CancelFunc
-	last     <-chan struct{} // closed when the last one that was asked for is taken
-	isSlow   bool            // one took too long
+	last     <-chan struct{} // closed when the last requested snapshot is done
+	isSlow   bool            // a snapshot took too long
 
-	mu    sync.Mutex // guards what follows
-	notes []string   // each once
-	told  int        // of the notes
+	mu       sync.Mutex // guards the fields below
+	notes    []string   // each text once
+	reported int        // number of the notes that are reported
 }
 
-// newSnapshots returns snapshots, which have to be closed. After the end of ctx none are taken.
+// newSnapshots returns snapshots, which the caller closes. The end of ctx stops them.
 func newSnapshots(ctx context.Context, takeOne func(context.Context, workspace.Snapshot) error, reporter runner.Reporter) *snapshots {
 	k := &snapshots{takeOne: takeOne, reporter: reporter}
 	k.ctx, k.cancel = context.WithCancel(ctx)
 	return k
 }
 
-// start takes a snapshot of each folder that the agents of a run work in, before any of
-// them does. It returns when that is done.
+// start takes a snapshot of each directory in which agents of a run work, before any of them starts, and waits for it.
 func (k *snapshots) start(run *state.Run) {
 	for _, dir := range checkpoints.Dirs(run) {
 		k.take(workspace.Snapshot{Exec: run.Progress.Iterations, IsStart: true, Dir: dir})
 	}
-	k.tell()
+	k.reportNotes()
 }
 
 // Take implements runner.Snapshots.
 func (k *snapshots) Take(s runner.SnapshotRequest) <-chan struct{} {
-	k.tell()
+	k.reportNotes()
 	done, before := make(chan struct{}), k.last
 	k.last = done
 	go func() {
@@ -74,7 +72,7 @@ func (k *snapshots) Take(s runner.SnapshotRequest) <-chan struct{} {
 	return done
 }
 
-// close waits a little for the last snapshot, and ends it then.
+// close waits a little for the last snapshot, and then cancels it.
 func (k *snapshots) close() {
 	end := time.AfterFunc(endWithin, k.cancel)
 	defer end.Stop()
@@ -82,10 +80,10 @@ func (k *snapshots) close() {
 		<-k.last
 	}
 	k.cancel()
-	k.tell()
+	k.reportNotes()
 }
 
-// take takes one, after all before it. Why there is none is a note, the same once.
+// take takes a snapshot after all earlier ones. An error becomes a note, each text once.
 func (k *snapshots) take(shot workspace.Snapshot) {
 	if k.ctx.Err() != nil || k.isSlow {
 		return
@@ -109,8 +107,8 @@ func (k *snapshots) take(shot workspace.Snapshot) {
 
 var errSlow = fmt.Errorf("it took more than %v", takeWithin)
 
-// tell reports the notes that it has not reported yet.
-func (k *snapshots) tell() {
+// reportNotes reports the notes that it has not reported yet.
+func (k *snapshots) reportNotes() {
 	for _, note := range k.Notes() {
 		k.reporter.Note("", "", note)
 	}
@@ -120,7 +118,7 @@ func (k *snapshots) tell() {
 func (k *snapshots) Notes() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	before := k.told
-	k.told = len(k.notes)
+	before := k.reported
+	k.reported = len(k.notes)
 	return slices.Clone(k.notes[before:])
 }

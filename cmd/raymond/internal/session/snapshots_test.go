@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// taker takes a second for each snapshot, or as long as it is told.
+// taker takes a second for each snapshot, or lasts if that is longer.
 type taker struct {
 	shots []workspace.Snapshot
 	busy  bool
@@ -40,7 +40,7 @@ func (f *taker) take(ctx context.Context, s workspace.Snapshot) error {
 	return f.err
 }
 
-// notes are what a keeper tells.
+// notes records the notes about snapshots.
 type notes struct {
 	runner.Reporter
 	list []string
@@ -48,7 +48,7 @@ type notes struct {
 
 func (n *notes) Note(_, _, text string) { n.list = append(n.list, text) }
 
-func TestOneAtATime(t *testing.T) {
+func TestSnapshotsAreTakenInTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := new(taker), new(notes)
 		k := newSnapshots(t.Context(), f.take, n)
@@ -76,7 +76,7 @@ func TestOneAtATime(t *testing.T) {
 	})
 }
 
-// TestFailuresAreNotes, each once.
+// TestFailuresAreNotes: the same failure is reported once.
 func TestFailuresAreNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{err: errors.New("the disk is full")}, new(notes)
@@ -91,8 +91,8 @@ func TestFailuresAreNotes(t *testing.T) {
 	})
 }
 
-// TestSlowOnesEnd, and after one of them no more are tried.
-func TestSlowOnesEnd(t *testing.T) {
+// TestSlowSnapshotIsCancelled: and no further snapshots are tried.
+func TestSlowSnapshotIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{lasts: time.Hour}, new(notes)
 		k := newSnapshots(t.Context(), f.take, n)
@@ -106,8 +106,8 @@ func TestSlowOnesEnd(t *testing.T) {
 	})
 }
 
-// TestTheEndWaitsALittle for the last one, and then ends it.
-func TestTheEndWaitsALittle(t *testing.T) {
+// TestCloseWaitsALittle: for the last snapshot, which it then cancels.
+func TestCloseWaitsALittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &taker{lasts: 10 * time.Second}
 		k := newSnapshots(t.Context(), f.take, new(notes))

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// StopProblem says why a run that has stopped is not completed, and what to do; its class decides
-// on the exit code. stateDir is the folder of its state file, "" for the default.
+// StopProblem returns the reason why a stopped run is not completed, with a hint; its class decides the exit code.
+// stateDir is the directory of the state file, "" for the default.
 func StopProblem(run *state.Run, stateDir string) *problem.Problem {
 	p := &run.Progress
 	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: report.ResumeHint(run, stateDir)}
@@ -43,20 +43,20 @@ func StopProblem(run *state.Run, stateDir string) *problem.Problem {
 	return f
 }
 
-// lastOutput is what the command wrote last that failed first, in the first agent that has
-// failed, if that has no attempts left.
+// lastOutput returns the end of the output of the first failed done_when command of the first failed agent, if that
+// has no attempts left; "" otherwise.
 func lastOutput(run *state.Run) string {
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
 	if i < 0 || run.Agents[i].Exec == nil || run.Agents[i].Exec.Verdict == nil || !state.IsExhausted(run.Agents[i].Failure.Message) {
 		return ""
 	}
 	for _, r := range run.Agents[i].Exec.Verdict.Results {
-		if said := strings.TrimSpace(text.LastLines(r.Tail, mostTail)); r.RC != 0 && said != "" {
-			return "; the output ends in: " + said
+		if output := strings.TrimSpace(text.LastLines(r.Tail, maxTail)); r.RC != 0 && output != "" {
+			return "; the output ends in: " + output
 		}
 	}
 	return ""
 }
 
-// mostTail is how many bytes of an output an error of one line has.
-const mostTail = 400
+// maxTail is the maximum length of the quoted output in an error line, in bytes.
+const maxTail = 400

@@ -8,9 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestOutcome: the class of what ended a run, of which only a completed one has none, and how
-// to go on.
-func TestOutcome(t *testing.T) {
+// TestStopProblem: for each way to stop before completion, the class and how to continue.
+func TestStopProblem(t *testing.T) {
 	failed := func(class state.Class) []*state.Agent {
 		return []*state.Agent{{ID: "main", State: "A.sh", Failure: &state.AgentFailure{Class: string(class), Message: "why"}}}
 	}

@@ -10,35 +10,34 @@ import (
 	"time"
 )
 
-// Stops are the reasons to end a run from outside: signals, and what a job has
-// besides them. They are safe for use by several goroutines.
+// Stops are the reasons to end a run: signals, and further ones in a job. The methods may be called concurrently.
 type Stops struct {
-	Requested context.Context // ends when the run is first asked to end
+	Requested context.Context // done when there is a reason to end the run
 	ask       context.CancelFunc
 	reasons   chan string
 	code      atomic.Int32 // exit code of the signal that cancelled the run
-	at        atomic.Int64 // when it came, in nanoseconds of the epoch
+	at        atomic.Int64 // when the first reason came, in nanoseconds of the epoch
 	orphaned  atomic.Bool
 }
 
-// StopOptions are what ends a run of a job besides signals.
+// StopOptions are the sources of reasons to end a run besides the signals of this process.
 type StopOptions struct {
-	ParentGone <-chan struct{} // closed when who started the run is gone; nil for never
-	Reasons    <-chan string   // brings reasons to end the run; nil for none
-	InJob      bool            // the signals are those of a CI runner
-	// Signals brings signals; nil has those caught that the process gets.
+	ParentGone <-chan struct{} // closed when the process that started the run is gone; nil: never
+	Reasons    <-chan string   // further reasons to end the run; nil: none
+	InJob      bool            // the signals come from a CI runner
+	// Signals replaces the signals of this process; nil: they are caught.
 	Signals <-chan os.Signal
 }
 
-// Listen begins to wait for reasons to end a run. It does so until the process ends.
+// Listen begins to wait for reasons to end a run, until the process ends.
 func Listen(o StopOptions) *Stops {
 	s := &Stops{reasons: make(chan string, 4)}
 	s.Requested, s.ask = context.WithCancel(context.Background())
 	if o.Signals == nil {
 		raw := make(chan os.Signal, 4)
 		signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		// A reader of our output that goes away must not end the run. Caught, not
-		// ignored: children would inherit that.
+		// A reader of our output that goes away must not end the run. The signal is caught, not ignored, because
+		// child processes would inherit that.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		o.Signals = raw
 	}
@@ -69,7 +68,7 @@ func (s *Stops) signalled(sig os.Signal, inJob bool) {
 		name = "SIGHUP"
 	}
 	switch {
-	case inJob && name == "SIGINT": // a runner sends it when somebody, or a time limit, cancels the job
+	case inJob && name == "SIGINT": // a runner sends it when a user or a time limit cancels the job
 		name = "the job was cancelled (SIGINT)"
 	case inJob:
 		name = fmt.Sprintf("the step was ended from outside (%s)", name)
@@ -84,14 +83,13 @@ func (s *Stops) end(reason string, code int32) {
 	s.reasons <- reason
 }
 
-// Reasons brings the reasons to end the run, as they come.
+// Reasons returns the channel of the reasons to end the run.
 func (s *Stops) Reasons() <-chan string { return s.reasons }
 
-// ExitCode is that of the signal which ended the run; 0 when none did.
+// ExitCode returns the exit code for the signal that ended the run; 0 if none did.
 func (s *Stops) ExitCode() int { return int(s.code.Load()) }
 
-// Since is how long ago the run was first asked to end; negative when it was not, and for nil Stops, which nothing
-// is waited for.
+// Since returns how long ago the run was first asked to end; it is negative if the run was not, and for nil Stops.
 func (s *Stops) Since() time.Duration {
 	if s == nil || s.at.Load() == 0 {
 		return -1
@@ -99,5 +97,5 @@ func (s *Stops) Since() time.Duration {
 	return time.Since(time.Unix(0, s.at.Load()))
 }
 
-// IsOrphaned reports whether who started the run is gone: nobody comes after us.
+// IsOrphaned reports whether the process that started the run is gone, so that no post phase follows.
 func (s *Stops) IsOrphaned() bool { return s != nil && s.orphaned.Load() }

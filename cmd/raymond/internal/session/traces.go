@@ -6,8 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/traces"
 )
 
-// addTraces has the run exported, if the environment says where to. What is wrong with that is
-// a note: no run fails because of it.
+// addTraces exports traces of the run, if the environment names a destination. An error is only a note: no run fails because
+// of it.
 func (s *Session) addTraces(now time.Time) {
 	u := &s.setup
 	if u.TraceEnviron == nil {
