@@ -10,7 +10,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestCageFlags: without a cage nothing is said of what it lets through.
+// TestCageFlags: flags that change the cage need one.
 func TestCageFlags(t *testing.T) {
 	for _, test := range []struct {
 		args []string
@@ -47,7 +47,7 @@ func TestCageFlags(t *testing.T) {
 	}
 }
 
-// TestProtectiveFlagsSurviveAResume unless it names them. Access that a flag gives does not.
+// TestProtectiveFlagsSurviveAResume: unless the resume sets them. Flags that give access don't survive.
 func TestProtectiveFlagsSurviveAResume(t *testing.T) {
 	before := []string{"--cage=require", "--network=none", "--workspace=git", "--script-env=A,B", "--cage-write=/x"}
 	for _, test := range []struct {

@@ -16,24 +16,24 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// What --cage may be.
+// The values of --cage.
 const (
-	CageOn      = "on"      // confined as far as the system can do it
-	CageRequire = "require" // confined, or nothing is started
+	CageOn      = "on"      // confined as far as the system allows
+	CageRequire = "require" // confined, or the run does not start
 	CageOff     = "off"
 )
 
-// What --workspace may be.
+// The values of --workspace.
 const (
 	WorkspaceGit  = "git"  // snapshots are taken of the git worktrees that agents work in
-	WorkspaceNone = "none" // none are taken
+	WorkspaceNone = "none" // no snapshots are taken
 )
 
-// Endless is a Hold without end.
+// Endless is a Hold without a limit.
 const Endless time.Duration = -1
 
-// What flags may bring, in bytes: --input-file what an agent CLI takes as a prompt. How many commands --done-when may be
-// given is convergence.md's.
+// Limits of flags: maxInput is the size of the longest prompt for an agent CLI, maxPrices the size of a price file, both
+// in bytes, and maxDoneWhen the number of --done-when commands.
 const (
 	maxInput    = 10 << 20
 	maxPrices   = 1 << 20
@@ -44,44 +44,44 @@ const (
 func (o *Options) AddAll() {
 	o.AddSimulated()
 	o.AddStateDir()
-	o.Add("changed-workflow", "WORD", "what a resume does if files of states have changed since the run used them: take (them as they are now; default) or refuse", func(s string) error {
+	o.Add("changed-workflow", "WORD", "what a resume does if state files have changed since the run used them: take (use the current files; default) or refuse", func(s string) error {
 		o.RefuseChanged = s == "refuse"
 		_, err := OneOf("take", "refuse")(s)
 		return err
 	})
 	o.AddPrices()
-	// The next four are of this process: a resume takes nothing of them from the run.
+	// These four belong to this process: a resume doesn't take them from the run.
 	o.Hold, o.History, o.Workspace = Endless, state.DefaultHistory, WorkspaceNone
-	o.Add("hold", "DUR", "how long to stay for a time that agents wait for, when nothing else is left to do (default: until it comes, but 5m for the end of a usage limit; 0: suspend at once)", Into(&o.Hold, duration))
-	o.Add("job", "LIST", "run only the states of these jobs, separated by commas; others wait for their job (default: the states of all jobs)", Into(&o.Jobs, each(jobs)))
-	o.Add("history", "SIZE", "how much is kept of the steps of the run, for history and rerun; 0: none (default 64MiB)", Into(&o.History, size))
-	o.Add("workspace", "WHAT", "git: keep the files of the agents' git worktrees as they are after each prompt state, for rerun and report; none: don't (default none)",
+	o.Add("hold", "DUR", "if all agents wait for a time: how long to wait before the run is suspended (default: no limit, but 5m for the end of a usage limit; 0: suspend at once)", Into(&o.Hold, duration))
+	o.Add("job", "LIST", "run only the states of these jobs, separated by commas; agents in other states wait for their job (default: all jobs)", Into(&o.Jobs, each(jobs)))
+	o.Add("history", "SIZE", "how much of the run's steps is saved, for history and rerun; 0: nothing (default 64MiB)", Into(&o.History, size))
+	o.Add("workspace", "WHAT", "git: take a snapshot of the agents' git worktrees after each prompt state, for rerun and report; none: take none (default none)",
 		Into(&o.Workspace, OneOf(WorkspaceGit, WorkspaceNone)))
 	o.addAgents()
 	o.AddCage()
-	o.Add("script-env", "NAMES", "with a cage, variables that trusted scripts get and agents don't, separated by commas or blanks", Into(&o.ScriptEnv, each(variables)))
+	o.Add("script-env", "NAMES", "with a cage, variables that only trusted scripts get, separated by commas or blanks", Into(&o.ScriptEnv, each(variables)))
 }
 
-// AddSimulated defines the flags of a run that a simulation has too.
+// AddSimulated defines the flags of a run that simulations have too.
 func (o *Options) AddSimulated() {
 	o.Add("input", "TEXT", "payload of the first state", Into(&o.Input, anything))
-	o.Add("input-file", "FILE", "the same, read from a file", Into(&o.InputFile, content(maxInput)))
+	o.Add("input-file", "FILE", "like --input, but read from FILE", Into(&o.InputFile, content(maxInput)))
 	o.Add("meta", "KEY=VALUE", "template variable of every state (repeatable)", o.addMeta)
-	o.Add("name", "PREFIX", "first part of the workflow id (default: the scope's name)", Into(&o.Name, anything))
-	o.Add("workflow-id", "ID", "the whole id of the new run", func(s string) error {
+	o.Add("name", "PREFIX", "first part of the workflow id (default: the name of the workflow)", Into(&o.Name, anything))
+	o.Add("workflow-id", "ID", "the complete id of the new run", func(s string) error {
 		o.WorkflowID = s
 		if !state.ValidID(s) {
-			return errors.New("want 1 to 64 of a-z, 0-9 and -, not beginning with -, and no name that Windows reserves, such as con")
+			return errors.New("use 1 to 64 lowercase letters, digits or hyphens, not beginning with a hyphen, and no name reserved by Windows, such as con")
 		}
 		return nil
 	})
 	o.Switch("skip-lint", "start even if lint finds errors about tags in prompts and scripts", Into(&o.SkipLint, ParseBool))
 	o.addLimits()
 	o.addLoop()
-	o.Add("events", "FILE", "copy of the event log, JSON lines (-: stdout)", Into(&o.Events, logFile))
-	o.Add("debug-dir", "DIR", "folder for prompts, commands and outputs of every state", Into(&o.DebugDir, folder))
-	o.Switch("quiet", "show only failures and the end", Into(&o.Quiet, ParseBool))
-	o.Switch("verbose", "show and log what agents say", func(s string) error {
+	o.Add("events", "FILE", "file to which the event log is copied, in JSON Lines format (-: stdout)", Into(&o.Events, logFile))
+	o.Add("debug-dir", "DIR", "directory for prompts, commands and outputs of every state", Into(&o.DebugDir, folder))
+	o.Switch("quiet", "show only failures and the result", Into(&o.Quiet, ParseBool))
+	o.Switch("verbose", "show and log the messages of agents", func(s string) error {
 		b, err := ParseBool(s)
 		if o.Verbosity = runner.VerbosityNone; b {
 			o.Verbosity = runner.VerbosityFull
@@ -93,7 +93,7 @@ func (o *Options) AddSimulated() {
 func (o *Options) addMeta(s string) error {
 	key, v, ok := strings.Cut(s, "=")
 	if _, err := MetaKey(key); !ok || err != nil {
-		return errors.New("want KEY=VALUE with a key of letters, digits and _")
+		return errors.New("use KEY=VALUE with a key of letters, digits and _")
 	}
 	if _, twice := o.Meta[key]; twice {
 		return fmt.Errorf("the key %s is given twice", key)
@@ -102,15 +102,15 @@ func (o *Options) addMeta(s string) error {
 	return nil
 }
 
-// AddStateDir defines the flag of the folder of state files.
+// AddStateDir defines the flag for the directory of state files.
 func (o *Options) AddStateDir() {
 	o.StateDir = state.DefaultDir
-	o.Add("state-dir", "DIR", "folder of the state files (default .raymond/state)", Into(&o.StateDir, folder))
+	o.Add("state-dir", "DIR", "directory of the state files (default .raymond/state)", Into(&o.StateDir, folder))
 }
 
-// AddPrices defines the flag of a file of prices. A resume without it keeps those of the run.
+// AddPrices defines the flag for a file of prices. Otherwise a resume keeps the prices of the run.
 func (o *Options) AddPrices() {
-	o.Add("prices", "FILE", "prices of models, which add to the list of raymond and replace it: for agents that tell tokens and no dollars", func(s string) error {
+	o.Add("prices", "FILE", "file with prices of models, which extends and overrides raymond's list: for agents that report tokens rather than cost", func(s string) error {
 		data, err := files.ReadTarget(s, maxPrices)
 		if err != nil {
 			return err
@@ -121,52 +121,52 @@ func (o *Options) AddPrices() {
 	})
 }
 
-// addLimits defines the flags of budget, time and numbers.
+// addLimits defines the flags that limit cost, time and numbers.
 func (o *Options) addLimits() {
 	o.Add("budget", "USD", "limit on the cost of the run (default 10.00; 0: no limit)", ofRun(o, dollars, func(run *state.Options, v state.USD) { run.BudgetUSD = v }))
 	number := func(name, text string, least int, at func(*state.Options) *int) {
 		o.Add(name, "N", "limit on "+text, ofRun(o, from(least), func(run *state.Options, n int) { *at(run) = n }))
 	}
 	number("max-iterations", "the state executions of all agents (default: no limit)", 0, func(run *state.Options) *int { return &run.MaxIterations })
-	number("max-parallel", "agents that execute at once (default 4)", 1, func(run *state.Options) *int { return &run.MaxParallel })
-	number("max-agents", "agents alive at once (default 256)", 1, func(run *state.Options) *int { return &run.MaxAgents })
+	number("max-parallel", "the agents that execute at once (default 4)", 1, func(run *state.Options) *int { return &run.MaxParallel })
+	number("max-agents", "the agents alive at once (default 256)", 1, func(run *state.Options) *int { return &run.MaxAgents })
 	number("max-depth", "the depth of an agent's return stack (default 64)", 1, func(run *state.Options) *int { return &run.MaxDepth })
 	number("max-retries", "retries of failed invocations in a state execution (default 3)", 0, func(run *state.Options) *int { return &run.MaxRetries })
 	number("max-reminders", "reminders in a state execution (default 3)", 0, func(run *state.Options) *int { return &run.MaxReminders })
 	span := func(name, text string, at func(*state.Options, state.Duration)) {
 		o.Add(name, "DUR", text, ofRun(o, duration, func(run *state.Options, d time.Duration) { at(run, state.Duration(d)) }))
 	}
-	span("overload-wait", "how long to wait while the model's service fails (default 10m; 0: its failures count as retries)", func(run *state.Options, d state.Duration) { run.OverloadWait = &d })
-	span("timeout", "longest time for one invocation of a state (default: none)", func(run *state.Options, d state.Duration) { run.Timeout = d })
-	span("idle-timeout", "longest time that a prompt may produce no output (default 15m)", func(run *state.Options, d state.Duration) { run.IdleTimeout = d })
-	span("grace", "time that states under way get at the deadline (default 30s)", func(run *state.Options, d state.Duration) { run.Grace = d })
-	o.Add("on-overload", "WORD", "what happens when its failures outlast --overload-wait: suspend (the run, for 15m, doubling to 4h, six times at most) or fail (the agent; default)",
+	span("overload-wait", "how long to wait while the model's service fails (default 10m; 0: failures count as retries)", func(run *state.Options, d state.Duration) { run.OverloadWait = &d })
+	span("timeout", "maximum time for one invocation of a state (default: none)", func(run *state.Options, d state.Duration) { run.Timeout = d })
+	span("idle-timeout", "maximum time that a prompt may produce no output (default 15m)", func(run *state.Options, d state.Duration) { run.IdleTimeout = d })
+	span("grace", "time that running states get at the deadline (default 30s)", func(run *state.Options, d state.Duration) { run.Grace = d })
+	o.Add("on-overload", "WORD", "what to do if the model's service fails for longer than --overload-wait: suspend (the run, for 15m, doubling to 4h, at most six times) or fail (the agent; default)",
 		ofRun(o, OneOf(state.SuspendOnOverload, "fail"), func(run *state.Options, s string) { run.OnOverload = strings.TrimPrefix(s, "fail") }))
 	o.Add("deadline", "DUR", "suspend the run after this time (default: none)", Into(&o.Deadline, duration))
 	o.Switch("keep-going", "let the other agents finish when one fails", ofRun(o, ParseBool, func(run *state.Options, b bool) { run.KeepGoing = b }))
 }
 
-// addLoop defines the flags that make a loop of a plain prompt file.
+// addLoop defines the flags that repeat a plain prompt file.
 func (o *Options) addLoop() {
 	commands := Each(notBlank)
 	o.Add("done-when", "CMD", "repeat a plain prompt file until this command exits 0 (repeatable)", ofRun(o, func(s string) ([]string, error) {
 		list, err := commands(s)
 		if len(list) > maxDoneWhen {
-			err = fmt.Errorf("is command %d, want at most %d", len(list), maxDoneWhen)
+			err = fmt.Errorf("is command %d; use at most %d", len(list), maxDoneWhen)
 		}
 		return list, err
 	}, func(run *state.Options, list []string) { run.DoneWhen = list }))
 	o.Add("max-attempts", "N", "limit on attempts with --done-when (default 6)", ofRun(o, attempts, func(run *state.Options, n int) { run.MaxAttempts = n }))
 }
 
-// clis are the agent CLIs whose path can be named.
+// clis are the agent CLIs whose path the user can set.
 var clis = []struct{ backend, variable, title string }{
 	{protocol.BackendClaude, "RAYMOND_CLAUDE", "Claude Code CLI"},
 	{protocol.BackendCodex, "RAYMOND_CODEX", "Codex CLI"},
 	{protocol.BackendGemini, "RAYMOND_GEMINI", "Gemini CLI"},
 }
 
-// Paths are those of the agent CLIs that a flag or the environment names, by protocol.Backends.
+// Paths returns the paths of agent CLIs that a flag or the environment sets, by protocol.Backends.
 func (o *Options) Paths(getenv func(string) string) map[string]string {
 	paths := map[string]string{}
 	for _, c := range clis {
@@ -177,12 +177,12 @@ func (o *Options) Paths(getenv func(string) string) map[string]string {
 	return paths
 }
 
-// addAgents defines the flags that say what runs prompts, and what it may do.
+// addAgents defines the flags that choose the program for prompts and its permissions.
 func (o *Options) addAgents() {
 	names, modes := protocol.Backends(), protocol.PermissionModes()
 	o.Add("agent", "NAME", "what runs prompts whose states name no agent: "+strings.Join(names, ", ")+" (default "+names[0]+")",
 		ofRun(o, OneOf(names...), func(run *state.Options, s string) { run.Backend = s }))
-	o.Add("agent-command", "CMD", "shell command that runs prompts of the agent "+protocol.BackendCommand+"; without --agent it runs all", func(s string) error {
+	o.Add("agent-command", "CMD", "shell command that runs prompts of the agent "+protocol.BackendCommand+"; without --agent it runs all prompts", func(s string) error {
 		o.change(func(run *state.Options) {
 			if run.Command = s; !o.IsGiven("agent") {
 				run.Backend = protocol.BackendCommand
@@ -215,9 +215,9 @@ func (o *Options) addAgents() {
 
 // AddCage defines the flags of the cage.
 func (o *Options) AddCage() {
-	o.Add("cage", "MODE", "confine agents, done_when commands and scripts that are not trusted: on, require (fail where the system can't) or off (default off)",
+	o.Add("cage", "MODE", "confine agents, done_when commands and untrusted scripts: on, require (fail if the system can't) or off (default off)",
 		Into(&o.Cage.Mode, OneOf(CageOn, CageRequire, CageOff)))
-	o.Add("network", "LIST", "with a cage, what can be reached: open, none, or hosts such as *.example.com, example.com:8443, "+
+	o.Add("network", "LIST", "with a cage, the reachable network: open, none, or hosts such as *.example.com, example.com:8443, "+
 		strings.Join(forward.Presets(), ", ")+" (default open)", func(s string) error {
 		list, err := forward.Parse(s)
 		if o.Cage.Network = s; list.IsOpen() {
@@ -225,6 +225,6 @@ func (o *Options) AddCage() {
 		}
 		return err
 	})
-	o.Add("cage-write", "DIR", "with a cage, a further folder that may be written (repeatable)", Into(&o.Cage.Writable, Each(path)))
-	o.Add("cage-read", "PATH", "with a cage, a further file or folder that may be read (repeatable)", Into(&o.Cage.Readable, Each(path)))
+	o.Add("cage-write", "DIR", "with a cage, a further directory that may be written (repeatable)", Into(&o.Cage.Writable, Each(path)))
+	o.Add("cage-read", "PATH", "with a cage, a further file or directory that may be read (repeatable)", Into(&o.Cage.Readable, Each(path)))
 }

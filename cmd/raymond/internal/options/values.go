@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Into returns what a flag does that puts its value somewhere, as parse reads it.
+// Into returns a function for a flag that parses a value and stores it at a pointer.
 func Into[T any](at *T, parse func(string) (T, error)) func(string) error {
 	return func(s string) (err error) {
 		*at, err = parse(s)
@@ -25,7 +25,7 @@ func Into[T any](at *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// ofRun is Into for the options of a run: set puts the value there.
+// ofRun is like Into for the options of a run, in which set stores the value.
 func ofRun[T any](o *Options, parse func(string) (T, error), set func(*state.Options, T)) func(string) error {
 	return func(s string) error {
 		v, err := parse(s)
@@ -34,7 +34,7 @@ func ofRun[T any](o *Options, parse func(string) (T, error), set func(*state.Opt
 	}
 }
 
-// Each reads a flag that may be repeated, whose value is a list then.
+// Each returns a parser for a flag that may be repeated. It returns the list of all values so far.
 func Each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	return each(func(s string) ([]T, error) {
 		v, err := parse(s)
@@ -42,7 +42,7 @@ func Each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	})
 }
 
-// each is Each for a flag with several values.
+// each is like Each for a flag with several values.
 func each[T any](parse func(string) ([]T, error)) func(string) ([]T, error) {
 	var all []T
 	return func(s string) ([]T, error) {
@@ -52,7 +52,7 @@ func each[T any](parse func(string) ([]T, error)) func(string) ([]T, error) {
 	}
 }
 
-// oneArgument takes one argument of a command line. A flag with a blank after its name is two arguments.
+// oneArgument parses one argument of a command line. A flag with a blank after its name is two arguments.
 func oneArgument(s string) (string, error) {
 	if m := regexp.MustCompile(`^(--?[A-Za-z][A-Za-z0-9-]*)\s+(\S.*)$`).FindStringSubmatch(s); m != nil {
 		return s, fmt.Errorf("is a flag and its value: give one argument per line of claude-args, or per --claude-arg: %q and %q, or %q", m[1], m[2], m[1]+"="+m[2])
@@ -60,10 +60,10 @@ func oneArgument(s string) (string, error) {
 	return s, nil
 }
 
-// anything takes all values.
+// anything accepts all values.
 func anything(s string) (string, error) { return s, nil }
 
-// NotEmpty takes what has at least one character.
+// NotEmpty accepts values with at least one character.
 func NotEmpty(s string) (string, error) {
 	if s == "" {
 		return s, errors.New("is empty")
@@ -71,63 +71,63 @@ func NotEmpty(s string) (string, error) {
 	return s, nil
 }
 
-// notBlank takes what has more than blanks.
+// notBlank accepts values that are not blank.
 func notBlank(s string) (string, error) {
 	_, err := NotEmpty(strings.TrimSpace(s))
 	return s, err
 }
 
-// OneOf takes one of some words.
+// OneOf returns a parser that accepts some words.
 func OneOf(words ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		if slices.Contains(words, s) {
 			return s, nil
 		}
-		return s, fmt.Errorf("want %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
+		return s, fmt.Errorf("use %s or %s", strings.Join(words[:len(words)-1], ", "), words[len(words)-1])
 	}
 }
 
-// ParseBool reads what a switch may be.
+// ParseBool parses the value of a switch.
 func ParseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
-		return false, errors.New("want true or false")
+		return false, errors.New("use true or false")
 	}
 	return s == "true", nil
 }
 
-// MetaKey takes what a template variable may be called.
+// MetaKey accepts names of template variables.
 func MetaKey(s string) (string, error) {
 	if !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(s) {
-		return s, errors.New("want a key of letters, digits and _")
+		return s, errors.New("use a key of letters, digits and _")
 	}
 	return s, nil
 }
 
-// from reads a whole number strictly, of at least so much.
+// from returns a strict parser for whole numbers of at least least.
 func from(least int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
 		if err != nil || strconv.Itoa(n) != s || n < least || n > 1e9 {
-			return 0, fmt.Errorf("want a whole number from %d", least)
+			return 0, fmt.Errorf("use a whole number of at least %d", least)
 		}
 		return n, nil
 	}
 }
 
-// attempts reads a number of attempts.
+// attempts parses a number of attempts.
 func attempts(s string) (int, error) {
 	n, err := from(1)(s)
 	if err == nil && n > 100 {
-		err = errors.New("want at most 100")
+		err = errors.New("use at most 100")
 	}
 	return n, err
 }
 
-// duration reads a Go duration that is not negative.
+// duration parses a Go duration that is not negative.
 func duration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
-		return 0, errors.New("want a duration such as 90s, 15m or 2h30m")
+		return 0, errors.New("use a duration such as 90s, 15m or 2h30m")
 	}
 	return d, nil
 }
@@ -135,12 +135,12 @@ func duration(s string) (time.Duration, error) {
 func dollars(s string) (state.USD, error) {
 	v, err := state.ParseUSD(s)
 	if strings.ContainsAny(s, "eE") {
-		err = errors.New("want a plain decimal number of US dollars")
+		err = errors.New("use a plain decimal number of US dollars")
 	}
 	return v, err
 }
 
-// size reads a number of bytes, such as 64MiB.
+// size parses a number of bytes, like 64MiB.
 func size(s string) (int64, error) {
 	const most = 1 << 40
 	for _, unit := range []struct {
@@ -154,13 +154,13 @@ func size(s string) (int64, error) {
 			break
 		}
 	}
-	return 0, errors.New("want a size such as 64MiB, 512KiB or 0")
+	return 0, errors.New("use a size such as 64MiB, 512KiB or 0")
 }
 
-// model takes the name of a model, and of what else is named like one.
+// model accepts the name of a model, or of an effort, which has the same syntax.
 func model(s string) (string, error) {
 	if !protocol.IsModel(s) {
-		return s, errors.New("want " + protocol.ModelNames)
+		return s, errors.New("use " + protocol.ModelNames)
 	}
 	return s, nil
 }
@@ -184,7 +184,7 @@ func tools(s string) ([]string, error) {
 func variables(s string) ([]string, error) {
 	_, err := NotEmpty(s)
 	if strings.Contains(s, "=") {
-		err = errors.New("want names of variables")
+		err = errors.New("use names of variables, without values")
 	}
 	return strings.FieldsFunc(s, func(c rune) bool { return c == ',' || unicode.IsSpace(c) }), err
 }
@@ -195,23 +195,23 @@ func jobs(s string) ([]string, error) {
 	for name := range strings.SplitSeq(s, ",") {
 		name = strings.TrimSpace(name)
 		if !protocol.IsJobName(name) {
-			return nil, errors.New("want names of up to 64 letters, digits, _ and -, beginning with a letter or _, separated by commas")
+			return nil, errors.New("use names of up to 64 letters, digits, _ and -, beginning with a letter or _, separated by commas")
 		}
 		names = append(names, name)
 	}
 	return names, nil
 }
 
-// path takes what can be one.
+// path accepts a path.
 func path(s string) (string, error) {
 	_, err := NotEmpty(s)
 	if strings.ContainsFunc(s, unicode.IsControl) {
-		err = errors.New("want a path")
+		err = errors.New("use a path without control characters")
 	}
 	return filepath.FromSlash(s), err
 }
 
-// content reads a file, of so many bytes at most.
+// content returns a parser that reads a file of at most limit bytes.
 func content(most int64) func(string) (string, error) {
 	return func(s string) (string, error) {
 		data, err := files.ReadTarget(s, most)
@@ -219,7 +219,7 @@ func content(most int64) func(string) (string, error) {
 	}
 }
 
-// logFile takes a file to which events can be appended, though it may be missing; "-" is stdout.
+// logFile accepts a file to which events can be appended, even if it doesn't exist yet; "-" is stdout.
 func logFile(s string) (string, error) {
 	if info, err := os.Stat(s); err == nil && info.IsDir() {
 		return s, errors.New("is a directory")
@@ -231,7 +231,7 @@ func logFile(s string) (string, error) {
 	return s, err
 }
 
-// folder takes what can be a folder, though it may be missing. Why else it can't is found out when it is used.
+// folder accepts a directory, even if it doesn't exist yet. Other problems show up when it is used.
 func folder(s string) (string, error) {
 	if _, err := NotEmpty(s); err != nil {
 		return s, err
@@ -239,7 +239,7 @@ func folder(s string) (string, error) {
 	for at := s; ; at = filepath.Dir(at) {
 		info, err := os.Stat(at)
 		if err == nil && !info.IsDir() {
-			return s, fmt.Errorf("%s is no directory", at)
+			return s, fmt.Errorf("%s is not a directory", at)
 		}
 		if err == nil || at == filepath.Dir(at) {
 			return s, nil
