@@ -11,35 +11,35 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// startNew is what to do where nobody can say whether there is a run to resume.
-const startNew = "run the job again later; resume: never starts a new run without looking"
+// retryHint is the hint if it is unknown whether there is a run to resume.
+const retryHint = "run the job again later, or start a new run with resume: never"
 
-// known are errors of other packages, by the first that fits. What is wrong is the error itself.
+// known gives errors of other packages a class. The first entry that fits counts; the error becomes What.
 var known = []struct {
 	fits func(error) bool
 	Problem
 }{
 	{is(state.ErrExists), Problem{Class: ClassConflict, Where: "--workflow-id", Hint: "use raymond resume, or choose another id"}},
 	{as[*state.FileError], Problem{Class: ClassBadState, Hint: "the file is left as it is"}},
-	{is(state.ErrNotFound), Problem{Class: ClassUsage, Where: "WORKFLOW_ID", Hint: "raymond list shows the runs; --state-dir names another folder"}},
-	{is(syscall.ENOSPC, syscall.EFBIG, syscall.EDQUOT), Problem{Class: ClassRuntime, Hint: "free some space; the last saved state is whole"}},
-	{as[*slots.Conflict], Problem{Class: ClassConflict, Hint: "give each use a key of its own, and the workflow a concurrency group"}},
+	{is(state.ErrNotFound), Problem{Class: ClassUsage, Where: "WORKFLOW_ID", Hint: "raymond list shows the runs; --state-dir selects another directory"}},
+	{is(syscall.ENOSPC, syscall.EFBIG, syscall.EDQUOT), Problem{Class: ClassRuntime, Hint: "free some space; the last saved state is intact"}},
+	{as[*slots.Conflict], Problem{Class: ClassConflict, Hint: "give each step its own key, and the workflow a concurrency group"}},
 	{is(slots.ErrFull), Problem{Class: ClassStore, Where: "checkpoints"}},
-	{as[*slots.Unavailable], Problem{Class: ClassStore, Where: "checkpoints", Hint: startNew}},
+	{as[*slots.Unavailable], Problem{Class: ClassStore, Where: "checkpoints", Hint: retryHint}},
 	{as[*slots.Gone], oldRun},
 	{is(slots.ErrListTooLong), oldRun},
-	{isOfAct, Problem{Class: ClassStore, Where: "checkpoints", Hint: startNew}},
+	{isOfAct, Problem{Class: ClassStore, Where: "checkpoints", Hint: retryHint}},
 	{as[*slots.NoAccess], Problem{Class: ClassStore, Where: "checkpoints", Hint: "give the job permissions: actions: read"}},
 	{is(checkpoint.ErrSealed), Problem{Class: ClassDenied, Where: "checkpoint"}},
-	{is(checkpoint.ErrNotSigned), Problem{Class: ClassBadState, Where: "checkpoint", Hint: "where state-key is new, run once with resume: never"}},
+	{is(checkpoint.ErrNotSigned), Problem{Class: ClassBadState, Where: "checkpoint", Hint: "if state-key is new, run once with resume: never"}},
 	{is(artifacts.ErrDigest, artifacts.ErrTooLarge), Problem{Class: ClassBadState, Where: "checkpoint"}},
-	{as[*checkpoint.Invalid], Problem{Class: ClassBadState, Where: "checkpoint", Hint: "it is left as it is; resume: never starts a new run"}},
+	{as[*checkpoint.Invalid], Problem{Class: ClassBadState, Where: "checkpoint", Hint: "it was not changed; resume: never starts a new run"}},
 	{as[*fs.PathError], Problem{Class: ClassRuntime}},
 	{as[syscall.Errno], Problem{Class: ClassRuntime}},
 }
 
-// oldRun is where the run that would be resumed can't be had any more.
-var oldRun = Problem{Class: ClassUsage, Where: "input resume", Hint: "resume: auto or never starts a new run; retention-days says how long runs are kept"}
+// oldRun is the problem that the run to resume has expired.
+var oldRun = Problem{Class: ClassUsage, Where: "input resume", Hint: "resume: auto or never starts a new run; retention-days sets how long runs are stored"}
 
 func as[E error](err error) bool {
 	_, ok := errors.AsType[E](err)

@@ -1,6 +1,5 @@
-// Package problem has the errors that users of the program see: each is one line
-// with a class, which decides on the exit code. It is the one place that gives
-// errors of other packages their class.
+// Package problem defines the errors that users of the program see: each is one line with a class,
+// which decides the exit code. No other package gives errors their class.
 package problem
 
 import (
@@ -13,10 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Class is one of the classes of errors that the command line documents.
+// Class is a class of errors, as the command line documents it.
 type Class string
 
-// The classes, and the exit code of each.
+// The classes.
 const (
 	ClassRunFailed Class = "run_failed"
 	ClassUsage     Class = "usage"
@@ -38,33 +37,33 @@ var ExitCodes = map[Class]int{
 	ClassWorkflow: 7, ClassDenied: 8, ClassRuntime: 9, ClassSuspended: 10, ClassInternal: 70, ClassCancelled: 130,
 }
 
-// Meanings say what each class is about.
+// Meanings describe the classes.
 var Meanings = map[Class]string{
-	ClassRunFailed: "an agent failed, or a simulated run is not as expected",
+	ClassRunFailed: "an agent failed, or a simulated run differs from the expected one",
 	ClassUsage:     "a flag or an argument is wrong; nothing was started",
 	ClassOverLimit: "budget or iterations; resumable",
 	ClassConflict:  "another process drives the run, or the workflow has changed",
-	ClassBadState:  "the state file can't be used; it is left as it is",
+	ClassBadState:  "the state file can't be used; it was not changed",
 	ClassStore:     "the artifact service can't be used after retries; the local state is kept",
-	ClassDenied:    "a security rule says no; the message names the setting that allows it",
+	ClassDenied:    "a security rule forbids it; the message names the setting that allows it",
 	ClassWorkflow:  "the workflow is wrong; nothing was started",
 	ClassRuntime:   "the machine: no agent CLI, disk full, permissions",
 	ClassSuspended: "stopped on purpose: deadline, usage limit, agents that wait; resumable",
-	ClassInternal:  "a bug of raymond",
+	ClassInternal:  "a bug in raymond",
 	ClassCancelled: "by SIGINT, SIGTERM; resumable",
 }
 
-// Problem is an error as the user sees it: one line.
+// Problem is an error as the user sees it, on one line.
 type Problem struct {
 	Class      Class
 	Where      string // file, field, input or flag; "" for none
 	What       string
-	Hint       string // what to do; "" for nothing
-	Code       int    // the exit code; 0 for the one of the class
-	IsReported bool   // the user knows it already: it is not printed again
+	Hint       string // advice; "" for none
+	Code       int    // exit code; 0: the code of the class
+	IsReported bool   // the user has seen it: it is not printed again
 }
 
-// Error is the line without the program's name.
+// Error returns the line without the program's name.
 func (f *Problem) Error() string {
 	parts := []string{string(f.Class)}
 	for _, p := range []string{f.Where, f.What} {
@@ -76,15 +75,15 @@ func (f *Problem) Error() string {
 	if f.Hint != "" {
 		line += "; " + f.Hint
 	}
-	// The job log of a runner takes this for the beginning of a command.
+	// The runner must not find a workflow command in the line.
 	return text.BreakCommandMark(text.Escape(CutMiddle(line)))
 }
 
-// maxError is how long an error line may be, in bytes: what came from outside,
-// such as a path into deeply nested JSON, can be of any length.
+// maxError is the maximum length of an error line, in bytes. Text from outside, like a path into
+// deeply nested JSON, can have any length.
 const maxError = 4000
 
-// CutMiddle cuts out the middle of a text that is too long.
+// CutMiddle removes the middle of a text that is too long for an error line.
 func CutMiddle(s string) string {
 	if len(s) <= maxError {
 		return s
@@ -94,7 +93,7 @@ func CutMiddle(s string) string {
 	return fmt.Sprintf("%s … %d bytes left out … %s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// ExitCode is the exit code of a program that ends with the problem.
+// ExitCode returns the exit code of a program that ends with the problem.
 func (f *Problem) ExitCode() int {
 	if f.Code != 0 {
 		return f.Code
@@ -102,12 +101,12 @@ func (f *Problem) ExitCode() int {
 	return ExitCodes[f.Class]
 }
 
-// Usage is a problem with what the user gave: a flag, an argument or an input.
+// Usage returns a problem with a flag, an argument or an input.
 func Usage(where, what, hint string) error {
 	return &Problem{Class: ClassUsage, Where: where, What: what, Hint: hint}
 }
 
-// OfMachine is an error of the machine, such as a full disk; nil for a nil error.
+// OfMachine returns a problem with the machine, like a full disk; nil for a nil error.
 func OfMachine(where string, err error) error {
 	if err == nil {
 		return nil
@@ -115,8 +114,8 @@ func OfMachine(where string, err error) error {
 	return &Problem{Class: ClassRuntime, Where: where, What: err.Error()}
 }
 
-// Flatten flattens an error into the lines to print. An error that nobody gave a
-// class is judged by what is known of it.
+// Flatten returns the problems in an error, one for each line to print. It classifies errors that
+// have no class.
 func Flatten(err error) []*Problem {
 	if err == nil {
 		return nil
@@ -131,7 +130,7 @@ func Flatten(err error) []*Problem {
 	return []*Problem{classify(err)}
 }
 
-// classify gives an error its class.
+// classify returns the problem in an error, or else gives the error a class.
 func classify(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -149,7 +148,8 @@ func classify(err error) *Problem {
 	return &Problem{Class: ClassInternal, What: err.Error(), Hint: "please report this"}
 }
 
-// OfWorkflow words the problems of a workflow's files.
+// OfWorkflow returns the problems in the files of a workflow as an error. scope is the file of
+// problems that name none.
 func OfWorkflow(scope string, problems []protocol.Problem) error {
 	var out []error
 	for _, p := range problems {
@@ -165,5 +165,5 @@ func OfWorkflow(scope string, problems []protocol.Problem) error {
 	return errors.Join(out...)
 }
 
-// Shorten keeps a value that is shown in an error short.
+// Shorten shortens a value for an error.
 func Shorten(s string) string { return text.Truncate(s, 80) }
