@@ -19,14 +19,14 @@ import (
 
 var phases = map[string]string{"main.js": "action", "post.js": "action-post"}
 
-// TestNoNodeProcessStays: with execve the program is the process that the runner
-// started, without it that one's child. It sees the step's environment.
+// TestNoNodeProcessStays: with execve, the program is the process that the runner started; otherwise it is a child of
+// that process. It gets the step's environment.
 func TestNoNodeProcessStays(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
 		a.ship()
 		a.env["INPUT_WORKFLOW"] = "a b\nc"
-		// What an earlier step says must not make the program wait for a pipe that isn't there.
+		// A value from an earlier step must not make the program wait for a pipe that doesn't exist.
 		a.env["RAYMOND_SHIM_STDIN"], a.env["RAYMOND_SHIM"] = "1", "/planted"
 		for script, s := range a.both(n) {
 			r := s.report
@@ -45,8 +45,8 @@ func TestNoNodeProcessStays(t *testing.T) {
 	})
 }
 
-// TestNodeKeepsNoSecretsInItsEnvironment: where node stays, agents can read what it began
-// with. (Only Linux has a file of that.)
+// TestNodeKeepsNoSecretsInItsEnvironment: if node stays, agents can read its initial environment. (Only Linux has a
+// file for that.)
 func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
@@ -54,7 +54,7 @@ func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
 		a.env["ACTIONS_RUNTIME_TOKEN"], a.env[actVar] = "the-token-of-the-job", "wait"
 		s := a.start(n, "main.js")
 		began := time.Now()
-		for gone := n.becomes || runtime.GOOS != "linux"; !gone; { // the program may be quicker than node
+		for gone := n.becomes || runtime.GOOS != "linux"; !gone; { // the program may start before node has cleared it
 			data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.cmd.Process.Pid))
 			if err != nil || time.Since(began) > 5*time.Minute {
 				t.Errorf("environment of node: got %q, %v, want nothing of the job's in it", data, err)
@@ -69,8 +69,8 @@ func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
 	})
 }
 
-// TestEndIsTheProgramsEnd, whether it ends by itself or of a signal that reaches it through the shim.
-func TestEndIsTheProgramsEnd(t *testing.T) {
+// TestExitCodeIsTheProgramsOwn: whether the program exits, or ends because of a signal that the shim forwards.
+func TestExitCodeIsTheProgramsOwn(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		for act, want := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 255": 255, "die 9": 137} {
 			a := newAction(t)
@@ -91,26 +91,24 @@ func TestEndIsTheProgramsEnd(t *testing.T) {
 	})
 }
 
-// TestProgramLearnsThatItIsAlone: no signal tells of a kill, of the shim or of the runner above it; the end of the pipe
-// does.
-func TestProgramLearnsThatItIsAlone(t *testing.T) {
-	n := nodes(t)[1] // elsewhere the program is the process that the runner started
+// TestProgramNoticesThatItIsAlone: no signal reports that the shim or the runner above it was killed, but the pipe ends.
+func TestProgramNoticesThatItIsAlone(t *testing.T) {
+	n := nodes(t)[1] // with execve, the program is the process that the runner started
 	for killed, above := range map[string][]string{"shim": nil, "runner": {"/bin/sh", "-c", `"$@"; :`, "runner"}} {
 		a := newAction(t)
 		a.ship()
 		a.env[actVar] = "wait"
 		s := a.begin(slices.Concat(above, n.argv, []string{a.path("cmd/shim/main.js")}))
 		assert.NilError(t, s.cmd.Process.Kill())
-		// The program holds stdout open until it has ended.
+		// The program keeps stdout open until it has ended.
 		if s.wait(); s.stdout != "got EOF\n" {
 			t.Errorf("program after the kill of its %s: got %q, want %q", killed, s.stdout, "got EOF\n")
 		}
 	}
 }
 
-// TestActionMayLieInAnotherProject: a copy below the package.json of a project
-// whose JavaScript are modules.
-func TestActionMayLieInAnotherProject(t *testing.T) {
+// TestActionWorksInsideAnotherProject: a copy below the package.json of a project that uses ES modules.
+func TestActionWorksInsideAnotherProject(t *testing.T) {
 	a := newAction(t)
 	a.ship()
 	write(t, filepath.Join(a.dir, "..", "package.json"), `{"type": "module"}`)

@@ -17,15 +17,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// TestWhichProgramIsTaken walks through the order: RAYMOND_BINARY where no
-// earlier step can have set it, the shipped copy, a build.
+// TestWhichProgramIsTaken: the order is RAYMOND_BINARY if no earlier step can have set it, the program of a release, a build.
 func TestWhichProgramIsTaken(t *testing.T) {
 	act, own, hosted := map[string]string{"ACT": "true"}, map[string]string{"RUNNER_ENVIRONMENT": "self-hosted"}, map[string]string{"RUNNER_ENVIRONMENT": "github-hosted"}
 	for _, c := range []struct {
 		what      string
 		env       map[string]string
 		isShipped bool
-		want      string // "chosen" is that of RAYMOND_BINARY, "shipped" the one of a release
+		want      string // "chosen" is RAYMOND_BINARY, "shipped" the program of a release
 	}{
 		{"act", act, true, "chosen"}, {"a self-hosted runner", own, true, "chosen"}, {"act, nothing shipped", act, false, "chosen"},
 		{"GitHub's runner", hosted, true, "shipped"}, {"GitHub's runner, nothing shipped", hosted, false, ""},
@@ -51,16 +50,15 @@ func TestWhichProgramIsTaken(t *testing.T) {
 	}
 }
 
-// TestOneErrorLineWhenThereIsNothing holds for each way to have nothing; the line
-// says what was looked for.
-func TestOneErrorLineWhenThereIsNothing(t *testing.T) {
+// TestMissingProgramIsOneErrorLine: whatever is missing, the line lists the places that were searched.
+func TestMissingProgramIsOneErrorLine(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		for what, c := range map[string]struct {
 			env   map[string]string
 			files map[string]string
 			want  []string
 		}{
-			"nothing": {nil, nil, []string{"no program for this machine", "RAYMOND_BINARY", "/cmd/shim/bin/raymond-", "Go toolchain", "Name a release"}},
+			"nothing": {nil, nil, []string{"no program for this machine", "RAYMOND_BINARY", "/cmd/shim/bin/raymond-", "Go toolchain", "Use a release"}},
 			"sources, but no Go": {nil, map[string]string{"go.mod": "module m\n"},
 				[]string{"no program for this machine", "Go toolchain"}},
 			"RAYMOND_BINARY that is gone": {map[string]string{"ACT": "true", "RAYMOND_BINARY": "/nowhere/ra%ymond\n::x"}, nil,
@@ -87,7 +85,7 @@ func TestOneErrorLineWhenThereIsNothing(t *testing.T) {
 	})
 }
 
-// sources is a module with a program that says how it was called.
+// sources is a module with a program that prints how it was called.
 var sources = map[string]string{
 	"go.mod": "module example.com/m\n\ngo 1.24\n",
 	"cmd/raymond/main.go": `package main
@@ -98,7 +96,7 @@ func main() { println(os.Args[0], os.Args[1], os.Getenv("INPUT_KEY")) }
 `,
 }
 
-// withGo gives the action its sources and the machine's Go toolchain.
+// withGo gives the action its sources, and the Go toolchain of the machine.
 func withGo(t *testing.T, a *action) {
 	t.Helper()
 	for name, text := range sources {
@@ -109,7 +107,7 @@ func withGo(t *testing.T, a *action) {
 	a.env["PATH"], a.env["GOTOOLCHAIN"] = filepath.Join(strings.TrimSpace(string(out)), "bin"), "local"
 }
 
-// TestSourcesAreBuiltOnce a job, whatever the job itself builds and how; the post part needs no Go.
+// TestSourcesAreBuiltOnce: once per job, whatever the job itself builds and how. The post phase needs no Go.
 func TestSourcesAreBuiltOnce(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
@@ -126,7 +124,7 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 			if s.status() != 0 || len(fields) != 3 || fields[1] != phases[script] || fields[2] != "k" || want != "" && fields[0] != want {
 				t.Fatalf("%s: got %q, %q, status %d, want the built program run", script, s.stdout, s.stderr.String(), s.status())
 			}
-			assert.Check(t, is.Equal(strings.Contains(s.stdout, "building it, once a job, about a minute\n"), (want == "")), script)
+			assert.Check(t, is.Equal(strings.Contains(s.stdout, "compiling it, once per job; this takes a minute or two\n"), (want == "")), script)
 			want = fields[0]
 			for _, dir := range []string{filepath.Dir(want), filepath.Join(a.env["RUNNER_TEMP"], "raymond-build"), a.env["RUNNER_TEMP"], filepath.Dir(a.env["RUNNER_TEMP"])} {
 				if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
@@ -136,14 +134,14 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a.tell()
+			a.passState()
 			a.env["PATH"] = "/nowhere"
 		}
 	})
 }
 
-// TestAFolderThatIsAnothersIsLeft: what can't be opened, as what root in a container has left, is not built in.
-func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
+// TestUnusableBuildDirIsAvoided: a directory that can't be opened, for example after root in a container has created it, is not used.
+func TestUnusableBuildDirIsAvoided(t *testing.T) {
 	a := newAction(t)
 	withGo(t, a)
 	assert.NilError(t, os.Symlink("raymond-build", filepath.Join(a.env["RUNNER_TEMP"], "raymond-build")))
@@ -153,7 +151,7 @@ func TestAFolderThatIsAnothersIsLeft(t *testing.T) {
 	}
 }
 
-// TestAnotherProgramIsNotRun: neither the post part nor a later step runs what the main part has not noted.
+// TestAnotherProgramIsNotRun: the post phase and later steps run only a program that the main phase has recorded.
 func TestAnotherProgramIsNotRun(t *testing.T) {
 	n := nodes(t)[0]
 	for what, alter := range map[string]func(a *action){
@@ -172,7 +170,7 @@ func TestAnotherProgramIsNotRun(t *testing.T) {
 		a := newAction(t)
 		a.ship()
 		a.run(n, "main.js")
-		a.tell()
+		a.passState()
 		alter(a)
 		s := a.run(n, "post.js")
 		out := s.stdout
@@ -182,7 +180,7 @@ func TestAnotherProgramIsNotRun(t *testing.T) {
 	}
 }
 
-// TestLaterStepRunsNoOtherBuild than the one that an earlier step has sealed.
+// TestLaterStepRunsNoOtherBuild: it runs only the build that an earlier step has signed.
 func TestLaterStepRunsNoOtherBuild(t *testing.T) {
 	a := newAction(t)
 	withGo(t, a)
@@ -194,7 +192,7 @@ func TestLaterStepRunsNoOtherBuild(t *testing.T) {
 	}
 }
 
-// TestBuildGetsNoSecrets: what the go command starts sees none of the job's.
+// TestBuildGetsNoSecrets: the go command gets no secrets of the job.
 func TestBuildGetsNoSecrets(t *testing.T) {
 	a := newAction(t)
 	write(t, a.path("go.mod"), "module m\n")

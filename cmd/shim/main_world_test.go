@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	// actVar makes the test program a stand-in for the Go program: "exit N", "die N" or "wait".
+	// actVar makes the test program act as the Go program: "exit N", "die N" or "wait".
 	actVar = "SHIMTEST_ACT"
 	waited = 7 // the exit code after a wait
 )
@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// report is how a stand-in was started: the first line that it prints.
+// report describes the start of a stand-in. The stand-in prints it as its first line.
 type report struct {
 	Args        []string
 	PID, Parent int
@@ -58,8 +58,7 @@ func standIn() int {
 	return waited
 }
 
-// awaitEnd returns the signal that came, or "EOF" when stdin, which the shim
-// holds open, has ended.
+// awaitEnd returns the name of the signal that came, or "EOF" if stdin, which the shim holds open, has ended.
 func awaitEnd(signals <-chan os.Signal) string {
 	end := make(chan string, 2)
 	go func() { end <- (<-signals).String() }()

@@ -1,6 +1,6 @@
 'use strict';
-// Finds the Go program and becomes it. The action is a node action only because the runner
-// gives its runtime token to no other kind that needs no container.
+// Finds the Go program and replaces itself by it. The action is a node action only because, of all kinds
+// of actions without a container, the runner gives its runtime token only to this kind.
 const { spawn, spawnSync } = require('node:child_process');
 const crypto = require('node:crypto');
 const fs = require('node:fs');
@@ -19,10 +19,10 @@ function fail(text, exit = 1) {
   throw Object.assign(new Error(text), { exit });
 }
 
-// An earlier step could set ACT; RUNNER_ENVIRONMENT it can't, and act leaves it out.
+// An earlier step can set ACT, but not RUNNER_ENVIRONMENT, which act does not set.
 const byAct = process.env.ACT === 'true' && !process.env.RUNNER_ENVIRONMENT;
 
-// An earlier step could set RAYMOND_BINARY too.
+// Returns the program in RAYMOND_BINARY, if no earlier step can have set that variable.
 function chosen() {
   const { RUNNER_ENVIRONMENT, RAYMOND_BINARY } = process.env;
   if (!RAYMOND_BINARY || !(byAct || RUNNER_ENVIRONMENT === 'self-hosted')) return '';
@@ -31,8 +31,8 @@ function chosen() {
 
 const sha256 = (data) => crypto.createHash('sha256').update(data).digest('hex');
 
-// The runtime token is known to all steps of the job that use the action, and to no agent. act gives each part of a
-// step another one, so there nothing is sealed.
+// Returns a signature that only steps of this job can make: they know the runtime token, agents do not. Under act, each
+// phase of a step has another token, so there are no signatures.
 function seal(text) {
   const token = process.env.ACTIONS_RUNTIME_TOKEN;
   if (!token || byAct) return 'unsealed';
@@ -40,37 +40,37 @@ function seal(text) {
   return crypto.createHmac('sha256', Buffer.from(key)).update(text).digest('hex');
 }
 
-// A note names a program and what it is, under the seal.
+// Returns a record of a program: signature, digest and path.
 function noteOf(program) {
   const text = `${sha256(fs.readFileSync(program))} ${program}`;
   return `${seal(text)} ${text}`;
 }
 
-// The program of a note, if it is still that. Agents can't write where it lies, but change modes.
+// Returns the program in a record if it is unchanged. Agents can't write to its directory, but can change modes.
 function noted(note) {
   const [mac, sum, ...name] = note.split(' ');
   const program = name.join(' ');
-  const deny = (what) => fail(`denied: ${program || 'the program'}: ${what}; nothing of it is run`, 8);
-  if (!program || mac !== seal(`${sum} ${program}`)) deny('this job\'s main part has left no note of it, or it was altered');
+  const deny = (what) => fail(`denied: ${program || 'the program'}: ${what}; it is not run`, 8);
+  if (!program || mac !== seal(`${sum} ${program}`)) deny('the main phase of this step has not recorded it, or the record was altered');
   reopen();
   const now = fs.existsSync(program) ? sha256(fs.readFileSync(executable(program))) : '';
-  return now === sum ? program : deny('altered since the main part of this step noted it');
+  return now === sum ? program : deny('altered since the main phase of this step recorded it');
 }
 
-// The variables that the go command needs, and no secret of the job.
+// The variables that the go command gets: those that it needs, without secrets of the job.
 const forGo = /^(PATH|PATHEXT|HOME|USERPROFILE|(LOCAL)?APPDATA|SYSTEMROOT|TMP|TEMP|TMPDIR|NETRC|XDG_\w+|GO[A-Z0-9]+|SSL_CERT_\w+|(HTTPS?|NO|ALL)_PROXY)$/i;
 
-// Where the program is built, for all steps of the job that use this folder of the action. Agents don't see it.
+// The directory of the build, for all steps of the job that use this copy of the action. Agents can't see it.
 const { RUNNER_TEMP, GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB } = process.env;
 let builds = path.join(RUNNER_TEMP || '', 'raymond-build');
 try {
   if (RUNNER_TEMP) fs.chmodSync(builds, 0o700);
-} catch (err) { // root in a container has left it, unless it isn't there, or agents have closed what it is in
+} catch (err) { // other errors: root in a container has created it
   if (!['ENOENT', 'EACCES'].includes(err.code)) builds += `-${process.getuid?.()}`;
 }
 const build = path.join(builds, sha256([action, GITHUB_RUN_ID, GITHUB_RUN_ATTEMPT, GITHUB_JOB].join('\n')).slice(0, 16));
 
-// Makes our folders ours again, and nobody else's. Agents may have closed the folders around them too.
+// Restores the modes of our directories and of those around them, which agents may have changed.
 function reopen() {
   if (!RUNNER_TEMP) return;
   const around = [];
@@ -82,11 +82,11 @@ function reopen() {
   for (const dir of [builds, build]) if (fs.existsSync(dir)) fs.chmodSync(dir, 0o700);
 }
 
-// Builds a branch or a commit that ships no program, once a job; '' without a Go toolchain. What others put there
-// before is no build of ours. Modules are what go.sum says, wherever they come from.
+// Builds the program of a commit that contains no binary, once per job; returns '' without a Go toolchain. Files that
+// others have put there are not used. go.sum verifies modules, wherever they come from.
 function built() {
   if (!fs.existsSync(path.join(action, 'go.mod'))) return '';
-  if (!RUNNER_TEMP) fail('RUNNER_TEMP is not set, and the program is to be built there');
+  if (!RUNNER_TEMP) fail('RUNNER_TEMP is not set, but the program has to be built there');
   reopen();
   const kept = path.join(build, 'note');
   if (fs.existsSync(kept)) return noted(fs.readFileSync(kept, 'utf8'));
@@ -94,7 +94,7 @@ function built() {
   if (!fs.existsSync(builds)) fs.mkdirSync(builds, 0o700);
   fs.mkdirSync(build, 0o700);
   const env = Object.fromEntries(Object.entries(process.env).filter(([name]) => forGo.test(name)));
-  // What the job builds, and how, is not how the action is built.
+  // Settings of the job for its own builds must not affect this build.
   Object.assign(env, { GOOS: goos, GOARCH: goarch, GOWORK: 'off', GOFLAGS: '-mod=readonly -modcacherw', CGO_ENABLED: '0' });
   const go = (stdout, ...args) => spawnSync('go', args, { cwd: action, env, stdio: ['ignore', stdout, 'inherit'] });
   const asked = go('pipe', 'env', '-json', 'GOMODCACHE', 'GOPROXY');
@@ -105,7 +105,7 @@ function built() {
   }
   Object.assign(env, { GOCACHE: path.join(build, 'cache'), GOMODCACHE: path.join(build, 'mod') });
   const program = path.join(build, 'raymond' + suffix);
-  console.log('raymond: this commit of the action ships no program: building it, once a job, about a minute');
+  console.log('raymond: this commit of the action contains no binary: compiling it, once per job; this takes a minute or two');
   const made = go('inherit', 'build', '-buildvcs=false', '-o', program, './cmd/raymond');
   if (made.error || made.status !== 0) fail(`go build of ${action}: ${made.error?.message || made.signal || `exit code ${made.status}`}`);
   for (const cache of [env.GOCACHE, env.GOMODCACHE]) fs.rmSync(cache, { recursive: true, force: true });
@@ -113,7 +113,7 @@ function built() {
   return program;
 }
 
-// Unpacking a zip archive loses the executable bit.
+// Makes a program executable: a zip archive may lose the executable bit.
 function executable(program) {
   try {
     fs.accessSync(program, fs.constants.R_OK | fs.constants.X_OK);
@@ -123,17 +123,17 @@ function executable(program) {
   return program;
 }
 
-// Finds the program for main, and notes it for post, which the runner tells so. Nothing is looked up there.
+// Finds the program for the main phase, and records it for the post phase, which does not search.
 function find() {
   const program = executable(chosen() || (fs.existsSync(shipped) && shipped) || built()
     || fail('no program for this machine. Looked for RAYMOND_BINARY (under act and on self-hosted runners only), '
-      + `for ${shipped} and for a Go toolchain on PATH to build it with. Name a release, or put actions/setup-go before this step`));
+      + `for ${shipped} and for a Go toolchain on PATH to build it with. Use a release, or put actions/setup-go before this step`));
   if (process.env.GITHUB_STATE) fs.appendFileSync(process.env.GITHUB_STATE, `program=${noteOf(program)}\n`);
   return program;
 }
 
-// What this process began with can be read by every process of the same user. On Linux it is overwritten, once the
-// program has it; copies in the memory, which only a tracer can read, are not, and elsewhere nothing can be done.
+// Overwrites the initial environment of this process once the program has it, because every process of the same user
+// could read it. This is possible only on Linux. Other copies in memory remain; only a tracer can read them.
 function forgetEnvironment() {
   if (process.platform !== 'linux') return;
   try {
@@ -142,16 +142,16 @@ function forgetEnvironment() {
     const memory = fs.openSync('/proc/self/mem', 'r+');
     fs.writeSync(memory, Buffer.alloc(end - start), 0, end - start, start);
     fs.closeSync(memory);
-  } catch { /* the step goes on as it is: docs/security.md says what that means */ }
+  } catch { /* the step continues without it; see docs/security.md */ }
 }
 
-// Ends as the program ends. The end of the pipe on its stdin tells the program that this process is gone.
+// Runs the program as a child process, and exits with its code. When this process ends, the pipe to its stdin closes.
 function accompany(program, phase, env) {
   let child;
-  // No signal tells that the runner is gone, but another parent does.
+  // No signal reports the end of the runner, but the parent process changes.
   const parent = process.ppid;
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) {
-    // Before the start, so that none is lost. Windows tells every process of a console, and kill would be no signal.
+    // Before the start, so that no signal is lost. Windows signals every process of a console, and kill would end the child.
     process.on(signal, () => windows || child.kill(signal));
   }
   child = spawn(program, [phase], { stdio: ['pipe', 'inherit', 'inherit'], env: { ...env, RAYMOND_SHIM_STDIN: '1' } });
@@ -171,8 +171,8 @@ exports.become = (phase) => {
   try {
     const program = phase === 'action' ? find() : noted(process.env.STATE_program || '');
     const env = { ...process.env, RAYMOND_SHIM: __dirname };
-    delete env.RAYMOND_SHIM_STDIN; // an earlier step could set it
-    // After this no node process is left that has the job's secrets in its memory.
+    delete env.RAYMOND_SHIM_STDIN; // an earlier step can have set it
+    // After execve, no node process is left with secrets of the job in its memory.
     if (process.execve && !windows) process.execve(program, [program, phase], env);
     accompany(program, phase, env);
   } catch (err) {

@@ -26,11 +26,11 @@ import (
 type node struct {
 	name string
 	argv []string
-	// becomes says that the shim's process turns into the program.
+	// becomes is true if the program replaces the process of the shim.
 	becomes bool
 }
 
-// nodes are the node of GitHub, and that one as if it were older.
+// nodes returns GitHub's version of node, and the same one without execve, like older versions.
 func nodes(t *testing.T) []node {
 	t.Helper()
 	pinned := installtest.Node(t)
@@ -42,7 +42,7 @@ func nodes(t *testing.T) []node {
 	}
 }
 
-// eachNode runs a test with each.
+// eachNode runs a test with each version of node.
 func eachNode(t *testing.T, test func(t *testing.T, n node)) {
 	t.Helper()
 	for _, n := range nodes(t) {
@@ -57,13 +57,13 @@ type action struct {
 	env map[string]string
 }
 
-// newAction unpacks the shim alone. The stand-in is where env says.
+// newAction unpacks the shim, without a program.
 func newAction(t *testing.T) *action {
 	t.Helper()
 	a := &action{t: t, dir: filepath.Join(t.TempDir(), "action"), env: map[string]string{
 		"PATH": t.TempDir(), "HOME": t.TempDir(), "RUNNER_TEMP": t.TempDir(), "ACTIONS_RUNTIME_TOKEN": "token",
 		"GITHUB_STATE": filepath.Join(t.TempDir(), "state"), actVar: "exit 0",
-		// A race must not pass for an exit code of ours, nor cost a second at exit.
+		// A data race must not look like our exit codes, or delay the exit by a second.
 		"GORACE": "atexit_sleep_ms=0",
 	}}
 	assert.NilError(t, os.CopyFS(a.path("cmd/shim"), shim.Files))
@@ -72,7 +72,7 @@ func newAction(t *testing.T) *action {
 
 func (a *action) path(name string) string { return filepath.Join(a.dir, filepath.FromSlash(name)) }
 
-// shipped is where a release has the program for this machine.
+// shipped returns the path of the program for this machine in a release.
 func (a *action) shipped() string {
 	name := "raymond-" + runtime.GOOS + "-" + runtime.GOARCH
 	if runtime.GOOS == "windows" {
@@ -81,10 +81,10 @@ func (a *action) shipped() string {
 	return a.path("cmd/shim/bin/" + name)
 }
 
-// ship puts the stand-in there, without the executable bit, as it comes out of a zip archive.
+// ship writes the stand-in to that path, without the executable bit, as if it came from a zip archive.
 func (a *action) ship() { program(a.t, a.shipped(), 0o600) }
 
-// program makes path the stand-in.
+// program writes the stand-in to path.
 func program(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	self, err := os.Executable()
@@ -105,14 +105,14 @@ func write(t *testing.T, path, text string) {
 type step struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	ran    bool // the stand-in was started, as report says
+	ran    bool // the stand-in was started, and has written the report
 	report report
 	more   *bufio.Reader
 	stdout string // without the report
 	stderr bytes.Buffer
 }
 
-// run runs a script to its end, and that of all that holds its output open.
+// run runs a script until it has ended, and all processes that hold its output open.
 func (a *action) run(n node, script string) *step {
 	a.t.Helper()
 	return a.start(n, script).wait()
@@ -123,7 +123,7 @@ func (a *action) start(n node, script string) *step {
 	return a.begin(append(slices.Clone(n.argv), a.path("cmd/shim/"+script)))
 }
 
-// begin starts a command, and returns when it has printed a line, which is the stand-in's first, or has ended.
+// begin starts a command, and returns when it has printed its first line, the stand-in's report, or has ended.
 func (a *action) begin(argv []string) *step {
 	a.t.Helper()
 	s := &step{t: a.t, cmd: exec.Command(argv[0], argv[1:]...)}
@@ -154,7 +154,7 @@ func (s *step) wait() *step {
 	return s
 }
 
-// status is how the process ended: its exit code, or 128 and the signal.
+// status returns the exit code of the process, or 128 plus the signal that ended it.
 func (s *step) status() int {
 	if w, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.cmd.ProcessState.ExitCode() < 0 {
 		return 128 + int(w.Signal())
@@ -162,21 +162,20 @@ func (s *step) status() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// both runs the main part and then the post part, which the runner tells what the main
-// part has saved.
+// both runs the main phase and then the post phase, which gets the state saved by the main phase.
 func (a *action) both(n node) map[string]*step {
 	a.t.Helper()
 	main := a.run(n, "main.js")
-	a.tell()
+	a.passState()
 	return map[string]*step{"main.js": main, "post.js": a.run(n, "post.js")}
 }
 
-// tell makes what was saved variables of the post part.
-func (a *action) tell() {
+// passState passes the saved state to the post phase as variables.
+func (a *action) passState() {
 	a.t.Helper()
 	data, err := os.ReadFile(a.env["GITHUB_STATE"])
 	if err != nil {
-		return // nothing
+		return // nothing was saved
 	}
 	for line := range strings.Lines(string(data)) {
 		name, value, _ := strings.Cut(strings.TrimRight(line, "\r\n"), "=")
