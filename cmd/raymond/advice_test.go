@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// adviceCLI is an agent CLI whose API says no where a line of the file no holds: a shell's
-// condition on its arguments and on the prompt, and the words of the error.
+// adviceCLI is an agent CLI whose API fails if a line of the file no applies. A line has a shell condition on the arguments
+// and the prompt, and the error message.
 const adviceCLI = `#!/bin/bash
 if [ "$1" = --version ]; then echo '2.1.330 (stub)'; exit; fi
 args="$*" prompt=$(cat) id=new cost='"total_cost_usd":0.01,' stop=end_turn
@@ -34,20 +34,20 @@ echo '{"type":"assistant","message":{"id":"m1","model":"stub-1","content":[{"typ
 echo '{"type":"result","subtype":"success","is_error":false,"result":"","stop_reason":"end_turn","num_turns":1,"session_id":"'$id'",'$cost'"modelUsage":{}}'
 `
 
-// TestAdviceHelps: whatever has stopped a run, the command that its error names, taken when
-// that is done which it says comes first, completes it; without that it stops as before.
+// TestAdviceHelps: whatever has stopped a run, the command in its error completes it, after the step that the error asks for
+// first. Without that step it stops again.
 func TestAdviceHelps(t *testing.T) {
 	for name, c := range advised() {
 		t.Run(name, c.run)
 	}
 }
 
-// advice is what a stopped run says that helps it.
+// advice is a run that stops, and the advice that helps.
 type advice struct {
 	files, no, flags string
-	says             string // the advice; the command is taken
-	cure             string // files, or a variable of the environment
-	isEnough         bool   // to resume without more
+	says             string // the expected advice; its command is run
+	cure             string // the remedy: files to write, or a variable to set
+	isEnough         bool   // resuming is enough
 }
 
 func advised() map[string]advice {

@@ -30,26 +30,26 @@ func (a *App) Main() (code int) {
 		root.InitDefaultHelpCmd()
 		root.InitDefaultCompletionCmd(args...)
 		checkArguments(root)
-		err := root.Execute() // a command with options starts nothing where there are unknown flags
+		err := root.Execute() // with unknown flags, a command with options starts nothing
 		flag, isUnknown := errors.AsType[*unknownFlag](err)
 		if !isUnknown {
 			return a.explain(err)
 		}
-		// The flag library stops at the first: what else is wrong is found without it.
+		// The flag library stops at the first unknown flag; the next round, which omits that flag, finds further problems.
 		a.unknown = append(a.unknown, flag.error)
-		at := slices.IndexFunc(args, flag.is)
+		at := slices.IndexFunc(args, flag.matches)
 		if at < 0 {
 			return a.explain(errors.Join(a.unknown...))
 		}
 		end := at + 1
-		if end < len(args) && args[at] == flag.arg && flag.takes(args[end]) {
+		if end < len(args) && args[at] == flag.arg && flag.takesValue(args[end]) {
 			end++
 		}
 		args = slices.Delete(slices.Clone(args), at, end)
 	}
 }
 
-// explain prints what went wrong, a line each, and returns the exit code.
+// explain prints each problem on a line, and returns the exit code.
 func (a *App) explain(err error) int {
 	code := 0
 	for _, f := range problem.Flatten(err) {
@@ -67,10 +67,10 @@ func (a *App) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "raymond PATH",
 		Short: "run workflows of coding-agent prompts and scripts",
-		Long: "raymond runs a workflow: a folder of states, each a prompt for a coding agent, such as\n" +
-			"Claude Code, or a script, which name the next state. It survives being killed: raymond\n" +
-			"resume continues exactly where the run stopped.",
-		Version:       toldVersion(),
+		Long: "raymond runs a workflow: a directory of states. Each state is a prompt for a coding agent, such as\n" +
+			"Claude Code, or a script, and ends by naming the next state. After an interruption, raymond resume\n" +
+			"continues exactly where the run stopped.",
+		Version:       shownVersion(),
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
@@ -86,20 +86,20 @@ func (a *App) commands() *cobra.Command {
 			return (&App{Args: t.Args, Environ: t.Environ, Stdout: t.Stdout, Stderr: t.Stderr}).Main()
 		}))
 	root.AddCommand(&cobra.Command{Use: "environment", Short: "list the environment variables", Long: columns(variables)}, exitCodesTopic())
-	root.SetFlagErrorFunc(a.flagFault)
+	root.SetFlagErrorFunc(a.flagProblem)
 	return root
 }
 
-// unknownFlag is a flag that a command with options does not have.
+// unknownFlag is a flag that a command with options doesn't have.
 type unknownFlag struct {
 	error
 	arg   string      // the flag with its dashes
 	meant *pflag.Flag // the known flag that it resembles; nil for none
 }
 
-// takes reports whether the next argument is probably the value of the flag. It is if the flag that was meant takes a value;
-// if no such flag is known, it is if the argument is neither a flag nor a file.
-func (u *unknownFlag) takes(next string) bool {
+// takesValue reports whether the next argument is probably the value of the flag. If the flag resembles a known one, that
+// decides; otherwise the argument is a value if it is neither a flag nor a file.
+func (u *unknownFlag) takesValue(next string) bool {
 	if u.meant != nil {
 		return u.meant.NoOptDefVal == ""
 	}
@@ -107,14 +107,14 @@ func (u *unknownFlag) takes(next string) bool {
 	return err != nil && !strings.HasPrefix(next, "-")
 }
 
-// is reports whether arg is the flag.
-func (u *unknownFlag) is(arg string) bool {
+// matches reports whether arg is the flag.
+func (u *unknownFlag) matches(arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	return arg == u.arg || strings.HasPrefix(u.arg, "--") && name == u.arg
 }
 
-// flagFault words an error of the flag library.
-func (a *App) flagFault(cmd *cobra.Command, err error) error {
+// flagProblem converts an error of the flag library to a problem.
+func (a *App) flagProblem(cmd *cobra.Command, err error) error {
 	o, help := a.flags[cmd], "see "+cmd.CommandPath()+" --help"
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {
 		flag := "--" + missing.GetSpecifiedName()
@@ -123,7 +123,7 @@ func (a *App) flagFault(cmd *cobra.Command, err error) error {
 		}
 		var known []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { known = append(known, f.Name) })
-		fault := problem.Usage(flag, "is no flag of "+cmd.CommandPath(), didYouMean(missing.GetSpecifiedName(), known, "--"))
+		fault := problem.Usage(flag, "is not a flag of "+cmd.CommandPath(), didYouMean(missing.GetSpecifiedName(), known, "--"))
 		if o == nil {
 			return fault
 		}

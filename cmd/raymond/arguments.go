@@ -8,9 +8,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkArguments makes arguments that a command does not take errors of class
-// usage, on the flag library's own commands too: it words them as errors of no
-// class, or shows its help as if nothing were wrong.
+// checkArguments makes unexpected arguments errors of class usage, also for the commands of the flag library, which would
+// report them as errors without a class, or print their help.
 func checkArguments(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		checkArguments(c)
@@ -24,14 +23,14 @@ func checkArguments(cmd *cobra.Command) {
 				if len(args) == 0 || check(c, args) == nil {
 					return nil
 				}
-				return problem.Usage("arguments", fmt.Sprintf("%q is given, and %s takes none", problem.Shorten(args[0]), c.CommandPath()),
+				return problem.Usage("arguments", fmt.Sprintf("%q: %s takes no arguments", problem.Shorten(args[0]), c.CommandPath()),
 					"see "+c.CommandPath()+" --help")
 			}
 		}
 	}
 }
 
-// onlySubcommands is run where a command that does nothing by itself is named.
+// onlySubcommands runs a command that does nothing without a subcommand.
 func onlySubcommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -39,7 +38,7 @@ func onlySubcommands(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0])
 }
 
-// knownCommand checks that help is asked for a command that exists.
+// knownCommand checks that the arguments of the help command name a command.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	at := cmd.Root()
 	for _, name := range args {
@@ -52,8 +51,8 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownCommand says that cmd has no such subcommand.
+// unknownCommand returns the problem that cmd has no subcommand with this name.
 func unknownCommand(cmd *cobra.Command, name string) error {
-	return problem.Usage("arguments", fmt.Sprintf("%q is no command of %s", problem.Shorten(name), cmd.CommandPath()),
+	return problem.Usage("arguments", fmt.Sprintf("%q is not a command of %s", problem.Shorten(name), cmd.CommandPath()),
 		didYouMean(name, commandNames(cmd), cmd.CommandPath()+" "))
 }

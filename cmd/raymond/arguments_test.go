@@ -11,9 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// badArguments has, by command, command lines that are wrong, and what the error
-// names. In the folder that they are read in, dir is an empty directory, text a
-// file that is no workflow, and flow a workflow.
+// badArguments are invalid command lines, by command, with the name that the error must begin with. dir is an empty
+// directory, text a file that is not a workflow, and flow a workflow.
 var badArguments = map[string][]struct{ line, names string }{
 	"raymond": {
 		{"''", "PATH"}, {"nothing", "PATH"}, {"run dir x", "PATH"}, {"text x", "PATH"},
@@ -86,9 +85,7 @@ func split(line string) []string {
 	return list
 }
 
-// TestBadArgumentsAreUsageErrors: whatever is wrong with the arguments of a
-// command, each error is one line of class usage that names what it is about, and
-// nothing is started.
+// TestBadArgumentsAreUsageErrors: each error is one line of class usage that names the argument, and the program starts nothing.
 func TestBadArgumentsAreUsageErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{"text": "no workflow", "flow/START.sh": "echo '<result>x</result>'; touch started"} {

@@ -16,14 +16,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// job is a workflow in the folder wf.
+// job is a workflow in the directory wf, with flags and variables.
 type job struct {
 	files map[string]string
 	args  []string // flags of raymond
-	env   []string // added to the environment; $DIR is the folder of the job
+	env   []string // added to the environment; $DIR is the directory of the job
 }
 
-// dispatcher is a script that forks n workers, one in each of its executions.
+// dispatcher returns a script that forks n workers, one in each of its executions.
 func dispatcher(n int, worker string) string {
 	return fmt.Sprintf(`read -r n <count
 echo $((n+1)) >count
@@ -31,7 +31,7 @@ if [ "$n" -lt %d ]; then echo "<fork next=\"START.sh\" item=\"$n\">%s</fork>"; e
 `, n, worker)
 }
 
-// do measures a command at the job, without any state of earlier runs.
+// do measures a command in the directory of the job, without the state of earlier runs.
 func (j job) do(b *testing.B, dir string, command ...string) used {
 	b.Helper()
 	assert.NilError(b, os.RemoveAll(filepath.Join(dir, ".raymond")))
@@ -49,8 +49,7 @@ func (j job) raymond(b *testing.B, path, dir string) used {
 	return j.do(b, dir, append([]string{path, "run", "wf", "--quiet"}, j.args...)...)
 }
 
-// compare compares raymond with a command that starts the same scripts, and with an earlier
-// version where there is one.
+// compare compares raymond with a command that starts the same scripts, and with an earlier version if there is one.
 func compare(b *testing.B, name string, j job, command ...string) {
 	dir := b.TempDir()
 	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
@@ -67,7 +66,7 @@ func compare(b *testing.B, name string, j job, command ...string) {
 	})
 }
 
-// write writes those of the files that are named and that there are.
+// write writes the named files, if they are in files.
 func write(b *testing.B, dir string, files map[string]string, names ...string) {
 	b.Helper()
 	for _, name := range names {
@@ -81,14 +80,14 @@ func write(b *testing.B, dir string, files map[string]string, names ...string) {
 	}
 }
 
-// BenchmarkStartUp is a whole workflow of one script, from the start of the program to its
-// end, against a shell that saves one file durably and starts the script.
+// BenchmarkStartUp measures a whole workflow of one script, from the start of the program to its end, against a shell that
+// saves one file durably and starts the script.
 func BenchmarkStartUp(b *testing.B) {
 	compare(b, "floor", job{files: map[string]string{"wf/START.sh": "echo '<result>x</result>'\n"}}, "/bin/bash", "-c", "echo {} >state; sync state; /bin/bash wf/START.sh")
 }
 
-// BenchmarkScriptLoop is a loop of 301 script states, against a bash loop that starts the same
-// script as often and passes on the same numbers.
+// BenchmarkScriptLoop measures a loop of 301 script states against a bash loop that starts the same script as often and
+// passes on the same numbers.
 func BenchmarkScriptLoop(b *testing.B) {
 	compare(b, "bare", job{files: map[string]string{
 		"wf/START.sh": `n=${RAYMOND_RESULT:-${RAYMOND_INPUT:-0}}
@@ -103,14 +102,13 @@ done
 	}}, "/bin/bash", "bare")
 }
 
-// BenchmarkStubAgents is a dispatcher that forks 500 workers, each of which asks an agent CLI
-// once: a stub in Python that answers at once. It is compared with a bash loop that starts the
-// same scripts and the same stub, as many at once.
+// BenchmarkStubAgents measures a dispatcher that forks 500 workers; each worker calls an agent CLI once: a stub in Python
+// that answers at once. The other command is a bash loop that starts the same scripts and stubs, as many at once.
 func BenchmarkStubAgents(b *testing.B) {
 	// The python3 on the PATH may be a script that looks for Python itself.
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
-		b.Run("bare", func(b *testing.B) { b.Skipf("not to be had: python3: %v", err) })
+		b.Run("bare", func(b *testing.B) { b.Skipf("no python3: %v", err) })
 		return
 	}
 	compare(b, "bare", job{
@@ -140,13 +138,11 @@ print('{"type":"result","subtype":"success","is_error":false,"result":"<result>d
 	}, "/bin/bash", "bare")
 }
 
-// noteMemory is a line of a script that writes down the largest memory that raymond has had so
-// far. What the kernel says of a process that has ended counts the memory of the one that
-// started it, too.
+// noteMemory is a line of a script that saves the largest memory use of raymond so far. The kernel's figure for a process
+// that has ended would include the memory of the process that started it.
 const noteMemory = "grep VmHWM /proc/$PPID/status >peak\n"
 
-// BenchmarkForks runs a thousand workers of one script state each, forked all at once and one
-// by one by a dispatcher.
+// BenchmarkForks runs a thousand workers of one script state each, which are forked at once, or singly by a dispatcher.
 func BenchmarkForks(b *testing.B) {
 	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n[ \"$RAYMOND_VAR_ITEM\" -lt 990 ] || " + noteMemory
 	for name, files := range map[string]map[string]string{
@@ -176,8 +172,7 @@ func forks(b *testing.B, j job) {
 	s.report(b)
 }
 
-// BenchmarkCagedStates compares a loop of 100 script states in cages with the same loop
-// without: what each start costs more.
+// BenchmarkCagedStates compares a loop of 100 script states in cages with the same loop without cages, per start of a state.
 func BenchmarkCagedStates(b *testing.B) {
 	j := job{files: map[string]string{"wf/START.sh": `n=${RAYMOND_RESULT:-0}
 if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi

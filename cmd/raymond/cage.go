@@ -19,9 +19,10 @@ import (
 func (a *App) cageCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "cage [flags] -- COMMAND [ARG...]", Short: "run one command in the cage that agents get",
-		Long: "cage runs a command as an agent of a run in this directory would be: it reads the system, tools and\n" +
-			"this directory, writes here and to a home folder and a temporary folder of its own, and reaches no\n" +
-			"other processes. It ends with the command's exit code, and with all that it has started.",
+		Long: "cage runs a command under the restrictions of an agent in this directory: the command can read the\n" +
+			"system, tools and this directory, can write to this directory and to its own home and temporary\n" +
+			"directories, and can't reach other processes. cage ends all processes that the command has started,\n" +
+			"and exits with the command's exit code.",
 	}
 	o := a.newOptions(cmd)
 	o.Cage.Mode = options.CageOn
@@ -32,7 +33,7 @@ func (a *App) cageCommand() *cobra.Command {
 			o.Reject(problem.Usage("COMMAND", "is missing", "name it after --, as in raymond cage -- make test"))
 		}
 		if o.Cage.IsOff() {
-			o.Reject(problem.Usage("--cage", "off is no cage", "run the command itself"))
+			o.Reject(problem.Usage("--cage", "off means no cage", "run the command directly"))
 		}
 		if err := o.Check(); err != nil {
 			return err
@@ -64,7 +65,7 @@ func (a *App) cage(o *options.Options, argv []string) error {
 	}
 	defer cages.Close()
 	inside := exec.Cmd{Env: append(slices.Clone(a.Environ), cages.Env()...)}
-	run := cage.Command{Path: path, Args: argv, Env: inside.Environ()} // the later one of two values
+	run := cage.Command{Path: path, Args: argv, Env: inside.Environ()} // of two values of a variable, the later one counts
 	code, err := superviseIn(cages.Agent(dir), run)
 	if err != nil {
 		return problem.OfMachine(argv[0], err)
@@ -75,7 +76,7 @@ func (a *App) cage(o *options.Options, argv []string) error {
 	return nil
 }
 
-// superviseIn runs a command in a cage, or as it is where there is none.
+// superviseIn runs a command in a cage, or directly if box is nil.
 func superviseIn(box *cage.Cage, run cage.Command) (int, error) {
 	if box != nil {
 		return box.Supervise(run)

@@ -17,17 +17,17 @@ import (
 func (a *App) diagramCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "diagram PATH", Short: "draw a workflow as a Mermaid flowchart",
-		Long: "diagram prints a workflow, a directory, a zip archive or a state file, as a Mermaid flowchart,\n" +
-			"which GitHub renders in a code block of the language mermaid. With --run it shows the path\n" +
-			"of a run, how often it took each arrow, and where it failed; PATH may then be left out.",
+		Long: "diagram prints a workflow (a directory, a zip archive or a state file) as a Mermaid flowchart, which\n" +
+			"GitHub renders in a code block with the language mermaid. With --run it shows the path of a run: how\n" +
+			"often it took each arrow, and where it failed. PATH may then be omitted.",
 	}
 	o := a.newOptions(cmd)
 	run := ""
-	o.Add("run", "WORKFLOW_ID", "show what this run did", options.Into(&run, anID))
+	o.Add("run", "WORKFLOW_ID", "show the path of this run", options.Into(&run, anID))
 	o.AddStateDir()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 0 && !o.IsGiven("run") {
-			o.Reject(problem.Usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)),
+			o.Reject(problem.Usage("PATH", fmt.Sprintf("%d arguments are given, expected one", len(args)),
 				"name a directory, a zip archive or a state file"))
 		}
 		if err := o.Check(); err != nil {
@@ -38,8 +38,7 @@ func (a *App) diagramCommand() *cobra.Command {
 	return cmd
 }
 
-// diagram draws a workflow that may be wrong, as long as it has an entry: a
-// drawing helps to see what is.
+// diagram draws a workflow. The workflow may have errors, which a drawing helps to find, but it must have an entry.
 func (a *App) diagram(stateDir, id string, args []string) error {
 	var path *diagram.Path
 	if id != "" {
@@ -64,7 +63,7 @@ func (a *App) diagram(stateDir, id string, args []string) error {
 		return s.StartError
 	}
 	if s.StartError != nil {
-		fmt.Fprintln(a.Stderr, "raymond: warning: the workflow can't be run as it is; raymond lint says why")
+		fmt.Fprintln(a.Stderr, "raymond: warning: the workflow has errors and can't be run; raymond lint shows them")
 	}
 	_, err = io.WriteString(a.Stdout, diagram.Draw(s.Workflow, path))
 	return err

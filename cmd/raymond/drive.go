@@ -21,8 +21,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// drive drives a run at a shell, and prints its result or says why there is none. given
-// are answers to its questions; others are asked for at the terminal, where there is one.
+// drive drives a run at a shell, and prints its result or returns a problem. given are answers to its questions;
+// the user can answer further questions at the terminal.
 func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) {
 	o := u.Options
 	for _, job := range u.Scope.JobsWithoutStates(o.Jobs) {
@@ -33,9 +33,9 @@ func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) 
 	u.Agents = a.clis(o, u.Dir)
 	u.Env = session.Env{Common: u.Agents.Env, Trusted: session.Environ(a.Environ)}
 	u.Config.Redact, u.Stops = secrets.NewRedactor(a.Environ).Text, session.Listen(session.StopOptions{})
-	u.Stdout, u.Stderr, u.TraceEnviron, u.Version = a.Stdout, a.Stderr, a.Environ, toldVersion()
+	u.Stdout, u.Stderr, u.TraceEnviron, u.Version = a.Stdout, a.Stderr, a.Environ, shownVersion()
 	shown := a.consoleOptions(o, u.Run.WorkflowID)
-	people := &screened{TerminalPrompter: ask.NewTerminalPrompter(given, a.terminal(shown.Terminal, u.Config.Redact)), isShared: shown.Terminal}
+	people := &screenPrompter{TerminalPrompter: ask.NewTerminalPrompter(given, a.terminal(shown.Terminal, u.Config.Redact)), isShared: shown.Terminal}
 	defer people.Close()
 	u.Config.Prompter = people
 	if o.Workspace == options.WorkspaceGit {
@@ -78,7 +78,8 @@ func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) 
 	return p
 }
 
-// clis are the agent CLIs of the run whose own folder is dir. In a cage they have folders of their own there.
+// clis returns the configuration of the agent CLIs for the run whose own directory is dir. In a cage they use directories
+// there.
 func (a *App) clis(o *options.Options, dir string) *clis.Config {
 	c := &clis.Config{Env: session.Environ(a.Environ), Paths: o.Paths(a.Getenv)}
 	if !o.Cage.IsOff() {
@@ -90,9 +91,9 @@ func (a *App) clis(o *options.Options, dir string) *clis.Config {
 	return c
 }
 
-// bring brings the conversations that a run needs to where its agent CLIs look for them, from where they keep them for the
-// user, and in the folder of a run.
-func bring(to *clis.Config, run *state.Run, dir string) error {
+// copyConversations copies the conversations of a run to the directories of its agent CLIs, from the directories that the
+// CLIs use without a cage, and from the run's own directory dir.
+func copyConversations(to *clis.Config, run *state.Run, dir string) error {
 	from := *to
 	var errs []error
 	for _, from.Folder = range []string{"", session.CLIDir(dir)} {
@@ -101,7 +102,7 @@ func bring(to *clis.Config, run *state.Run, dir string) error {
 	return problem.OfMachine("conversations", errors.Join(errs...))
 }
 
-// handOver is what hands the agents' work over to scripts; nil where no script gets it.
+// handOver returns the function that hands the agents' work over to scripts; nil if no script gets it.
 func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, string) (runner.HandOver, error), error) {
 	if !u.Scope.HasHandOver(u.Options.Jobs) {
 		return nil, nil
@@ -119,13 +120,13 @@ func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, stri
 	return found.HandOver(g), err
 }
 
-// git is git as it is used beside a run, in a cage of its own unless it is free.
+// git returns the git program for work beside a run. It runs in its own cage, unless isFree.
 func (a *App) git(isFree bool) (*workspace.Git, error) {
 	path, err := workspace.Find(a.Environ)
 	return &workspace.Git{Path: path, Env: a.Environ, IsUncaged: isFree}, err
 }
 
-// snapshots returns the snapshots of the run whose own folder is dir, of which there may be none.
+// snapshots returns the snapshots of the run whose own directory is dir. There may be none yet.
 func (a *App) snapshots(dir string, isFree bool) (*workspace.Snapshots, error) {
 	g, err := a.git(isFree)
 	if err != nil {
@@ -134,8 +135,8 @@ func (a *App) snapshots(dir string, isFree bool) (*workspace.Snapshots, error) {
 	return g.OpenSnapshots(session.SnapshotsPath(dir)), nil
 }
 
-// keptSnapshots returns the snapshots that were taken of a run's files; nil where there are none.
-func (a *App) keptSnapshots(stateDir, id string, isFree bool) (*workspace.Snapshots, error) {
+// existingSnapshots returns the snapshots of a run's files; nil if none were taken.
+func (a *App) existingSnapshots(stateDir, id string, isFree bool) (*workspace.Snapshots, error) {
 	dir := session.RunDir(stateDir, id)
 	if _, err := os.Lstat(session.SnapshotsPath(dir)); err != nil {
 		return nil, nil
@@ -143,24 +144,24 @@ func (a *App) keptSnapshots(stateDir, id string, isFree bool) (*workspace.Snapsh
 	return a.snapshots(dir, isFree)
 }
 
-// screened are People who may share the screen with a console.
-type screened struct {
+// screenPrompter is a prompter that may share the screen with a console.
+type screenPrompter struct {
 	*ask.TerminalPrompter
 	console  *report.Console
 	isShared bool
 }
 
-// UpdateQuestions implements runner.People. The console draws no live lines over what somebody types.
-func (p *screened) UpdateQuestions(run *state.Run) {
+// Open implements runner.Prompter. The console draws no live lines while a user types.
+func (p *screenPrompter) UpdateQuestions(run *state.Run) {
 	if p.isShared {
 		asks := len(run.OpenQuestions()) > 0 && !p.IsSettled()
-		_ = p.console.SetLive(!asks) // a screen that can't be written to fails again, and that is told
+		_ = p.console.SetLive(!asks) // an error recurs at the next write to the screen, and is reported there
 	}
 	p.TerminalPrompter.UpdateQuestions(run)
 }
 
-// terminal is where somebody reads and types; nil where nobody does. hasScreen says that
-// stderr is a terminal. If it isn't, questions are written to the one that is stdin.
+// terminal returns the terminal for questions; nil if no user can type. hasScreen is true if stderr is a terminal. If it
+// isn't, questions are written to the terminal of stdin.
 func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
 	switch {
 	case a.Stdin == nil || !ask.IsInteractive(a.Stdin):
@@ -171,14 +172,14 @@ func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
 	return ask.NewTerminal(a.Stdin, a.Stdin, hide)
 }
 
-// newCages makes the cages of a run at a shell, whose agent CLIs find its conversations then. The caller closes them.
+// newCages creates the cages of a run at a shell, and gives its agent CLIs its conversations. The caller closes the cages.
 func (a *App) newCages(u session.Setup) (*confine.Cages, error) {
 	o := u.Options
 	dir, err := os.Getwd()
 	if err != nil {
 		return nil, problem.OfMachine("working directory", err)
 	}
-	if err := bring(u.Agents, u.Run, u.Dir); err != nil {
+	if err := copyConversations(u.Agents, u.Run, u.Dir); err != nil {
 		return nil, err
 	}
 	var needs runner.Needs

@@ -7,17 +7,16 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
-// historyCommand lists what a run did.
+// historyCommand lists the state executions of a run.
 func (a *App) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history WORKFLOW_ID", Short: "list the state executions of a run",
-		Long: "history prints a line for each state execution of a run, in the order in which they started:\n" +
-			"its number, the agent, the state, how it ended, what it cost, how long it took, its attempts,\n" +
-			"its conversation, where it led, and the files that it changed.",
+		Long: "history prints one line for each state execution of a run, in the order in which they started: number,\n" +
+			"agent, state, status, cost, duration, attempts, conversation, transition and changed files.",
 	}
 	o, asJSON := a.addFlags(cmd)
 	onRun(cmd, o, func(id string) error {
-		shots, err := a.keptSnapshots(o.StateDir, id, false)
+		shots, err := a.existingSnapshots(o.StateDir, id, false)
 		if err != nil {
 			return problem.OfMachine("git", err)
 		}

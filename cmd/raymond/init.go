@@ -20,10 +20,10 @@ import (
 
 func (a *App) initCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "init EXAMPLE [DIR]", Short: "write an example into a repository: its states and its workflow file",
-		Long: "init writes the states of an example to .github/raymond/EXAMPLE below DIR, or this directory, and its\n" +
-			"workflow file to .github/workflows/EXAMPLE.yml. A file that is there already is left as it is, and then\n" +
-			"nothing is written. The examples: " + strings.Join(examples.Names(), ", ") + ".",
+		Use: "init EXAMPLE [DIR]", Short: "add an example to a repository: its states and its workflow file",
+		Long: "init writes the states of an example to .github/raymond/EXAMPLE in DIR (default: this directory), and its\n" +
+			"workflow file to .github/workflows/EXAMPLE.yml. If one of the files exists, nothing is written.\n" +
+			"The examples: " + strings.Join(examples.Names(), ", ") + ".",
 	}
 	o, ref := a.newOptions(cmd), ""
 	if version != "" {
@@ -32,16 +32,16 @@ func (a *App) initCommand() *cobra.Command {
 	o.Add("ref", "REF", "commit or tag of the action in the workflow file (default: v1 once there is a release)", func(s string) error {
 		ref = s
 		if !regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9._/-]{0,199}$`).MatchString(s) {
-			return errors.New("want a commit or a tag")
+			return errors.New("use a commit or a tag")
 		}
 		return nil
 	})
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0 || len(args) > 2:
-			o.Reject(problem.Usage("EXAMPLE", fmt.Sprintf("%d arguments are given, want an example and at most a directory", len(args)), "the examples: "+strings.Join(examples.Names(), ", ")))
+			o.Reject(problem.Usage("EXAMPLE", fmt.Sprintf("%d arguments are given, expected an example name and, optionally, a directory", len(args)), "examples: "+strings.Join(examples.Names(), ", ")))
 		case !slices.Contains(examples.Names(), args[0]):
-			o.Reject(problem.Usage("EXAMPLE", fmt.Sprintf("%q is none that has a workflow file", problem.Shorten(args[0])), didYouMean(args[0], examples.Names(), "raymond init ")))
+			o.Reject(problem.Usage("EXAMPLE", fmt.Sprintf("no example named %q", problem.Shorten(args[0])), "examples: "+strings.Join(examples.Names(), ", ")))
 		}
 		if ref == "" && !o.IsGiven("ref") {
 			o.Reject(problem.Usage("--ref", "is missing", "there is no release yet: name the commit that git ls-remote https://github.com/raymond-action/raymond-action HEAD prints"))
@@ -54,7 +54,7 @@ func (a *App) initCommand() *cobra.Command {
 	return cmd
 }
 
-// init writes an example below a directory, if none of its files is there, and says what is left to do.
+// init writes an example below a directory, unless a file exists already, and prints the next steps.
 func (a *App) init(name, ref, dir string) error {
 	all, err := examples.InRepository(name, ref)
 	if err != nil {
@@ -64,7 +64,7 @@ func (a *App) init(name, ref, dir string) error {
 	var there []error
 	for _, path := range paths {
 		if _, err := os.Lstat(filepath.Join(dir, path)); err == nil {
-			there = append(there, &problem.Problem{Class: problem.ClassConflict, Where: filepath.Join(dir, path), What: "is there already", Hint: "nothing was written; name another directory, or move it away"})
+			there = append(there, &problem.Problem{Class: problem.ClassConflict, Where: filepath.Join(dir, path), What: "already exists", Hint: "nothing was written; use another directory, or move the file away"})
 		}
 	}
 	if err := errors.Join(there...); err != nil {
@@ -85,7 +85,7 @@ func (a *App) init(name, ref, dir string) error {
 	return err
 }
 
-// nextSteps says what to set, what to push, and what it costs.
+// nextSteps describes the secrets to set, the push, and the cost of the workflow.
 func nextSteps(workflow []byte) string {
 	var needed, may []string
 	for _, m := range regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)`).FindAllStringSubmatch(string(workflow), -1) {
@@ -97,7 +97,7 @@ func nextSteps(workflow []byte) string {
 			*list = append(*list, m[1])
 		}
 	}
-	set, cost := "set: nothing", "cost: no agent, so nothing but the job's minutes"
+	set, cost := "set: nothing", "cost: only the job's minutes, because no agent runs"
 	if len(needed) > 0 {
 		most := "10.00"
 		if m := regexp.MustCompile(`(?m)^ *budget: "?([0-9.]+)`).FindSubmatch(workflow); m != nil {
@@ -106,7 +106,7 @@ func nextSteps(workflow []byte) string {
 		set, cost = "set: secret "+strings.Join(needed, ", secret "), "cost: at most about $"+most+" for each run, the budget in the workflow file"
 	}
 	if len(may) > 0 {
-		set += "; in a public repository also " + strings.Join(may, ", ") + ", which raymond keygen makes"
+		set += "; in a public repository also " + strings.Join(may, ", ") + " (raymond keygen makes one)"
 	}
 	return set + "\npush: commit .github and push it to the default branch; the workflow file says what starts it\n" + cost + "\n"
 }

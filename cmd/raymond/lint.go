@@ -16,12 +16,12 @@ import (
 func (a *App) lintCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "lint PATH...", Short: "check workflows without running them",
-		Long: "lint checks workflows: directories, zip archives or single state files. It exits with 7\n" +
-			"when something must be fixed before a run, with 0 when there are only warnings and hints.\n\n" +
-			"With --workflow-file it also finds what in a workflow file of GitHub Actions does not fit\n" +
-			"them, and what a step would refuse at its start: unknown inputs, wrong values, a missing key,\n" +
-			"a checkout that keeps its token, missing permissions. Without PATH it then checks the\n" +
-			"workflows that the steps of the file name.",
+		Long: "lint checks workflows: directories, zip archives or single state files. It exits with 7 if something\n" +
+			"must be fixed before a run, and with 0 if there are only warnings and hints.\n\n" +
+			"With --workflow-file it also compares the steps of a GitHub workflow file with the workflows, and\n" +
+			"reports what a step would refuse when it starts: unknown inputs, invalid values, a missing key, a\n" +
+			"checkout that keeps its token, missing permissions. Without PATH it then checks the workflows that\n" +
+			"the steps name.",
 	}
 	o, l := a.newOptions(cmd), &runs.Lint{Platforms: []protocol.Platform{scope.Platform()}}
 	o.Add("format", "FORMAT", "text, json, or github for annotations (default text)", options.Into(&l.Format, options.OneOf(runs.LintFormats...)))
@@ -33,10 +33,10 @@ func (a *App) lintCommand() *cobra.Command {
 		_, err := options.OneOf("unix", "windows", "all")(s)
 		return err
 	})
-	o.Add("meta", "KEY", "a key that runs are given with --meta (repeatable)", options.Into(&l.Meta, options.Each(options.MetaKey)))
+	o.Add("meta", "KEY", "a key that runs get with --meta (repeatable)", options.Into(&l.Meta, options.Each(options.MetaKey)))
 	o.Add("agent", "NAME", "the agent of runs: "+strings.Join(protocol.Backends(), ", ")+" (default "+protocol.Backends()[0]+")",
 		options.Into(&l.Backend, options.OneOf(protocol.Backends()...)))
-	o.Add("workflow-file", "FILE", "a workflow file of GitHub Actions, whose steps are compared with the workflow (repeatable)",
+	o.Add("workflow-file", "FILE", "a GitHub workflow file whose steps are compared with the workflow (repeatable)",
 		options.Into(&l.JobFiles, options.Each(options.NotEmpty)))
 	o.Switch("strict", "count warnings as errors, for CI", options.Into(&l.Strict, options.ParseBool))
 	o.AddPrices()

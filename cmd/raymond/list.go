@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
-// addFlags gives cmd the flags of those that only read what runs have left.
+// addFlags defines the flags of commands that only read runs.
 func (a *App) addFlags(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
 	o, asJSON = a.newOptions(cmd), new(bool)
 	o.AddStateDir()
@@ -17,11 +17,11 @@ func (a *App) addFlags(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
 }
 
 func (a *App) listCommand() *cobra.Command {
-	cmd := &cobra.Command{Use: "list", Short: "list the runs of the state folder"}
+	cmd := &cobra.Command{Use: "list", Short: "list the runs in the state directory"}
 	o, asJSON := a.addFlags(cmd)
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 0 {
-			o.Reject(problem.Usage("arguments", "list takes none", "raymond status WORKFLOW_ID shows one run"))
+			o.Reject(problem.Usage("arguments", "list takes no arguments", "raymond status WORKFLOW_ID shows one run"))
 		}
 		if err := o.Check(); err != nil {
 			return err

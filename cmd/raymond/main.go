@@ -6,9 +6,8 @@ import (
 	"runtime/debug"
 )
 
-// The heap may grow to five times what lives in it before it is collected, but
-// is collected more eagerly above 40 MiB: most runs never collect at all, and a
-// flood of output stays small.
+// Between collections, the heap may grow to five times the size of its live objects. Above 40 MiB it is collected more
+// eagerly. So most runs never collect, and a lot of output doesn't need much memory.
 const (
 	heapGrowth = 400
 	heapLimit  = 40 << 20

@@ -13,13 +13,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Variables by which .ci/bench names the raymond that is measured, and an earlier version of it.
+// Variables with which .ci/bench names the raymond to measure, and an earlier version.
 const (
 	programVar = "RAYMOND_BENCH_PROGRAM"
 	earlierVar = "RAYMOND_BENCH_EARLIER"
 )
 
-// program is the raymond that is measured.
+// program returns the path of the raymond to measure.
 func program(b *testing.B) string {
 	b.Helper()
 	path := os.Getenv(programVar)
@@ -29,10 +29,10 @@ func program(b *testing.B) string {
 	return path
 }
 
-// used is what a command and everything that it waited for have used.
+// used is the time that a command and its child processes took.
 type used struct{ wall, cpu time.Duration }
 
-// measure runs a command to its successful end.
+// measure runs a command, which must succeed.
 func measure(b *testing.B, cmd *exec.Cmd) used {
 	b.Helper()
 	var stderr bytes.Buffer
@@ -53,8 +53,7 @@ func (s series) addTimes(prefix string, wall, cpu time.Duration) {
 	s.add(prefix+"cpu-ms", cpu.Seconds()*1000)
 }
 
-// report reports the medians. The time of an iteration, in which several commands
-// run, says nothing and is left out.
+// report reports the medians. It hides the time of an iteration, which has no meaning because several commands run in it.
 func (s series) report(b *testing.B) {
 	for unit, figures := range s {
 		slices.Sort(figures)
@@ -63,12 +62,11 @@ func (s series) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// pairs counts, for each benchmark, the pairs so far.
+// pairs counts the measured pairs, by benchmark.
 var pairs = map[string]int{}
 
-// inTurn measures two commands that do the same work, in turn: in every second
-// pair the other one comes first. It reports wall-ratio and cpu-ratio, ours divided
-// by the other's of the same pair, and the times of both.
+// inTurn measures pairs of two commands that do the same work, in alternating order. It reports wall-ratio and cpu-ratio,
+// our time divided by the other time in the same pair, and both times.
 func inTurn(b *testing.B, ours, other func() used) {
 	s := series{}
 	for b.Loop() {

@@ -20,23 +20,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// App is the program. Only main reads the process's own arguments, environment
-// and streams.
+// App is the program. Only main uses the arguments, the environment and the streams of the process.
 type App struct {
 	Args    []string // without the program's name
 	Environ []string
-	Stdin   *os.File // nil where nobody can type
+	Stdin   *os.File // nil if no user can type
 	Stdout  io.Writer
 	Stderr  io.Writer
 
 	flags   map[*cobra.Command]*options.Options // of each command
-	unknown []error                             // flags that the command does not have
+	unknown []error                             // the flags that the command doesn't have
 }
 
 // Getenv returns a variable of the program's environment.
 func (a *App) Getenv(name string) string { return action.Env{Environ: a.Environ}.Getenv(name) }
 
-// newOptions returns the options that the flags of a command will hold.
+// newOptions returns the options for the flags of a command.
 func (a *App) newOptions(cmd *cobra.Command) *options.Options {
 	o := options.New(cmd.Flags())
 	o.Reject(a.unknown...)
@@ -44,7 +43,7 @@ func (a *App) newOptions(cmd *cobra.Command) *options.Options {
 	return o
 }
 
-// commandNames are the names of a command's subcommands.
+// commandNames returns the names of a command's subcommands.
 func commandNames(cmd *cobra.Command) []string {
 	var names []string
 	for _, c := range cmd.Commands() {
@@ -58,25 +57,24 @@ func (a *App) warn(line string) {
 	fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(problem.CutMiddle(line)))
 }
 
-// checkPath says what is wrong with the arguments of a command that takes one
-// workflow.
+// checkPath checks the arguments of a command that takes one workflow.
 func (a *App) checkPath(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return problem.Usage("PATH", "is missing", "name a directory, a zip archive or a state file")
 	}
 	if _, err := os.Stat(args[0]); err != nil && !cmd.HasParent() {
 		abs, _ := filepath.Abs(args[0])
-		what := fmt.Sprintf("%q is no command, file or directory: there is no %s", args[0], abs)
+		what := fmt.Sprintf("%q is not a command, file or directory: %s does not exist", args[0], abs)
 		return problem.Usage("PATH", what, didYouMean(args[0], commandNames(cmd.Root()), "raymond "))
 	}
 	if len(args) > 1 {
-		return problem.Usage("PATH", fmt.Sprintf("%d arguments are given, want one", len(args)), "quote names with blanks")
+		return problem.Usage("PATH", fmt.Sprintf("%d arguments are given, expected one", len(args)), "quote names with blanks")
 	}
 	return nil
 }
 
-// consoleOptions are how the run is shown to a person; id is what a resume would
-// name, "" for a run that can't be resumed.
+// consoleOptions returns how the run is shown on the console. id is the id for hints about a resume; "" if the run can't
+// be resumed.
 func (a *App) consoleOptions(o *options.Options, id string) report.ConsoleOptions {
 	opt := report.ConsoleOptions{Quiet: o.Quiet, Verbose: o.Verbose(), WorkflowID: id}
 	if f, ok := a.Stderr.(*os.File); ok {
@@ -86,20 +84,20 @@ func (a *App) consoleOptions(o *options.Options, id string) report.ConsoleOption
 	return opt
 }
 
-// checkID says what is wrong with the arguments of a command that takes one run.
+// checkID checks the arguments of a command that takes one run.
 func checkID(args []string) error {
 	switch {
 	case len(args) == 0:
 		return problem.Usage("WORKFLOW_ID", "is missing", "raymond list shows the runs")
 	case len(args) > 1:
-		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, want one", len(args)), "")
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%d arguments are given, expected one", len(args)), "")
 	case !state.ValidID(args[0]):
-		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%q is no workflow id", problem.Shorten(args[0])), "raymond list shows the runs")
+		return problem.Usage("WORKFLOW_ID", fmt.Sprintf("%q is not a workflow id", problem.Shorten(args[0])), "raymond list shows the runs")
 	}
 	return nil
 }
 
-// onRun has a command do something with the run that its one argument names.
+// onRun makes a command run do for the run that its argument names.
 func onRun(cmd *cobra.Command, o *options.Options, do func(id string) error) {
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
@@ -109,19 +107,19 @@ func onRun(cmd *cobra.Command, o *options.Options, do func(id string) error) {
 	}
 }
 
-// anID takes the id of a run, as the value of a flag.
+// anID accepts the id of a run as the value of a flag.
 func anID(s string) (string, error) {
 	if !state.ValidID(s) {
-		return s, errors.New("is no workflow id; raymond list shows the runs")
+		return s, errors.New("is not a workflow id; raymond list shows the runs")
 	}
 	return s, nil
 }
 
-// didYouMean is the hint that names the nearest of the known names.
+// didYouMean returns a hint at the nearest known name.
 func didYouMean(name string, known []string, prefix string) string {
 	best := protocol.Nearest(name, known)
 	if at := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, name) }); best == "" && at >= 0 && name != "" {
-		best = known[at] // people shorten names
+		best = known[at] // users abbreviate names
 	}
 	if best == "" {
 		return "see --help"

@@ -16,13 +16,13 @@ import (
 
 func (a *App) reportCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "report WORKFLOW_ID", Short: "write a page about a run",
-		Long: "report writes all that is known of a run as one HTML file, WORKFLOW_ID.html unless -o names another\n" +
-			"one, and prints its name: a timeline, the conversations of its agents, costs, waits and, where\n" +
-			"there are snapshots, the files that changed.",
+		Use: "report WORKFLOW_ID", Short: "write a report about a run",
+		Long: "report writes one HTML file about a run and prints its name: a timeline, the conversations of the\n" +
+			"agents, costs, waits and, if there are snapshots, the changed files. The file is WORKFLOW_ID.html\n" +
+			"unless -o names another one.",
 	}
 	o, asJSON := a.addFlags(cmd)
-	file := cmd.Flags().StringP("output", "o", "", "write to `FILE` (-: stdout, which is the default of --json)")
+	file := cmd.Flags().StringP("output", "o", "", "write to `FILE` (-: stdout, the default with --json)")
 	cmd.PreRun = func(*cobra.Command, []string) {
 		if cmd.Flags().Changed("output") && *file == "" {
 			o.Reject(problem.Usage("--output", "is empty", "name a file, or - for stdout"))
@@ -38,8 +38,8 @@ func (a *App) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// readReport gathers what is known of a run in a state folder. Its conversations are in its own folder, if it ran in a
-// cage.
+// readReport collects the report data of a run in a state directory. If the run had a cage, its conversations are in its own
+// directory.
 func (a *App) readReport(stateDir, id string) (*insight.Report, error) {
 	run, driver, err := runs.Read(stateDir, id)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *App) readReport(stateDir, id string) (*insight.Report, error) {
 	if _, err := os.Stat(c.Folder); err != nil {
 		c.Folder = ""
 	}
-	shots, _ := a.keptSnapshots(stateDir, id, false) // without git the report has none
+	shots, _ := a.existingSnapshots(stateDir, id, false) // without git, the report has no snapshots
 	return runs.BuildReport(runs.ReportSource{
 		StateDir: stateDir, Run: run, IsDriven: driver != nil, Agents: clis.New(c), Snapshots: shots,
 		Hide: secrets.NewRedactor(a.Environ).Text, Next: session.StopProblem(run, stateDir).Hint,

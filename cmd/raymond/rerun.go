@@ -15,21 +15,21 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
-// rerunCommand begins a run again from one of its state executions.
+// rerunCommand starts a new run from a state execution of an earlier one.
 func (a *App) rerunCommand() *cobra.Command {
 	cmd := &cobra.Command{
-		Use: "rerun WORKFLOW_ID --from N", Short: "run a workflow again from a state of an earlier run",
-		Long: "rerun starts a new run that takes everything as it was when a state execution of another run was\n" +
-			"about to start: results, variables, return stacks and conversations. Prompts and scripts are those\n" +
-			"of now. The other run is not changed, and what it cost does not count. Where snapshots of the files\n" +
-			"were taken (--workspace git), the files of then are put into a new git worktree. Without one, or\n" +
-			"with --workspace none, they are as they are now. raymond history shows which executions there are.",
+		Use: "rerun WORKFLOW_ID --from N", Short: "run a workflow again from a state execution of an earlier run",
+		Long: "rerun starts a new run from the moment when a state execution of an earlier run was about to start,\n" +
+			"with the same results, variables, return stacks and conversations. Current prompts and scripts are\n" +
+			"used. The earlier run is not changed, and its cost does not count. If there is a snapshot of the files\n" +
+			"(--workspace git), it is restored in a new git worktree; without a snapshot, or with --workspace none,\n" +
+			"the current files are used. raymond history lists the state executions.",
 	}
 	o := a.newOptions(cmd)
 	o.AddAll()
 	o.Resumes = true
 	from := ""
-	o.Add("from", "WHERE", "state execution to begin with: its number, or STATE for the last one of a state, or STATE#k for the k-th", options.Into(&from, options.NotEmpty))
+	o.Add("from", "WHERE", "state execution to start from: its number, STATE for the state's last execution, or STATE#k for its k-th", options.Into(&from, options.NotEmpty))
 	cmd.PreRun = func(*cobra.Command, []string) {
 		if !o.IsGiven("from") {
 			o.Reject(problem.Usage("--from", "is missing", "raymond history WORKFLOW_ID lists the state executions"))
@@ -62,20 +62,20 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 	}
 	defer store.Close()
 	config := a.clis(o, session.RunDir(o.StateDir, run.WorkflowID))
-	if err := bring(config, run, session.RunDir(o.StateDir, id)); err != nil {
+	if err := copyConversations(config, run, session.RunDir(o.StateDir, id)); err != nil {
 		return err
 	}
 	var shots *workspace.Snapshots
 	if !o.IsGiven("workspace") || o.Workspace != options.WorkspaceNone {
-		if shots, err = a.keptSnapshots(o.StateDir, id, o.Cage.IsOff()); err != nil {
-			return &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none leaves the files as they are"}
+		if shots, err = a.existingSnapshots(o.StateDir, id, o.Cage.IsOff()); err != nil {
+			return &problem.Problem{Class: problem.ClassRuntime, Where: "git", What: err.Error(), Hint: "--workspace none uses the current files"}
 		}
 	}
-	ready, told, err := point.Prepare(context.Background(), run, clis.New(*config), shots)
+	ready, notes, err := point.Prepare(context.Background(), run, clis.New(*config), shots)
 	if err != nil {
 		return problem.OfMachine("rerun of "+id, err)
 	}
-	for _, line := range told {
+	for _, line := range notes {
 		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape(line))
 	}
 	if shots != nil {

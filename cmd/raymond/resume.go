@@ -26,7 +26,7 @@ func (a *App) resumeCommand() *cobra.Command {
 	cmd.PreRun = func(*cobra.Command, []string) {
 		for _, name := range []string{"input", "input-file", "meta", "name", "workflow-id"} {
 			if o.IsGiven(name) {
-				o.Reject(problem.Usage("--"+name, "can't be changed by a resume", "start a new run for it"))
+				o.Reject(problem.Usage("--"+name, "can't be changed when a run is resumed", "start a new run instead"))
 			}
 		}
 	}
@@ -71,7 +71,7 @@ func (a *App) resume(o *options.Options, id string, given ask.FlagAnswers) error
 		return err
 	}
 	if len(edited) > 0 && !o.Quiet {
-		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape("the run continues with these files as they are now: "+strings.Join(edited, ", ")))
+		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape("the run continues with the current versions of these files: "+strings.Join(edited, ", ")))
 	}
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store, Resumed: true, NewOptions: &changed}, updates)
 }

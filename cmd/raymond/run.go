@@ -24,8 +24,7 @@ func (a *App) addRun(cmd *cobra.Command) {
 	}
 }
 
-// run starts a workflow. Nothing is started when a flag is wrong, but what is
-// wrong with the path is told in the same go.
+// run starts a workflow. If a flag is invalid, nothing starts, but problems with the path are reported too.
 func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	if err := a.checkPath(cmd, args); err != nil {
 		return err
@@ -50,8 +49,8 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store}, nil)
 }
 
-// checkNeeds reports what a run with these options lacks: agent CLIs, prices for its budget, or who keeps from
-// agents what trusted scripts get.
+// checkNeeds reports unmet needs of a run with these options: agent CLIs, prices for its budget, or a cage that keeps the
+// variables of trusted scripts from agents.
 func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
 	if err := session.CheckAgentCommand(&run, s, o.Jobs); err != nil {
 		return err
@@ -59,7 +58,7 @@ func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
 	return errors.Join(session.CheckPrices(o, s.Workflow, run), session.CheckScriptEnv(o, s, s.HasPromptsOf(o.Jobs), session.WhyNotConfined()))
 }
 
-// create takes the lock for a new run, which has all that it needs, and tells what is odd about its workflow.
+// create takes the lock of a new run if all its needs are met, and prints warnings about its workflow.
 func (a *App) create(o *options.Options, s *scope.Scope, run *state.Run, warnings []string) (*state.File, error) {
 	if err := checkNeeds(o, s, run.Options); err != nil {
 		return nil, err

@@ -22,12 +22,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// TestMain has the test program be raymond where a script starts that.
+// TestMain makes the test program act as raymond when a script starts raymond.
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"raymond": main}) }
 
-// TestScripts states what the command line promises, a file of testdata/script
-// for each part of it. raymond there is the program itself; claude is the shell
-// script testdata/claude.sh.
+// TestScripts checks the promises of the command line, with a file in testdata/script for each part. In the scripts, raymond
+// is the program itself, and claude is the shell script testdata/claude.sh.
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
 	assert.NilError(t, err)
@@ -51,8 +50,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// cmdExits runs a command that ends with the given code. The stderr of raymond
-// then has one line for each error, in the documented form.
+// cmdExits runs a command that must end with the given code. If raymond fails, its stderr must have one line for each error,
+// in the documented form.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
@@ -76,7 +75,7 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 
 var errorLine = regexp.MustCompile(`^raymond: (run_failed|usage|over_limit|conflict|bad_state|workflow|runtime|suspended|cancelled): \S.*: .`)
 
-// checkErrorLines checks the last lines that raymond wrote to stderr.
+// checkErrorLines checks the error lines that raymond wrote to stderr.
 func checkErrorLines(ts *testscript.TestScript, code int) {
 	errorLines := 0
 	for line := range strings.Lines(ts.ReadFile("stderr")) {
@@ -97,8 +96,7 @@ func checkErrorLines(ts *testscript.TestScript, code int) {
 	}
 }
 
-// cmdJSON prints the value at a path such as agents[0].state; nothing when there
-// is none.
+// cmdJSON prints the value at a path like agents[0].state, if it exists.
 func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: json FILE PATH")
@@ -126,15 +124,13 @@ func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(enc.Encode(v))
 }
 
-// told are the fields of events that do not differ from run to run, in the order
-// in which cmdLog shows them.
-var told = []string{
+// loggedFields are the fields of events that are the same in every run, in the order in which cmdLog prints them.
+var loggedFields = []string{
 	"kind", "attempt", "session", "ok", "tag", "target", "return", "next", "parent", "vars", "n", "backoff_ms",
 	"which", "value", "max", "status", "outcome", "detail", "iterations", "result", "text", "for", "by",
 }
 
-// cmdLog prints the events of a log, a line each; with further arguments only
-// those of these types.
+// cmdLog prints the events of a log, one per line; with further arguments only events of these types.
 func cmdLog(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: log FILE [TYPE...]")
@@ -159,7 +155,7 @@ func eventLine(e map[string]any) string {
 			line += fmt.Sprintf(" %v", v)
 		}
 	}
-	for _, name := range told {
+	for _, name := range loggedFields {
 		if v, ok := e[name]; ok {
 			text, _ := json.Marshal(v)
 			line += fmt.Sprintf(" %s=%s", name, strings.Trim(string(text), `"`))
@@ -168,7 +164,7 @@ func eventLine(e map[string]any) string {
 	return line
 }
 
-// cmdMakeZip writes an archive of the entries NAME=FILE, or NAME/ for a folder.
+// cmdMakeZip writes an archive with the entries NAME=FILE, or NAME/ for a directory.
 func cmdMakeZip(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.Create(ts.MkAbs(args[0]))
 	ts.Check(err)

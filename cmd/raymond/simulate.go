@@ -13,28 +13,27 @@ import (
 	"github.com/raymond-action/raymond-action/runner/simulate"
 )
 
-// simulateCommand runs a workflow with scripted replies, or makes the file of
-// replies from a run.
+// simulateCommand runs a workflow with scripted replies, or makes a replies file from a run.
 func (a *App) simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate PATH --replies FILE",
 		Short: "run a workflow with scripted replies instead of agents: no tokens, no network",
-		Long: "simulate runs a workflow with the real engine and the real scripts, and takes what the agents\n" +
-			"say from a file. If the file has an \"expect\" part and the run is not as expected, simulate says\n" +
-			"what differs and exits with 1. --record makes such a file from a finished run: from its state,\n" +
-			"events and transcripts.",
+		Long: "simulate runs a workflow with the real engine and the real scripts, but takes the replies of the agents\n" +
+			"from a file. If the file has an \"expect\" section and the run differs from it, simulate prints the\n" +
+			"differences and exits with 1. --record makes such a file from the state, the events and the\n" +
+			"transcripts of a finished run.",
 	}
 	o := a.newOptions(cmd)
 	o.AddSimulated()
 	o.AddStateDir()
 	var replies string
-	o.Add("replies", "FILE", "what the agents say (YAML)", options.Into(&replies, options.NotEmpty))
+	o.Add("replies", "FILE", "file with the replies of the agents (YAML)", options.Into(&replies, options.NotEmpty))
 	record := ""
 	o.Add("record", "WORKFLOW_ID", "print the replies file of a finished run", options.Into(&record, anID))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.IsGiven("record") {
 			if len(args) > 0 || o.IsGiven("replies") {
-				o.Reject(problem.Usage("--record", "goes with neither PATH nor --replies", ""))
+				o.Reject(problem.Usage("--record", "can't be combined with PATH or --replies", ""))
 			}
 			if err := o.Check(); err != nil {
 				return err
@@ -59,7 +58,7 @@ func (a *App) simulateCommand() *cobra.Command {
 	return cmd
 }
 
-// record prints a replies file, made from what is kept of a run.
+// record prints a replies file, made from the files of a run.
 func (a *App) record(stateDir, id string) error {
 	report, err := a.readReport(stateDir, id)
 	if err != nil {
@@ -67,7 +66,7 @@ func (a *App) record(stateDir, id string) error {
 	}
 	replies, lacking := simulate.Record(report)
 	for _, st := range lacking {
-		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(st)+": no transcript has all that was said in this state; complete its replies by hand")
+		fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(st)+": the transcripts lack messages of this state; complete its replies by hand")
 	}
 	return replies.Write(a.Stdout)
 }

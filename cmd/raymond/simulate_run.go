@@ -20,8 +20,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// simulate runs a workflow with scripted replies in the agents' place: the real engine, the real scripts, no tokens and no
-// network. Its error says what is wrong, or that the run is not as expected.
+// simulate runs a workflow with scripted replies instead of agents: the real engine and the real scripts, but no tokens and
+// no network. Its error describes a problem, or the difference from the expected run.
 func (a *App) simulate(o *options.Options, path, file string) error {
 	s, err := scope.Open(path)
 	if err != nil {
@@ -46,7 +46,7 @@ func (a *App) simulate(o *options.Options, path, file string) error {
 	}
 	if !o.Quiet {
 		if dir, err := os.Getwd(); err == nil && s.HasScripts() {
-			fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape("scripts run as in a run, in "+dir+"; only what agents say comes from "+file))
+			fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape("scripts really run, in "+dir+"; only the replies of agents come from "+file))
 		}
 		for _, w := range warnings {
 			a.warn(w)
@@ -60,8 +60,7 @@ func (a *App) simulate(o *options.Options, path, file string) error {
 	return a.play(session.Setup{Options: o, Scope: s, Run: run, Dir: dir, Stdout: a.Stdout, Stderr: a.Stderr}, replies)
 }
 
-// readReplies reads a replies file for a workflow. What is wrong with it is an
-// error of class workflow.
+// readReplies reads a replies file for a workflow. Problems with its content are errors of class workflow.
 func readReplies(path string, s *scope.Scope) (*simulate.Replies, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -93,30 +92,30 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	cfg.Clock, cfg.Prompter, cfg.Hold = people.Runner(clock), people, options.Endless
 	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
 	cfg.Reporter, cfg.Cancel = timeless{s.Events}, twice(stops.Reasons())
-	*s.Events.Model = *report.NewModel() // all of the run is compared with what was expected
+	*s.Events.Model = *report.NewModel() // the expected run is compared with all events
 	s.Events.Add("console", report.NewConsole(a.Stderr, s.Events.Model, a.consoleOptions(u.Options, "")))
 	run, err := s.Run(context.Background())
 	s.Close()
 	if err != nil {
 		return err
 	}
-	ended := session.StopProblem(run, "") // without a hint: nothing is resumed
+	ended := session.StopProblem(run, "") // no hint, because a simulation can't be resumed
 	ended.Hint = ""
 	if run.Progress.Status == state.Cancelled {
 		ended.Code = stops.ExitCode()
 		return ended
 	}
 	for _, left := range slices.Concat(actor.Unused(), people.Unused()) {
-		a.warn("replies that were not used: " + left)
+		a.warn("unused replies: " + left)
 	}
-	diff := slices.Concat(replies.Expect.Diff(s.Events.Model), added("replies that the file lacks", actor.Missing()),
-		added("answers that are none of the choices", people.Wrong()))
+	diff := slices.Concat(replies.Expect.Diff(s.Events.Model), added("replies missing in the file", actor.Missing()),
+		added("answers that are not one of the choices", people.Wrong()))
 	for _, line := range diff {
 		fmt.Fprintln(a.Stderr, text.Escape(line))
 	}
 	switch {
 	case len(diff) > 0:
-		return &problem.Problem{Class: problem.ClassRunFailed, Where: run.Scope, What: "the run is not as expected (expected -, came +)",
+		return &problem.Problem{Class: problem.ClassRunFailed, Where: run.Scope, What: "the run differs from the expected one (expected -, actual +)",
 			Hint: "change the workflow, or the replies file"}
 	case replies.Expect == nil && run.Progress.Status != state.Completed:
 		return ended
@@ -124,8 +123,8 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	return session.PrintResult(a.Stdout, u.Options.Events, run)
 }
 
-// twice passes each reason to end on a second time: on the simulated clock what is under way would have all the time
-// that it takes, and a simulation has nothing to keep.
+// twice sends the first reason to end twice, which ends running states at once: on the simulated clock they would get all
+// the time that they take, and a simulation has nothing to save.
 func twice(reasons <-chan string) <-chan string {
 	out := make(chan string, 2)
 	go func() {
@@ -136,12 +135,12 @@ func twice(reasons <-chan string) <-chan string {
 	return out
 }
 
-// timeless tells no time: simulated minutes pass in no time at all.
+// timeless ignores the time, because simulated minutes pass at once.
 type timeless struct{ *report.Fanout }
 
 func (timeless) Tick(time.Time) {}
 
-// added are the lines of a difference of which nothing was expected.
+// added formats unexpected lines as a difference.
 func added(title string, came []string) []string {
 	if len(came) == 0 {
 		return nil

@@ -5,9 +5,9 @@ import "runtime/debug"
 // version is set by the build of a release, see .ci/release.
 var version string
 
-// toldVersion is the version that the program tells: that of the release, else of the
-// module as go install got it.
-func toldVersion() string {
+// shownVersion returns the version that the program prints: the release, or else the version of the module that go install
+// has built.
+func shownVersion() string {
 	if version != "" {
 		return version
 	}

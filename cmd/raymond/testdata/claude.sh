@@ -1,9 +1,9 @@
 #!/bin/bash
-# Stands in for the agent CLI. Its folder $STUB keeps how it was called (calls,
-# a line each), what it was told (prompt.N) and where it was started (cwd.N), and
-# says what it answers to the N-th call: reply.N, else what the prompt has after
-# "answer: ", else reply. cost.N is what that costs, fail.N what it says on stderr
-# before it ends with code 1 and no result.
+# A stub of the agent CLI. In the directory $STUB it records the arguments of each call
+# (calls, a line each), the prompt (prompt.N) and the working directory (cwd.N). Its reply
+# to the N-th call is the file reply.N, or else the text after "answer: " in the prompt,
+# or else the file reply. cost.N is the cost. If fail.N exists, the stub writes it to
+# stderr and exits with code 1.
 if [ "$1" = --version ]; then
 	echo "${STUB_VERSION:-2.1.330} (stub)"
 	exit

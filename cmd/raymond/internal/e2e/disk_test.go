@@ -40,7 +40,7 @@ func TestFullDisk(t *testing.T) {
 				done = true
 				return
 			}
-			if full++; o.Code != 9 || !strings.Contains(o.Stderr, "free some space; the last saved state is whole") {
+			if full++; o.Code != 9 || !strings.Contains(o.Stderr, "free some space; the last saved state is intact") {
 				t.Errorf("files of %d blocks: got %v, want exit code 9 and what to do", blocks, o)
 			}
 			s.wantTheEnd(s.Start(s.killableArgs()...).Wait())
