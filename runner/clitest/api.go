@@ -11,48 +11,51 @@ import (
 	"testing"
 )
 
-// object is one of JSON.
+// object is a JSON object.
 type object = map[string]any
 
-// api is how an API speaks, as far as its CLI uses it.
+// api implements the protocol of one vendor's API, as far as its CLI uses it.
 type api struct {
-	// read returns what a request asks the model, and false for one that is for no model, which it has answered.
-	read func(c *call) (Request, bool)
-	// problem is the body of the error that a reply is, beside which it may set headers.
-	problem func(c *call) object
-	// answer sends a reply.
-	answer func(c *call)
+	// read decodes a request. It returns false for a request that is not for the model; read has
+	// answered it then.
+	read func(c *exchange) (Request, bool)
+	// errorBody returns the body of an error reply. It may also set headers.
+	errorBody func(c *exchange) object
+	// answer sends the reply.
+	answer func(c *exchange)
 }
 
-// call is one request being answered.
-type call struct {
+// exchange is a request and the reply to it.
+type exchange struct {
 	Reply
-	w     http.ResponseWriter
-	r     *http.Request
-	body  []byte
-	asked Request
+	w       http.ResponseWriter
+	r       *http.Request
+	body    []byte
+	request Request
 }
 
-// serve starts an API that asks m, until the test ends, and returns its URL.
+// serve starts an API that gets its replies from m, and returns its URL. It stops when the test
+// ends.
 func (a api) serve(t testing.TB, m Model) string {
 	t.Helper()
 	return Serve(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
-		c := &call{w: w, r: r, body: body}
-		asked, ok := a.read(c)
+		c := &exchange{w: w, r: r, body: body}
+		request, ok := a.read(c)
 		if !ok {
 			return
 		}
-		asked.Body = body
-		c.asked, c.Reply = asked, m(asked)
+		request.Body = body
+		c.request, c.Reply = request, m(request)
 		if c.Status < http.StatusBadRequest {
 			a.answer(c)
 			return
 		}
-		c.send(c.Status, a.problem(c))
+		c.send(c.Status, a.errorBody(c))
 	})
 }
 
-// Serve starts a server that lives as long as the test, and returns its URL. handle is given requests with their bodies.
+// Serve starts an HTTP server, which stops when the test ends, and returns its URL. handle gets
+// each request with its body.
 func Serve(t testing.TB, handle func(w http.ResponseWriter, r *http.Request, body []byte)) string {
 	t.Helper()
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,20 +64,21 @@ func Serve(t testing.TB, handle func(w http.ResponseWriter, r *http.Request, bod
 		}
 	}))
 	t.Cleanup(func() {
-		h.CloseClientConnections() // one may hang
+		h.CloseClientConnections() // a connection may hang
 		h.Close()
 	})
 	return h.URL
 }
 
-// Hang waits until the client has left, and ends an answer that has begun.
+// Hang waits until the client disconnects, and then aborts the response.
 func Hang(r *http.Request) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)
 }
 
-// reads reads the request for a model, and reports false, and says so, for one that it can't read.
-func (c *call) reads(q any) bool {
+// decode decodes the request body into q. If that fails, it answers with status 400 and returns
+// false.
+func (c *exchange) decode(q any) bool {
 	err := json.Unmarshal(c.body, q)
 	if err != nil {
 		http.Error(c.w, err.Error(), http.StatusBadRequest)
@@ -82,32 +86,34 @@ func (c *call) reads(q any) bool {
 	return err == nil
 }
 
-// send answers with JSON, as a whole. It is no error that the client has left.
-func (c *call) send(status int, body object) {
+// send answers with a JSON body. It ignores a client that has disconnected.
+func (c *exchange) send(status int, body object) {
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
 	_ = json.NewEncoder(c.w).Encode(body)
 }
 
-// event sends one server-sent event at once: of a type, "" where the API has none.
-func (c *call) event(kind string, fields object) {
+// event writes and flushes a server-sent event. kind is its type; "" for an API without event
+// types.
+func (c *exchange) event(kind string, fields object) {
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	if kind != "" {
 		fields["type"] = kind
 		fmt.Fprintf(c.w, "event: %s\n", kind)
 	}
-	fmt.Fprintf(c.w, "data: %s\n\n", marshalled(fields))
+	fmt.Fprintf(c.w, "data: %s\n\n", mustMarshal(fields))
 	_ = http.NewResponseController(c.w).Flush()
 }
 
-// hangs goes no further where the reply hangs.
-func (c *call) hangs() {
+// hangIfScripted stops the response here if the reply's Hang is set.
+func (c *exchange) hangIfScripted() {
 	if c.Hang {
 		Hang(c.r)
 	}
 }
 
-func marshalled(v any) string {
+// mustMarshal returns v as JSON.
+func mustMarshal(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
 		panic(err)
@@ -115,20 +121,21 @@ func marshalled(v any) string {
 	return string(data)
 }
 
-// content are the parts of a message; on the wire a string stands for one that is a text.
-type content []part
+// content is the content of a message: a list of blocks. In JSON, a string means a single text
+// block.
+type content []block
 
-// part is a part of a message, of any API.
-type part struct {
+// block is one content block of a message, with the fields of all APIs.
+type block struct {
 	Type, Text       string
-	Content          content // of what a tool brought
+	Content          content // of a tool result
 	Thought          bool
 	FunctionResponse *struct{ Response map[string]any }
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *content) UnmarshalJSON(data []byte) error {
-	type parts content // without this method
+	type parts content // without this method, or Unmarshal would recurse
 	var text string
 	if json.Unmarshal(data, &text) == nil {
 		*c = content{{Type: "text", Text: text}}
@@ -137,19 +144,19 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*parts)(c))
 }
 
-// text are the texts of the parts, without what the CLI adds by itself.
+// text returns the texts of the blocks, without thoughts and the texts that the CLI adds.
 func (c content) text() string {
 	var texts []string
 	for _, p := range c {
-		if p.Text != "" && !p.Thought && !isOwn(p.Text) {
+		if p.Text != "" && !p.Thought && !isAddedByCLI(p.Text) {
 			texts = append(texts, p.Text)
 		}
 	}
 	return strings.Join(texts, "\n")
 }
 
-// isOwn reports whether a user's text is one that a CLI adds by itself.
-func isOwn(text string) bool {
+// isAddedByCLI reports whether the CLI itself has added a text to a user's message.
+func isAddedByCLI(text string) bool {
 	return slices.ContainsFunc([]string{
 		"<system-reminder>", "<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md", "Another language model",
 		"<session_context>", "<hook_context>", "System: ",

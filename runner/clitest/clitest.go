@@ -1,8 +1,8 @@
-// Package clitest has what the tests of all agent CLIs share: a model that is scripted
-// once, and asked by the real CLIs through the APIs of their makers, which are on loopback here; and,
-// with Replay, recordings of what the real CLIs were seen to print.
+// Package clitest contains test helpers for all agent CLIs: a scripted model, which the real
+// CLIs call through their vendors' APIs, served on loopback; and Replay, which checks recorded
+// output of the real CLIs.
 //
-// It knows how each API speaks, and nothing of the backends under test.
+// It knows the protocol of each API, but not the backends under test.
 package clitest
 
 import (
@@ -17,23 +17,22 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// Request is one request of a CLI for the model's next message.
+// Request is a request of a CLI for the model's next message.
 type Request struct {
-	Model string // that is asked for
-	// Prompts are the texts of users in the conversation, the oldest first, without what the
-	// CLI adds by itself. Said are the model's own messages.
+	Model string // requested model
+	// Prompts are the user's messages in the conversation, oldest first, without the texts that the
+	// CLI adds. ModelTexts are the model's own messages.
 	Prompts, ModelTexts []string
-	// Output is what the tool that the model has used last brought; "" when the newest message
-	// is a user's.
+	// Output is the result of the last tool use; "" if a user's message is newer.
 	Output string
-	// ToolUses counts the uses of tools since the newest prompt, for Claude Code alone.
+	// ToolUses counts the tool uses since the newest prompt. It is set for Claude Code only.
 	ToolUses int
-	Tools    []string // that the model may use, by the CLI's names
-	Key      string   // the credential that came with the request
-	Body     []byte   // the request as it came
+	Tools    []string // names of the tools that the model may use, as the CLI calls them
+	Key      string   // credential in the request
+	Body     []byte   // raw request body
 }
 
-// LastPrompt is the newest prompt.
+// LastPrompt returns the newest prompt.
 func (a Request) LastPrompt() string {
 	if len(a.Prompts) == 0 {
 		return ""
@@ -41,28 +40,28 @@ func (a Request) LastPrompt() string {
 	return a.Prompts[len(a.Prompts)-1]
 }
 
-// Reply is the model's next message, or an error of the API when Status is from 400 on.
+// Reply is the model's next message, or an error of the API if Status is 400 or above.
 type Reply struct {
 	Text  string
-	Shell string // a command that the model asks for, with the CLI's own tool
-	Write string // a path at which it asks for a file, with the CLI's own tool where it has one
-	// Use and With are another tool, and what it is given, for Claude Code alone.
+	Shell string // shell command that the model runs with the CLI's own tool
+	Write string // path of a file that the model writes, with the CLI's own tool if it has one
+	// Use and With are the name and the input of any other tool. They work for Claude Code only.
 	Use  string
 	With map[string]any
-	// Input, Cached and Output are the tokens that the API reports: of the input without and
-	// from the cache, and of the output.
+	// Input, Cached and Output are the tokens that the API reports: input not read from the cache,
+	// input read from the cache, and output. If all are 0, tokens returns defaults.
 	Input, Cached, Output int
 
 	Status     int
-	Message    string // of the error
-	UsageLimit bool   // a 429 that means a used up plan, as far as the vendor has such
-	Hang       bool   // it goes no further after its first piece, until the client leaves
+	Message    string // error message
+	UsageLimit bool   // a 429 error means an exhausted plan, if the vendor has this error
+	Hang       bool   // the response stops after its first chunk until the client disconnects
 }
 
-// Model is a scripted model. It may be called by several goroutines at once.
+// Model is a scripted model. Several goroutines may call it at once.
 type Model func(Request) Reply
 
-// tokens are those that the API reports.
+// tokens returns the token counts that the API reports.
 func (r Reply) tokens() (input, cached, output int) {
 	if r.Input+r.Cached+r.Output == 0 {
 		return 100, 0, 20
@@ -70,32 +69,34 @@ func (r Reply) tokens() (input, cached, output int) {
 	return r.Input, r.Cached, r.Output
 }
 
-// Vendor is an agent CLI with an API of its own, for tests that run with each.
+// Vendor is an agent CLI together with the API of its vendor.
 type Vendor struct {
 	Name string // one of protocol.Backends
-	// Serve starts an API that asks m, until the test ends, and returns its URL.
+	// Serve starts an API that gets its replies from m, and returns its URL. It stops when the test
+	// ends.
 	Serve func(t testing.TB, m Model) string
-	// Vars are the variables with which the CLI uses the API at url.
+	// Vars returns the environment variables that make the CLI use the API at url.
 	Vars func(t testing.TB, url string) []string
-	// Command is the agent command that runs the CLI at path; nil where raymond knows the CLI.
+	// Command returns the agent command that runs the CLI at path. It is nil if raymond supports
+	// the CLI directly.
 	Command func(path string) string
 }
 
-// The vendors whose CLIs raymond knows. The credential of Claude Code is that of a subscription, since only
-// subscriptions have a usage limit. Gemini CLI is a script for the pinned Node.
+// The vendors whose CLIs raymond supports. Claude Code gets the credential of a subscription, since
+// only subscriptions have a usage limit. Gemini CLI is a script that runs on the pinned Node.
 var (
-	Claude = Vendor{Name: "claude", Serve: messages.serve, Vars: func(_ testing.TB, url string) []string {
+	Claude = Vendor{Name: "claude", Serve: anthropicAPI.serve, Vars: func(_ testing.TB, url string) []string {
 		return []string{
 			"ANTHROPIC_BASE_URL=" + url, "CLAUDE_CODE_OAUTH_TOKEN=sk-ant-claudetest",
 			"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1", "DISABLE_UPDATES=1", "CLAUDE_CODE_MAX_RETRIES=1",
-			// Without it the CLI refuses to skip permissions as root, which is what tests in containers run as.
+			// As root, as in test containers, the CLI skips permissions only with this variable.
 			"IS_SANDBOX=1",
 		}
 	}}
-	Codex = Vendor{Name: "codex", Serve: responses.serve, Vars: func(_ testing.TB, url string) []string {
+	Codex = Vendor{Name: "codex", Serve: openAIAPI.serve, Vars: func(_ testing.TB, url string) []string {
 		return []string{"OPENAI_BASE_URL=" + url + "/v1", "OPENAI_API_KEY=sk-codextest-0123456789"}
 	}}
-	Gemini = Vendor{Name: "gemini", Serve: contents.serve, Vars: func(t testing.TB, url string) []string {
+	Gemini = Vendor{Name: "gemini", Serve: geminiAPI.serve, Vars: func(t testing.TB, url string) []string {
 		return []string{
 			"GOOGLE_GEMINI_BASE_URL=" + url, "GEMINI_API_KEY=AIza-geminitest-0123456789abcdefghijklmn",
 			"PATH=" + filepath.Dir(installtest.Node(t)) + string(os.PathListSeparator) + os.Getenv("PATH"),
@@ -103,9 +104,10 @@ var (
 	}}
 )
 
-// Install returns the path of the CLI: of the running test, where there is no pin, else of a real one in the version that is pinned
-// or that the variable RAYMOND_TEST_ with the vendor's name names: one like "0.61.0". It
-// ends the test when there is none, with the command to run. See installtest.CLI.
+// Install returns the path of the CLI. It installs the pinned version, or the one that the variable
+// RAYMOND_TEST_ followed by the vendor's name sets, such as "0.61.0". Without a pin it returns the
+// running test binary. If the CLI is not installed, it fails the test with the install command; see
+// installtest.CLI.
 func (v Vendor) Install(t testing.TB, pin *program.Pin) string {
 	t.Helper()
 	if pin == nil {
@@ -121,7 +123,7 @@ func (v Vendor) Install(t testing.TB, pin *program.Pin) string {
 	return path
 }
 
-// Flags are those of raymond run with which it uses the CLI at path.
+// Flags returns the flags of "raymond run" that select the CLI at path.
 func (v Vendor) Flags(path string) []string {
 	if v.Command != nil {
 		return []string{"--agent-command", v.Command(path)}
@@ -129,8 +131,8 @@ func (v Vendor) Flags(path string) []string {
 	return []string{"--agent", v.Name, "--" + v.Name, path}
 }
 
-// Environ is what the CLI needs in its environment to use the API at url with the home folder home, without anything of this
-// machine's user.
+// Environ returns an environment in which the CLI uses the API at url and the home folder home, and
+// nothing of this machine's user.
 func (v Vendor) Environ(t testing.TB, url, home string) []string {
 	t.Helper()
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USERPROFILE=" + home, "LANG=C.UTF-8", "NO_PROXY=*"}, v.Vars(t, url)...)

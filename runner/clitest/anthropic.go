@@ -13,10 +13,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// messages is the Messages API of Claude Code.
-var messages = api{readMessages, messageProblem, answerMessage}
+// anthropicAPI is the Messages API of Claude Code.
+var anthropicAPI = api{readMessages, anthropicError, answerMessage}
 
-func readMessages(c *call) (a Request, ok bool) {
+func readMessages(c *exchange) (a Request, ok bool) {
 	switch path := c.r.URL.Path; {
 	case strings.HasSuffix(path, "/count_tokens"):
 		c.send(http.StatusOK, object{"input_tokens": len(c.body) / 4})
@@ -33,7 +33,7 @@ func readMessages(c *call) (a Request, ok bool) {
 		}
 		Tools []struct{ Name string }
 	}
-	ok = c.reads(&q)
+	ok = c.decode(&q)
 	a.Model, a.Key = q.Model, cmp.Or(c.r.Header.Get("x-api-key"), program.BearerToken(c.r))
 	for _, tool := range q.Tools {
 		a.Tools = append(a.Tools, tool.Name)
@@ -45,7 +45,7 @@ func readMessages(c *call) (a Request, ok bool) {
 				a.ToolUses++
 			case b.Type == "tool_result":
 				a.Output = b.Content.text()
-			case b.Type != "text" || isOwn(b.Text) || m.Role == "system":
+			case b.Type != "text" || isAddedByCLI(b.Text) || m.Role == "system":
 			case m.Role == "assistant":
 				a.ModelTexts = append(a.ModelTexts, b.Text)
 			default:
@@ -56,7 +56,7 @@ func readMessages(c *call) (a Request, ok bool) {
 	return a, ok
 }
 
-func messageProblem(c *call) object {
+func anthropicError(c *exchange) object {
 	if c.UsageLimit {
 		for name, value := range map[string]string{"status": "rejected", "representative-claim": "five_hour", "reset": strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)} {
 			c.w.Header().Set("anthropic-ratelimit-unified-"+name, value)
@@ -66,8 +66,8 @@ func messageProblem(c *call) object {
 	return object{"type": "error", "error": object{"type": kind, "message": c.Message}}
 }
 
-// blocks are the text and the uses of tools of a message.
-func (c *call) blocks() []object {
+// blocks returns the text and the tool uses of the reply.
+func (c *exchange) blocks() []object {
 	var list []object
 	if c.Text != "" || c.Shell+c.Write+c.Use == "" {
 		list = append(list, object{"type": "text", "text": c.Text})
@@ -87,7 +87,7 @@ func (c *call) blocks() []object {
 	return list
 }
 
-func answerMessage(c *call) {
+func answerMessage(c *exchange) {
 	blocks, reason := c.blocks(), "end_turn"
 	if c.Shell+c.Write+c.Use != "" {
 		reason = "tool_use"
@@ -97,25 +97,25 @@ func answerMessage(c *call) {
 		return object{"input_tokens": in, "output_tokens": out, "cache_creation_input_tokens": 0, "cache_read_input_tokens": cached}
 	}
 	message := object{
-		"id": "msg_" + rand.Text(), "type": "message", "role": "assistant", "model": c.asked.Model,
+		"id": "msg_" + rand.Text(), "type": "message", "role": "assistant", "model": c.request.Model,
 		"content": blocks, "stop_reason": reason, "stop_sequence": nil, "usage": usage(out),
 	}
 	if !bytes.Contains(c.body, []byte(`"stream":true`)) {
 		c.send(http.StatusOK, message)
 		return
 	}
-	message["content"], message["stop_reason"], message["usage"] = []object{}, nil, usage(1) // the real count comes at the end
+	message["content"], message["stop_reason"], message["usage"] = []object{}, nil, usage(1) // the final event has the real count
 	c.event("message_start", object{"message": message})
 	for i, b := range blocks {
 		empty, delta := maps.Clone(b), object{"type": "text_delta", "text": b["text"]}
 		if b["type"] == "text" {
 			empty["text"] = ""
 		} else {
-			empty["input"], delta = object{}, object{"type": "input_json_delta", "partial_json": marshalled(b["input"])}
+			empty["input"], delta = object{}, object{"type": "input_json_delta", "partial_json": mustMarshal(b["input"])}
 		}
 		c.event("content_block_start", object{"index": i, "content_block": empty})
 		c.event("content_block_delta", object{"index": i, "delta": delta})
-		c.hangs()
+		c.hangIfScripted()
 		c.event("content_block_stop", object{"index": i})
 	}
 	c.event("message_delta", object{"delta": object{"stop_reason": reason, "stop_sequence": nil}, "usage": usage(out)})

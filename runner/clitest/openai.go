@@ -12,10 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// responses is the Responses API of Codex.
-var responses = api{readResponses, responseProblem, answerResponse}
+// openAIAPI is the Responses API of Codex.
+var openAIAPI = api{readResponses, openAIError, answerResponse}
 
-func readResponses(c *call) (a Request, ok bool) {
+func readResponses(c *exchange) (a Request, ok bool) {
 	if c.r.Method != http.MethodPost || c.r.URL.Path != "/v1/responses" {
 		http.NotFound(c.w, c.r)
 		return a, false
@@ -24,32 +24,33 @@ func readResponses(c *call) (a Request, ok bool) {
 		Model string
 		Input []struct {
 			Type, Role      string
-			Content, Output content // the latter of an item whose type ends with _output
-			Tools           []tool  // of additional_tools
+			Content, Output content // Output is set if the type ends with _output
+			Tools           []tool  // of an item of type additional_tools
 		}
 		Tools []tool
 	}
-	ok = c.reads(&q)
-	a.Model, a.Key, a.Tools = q.Model, program.BearerToken(c.r), named(q.Tools)
+	ok = c.decode(&q)
+	a.Model, a.Key, a.Tools = q.Model, program.BearerToken(c.r), toolNames(q.Tools)
 	for _, item := range q.Input {
-		a.Tools = append(a.Tools, named(item.Tools)...)
+		a.Tools = append(a.Tools, toolNames(item.Tools)...)
 		switch text := item.Content.text(); {
 		case item.Role == "assistant":
 			a.ModelTexts, a.Output = append(a.ModelTexts, text), ""
 		case item.Role == "user" && text != "":
 			a.Prompts, a.Output = append(a.Prompts, text), ""
 		case strings.HasSuffix(item.Type, "_output"):
-			// What the CLI says of the script that used the tool is no output. No output is told from no use.
-			said := slices.DeleteFunc(item.Output, func(p part) bool {
+			// The CLI adds a status line of its script to a tool's output. An empty output must
+			// differ from no tool use.
+			blocks := slices.DeleteFunc(item.Output, func(p block) bool {
 				return strings.HasPrefix(p.Text, "Script completed\n") || strings.HasPrefix(p.Text, "Script failed\n")
 			})
-			a.Output = cmp.Or(said.text(), "(no output)")
+			a.Output = cmp.Or(blocks.text(), "(no output)")
 		}
 	}
 	return a, ok
 }
 
-func responseProblem(c *call) object {
+func openAIError(c *exchange) object {
 	if c.UsageLimit {
 		return object{"error": object{
 			"type": "usage_limit_reached", "code": nil, "message": c.Message, "plan_type": "plus", "resets_at": time.Now().Add(time.Hour).Unix(),
@@ -62,14 +63,14 @@ func responseProblem(c *call) object {
 	return object{"error": object{"type": kind[0], "code": kind[1], "message": c.Message}}
 }
 
-func answerResponse(c *call) {
+func answerResponse(c *exchange) {
 	id, message := "resp_"+rand.Text(), object{"type": "message", "role": "assistant", "id": "msg_" + rand.Text(), "content": []object{}}
 	done := func(item object) { c.event("response.output_item.done", object{"output_index": 0, "item": item}) }
 	c.event("response.created", object{"response": object{"id": id}})
 	if c.Text != "" || c.Shell+c.Write == "" {
 		c.event("response.output_item.added", object{"output_index": 0, "item": message})
 		c.event("response.output_text.delta", object{"output_index": 0, "content_index": 0, "delta": c.Text})
-		c.hangs()
+		c.hangIfScripted()
 		message["content"] = []object{{"type": "output_text", "text": c.Text}}
 		done(message)
 	}
@@ -77,26 +78,27 @@ func answerResponse(c *call) {
 		item["id"], item["call_id"] = "fc_"+rand.Text(), "call_"+rand.Text()
 		done(item)
 	}
-	in, cached, out := c.tokens() // the API counts what is cached as a part of the input
-	c.event("response.completed", object{"response": object{"id": id, "model": c.asked.Model, "usage": object{
+	in, cached, out := c.tokens() // the API includes cached tokens in the input
+	c.event("response.completed", object{"response": object{"id": id, "model": c.request.Model, "usage": object{
 		"input_tokens": in + cached, "input_tokens_details": object{"cached_tokens": cached},
 		"output_tokens": out, "output_tokens_details": object{"reasoning_tokens": 0}, "total_tokens": in + cached + out,
 	}}})
 }
 
-// codexUse asks for the tools of the reply, by a script where the model uses tools in such.
-func (c *call) codexUse() object {
+// codexUse returns the tool call of the reply, nil for none. If the model has the tool exec, the
+// call is a script that uses the tool.
+func (c *exchange) codexUse() object {
 	custom := func(name, input string) object {
 		return object{"type": "custom_tool_call", "name": name, "input": input}
 	}
 	patch := "*** Begin Patch\n*** Add File: " + c.Write + "\n+written\n*** End Patch\n"
-	switch scripts := slices.Contains(c.asked.Tools, "exec"); {
+	switch scripts := slices.Contains(c.request.Tools, "exec"); {
 	case c.Shell != "" && scripts:
-		return custom("exec", `const r = await tools.exec_command({cmd: `+marshalled(c.Shell)+`, yield_time_ms: 30000}); text(r.output)`)
+		return custom("exec", `const r = await tools.exec_command({cmd: `+mustMarshal(c.Shell)+`, yield_time_ms: 30000}); text(r.output)`)
 	case c.Shell != "":
-		return object{"type": "function_call", "name": "exec_command", "arguments": marshalled(object{"cmd": c.Shell})}
+		return object{"type": "function_call", "name": "exec_command", "arguments": mustMarshal(object{"cmd": c.Shell})}
 	case c.Write != "" && scripts:
-		return custom("exec", `const r = await tools.apply_patch(`+marshalled(patch)+`); text(JSON.stringify(r))`)
+		return custom("exec", `const r = await tools.apply_patch(`+mustMarshal(patch)+`); text(JSON.stringify(r))`)
 	case c.Write != "":
 		return custom("apply_patch", patch)
 	}
@@ -109,18 +111,19 @@ type tool struct {
 	Tools                   []tool
 }
 
-var scripted = regexp.MustCompile("(?m)^### `(\\w+)`")
+// scriptedTool finds the names of tools that scripts can call in a tool's description.
+var scriptedTool = regexp.MustCompile("(?m)^### `(\\w+)`")
 
-// named are the names of all tools, those of scripts too, which are in a description.
-func named(tools []tool) (names []string) {
+// toolNames returns the names of all tools, including those that only scripts can call.
+func toolNames(tools []tool) (names []string) {
 	for _, t := range tools {
 		if t.Type != "namespace" && t.Name != "" {
 			names = append(names, t.Name)
 		}
-		for _, m := range scripted.FindAllStringSubmatch(t.Description, -1) {
+		for _, m := range scriptedTool.FindAllStringSubmatch(t.Description, -1) {
 			names = append(names, m[1])
 		}
-		names = append(names, named(t.Tools)...)
+		names = append(names, toolNames(t.Tools)...)
 	}
 	return names
 }

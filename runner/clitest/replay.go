@@ -12,27 +12,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Recording is an invocation of the CLI, shortened.
+// Recording is one recorded invocation of a CLI, shortened.
 type Recording struct {
 	Mode   state.SessionMode
 	Stdout []byte
-	Exit   proc.Exit // with the stderr
-	// Before and After are the file of the conversation, if it is recorded: as it was before
-	// the invocation, and what came to it.
+	Exit   proc.Exit // with stderr
+	// Before is the transcript before the invocation, and After the lines that the
+	// invocation appended. Both
+	// are empty if the transcript was not recorded.
 	Before, After []byte
-	// Beside are the files of the conversations of other agents, by their names.
+	// Beside are the transcripts of subagents, by file name.
 	Beside map[string][]byte
 }
 
-// Result is what was read from a case.
+// Result has the data that a backend read from a recording.
 type Result struct {
 	Answer   runner.Answer
 	Failure  *runner.Failure
 	Messages []runner.Message
 }
 
-// Replay compares what play reads from each recording in testdata/stream with what the
-// recording wants. Its file how says how the process ended.
+// Replay calls play with each recording in testdata/stream, and compares the result with the golden
+// text in the recording. The recording's file "how" has the session mode and how the process ended.
 func Replay(t *testing.T, play func(*testing.T, Recording) Result) {
 	t.Helper()
 	goldentest.Each(t, "testdata/stream/*.txtar", func(t *testing.T, files map[string]string) string {
@@ -51,7 +52,7 @@ func Replay(t *testing.T, play func(*testing.T, Recording) Result) {
 	})
 }
 
-// describe writes down everything an invocation brought.
+// describe returns a result as text.
 func describe(got Result) string {
 	var b strings.Builder
 	a := got.Answer
@@ -103,7 +104,7 @@ func describeCost(b *strings.Builder, c state.Cost) {
 	}
 }
 
-// CostText says what an invocation has cost in a few words.
+// CostText returns the cost of an invocation in a few words.
 func CostText(c state.Cost) string {
 	if c.Kind == "" {
 		return "not told"

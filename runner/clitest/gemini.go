@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-var generates = regexp.MustCompile(`^/v1beta/models/([^/:]+):(?:generateContent|streamGenerateContent)$`)
+var generatePath = regexp.MustCompile(`^/v1beta/models/([^/:]+):(?:generateContent|streamGenerateContent)$`)
 
-// contents is the Gemini API.
-var contents = api{readContents, contentProblem, answerContent}
+// geminiAPI is the Gemini API of Gemini CLI.
+var geminiAPI = api{readContents, geminiError, answerContent}
 
-func readContents(c *call) (a Request, ok bool) {
-	found := generates.FindStringSubmatch(c.r.URL.Path)
+func readContents(c *exchange) (a Request, ok bool) {
+	found := generatePath.FindStringSubmatch(c.r.URL.Path)
 	if c.r.Method != http.MethodPost || found == nil {
 		http.NotFound(c.w, c.r)
 		return a, false
@@ -25,7 +25,7 @@ func readContents(c *call) (a Request, ok bool) {
 		Tools            []struct{ FunctionDeclarations []struct{ Name string } }
 		GenerationConfig struct{ ResponseMIMEType string }
 	}
-	ok = c.reads(&q)
+	ok = c.decode(&q)
 	a.Model, a.Key = found[1], c.r.Header.Get("X-Goog-Api-Key")
 	for _, t := range q.Tools {
 		for _, f := range t.FunctionDeclarations {
@@ -38,20 +38,21 @@ func readContents(c *call) (a Request, ok bool) {
 			continue
 		}
 		for _, p := range m.Parts {
-			p.take(&a)
+			p.addTo(&a)
 		}
 	}
 	if ok && q.GenerationConfig.ResponseMIMEType == "application/json" {
-		// The CLI asks which model it should use, in several forms, before the first request of a prompt that names none.
-		c.asked, c.Text = a, `{"complexity_reasoning": "scripted", "complexity_score": 10, "reasoning": "scripted", "model_choice": "flash"}`
+		// Before the first request of a prompt without a model, the CLI asks in several forms which
+		// model it should use.
+		c.request, c.Text = a, `{"complexity_reasoning": "scripted", "complexity_score": 10, "reasoning": "scripted", "model_choice": "flash"}`
 		answerContent(c)
 		return a, false
 	}
 	return a, ok
 }
 
-// take adds a part of a user's message to what is asked.
-func (p part) take(a *Request) {
+// addTo adds a block of a user's message to the request.
+func (p block) addTo(a *Request) {
 	switch {
 	case p.FunctionResponse != nil:
 		for _, key := range []string{"output", "error"} {
@@ -59,12 +60,12 @@ func (p part) take(a *Request) {
 				a.Output = text
 			}
 		}
-	case p.Text != "" && !isOwn(p.Text):
+	case p.Text != "" && !isAddedByCLI(p.Text):
 		a.Prompts, a.Output = append(a.Prompts, p.Text), ""
 	}
 }
 
-func contentProblem(c *call) object {
+func geminiError(c *exchange) object {
 	var details []object
 	if c.UsageLimit {
 		details = append(details, object{"@type": "type.googleapis.com/google.rpc.QuotaFailure",
@@ -74,14 +75,15 @@ func contentProblem(c *call) object {
 	return object{"error": object{"code": c.Status, "message": c.Message, "details": details, "status": kind}}
 }
 
-// answerContent answers with server-sent events, or at once where no stream is asked for. The API counts what is cached as a part of
-// the input, and thoughts beside the output.
-func answerContent(c *call) {
+// answerContent answers with server-sent events, or with one object if the request is not for a
+// stream. The API includes cached tokens in the input, and reports thoughts separately from the
+// output.
+func answerContent(c *exchange) {
 	in, cached, out := c.tokens()
 	thoughts := min(out, 3)
 	piece := func(parts []object, reason any, usage object) object {
 		candidate := object{"index": 0, "content": object{"role": "model", "parts": parts}, "finishReason": reason}
-		return object{"candidates": []object{candidate}, "usageMetadata": usage, "modelVersion": c.asked.Model}
+		return object{"candidates": []object{candidate}, "usageMetadata": usage, "modelVersion": c.request.Model}
 	}
 	parts := []object{}
 	if c.Text != "" {
@@ -89,7 +91,7 @@ func answerContent(c *call) {
 	}
 	if strings.HasSuffix(c.r.URL.Path, ":streamGenerateContent") && c.Text != "" {
 		c.event("", piece(parts, nil, object{"promptTokenCount": in + cached, "totalTokenCount": in + cached}))
-		c.hangs()
+		c.hangIfScripted()
 		parts = []object{}
 	}
 	use := func(name string, args object) {
