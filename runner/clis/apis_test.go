@@ -15,11 +15,11 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// m is a model of Gemini's API.
-const m = "/v1beta/models/gemini-3.1-pro:"
+// geminiModel is the path of a Gemini model.
+const geminiModel = "/v1beta/models/gemini-3.1-pro:"
 
-// services are what each vendor's key opens: what its CLI needs, a request each.
-var services = map[keyproxy.API]map[keyproxy.RequestClass]string{
+// requestClasses lists, for each vendor's API, requests of each class, separated by commas.
+var requestClasses = map[keyproxy.API]map[keyproxy.RequestClass]string{
 	claude.API{}: {
 		keyproxy.Paid: "POST /v1/messages, POST /v1/messages?beta=true",
 		keyproxy.Free: "POST /v1/messages/count_tokens, GET /v1/models, GET /v1/models?limit=1000, GET /v1/models/claude-x-4.5",
@@ -34,31 +34,32 @@ var services = map[keyproxy.API]map[keyproxy.RequestClass]string{
 			"POST /responses/resp_1/cancel, POST /realtime/sessions",
 	},
 	gemini.API{}: {
-		keyproxy.Paid: "POST " + m + "generateContent, POST " + m + "streamGenerateContent?alt=sse, POST /v1/models/x:generateContent?alt=json&fields=candidates",
-		keyproxy.Free: "POST " + m + "countTokens",
-		keyproxy.Refused: "GET " + m + "generateContent, POST " + m + "batchGenerateContent, POST " + m + "embedContent, GET /v1beta/files, " +
+		keyproxy.Paid: "POST " + geminiModel + "generateContent, POST " + geminiModel + "streamGenerateContent?alt=sse, POST /v1/models/x:generateContent?alt=json&fields=candidates",
+		keyproxy.Free: "POST " + geminiModel + "countTokens",
+		keyproxy.Refused: "GET " + geminiModel + "generateContent, POST " + geminiModel + "batchGenerateContent, POST " + geminiModel + "embedContent, GET /v1beta/files, " +
 			"POST /v1beta/cachedContents, GET /v1beta/models, POST /v1beta/tunedModels/x:generateContent, POST /v1beta/models/..:generateContent, " +
-			"POST /v1beta/models/a%2fb:generateContent, POST /v1beta/models/x%3agenerateContent, POST " + m + "generateContent/, " +
-			"POST " + m + "generateContent?alt=proto, POST " + m + "generateContent?alt=sse&alt=proto",
+			"POST /v1beta/models/a%2fb:generateContent, POST /v1beta/models/x%3agenerateContent, POST " + geminiModel + "generateContent/, " +
+			"POST " + geminiModel + "generateContent?alt=proto, POST " + geminiModel + "generateContent?alt=sse&alt=proto",
 	},
 }
 
-// TestWhatTheKeysOpen holds what tools can do with the credential of an invocation, which they
-// know too: nothing else that the key may open.
-func TestWhatTheKeysOpen(t *testing.T) {
-	for api, of := range services {
+// TestOnlyNeededRequestsAreForwarded states that the key proxy forwards only the requests that a
+// CLI needs: tools know the credential of an invocation too, and must not use it for anything else
+// that the vendor's key allows.
+func TestOnlyNeededRequestsAreForwarded(t *testing.T) {
+	for api, of := range requestClasses {
 		for want, list := range of {
-			for asked := range strings.SplitSeq(list, ", ") {
-				method, path, _ := strings.Cut(asked, " ")
+			for request := range strings.SplitSeq(list, ", ") {
+				method, path, _ := strings.Cut(request, " ")
 				got := api.Classify(httptest.NewRequest(method, path, nil))
-				assert.Check(t, got == want, "%s: %s: got service %d, want %d", api.Backend(), asked, got, want)
+				assert.Check(t, got == want, "%s: %s: got service %d, want %d", api.Backend(), request, got, want)
 			}
 		}
 	}
 }
 
-// TestCredentialsAreReplaced: whatever a request shows, the API gets the real one alone, and
-// no parameter that would leave the count of tokens out of its answer.
+// TestCredentialsAreReplaced states that the API receives only the real credential, whatever the
+// request contains, and no query parameter that would hide the token counts of the response.
 func TestCredentialsAreReplaced(t *testing.T) {
 	for _, c := range []struct {
 		api         keyproxy.API
@@ -89,9 +90,10 @@ func TestCredentialsAreReplaced(t *testing.T) {
 	}
 }
 
-// TestWhatCannotBeCountedIsNotForwarded: answers in the background, whose tokens another request
-// would tell, several at once, requests that can't be read, and those that name something twice.
-func TestWhatCannotBeCountedIsNotForwarded(t *testing.T) {
+// TestUncountableRequestsAreRejected covers background responses, whose tokens only a later request
+// would report, requests for several candidates, unreadable bodies, and fields that are given
+// twice.
+func TestUncountableRequestsAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		api    keyproxy.API
 		target string

@@ -1,5 +1,5 @@
-// Package clis is the list of the agent CLIs that prompts can be run with. It alone knows them
-// all: to add one, write its package and a line here.
+// Package clis lists the agent CLIs that can run prompts. To add one, write its package and
+// add it to All.
 package clis
 
 import (
@@ -20,30 +20,30 @@ import (
 // Installer installs an agent CLI.
 type Installer = program.Installer
 
-// Pin is the version of an agent CLI that is tested.
+// Pin is the tested version of an agent CLI, which can be installed.
 type Pin = program.Pin
 
-// Config is what the agent CLIs of a run are given. By backend means by one of
+// Config configures the agent CLIs of a run. The keys of its maps are backend names, as in
 // protocol.Backends.
 type Config struct {
-	Env        []string             // the whole base environment
-	Envs       map[string][]string  // of those that have another one, by backend
-	Folder     string               // with a folder for each CLI in place of the one in the user's home; "" for that one
-	Paths      map[string]string    // of the CLIs, by backend; those on PATH where there is none
-	Installers map[string]Installer // of CLIs that are not there, by backend; none: it is the user's matter
-	NoNewPrivs bool                 // the CLIs, and the tools that they run, can't gain privileges; Linux only
-	// IsUntrusted says that nothing that the working directory holds for an agent CLI may be
-	// run or obeyed, as far as the CLI can do without: hooks, servers, settings.
+	Env        []string             // base environment of all CLIs
+	Envs       map[string][]string  // base environments of the CLIs that need another one
+	Folder     string               // holds a configuration folder for each CLI; "" uses the folders in the user's home
+	Paths      map[string]string    // programs of the CLIs; a missing entry means the program on PATH
+	Installers map[string]Installer // install missing CLIs; without an entry a CLI is not installed
+	NoNewPrivs bool                 // the CLIs and their tools can't gain privileges; Linux only
+	// IsUntrusted tells the CLIs not to run or obey files of the working directory, like hooks,
+	// MCP servers and settings, as far as the CLI supports that.
 	IsUntrusted bool
-	IsSandboxed bool // the machine holds nothing of value, so that root may run what may do everything
-	// Proxy is what the CLIs ask their APIs through, as far as it has keys for them; nil for
-	// nothing.
+	IsSandboxed bool // nothing on the machine needs protection, so the CLI may skip permissions even as root
+	// Proxy forwards the requests of the CLIs to their APIs and holds the keys; nil if the CLIs
+	// send requests themselves.
 	Proxy      *keyproxy.Proxy
 	ClaudeArgs []string // state.Options.ClaudeArgs
 	Command    string   // state.Options.AgentCommand
 }
 
-// Environ is the base environment of an agent CLI.
+// Environ returns the base environment of an agent CLI.
 func (c Config) Environ(backend string) []string {
 	env, ok := c.Envs[backend]
 	if !ok {
@@ -55,74 +55,76 @@ func (c Config) Environ(backend string) []string {
 	return env
 }
 
-// folderVars are the variables that tell agent CLIs where their own folder is.
+// folderVars are the environment variables that set the configuration folder of an agent CLI.
 var folderVars = map[string]string{
 	protocol.BackendClaude: "CLAUDE_CONFIG_DIR", protocol.BackendCodex: "CODEX_HOME", protocol.BackendGemini: "GEMINI_CLI_HOME",
 }
 
-// CLI is what is known of an agent CLI before a run.
+// CLI describes an agent CLI before a run.
 type CLI struct {
-	Abilities runner.Abilities
-	Pin       *Pin         // nil for what can't be installed
-	API       keyproxy.API // that it asks; nil for none that is known
-	words     string       // of its transcripts, without which it can't read them
-	make      func(Config) cli
+	Abilities  runner.Abilities
+	Pin        *Pin         // nil if the CLI can't be installed
+	API        keyproxy.API // API that the CLI calls; nil if unknown
+	keywords   string       // keywords of the transcript format, separated by blanks; masking them would make transcripts unreadable
+	newBackend func(Config) cliBackend
 }
 
-// All are all agent CLIs, the default one first.
+// All lists the agent CLIs. The first one is the default.
 var All = []CLI{
-	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Words, func(c Config) cli {
-		return &claude.Backend{CLI: c.cli(protocol.BackendClaude, claude.Pin), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
+	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Words, func(c Config) cliBackend {
+		return &claude.Backend{CLI: c.baseCLI(protocol.BackendClaude, claude.Pin), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
 	}},
-	{codex.Abilities(), &codex.Pin, codex.API{}, codex.Words, func(c Config) cli {
-		return &codex.Backend{CLI: c.cli(protocol.BackendCodex, codex.Pin)}
+	{codex.Abilities(), &codex.Pin, codex.API{}, codex.Words, func(c Config) cliBackend {
+		return &codex.Backend{CLI: c.baseCLI(protocol.BackendCodex, codex.Pin)}
 	}},
-	{gemini.Abilities(), &gemini.Pin, gemini.API{}, gemini.Words, func(c Config) cli {
-		return &gemini.Backend{CLI: c.cli(protocol.BackendGemini, gemini.Pin)}
+	{gemini.Abilities(), &gemini.Pin, gemini.API{}, gemini.Words, func(c Config) cliBackend {
+		return &gemini.Backend{CLI: c.baseCLI(protocol.BackendGemini, gemini.Pin)}
 	}},
-	{command.Abilities(), nil, nil, "", func(c Config) cli {
+	{command.Abilities(), nil, nil, "", func(c Config) cliBackend {
 		return &command.Backend{Command: c.Command, Env: c.Environ(protocol.BackendCommand), NoNewPrivs: c.NoNewPrivs, Proxy: c.Proxy}
 	}},
 }
 
-// agent is what runs a CLI, and what is known of its conversations.
-type agent struct {
-	cli
+// agentCLI implements runner.AgentCLI.
+type agentCLI struct {
+	cliBackend
 	runner.Transcripts
 	abilities runner.Abilities
 }
 
 // Abilities implements runner.Agent.
-func (a agent) Abilities() runner.Abilities { return a.abilities }
+func (a agentCLI) Abilities() runner.Abilities { return a.abilities }
 
-type cli interface {
+// cliBackend is implemented by the Backend of each CLI's package.
+type cliBackend interface {
 	runner.Backend
 	Needs() runner.Needs
-	Transcripts() runner.Transcripts // its conversations
+	Transcripts() runner.Transcripts
 }
 
-// cli is what the CLIs that can be installed have in common.
-func (c Config) cli(backend string, pin Pin) program.CLI {
+// baseCLI returns the settings that all installable CLIs share.
+func (c Config) baseCLI(backend string, pin Pin) program.CLI {
 	return program.CLI{
 		Path: c.Paths[backend], Installer: c.Installers[backend], Tested: pin.Version(),
 		Env: c.Environ(backend), NoNewPrivs: c.NoNewPrivs, IsUntrusted: c.IsUntrusted, Proxy: c.Proxy,
 	}
 }
 
-// New returns all agent CLIs, by backend. It starts nothing and looks for nothing.
+// New returns all agent CLIs by backend name. It neither starts nor looks for a program.
 func New(c Config) map[string]runner.AgentCLI {
 	all := map[string]runner.AgentCLI{}
 	for _, known := range All {
-		cli := known.make(c)
-		all[known.Abilities.Backend] = agent{cli, cli.Transcripts(), known.Abilities}
+		cli := known.newBackend(c)
+		all[known.Abilities.Backend] = agentCLI{cli, cli.Transcripts(), known.Abilities}
 	}
 	return all
 }
 
-// Words returns words of all transcripts, without which their CLIs can't read them.
+// Words returns the keywords of all transcript formats. They must not be masked, or the CLIs could
+// not read their transcripts.
 func Words() (all []string) {
 	for _, c := range All {
-		all = append(all, strings.Fields(c.words)...)
+		all = append(all, strings.Fields(c.keywords)...)
 	}
 	return all
 }

@@ -12,8 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestDocsNameVersionsAndFaults: the versions that are installed and tested, and what follows from each failure.
-func TestDocsNameVersionsAndFaults(t *testing.T) {
+// TestDocsListVersionsAndFaults checks that docs/agents.md lists the tested version of each CLI and
+// the consequence of each failure.
+func TestDocsListVersionsAndFaults(t *testing.T) {
 	page, err := os.ReadFile("../../docs/agents.md")
 	assert.NilError(t, err)
 	for _, c := range All {

@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Unpriced returns the ways in which a conversation may begin, as far as the files of a
-// workflow show, with an agent CLI that tells no dollars and without a model that has a
-// price. Under a budget they are refused.
+// Unpriced returns the conversation starts of a workflow whose costs would be unknown: the agent
+// CLI reports no dollars, and no model with a known price is set. Under a budget they are rejected.
+// It knows only the starts that the workflow's files show.
 func Unpriced(w *protocol.Workflow, run *state.Options, book prices.Table) []protocol.ConversationStart {
 	var list []protocol.ConversationStart
 	for _, b := range w.Chart().Conversations(run.Backend, run.Model).Starts {

@@ -12,18 +12,19 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// furnished is an agent CLI that finds in its own folder what the user keeps in theirs.
-type furnished interface {
-	// Furnish makes what the CLI needs in its own folder, with copies of what is in that of another environment: of
-	// settings, instructions and the login. What was there of it goes.
-	Furnish(theirs []string) error
+// furnisher is implemented by agent CLIs that have a configuration folder.
+type furnisher interface {
+	// Furnish creates the files that the CLI needs in its configuration folder, with copies of the
+	// settings, the instructions and the login of the environment userEnv. It replaces older copies.
+	Furnish(userEnv []string) error
 }
 
-// Check reports what is wrong with the CLI of an agent on this machine: it is not there or, where isFree says that nothing is
-// confined, too old. Nothing is known of a program of the user's own, and of a CLI that would be installed.
+// Check reports why the program of an agent CLI can't be used on this machine: it is missing or, if
+// isFree, that is without a cage, too old. It returns nil for the CLIs of agent commands and
+// for a CLI that would be installed.
 func Check(ctx context.Context, a runner.AgentCLI, isFree bool) error {
-	own, _ := a.(agent)
-	c, ok := own.cli.(interface {
+	known, _ := a.(agentCLI)
+	c, ok := known.cliBackend.(interface {
 		Source() program.Source
 		Check(ctx context.Context, s program.Source, isFree bool) *runner.Failure
 	})
@@ -36,20 +37,21 @@ func Check(ctx context.Context, a runner.AgentCLI, isFree bool) error {
 	return nil
 }
 
-// PrepareFolders returns what the cage of a run has to know of agent CLIs, of which the given ones are used: their folders are made
-// and furnished below c.Folder.
+// PrepareFolders creates the configuration folders of the CLIs named in used below c.Folder, and
+// returns the paths and hosts that these CLIs need in a cage. Paths that are not absolute are left
+// out.
 func PrepareFolders(c Config, used []string) (runner.Needs, error) {
 	var all runner.Needs
 	var errs []error
-	theirs := c
-	theirs.Folder = ""
+	userConfig := c
+	userConfig.Folder = ""
 	for name, a := range New(c) {
 		if !slices.Contains(used, name) {
 			continue
 		}
-		if f, ok := a.(agent).cli.(furnished); ok && c.Folder != "" {
-			if err := f.Furnish(theirs.Environ(name)); err != nil {
-				errs = append(errs, fmt.Errorf("the folder of %s: %w", a.Abilities().Title, err))
+		if f, ok := a.(agentCLI).cliBackend.(furnisher); ok && c.Folder != "" {
+			if err := f.Furnish(userConfig.Environ(name)); err != nil {
+				errs = append(errs, fmt.Errorf("set up the folder of %s: %w", a.Abilities().Title, err))
 			}
 			all.Read = append(all.Read, filepath.Join(c.Folder, name))
 		}
@@ -65,13 +67,13 @@ func PrepareFolders(c Config, used []string) (runner.Needs, error) {
 	return all, errors.Join(errs...)
 }
 
-// CleanFolders takes out of the CLIs' folders below c.Folder what Needs has put there, the logins among it, once nothing
-// runs there any more. Conversations stay.
+// CleanFolders removes the copies that PrepareFolders made below c.Folder, such as logins.
+// Conversations stay. It must be called after all agents have ended.
 func CleanFolders(c Config) error {
 	var errs []error
 	nobody := []string{"HOME=" + filepath.Join(c.Folder, "nobody"), "USERPROFILE=" + filepath.Join(c.Folder, "nobody")}
 	for name, a := range New(c) {
-		if f, ok := a.(agent).cli.(furnished); ok {
+		if f, ok := a.(agentCLI).cliBackend.(furnisher); ok {
 			if _, err := os.Stat(filepath.Join(c.Folder, name)); err == nil {
 				errs = append(errs, f.Furnish(nobody))
 			}

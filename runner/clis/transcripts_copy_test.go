@@ -17,35 +17,36 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// talked is the id of a conversation that its agent CLI has kept.
-const talked = "01a20496-9575-7df3-99d5-ad94698ff8ca"
+// conversationID is the id of a conversation in the transcripts of the tests.
+const conversationID = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 
-// kept is what each agent CLI keeps of a conversation in which "one" was said, and then "two".
-var kept = map[string][2]string{
+// transcriptParts has, by backend, two parts of a transcript: the user says "one" in the first and
+// "two" in the second.
+var transcriptParts = map[string][2]string{
 	protocol.BackendClaude: {
-		`{"type":"user","uuid":"a","sessionId":"` + talked + `","timestamp":"2026-11-24T04:00:00Z","message":{"role":"user","content":"one"}}` + "\n",
-		`{"type":"user","uuid":"b","sessionId":"` + talked + `","timestamp":"2026-11-24T04:00:01Z","message":{"role":"user","content":"two"}}` + "\n",
+		`{"type":"user","uuid":"a","sessionId":"` + conversationID + `","timestamp":"2026-11-24T04:00:00Z","message":{"role":"user","content":"one"}}` + "\n",
+		`{"type":"user","uuid":"b","sessionId":"` + conversationID + `","timestamp":"2026-11-24T04:00:01Z","message":{"role":"user","content":"two"}}` + "\n",
 	},
 	protocol.BackendCodex: {
-		`{"type":"session_meta","timestamp":"2026-11-24T04:00:00Z","payload":{"id":"` + talked + `","cwd":"/work"}}` + "\n" +
+		`{"type":"session_meta","timestamp":"2026-11-24T04:00:00Z","payload":{"id":"` + conversationID + `","cwd":"/work"}}` + "\n" +
 			`{"type":"event_msg","timestamp":"2026-11-24T04:00:00Z","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"one"}]}}}` + "\n",
 		`{"type":"event_msg","timestamp":"2026-11-24T04:00:01Z","payload":{"type":"item_completed","item":{"type":"UserMessage","content":[{"text":"two"}]}}}` + "\n",
 	},
 	protocol.BackendGemini: {
-		`{"sessionId":"` + talked + `","projectHash":"x"}` + "\n" + `{"id":"1","timestamp":"2026-11-24T04:00:00Z","type":"user","content":"one"}` + "\n",
+		`{"sessionId":"` + conversationID + `","projectHash":"x"}` + "\n" + `{"id":"1","timestamp":"2026-11-24T04:00:00Z","type":"user","content":"one"}` + "\n",
 		`{"id":"2","timestamp":"2026-11-24T04:00:01Z","type":"user","content":"two"}` + "\n",
 	},
 	protocol.BackendCommand: {`{"role":"user","text":"one"}` + "\n", `{"role":"user","text":"two"}` + "\n"},
 }
 
-// TestCopiesOfConversations: a copy has what was said up to where it was cut, under an id of its
-// own and in another folder. The conversation itself stays as it was.
-func TestCopiesOfConversations(t *testing.T) {
+// TestConversationCopies states that a copy contains the messages up to the cut, under a new id and
+// in another folder, and that the original does not change.
+func TestConversationCopies(t *testing.T) {
 	t.Parallel()
-	for backend, text := range kept {
+	for backend, text := range transcriptParts {
 		t.Run(backend, func(t *testing.T) {
 			t.Parallel()
-			p := place(t, backend)
+			p := placeConversation(t, backend)
 			p.store(text[0] + text[1])
 			assert.NilError(t, p.Place(p.c, p.stored))
 			a, c := p.AgentCLI, p.c
@@ -54,10 +55,10 @@ func TestCopiesOfConversations(t *testing.T) {
 				copied := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
 				_, err := a.Copy(c, length, copied.ID, copied.Dir)
 				assert.Check(t, err, "copy of %d bytes: %v", length, err)
-				assert.Check(t, is.Equal(said(t, a, copied), want), "copy of %d bytes", length)
+				assert.Check(t, is.Equal(readTexts(t, a, copied), want), "copy of %d bytes", length)
 				found, _ := a.Find(copied, []string{copied.Dir})
 				data, err := os.ReadFile(found.Path)
-				assert.Check(t, err == nil && !strings.Contains(string(data), talked), "copy of %d bytes: got %q, %v, want no id of the conversation itself in it", length, data, err)
+				assert.Check(t, err == nil && !strings.Contains(string(data), conversationID), "copy of %d bytes: got %q, %v, want it without the id of the original", length, data, err)
 			}
 			for _, id := range []string{c.ID, "../x", ""} {
 				_, err := a.Copy(c, -1, id, c.Dir)
@@ -68,17 +69,18 @@ func TestCopiesOfConversations(t *testing.T) {
 				assert.Check(t, err != nil, "copy of %s: got no error", what)
 			}
 			data, err := os.ReadFile(p.path)
-			assert.Check(t, is.Equal(string(data), text[0]+text[1]), "the conversation itself: got %q, %v, want it as it was", data, err)
+			assert.Check(t, is.Equal(string(data), text[0]+text[1]), "original: got %q, %v, want it unchanged", data, err)
 			c.ID = uuid.NewString()
 			_, err = a.Copy(c, -1, uuid.NewString(), c.Dir)
-			assert.Check(t, err != nil, "copy of a conversation that is not there: got no error")
-			assert.Check(t, is.ErrorIs(a.Read(c, 0, -1, nil), fs.ErrNotExist), "a conversation that is not there")
+			assert.Check(t, err != nil, "copy of a missing conversation: got no error")
+			assert.Check(t, is.ErrorIs(a.Read(c, 0, -1, nil), fs.ErrNotExist), "a missing conversation")
 		})
 	}
 }
 
-// said are the texts of a conversation; of each message the second one is read by itself, too.
-func said(t *testing.T, a runner.AgentCLI, c runner.Conversation) string {
+// readTexts returns the texts of a conversation, joined by blanks. It also checks that reading it
+// in two pieces returns the same.
+func readTexts(t *testing.T, a runner.AgentCLI, c runner.Conversation) string {
 	t.Helper()
 	read := func(from, to int64) (texts []string, last int64) {
 		err := a.Read(c, from, to, func(m runner.Message) error {
@@ -95,22 +97,24 @@ func said(t *testing.T, a runner.AgentCLI, c runner.Conversation) string {
 	return strings.Join(all, " ")
 }
 
-// placed is an agent CLI on a machine of its own that has the conversation talked.
-type placed struct {
+// placedConversation is an agent CLI with its own home folder, in which the conversation
+// conversationID is stored.
+type placedConversation struct {
 	runner.AgentCLI
 	t      *testing.T
 	c      runner.Conversation
-	text   string // what was said in it
-	stored string // the file from which it was placed
-	path   string // where the CLI has it
+	text   string // text of the transcript
+	stored string // the file from which the transcript was placed
+	path   string // the file at which the CLI finds the transcript
 }
 
-func place(t *testing.T, backend string) *placed {
+// placeConversation returns an agent CLI that has the first part of the transcript.
+func placeConversation(t *testing.T, backend string) *placedConversation {
 	t.Helper()
 	home := t.TempDir()
-	p := &placed{
+	p := &placedConversation{
 		AgentCLI: New(Config{Env: []string{"HOME=" + home, "USERPROFILE=" + home}})[backend], t: t,
-		c: runner.Conversation{ID: talked, Dir: t.TempDir()}, text: kept[backend][0], stored: filepath.Join(t.TempDir(), "stored.jsonl"),
+		c: runner.Conversation{ID: conversationID, Dir: t.TempDir()}, text: transcriptParts[backend][0], stored: filepath.Join(t.TempDir(), "stored.jsonl"),
 	}
 	p.store(p.text)
 	assert.NilError(t, p.Place(p.c, p.stored))
@@ -120,8 +124,9 @@ func place(t *testing.T, backend string) *placed {
 	return p
 }
 
-// store changes the file from which conversations are placed. It is old.
-func (p *placed) store(text string) {
+// store replaces the file from which conversations are placed. Its modification time is 40 days
+// ago.
+func (p *placedConversation) store(text string) {
 	p.t.Helper()
 	old := time.Now().Add(-40 * 24 * time.Hour)
 	assert.NilError(p.t, errors.Join(os.WriteFile(p.stored, []byte(text), 0o644), os.Chtimes(p.stored, old, old)))
