@@ -11,13 +11,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Draw returns the workflow as a Mermaid flowchart. If p is not nil, it shows how often
-// each state ran and each arrow was taken, where agents are, and where one failed;
-// states and arrows of the run that the files don't have are added. A workflow that
-// can't be started is drawn as far as it is known. Names of states never break the
-// diagram. If there is too much for GitHub or for a reader, the diagram leaves out
-// states that did not run first, and says how many; it keeps those where agents are or
-// have failed.
+// Draw returns the workflow as a Mermaid flowchart. With a path it also shows how often each state
+// ran and each arrow was taken, where agents are and where one failed; it adds states and arrows of
+// the run that the files no longer have. A workflow that can't be started is drawn as far as it is
+// known. State names never break the diagram. If a diagram is too large for GitHub or for a reader,
+// Draw drops states that did not run first, keeps those where agents are or have failed, and adds a
+// node with the number of dropped states and arrows.
 func Draw(w *protocol.Workflow, p *Path) string {
 	limit := maxNodes
 	if p != nil {
@@ -55,7 +54,7 @@ func Draw(w *protocol.Workflow, p *Path) string {
 	return d.b.String()
 }
 
-// drawing is a diagram being written.
+// drawing is a diagram that is being written.
 type drawing struct {
 	*graph
 	b       strings.Builder
@@ -71,7 +70,7 @@ func (d *drawing) node(name string) {
 		d.classes[class] = append(d.classes[class], id)
 		fmt.Fprintf(&d.b, "    %s"+format+"\n", id, text)
 	}
-	missing, isMissing := strings.CutPrefix(name, missPrefix)
+	missing, isMissing := strings.CutPrefix(name, missingPrefix)
 	st, known := d.workflow.State(name)
 	switch {
 	case name == startNode:
@@ -91,8 +90,8 @@ func (d *drawing) node(name string) {
 	}
 }
 
-// text is what a state's node says: the settings of the state or, with a path, what
-// happened in it. It also notes the classes of the node.
+// text returns the label of a state's node: the state's settings or, with a path, what happened in
+// the state. It also adds the node to its classes.
 func (d *drawing) text(name string) string {
 	if d.path == nil {
 		return strings.Join(d.rules(name), "<br/>")
@@ -107,11 +106,11 @@ func (d *drawing) text(name string) string {
 	}
 	class, text := "idle", ""
 	switch here := d.path.at(name); {
-	case here.failed:
+	case here.hasFailed:
 		class, text = "failed", "FAILED"
-	case here.works && d.path.IsOver:
+	case here.hasWorking && d.path.IsOver:
 		class, text = "here", "stopped here"
-	case here.works:
+	case here.hasWorking:
 		class, text = "here", "here now"
 	case len(here.waits) > 0:
 		class, text = "waits", waitText(here.waits)
@@ -125,12 +124,12 @@ func (d *drawing) text(name string) string {
 	return strings.Join(parts, "<br/>")
 }
 
-// waitWords say what an agent waits for before a state starts.
+// waitWords are the labels for the wait of an agent before a state starts.
 var waitWords = map[state.WaitFor]string{
 	state.ForTime: "waits for its time", state.ForAnswer: "waits for an answer", state.ForAgents: "waits for agents", state.ForJob: "waits for the job",
 }
 
-// waitText says what agents wait for before a state starts.
+// waitText returns the label for the waits of agents before a state starts.
 func waitText(all []state.WaitFor) string {
 	var parts []string
 	for _, w := range all {
@@ -139,7 +138,7 @@ func waitText(all []state.WaitFor) string {
 	return strings.Join(parts, "<br/>")
 }
 
-// job returns the job that runs a state, if it names one.
+// job returns a label with the job that runs a state, nil if the state names no job.
 func (d *drawing) job(name string) []string {
 	if st, ok := d.workflow.State(name); ok && st.Job != "" {
 		return []string{"job " + label(st.Job)}
@@ -147,7 +146,7 @@ func (d *drawing) job(name string) []string {
 	return nil
 }
 
-// rules returns what a workflow's author has set for a state.
+// rules returns the label lines for the settings of a state.
 func (d *drawing) rules(name string) []string {
 	parts := []string{label(name)}
 	st, ok := d.workflow.State(name)
@@ -165,7 +164,7 @@ func (d *drawing) rules(name string) []string {
 	return parts
 }
 
-// arrow stands for all lines from one node to another that look the same.
+// arrow combines all lines between two nodes that look the same.
 type arrow struct {
 	from, to string
 	look
@@ -173,17 +172,17 @@ type arrow struct {
 	taken  int
 }
 
-// look is how lines of a kind are drawn.
+// look is the style of a line.
 type look struct{ shape, color string }
 
-// looks has the kinds that are not drawn in the usual way.
+// looks has the styles of line kinds that differ from the default.
 var looks = map[Kind]look{
 	call: {"==>", "#8250df"}, function: {"==>", "#8250df"}, then: {"-.->", "#8250df"}, result: {"-.->", "#8250df"},
 	Fork: {"==>", "#bc4c00"}, join: {"-.->", "#bc4c00"}, Ask: {"-->", "#0969da"},
 	Exhausted: {"-.->", "#cf222e"}, TimedOut: {"-.->", "#cf222e"}, anyMove: {"-.->", "#8b949e"},
 }
 
-// look returns how a line is drawn.
+// look returns the style of a line.
 func (l line) look() look {
 	if how, ok := looks[l.kind]; ok && (l.kind != result || l.to != endNode) {
 		return how
@@ -191,7 +190,7 @@ func (l line) look() look {
 	return look{"-->", "#8b949e"}
 }
 
-// arrows joins the lines that look the same.
+// arrows combines the lines that look the same.
 func (d *drawing) arrows() []*arrow {
 	var all []*arrow
 	for _, l := range d.graph.lines {
@@ -208,11 +207,11 @@ func (d *drawing) arrows() []*arrow {
 	return all
 }
 
-// label says what a line stands for, and how often the run took it.
+// label returns the text of a line: its kind, and how often the run took it.
 func (l line) label() string {
 	text := label(string(l.kind))
-	if l.after != "" {
-		text += ", then " + label(l.after)
+	if l.returnState != "" {
+		text += ", then " + label(l.returnState)
 	}
 	switch {
 	case l.delay == "":
@@ -227,6 +226,7 @@ func (l line) label() string {
 	return text
 }
 
+// lines writes the arrows and records the style of each.
 func (d *drawing) lines() {
 	for i, a := range d.arrows() {
 		text := ""
@@ -246,7 +246,7 @@ func (d *drawing) lines() {
 	}
 }
 
-// classDefs are the styles of nodes; later ones win over earlier ones. The colors are
+// classDefs are the styles of nodes; a later class overrides an earlier one. The colors are
 // readable on GitHub's light and dark pages.
 var classDefs = [][2]string{
 	{"prompt", "fill:#ddf4ff,stroke:#0969da,color:#0a3069"},

@@ -8,19 +8,20 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Kind is what a line of a diagram stands for, as its label says it: the verb of a tag, or one of those below.
+// Kind is the kind of a line, which is also its label: the verb of a tag, or one of the kinds
+// below.
 type Kind string
 
-// The kinds of lines that are of no verb.
+// The kinds of lines that are not verbs.
 const (
-	Next      Kind = "next" // where the parent of a fork continues
+	Next      Kind = "next" // from a fork to the parent's next state
 	Exhausted Kind = "attempts used up"
-	TimedOut  Kind = "no answer" // of a question that nobody answers
+	TimedOut  Kind = "no answer" // from a question to the state after its timeout
 	anyMove   Kind = "any move"
-	then      Kind = "then" // where a call continues, when nothing shows what returns there
+	then      Kind = "then" // from a call to its return state, if no result of the callee is known
 )
 
-// The verbs that are drawn in ways of their own.
+// The verbs that are drawn in a special way.
 const (
 	Fork     = Kind(protocol.Fork)
 	Ask      = Kind(protocol.Ask)
@@ -30,27 +31,27 @@ const (
 	join     = Kind(protocol.Join)
 )
 
-// kindOf is the kind of what an exit does.
+// kindOf returns the kind of a line for the verb of an exit.
 func kindOf(verb protocol.Verb) Kind { return cmp.Or(Kind(verb), anyMove) }
 
-// Names of nodes that are not states. No file can have them.
+// Names of nodes that are not states. A slash can't occur in a file name.
 const (
-	startNode  = "/start"
-	endNode    = "/end"
-	openNode   = "/open"
-	missPrefix = "/missing/"
+	startNode     = "/start"
+	endNode       = "/end"
+	openNode      = "/open"
+	missingPrefix = "/missing/"
 )
 
-// line is an arrow of the diagram.
+// line is a line of the diagram.
 type line struct {
-	from, to string // names of states or of other nodes
-	kind     Kind
-	taken    int    // how often the run took it
-	after    string // of a call: where it returns to
-	delay    string // how long the agent waits on it, as it is written; "" where it isn't said
+	from, to    string // names of states or of other nodes
+	kind        Kind
+	taken       int    // how often the run took the line
+	returnState string // of a call: its return state
+	delay       string // delay of the agent on this line, as written; "" for none
 }
 
-// graph is what a diagram shows.
+// graph contains the nodes and lines of a diagram.
 type graph struct {
 	workflow *protocol.Workflow
 	chart    *protocol.Chart
@@ -58,13 +59,13 @@ type graph struct {
 	lines    []line
 	nodes    []string // in the order in which they are drawn
 
-	has     map[line]bool
-	endings map[string][]string // the states in which a call of a state ends
+	has          map[line]bool
+	resultStates map[string][]string // by the first state of a call: the states that end the call with a result
 }
 
 // build collects the lines of a workflow and of a run.
 func build(w *protocol.Workflow, p *Path) *graph {
-	g := &graph{workflow: w, chart: w.Chart(), path: p, has: map[line]bool{}, endings: map[string][]string{}}
+	g := &graph{workflow: w, chart: w.Chart(), path: p, has: map[line]bool{}, resultStates: map[string][]string{}}
 	if entry := w.Entry(); entry != "" {
 		g.add(line{from: startNode, to: entry})
 		g.results(entry, endNode)
@@ -84,7 +85,7 @@ func build(w *protocol.Workflow, p *Path) *graph {
 	return g
 }
 
-// add adds a line unless it is there.
+// add adds a line if the graph doesn't have it.
 func (g *graph) add(l line) {
 	if !g.has[l] {
 		g.has[l] = true
@@ -92,7 +93,7 @@ func (g *graph) add(l line) {
 	}
 }
 
-// node returns the name of the node for a goal.
+// node returns the name of the node for a target.
 func node(goal protocol.Target) string {
 	switch {
 	case goal.State != "":
@@ -100,9 +101,10 @@ func node(goal protocol.Target) string {
 	case goal.Open:
 		return openNode
 	}
-	return missPrefix + goal.Name
+	return missingPrefix + goal.Name
 }
 
+// exit adds the lines of one exit of a state.
 func (g *graph) exit(name string, e protocol.Exit) {
 	to := node(e.Target)
 	k := kindOf(e.Verb)
@@ -117,7 +119,7 @@ func (g *graph) exit(name string, e protocol.Exit) {
 		g.add(line{from: name, to: node(e.Next), kind: Next})
 		g.results(e.Target.State, endNode)
 	case k == call || k == function:
-		g.add(line{from: name, to: to, kind: k, after: e.Next.Name})
+		g.add(line{from: name, to: to, kind: k, returnState: e.Next.Name})
 		if !g.results(e.Target.State, node(e.Next)) {
 			g.add(line{from: name, to: node(e.Next), kind: then})
 		}
@@ -126,10 +128,10 @@ func (g *graph) exit(name string, e protocol.Exit) {
 	}
 }
 
-// results adds the lines from the states that end with a result what begins at from.
-// They lead to the state after it. It reports whether there is one.
+// results adds lines to the node "to" from all states that end with a result what begins at from.
+// It reports whether there are such states.
 func (g *graph) results(from, to string) bool {
-	ends, known := g.endings[from]
+	ends, known := g.resultStates[from]
 	if !known {
 		for _, name := range g.level(from) {
 			isResult := func(e protocol.Exit) bool { return e.Verb == protocol.Result }
@@ -137,7 +139,7 @@ func (g *graph) results(from, to string) bool {
 				ends = append(ends, name)
 			}
 		}
-		g.endings[from] = ends
+		g.resultStates[from] = ends
 	}
 	for _, name := range ends {
 		g.add(line{from: name, to: to, kind: result})
@@ -145,8 +147,8 @@ func (g *graph) results(from, to string) bool {
 	return len(ends) > 0
 }
 
-// level returns the states that an agent can reach from one without leaving its call:
-// of a call it follows the state after the return.
+// level returns the states that an agent can reach from a state without leaving its call. Calls are
+// skipped: level continues with their return state.
 func (g *graph) level(from string) []string {
 	var found []string
 	seen := map[string]bool{"": true}
@@ -167,7 +169,7 @@ func (g *graph) level(from string) []string {
 	return found
 }
 
-// walk marks the lines that the run took, and adds those that the files don't have.
+// walk counts how often the run took each line, and adds the lines that the files don't have.
 func (g *graph) walk() {
 	moves := slices.SortedFunc(maps.Keys(g.path.Moves), func(a, b Move) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(b.Kind, a.Kind))
@@ -194,8 +196,8 @@ func (g *graph) walk() {
 	}
 }
 
-// order collects the nodes (the start, the states, states that only the run has, other
-// nodes, the end) and sorts the lines by where they begin.
+// order collects the nodes (start, states of the workflow, states of the run only, other nodes,
+// end) and sorts the lines by their first node.
 func (g *graph) order() {
 	position := map[string]int{}
 	add := func(name string) {
@@ -223,16 +225,16 @@ func (g *graph) order() {
 	slices.SortStableFunc(g.lines, func(a, b line) int { return position[a.from] - position[b.from] })
 }
 
-// The limits of a diagram. On GitHub, Mermaid refuses more than 500 lines or 50,000
-// characters, and nobody reads that much.
+// The limits of a diagram. Mermaid on GitHub rejects more than 500 lines or 50,000 characters, and
+// a reader can't follow that many.
 const (
 	maxNodes     = 120
 	maxPathNodes = 60 // in a diagram with a path
-	linesPerNode = 2  // twice as many lines as nodes
+	linesPerNode = 2  // at most this many lines per node
 )
 
-// trim keeps at most limit nodes and linesPerNode times as many lines, those of the run
-// before others. It returns how many states and lines it dropped.
+// trim reduces the graph to limit nodes and linesPerNode times as many lines, and prefers those of
+// the run. It returns how many nodes and lines it dropped.
 func (g *graph) trim(limit int) (states, lines int) {
 	if states = max(0, len(g.nodes)-limit); states > 0 {
 		rank := map[string]int{}
@@ -255,7 +257,7 @@ func (g *graph) trim(limit int) (states, lines int) {
 	return states, all - len(g.lines)
 }
 
-// rank is low for the nodes that a trimmed diagram keeps.
+// rank returns the priority of a node when a diagram is trimmed; nodes with a low rank are kept.
 func (g *graph) rank(name string) int {
 	switch {
 	case name == startNode || name == endNode || name == openNode:
@@ -263,7 +265,7 @@ func (g *graph) rank(name string) int {
 	case g.path == nil:
 		return 2
 	}
-	if here := g.path.at(name); here.works || here.failed || len(here.waits) > 0 {
+	if here := g.path.at(name); here.hasWorking || here.hasFailed || len(here.waits) > 0 {
 		return 0
 	}
 	if g.path.States[name] > 0 {

@@ -14,9 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// chart is a flowchart as Mermaid understands it.
+// chart is a flowchart as Mermaid parses it.
 type chart struct {
-	Error string // why it is none; "" when it is
+	Error string // why Mermaid rejects it; "" if it doesn't
 	Nodes []node
 	Edges []edge
 }
@@ -25,8 +25,8 @@ type chart struct {
 type node struct {
 	ID      string
 	Text    []string // the lines that a reader sees
-	Plain   bool     // no Markdown in it
-	Shape   string   // Mermaid's name of it
+	Plain   bool     // the text contains no Markdown
+	Shape   string   // as Mermaid names it
 	Classes []string
 }
 
@@ -38,7 +38,7 @@ type edge struct {
 	Stroke   string // "normal", "thick" or "dotted"
 }
 
-// readByMermaid returns what Mermaid makes of each text.
+// readByMermaid parses each text with Mermaid.
 func readByMermaid(t *testing.T, texts ...string) []chart {
 	t.Helper()
 	input, err := json.Marshal(texts)

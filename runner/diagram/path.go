@@ -6,44 +6,44 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Path is what a run did, as far as a diagram shows it.
+// Path is the history of a run, as far as a diagram shows it.
 type Path struct {
-	States   map[string]int // executions begun
-	Attempts map[string]int // attempts of them that commands judged
+	States   map[string]int // state executions that have started
+	Attempts map[string]int // attempts that done_when commands have judged
 	Moves    map[Move]int
 	Agents   []Agent
-	IsOver   bool // the run ended or was suspended
+	IsOver   bool // the run has ended or is suspended
 }
 
 // Move is a transition between two states.
 type Move struct {
-	From, To string // To is "" for the end of an agent
+	From, To string // To is "" if the agent ended
 	Kind     Kind
 }
 
-// Agent is where an agent of the run is that has not ended with a result.
+// Agent is the position of an agent that has not ended with a result.
 type Agent struct {
 	State    string
 	IsFailed bool
-	Waits    state.WaitFor // what it waits for before the state starts; "" for nothing
+	Waits    state.WaitFor // reason why the agent waits before the state starts; "" if it doesn't wait
 }
 
-// presence is who is at a state.
+// presence describes the agents at a state.
 type presence struct {
-	works, failed bool
-	waits         []state.WaitFor // what agents wait for before it starts, each once
+	hasWorking, hasFailed bool
+	waits                 []state.WaitFor // what agents wait for before the state starts, without duplicates
 }
 
-// at returns who is at a state.
+// at describes the agents at a state.
 func (p *Path) at(name string) presence {
 	var here presence
 	for _, a := range p.Agents {
 		switch {
 		case a.State != name:
 		case a.IsFailed:
-			here.failed = true
+			here.hasFailed = true
 		case a.Waits == "":
-			here.works = true
+			here.hasWorking = true
 		case !slices.Contains(here.waits, a.Waits):
 			here.waits = append(here.waits, a.Waits)
 		}

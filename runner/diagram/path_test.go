@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/diagram"
 )
 
-// row is 200 states in a row, and a run of it that failed in the 150th.
+// row returns a workflow of 200 states in a row, and the path of a run that failed in the 150th.
 func row(t *testing.T) (*protocol.Workflow, *diagram.Path) {
 	t.Helper()
 	name := func(i int) string {
@@ -36,7 +36,8 @@ func row(t *testing.T) (*protocol.Workflow, *diagram.Path) {
 {"type":"agent_finished","agent":"main","state":%[1]q,"error":"broken"}`, name(150)))
 }
 
-// overgrown is a workflow of 200 states with 2,400 ways between them, and a run of it.
+// overgrown returns a workflow of 200 states with 2,400 lines between them, and the path of a run
+// of it.
 func overgrown(t *testing.T) (*protocol.Workflow, *diagram.Path) {
 	t.Helper()
 	files := map[string]string{"START.md": ""}
@@ -56,7 +57,7 @@ func overgrown(t *testing.T) (*protocol.Workflow, *diagram.Path) {
 {"type":"agent_finished","agent":"main","state":%[1]q,"error":"x"}`, name(199)+".md"))
 }
 
-// huge are drawings of which parts are left out, by name.
+// huge returns diagrams that are too large to be drawn completely, by name.
 func huge(t *testing.T) map[string]string {
 	t.Helper()
 	w, run := overgrown(t)
@@ -64,9 +65,9 @@ func huge(t *testing.T) map[string]string {
 	return map[string]string{"overgrown": diagram.Draw(w, nil), "run": diagram.Draw(w, run), "row": diagram.Draw(long, way)}
 }
 
-// TestHugeDrawingsFit states that a diagram never exceeds the limits of Mermaid, and that a
-// path through hundreds of states is cut to what a reader can take in: the start and the
-// state that failed stay, and states which did not run go first.
+// TestHugeDrawingsFit states that a diagram never exceeds the limits of Mermaid, and that a path
+// through hundreds of states is reduced to a readable size: the start and the failed state stay,
+// and states that did not run are dropped first.
 func TestHugeDrawingsFit(t *testing.T) {
 	wants := map[string][]string{"overgrown": nil, "run": {"199.md  1×<br/>FAILED"}, "row": {`(["start"])`, "  1×", "FAILED"}}
 	for name, got := range huge(t) {
