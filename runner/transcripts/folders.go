@@ -13,43 +13,45 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// OpenOrCreateDir opens a folder below that of a path, name by name, and makes what is missing. Only the
-// path itself may be a link.
+// OpenOrCreateDir opens the directory at the given names below top, element by element, and creates
+// missing ones. Only top itself may be a symbolic link.
 func OpenOrCreateDir(top string, names ...string) (*os.Root, error) {
 	if err := os.MkdirAll(top, 0o700); err != nil {
 		return nil, err
 	}
-	return below(top, names, func(parent *os.Root, name string) (*os.Root, error) {
+	return openBelow(top, names, func(parent *os.Root, name string) (*os.Root, error) {
 		if err := parent.Mkdir(name, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 			return nil, err
 		}
-		return open(parent, name)
+		return openChild(parent, name)
 	})
 }
 
-// OpenDir opens a folder below that of a path, name by name. Only the path itself may be a link.
-func OpenDir(top string, names ...string) (*os.Root, error) { return below(top, names, open) }
+// OpenDir opens the directory at the given names below top, element by element. Only top itself may
+// be a symbolic link.
+func OpenDir(top string, names ...string) (*os.Root, error) { return openBelow(top, names, openChild) }
 
-func below(top string, names []string, step func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
+// openBelow opens top and then each name with step.
+func openBelow(top string, names []string, step func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
 	at, err := os.OpenRoot(top)
 	for _, name := range names {
 		if err != nil {
 			return nil, err
 		}
-		next, oops := step(at, name)
+		next, stepErr := step(at, name)
 		_ = at.Close() // nothing was written through it
-		at, err = next, oops
+		at, err = next, stepErr
 	}
 	return at, err
 }
 
-// open opens a folder in another one. Neither may be a link.
-func open(parent *os.Root, name string) (*os.Root, error) {
+// openChild opens a directory in another one, and refuses symbolic links.
+func openChild(parent *os.Root, name string) (*os.Root, error) {
 	info, err := parent.Lstat(name)
 	if err != nil {
 		return nil, err
 	}
-	odd := &fs.PathError{Op: "open", Path: filepath.Join(parent.Name(), name), Err: errors.New("it is no folder of its own")}
+	odd := &fs.PathError{Op: "open", Path: filepath.Join(parent.Name(), name), Err: errors.New("not a directory")}
 	if !info.IsDir() {
 		return nil, odd
 	}
@@ -57,7 +59,7 @@ func open(parent *os.Root, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	// A link may have taken the folder's place since.
+	// The directory may have been replaced by a link since Lstat.
 	now, err := child.Stat(".")
 	if err == nil && !os.SameFile(info, now) {
 		err = odd
@@ -68,8 +70,8 @@ func open(parent *os.Root, name string) (*os.Root, error) {
 	return child, nil
 }
 
-// Install puts a file into a folder, with mode 0600, and replaces one that is there. It is
-// complete or not there at all.
+// Install writes a file with mode 0600 into a directory, replacing an existing one. The file
+// appears complete or not at all.
 func Install(folder *os.Root, name string, in io.Reader) error {
 	tmp := "." + name + "." + rand.Text()
 	out, err := folder.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -87,15 +89,16 @@ func Install(folder *os.Root, name string, in io.Reader) error {
 	return nil
 }
 
-// Remove removes a regular file from a folder. With a mark it leaves a file that has another
-// one, and says so. What is not there, or no regular file, is left alone and is no error.
+// Remove removes a regular file from a directory. If only is set and the file has another
+// fingerprint, Remove keeps the file and returns true. A missing file, or one that is not regular,
+// is left alone without an error.
 func Remove(folder *os.Root, name string, only *runner.Fingerprint) (isOther bool, err error) {
 	if info, err := folder.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false, nil
 	}
 	if only != nil {
 		f, info, err := files.OpenIn(folder, name)
-		if m, err := markOf(f, info, err, math.MaxInt64); err != nil || m.Size != only.Size || m.SHA256 != only.SHA256 || !m.Modified.Equal(only.Modified) {
+		if m, err := fingerprint(f, info, err, math.MaxInt64); err != nil || m.Size != only.Size || m.SHA256 != only.SHA256 || !m.Modified.Equal(only.Modified) {
 			return true, nil
 		}
 	}

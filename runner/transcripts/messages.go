@@ -17,52 +17,51 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// What a Feed keeps at most while uses of tools have not brought anything yet.
+// The limits of a Feed that waits for the results of tool uses.
 const (
-	mostKept      = 1000    // messages
-	mostKeptBytes = 8 << 20 // of their texts
+	maxPending      = 1000    // messages
+	maxPendingBytes = 8 << 20 // bytes of their texts
 )
 
-// Feed hands over the messages of a transcript in order, uses of tools together with what they
-// brought, which stands further down in a transcript. It keeps what comes after a use until
-// then, within bounds.
+// Feed passes on the messages of a transcript in order. It combines each tool use with its result,
+// which comes later in the transcript; until then it holds back the messages after the use, within
+// limits.
 type Feed struct {
-	each func(use string, m runner.Message) error
-	kept []*said
-	uses map[string]*said
-	size int
-	err  error
+	each    func(use string, m runner.Message) error
+	pending []*pendingMessage
+	uses    map[string]*pendingMessage
+	size    int
+	err     error
 }
 
-// said is a message that was not handed over yet.
-type said struct {
+// pendingMessage is a message that has not been passed on.
+type pendingMessage struct {
 	runner.Message
-	use   string
-	waits bool
+	use       string
+	isPending bool
 }
 
-// NewFeed returns a Feed that calls each with the messages, and the id of a use of a tool,
-// until each returns an error.
+// NewFeed returns a Feed that calls each with the messages, until each returns an error. use is the
+// id of a tool use, "" for other messages.
 func NewFeed(each func(use string, m runner.Message) error) *Feed {
-	return &Feed{each: each, uses: map[string]*said{}}
+	return &Feed{each: each, uses: map[string]*pendingMessage{}}
 }
 
-// Add takes a message that is whole. It returns the error of each.
-func (f *Feed) Add(m runner.Message) error { return f.take(&said{Message: m}) }
+// Add adds a complete message. It returns the error of each.
+func (f *Feed) Add(m runner.Message) error { return f.enqueue(&pendingMessage{Message: m}) }
 
-// AddToolUse takes a use of a tool, of which nothing is known yet but its input.
+// AddToolUse adds a tool use whose result is not known yet.
 func (f *Feed) AddToolUse(id string, m runner.Message) error {
 	if id == "" {
 		return f.Add(m)
 	}
-	s := &said{Message: m, use: id, waits: true}
+	s := &pendingMessage{Message: m, use: id, isPending: true}
 	f.uses[id] = s
-	return f.take(s)
+	return f.enqueue(s)
 }
 
-// AddToolResult takes what a use of a tool has brought. When the use is not known, because the
-// reading began after it, other is a message of its own; its Offset and Time are those of the
-// result.
+// AddToolResult adds the result of a tool use. If the use is unknown, because reading started after
+// it, the result becomes a separate message. other has the result, its Offset and its Time.
 func (f *Feed) AddToolResult(id string, other runner.Message) error {
 	s, ok := f.uses[id]
 	if !ok {
@@ -70,30 +69,31 @@ func (f *Feed) AddToolResult(id string, other runner.Message) error {
 		return f.Add(other)
 	}
 	delete(f.uses, id)
-	s.Text, s.Failed, s.Refused, s.waits = other.Text, other.Failed, other.Refused, false
+	s.Text, s.Failed, s.Refused, s.isPending = other.Text, other.Failed, other.Refused, false
 	s.Cut += other.Cut
 	f.size += len(s.Text)
 	return f.release(false)
 }
 
-// Flush hands over what was kept.
+// Flush passes on all pending messages.
 func (f *Feed) Flush() error { return f.release(true) }
 
-func (f *Feed) take(s *said) error {
-	f.kept = append(f.kept, s)
+func (f *Feed) enqueue(s *pendingMessage) error {
+	f.pending = append(f.pending, s)
 	f.size += len(s.Text) + len(s.Input)
 	return f.release(false)
 }
 
-// release hands over the messages before the first one that waits, and all that is too much.
+// release passes on the messages before the first pending tool use. Messages beyond the limits, or
+// all of them, are passed on without waiting for the result.
 func (f *Feed) release(all bool) error {
-	for f.err == nil && len(f.kept) > 0 {
-		s := f.kept[0]
-		if s.waits && !all && len(f.kept) <= mostKept && f.size <= mostKeptBytes {
+	for f.err == nil && len(f.pending) > 0 {
+		s := f.pending[0]
+		if s.isPending && !all && len(f.pending) <= maxPending && f.size <= maxPendingBytes {
 			break
 		}
-		f.kept[0] = nil
-		f.kept = f.kept[1:]
+		f.pending[0] = nil
+		f.pending = f.pending[1:]
 		f.size -= len(s.Text) + len(s.Input)
 		delete(f.uses, s.use)
 		f.err = f.each(s.use, s.Message)
@@ -101,7 +101,7 @@ func (f *Feed) release(all bool) error {
 	return f.err
 }
 
-// TruncateText returns what of a text is read, and how many bytes were left out.
+// TruncateText returns a text cut to runner.MaxMessageText bytes, and the number of bytes cut off.
 func TruncateText(text string) (string, int64) {
 	if len(text) <= runner.MaxMessageText {
 		return text, 0
@@ -110,17 +110,18 @@ func TruncateText(text string) (string, int64) {
 	for n > runner.MaxMessageText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	// The rest of the text would stay in memory otherwise.
+	// A substring would keep the whole text in memory.
 	return strings.Clone(text[:n]), int64(len(text) - n)
 }
 
-// ParseTime reads the time of a line; the zero time when it is none.
+// ParseTime parses the time of a line. It returns the zero time if that fails.
 func ParseTime(text string) time.Time {
-	at, _ := time.Parse(time.RFC3339Nano, text) // it is zero then
+	at, _ := time.Parse(time.RFC3339Nano, text) // zero on error
 	return at.UTC()
 }
 
-// TextOf returns a text, or the texts of a list of parts, but for what a model only thought.
+// TextOf returns the text of a JSON string, or of a list of content blocks without the model's
+// thoughts.
 func TextOf(content jsontext.Value) string {
 	var text string
 	if json.Unmarshal(content, &text, jsonstrict.Loose) == nil {
@@ -130,7 +131,7 @@ func TextOf(content jsontext.Value) string {
 		Text      string `json:"text"`
 		IsThought bool   `json:"thought"`
 	}
-	_ = json.Unmarshal(content, &parts, jsonstrict.Loose) // there is no text then
+	_ = json.Unmarshal(content, &parts, jsonstrict.Loose) // without blocks the text is empty
 	for _, p := range parts {
 		if !p.IsThought {
 			text += p.Text
@@ -139,26 +140,28 @@ func TextOf(content jsontext.Value) string {
 	return text
 }
 
-// The limits of what is kept while a transcript is summed up: one that is no such thing must not cost more memory.
+// The limits while a transcript is summed up, so that a file that is not a transcript can't use up
+// memory.
 const (
 	MaxMessages = 100_000
 	MaxNames    = 512 // bytes of the id and the model of a message
 )
 
-// SumUsage adds up what the lines of a transcript tell from a byte on, one element a model, in order of name. told returns the
-// tokens of the message of a line and its id, and false for a line without; of a message the last line counts.
-func SumUsage(path string, from int64, told func(line []byte) (id string, u state.Usage, ok bool)) ([]state.Usage, error) {
+// SumUsage adds up the tokens in a transcript from a byte offset on, and returns one element per
+// model, in order of name. read returns the id and the tokens of the message in a line, and false
+// for a line without tokens. If several lines have the same id, the last one counts.
+func SumUsage(path string, from int64, read func(line []byte) (id string, u state.Usage, ok bool)) ([]state.Usage, error) {
 	messages := map[string]state.Usage{}
 	err := Read(path, from, -1, func(_ int64, line []byte, truncated bool) error {
 		if truncated {
 			return nil
 		}
-		id, u, ok := told(line)
+		id, u, ok := read(line)
 		switch {
 		case !ok:
 			return nil
 		case len(id)+len(u.Model) > MaxNames || len(messages) >= MaxMessages:
-			return errors.New("this is no transcript of the CLI")
+			return errors.New("not a transcript of the agent CLI")
 		}
 		messages[id] = u
 		return nil
@@ -166,21 +169,22 @@ func SumUsage(path string, from int64, told func(line []byte) (id string, u stat
 	return state.ByModel(maps.Values(messages)), err
 }
 
-// head returns a reader for the whole lines within the first length bytes of a transcript, of all when length < 0, and how many
-// bytes these are. The error has fs.ErrNotExist in it when the transcript is shorter: what was said until then is gone.
-func head(f io.ReaderAt, size, length int64) (io.Reader, int64, error) {
+// completeLines returns a reader for the complete lines in the first length bytes of a transcript,
+// or in all of it if length < 0, and their size in bytes. If the transcript is shorter than length,
+// its content is lost, and the error wraps fs.ErrNotExist.
+func completeLines(f io.ReaderAt, size, length int64) (io.Reader, int64, error) {
 	if length < 0 {
 		length = size
 	}
 	if length > size {
-		return nil, 0, &fs.PathError{Op: "copy", Path: "transcript, which is shorter than it was", Err: fs.ErrNotExist}
+		return nil, 0, &fs.PathError{Op: "copy", Path: "transcript, which is shorter than before", Err: fs.ErrNotExist}
 	}
-	end, err := lastLine(f, length)
+	end, err := lastLineEnd(f, length)
 	return io.NewSectionReader(f, 0, end), end, err
 }
 
-// lastLine returns the end of the last whole line within the first length bytes.
-func lastLine(f io.ReaderAt, length int64) (int64, error) {
+// lastLineEnd returns the end of the last complete line in the first length bytes.
+func lastLineEnd(f io.ReaderAt, length int64) (int64, error) {
 	chunk := make([]byte, 64<<10)
 	for length > 0 {
 		n := min(length, int64(len(chunk)))

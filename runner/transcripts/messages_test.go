@@ -16,7 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// collect returns a Feed and what it hands over, one "use:input=output" or text each.
+// collect returns a Feed and the messages that it passes on: "use:input=output" for a tool use,
+// else the text.
 func collect() (*Feed, *[]string) {
 	got := &[]string{}
 	return NewFeed(func(use string, m runner.Message) error {
@@ -29,8 +30,7 @@ func collect() (*Feed, *[]string) {
 	}), got
 }
 
-// TestFeed: messages come in the order in which they were said, uses of tools with what they
-// brought.
+// TestFeed states that messages keep their order, and that tool uses come with their results.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	f, got := collect()
@@ -49,16 +49,16 @@ func TestFeed(t *testing.T) {
 	assert.Check(t, err)
 }
 
-// TestFeedIsBounded: a use that never brings anything does not keep all that comes after it.
+// TestFeedIsBounded states that a tool use without a result doesn't hold back all later messages.
 func TestFeedIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"many": 1, "large": runner.MaxMessageText} {
 		f, got := collect()
 		assert.NilError(t, f.AddToolUse("1", runner.Message{}))
-		for range 2 * mostKept {
+		for range 2 * maxPending {
 			assert.NilError(t, f.Add(runner.Message{Text: strings.Repeat("x", size)}))
 		}
-		assert.Check(t, is.Equal(len(*got), 2*mostKept+1), "%s: messages", name)
+		assert.Check(t, is.Equal(len(*got), 2*maxPending+1), "%s: messages", name)
 	}
 	stop := errors.New("enough")
 	f := NewFeed(func(string, runner.Message) error { return stop })
@@ -66,7 +66,8 @@ func TestFeedIsBounded(t *testing.T) {
 	assert.Check(t, errors.Is(err, stop) && errors.Is(f.Flush(), stop), "a reader that wants no more: got %v, want %v", err, stop)
 }
 
-func TestBounded(t *testing.T) {
+// TestTruncateText checks that texts are cut between characters.
+func TestTruncateText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
 		text string
@@ -76,11 +77,12 @@ func TestBounded(t *testing.T) {
 		{"x" + strings.Repeat("é", runner.MaxMessageText/2), 2}, {strings.Repeat("\x80", runner.MaxMessageText+1), 5},
 	} {
 		got, cut := TruncateText(tt.text)
-		assert.Check(t, cut == tt.cut && got+tt.text[len(got):] == tt.text && len(got)+int(cut) == len(tt.text), "%.5q of %d bytes: got %d and %d, want %d left out", tt.text, len(tt.text), len(got), cut, tt.cut)
+		assert.Check(t, cut == tt.cut && got+tt.text[len(got):] == tt.text && len(got)+int(cut) == len(tt.text), "%.5q of %d bytes: got %d and %d, want %d cut off", tt.text, len(tt.text), len(got), cut, tt.cut)
 	}
 }
 
-// TestReadKeepsToTheRange: lines that begin in it, whatever the chunks in which they are read.
+// TestReadKeepsToTheRange states that Read returns exactly the lines that start in the range,
+// however the file is split into chunks.
 func TestReadKeepsToTheRange(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)
@@ -105,8 +107,9 @@ func TestReadKeepsToTheRange(t *testing.T) {
 	}
 }
 
-// TestHead is whole lines, and nothing when there are fewer bytes.
-func TestHead(t *testing.T) {
+// TestCompleteLines states that only complete lines are returned, and that a transcript that is too
+// short is an error.
+func TestCompleteLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)
 	for _, tt := range []struct {
@@ -117,11 +120,11 @@ func TestHead(t *testing.T) {
 		{"a\nb\n", -1, "a\nb\n"}, {"a\nb", -1, "a\n"}, {"a\nb\n", 3, "a\n"}, {"a\nb\n", 2, "a\n"}, {"a\nb\n", 1, ""}, {"", -1, ""},
 		{"a\n" + long, -1, "a\n"}, {long + "\n", -1, long + "\n"},
 	} {
-		in, n, err := head(strings.NewReader(tt.text), int64(len(tt.text)), tt.length)
+		in, n, err := completeLines(strings.NewReader(tt.text), int64(len(tt.text)), tt.length)
 		assert.NilError(t, err)
 		got, err := io.ReadAll(in)
 		assert.Check(t, string(got) == tt.want && n == int64(len(got)) && err == nil, "%.10q, %d bytes: got %.10q, %d, %v, want %.10q", tt.text, tt.length, got, n, err, tt.want)
 	}
-	_, _, err := head(strings.NewReader("a\n"), 2, 3)
-	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "more than there is")
+	_, _, err := completeLines(strings.NewReader("a\n"), 2, 3)
+	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "more than the size")
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// TestOnlyFilesAreTranscripts: a CLI that opens a pipe waits for ever.
-func TestOnlyFilesAreTranscripts(t *testing.T) {
+// TestOnlyRegularFilesAreTranscripts covers pipes too: a CLI that opens one would wait forever.
+func TestOnlyRegularFilesAreTranscripts(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, "a", name) }
 	assert.NilError(t, errors.Join(os.Mkdir(filepath.Join(dir, "a"), 0o700), os.WriteFile(at("file.jsonl"), nil, 0o600),

@@ -1,7 +1,9 @@
-// Package transcripts keeps the conversations of all agent CLIs that have one in a file of lines: it finds, marks, cuts, reads
-// and copies such a file, and puts it in place and removes it without following links that an agent may have made.
+// Package transcripts finds, reads, truncates, copies, installs and removes the transcripts of
+// agent CLIs: files of lines, one file for each conversation. It never follows links that an agent
+// may have created.
 //
-// It knows no agent CLI: where each keeps its files, and what is in them, is said by Kept and Teller.
+// It doesn't depend on a particular agent CLI: a Store and a MessageReader describe where a CLI stores its
+// files and what they contain.
 package transcripts
 
 import (
@@ -24,26 +26,26 @@ import (
 )
 
 const (
-	// MaxLine is how much of a line is kept in memory, in bytes. Longer ones are results of
-	// tools with images or whole files, of which only the type matters.
+	// MaxLine is how many bytes of a line are kept in memory. Longer lines are tool results with
+	// images or whole files; only their type matters.
 	MaxLine = 16 << 20
-	// MaxRead is how much of a transcript is read, in bytes. One that is longer can't be
-	// stored for a later job either; a file that only seems to have terabytes must not keep
-	// a run from ending.
+	// MaxRead is how many bytes of a transcript are read. A longer one can't be stored for a later
+	// job either, and a sparse file of terabytes must not keep a run from ending.
 	MaxRead = 512 << 20
 )
 
-// ErrStop ends a Read early.
+// ErrStop ends Read early without an error.
 var ErrStop = errors.New("stop")
 
-// FingerprintOf returns the mark of a regular file, which is not reached through a link.
+// FingerprintOf returns the fingerprint of a regular file. It does not follow symbolic links.
 func FingerprintOf(path string) (runner.Fingerprint, error) {
 	f, info, err := files.Open(path)
-	return markOf(f, info, err, math.MaxInt64)
+	return fingerprint(f, info, err, math.MaxInt64)
 }
 
-// markOf reads as much of a file, and closes it.
-func markOf(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fingerprint, error) {
+// fingerprint reads at most that many bytes of a file, and closes it. It returns err if that is
+// set.
+func fingerprint(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fingerprint, error) {
 	if err != nil {
 		return runner.Fingerprint{}, err
 	}
@@ -53,8 +55,8 @@ func markOf(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fingerp
 	return runner.Fingerprint{Size: n, Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(hash.Sum(nil))}, err
 }
 
-// TruncateFile truncates a file to a length, and leaves a shorter one alone: bytes that were never
-// there would not be the conversation either.
+// TruncateFile truncates a file to a length. A shorter file is left alone: extending it would add
+// bytes that were never part of the conversation.
 func TruncateFile(path string, length int64) error {
 	f, info, err := files.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -67,17 +69,17 @@ func TruncateFile(path string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync())
 }
 
-// Read calls take for each line of a transcript that begins in the bytes from from to before to, with its place, until take
-// returns an error, which is returned; ErrStop ends the reading without one. to < 0 is the end, and at most MaxRead bytes are
-// read. A line that began before from is passed over. Lines over MaxLine, of which take gets the beginning, and those that would
-// cost too much to decode as JSON are truncated. The bytes of a line are valid only during the call.
+// Read calls take for each line of a transcript that starts at an offset from from up to, but not
+// including, to; to < 0 means the end of the file. It reads at most MaxRead bytes. An error of take
+// stops the reading and is returned, except ErrStop. A line is truncated if it is longer than
+// MaxLine, or too costly to decode as JSON. The bytes of a line are valid only during the call.
 func Read(path string, from, to int64, take func(at int64, line []byte, truncated bool) error) error {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	begin := max(0, from-1) // the byte before tells whether a line begins
+	begin := max(0, from-1) // the byte before shows whether a line starts at from
 	if _, err := f.Seek(begin, io.SeekStart); err != nil {
 		return err
 	}
@@ -113,24 +115,24 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 	return errors.Join(err, stop)
 }
 
-// HasPrefix reports whether a regular file begins with all that another one has.
+// HasPrefix reports whether a regular file starts with the content of another one.
 func HasPrefix(path, with string) bool {
 	short, err := FingerprintOf(with)
 	if err != nil {
 		return false
 	}
 	f, info, err := files.Open(path)
-	long, err := markOf(f, info, err, short.Size)
+	long, err := fingerprint(f, info, err, short.Size)
 	return err == nil && long.Size == short.Size && long.SHA256 == short.SHA256
 }
 
-// IsFolder reports whether a path is a folder, and no link to one.
+// IsFolder reports whether a path is a directory and not a symbolic link.
 func IsFolder(path string) bool {
 	info, err := os.Lstat(path)
 	return err == nil && info.IsDir()
 }
 
-// Size returns the size of a regular file, and false when a path is none.
+// Size returns the size of a regular file, and false if the path is anything else.
 func Size(path string) (int64, bool) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -139,8 +141,8 @@ func Size(path string) (int64, bool) {
 	return info.Size(), true
 }
 
-// Newest returns the newest regular file below a folder whose path in it a pattern matches, as
-// in fs.Glob, and false when there is none. With a test it is the newest that passes.
+// Newest returns the newest regular file below a folder whose path matches a pattern, as in
+// fs.Glob, and passes the test, if any. It returns false if no file matches.
 func Newest(folder, pattern string, test func(path string) bool) (string, bool) {
 	var best string
 	var at int64
@@ -153,18 +155,18 @@ func Newest(folder, pattern string, test func(path string) bool) (string, bool) 
 	return best, best != ""
 }
 
-// CheckRegularFiles returns an error if something below a folder whose path in it the pattern matches is
-// no regular file: a CLI that opens a pipe waits for whoever writes to it, and a link leads anywhere.
+// CheckRegularFiles returns an error if a path below a folder matches the pattern and is not a
+// regular file: a CLI that opens a pipe would wait for a writer, and a link may lead anywhere.
 func CheckRegularFiles(folder, pattern string) error {
 	for _, path := range Glob(folder, pattern) {
 		if _, ok := Size(path); !ok {
-			return fmt.Errorf("%q is no regular file, as a transcript is", path)
+			return fmt.Errorf("%q is not a regular file", path)
 		}
 	}
 	return nil
 }
 
-// Glob returns the paths of what is below a folder where its path in it matches a pattern, as in fs.Glob.
+// Glob returns the paths below a folder that match a pattern, as in fs.Glob.
 func Glob(folder, pattern string) []string {
 	found, _ := fs.Glob(os.DirFS(folder), pattern) // patterns are well-formed
 	for i, f := range found {
@@ -173,11 +175,11 @@ func Glob(folder, pattern string) []string {
 	return found
 }
 
-// ResolveLinks returns the path of a directory without links, as a program sees it that works in it;
-// of one that is not there yet, as far as it is.
+// ResolveLinks returns the path of a directory with symbolic links resolved, as a program that runs
+// in it sees it. For a missing directory, links are resolved in the part of the path that exists.
 func ResolveLinks(dir string) string {
-	if whole, err := filepath.EvalSymlinks(dir); err == nil {
-		return whole
+	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
+		return resolved
 	}
 	parent := filepath.Dir(dir)
 	if parent == dir {
@@ -188,5 +190,5 @@ func ResolveLinks(dir string) string {
 
 var uuidForm = text.Regexp(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
-// IsUUID reports whether an id is a UUID in lower case, which is safe as a part of a file's name.
+// IsUUID reports whether an id is a lowercase UUID, which is safe as part of a file name.
 func IsUUID(id string) bool { return uuidForm().MatchString(id) }

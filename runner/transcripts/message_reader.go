@@ -6,20 +6,22 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// MessageReader reads the messages of a transcript, and of those of the agents that it tells of.
+// MessageReader reads the messages of a transcript and of the subagents that it started.
 type MessageReader struct {
-	// LineHandler returns what takes the lines of one transcript; m has the place of the line.
+	// LineHandler returns the function that handles the lines of one transcript; m has the offset
+	// of the line.
 	LineHandler func(feed *Feed) func(line []byte, m runner.Message) error
-	// Subagent returns the transcript and the name of the agent that a use of a tool has started, "" for none; nil where a
-	// CLI keeps none.
+	// Subagent returns the transcript and the name of the subagent that a tool use has started, ""
+	// for none; nil if the CLI doesn't write transcripts of subagents.
 	Subagent func(use string) (path, name string)
 
 	each func(runner.Message) error
-	read map[string]bool // transcripts of agents: one is read once
+	read map[string]bool // transcripts of subagents that have been read; each is read once
 }
 
-// tell reads a transcript. The messages of an agent come after the use of the tool that has started it, with its place.
-func (t *MessageReader) tell(path string, from, to int64, of *runner.Message) error {
+// readTranscript reads one transcript. The messages of a subagent come after the tool use that
+// started it, and have that use's offset.
+func (t *MessageReader) readTranscript(path string, from, to int64, of *runner.Message) error {
 	feed := NewFeed(func(use string, m runner.Message) error {
 		if of != nil {
 			m.Offset, m.Subagent = of.Offset, of.Subagent
@@ -27,7 +29,7 @@ func (t *MessageReader) tell(path string, from, to int64, of *runner.Message) er
 		if err := t.each(m); err != nil || use == "" || t.Subagent == nil {
 			return err
 		}
-		return t.follow(use, m)
+		return t.readSubagent(use, m)
 	})
 	take := t.LineHandler(feed)
 	err := Read(path, from, to, func(at int64, line []byte, truncated bool) error {
@@ -42,8 +44,9 @@ func (t *MessageReader) tell(path string, from, to int64, of *runner.Message) er
 	return feed.Flush()
 }
 
-// follow reads the transcript of the agent that a use of a tool has started. Links are passed over.
-func (t *MessageReader) follow(use string, m runner.Message) error {
+// readSubagent reads the transcript of the subagent that a tool use has started. Symbolic links are
+// skipped.
+func (t *MessageReader) readSubagent(use string, m runner.Message) error {
 	path, name := t.Subagent(use)
 	if _, isFile := Size(path); !isFile || t.read[path] || !IsFolder(filepath.Dir(path)) {
 		return nil
@@ -53,5 +56,5 @@ func (t *MessageReader) follow(use string, m runner.Message) error {
 	}
 	t.read[path] = true
 	m.Subagent = name
-	return t.tell(path, 0, -1, &m)
+	return t.readTranscript(path, 0, -1, &m)
 }

@@ -7,29 +7,29 @@ import (
 	"io"
 )
 
-// ReplaceID returns what in brings, with each occurrence of one id replaced by another one of
-// its length; "" replaces nothing. It keeps no more of it in memory than a buffer.
+// ReplaceID returns a reader that replaces each occurrence of one id in in by another id of the
+// same length; "" replaces nothing. Only a buffer's worth of the input is kept in memory.
 func ReplaceID(in io.Reader, from, to string) io.Reader {
 	if from == "" || from == to || len(from) != len(to) {
 		return in
 	}
-	return &renamer{in: bufio.NewReaderSize(in, 64<<10), from: []byte(from), to: []byte(to)}
+	return &idReplacer{in: bufio.NewReaderSize(in, 64<<10), from: []byte(from), to: []byte(to)}
 }
 
-type renamer struct {
+type idReplacer struct {
 	in       *bufio.Reader
 	from, to []byte
 }
 
 // Read implements io.Reader.
-func (r *renamer) Read(p []byte) (int, error) {
+func (r *idReplacer) Read(p []byte) (int, error) {
 	window, err := r.in.Peek(r.in.Size())
 	if len(window) == 0 {
 		return 0, err
 	}
 	n := len(window)
 	if err == nil {
-		n -= len(r.from) - 1 // an id may go on beyond the window
+		n -= len(r.from) - 1 // an id may cross the end of the window
 	} else if !errors.Is(err, io.EOF) {
 		return 0, err
 	}
