@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// API is OpenAI's API, as the key proxy knows it.
+// API is OpenAI's API. It implements keyproxy.API.
 type API struct{}
 
 var _ keyproxy.API = API{}
@@ -22,26 +22,26 @@ func (API) Backend() string { return protocol.BackendCodex }
 // Upstream implements keyproxy.API.
 func (API) Upstream() string { return upstream }
 
-// upstream is the vendor's API.
+// upstream is the URL of the vendor's API.
 const upstream = "https://api.openai.com/v1"
 
-// modelPath is the path of one model: no dots alone, nothing escaped.
+// modelPath matches the path of one model: no "..", no escaped characters.
 var modelPath = text.Regexp(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
-// Classify implements keyproxy.API. Tools know the credential too: what else the key may
-// open, like files, batches and stored answers of others, is not for them.
+// Classify implements keyproxy.API. Tools know the credential too, so everything else that the key
+// allows is refused, such as files, batches and other stored responses.
 func (API) Classify(r *http.Request) keyproxy.RequestClass {
-	asked := r.URL.EscapedPath()
+	path := r.URL.EscapedPath()
 	switch {
-	case r.Method == http.MethodPost && (asked == "/responses" || asked == "/responses/compact"):
+	case r.Method == http.MethodPost && (path == "/responses" || path == "/responses/compact"):
 		return keyproxy.Paid
-	case r.Method == http.MethodGet && (asked == "/models" || modelPath().MatchString(asked)):
+	case r.Method == http.MethodGet && (path == "/models" || modelPath().MatchString(path)):
 		return keyproxy.Free
 	}
 	return keyproxy.Refused
 }
 
-// fields are those of a request that say what an answer may cost.
+// fields lists the fields of a request that affect the cost of its response.
 var fields = keyproxy.RequestFields{
 	Model: "model", Output: []string{"max_output_tokens"}, PriceFactors: []string{"service_tier", "n", "background"},
 	ClientTools: []string{"function", "custom", "namespace", "local_shell", "apply_patch", "computer", "computer_use_preview"}, VendorServices: []string{"prompt", "plugins"},
@@ -53,16 +53,17 @@ var fields = keyproxy.RequestFields{
 	},
 }
 
-// Read implements keyproxy.API. What is not paid by tokens as they pass is not forwarded.
+// Read implements keyproxy.API. It rejects requests whose cost can't be counted from the tokens in
+// the response.
 func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 	if packed := r.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
-		return keyproxy.Request{}, errors.New("a request that is packed can't be counted")
+		return keyproxy.Request{}, errors.New("the tokens of a compressed request can't be counted")
 	}
-	asked, err := fields.Read(body)
-	if err == nil && asked.Model == "" {
-		err = errors.New("a request that names no model can't be counted")
+	request, err := fields.Read(body)
+	if err == nil && request.Model == "" {
+		err = errors.New("the cost of a request without a model can't be counted")
 	}
-	return asked, err
+	return request, err
 }
 
 // ShownCredentials implements keyproxy.API.
@@ -80,7 +81,7 @@ func (API) Sign(r *http.Request, own keyproxy.Credential) {
 	r.Header.Set("Authorization", "Bearer "+own.Text)
 }
 
-// Env implements keyproxy.API. The CLI itself is told by its arguments, which are made of
+// Env implements keyproxy.API. The CLI itself gets these values as arguments, which are built from
 // these variables.
 func (API) Env(a keyproxy.Access) []string {
 	return []string{baseVar + "=" + a.URL, keyVar + "=" + a.Credential, otherKeyVar + "="}
@@ -88,7 +89,7 @@ func (API) Env(a keyproxy.Access) []string {
 
 // Counter implements keyproxy.API.
 func (API) Counter(r keyproxy.Request) keyproxy.Counter {
-	return &counter{keyproxy.FinalCounter{Model: r.Model, Layout: ofAPI}}
+	return &counter{keyproxy.FinalCounter{Model: r.Model, Layout: apiLayout}}
 }
 
 // ErrorBody implements keyproxy.API.

@@ -15,9 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestWhatTheCLIDoesNotTellIsBooked: what a tool has asked for by itself, and nobody could count, costs what was
-// reserved, beside what the CLI tells.
-func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
+// TestUnreportedCostsAreAdded states that the reserved amount is charged, beside the tokens that
+// the CLI reports, for a tool's own request whose tokens could not be counted.
+func TestUnreportedCostsAreAdded(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		io.WriteString(w, `{"x":"`)
@@ -37,6 +37,6 @@ func TestWhatTheCLIDoesNotTellIsBooked(t *testing.T) {
 	answer.Body.Close()
 	account.Close()
 	a := runner.Answer{Cost: state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 1, Output: 2}}}}}
-	metered(&a, account)
-	assert.Check(t, is.DeepEqual(a.Cost.Unreported, []state.Usage{{Model: "m", Surcharge: 736 * state.Dollar / 100}})) // 36 bytes and 70 tokens
+	addMetered(&a, account)
+	assert.Check(t, is.DeepEqual(a.Cost.Unreported, []state.Usage{{Model: "m", Surcharge: 736 * state.Dollar / 100}})) // 36 bytes of the request and 70 tokens
 }

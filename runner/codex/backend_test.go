@@ -14,8 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// TestFinishedTurnIsNotWaitedFor: a CLI that hangs after its turn is ended, and the turn counts.
-func TestFinishedTurnIsNotWaitedFor(t *testing.T) {
+// TestHangAfterTurnIsEnded states that a CLI which hangs after its turn is ended, and that the turn
+// counts.
+func TestHangAfterTurnIsEnded(t *testing.T) {
 	const begin = `{"type":"thread.started","thread_id":"` + recordedThread + `"}` + "\n" + `{"type":"item.completed","item":{"type":"agent_message","text":"hello"}}` + "\n"
 	for _, c := range []struct{ end, fail string }{
 		{`{"type":"turn.completed","usage":{"input_tokens":1}}`, ""},

@@ -12,13 +12,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// The CLI tells its errors in words alone. Those below were seen with the pinned version,
-// whose tests hold them.
+// The CLI reports errors as text only. The texts below come from the pinned version; its tests
+// check them.
 
 var statusForm = text.Regexp(`(?:unexpected status|last status:) (\d{3})\b`)
 
-// statusOf is the API's status that an error tells, 0 when it tells none.
-func statusOf(words string) int {
+// statusIn returns the HTTP status in an error text of the CLI, 0 for none.
+func statusIn(words string) int {
 	m := statusForm().FindStringSubmatch(words)
 	if m == nil {
 		return 0
@@ -27,13 +27,13 @@ func statusOf(words string) int {
 	return status
 }
 
-// classify says what an error means with which a turn failed.
+// classify returns the failure for the error text of a turn.
 func classify(words string, hide func(string) string) *runner.Failure {
-	text, status := program.OneLine(hide(words), 500), statusOf(words)
+	text, status := program.OneLine(hide(words), 500), statusIn(words)
 	switch {
 	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
-	case strings.HasPrefix(words, "{"): // the CLI prints the body of an answer with status 400
+	case strings.HasPrefix(words, "{"): // the CLI prints the response body if the status is 400
 		status = http.StatusBadRequest
 	}
 	return program.ReportedFailure(words, status, text)
@@ -41,8 +41,8 @@ func classify(words string, hide func(string) string) *runner.Failure {
 
 var resetForm = text.Regexp(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
 
-// resetOf reads when a usage limit ends, which the CLI tells in the time of this machine and
-// without a day when it is the same one; zero when it tells none.
+// resetOf returns when a usage limit ends, zero if the text doesn't say. The CLI reports local
+// time, without the date if it is today.
 func resetOf(words string, now time.Time) time.Time {
 	m := resetForm().FindStringSubmatch(words)
 	if m == nil {
@@ -56,23 +56,23 @@ func resetOf(words string, now time.Time) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	// It is told without seconds.
+	// The reported time has no seconds, so round up.
 	if at = at.Add(time.Minute); m[1] == "" && at.Before(now) {
 		at = at.AddDate(0, 0, 1)
 	}
 	return at.UTC()
 }
 
-// refused says why the CLI did not begin.
-func refused(exit proc.Exit, o runner.Order) *runner.Failure {
+// startFailure returns the failure of a CLI that exited before its turn.
+func startFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 	for line := range strings.Lines(string(exit.StderrTail)) {
 		switch line = strings.TrimSpace(line); {
 		case strings.Contains(line, "no rollout found"), strings.Contains(line, "missing source rollout"):
 			return program.Fatal("session gone: %s", program.OneLine(program.Hider(o)(line), 300))
 		case strings.HasPrefix(strings.ToLower(line), "error"):
-			// It would say so again.
+			// A retry would fail in the same way.
 			return program.Fatal("the agent CLI refuses to start: %s", program.OneLine(program.Hider(o)(line), 300))
 		}
 	}
-	return program.Transient("the agent CLI ended before it began, with %s", program.DescribeExit(exit, o))
+	return program.Transient("the agent CLI exited before it started the turn, with %s", program.DescribeExit(exit, o))
 }

@@ -7,7 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestResetOfAUsageLimit(t *testing.T) {
+func TestUsageLimitReset(t *testing.T) {
 	zone := time.FixedZone("here", 2*3600)
 	now := time.Date(2026, 11, 22, 21, 0, 0, 0, zone)
 	for words, want := range map[string]time.Time{

@@ -9,58 +9,57 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// The variables of the environment that say where the API is and hold the key. The CLI does
-// not look at the first one by itself.
+// Environment variables with the API's URL and key. The CLI itself ignores the first one.
 const (
 	baseVar     = "OPENAI_BASE_URL"
 	keyVar      = "OPENAI_API_KEY"
 	otherKeyVar = "CODEX_API_KEY"
 )
 
-// args returns the command line for an order. env is the whole environment of the process.
+// args returns the command line for a turn. env is the complete environment of the process.
 func (b *Backend) args(t turn, env []string, more ...string) []string {
 	args := []string{"exec"}
 	if t.resumed != "" {
 		args = append(args, "resume")
 	}
 	args = append(args, "--json", "--skip-git-repo-check")
-	for _, s := range slices.Concat(always, provider(env), b.distrust(t.dir), t.may.settings(), more) {
+	for _, s := range slices.Concat(fixedSettings, providerSettings(env), b.distrustSettings(t.dir), t.may.settings(), more) {
 		args = append(args, "-c", s)
 	}
 	if t.effort != "" {
 		args = append(args, "-c", setting("model_reasoning_effort", t.effort))
 	}
 	if t.model != "" {
-		// An agent may write a model into a tag that could pass for a flag.
+		// With "=", a model name that an agent wrote into a tag can't be read as a flag.
 		args = append(args, "--model="+t.model)
 	}
 	if t.resumed != "" {
 		args = append(args, t.resumed)
 	}
-	return append(args, "-") // the prompt is on stdin
+	return append(args, "-") // read the prompt from stdin
 }
 
-// always are the settings of every invocation. A dotted name keeps what the user has set
-// beside it.
-var always = []string{
-	// Nobody is there to be asked.
+// fixedSettings are the settings of every invocation. A dotted name leaves the user's other
+// settings in the same table unchanged.
+var fixedSettings = []string{
+	// No user can approve anything.
 	setting("approval_policy", "never"),
-	// Nothing but the API is asked: no news, no plugins from GitHub, no counts of use.
+	// Connect to nothing but the API: no update check, no plugins from GitHub, no analytics.
 	"check_for_update_on_startup=false", "analytics.enabled=false", "features.plugins=false", "features.apps=false",
-	// Text would pass between runs that share a home folder.
+	// Memories would carry text between runs that share a home folder.
 	"features.memories=false",
-	// One process, one turn.
+	// One process runs one turn.
 	"features.goals=false",
-	// What other agents use is not in the CLI's count, and may be another model.
+	// The CLI doesn't count the tokens of subagents, which may use other models.
 	"agents.enabled=false",
-	// The run's policy (backoff, ledger, usage limits) has to hear of an error that lasts.
+	// The run's own policy (backoff, ledger, usage limits) must see a persistent error.
 	"features.unbounded_connection_retries=false",
 }
 
-// provider are the settings by which the CLI asks the API over HTTP with a key. Its own
-// provider takes no other address, and tries a WebSocket first. Without a key there are none:
-// the CLI uses its own login.
-func provider(env []string) []string {
+// providerSettings returns the settings that make the CLI call the API over HTTP with a key. The
+// CLI's built-in provider accepts no other URL and tries a WebSocket first. Without a key it
+// returns nil: the CLI uses its own login.
+func providerSettings(env []string) []string {
 	key := keyVar
 	if program.Variable(env, keyVar) == "" {
 		key = otherKeyVar
@@ -76,41 +75,41 @@ func provider(env []string) []string {
 	return []string{
 		setting("model_provider", "raymond"), setting(of+"name", "raymond"), setting(of+"base_url", base), setting(of+"env_key", key),
 		setting(of+"wire_api", "responses"), of + "requires_openai_auth=false", of + "supports_websockets=false",
-		// Its own retries keep the work of the turn, which a retry of the invocation throws away.
+		// The CLI's own retries keep the work of the turn; a retry of the invocation would lose it.
 		of + "request_max_retries=2", of + "stream_max_retries=2",
-		// Tools get no key.
+		// Hide the key from tools.
 		setting("shell_environment_policy.set."+keyVar, ""), setting("shell_environment_policy.set."+otherKeyVar, ""),
 	}
 }
 
-// distrust are the settings by which nothing in a directory is obeyed.
-func (b *Backend) distrust(dir string) []string {
+// distrustSettings returns the settings that make the CLI ignore the files of a directory that is
+// not trusted.
+func (b *Backend) distrustSettings(dir string) []string {
 	if !b.IsUntrusted {
 		return nil
 	}
 	return []string{
-		"projects={" + quote(dir) + `={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false",
+		"projects={" + tomlString(dir) + `={trust_level="untrusted"}}`, "project_doc_max_bytes=0", "skills.include_instructions=false",
 	}
 }
 
-// setting is a setting with a text as its value.
-func setting(name, text string) string { return name + "=" + quote(text) }
+// setting returns a setting whose value is a string.
+func setting(name, text string) string { return name + "=" + tomlString(text) }
 
-// quote returns a text as TOML has it, whose strings are those of JSON but for one control
+// tomlString quotes a text for TOML. Its strings have the syntax of JSON, except for one control
 // character.
-func quote(text string) string {
+func tomlString(text string) string {
 	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	if err != nil {
-		panic(err) // of invalid UTF-8 alone
+		panic(err) // only invalid UTF-8 is an error
 	}
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
-// nested marks a process as a child of the CLI.
-var nested = []string{"CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_TOOL_CALL_ID"}
+// nestedVars are variables by which the CLI marks its child processes.
+var nestedVars = []string{"CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_TOOL_CALL_ID"}
 
-// env returns the CLI's environment: the base environment, and the order's own variables
-// over it.
+// env returns the CLI's environment: the base environment, overridden by the order's own variables.
 func (b *Backend) env(order []string) []string {
-	return append(program.WithoutVars(b.Env, nested...), order...)
+	return append(program.WithoutVars(b.Env, nestedVars...), order...)
 }

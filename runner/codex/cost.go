@@ -8,21 +8,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// book adds to an answer what its process has used. The CLI's figure is a running sum of
-// the thread: what counts is the difference to the one of the rollout when it was taken up.
-func (b *Backend) book(a *runner.Answer, s *stream) {
-	path, _, _ := keptOf(b.Env).Path(s.thread)
-	after, used, _ := read(path, s.turn.start)
+// addCost adds the tokens of an invocation to its answer. The CLI reports a running total of the
+// thread, so the total that the rollout had before the turn is subtracted.
+func (b *Backend) addCost(a *runner.Answer, s *stream) {
+	path, _, _ := storeOf(b.Env).Path(s.thread)
+	after, used, _ := readUsage(path, s.turn.start)
 	a.Model = after.Model
-	if s.sum == nil {
-		// It was ended, or failed: what the answer under way would have cost is not told.
-		a.Cost.Unreported, a.Cost.Silent = used, len(used) == 0 && !s.spoke && (!s.began || s.isFree())
+	if s.total == nil {
+		// The turn was stopped or failed: the cost of the response in progress is unknown.
+		a.Cost.Unreported, a.Cost.Silent = used, len(used) == 0 && !s.hasOutput && (!s.wasAsked || s.isFree())
 		return
 	}
-	// An agent may be able to write its rollout.
-	if told := s.sum.Minus(s.turn.before.Total); sum(used) < told.Total() {
-		told.Model = after.Model
-		used = []state.Usage{told}
+	// The rollout can't be trusted, since an agent may be able to write it.
+	if reported := s.total.Minus(s.turn.before.Total); totalTokens(used) < reported.Total() {
+		reported.Model = after.Model
+		used = []state.Usage{reported}
 	}
 	a.Cost.Kind = state.InTokens
 	for _, u := range used {
@@ -30,33 +30,34 @@ func (b *Backend) book(a *runner.Answer, s *stream) {
 	}
 }
 
-// isFree reports whether an invocation in which nothing came from the model has cost nothing,
-// since the API gave no answer.
+// isFree reports whether an invocation without output of the model has cost nothing, because the
+// API sent no response.
 func (s *stream) isFree() bool {
 	return s.EarlyFailure != nil || s.error != "" && !strings.Contains(s.error, "stream disconnected")
 }
 
-func sum(list []state.Usage) (all int64) {
+// totalTokens adds up the tokens of all models.
+func totalTokens(list []state.Usage) (all int64) {
 	for _, u := range list {
 		all += u.Total()
 	}
 	return all
 }
 
-// metered adds what the key proxy has counted.
-func metered(a *runner.Answer, g *keyproxy.Account) {
+// addMetered adds the tokens that the key proxy has counted.
+func addMetered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
 	counted := g.Used()
-	if len(counted) > 0 { // the proxy counts all that the rollout does, and the requests of tools
+	if len(counted) > 0 { // the proxy counts the rollout's tokens and the requests of tools
 		a.Cost.Silent, a.Cost.Unreported = false, keyproxy.Beyond(counted, a.Cost.Usage, false)
 	}
 }
 
-// refusals adds the uses of tools that the CLI has refused.
-func (b *Backend) refusals(a *runner.Answer, s *stream) {
-	path, _, _ := keptOf(b.Env).Path(s.thread)
-	for _, r := range append(s.refused, readRefused(path, s.turn.start)...) {
-		rule := "Bash" // its sandbox knows no single commands
+// addRefusals adds the tool uses that the CLI has refused.
+func (b *Backend) addRefusals(a *runner.Answer, s *stream) {
+	path, _, _ := storeOf(b.Env).Path(s.thread)
+	for _, r := range append(s.refused, readRefusals(path, s.turn.start)...) {
+		rule := "Bash" // the CLI can't allow single commands
 		if strings.Contains(r.Reason, "read-only sandbox") {
 			rule = "Edit"
 		}

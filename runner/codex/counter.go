@@ -1,5 +1,5 @@
-// counter reads what the Responses API says of the tokens of an answer, whole or
-// piece by piece. It says so once, at the end.
+// counter reads the token counts in responses of the Responses API, complete or streamed. The API
+// sends the counts once, at the end.
 
 package codex
 
@@ -11,29 +11,30 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// ofAPI is how the API counts for one answer. What is read from the cache, or written to
-// it, is a part of the input.
-var ofAPI = keyproxy.Layout{
+// apiLayout describes how the API counts the tokens of one response. Tokens read from the cache or
+// written to it are included in the input.
+var apiLayout = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
 	CacheRead: "input_tokens_details.cached_tokens", CacheWrite: "input_tokens_details.cache_write_tokens", InputIncludesCache: true, Free: []string{"total_tokens"},
 }
 
-// response is an answer, as far as it counts tokens.
+// response is a response of the API, as far as it counts tokens.
 type response struct {
 	Object string         `json:"object"`
 	Usage  jsontext.Value `json:"usage"`
 }
 
-// event is a piece of an answer.
+// event is a server-sent event of a response.
 type event struct {
 	Type     string   `json:"type"`
 	Response response `json:"response"`
 }
 
-// counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
+// counter counts the tokens of one response while it passes through. It implements
+// keyproxy.Counter.
 type counter struct{ keyproxy.FinalCounter }
 
-// Event takes the data of an event of a stream. The last one repeats the request.
+// Event reads the data of a server-sent event. The last event repeats the request.
 func (c *counter) Event(data []byte) {
 	var e event
 	if json.Unmarshal(data, &e, jsonstrict.Loose) != nil {
@@ -45,7 +46,7 @@ func (c *counter) Event(data []byte) {
 	}
 }
 
-// Whole takes an answer that is no stream.
+// Whole reads a response that is not streamed.
 func (c *counter) Whole(data []byte) {
 	var r response
 	if json.Unmarshal(data, &r, jsonstrict.Loose) == nil && r.Object == "response" {

@@ -19,15 +19,16 @@ const (
 	completed = `{"type":"response.completed","response":{"id":"r1","model":"m-2026-01-01","output":[{"text":"\"usage\":{\"input_tokens\":1}"}],` + counts + `}}`
 )
 
-// TestAnswersAreCounted: what is cached is a part of the input, and is not counted twice. Of
-// an answer that breaks off the tokens are estimated. The model is the one asked for.
+// TestAnswersAreCounted states that cached tokens, which are included in the input, are not counted
+// twice, that a response which breaks off leaves no count, and that costs are assigned to the
+// requested model.
 func TestAnswersAreCounted(t *testing.T) {
 	all := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 600, Output: 50, CacheRead: 300, CacheWrite: 100}}
 	metadata := `,"user":null,"metadata":{"usage":"{\"input_tokens\":1}"}}}`
 	for name, c := range map[string]struct {
 		events []string
 		want   keyproxy.Sum
-		whole  string // instead of events: an answer that is no stream
+		whole  string // instead of events: a response that is not streamed
 	}{
 		"ended":        {events: []string{begun, wrote, completed}, want: all},
 		"incomplete":   {events: []string{begun, strings.Replace(completed, "completed", "incomplete", 1)}, want: all},
@@ -42,7 +43,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"whole":        {whole: `{"id":"r","object":"response",` + counts + `}`, want: all},
 		"another one":  {whole: `{"object":"list",` + counts + `}`},
 	} {
-		n := &counter{keyproxy.FinalCounter{Model: "m", Layout: ofAPI}}
+		n := &counter{keyproxy.FinalCounter{Model: "m", Layout: apiLayout}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}

@@ -9,65 +9,65 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// bypass is the permission mode in which everything is allowed.
+// bypass is the permission mode that allows everything.
 const bypass = "bypassPermissions"
 
-// sandbox is how the CLI confines what its tools do. They can't be told apart further: what
-// the sandbox allows, every command may do.
+// sandbox is the mode of the CLI's sandbox, which applies to all tools: it
+// can't tell commands apart.
 type sandbox int
 
 const (
-	readOnly  sandbox = iota // no files are written, nothing is connected to
-	workspace                // files of the directory are written, but for .git
-	none                     // everything
+	readOnly     sandbox = iota // no file writes, no network
+	workspace                   // writes in the working directory, except .git
+	unrestricted                // no restrictions
 )
 
 func (s sandbox) String() string {
 	return [...]string{"read-only", "workspace-write", "danger-full-access"}[s]
 }
 
-// grant is what an agent may do, as the CLI can be told it.
+// grant has the permissions of an agent, in terms of the CLI's settings.
 type grant struct {
-	files sandbox
-	shell bool // there are commands
-	blind bool // images can't be looked at either
-	web   bool // there is a search
-	caged bool // a cage of ours confines it, in which the CLI's sandbox can't be made
-	notes []string
+	files    sandbox
+	shell    bool // the agent may run commands
+	noImages bool // the agent may not view images
+	web      bool // the agent may search the web
+	isCaged  bool // the cage confines the agent; the CLI's own sandbox can't run inside it
+	notes    []string
 }
 
-// modes are the sandboxes of the permission modes. Where the CLI has no mode of its own, it is
-// the stricter one of those beside it.
+// modes maps permission modes to sandboxes. A mode that the CLI lacks is mapped to the next
+// stricter one.
 var modes = map[string]sandbox{
-	"plan": readOnly, "default": readOnly, "dontAsk": readOnly, "acceptEdits": workspace, "auto": workspace, bypass: none,
+	"plan": readOnly, "default": readOnly, "dontAsk": readOnly, "acceptEdits": workspace, "auto": workspace, bypass: unrestricted,
 }
 
-// grantOf reads what an order allows. A list that the CLI can't be told exactly is read in
-// the stricter way, with a note.
-func grantOf(o runner.PromptOrder, isCaged bool) (grant, *runner.Failure) {
-	g := grant{files: modes[o.Permissions.PermissionMode], shell: true, caged: isCaged}
+// newGrant returns the grant for an order. A rule that the CLI can't apply exactly is applied more
+// strictly, with a note.
+func newGrant(o runner.PromptOrder, isCaged bool) (grant, *runner.Failure) {
+	g := grant{files: modes[o.Permissions.PermissionMode], shell: true, isCaged: isCaged}
 	if o.Permissions.SkipPermissions {
-		g.files = none
+		g.files = unrestricted
 	}
 	if o.Permissions.PermissionMode == "auto" {
-		g.note("Codex has no permission mode auto: it runs as in acceptEdits")
+		g.note("Codex has no permission mode auto; acceptEdits is used")
 	}
 	for _, tool := range o.Permissions.AllowedTools {
-		switch name, isNarrow := split(tool); {
-		case slices.Contains(reads, name), g.files == none:
+		switch name, isNarrow := splitRule(tool); {
+		case slices.Contains(readTools, name), g.files == unrestricted:
 		case isNarrow:
-			g.note("allowed_tools: Codex can't allow %s alone: it stays within its sandbox (%s)", program.OneLine(tool, 80), g.files)
-		case slices.Contains(edits, name):
+			g.note("allowed_tools: Codex can't allow only %s; its sandbox stays %s", program.OneLine(tool, 80), g.files)
+		case slices.Contains(editTools, name):
 			g.files = max(g.files, workspace)
 		case name == "Bash":
-			g.files = none
+			g.files = unrestricted
 		case name == "WebSearch":
 			g.web = true
 		}
 	}
 	for _, tool := range o.Permissions.DisallowedTools {
 		if !g.forbid(tool) {
-			return g, program.Fatal("disallowed_tools: Codex can't be kept from using %q alone", program.OneLine(tool, 80))
+			return g, program.Fatal("disallowed_tools: Codex can't forbid %q", program.OneLine(tool, 80))
 		}
 	}
 	return g, nil
@@ -77,48 +77,49 @@ func (g *grant) note(format string, args ...any) {
 	g.notes = append(g.notes, fmt.Sprintf(format, args...))
 }
 
-// The names of tools, as workflows have them.
+// The names of tools in workflows.
 var (
-	edits    = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
-	reads    = []string{"Read", "Glob", "Grep", "LS"}
-	harmless = []string{"Task", "Agent", "TodoWrite", "Skill", "SlashCommand", "WebFetch", "BashOutput", "KillShell", "ExitPlanMode", "AskUserQuestion"}
+	editTools    = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
+	readTools    = []string{"Read", "Glob", "Grep", "LS"}
+	ignoredTools = []string{"Task", "Agent", "TodoWrite", "Skill", "SlashCommand", "WebFetch", "BashOutput", "KillShell", "ExitPlanMode", "AskUserQuestion"}
 )
 
-// split takes a rule apart. One for all uses of a tool is not narrow.
-func split(rule string) (name string, isNarrow bool) {
+// splitRule splits a rule for a tool into the tool's name and whether the rule is only for some
+// uses of it.
+func splitRule(rule string) (name string, isNarrow bool) {
 	name, use, narrow := strings.Cut(rule, "(")
 	return name, narrow && use != "*)" && use != ":*)" && use != ")"
 }
 
-// forbid narrows the grant by a rule, and reports false where that can't be done.
+// forbid applies a rule that forbids a tool. It returns false if the CLI can't do that.
 func (g *grant) forbid(rule string) bool {
-	name, isNarrow := split(rule)
+	name, isNarrow := splitRule(rule)
 	switch {
 	case name == "Bash":
 		g.shell = false
 		if isNarrow {
-			g.note("disallowed_tools: Codex can't forbid %s alone: there are no commands at all", program.OneLine(rule, 80))
+			g.note("disallowed_tools: Codex can't forbid only %s; all commands are forbidden", program.OneLine(rule, 80))
 		}
-	case slices.Contains(edits, name):
+	case slices.Contains(editTools, name):
 		g.files = readOnly
-		g.note("disallowed_tools: Codex can't forbid %s alone: nothing writes files", program.OneLine(rule, 80))
-	case slices.Contains(reads, name):
-		g.shell, g.blind = false, true
-		g.note("disallowed_tools: Codex reads files with commands: without %s there are none", program.OneLine(rule, 80))
+		g.note("disallowed_tools: Codex can't forbid only %s; all file changes are forbidden", program.OneLine(rule, 80))
+	case slices.Contains(readTools, name):
+		g.shell, g.noImages = false, true
+		g.note("disallowed_tools: Codex reads files with commands; to forbid %s, all commands are forbidden", program.OneLine(rule, 80))
 	case name == "WebSearch":
 		g.web = false
 	default:
-		return slices.Contains(harmless, name)
+		return slices.Contains(ignoredTools, name)
 	}
 	return true
 }
 
-// settings are those of the CLI. In a cage its own sandbox can't be made, since that takes
-// namespaces: there the cage is what confines.
+// settings returns the CLI's settings. The CLI's sandbox needs namespaces, which a cage doesn't
+// allow; inside a cage it is turned off, and the cage confines the agent.
 func (g grant) settings() []string {
 	files, web := g.files, "disabled"
-	if g.caged {
-		files = none
+	if g.isCaged {
+		files = unrestricted
 	}
 	if g.web {
 		web = "live"
@@ -127,7 +128,7 @@ func (g grant) settings() []string {
 	if !g.shell {
 		list = append(list, "features.shell_tool=false")
 	}
-	if g.blind {
+	if g.noImages {
 		list = append(list, "features.view_image=false")
 	}
 	return list

@@ -12,38 +12,41 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// entry is a line of a rollout, as far as it is shown to people.
+// entry is a line of a rollout, reduced to the fields that people see.
 type entry struct {
 	Time    string `json:"timestamp"`
 	Type    string `json:"type"`
 	Payload struct {
 		call
-		Model   string   `json:"model"`   // of turn_context
-		Message string   `json:"message"` // of an error, and of a summary
-		Item    doneItem `json:"item"`
+		Model   string        `json:"model"`   // of turn_context
+		Message string        `json:"message"` // of an error or a summary
+		Item    completedItem `json:"item"`
 	} `json:"payload"`
 }
 
-// doneItem is something that the CLI has told as done.
-type doneItem struct {
+// completedItem is something that the CLI has reported as done.
+type completedItem struct {
 	Type    string         `json:"type"`
 	Content jsontext.Value `json:"content"`
 	Status  string         `json:"status"` // of a command
 }
 
-// teller tells the messages of a thread.
-func teller(string) transcripts.MessageReader {
-	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error { return (&reader{feed: feed}).line }}
+// messageReader reads the messages of a thread.
+func messageReader(string) transcripts.MessageReader {
+	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
+		return (&rolloutReader{feed: feed}).line
+	}}
 }
 
-// reader reads one rollout.
-type reader struct {
+// rolloutReader reads one rollout.
+type rolloutReader struct {
 	feed   *transcripts.Feed
 	model  string
-	failed bool // a command of the tool that is being used
+	failed bool // a command of the current tool use failed
 }
 
-func (r *reader) line(text []byte, m runner.Message) error {
+// line handles one line of the rollout.
+func (r *rolloutReader) line(text []byte, m runner.Message) error {
 	var e entry
 	if json.Unmarshal(text, &e, jsonstrict.Loose) != nil {
 		return nil
@@ -54,11 +57,11 @@ func (r *reader) line(text []byte, m runner.Message) error {
 	case e.Type == "turn_context":
 		r.model = p.Model
 	case e.Type == "compacted", e.Type == "event_msg" && strings.HasSuffix(p.Type, "error"):
-		return r.say(m, runner.FromCLI, p.Message)
+		return r.addMessage(m, runner.FromCLI, p.Message)
 	case e.Type == "event_msg" && p.Type == "item_completed":
-		return r.done(p.Item, m)
+		return r.addItem(p.Item, m)
 	case e.Type == "response_item" && strings.HasSuffix(p.Type, "_call_output"):
-		m.Refused = refusal(p.Output) != ""
+		m.Refused = refusalReason(p.Output) != ""
 		m.Text, m.Cut = transcripts.TruncateText(transcripts.TextOf(p.Output))
 		m.Failed = m.Refused || r.failed || strings.HasPrefix(m.Text, "Script failed")
 		return r.feed.AddToolResult(p.ID, m)
@@ -71,21 +74,21 @@ func (r *reader) line(text []byte, m runner.Message) error {
 	return nil
 }
 
-// done tells of something that the CLI has told as done.
-func (r *reader) done(i doneItem, m runner.Message) error {
+// addItem adds the message of a completed item.
+func (r *rolloutReader) addItem(i completedItem, m runner.Message) error {
 	switch i.Type {
 	case "UserMessage":
-		return r.say(m, runner.FromUser, transcripts.TextOf(i.Content))
+		return r.addMessage(m, runner.FromUser, transcripts.TextOf(i.Content))
 	case "AgentMessage":
 		m.Model = r.model
-		return r.say(m, runner.FromAgent, transcripts.TextOf(i.Content))
+		return r.addMessage(m, runner.FromAgent, transcripts.TextOf(i.Content))
 	case "CommandExecution":
 		r.failed = r.failed || i.Status == "failed"
 	}
 	return nil
 }
 
-func (r *reader) say(m runner.Message, who runner.Speaker, text string) error {
+func (r *rolloutReader) addMessage(m runner.Message, who runner.Speaker, text string) error {
 	if text == "" {
 		return nil
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// record is one line of the CLI's output, reduced to what this package needs.
+// record is one line of the CLI's output, reduced to the fields that this package needs.
 type record struct {
 	Type    string         `json:"type"`
 	Thread  string         `json:"thread_id"` // thread.started
@@ -20,12 +20,12 @@ type record struct {
 	} `json:"error"` // turn.failed
 }
 
-// item is a message of the model, a use of a tool, or a word of the CLI itself.
+// item is a message of the model, a tool use, or a message of the CLI itself.
 type item struct {
 	ID     string `json:"id"`
 	Type   string `json:"type"`
 	Text   string `json:"text"`    // agent_message, reasoning
-	Status string `json:"status"`  // of a use of a tool
+	Status string `json:"status"`  // of a tool use
 	Words  string `json:"message"` // error
 
 	Command string         `json:"command"`
@@ -40,15 +40,16 @@ type change struct {
 	Path string `json:"path"`
 }
 
-// loose is how records are read: what a model or a tool wrote may hold names twice and bytes
-// that are no UTF-8, and a field of a type that nobody expected costs itself alone.
-var loose = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
+// lenient are the options for decoding records. Text of a model or a tool may contain duplicate
+// names and invalid UTF-8, and a field with an unexpected type is skipped.
+var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.SkipMistyped[string](`"`), program.SkipMistyped[[]change]("["), program.SkipMistyped[change]("{"), program.SkipMistyped[item]("{"))))
 
-func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, loose) }
+func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
 
-// use is a use of a tool as people are told it.
-func (i item) use() (tool, input string, ok bool) {
+// toolUse returns the tool and the input of a tool use, as shown to people. ok is false for other
+// items.
+func (i item) toolUse() (tool, input string, ok bool) {
 	switch i.Type {
 	case "command_execution":
 		return "Shell", i.Command, true
@@ -56,7 +57,7 @@ func (i item) use() (tool, input string, ok bool) {
 		return "Patch", i.paths(), true
 	case "mcp_tool_call":
 		var tool string
-		_ = json.Unmarshal(i.Tool, &tool, loose) // what is no text has no name
+		_ = json.Unmarshal(i.Tool, &tool, lenient) // a value that is not a string leaves the name empty
 		return i.Server + "." + tool, "", true
 	case "web_search":
 		return "WebSearch", i.Query, true
@@ -64,7 +65,7 @@ func (i item) use() (tool, input string, ok bool) {
 	return "", "", false
 }
 
-// paths are the files of a patch.
+// paths returns the first files of a patch as a list.
 func (i item) paths() string {
 	text := ""
 	for n, c := range i.Changes {

@@ -1,7 +1,6 @@
-// Where Codex keeps its conversations, one file of JSON lines a thread, and what their lines
-// say of messages, tokens and refusals. Codex calls them rollouts. Beside them it keeps
-// databases, which hold absolute paths and are no part of a conversation: what is here works
-// without them.
+// Codex stores each conversation ("thread") in a file of JSON lines, which it calls a rollout. This
+// package reads messages, tokens and refusals from rollouts alone: Codex also keeps databases, but
+// they contain absolute paths and are not part of a conversation.
 
 package codex
 
@@ -16,17 +15,18 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// homeOf is the own folder of a CLI with an environment.
-func homeOf(env []string) string { return program.ConfigDir(env, "CODEX_HOME", ".codex") }
+// configDir returns the CLI's configuration folder for an environment.
+func configDir(env []string) string { return program.ConfigDir(env, "CODEX_HOME", ".codex") }
 
-// keptOf are the threads of a CLI with an environment, in folders by year, month and day.
-func keptOf(env []string) transcripts.Store {
-	home := homeOf(env)
+// storeOf returns the threads of the CLI for an environment. Their folders are named after year,
+// month and day.
+func storeOf(env []string) transcripts.Store {
+	home := configDir(env)
 	k := transcripts.Store{
 		Root: home, FolderPattern: "sessions/*/*/*", FilePattern: func(id string) string { return "rollout-*-" + id + ".jsonl" },
-		IsResumable: begins,
+		IsResumable: isFirstLine,
 		IDInLines:   func(id string) string { return id }, AssignsIDs: true,
-		ReadUsage: used, MessageReader: teller,
+		ReadUsage: usageFrom, MessageReader: messageReader,
 	}
 	k.PathForResume = func(id, _ string) (string, error) {
 		path, _, ok := k.Path(id)
@@ -39,8 +39,9 @@ func keptOf(env []string) transcripts.Store {
 	return k
 }
 
-// begins reports whether a line is the one that a rollout begins with, without which it can't be resumed.
-func begins(line []byte, truncated bool) bool {
+// isFirstLine reports whether a line is the first line of a rollout, without which it can't be
+// resumed.
+func isFirstLine(line []byte, truncated bool) bool {
 	var l struct {
 		Type string `json:"type"`
 	}

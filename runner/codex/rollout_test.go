@@ -12,12 +12,12 @@ import (
 )
 
 const (
-	talked = "01a20496-9575-7df3-99d5-ad94698ff8ca"
+	threadID = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 
-	meta = `{"type":"session_meta","payload":{"id":"` + talked + `","cwd":"/work"}}` + "\n"
+	meta = `{"type":"session_meta","payload":{"id":"` + threadID + `","cwd":"/work"}}` + "\n"
 )
 
-// rolloutOf returns a rollout.
+// rolloutOf writes a rollout and returns its path.
 func rolloutOf(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "rollout.jsonl")
@@ -25,13 +25,14 @@ func rolloutOf(t *testing.T, text string) (path string) {
 	return path
 }
 
+// turnLine returns the lines of a turn that uses a model, with the running total after it.
 func turnLine(model, sum string) string {
 	return `{"type":"turn_context","payload":{"model":"` + model + `"}}` + "\n" +
 		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":` + sum + `}}}` + "\n"
 }
 
-// TestUsage: a running sum is told as what came to it, to the model that was asked; counts
-// that say nothing new count nothing.
+// TestUsage states that the increase of the running total is assigned to the requested model, and
+// that repeated counts add nothing.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	one := meta + turnLine("a", `{"input_tokens":100,"cached_input_tokens":40,"cache_write_input_tokens":10,"output_tokens":5}`)
@@ -41,16 +42,16 @@ func TestUsage(t *testing.T) {
 	a := state.Usage{Model: "a", Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}
 	b := state.Usage{Model: "b", Input: 100, CacheRead: 100, Output: 4}
 	for from, want := range map[int64][]state.Usage{0: {a, b}, int64(len(one)): {b}, int64(len(one + again + two)): nil} {
-		got, _ := used(path, from)
+		got, _ := usageFrom(path, from)
 		assert.Check(t, is.DeepEqual(got, want), "usage from %d", from)
 	}
-	c, _, err := read(rolloutOf(t, one), 0)
+	c, _, err := readUsage(rolloutOf(t, one), 0)
 	assert.NilError(t, err)
-	assert.Check(t, is.Equal(c, (count{state.Usage{Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}, "a"})), "count after the first turn")
+	assert.Check(t, is.Equal(c, (threadUsage{state.Usage{Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}, "a"})), "count after the first turn")
 }
 
-// TestRefused: only what the CLI itself says of a use of a tool is a refusal.
-func TestRefused(t *testing.T) {
+// TestRefusals states that only an output of the CLI itself counts as a refusal.
+func TestRefusals(t *testing.T) {
 	t.Parallel()
 	call := `{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"1","name":"exec","input":"await tools.apply_patch(\"*** Begin Patch\\n*** Add File: made\\n+x\")"}}` + "\n"
 	output := func(text string) string {
@@ -65,6 +66,6 @@ func TestRefused(t *testing.T) {
 		`5`:                          nil,
 	} {
 		path := rolloutOf(t, meta+call+output(text))
-		assert.Check(t, is.DeepEqual(readRefused(path, 0), want), text)
+		assert.Check(t, is.DeepEqual(readRefusals(path, 0), want), text)
 	}
 }

@@ -11,77 +11,79 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
-// goroutine; its memory is bounded by program.Stream and program.MaxMessage.
+// stream reads the CLI's output record by record. It is an io.Writer for a single goroutine;
+// program.Stream and program.MaxMessage bound its memory.
 type stream struct {
 	*program.Stream
-	turn   turn
-	thread string          // as the CLI reports it
-	text   program.Message // the model's newest message since the last use of a tool
-	turns  int             // messages and uses of tools
-	began  bool            // the model was asked
-	spoke  bool            // something came from it
-	sum    *state.Usage    // the turn was completed: what the thread has used
-	error  string          // the turn failed: why, in the CLI's words
-	// refused are the patches that a cage of ours has refused to an agent that may only read.
-	refused []refusedUse
-	noted   bool // that the CLI's sandbox can't be made
+	turn      turn
+	thread    string          // thread id that the CLI reported
+	text      program.Message // the model's newest message since the last tool use
+	turns     int             // messages and tool uses
+	wasAsked  bool            // a request was sent to the model
+	hasOutput bool            // the model has sent something
+	total     *state.Usage    // the thread's total if the turn completed
+	error     string          // why the turn failed, as the CLI worded it
+	// refused are the patches of a read-only agent that the cage has blocked.
+	refused  []refusedUse
+	hasNoted bool // the note on the CLI's sandbox was added
 }
 
 func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
 	s := &stream{turn: t}
-	s.Stream = program.NewStream(o, tell, s.line, s.long)
+	s.Stream = program.NewStream(o, tell, s.line, s.longLine)
 	return s
 }
 
-// message finds out whether a line is one with a message of the model, of which perhaps only
-// the beginning is there.
-var message = text.Regexp(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","type":"agent_message"`)
+// messageStart matches the beginning of a line that contains a message of the model. The line may
+// be truncated.
+var messageStart = text.Regexp(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","type":"agent_message"`)
 
 func (s *stream) line(line []byte) bool {
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
 		return false
 	}
-	s.take(&r)
+	s.handle(&r)
 	return true
 }
 
-// long takes a line that does not fit. The outputs of tools are passed over; a message can't be used, which is the failure.
-func (s *stream) long(head []byte, fail *runner.Failure) bool {
-	if message().Match(head) {
+// longLine handles a truncated line. Tool outputs are skipped; a truncated message fails the
+// invocation.
+func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
+	if messageStart().Match(head) {
 		s.Fail(fail)
 	}
 	isItem := bytes.HasPrefix(head, []byte(`{"type":"item.`))
-	s.spoke = s.spoke || isItem
+	s.hasOutput = s.hasOutput || isItem
 	return isItem
 }
 
-func (s *stream) take(r *record) {
+// handle processes one record.
+func (s *stream) handle(r *record) {
 	s.StopGrace()
 	switch r.Type {
 	case "thread.started":
-		s.started(r.Thread)
+		s.threadStarted(r.Thread)
 	case "item.started", "item.updated", "item.completed":
 		s.item(r.Type, r.Item)
 	case "turn.started":
-		s.began = true
+		s.wasAsked = true
 	case "turn.completed":
-		s.sum, s.error = new(ofCLI.Usage(r.Usage, "")), ""
+		s.total, s.error = new(cliLayout.Usage(r.Usage, "")), ""
 		s.StartGrace()
 	case "turn.failed":
-		s.sum, s.error = nil, r.Error.Message
+		s.total, s.error = nil, r.Error.Message
 		s.StartGrace()
 	case "error":
 		s.Display.ReportLine(program.OneLine(s.Display.Hide(r.Message), 300), "waiting to ask the API again")
-		if status := statusOf(r.Message); status == 401 || status == 403 { // a key does not become valid
+		if status := statusIn(r.Message); status == 401 || status == 403 { // a retry would fail with the same key
 			s.Fail(program.Fatal("authentication: the API refused the credentials with status %d", status))
 		}
 	}
 }
 
-// started takes the id of the thread.
-func (s *stream) started(id string) {
+// threadStarted handles the id of the thread.
+func (s *stream) threadStarted(id string) {
 	switch {
 	case !state.ValidSession(id):
 		s.Fail(program.BadSessionID("the CLI named its thread", id))
@@ -98,30 +100,30 @@ func (s *stream) started(id string) {
 }
 
 func (s *stream) item(kind string, i item) {
-	switch tool, input, isUse := i.use(); {
+	switch tool, input, isUse := i.toolUse(); {
 	case i.Type == "error":
 		s.Display.ReportLine(program.OneLine(s.Display.Hide(i.Words), 300), "")
 	case i.Type == "agent_message" && kind == "item.completed":
-		s.said(i.Text)
+		s.addMessage(i.Text)
 	case isUse && kind == "item.started":
-		s.spoke = true
+		s.hasOutput = true
 		s.text.Reset()
 		s.Display.BeginTool(i.ID, tool, input)
 	case isUse && kind == "item.completed":
-		s.spoke = true
+		s.hasOutput = true
 		s.turns++
 		s.text.Reset()
 		s.Display.EndTools(i.ID)
-		s.ended(i)
+		s.toolEnded(i)
 	case i.Type != "agent_message" && i.Type != "reasoning" && kind != "item.completed":
-		// A plan, or another kind of tool. The CLI completes a plan only at the end of the turn.
+		// A plan or an unknown kind of tool. The CLI completes a plan only at the end of the turn.
 		s.text.Reset()
 	}
 }
 
-// said takes a message of the model. The last one is the answer.
-func (s *stream) said(text string) {
-	s.spoke = true
+// addMessage handles a message of the model. The last message is the answer.
+func (s *stream) addMessage(text string) {
+	s.hasOutput = true
 	s.turns++
 	s.text.Reset()
 	if !s.text.Add(text) {
@@ -131,29 +133,30 @@ func (s *stream) said(text string) {
 	s.Display.ReportText(text)
 }
 
-// ended looks at what a tool has brought.
-func (s *stream) ended(i item) {
+// toolEnded handles the result of a tool use.
+func (s *stream) toolEnded(i item) {
 	if i.Status != "failed" && i.Status != "declined" {
 		return
 	}
-	if strings.HasPrefix(i.Output, "bwrap: ") && !s.noted {
-		s.noted = true
-		s.Note("Codex's sandbox can't be made on this machine (sandbox: %s), so that commands fail: let the run be caged, or use the permission mode bypassPermissions",
+	if strings.HasPrefix(i.Output, "bwrap: ") && !s.hasNoted {
+		s.hasNoted = true
+		s.Note("Codex can't create its sandbox on this machine (sandbox: %s), so commands fail; run with the cage, or use the permission mode bypassPermissions",
 			program.OneLine(s.Display.Hide(i.Output), 160))
 	}
 	if s.Order.Cage == nil {
 		return
 	}
 	if i.Type == "file_change" && s.turn.may.files == readOnly && len(s.refused) < maxRefused {
-		s.refused = append(s.refused, refusedUse{Tool: "apply_patch", Input: i.paths(), Reason: "the cage keeps an agent that may only read from writing files (read-only sandbox)"})
+		s.refused = append(s.refused, refusedUse{Tool: "apply_patch", Input: i.paths(), Reason: "the agent may not write files; the cage blocked it (read-only sandbox)"})
 	}
 	s.ReportDenied(i.Output)
 }
 
-// maxRefused is how many uses of tools are kept that were refused, of the stream and of the rollout each.
+// maxRefused is how many refused tool uses are recorded from the stream, and as many from the
+// rollout.
 const maxRefused = 100
 
-// answer says what the invocation brought, once the process has ended.
+// answer returns the result of the invocation after the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
 	if fail == nil {
@@ -169,19 +172,19 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	return a, fail
 }
 
-// failure returns nil when there is a good answer.
+// failure returns nil if the turn completed.
 func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	switch {
 	case s.EarlyFailure != nil:
 		return s.EarlyFailure
-	case s.sum != nil:
+	case s.total != nil:
 		return nil
 	case program.EndFailure(exit, s.Order) != nil:
 		return program.EndFailure(exit, s.Order)
 	case s.error != "":
 		return classify(s.error, s.Display.Hide)
 	case s.Records == 0 && (exit.Code == 1 || exit.Code == 2):
-		return refused(exit, s.Order)
+		return startFailure(exit, s.Order)
 	}
 	return program.Transient("no completed turn: the agent CLI ended with %s", program.DescribeExit(exit, s.Order))
 }

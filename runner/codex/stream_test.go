@@ -14,10 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recordedThread is the thread of the recordings.
+// recordedThread is the thread id in the recordings.
 const recordedThread = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 
-// TestRecordedStreams holds what recordings of the real CLI, and of its rollouts, amount to.
+// TestRecordedStreams checks the results for recordings of the real CLI and its rollouts.
 func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
 func play(t *testing.T, c clitest.Recording) clitest.Result {
@@ -42,8 +42,8 @@ func play(t *testing.T, c clitest.Recording) clitest.Result {
 	}
 	var got clitest.Result
 	got.Answer, got.Failure = s.answer(c.Exit)
-	b.book(&got.Answer, s)
-	b.refusals(&got.Answer, s)
+	b.addCost(&got.Answer, s)
+	b.addRefusals(&got.Answer, s)
 	if len(c.After) == 0 {
 		return got
 	}
@@ -61,27 +61,29 @@ func write(t *testing.T, path, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// TestTheThreadIsToldAtOnce: before the model has answered; and no other one is taken for it.
-func TestTheThreadIsToldAtOnce(t *testing.T) {
+// TestThreadIDIsReportedAtOnce states that the thread id is reported before the model answers, and
+// that an unexpected or unsafe id is a failure.
+func TestThreadIDIsReportedAtOnce(t *testing.T) {
 	const other = "5e0c1c8e-6d9a-4b57-9d27-0f3a2b1c4d5e"
 	for _, c := range []struct {
-		taken turn
-		told  string
-		ok    bool
+		taken    turn
+		reported string
+		ok       bool
 	}{
 		{turn{}, recordedThread, true},
 		{turn{resumed: recordedThread}, recordedThread, true},
 		{turn{resumed: recordedThread}, other, false},
 		{turn{}, "../../x", false},
 	} {
-		told := ""
-		s := newStream(runner.Order{Verbosity: runner.VerbosityFull}, c.taken, func(p runner.Progress) { told += p.CLIID })
-		_, _ = s.Write([]byte(`{"type":"thread.started","thread_id":"` + c.told + `"}` + "\n"))
-		assert.Check(t, (s.EarlyFailure == nil) == c.ok && (!c.ok || told == c.told), "%+v, %s: told %q, failure %v, want it taken: %v", c.taken, c.told, told, s.EarlyFailure, c.ok)
+		reported := ""
+		s := newStream(runner.Order{Verbosity: runner.VerbosityFull}, c.taken, func(p runner.Progress) { reported += p.CLIID })
+		_, _ = s.Write([]byte(`{"type":"thread.started","thread_id":"` + c.reported + `"}` + "\n"))
+		assert.Check(t, (s.EarlyFailure == nil) == c.ok && (!c.ok || reported == c.reported), "%+v, %s: reported %q, failure %v, want it taken: %v", c.taken, c.reported, reported, s.EarlyFailure, c.ok)
 	}
 }
 
-// FuzzStream: whatever a CLI prints, its reader does not panic, and a failure says why.
+// FuzzStream states that no output of a CLI makes the reader panic, and that every failure has a
+// message.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"thread.started","thread_id":"x"}` + "\n" + `{"type":"turn.failed","error":{"message":"{"}}`))
 	f.Fuzz(func(t *testing.T, output []byte) {

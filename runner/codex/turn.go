@@ -13,49 +13,50 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// turn is what an order means for the CLI.
+// turn has the settings of one invocation of the CLI.
 type turn struct {
-	dir     string
-	resumed string // the thread that is resumed; "" for a fresh one
-	start   int64  // the size of its rollout
-	before  count  // what that tells
-	model   string // to ask for; "" for the CLI's own
+	dir     string      // working directory, without symbolic links
+	resumed string      // id of the thread that is resumed; "" for a new one
+	start   int64       // size of the thread's rollout before the turn
+	before  threadUsage // usage of the thread before the turn
+	model   string      // requested model; "" for the CLI's default
 	effort  string
 	may     grant
 }
 
-// prepare cuts or copies the rollout that an order takes up, and says what the CLI is to do.
+// prepare truncates or copies the rollout that an order resumes or branches, and returns the
+// settings of the turn.
 func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	t := turn{dir: transcripts.ResolveLinks(o.Dir), model: o.Prompt.Model, effort: o.Prompt.Effort}
 	var fail *runner.Failure
-	if t.may, fail = grantOf(o.Prompt, o.Cage != nil); fail != nil {
+	if t.may, fail = newGrant(o.Prompt, o.Cage != nil); fail != nil {
 		return t, fail
 	}
 	if t.may.web && !b.Proxy.AllowsTool(protocol.BackendCodex, "web_search") {
 		t.may.web = false
-		t.may.note("allowed_tools: WebSearch is run by the API: the input api-tools has to name web_search")
+		t.may.note("allowed_tools: WebSearch runs at the vendor; to allow it, add web_search to the input api-tools")
 	}
 	var path string
-	if t.resumed, path, fail = keptOf(b.Env).Prepare(o.Prompt, ""); fail != nil || t.resumed == "" {
+	if t.resumed, path, fail = storeOf(b.Env).Prepare(o.Prompt, ""); fail != nil || t.resumed == "" {
 		return t, fail
 	}
 	if from := t.resumed; o.Prompt.Session == state.Branch {
 		t.resumed = o.Prompt.SessionID
-		if err := keptOf(b.Env).Branch(runner.Conversation{ID: from}, -1, t.resumed, ""); err != nil {
+		if err := storeOf(b.Env).Branch(runner.Conversation{ID: from}, -1, t.resumed, ""); err != nil {
 			return t, program.Fatal("session gone: branch it: %v", err)
 		}
-		path, _, _ = keptOf(b.Env).Path(t.resumed)
+		path, _, _ = storeOf(b.Env).Path(t.resumed)
 	}
 	t.start, _ = transcripts.Size(path)
-	t.before, _, _ = read(path, t.start)
-	// Resumed with another model, the CLI first has the conversation summed up.
+	t.before, _, _ = readUsage(path, t.start)
+	// If the model changes, the CLI first summarizes the conversation, so keep the model.
 	t.model = cmp.Or(t.model, t.before.Model)
 	return t, nil
 }
 
-// confine narrows the cage of an order as its grant says: the CLI's own sandbox can't be made
-// in it.
-func (t turn) confine(c *cage.Cage, keep []string) *cage.Cage {
+// narrowCage makes the cage read-only if the grant is: the CLI's own sandbox can't run inside the
+// cage.
+func (t turn) narrowCage(c *cage.Cage, keep []string) *cage.Cage {
 	if c == nil || t.may.files != readOnly {
 		return c
 	}
@@ -70,8 +71,9 @@ func (t turn) confine(c *cage.Cage, keep []string) *cage.Cage {
 	return cage.New(p)
 }
 
-// kept are the folders that are written by the CLI itself. Without a temporary one it resumes no thread.
-func (b *Backend) kept(env []string) []string {
+// writableDirs returns the folders that the CLI itself writes. Without a temporary folder it can't
+// resume a thread.
+func (b *Backend) writableDirs(env []string) []string {
 	keep := b.Needs().Write
 	if tmp := program.Variable(env, "TMPDIR"); tmp != "" {
 		keep = append(keep, filepath.Clean(tmp))

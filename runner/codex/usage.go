@@ -14,20 +14,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ofCLI is how the CLI counts. What came from the cache, and what was written to it, is a part of the input.
-var ofCLI = keyproxy.Layout{
+// cliLayout describes how the CLI counts tokens. Tokens read from the cache or written to it are
+// included in the input.
+var cliLayout = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
 	CacheRead: "cached_input_tokens", CacheWrite: "cache_write_input_tokens", InputIncludesCache: true,
 }
 
-// count is what a rollout tells of its thread up to some byte.
-type count struct {
-	Total state.Usage // the running sum, which a branch continues
-	Model string      // that was asked last, "" when nobody was
+// threadUsage is the usage of a thread up to some line of its rollout.
+type threadUsage struct {
+	Total state.Usage // running total, which a branch continues
+	Model string      // model of the last request; "" if there was none
 }
 
-// line is a line of a rollout, reduced to what is counted.
-type line struct {
+// usageLine is a line of a rollout, reduced to the token counts.
+type usageLine struct {
 	Type    string `json:"type"`
 	Payload struct {
 		Type  string `json:"type"`
@@ -43,39 +44,41 @@ const (
 	maxModels = 100 // in one rollout
 )
 
-// take takes in a line, and returns the tokens that it adds to the sum.
-func (c *count) take(l line) state.Usage {
+// add processes a line, and returns the tokens that it adds to the total.
+func (c *threadUsage) add(l usageLine) state.Usage {
 	switch {
 	case l.Type == "turn_context" && len(l.Payload.Model) <= maxModel:
 		c.Model = l.Payload.Model
 	case l.Type == "event_msg" && l.Payload.Type == "token_count" && l.Payload.Info.Total.Kind() == '{':
 		before := c.Total
-		c.Total = ofCLI.Usage(l.Payload.Info.Total, "")
+		c.Total = cliLayout.Usage(l.Payload.Info.Total, "")
 		return c.Total.Minus(before)
 	}
 	return state.Usage{}
 }
 
-// used returns the tokens that a rollout tells from a byte on, one element a model, in order of name.
-func used(path string, from int64) ([]state.Usage, error) {
-	_, list, err := read(path, from)
+// usageFrom returns the tokens in a rollout from a byte offset on, one element per model, in order
+// of name.
+func usageFrom(path string, from int64) ([]state.Usage, error) {
+	_, list, err := readUsage(path, from)
 	return list, err
 }
 
-// read returns what a rollout tells, and what came to it from a byte on, by model. What can't be read tells nothing.
-func read(path string, from int64) (c count, list []state.Usage, err error) {
+// readUsage returns the usage of a thread, and the tokens by model from a byte offset of its
+// rollout on. Unreadable lines are skipped.
+func readUsage(path string, from int64) (c threadUsage, list []state.Usage, err error) {
 	models := map[string]state.Usage{}
 	err = transcripts.Read(path, 0, -1, func(at int64, text []byte, truncated bool) error {
-		var l line
+		var l usageLine
 		if truncated || !bytes.Contains(text, []byte(`"token_count"`)) && !bytes.Contains(text, []byte(`"turn_context"`)) || json.Unmarshal(text, &l, jsonstrict.Loose) != nil {
 			return nil
 		}
-		if added := c.take(l); at >= from && added.Total() > 0 {
+		if added := c.add(l); at >= from && added.Total() > 0 {
 			added.Model = c.Model
 			models[c.Model] = added.Plus(models[c.Model])
 		}
 		if len(models) > maxModels {
-			return errors.New("this is no rollout of the CLI")
+			return errors.New("not a rollout of the agent CLI")
 		}
 		return nil
 	})

@@ -12,28 +12,29 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// refusedUse is a use of a tool that the CLI has refused. Its stream does not tell of them.
+// refusedUse is a tool use that the CLI has refused. The CLI's output doesn't report these; they
+// are in the rollout.
 type refusedUse struct {
-	Tool, Input string // Input may be long, and is the model's
-	Reason      string // in the CLI's words
+	Tool, Input string // Input may be long, and was written by the model
+	Reason      string // as the CLI worded it
 }
 
-// The limits of what is kept while a rollout is looked through.
+// The limits while a rollout is searched.
 const (
-	maxCalls = 1000 // uses of tools
-	maxInput = 8192 // bytes of the input of one
+	maxCalls = 1000 // tool uses
+	maxInput = 8192 // bytes of one input
 )
 
-// reasons are what outputs of tools begin with whose use was refused.
-var reasons = []string{"patch rejected: ", "approval policy is Never; reject command"}
+// refusalPrefixes are the beginnings of tool outputs that report a refusal.
+var refusalPrefixes = []string{"patch rejected: ", "approval policy is Never; reject command"}
 
-// called is a line with a use of a tool, or with what it brought.
-type called struct {
+// callLine is a line of a rollout with a tool use or its result.
+type callLine struct {
 	Type    string `json:"type"`
 	Payload call   `json:"payload"`
 }
 
-// call is a use of a tool, or what it brought.
+// call is a tool use or its result.
 type call struct {
 	Type      string         `json:"type"`
 	ID        string         `json:"call_id"`
@@ -43,14 +44,14 @@ type call struct {
 	Output    jsontext.Value `json:"output"`
 }
 
-// readRefused returns the uses of tools that a rollout shows as refused from a byte on.
-func readRefused(path string, from int64) []refusedUse {
+// readRefusals returns the tool uses that a rollout shows as refused, from a byte offset on.
+func readRefusals(path string, from int64) []refusedUse {
 	calls, list := map[string]refusedUse{}, []refusedUse(nil)
 	_ = transcripts.Read(path, from, -1, func(_ int64, text []byte, truncated bool) error {
 		if truncated || !bytes.Contains(text, []byte(`"call_id"`)) {
 			return nil
 		}
-		var l called
+		var l callLine
 		if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || l.Type != "response_item" {
 			return nil
 		}
@@ -60,8 +61,8 @@ func readRefused(path string, from int64) []refusedUse {
 			input := p.Input + p.Arguments
 			calls[p.ID] = refusedUse{Tool: p.Name, Input: input[:min(len(input), maxInput)]}
 		case strings.HasSuffix(p.Type, "_call_output"):
-			if why := refusal(p.Output); why != "" && len(list) < maxRefused {
-				list = append(list, calls[p.ID].because(why))
+			if why := refusalReason(p.Output); why != "" && len(list) < maxRefused {
+				list = append(list, calls[p.ID].withReason(why))
 			}
 		}
 		return nil
@@ -69,12 +70,12 @@ func readRefused(path string, from int64) []refusedUse {
 	return list
 }
 
-// refusal is why a use of a tool was refused, as its output says; "" when it was not.
-func refusal(output jsontext.Value) string {
+// refusalReason returns why a tool use was refused according to its output, "" if it was not.
+func refusalReason(output jsontext.Value) string {
 	var texts []string
 	if output.Kind() == '"' {
 		texts = []string{""}
-		_ = json.Unmarshal(output, &texts[0], jsonstrict.Loose) // what can't be read is no refusal
+		_ = json.Unmarshal(output, &texts[0], jsonstrict.Loose) // unreadable output doesn't count as a refusal
 	} else {
 		var parts []struct {
 			Text string `json:"text"`
@@ -88,7 +89,7 @@ func refusal(output jsontext.Value) string {
 		}
 	}
 	for _, text := range texts {
-		for _, begin := range reasons {
+		for _, begin := range refusalPrefixes {
 			if strings.HasPrefix(text, begin) {
 				return text[:min(len(text), maxInput)]
 			}
@@ -97,16 +98,17 @@ func refusal(output jsontext.Value) string {
 	return ""
 }
 
-// patched finds the files of a patch, also of one that is a string of a script.
-var patched = text.Regexp(`\*\*\* (?:Add|Update|Delete) File: ([^\\\n"]+)`)
+// patchedFiles finds the files of a patch, even if the patch is a string in a script.
+var patchedFiles = text.Regexp(`\*\*\* (?:Add|Update|Delete) File: ([^\\\n"]+)`)
 
-// because returns the use with the reason. The tool of a script is the one that was refused.
-func (r refusedUse) because(why string) refusedUse {
+// withReason returns the tool use with its reason. If a script used the tool, that tool is named
+// instead of the script.
+func (r refusedUse) withReason(why string) refusedUse {
 	r.Reason = why
-	if strings.HasPrefix(why, reasons[0]) {
+	if strings.HasPrefix(why, refusalPrefixes[0]) {
 		r.Tool = "apply_patch"
 		var names []string
-		for _, m := range patched().FindAllStringSubmatch(r.Input, 10) {
+		for _, m := range patchedFiles().FindAllStringSubmatch(r.Input, 10) {
 			names = append(names, m[1])
 		}
 		r.Input = strings.Join(names, ", ")

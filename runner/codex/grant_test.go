@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// TestGrant holds how permission modes and lists of tools are read.
+// TestGrant checks the settings for permission modes and lists of tools.
 func TestGrant(t *testing.T) {
 	for _, c := range []struct {
 		mode               string
@@ -39,29 +39,29 @@ func TestGrant(t *testing.T) {
 		{"bypassPermissions", "", "Read(.env)", `sandbox_mode="danger-full-access" web_search="disabled" features.shell_tool=false features.view_image=false`, 1},
 		{"an unknown mode", "", "", `sandbox_mode="read-only" web_search="disabled"`, 0},
 	} {
-		g, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{
+		g, f := newGrant(runner.PromptOrder{Permissions: runner.Permissions{
 			PermissionMode: c.mode, AllowedTools: strings.Fields(c.allowed), DisallowedTools: strings.Fields(c.forbidden),
 		}}, false)
 		got := strings.Join(g.settings(), " ")
 		assert.Check(t, f == nil && got == c.want && len(g.notes) == c.notes, "%s, allowed %q, forbidden %q: got %s, notes %q, %v, want %s, notes: %d", c.mode, c.allowed, c.forbidden, got, g.notes, f, c.want, c.notes)
 	}
-	_, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{DisallowedTools: []string{"mcp__github__push"}}}, false)
+	_, f := newGrant(runner.PromptOrder{Permissions: runner.Permissions{DisallowedTools: []string{"mcp__github__push"}}}, false)
 	assert.Check(t, f != nil && f.Class == runner.Fatal, "a tool that can't be forbidden: got %v, want a failure before the start", f)
 }
 
-// TestACagedReaderWritesNothing: in a cage the CLI's own sandbox can't be made, so that an agent
-// that may only read gets one in which the working directory can't be written. What configures
-// the CLI can be written in none.
-func TestACagedReaderWritesNothing(t *testing.T) {
+// TestCagedReadOnlyAgentWritesNothing: the CLI's own sandbox can't run in a cage, so an agent that
+// may only read gets a cage in which the working directory is read-only. No cage allows writes to
+// the CLI's configuration.
+func TestCagedReadOnlyAgentWritesNothing(t *testing.T) {
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home, "TMPDIR=/run-of-agents/tmp"}}}
 	assert.NilError(t, b.Furnish([]string{"HOME=" + t.TempDir()}))
 	c := cage.New(cage.Policy{Writable: append(b.Needs().Write, "/work", "/run-of-agents", os.DevNull)})
 	for mode, isWriter := range map[string]bool{"plan": false, "default": false, "acceptEdits": true, "bypassPermissions": true} {
-		may, f := grantOf(runner.PromptOrder{Permissions: runner.Permissions{PermissionMode: mode}}, true)
+		may, f := newGrant(runner.PromptOrder{Permissions: runner.Permissions{PermissionMode: mode}}, true)
 		assert.Check(t, is.Nil(f), mode)
 		assert.Check(t, is.Equal(may.settings()[0], `sandbox_mode="danger-full-access"`), mode)
-		writable := turn{may: may}.confine(c, b.kept(b.env(nil))).Policy().Writable
+		writable := turn{may: may}.narrowCage(c, b.writableDirs(b.env(nil))).Policy().Writable
 		hasTemp := slices.ContainsFunc(writable, func(path string) bool { return cage.IsWithin("/run-of-agents/tmp", path) })
 		assert.Check(t, slices.Contains(writable, "/work") == isWriter && hasTemp && slices.Contains(writable, os.DevNull), "%s: writable: got %q, want the working directory: %v", mode, writable, isWriter)
 		config := filepath.Join(home, ".codex", "config.toml")
@@ -72,8 +72,8 @@ func TestACagedReaderWritesNothing(t *testing.T) {
 	}
 }
 
-// TestNobodyIsLoggedIn: without a key and a login the CLI is not started.
-func TestNobodyIsLoggedIn(t *testing.T) {
+// TestMissingLoginIsRefused states that the CLI is not started without a key or a login.
+func TestMissingLoginIsRefused(t *testing.T) {
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
 	f := b.checkLogin(b.Env)
@@ -83,7 +83,7 @@ func TestNobodyIsLoggedIn(t *testing.T) {
 	assert.Check(t, is.Nil(b.checkLogin(b.Env)), "with a login")
 }
 
-// TestArguments holds the command line where the CLI would take a text for something else.
+// TestArguments covers values that the CLI could mistake for flags or settings.
 func TestArguments(t *testing.T) {
 	b := &Backend{}
 	got := b.args(turn{model: "--help", effort: "a\"\\\x7f\n", resumed: "T", may: grant{shell: true}}, nil)
@@ -106,8 +106,9 @@ func TestArguments(t *testing.T) {
 	assert.Check(t, !strings.Contains(strings.Join(got, " "), "secret"), "arguments: got the key in %q", got)
 }
 
-// TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
-func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
+// TestVendorToolsAreOffByDefault states that web search is off unless the user allows it, since the
+// key proxy would refuse it.
+func TestVendorToolsAreOffByDefault(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
 		assert.NilError(t, err)
