@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// API is Google's Gemini API, as the key proxy knows it.
+// API is Google's Gemini API. It implements keyproxy.API.
 type API struct{}
 
 var _ keyproxy.API = API{}
@@ -23,14 +23,14 @@ func (API) Backend() string { return protocol.BackendGemini }
 // Upstream implements keyproxy.API.
 func (API) Upstream() string { return "https://generativelanguage.googleapis.com" }
 
-// call is the path of a call of a model: no dots alone, nothing escaped.
-var call = text.Regexp(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
+// modelCall matches the path of a request to a model: no "..", no escaped characters.
+var modelCall = text.Regexp(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
 
-// Classify implements keyproxy.API. Tools know the credential too: what else the key may
-// open, like files, caches and batches of others, is not for them.
+// Classify implements keyproxy.API. Tools know the credential too, so everything else that the key
+// allows is refused, such as files, caches and batches.
 func (API) Classify(r *http.Request) keyproxy.RequestClass {
-	found := call().FindStringSubmatch(r.URL.EscapedPath())
-	isUnreadable := func(form string) bool { return form != "" && form != "json" && form != "sse" } // an answer could not be counted
+	found := modelCall().FindStringSubmatch(r.URL.EscapedPath())
+	isUnreadable := func(form string) bool { return form != "" && form != "json" && form != "sse" } // tokens in a response of another form can't be counted
 	switch {
 	case found == nil || r.Method != http.MethodPost || slices.ContainsFunc(r.URL.Query()["alt"], isUnreadable):
 		return keyproxy.Refused
@@ -40,7 +40,8 @@ func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	return keyproxy.Paid
 }
 
-// fields are those of a request that say what an answer may cost. The API takes both ways to write them.
+// fields lists the fields of a request that affect the cost of its response. The API accepts camel
+// case and snake case.
 var fields = keyproxy.RequestFields{
 	Output: []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
 	PriceFactors: []string{
@@ -58,14 +59,14 @@ var fields = keyproxy.RequestFields{
 	},
 }
 
-// Read implements keyproxy.API. The model is in the path.
+// Read implements keyproxy.API. The model is in the path, not in the body.
 func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
-	asked, err := fields.Read(body)
-	asked.Model = call().FindStringSubmatch(r.URL.EscapedPath())[1]
-	return asked, err
+	request, err := fields.Read(body)
+	request.Model = modelCall().FindStringSubmatch(r.URL.EscapedPath())[1]
+	return request, err
 }
 
-// keyHeader is where the CLI shows its key.
+// keyHeader is the header in which the CLI sends its key.
 const keyHeader = "X-Goog-Api-Key"
 
 // ShownCredentials implements keyproxy.API.
@@ -73,11 +74,11 @@ func (API) ShownCredentials(r *http.Request) []string {
 	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), program.BearerToken(r)}
 }
 
-// Headers implements keyproxy.API: the program that asks.
+// Headers implements keyproxy.API. The header identifies the client program.
 func (API) Headers() []string { return []string{"X-Goog-Api-Client"} }
 
-// Sign implements keyproxy.API. It removes all parameters that the CLI does not need: one of them would leave the count of
-// tokens out of the answer.
+// Sign implements keyproxy.API. It removes all query parameters that the CLI does not need: one of
+// them would remove the token counts from the response.
 func (API) Sign(r *http.Request, its keyproxy.Credential) {
 	r.Header.Del("Authorization")
 	r.Header.Set(keyHeader, its.Text)
@@ -91,19 +92,19 @@ func (API) Sign(r *http.Request, its keyproxy.Credential) {
 // Env implements keyproxy.API. Other ways to log in are turned off.
 func (API) Env(a keyproxy.Access) []string {
 	return []string{
-		"GOOGLE_GEMINI_BASE_URL=" + a.URL, "GEMINI_API_KEY=" + a.Credential, authVar + "=" + byKey,
+		"GOOGLE_GEMINI_BASE_URL=" + a.URL, "GEMINI_API_KEY=" + a.Credential, authVar + "=" + authByKey,
 		"GOOGLE_API_KEY=", "GOOGLE_GENAI_USE_VERTEXAI=", "GOOGLE_GENAI_USE_GCA=", "GEMINI_API_KEY_AUTH_MECHANISM=",
 		"GOOGLE_APPLICATION_CREDENTIALS=", "GOOGLE_CLOUD_ACCESS_TOKEN=",
 	}
 }
 
 // Counter implements keyproxy.API.
-func (API) Counter(asked keyproxy.Request) keyproxy.Counter {
-	return &counter{keyproxy.FinalCounter{Model: asked.Model, Layout: ofAPI}}
+func (API) Counter(r keyproxy.Request) keyproxy.Counter {
+	return &counter{keyproxy.FinalCounter{Model: r.Model, Layout: apiLayout}}
 }
 
-// kinds are the API's own names of errors.
-var kinds = map[int]string{
+// errorStatuses are the API's names of errors.
+var errorStatuses = map[int]string{
 	http.StatusBadRequest:            "INVALID_ARGUMENT",
 	http.StatusUnauthorized:          "UNAUTHENTICATED",
 	http.StatusNotFound:              "NOT_FOUND",
@@ -116,5 +117,5 @@ var kinds = map[int]string{
 
 // ErrorBody implements keyproxy.API.
 func (API) ErrorBody(status int, message string) any {
-	return map[string]any{"error": map[string]any{"code": status, "message": message, "status": kinds[status]}}
+	return map[string]any{"error": map[string]any{"code": status, "message": message, "status": errorStatuses[status]}}
 }

@@ -23,7 +23,7 @@ import (
 // Backend runs prompts with the Gemini CLI. It implements runner.Backend.
 type Backend struct {
 	program.CLI
-	once sync.Once // the user's settings have been noted
+	once sync.Once // for the note on the user's settings
 }
 
 const title = "Gemini CLI"
@@ -31,14 +31,14 @@ const title = "Gemini CLI"
 //go:embed npm
 var npm embed.FS
 
-// Pin is the pinned Gemini CLI. Its program is a script for Node 20 or later, on PATH, which Windows
-// can't run as a program.
+// Pin is the pinned Gemini CLI. It is a script that needs Node 20 or later on PATH. Windows can't
+// execute the script directly, so a .cmd file starts it there.
 var Pin = program.Pin{
 	Title: title, Package: "@google/gemini-cli", Files: program.NPMFiles(npm), Folder: "raymond-gemini-cli",
 	Program: program.WindowsOr("node_modules/.bin/gemini.cmd", "node_modules/@google/gemini-cli/bundle/gemini.js"),
 }
 
-// Abilities is what the CLI can do.
+// Abilities returns the abilities of the CLI.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendGemini, Title: title, Provider: "gcp.gemini",
@@ -46,25 +46,26 @@ func Abilities() runner.Abilities {
 	}
 }
 
-// Needs implements runner.Agent.
+// Needs implements runner.AgentCLI.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "GOOGLE_GEMINI_BASE_URL"), "generativelanguage.googleapis.com")
 	if file := program.Variable(b.Env, "GOOGLE_APPLICATION_CREDENTIALS"); file != "" {
 		needs.Read = append(needs.Read, file)
 	}
 	if h := b.home(); filepath.IsAbs(h.user) {
-		needs.Write = []string{h.ours("tmp"), h.ours("history")}
+		needs.Write = []string{h.cliPath("tmp"), h.cliPath("history")}
 	}
 	return needs
 }
 
-// Furnish makes what the CLI needs and writes in its own folder, with what is in that of another environment.
-func (b *Backend) Furnish(theirs []string) error {
-	from, to := home{userHome(theirs)}, b.home()
-	made := []string{filepath.Join("raymond", folder, "tmp"), filepath.Join("raymond", folder, "history")}
-	err := program.CopyConfig(from.theirs(), to.theirs(), append([]string{"settings.json", "policies"}, shared...), made)
+// Furnish creates the files and folders that the CLI needs and writes in its configuration folder,
+// with copies from the folder of the environment userEnv.
+func (b *Backend) Furnish(userEnv []string) error {
+	from, to := home{userHome(userEnv)}, b.home()
+	made := []string{filepath.Join("raymond", configFolder, "tmp"), filepath.Join("raymond", configFolder, "history")}
+	err := program.CopyConfig(from.userPath(), to.userPath(), append([]string{"settings.json", "policies"}, sharedFiles...), made)
 	settings, bad := from.userSettings()
-	if err != nil || bad != nil || settings == nil { // the CLI says what is wrong with it
+	if err != nil || bad != nil || settings == nil { // the CLI reports invalid settings itself
 		return err
 	}
 	program.RemoveServerSecrets(settings)
@@ -72,25 +73,26 @@ func (b *Backend) Furnish(theirs []string) error {
 	if err != nil {
 		return err
 	}
-	return files.Write(to.theirs("settings.json"), data, 0o600)
+	return files.Write(to.userPath("settings.json"), data, 0o600)
 }
 
-// Transcripts are the CLI's conversations.
-func (b *Backend) Transcripts() runner.Transcripts { return b.home().kept() }
+// Transcripts returns the CLI's conversations.
+func (b *Backend) Transcripts() runner.Transcripts { return b.home().store() }
 
-// home is that of the CLI.
+// home returns the CLI's home folder.
 func (b *Backend) home() home {
 	return home{userHome(b.Env)}
 }
 
-// Source is which program the CLI is. Its oldest version is the first one that reports and accepts all that this package
-// relies on.
+// Source describes the CLI's program. Oldest is the first version that reports and accepts
+// everything that this package relies on.
 func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: Pin.HowTo() + "; it needs Node.js 20 or later",
 		Oldest: program.Version{0, 61, 0},
-		// This home has no settings, so nothing else would keep the CLI from a .env file of the checkout.
-		Env: b.env([]string{homeVar + "=" + filepath.Join(b.home().path(), "version"), trustVar + "=false"}),
+		// This home has no settings file, so only an untrusted workspace keeps the CLI from reading
+		// a .env file of the checkout.
+		Env: b.env([]string{homeVar + "=" + filepath.Join(b.home().cliHome(), "version"), trustVar + "=false"}),
 	}
 }
 
@@ -110,18 +112,18 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	}})
 }
 
-// prepare makes the home ready, with the conversation as the order wants it, and the prompt. It returns the file with the rules
-// for tools.
+// prepare prepares the home, the conversation and the prompt of an order. It returns the path of
+// the file with the tool rules.
 func (b *Backend) prepare(o *runner.Order) (rules string, notes []string, _ *runner.Failure) {
 	if len(o.Prompt.Text) > maxPrompt-1024 {
-		return "", nil, program.Fatal("the prompt is over %d MiB, which is more than the agent CLI reads", maxPrompt>>20)
+		return "", nil, program.Fatal("the prompt is larger than %d MiB, the limit of the agent CLI", maxPrompt>>20)
 	}
 	h := b.home()
 	if !filepath.IsAbs(h.user) {
 		return "", nil, program.Machine("the agent CLI has no home folder: set %s", program.HomeVar())
 	}
-	if strings.Contains(h.ours(), ",") {
-		return "", nil, program.Machine("the agent CLI reads no rules for tools below %s: it takes a comma for the end of a name", h.user)
+	if strings.Contains(h.cliPath(), ",") {
+		return "", nil, program.Machine("the agent CLI can't read tool rules below %s: it treats the comma in the path as a separator", h.user)
 	}
 	note, err := h.prepare(o.Dir)
 	if err != nil {
@@ -131,59 +133,59 @@ func (b *Backend) prepare(o *runner.Order) (rules string, notes []string, _ *run
 		b.once.Do(func() { notes = []string{note} })
 	}
 	toml, more := b.permissions(o.Prompt).rules()
-	if rules, err = h.rules(toml); err != nil {
+	if rules, err = h.writeRules(toml); err != nil {
 		return "", nil, program.Machine("write rules for the agent CLI: %v", err)
 	}
 	notes = append(notes, more...)
 	if o.Prompt.Effort != "" {
-		notes = append(notes, fmt.Sprintf("effort %q: %s knows no such setting", o.Prompt.Effort, title))
+		notes = append(notes, fmt.Sprintf("effort %q is ignored: %s has no such setting", o.Prompt.Effort, title))
 	}
-	more, fail := h.open(o)
-	o.Prompt.Text = plain(o.Prompt.Text, o.Dir)
+	more, fail := h.openConversation(o)
+	o.Prompt.Text = escapePrompt(o.Prompt.Text, o.Dir)
 	return rules, append(notes, more...), fail
 }
 
-// open makes the conversation of an order ready.
-func (h home) open(o *runner.Order) (notes []string, _ *runner.Failure) {
-	id, kept := o.Prompt.SessionID, h.kept()
+// openConversation prepares the transcript of an order's conversation.
+func (h home) openConversation(o *runner.Order) (notes []string, _ *runner.Failure) {
+	id, store := o.Prompt.SessionID, h.store()
 	if !transcripts.IsUUID(id) {
-		return nil, program.Fatal("session %.80q: %s takes UUIDs in lower case only", id, title)
+		return nil, program.Fatal("session %.80q: %s accepts only lowercase UUIDs", id, title)
 	}
-	if err := transcripts.CheckRegularFiles(h.ours(chats(o.Dir)), "session-*"); err != nil { // the CLI looks for one in all of them
+	if err := transcripts.CheckRegularFiles(h.cliPath(chatsDir(o.Dir)), "session-*"); err != nil { // the CLI searches all of them
 		return nil, program.Fatal("session gone: %v", err)
 	}
 	if o.Prompt.Session == state.Fresh {
-		// An invocation that was killed may have left one in which nobody has said anything: the CLI can neither resume
-		// nor begin it.
-		if err := kept.Clear(runner.Conversation{ID: id}, nil); err != nil {
-			return nil, program.Machine("remove what is left of session %s: %v", id, err)
+		// A killed invocation may have left a transcript without messages, which the CLI can
+		// neither resume nor start again.
+		if err := store.Clear(runner.Conversation{ID: id}, nil); err != nil {
+			return nil, program.Machine("remove the old transcript of session %s: %v", id, err)
 		}
 		return nil, nil
 	}
-	_, path, fail := kept.Prepare(o.Prompt, o.Dir)
+	_, path, fail := store.Prepare(o.Prompt, o.Dir)
 	if fail == nil && o.Prompt.Session == state.Branch {
-		if err := kept.Branch(runner.Conversation{ID: o.Prompt.From, Dir: o.Dir}, -1, id, o.Dir); err != nil {
+		if err := store.Branch(runner.Conversation{ID: o.Prompt.From, Dir: o.Dir}, -1, id, o.Dir); err != nil {
 			return nil, program.Fatal("session gone: branch it: %v", err)
 		}
-		path, _, _ = kept.Path(id, o.Dir)
+		path, _, _ = store.Path(id, o.Dir)
 	}
 	if fail != nil || path == "" {
 		return nil, fail
 	}
-	if err := complete(path); err != nil {
+	if err := endLastLine(path); err != nil {
 		return nil, program.Fatal("resume session %s: %v", id, err)
 	}
-	if filepath.Dir(path) == h.ours(chats(o.Dir)) {
+	if filepath.Dir(path) == h.cliPath(chatsDir(o.Dir)) {
 		return nil, nil
 	}
-	// It was held elsewhere: in another working copy, for one.
-	if err := kept.InstallFile(id, o.Dir, path); err != nil {
+	// The conversation was held in another directory, for example in another checkout.
+	if err := store.InstallFile(id, o.Dir, path); err != nil {
 		return nil, program.Fatal("resume session %s: %v", id, err)
 	}
-	return []string{fmt.Sprintf("session %s was held in another directory: a copy is resumed here", id)}, nil
+	return []string{fmt.Sprintf("session %s was held in another directory; a copy of it is resumed here", id)}, nil
 }
 
-// permissions are what an order lets the agent do.
+// permissions returns the permissions of an order's agent.
 func (b *Backend) permissions(o runner.PromptOrder) permissions {
 	mode, known := modes[o.Permissions.PermissionMode]
 	if !known {
@@ -206,8 +208,8 @@ func (b *Backend) permissions(o runner.PromptOrder) permissions {
 func (b *Backend) args(o runner.PromptOrder, rules string) []string {
 	h := b.home()
 	args := []string{"--output-format", "stream-json", "--approval-mode", b.permissions(o).mode, "--policy=" + rules}
-	if own := h.theirs("policies"); exists(own) {
-		args = append(args, "--policy="+own) // else they would not count
+	if policies := h.userPath("policies"); exists(policies) {
+		args = append(args, "--policy="+policies) // without the flag, the CLI would ignore the user's policies
 	}
 	if o.Model != "" {
 		args = append(args, "--model="+o.Model)
@@ -220,28 +222,29 @@ func (b *Backend) args(o runner.PromptOrder, rules string) []string {
 	return append(args, "--prompt=")
 }
 
-// env returns the CLI's environment: the base environment, the order's own variables, and what
-// must hold for a run.
+// env returns the CLI's environment: the base environment, overridden by the settings that a run
+// requires and by the order's own variables.
 func (b *Backend) env(order []string) []string {
 	h := b.home()
 	auth := h.userAuth()
 	if program.Variable(b.Env, "GEMINI_API_KEY") != "" {
-		auth = byKey
+		auth = authByKey
 	}
 	trusts := "true"
 	if b.IsUntrusted {
 		trusts = "false"
 	}
-	ours := []string{
-		homeVar + "=" + h.path(), authVar + "=" + auth, trustVar + "=" + trusts,
-		// One process, which gets the signals.
+	required := []string{
+		homeVar + "=" + h.cliHome(), authVar + "=" + auth, trustVar + "=" + trusts,
+		// A single process receives the signals.
 		"GEMINI_CLI_NO_RELAUNCH=true",
-		// Nobody is there to log in with a browser.
+		// No user can log in with a browser.
 		"NO_BROWSER=true",
 	}
-	// A .env file of the checkout sets what is not set: it must not say where the key is sent.
-	return slices.Concat([]string{"GOOGLE_GEMINI_BASE_URL=", "GOOGLE_VERTEX_BASE_URL="}, b.Env, ours, order)
+	// A .env file of the checkout sets variables that are unset. It must not decide where the key
+	// is sent.
+	return slices.Concat([]string{"GOOGLE_GEMINI_BASE_URL=", "GOOGLE_VERTEX_BASE_URL="}, b.Env, required, order)
 }
 
-// trustVar is the variable that says whether the CLI obeys what is in its directory.
+// trustVar is the variable that tells the CLI whether to obey the files of its working directory.
 const trustVar = "GEMINI_CLI_TRUST_WORKSPACE"

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// verdict says why there is no good answer; nil when there is one.
-func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
+// failure returns why there is no usable answer; nil if there is one.
+func (s *stream) failure(exit proc.Exit, text string) *runner.Failure {
 	result := s.answer.result
 	switch {
 	case s.EarlyFailure != nil:
@@ -25,16 +25,16 @@ func (s *stream) verdict(exit proc.Exit, text string) *runner.Failure {
 		return f
 	}
 	if result != nil {
-		words := program.OneLine(s.Display.Hide(s.words()), 500)
+		words := program.OneLine(s.Display.Hide(s.errorText()), 500)
 		return classify(words, statusOf(result.Error.Message, exit.Code), string(exit.StderrEnd()), time.Now())
 	}
-	return unanswered(s.Records, exit, program.DescribeExit(exit, s.Order))
+	return noResultFailure(s.Records, exit, program.DescribeExit(exit, s.Order))
 }
 
-// words are what the CLI says of an answer that is no good one.
-func (s *stream) words() string {
+// errorText returns the CLI's explanation for an unusable answer.
+func (s *stream) errorText() string {
 	if message := s.answer.result.Error.Message; message != "" {
-		if e := embedded(message); e.Error.Message != "" {
+		if e := embeddedError(message); e.Error.Message != "" {
 			return e.Error.Message
 		}
 		message, _, _ = strings.Cut(message, "\nPlease wait and try again later.")
@@ -49,32 +49,33 @@ func (s *stream) words() string {
 	return "the model's answer is empty"
 }
 
-// exit codes of the CLI.
+// Exit codes of the CLI.
 const (
-	badLogin  = 41
-	badInput  = 42
-	badConfig = 52
+	exitBadLogin  = 41
+	exitBadInput  = 42
+	exitBadConfig = 52
 )
 
-// unanswered is the failure of a CLI that ended without a result.
-func unanswered(records int, exit proc.Exit, ending string) *runner.Failure {
+// noResultFailure returns the failure of a CLI that ended without a result.
+func noResultFailure(records int, exit proc.Exit, ending string) *runner.Failure {
 	last := string(exit.StderrEnd())
 	switch {
-	case exit.Code == badLogin:
-		return program.Fatal("authentication: the agent CLI has no way to log in, such as GEMINI_API_KEY: %s", ending)
+	case exit.Code == exitBadLogin:
+		return program.Fatal("authentication: the agent CLI has neither a key nor a login; set GEMINI_API_KEY: %s", ending)
 	case strings.Contains(last, "Error resuming session"):
 		return program.Fatal("session gone: %s", ending)
 	case records == 0 && strings.Contains(last, "No input provided via stdin"):
-		// It waits half a second for its prompt, which it always gets: the machine stood still.
-		return program.Transient("the agent CLI took its prompt for missing: %s", ending)
-	case records == 0 && (exit.Code == badInput || exit.Code == badConfig):
-		// It would say so again.
+		// The CLI waits half a second for its prompt, which is always sent: the machine was too
+		// slow.
+		return program.Transient("the agent CLI did not read its prompt in time: %s", ending)
+	case records == 0 && (exit.Code == exitBadInput || exit.Code == exitBadConfig):
+		// A retry would fail in the same way.
 		return program.Fatal("the agent CLI refuses to start: %s", ending)
 	}
 	return program.Transient("no result: the agent CLI ended with %s", ending)
 }
 
-// apiError is an error as the API tells it, which the CLI passes on.
+// apiError is an error response of the API, which the CLI passes on.
 type apiError struct {
 	Error struct {
 		Code    int    `json:"code"`
@@ -82,18 +83,19 @@ type apiError struct {
 	} `json:"error"`
 }
 
-// embedded reads the API's own error out of what the CLI says.
-func embedded(message string) (e apiError) {
+// embeddedError decodes an error of the API that is embedded in a message of the CLI. It returns
+// the zero value if there is none.
+func embeddedError(message string) (e apiError) {
 	if at := strings.IndexByte(message, '{'); at >= 0 {
-		_ = json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) // there is none then
+		_ = json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) // e stays zero on error
 	}
 	return e
 }
 
-// statusOf returns the status of the API's answer; 0 when it gave none. The CLI exits with it, of
-// which the system keeps the last eight bits.
+// statusOf returns the HTTP status of the API's response, 0 if there was none. The CLI exits with
+// the status; the system keeps its low eight bits.
 func statusOf(message string, code int) int {
-	if e := embedded(message); e.Error.Code > 0 {
+	if e := embeddedError(message); e.Error.Code > 0 {
 		return e.Error.Code
 	}
 	if status := code + 256; status >= 400 && status < 512 {
@@ -102,30 +104,30 @@ func statusOf(message string, code int) int {
 	return 0
 }
 
-// refusals are what the CLI says when the model does not want to answer.
-var refusals = text.Regexp(`(?i)safety|blocked|recitation|prohibited`)
+// modelRefusal matches the CLI's messages for a model that refuses to answer.
+var modelRefusal = text.Regexp(`(?i)safety|blocked|recitation|prohibited`)
 
-// classify says what an answer that is no good one means: by the words of the CLI, the status of
-// the API, and the end of the CLI's standard error, which names the kind of the error.
+// classify returns the failure for an unusable answer, based on the CLI's message, the API's
+// status, and the end of the CLI's stderr, which names the kind of error.
 func classify(words string, status int, last string, now time.Time) *runner.Failure {
-	// A quota that is used up, not a rate limit, which ends in a moment.
+	// An exhausted quota, as opposed to a rate limit, which ends soon.
 	isQuota := strings.Contains(last, "TerminalQuotaError") && !strings.Contains(strings.ToLower(words), "capacity") && (status == 429 || status == 0)
 	if isQuota || strings.Contains(words, "exhausted your daily quota") {
-		return &runner.Failure{Class: runner.UsageLimit, Reset: reset(words, now), Message: "usage limit: " + words}
+		return &runner.Failure{Class: runner.UsageLimit, Reset: resetTime(words, now), Message: "usage limit: " + words}
 	}
-	if status == 0 && refusals().MatchString(words) {
+	if status == 0 && modelRefusal().MatchString(words) {
 		return program.Fatal("the model refused: %s", words)
 	}
 	return program.ReportedFailure(words+last, status, words)
 }
 
-var pause = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)
+var retryDelay = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)
 
-// reset is when a quota can be used again; the zero time when nobody says so. Those of a day begin
-// anew at midnight in California, by winter time at the latest.
-func reset(words string, now time.Time) time.Time {
-	if m := pause().FindStringSubmatch(words); m != nil {
-		n, _ := strconv.Atoi(m[1]) // digits
+// resetTime returns when a quota is renewed, or the zero time if the message doesn't say. Daily
+// quotas are renewed at midnight in California; the UTC time for winter is used.
+func resetTime(words string, now time.Time) time.Time {
+	if m := retryDelay().FindStringSubmatch(words); m != nil {
+		n, _ := strconv.Atoi(m[1]) // only digits
 		return now.Add(time.Duration(n) * time.Second).UTC()
 	}
 	if !strings.Contains(words, "daily quota") {

@@ -1,5 +1,5 @@
-// counter reads what the Gemini API says of the tokens of an answer, whole or piece
-// by piece. Each piece says it of counted up to there.
+// counter reads the token counts in responses of the Gemini API, complete or streamed. Each event
+// of a stream has the counts up to that point.
 
 package gemini
 
@@ -13,48 +13,50 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// ofAPI is how the API counts for one answer. What is read from the cache is a part of the
-// prompt; what tools of the API bring into it is not. Thoughts are not in the candidates.
-var ofAPI = keyproxy.Layout{
+// apiLayout describes how the API counts the tokens of one response. The prompt includes tokens
+// read from the cache, but not the results of the API's own tools. Thoughts are not included in the
+// candidates.
+var apiLayout = keyproxy.Layout{
 	Input: []string{"promptTokenCount", "toolUsePromptTokenCount"}, Output: []string{"candidatesTokenCount", "thoughtsTokenCount"},
 	CacheRead: "cachedContentTokenCount", InputIncludesCache: true, Free: []string{"totalTokenCount"},
 }
 
-// piece is a piece of an answer, as far as it counts tokens.
+// piece is a response or an event of a stream, as far as it counts tokens.
 type piece struct {
 	Usage jsontext.Value `json:"usageMetadata"`
-	// Candidates are what the model said. An error has none.
+	// Candidates are the messages of the model. An error response doesn't have any.
 	Candidates jsontext.Value `json:"candidates"`
 	Error      jsontext.Value `json:"error"`
 }
 
-// counter counts the tokens of one answer as it passes. It implements keyproxy.Counter.
+// counter counts the tokens of one response while it passes through. It implements
+// keyproxy.Counter.
 type counter struct{ keyproxy.FinalCounter }
 
-// Event takes the data of an event of a stream.
+// Event reads the data of a server-sent event.
 func (c *counter) Event(data []byte) {
 	var p piece
 	if json.Unmarshal(data, &p, jsonstrict.Loose) == nil {
-		c.took(p)
+		c.update(p)
 	}
 }
 
-// Whole takes an answer that is no stream of events.
+// Whole reads a response that is not a stream of server-sent events.
 func (c *counter) Whole(data []byte) {
 	data = bytes.TrimSpace(data)
 	if !bytes.HasPrefix(data, []byte("[")) {
 		c.Event(data)
 		return
 	}
-	var counted []piece // a stream that is an array
+	var counted []piece // a stream as a JSON array
 	if json.Unmarshal(data, &counted, jsonstrict.Loose) == nil {
 		for _, p := range counted {
-			c.took(p)
+			c.update(p)
 		}
 	}
 }
 
-func (c *counter) took(p piece) {
+func (c *counter) update(p piece) {
 	if isFree := p.Error != nil && c.Message() == nil; isFree || p.Usage != nil || p.Candidates != nil {
 		c.Update(p.Usage, isFree)
 	}

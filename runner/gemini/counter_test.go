@@ -16,8 +16,9 @@ const (
 		`"toolUsePromptTokenCount":7,"candidatesTokenCount":20,"thoughtsTokenCount":30,"totalTokenCount":1057},"responseId":"r"}`
 )
 
-// TestAnswersAreCounted: each piece counts what was said up to there. What is cached is a part of the
-// prompt, and is not counted twice; thoughts are output.
+// TestAnswersAreCounted states that each event replaces the counts of earlier ones, that cached
+// tokens, which are included in the prompt, are not counted twice, and that thoughts count as
+// output.
 func TestAnswersAreCounted(t *testing.T) {
 	counted := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
 	for name, c := range map[string]struct {
@@ -34,7 +35,7 @@ func TestAnswersAreCounted(t *testing.T) {
 		"an array":      {whole: "\n[" + firstPiece + ",\n" + lastPiece + "]", want: counted},
 		"a whole error": {whole: `{"error":{}}`},
 	} {
-		n := &counter{keyproxy.FinalCounter{Model: "m", Layout: ofAPI}}
+		n := &counter{keyproxy.FinalCounter{Model: "m", Layout: apiLayout}}
 		for _, e := range c.events {
 			n.Event([]byte(e))
 		}

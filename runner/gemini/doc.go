@@ -1,11 +1,11 @@
-// Package gemini runs prompts with Google's Gemini CLI: it builds the command, the settings and
-// the rules for tools, reads the stream of events, keeps the conversations, and says what an
-// invocation amounted to.
+// Package gemini runs prompts with Google's Gemini CLI: it builds the command, the settings and the
+// tool rules, reads the stream of events, stores the conversations, and returns the result and the
+// cost of an invocation.
 //
-// The CLI gets a home folder of its own, below its user's (see home), because what must hold for
-// a run can be said in settings alone, and because it deletes conversations of others from a
-// folder that they share.
+// The CLI gets its own home folder, inside the user's configuration folder (see home), for two
+// reasons: some requirements of a run can only be expressed in the settings file, and the CLI
+// deletes other conversations in a shared folder.
 //
-// The package knows nothing of tags, workflows, retries or runs: the caller decides what an
-// answer means and what follows from a failure.
+// The package knows nothing about tags, workflows, retries or runs: the caller interprets the
+// answer and decides what follows from a failure.
 package gemini

@@ -20,27 +20,27 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// home is the folder that the CLI takes for its user's home:
+// home is the folder that the CLI uses as its user's home:
 //
-//	~/.gemini/raymond/.gemini/    not writable in a cage
-//	    settings.json             the user's, with what must hold for a run
-//	    oauth_creds.json, ...     links to what the user has beside their settings
-//	    policies/                 rules for tools, each file named after what is in it
-//	    projects.json             a link to tmp/projects.json
+//	~/.gemini/raymond/.gemini/    read-only in a cage
+//	    settings.json             the user's settings, overridden by requiredSettings
+//	    oauth_creds.json, ...     links to other files in the user's folder
+//	    policies/                 tool rules, each file named after a hash of its content
+//	    projects.json             link to tmp/projects.json
 //	    history/, tmp/            written by the CLI
-//	    tmp/projects.json         which directory has which folder
-//	    tmp/w.../chats/           the conversations of a directory
+//	    tmp/projects.json         maps directories to the names of their folders
+//	    tmp/w.../chats/           conversations of a directory
 //
-// A CLI that only tells its version has another home, ~/.gemini/raymond/version: until it exits
-// it clears up, and may put a file of its own in place of the list of directories.
+// A CLI that only prints its version uses another home, ~/.gemini/raymond/version: on exit it
+// cleans up and may overwrite projects.json.
 type home struct {
-	user string // the user's own home folder
+	user string // home folder of the user
 }
 
-// homeVar is the variable that tells the CLI its user's home.
+// homeVar is the variable that sets the CLI's home folder.
 const homeVar = "GEMINI_CLI_HOME"
 
-// userHome returns the user's home folder for an environment; "" when nobody knows it.
+// userHome returns the user's home folder for an environment, "" if it is unknown.
 func userHome(env []string) string {
 	if dir := program.Variable(env, homeVar); filepath.IsAbs(dir) {
 		return dir
@@ -48,146 +48,149 @@ func userHome(env []string) string {
 	return program.Home(env)
 }
 
-// folder is the CLI's own one in its user's home.
-const folder = ".gemini"
+// configFolder is the name of the configuration folder in a home.
+const configFolder = ".gemini"
 
-func (h home) theirs(names ...string) string {
-	return filepath.Join(append([]string{h.user, folder}, names...)...)
+// userPath returns a path in the user's configuration folder.
+func (h home) userPath(names ...string) string {
+	return filepath.Join(append([]string{h.user, configFolder}, names...)...)
 }
 
-// path is what the CLI is told that its home is.
-func (h home) path() string { return h.theirs("raymond") }
+// cliHome returns the folder that the CLI uses as its home.
+func (h home) cliHome() string { return h.userPath("raymond") }
 
-// ours is a path in the CLI's own folder in there.
-func (h home) ours(names ...string) string {
-	return filepath.Join(append([]string{h.path(), folder}, names...)...)
+// cliPath returns a path in the CLI's configuration folder.
+func (h home) cliPath(names ...string) string {
+	return filepath.Join(append([]string{h.cliHome(), configFolder}, names...)...)
 }
 
-// slug is the name of the folder of a directory's conversations.
-func slug(dir string) string {
+// dirName returns the name of the folder for a directory's conversations.
+func dirName(dir string) string {
 	if runtime.GOOS == "windows" {
-		dir = strings.ToLower(dir) // as the CLI does
+		dir = strings.ToLower(dir) // like the CLI
 	}
 	sum := sha256.Sum256([]byte(dir))
 	return "w" + hex.EncodeToString(sum[:12])
 }
 
-// shared are what the CLI uses of the user's own folder, besides the settings: how they have
-// logged in, and what they gave it.
-var shared = []string{
+// sharedFiles are the files in the user's configuration folder, besides the settings, that the CLI
+// needs: logins and the user's extensions of the CLI.
+var sharedFiles = []string{
 	"oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "mcp-oauth-tokens.json", "mcp-oauth-tokens-v2.json",
 	".env", "GEMINI.md", "commands", "extensions", "skills", "agents",
 }
 
-// prepare makes the home ready for a CLI that works in a directory, and returns a note when the
-// user's settings could not be read.
+// prepare creates or updates the home for a CLI that works in dir. It returns a note if the user's
+// settings could not be read.
 func (h home) prepare(dir string) (note string, err error) {
-	if err := errors.Join(os.MkdirAll(h.ours("tmp"), 0o700), os.MkdirAll(h.ours("history"), 0o700), os.MkdirAll(h.ours("policies"), 0o700)); err != nil {
+	if err := errors.Join(os.MkdirAll(h.cliPath("tmp"), 0o700), os.MkdirAll(h.cliPath("history"), 0o700), os.MkdirAll(h.cliPath("policies"), 0o700)); err != nil {
 		return "", err
 	}
-	lock := flock.New(h.ours("raymond.lock"))
+	lock := flock.New(h.cliPath("raymond.lock"))
 	if err := lock.Lock(); err != nil {
 		return "", err
 	}
 	defer lock.Close()
 	settings, note := h.settings()
-	if err := update(h.ours("settings.json"), settings); err != nil {
+	if err := writeIfChanged(h.cliPath("settings.json"), settings); err != nil {
 		return "", err
 	}
-	h.link()
-	return note, h.register(transcripts.ResolveLinks(dir))
+	h.linkShared()
+	return note, h.registerDir(transcripts.ResolveLinks(dir))
 }
 
-// link puts links into the home for what is shared. What can't be linked is not there for the
-// CLI, as on Windows without the right to make links.
-func (h home) link() {
-	for _, name := range shared {
-		if exists(h.theirs(name)) {
-			_ = os.Symlink(h.theirs(name), h.ours(name))
+// linkShared creates links to the shared files. A link that can't be created is skipped, as on
+// Windows without the privilege for links.
+func (h home) linkShared() {
+	for _, name := range sharedFiles {
+		if exists(h.userPath(name)) {
+			_ = os.Symlink(h.userPath(name), h.cliPath(name))
 		}
 	}
 }
 
-// projects is what the CLI knows of the folders of directories.
+// projects is the content of projects.json.
 type projects struct {
 	Projects map[string]string `json:"projects"`
 }
 
-// register gives a directory its folder. The CLI would find a name itself, but it can't write
-// where it keeps them when it runs in a cage, and nobody could tell which name it took.
-func (h home) register(dir string) error {
+// registerDir assigns a folder to a directory. The CLI would choose a name itself, but in a cage it
+// can't write all of these files, and its choice would be unknown here.
+func (h home) registerDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		dir = strings.ToLower(dir)
 	}
-	name := slug(dir)
+	name := dirName(dir)
 	for _, place := range []string{"tmp", "history"} {
-		own, err := transcripts.OpenOrCreateDir(h.ours(), place, name)
+		dirRoot, err := transcripts.OpenOrCreateDir(h.cliPath(), place, name)
 		if err != nil {
 			return err
 		}
-		err = transcripts.Install(own, ".project_root", strings.NewReader(dir))
-		if err = errors.Join(err, own.Close()); err != nil {
+		err = transcripts.Install(dirRoot, ".project_root", strings.NewReader(dir))
+		if err = errors.Join(err, dirRoot.Close()); err != nil {
 			return err
 		}
 	}
-	return h.list(dir, name)
+	return h.addToList(dir, name)
 }
 
-// list puts a directory into the list of all.
-func (h home) list(dir, name string) error {
-	tmp, err := transcripts.OpenDir(h.ours(), "tmp")
+// addToList adds a directory to projects.json.
+func (h home) addToList(dir, name string) error {
+	tmp, err := transcripts.OpenDir(h.cliPath(), "tmp")
 	if err != nil {
 		return err
 	}
 	defer tmp.Close()
-	// The CLI would wait, in ever longer intervals and without a word, for a lock that it can never take: one that is no folder,
-	// or that comes from the future. One that was killed may have left one behind; agents can make any.
-	const lock = listName + ".lock"
-	if info, err := tmp.Lstat(lock); err == nil && (!info.IsDir() || time.Since(info.ModTime()).Abs() > lockStale) {
+	// The CLI would silently wait, in ever longer intervals, for a lock that it can never take: one
+	// that isn't a folder or has a time in the future. A killed CLI may have left a lock, and
+	// agents can create any.
+	const lock = projectsFile + ".lock"
+	if info, err := tmp.Lstat(lock); err == nil && (!info.IsDir() || time.Since(info.ModTime()).Abs() > staleLockAge) {
 		if err := tmp.RemoveAll(lock); err != nil {
 			return err
 		}
 	}
-	link, target := h.ours(listName), filepath.Join("tmp", listName)
+	link, target := h.cliPath(projectsFile), filepath.Join("tmp", projectsFile)
 	if now, err := os.Readlink(link); err != nil || now != target {
 		_ = os.RemoveAll(link)
 		_ = os.Symlink(target, link)
 	}
 	var p projects
-	if data, _, err := files.Read(filepath.Join(tmp.Name(), listName), maxSettings); err == nil {
-		_ = json.Unmarshal(data, &p) // what can't be read is written anew
+	if data, _, err := files.Read(filepath.Join(tmp.Name(), projectsFile), maxSettings); err == nil {
+		_ = json.Unmarshal(data, &p) // unreadable content is replaced
 	}
 	if p.Projects[dir] == name {
 		return nil
 	}
 	now := projects{map[string]string{dir: name}}
-	for other, its := range p.Projects {
-		if info, err := os.Stat(other); err == nil && info.IsDir() && its == slug(other) {
-			now.Projects[other] = its
+	for other, folder := range p.Projects {
+		if info, err := os.Stat(other); err == nil && info.IsDir() && folder == dirName(other) {
+			now.Projects[other] = folder
 		}
 	}
 	data, err := json.Marshal(now)
 	if err != nil {
 		return err
 	}
-	return transcripts.Install(tmp, listName, bytes.NewReader(data))
+	return transcripts.Install(tmp, projectsFile, bytes.NewReader(data))
 }
 
-// listName is the file in which the CLI keeps its list of directories.
-const listName = "projects.json"
+// projectsFile is the file that maps directories to folders.
+const projectsFile = "projects.json"
 
-// lockStale is the age at which a lock counts as left behind for the CLI, which renews its own.
-const lockStale = 10 * time.Second
+// staleLockAge is the age at which a lock is abandoned: the CLI renews its own.
+const staleLockAge = 10 * time.Second
 
-// rules puts rules for tools into the home, and returns the path of their file.
-func (h home) rules(toml string) (string, error) {
+// writeRules writes tool rules into the home, and returns the path of the file.
+func (h home) writeRules(toml string) (string, error) {
 	sum := sha256.Sum256([]byte(toml))
-	path := h.ours("policies", hex.EncodeToString(sum[:12])+".toml")
-	return path, update(path, []byte(toml))
+	path := h.cliPath("policies", hex.EncodeToString(sum[:12])+".toml")
+	return path, writeIfChanged(path, []byte(toml))
 }
 
-// update makes a file have a content, all at once. One that has it already stays.
-func update(path string, content []byte) error {
+// writeIfChanged replaces the content of a file atomically. A file that already has the content is
+// left alone.
+func writeIfChanged(path string, content []byte) error {
 	if now, _, err := files.Read(path, maxSettings); err == nil && bytes.Equal(now, content) {
 		return nil
 	}
@@ -199,7 +202,7 @@ func update(path string, content []byte) error {
 	return transcripts.Install(root, filepath.Base(path), bytes.NewReader(content))
 }
 
-// exists reports whether there is something at a path.
+// exists reports whether a path exists.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return !errors.Is(err, fs.ErrNotExist)

@@ -14,33 +14,33 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// line is a line of a transcript, as far as it is shown to people.
-type line struct {
-	said
-	Time  string   `json:"timestamp"`
-	Calls []called `json:"toolCalls"`
+// transcriptLine is a line of a transcript, reduced to the fields that people see.
+type transcriptLine struct {
+	message
+	Time  string     `json:"timestamp"`
+	Calls []toolCall `json:"toolCalls"`
 }
 
-// called is a use of a tool, in the message in which the model asked for it.
-type called struct {
+// toolCall is a tool use, in the message in which the model requested it.
+type toolCall struct {
 	ID     string         `json:"id"`
 	Name   string         `json:"name"`
 	Args   jsontext.Value `json:"args"`
 	Status string         `json:"status"`
 	Result jsontext.Value `json:"result"`
-	Agent  string         `json:"agentId"` // that the use has started
+	Agent  string         `json:"agentId"` // id of the subagent that the call started
 }
 
-// agent is an agent that a use of a tool has started. The CLI keeps its conversation in a file
-// of its own.
-type agent struct{ name, id string }
+// subagent is an agent that a tool use has started. The CLI stores its conversation in a separate
+// file.
+type subagent struct{ name, id string }
 
-// tellerOf tells the messages of a transcript.
-func tellerOf(path string) transcripts.MessageReader {
-	folder, agents := filepath.Join(filepath.Dir(path), idOf(path)), map[string]agent{}
+// messageReader reads the messages of a transcript.
+func messageReader(path string) transcripts.MessageReader {
+	folder, agents := filepath.Join(filepath.Dir(path), idOf(path)), map[string]subagent{}
 	return transcripts.MessageReader{
 		LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
-			return (&teller{feed: feed, agents: agents, told: map[string]bool{}}).line
+			return (&lineReader{feed: feed, agents: agents, seen: map[string]bool{}}).line
 		},
 		Subagent: func(use string) (path, name string) {
 			if a := agents[use]; transcripts.IsUUID(a.id) {
@@ -51,25 +51,25 @@ func tellerOf(path string) transcripts.MessageReader {
 	}
 }
 
-// teller hands over what the lines of one transcript say.
-type teller struct {
+// lineReader reads the lines of one transcript.
+type lineReader struct {
 	feed   *transcripts.Feed
-	agents map[string]agent
-	told   map[string]bool // ids of messages, and of uses of tools that have brought something
+	agents map[string]subagent
+	seen   map[string]bool // messages, tool uses and results that were passed on, by kind and id
 }
 
-// line takes a line. The CLI writes a message again when tools have brought something.
-func (t *teller) line(text []byte, m runner.Message) error {
-	var l line
-	if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || len(t.told) > transcripts.MaxMessages || speakers[l.Type] == "" {
+// line handles a line. The CLI writes a message again when its tools have returned results.
+func (t *lineReader) line(text []byte, m runner.Message) error {
+	var l transcriptLine
+	if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || len(t.seen) > transcripts.MaxMessages || speakers[l.Type] == "" {
 		return nil
 	}
 	m.From, m.Time = speakers[l.Type], transcripts.ParseTime(l.Time)
 	if m.From == runner.FromAgent {
 		m.Model = l.Model
 	}
-	if text := l.text(); text != "" && (l.ID == "" || !t.told["message "+l.ID]) {
-		t.told["message "+l.ID] = true
+	if text := l.text(); text != "" && (l.ID == "" || !t.seen["message "+l.ID]) {
+		t.seen["message "+l.ID] = true
 		m := m
 		m.Text, m.Cut = transcripts.TruncateText(text)
 		if err := t.feed.Add(m); err != nil {
@@ -77,22 +77,22 @@ func (t *teller) line(text []byte, m runner.Message) error {
 		}
 	}
 	for _, c := range l.Calls {
-		if err := t.call(c, m); err != nil {
+		if err := t.addToolCall(c, m); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// speakers are whose the messages of each type are.
+// speakers maps types of messages to who sent them.
 var speakers = map[string]runner.Speaker{
 	"user": runner.FromUser, "gemini": runner.FromAgent, "info": runner.FromCLI, "warning": runner.FromCLI, "error": runner.FromCLI,
 }
 
-// call takes a use of a tool; m has its place.
-func (t *teller) call(c called, m runner.Message) error {
-	if !t.told["use "+c.ID] {
-		t.told["use "+c.ID] = true
+// addToolCall passes on a tool use and its result; m has the offset and the time of the line.
+func (t *lineReader) addToolCall(c toolCall, m runner.Message) error {
+	if !t.seen["use "+c.ID] {
+		t.seen["use "+c.ID] = true
 		use := m
 		use.From, use.Tool = runner.FromTool, cmp.Or(c.Name, "tool")
 		use.Input, use.Cut = transcripts.TruncateText(string(c.Args))
@@ -100,32 +100,32 @@ func (t *teller) call(c called, m runner.Message) error {
 			var args struct {
 				Name string `json:"agent_name"`
 			}
-			_ = json.Unmarshal(c.Args, &args, jsonstrict.Loose) // it has no name then
+			_ = json.Unmarshal(c.Args, &args, jsonstrict.Loose) // the name stays empty on error
 			name := cmp.Or(args.Name, c.Name, "agent")
-			t.agents[c.ID] = agent{name: name[:min(len(name), maxName)], id: c.Agent}
+			t.agents[c.ID] = subagent{name: name[:min(len(name), maxAgentName)], id: c.Agent}
 		}
 		if err := t.feed.AddToolUse(c.ID, use); err != nil {
 			return err
 		}
 	}
-	text := brought(c.Result)
-	if c.ID == "" || text == "" || t.told["result "+c.ID] {
+	text := resultText(c.Result)
+	if c.ID == "" || text == "" || t.seen["result "+c.ID] {
 		return nil
 	}
-	t.told["result "+c.ID] = true
+	t.seen["result "+c.ID] = true
 	m.Text, m.Cut = transcripts.TruncateText(text)
 	m.Failed = c.Status == "error"
-	// The transcript has the words alone.
+	// The transcript has only the text of an error, not its type.
 	isHidden := strings.HasPrefix(text, `Tool "`+c.Name+`" not found`) && slices.Contains(builtIn, c.Name)
 	m.Refused = m.Failed && (isHidden || isOutside(text) || strings.Contains(text[:min(len(text), 200)], "denied by policy"))
 	return t.feed.AddToolResult(c.ID, m)
 }
 
-// maxName is how long the name of an agent may be, in bytes.
-const maxName = 100
+// maxAgentName is the maximum length of a subagent's name in bytes.
+const maxAgentName = 100
 
-// brought is what a tool brought.
-func brought(result jsontext.Value) string {
+// resultText returns the output of a tool.
+func resultText(result jsontext.Value) string {
 	var parts []struct {
 		Response struct {
 			Response struct {

@@ -7,18 +7,17 @@ import (
 	"unicode"
 )
 
-// maxPrompt is how much of its standard input the CLI reads, in bytes.
+// maxPrompt is how many bytes of its stdin the CLI reads.
 const maxPrompt = 8 << 20
 
-// plain returns a prompt as the CLI must be given it so that the model sees what it says, and
-// nothing else.
+// escapePrompt changes a prompt so that the CLI passes exactly its text to the model.
 //
-// An "@" before the name of a file in dir would attach that file, or a whole folder; one before
-// an address would ask a server of tools for it: an issue's text could do so. They get the
-// backslash with which the CLI lets them pass. What begins with a slash would be a command of the
-// CLI; and when it takes up a conversation it drops the prompts that begin with a slash or a
-// question mark, or like the texts that it adds by itself.
-func plain(prompt, dir string) string {
+// An "@" before the name of a file in dir would attach that file or folder, and an "@" before a URL
+// would query an MCP server: the text of an issue could exploit that. Such an "@" gets a backslash,
+// which the CLI removes. A prompt that starts with a slash would be a command of the CLI; and when
+// the CLI resumes a conversation, it drops prompts that start with a slash, a question mark or the
+// texts that it adds itself. Such a prompt gets a prefix.
+func escapePrompt(prompt, dir string) string {
 	var b strings.Builder
 	rest := prompt
 	for {
@@ -27,10 +26,10 @@ func plain(prompt, dir string) string {
 		if !found {
 			break
 		}
-		name := token(after)
+		name := nameAt(after)
 		if !strings.HasSuffix(before, `\`) && attaches(name, dir) {
 			b.WriteByte('\\')
-			name = "" // what is in it may be meant by another
+			name = "" // the name may contain another "@"
 		}
 		b.WriteString("@" + name)
 		rest = after[len(name):]
@@ -44,24 +43,24 @@ func plain(prompt, dir string) string {
 	return text
 }
 
-// longestName is how much is looked at behind an "@", in bytes: no path is longer.
-const longestName = 4096
+// maxPathName is how many bytes after an "@" are examined: no path is longer.
+const maxPathName = 4096
 
-// token is the part of a text that the CLI takes for one name.
-func token(text string) string {
-	end := strings.IndexFunc(text[:min(len(text), longestName)], func(r rune) bool {
+// nameAt returns the beginning of a text that the CLI would read as one name.
+func nameAt(text string) string {
+	end := strings.IndexFunc(text[:min(len(text), maxPathName)], func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(",;!?()[]{}", r)
 	})
 	if end < 0 {
-		end = min(len(text), longestName)
+		end = min(len(text), maxPathName)
 	}
 	return text[:end]
 }
 
-// attaches reports whether the CLI would take a name behind an "@" for something to attach. It is
-// true rather once too often.
+// attaches reports whether the CLI would attach something for a name after an "@". In doubt it
+// returns true.
 func attaches(name, dir string) bool {
-	if strings.ContainsAny(name, `"\`) || strings.Contains(name, "://") || len(name) == longestName {
+	if strings.ContainsAny(name, `"\`) || strings.Contains(name, "://") || len(name) == maxPathName {
 		return true
 	}
 	for name != "" {
@@ -72,7 +71,7 @@ func attaches(name, dir string) bool {
 		if _, err := os.Lstat(path); err == nil {
 			return true
 		}
-		short := strings.TrimSuffix(name, ".") // at the end of a sentence
+		short := strings.TrimSuffix(name, ".") // the dot may end a sentence
 		if short == name {
 			return false
 		}

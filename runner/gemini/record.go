@@ -24,24 +24,24 @@ type record struct {
 
 	Status   string         `json:"status"` // tool_result, result: "success" or "error"
 	Output   string         `json:"output"`
-	Error    problem        `json:"error"`
+	Error    recordError    `json:"error"`
 	Severity string         `json:"severity"` // error
 	Message  string         `json:"message"`
 	Stats    jsontext.Value `json:"stats"` // result
 }
 
-// problem is why something failed.
-type problem struct {
+// recordError is the reason of a failure.
+type recordError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// modelStats are the counts of all requests of a model.
+// modelStats are the token counts of a model in one process.
 type modelStats struct {
 	Counts jsontext.Value `json:",embed"`
 }
 
-// models are the counts of a process, by model; nothing when there is anything odd among them.
+// models returns the token counts of the process by model, or nil if they can't be decoded.
 func (r *record) models() map[string]modelStats {
 	var all struct {
 		Models map[string]modelStats `json:"models"`
@@ -52,16 +52,16 @@ func (r *record) models() map[string]modelStats {
 	return all.Models
 }
 
-// ofResult is how a result counts for one model.
-var ofResult = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", InputIncludesCache: true}
+// resultLayout describes how a result counts the tokens of one model.
+var resultLayout = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", InputIncludesCache: true}
 
-// lenient is how records are read: what a model or a tool wrote may hold names twice and bytes that are no UTF-8, and a field
-// of a type that nobody expected costs itself alone.
+// lenient are the options for decoding records. Text of a model or a tool may contain duplicate
+// names and invalid UTF-8, and a field with an unexpected type is skipped.
 var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
-	program.SkipMistyped[string](`"`), program.SkipMistyped[problem]("{"),
+	program.SkipMistyped[string](`"`), program.SkipMistyped[recordError]("{"),
 )))
 
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
 
-// telling are the inputs that say most about a use of a tool, best first.
-var telling = []string{"command", "file_path", "absolute_path", "path", "dir_path", "url", "prompt", "query", "pattern", "name"}
+// mainInputs are the names of the inputs that describe a tool use best, in order of preference.
+var mainInputs = []string{"command", "file_path", "absolute_path", "path", "dir_path", "url", "prompt", "query", "pattern", "name"}

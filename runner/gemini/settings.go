@@ -8,41 +8,42 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxSettings is how long a file of settings may be, in bytes.
+// maxSettings is the maximum size of a settings file in bytes.
 const maxSettings = 1 << 20
 
-// authVar is the variable from which the settings take how the CLI shows who it is.
+// authVar is the variable that the settings refer to for the CLI's login method.
 const authVar = "RAYMOND_GEMINI_AUTH"
 
-// byKey is the CLI's name for a key of the Gemini API.
-const byKey = "gemini-api-key"
+// authByKey is the CLI's login method with a key of the Gemini API.
+const authByKey = "gemini-api-key"
 
-// attempts is how often the CLI asks the API, which takes some 15 s when each fails. Its own
-// retries keep the work of the turn, which a retry of the invocation throws away; with the 10
-// of its default it would spend minutes before the run's policy (backoff, ledger, usage limits)
-// hears of an error.
-const attempts = 3
+// maxAttempts is how often the CLI sends a request. Three failing attempts take about 15 s. The
+// CLI's own retries keep the work of the turn, which a retry of the invocation would lose; but with
+// its default of 10 it would spend minutes before the run's own policy (backoff, ledger, usage
+// limits) sees the error.
+const maxAttempts = 3
 
-// always is what must hold for a run, whatever the user's settings say.
-func (h home) always() map[string]any {
+// requiredSettings returns the settings that override the user's for a run.
+func (h home) requiredSettings() map[string]any {
 	return map[string]any{
 		"general": map[string]any{
-			// It deletes conversations that others are just beginning.
+			// Retention would delete conversations that another process has just started.
 			"sessionRetention": map[string]any{"enabled": false},
-			"maxAttempts":      attempts,
-			// The version must not change between two states of a run.
+			"maxAttempts":      maxAttempts,
+			// The version must not change during a run.
 			"enableAutoUpdate": false, "enableAutoUpdateNotification": false,
 		},
 		"privacy": map[string]any{"usageStatisticsEnabled": false},
 		"security": map[string]any{
 			"auth": map[string]any{"selectedType": "${" + authVar + "}"},
-			// GEMINI_CLI_TRUST_WORKSPACE says what is obeyed; with this the CLI would also refuse to
-			// start in a folder that it may not trust.
+			// GEMINI_CLI_TRUST_WORKSPACE decides which files are obeyed. With this setting the CLI
+			// would also refuse to start in an untrusted folder.
 			"folderTrust": map[string]any{"enabled": false},
 		},
-		// A .env file of the checkout could name another address for the key.
+		// A .env file of the checkout could redirect the key to another server.
 		"advanced": map[string]any{"ignoreLocalEnv": true},
-		// An @name in a prompt made of issue text would search for such a file, and attach it.
+		// For an @name in a prompt, which may be text of an issue, the CLI would search for a
+		// matching file and attach it.
 		"context":      map[string]any{"fileFiltering": map[string]any{"enableRecursiveFileSearch": false}},
 		"tools":        map[string]any{"shell": map[string]any{"enableInteractiveShell": false}},
 		"experimental": map[string]any{"adk": map[string]any{"agentSessionNoninteractiveEnabled": false}, "autoMemory": false},
@@ -50,23 +51,23 @@ func (h home) always() map[string]any {
 	}
 }
 
-// settings returns the user's settings with what must hold, and a note when theirs could not be
-// read.
+// settings returns the user's settings, overridden by the required ones, and a note if the user's
+// settings could not be read.
 func (h home) settings() (content []byte, note string) {
-	theirs, err := h.userSettings()
+	user, err := h.userSettings()
 	if err != nil {
-		note = "the settings of Gemini CLI could not be read, and are not used: " + err.Error()
+		note = "the settings of Gemini CLI could not be read and are ignored: " + err.Error()
 	}
-	content, err = json.MarshalIndent(merge(theirs, h.always()), "", "  ")
+	content, err = json.MarshalIndent(mergeSettings(user, h.requiredSettings()), "", "  ")
 	if err != nil {
-		panic(err) // it was JSON a moment ago
+		panic(err) // it was decoded from JSON
 	}
 	return content, note
 }
 
-// userSettings returns what the user's own file says; nothing when there is none.
+// userSettings returns the settings in the user's own file; nil if there is no file.
 func (h home) userSettings() (map[string]any, error) {
-	path := h.theirs("settings.json")
+	path := h.userPath("settings.json")
 	if !exists(path) {
 		return nil, nil
 	}
@@ -74,21 +75,21 @@ func (h home) userSettings() (map[string]any, error) {
 	if err != nil {
 		return nil, err
 	}
-	var theirs map[string]any
-	return theirs, json.Unmarshal(comment().ReplaceAll(data, []byte("$1")), &theirs)
+	var user map[string]any
+	return user, json.Unmarshal(commentOrString().ReplaceAll(data, []byte("$1")), &user)
 }
 
-// userAuth is how the user's settings say that the CLI shows who it is; "" for nothing.
+// userAuth returns the login method in the user's settings; "" for none.
 func (h home) userAuth() string {
-	theirs, _ := h.userSettings()
-	security, _ := theirs["security"].(map[string]any)
+	user, _ := h.userSettings()
+	security, _ := user["security"].(map[string]any)
 	auth, _ := security["auth"].(map[string]any)
 	kind, _ := auth["selectedType"].(string)
 	return kind
 }
 
-// merge returns settings in which the second ones count.
-func merge(first, second map[string]any) map[string]any {
+// mergeSettings merges settings recursively; values of second take precedence.
+func mergeSettings(first, second map[string]any) map[string]any {
 	all := maps.Clone(first)
 	if all == nil {
 		all = map[string]any{}
@@ -96,12 +97,13 @@ func merge(first, second map[string]any) map[string]any {
 	for name, value := range second {
 		group, isGroup := value.(map[string]any)
 		if was, ok := all[name].(map[string]any); ok && isGroup {
-			value = merge(was, group)
+			value = mergeSettings(was, group)
 		}
 		all[name] = value
 	}
 	return all
 }
 
-// comment finds the comments that the CLI allows in its settings, and the strings, in which there are none.
-var comment = text.Regexp(`(?s)("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/`)
+// commentOrString matches comments, which the CLI allows in its settings, and strings, in which
+// "//" is not a comment.
+var commentOrString = text.Regexp(`(?s)("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/`)

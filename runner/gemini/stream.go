@@ -11,42 +11,42 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// stream reads the CLI's output as it comes, record by record. It is an io.Writer for one
-// goroutine; its memory is bounded by program.Stream and program.MaxMessage.
+// stream reads the CLI's output record by record. It is an io.Writer for a single goroutine;
+// program.Stream and program.MaxMessage bound its memory.
 type stream struct {
 	*program.Stream
 	answer answer
-	uses   map[string]use    // of tools, under way
-	proxy  *keyproxy.Account // that counts, too; nil without one
+	uses   map[string]toolUse // tool uses without a result, by id
+	proxy  *keyproxy.Account  // also counts tokens; nil without a key proxy
 }
 
-// answer is what the CLI said.
+// answer has the data that the CLI has reported.
 type answer struct {
-	session string
-	model   string
-	message program.Message // since the last input: the result of a tool or a message to the model
-	spoke   bool            // the model has said something
-	shown   strings.Builder // a line of the model's that has not ended
-	refused []runner.Refusal
+	session        string
+	model          string
+	message        program.Message // text since the last input to the model: a user's message or a tool result
+	hasOutput      bool            // the model has sent something
+	unfinishedLine strings.Builder // the beginning of a line of the model's text
+	refused        []runner.Refusal
 
-	result  *record // the result
-	warning string  // the newest error that the CLI told of by the way
+	result  *record // of type result
+	warning string  // newest error record
 }
 
-// use is a use of a tool.
-type use struct {
+// toolUse is a tool use of the model.
+type toolUse struct {
 	text, tool, input string
 }
 
-// maxUses is how many uses of tools are known at once, and maxRefused how many refusals.
+// maxUses is how many tool uses are tracked at once, and maxRefused how many refusals are recorded.
 const (
 	maxUses    = 1000
 	maxRefused = 100
 )
 
 func newStream(o runner.Order, tell func(runner.Progress)) *stream {
-	s := &stream{uses: map[string]use{}}
-	s.Stream = program.NewStream(o, tell, s.line, s.long)
+	s := &stream{uses: map[string]toolUse{}}
+	s.Stream = program.NewStream(o, tell, s.line, s.longLine)
 	return s
 }
 
@@ -55,24 +55,26 @@ func (s *stream) line(line []byte) bool {
 	if r.decode(line) != nil || r.Type == "" {
 		return false
 	}
-	s.take(&r)
+	s.handle(&r)
 	return true
 }
 
-// long takes a line that does not fit. A result of a tool is known by its type alone; a message can't be used.
-func (s *stream) long(head []byte, fail *runner.Failure) bool {
+// longLine handles a truncated line. Only the type of a tool result matters; a truncated message of
+// the model fails the invocation.
+func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
 	switch {
 	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
 		s.Fail(fail)
 	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
-		s.showRest()
+		s.flushLine()
 		s.answer.message.Reset()
-		s.Display.ForgetTools() // this is the result of one of them, and nobody knows which
+		s.Display.ForgetTools() // the result belongs to one of them, but its id is unknown
 	}
 	return true
 }
 
-func (s *stream) take(r *record) {
+// handle processes one record.
+func (s *stream) handle(r *record) {
 	switch r.Type {
 	case "init":
 		s.answer.model, s.answer.session = r.Model, r.SessionID
@@ -82,18 +84,18 @@ func (s *stream) take(r *record) {
 		s.Display.ReportActivity()
 	case "message":
 		if r.Role == "assistant" {
-			s.say(r.Content)
+			s.addText(r.Content)
 			break
 		}
-		s.showRest() // text before an input to the model is not final
+		s.flushLine() // text before another input is not the final answer
 		s.answer.message.Reset()
 	case "tool_use":
-		s.showRest()
-		s.answer.spoke = true
-		s.use(r)
+		s.flushLine()
+		s.answer.hasOutput = true
+		s.beginTool(r)
 	case "tool_result":
 		s.answer.message.Reset()
-		s.brought(r)
+		s.endTool(r)
 	case "error":
 		s.answer.warning = r.Message
 		s.Display.ReportLine(program.OneLine(s.Display.Hide(r.Message), 500), "")
@@ -103,48 +105,48 @@ func (s *stream) take(r *record) {
 	}
 }
 
-// say takes a piece of what the model says.
-func (s *stream) say(piece string) {
-	s.answer.spoke = s.answer.spoke || piece != ""
+// addText handles a piece of the model's text.
+func (s *stream) addText(piece string) {
+	s.answer.hasOutput = s.answer.hasOutput || piece != ""
 	if !s.answer.message.Add(piece) {
 		s.Fail(program.TooLongFailure())
 		return
 	}
-	// Lines are told whole.
+	// Only complete lines are shown.
 	if s.Order.Verbosity == runner.VerbosityNone {
 		return
 	}
-	s.answer.shown.WriteString(piece)
-	if all := s.answer.shown.String(); strings.Contains(all, "\n") || len(all) > 64<<10 {
+	s.answer.unfinishedLine.WriteString(piece)
+	if all := s.answer.unfinishedLine.String(); strings.Contains(all, "\n") || len(all) > 64<<10 {
 		end := strings.LastIndexByte(all, '\n') + 1
 		if end == 0 {
 			end = len(all)
 		}
-		s.answer.shown.Reset()
-		s.answer.shown.WriteString(all[end:])
+		s.answer.unfinishedLine.Reset()
+		s.answer.unfinishedLine.WriteString(all[end:])
 		s.Display.ReportText(all[:end])
 	}
 }
 
-// showRest tells a line that has not ended.
-func (s *stream) showRest() {
-	if rest := s.answer.shown.String(); rest != "" {
-		s.answer.shown.Reset()
+// flushLine shows the incomplete line.
+func (s *stream) flushLine() {
+	if rest := s.answer.unfinishedLine.String(); rest != "" {
+		s.answer.unfinishedLine.Reset()
 		s.Display.ReportText(rest)
 	}
 }
 
-// use takes the begin of a use of a tool.
-func (s *stream) use(r *record) {
-	input := program.MainInput(r.Parameters, telling)
+// beginTool handles the start of a tool use.
+func (s *stream) beginTool(r *record) {
+	input := program.MainInput(r.Parameters, mainInputs)
 	if r.Use != "" && len(s.uses) < maxUses {
-		s.uses[r.Use] = use{s.Display.ToolUse(r.Tool, input), r.Tool, input}
+		s.uses[r.Use] = toolUse{s.Display.ToolUse(r.Tool, input), r.Tool, input}
 	}
 	s.Display.BeginTool(r.Use, r.Tool, input)
 }
 
-// brought takes what a use of a tool brought.
-func (s *stream) brought(r *record) {
+// endTool handles the result of a tool use.
+func (s *stream) endTool(r *record) {
 	use := s.uses[r.Use]
 	delete(s.uses, r.Use)
 	s.Display.EndTools(r.Use)
@@ -159,47 +161,47 @@ func (s *stream) brought(r *record) {
 	}
 }
 
-// builtIn are the tools that the CLI has, and hides from the model where they are denied.
+// builtIn are the CLI's own tools, which it hides from the model if they are denied.
 var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_search", "activate_skill", "read_file", "read_many_files", "glob", "grep_search", "list_directory", "invoke_agent", "write_todos"}
 
-// isOutside reports whether an error says that a path is outside of what may be written.
+// isOutside reports whether an error is about a path outside the writable folders.
 func isOutside(why string) bool {
 	return strings.HasPrefix(why, "Access denied: plan path") || strings.HasPrefix(why, "Path not in workspace")
 }
 
-// refusal says of a refused use of a tool why it was, and by which rule it is allowed.
-func (s *stream) refusal(u use, why string) runner.Refusal {
+// refusal describes a refused tool use: the reason and, if a rule could allow it, that rule.
+func (s *stream) refusal(u toolUse, why string) runner.Refusal {
 	isOther := func(words string) bool { return strings.Contains(why, words) }
-	if s.isDenied(u) || slices.ContainsFunc(otherReasons, isOther) {
+	if s.isDenied(u) || slices.ContainsFunc(unfixableReasons, isOther) {
 		return s.Refusal(u.text, why)
 	}
-	return s.Refusal(u.text, why, program.PlainRule(names[u.tool], u.input))
+	return s.Refusal(u.text, why, program.PlainRule(toolNames[u.tool], u.input))
 }
 
-// otherReasons are words of refusals that no rule would cure.
-var otherReasons = []string{"build configuration", " path", "Plan Mode"}
+// unfixableReasons are parts of refusals that no rule would prevent.
+var unfixableReasons = []string{"build configuration", " path", "Plan Mode"}
 
-// isDenied reports whether the order denies the use.
-func (s *stream) isDenied(u use) bool {
+// isDenied reports whether the order denies the tool use.
+func (s *stream) isDenied(u toolUse) bool {
 	return slices.ContainsFunc(s.Order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
 		r, _ := parseRule(denied)
 		return slices.Contains(r.tools, u.tool)
 	})
 }
 
-// names are the tools by which workflows allow those of the CLI.
-var names = map[string]string{
+// toolNames maps the CLI's tools to their names in workflows.
+var toolNames = map[string]string{
 	shell: "Bash", "write_file": "Write", "replace": "Edit", "web_fetch": "WebFetch", "google_web_search": "WebSearch", "activate_skill": "Skill",
 }
 
-// final returns the answer for a process that has ended.
+// final returns the answer after the process has ended.
 func (s *stream) final(exit proc.Exit) (runner.Answer, *runner.Failure) {
-	s.showRest()
+	s.flushLine()
 	a := s.Answer(exit, "agent CLI")
 	a.SessionID, a.Turns = s.answer.session, 1
 	a.Cost, a.Model = s.cost()
 	a.Refusals, a.Text = s.answer.refused, s.answer.message.String()
-	fail := s.verdict(exit, a.Text)
+	fail := s.failure(exit, a.Text)
 	if fail == nil {
 		a.Notes = append(a.Notes, program.LateExitNotes(exit, s.Order)...)
 	}

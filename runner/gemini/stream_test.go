@@ -14,14 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// TestRecordedStreams holds what recordings of the real CLI, and of its transcripts, amount to.
+// TestRecordedStreams checks the results for recordings of the real CLI and its transcripts.
 func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
 func play(t *testing.T, c clitest.Recording) clitest.Result {
 	t.Helper()
 	const id = "11111111-1111-4111-8111-111111111111"
 	b, dir := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}, t.TempDir()
-	folder := b.home().ours(chats(dir))
+	folder := b.home().cliPath(chatsDir(dir))
 	assert.NilError(t, os.MkdirAll(filepath.Join(folder, id), 0o700))
 	for name, text := range c.Beside {
 		assert.NilError(t, os.WriteFile(filepath.Join(folder, id, name), text, 0o600))
@@ -36,7 +36,7 @@ func play(t *testing.T, c clitest.Recording) clitest.Result {
 	var got clitest.Result
 	got.Answer, got.Failure = s.final(c.Exit)
 	if got.Failure != nil {
-		got.Failure.Reset = time.Time{} // midnight in California
+		got.Failure.Reset = time.Time{} // it depends on the current time
 	}
 	err := b.Transcripts().Read(runner.Conversation{ID: id, Dir: dir}, 0, -1, func(m runner.Message) error {
 		got.Messages = append(got.Messages, m)
@@ -46,7 +46,7 @@ func play(t *testing.T, c clitest.Recording) clitest.Result {
 	return got
 }
 
-// FuzzStream: whatever a CLI prints, its reader neither panics nor keeps more than it may.
+// FuzzStream states that no output of a CLI makes the reader panic or exceed its limits.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"init","session_id":"s"}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"code\":1}}]"}}`))
 	f.Fuzz(func(_ *testing.T, output []byte) {

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// The CLI's approval modes, as its command line and its rules name them.
+// The CLI's approval modes, as the command line and the rules name them.
 const (
 	planMode    = "plan"
 	defaultMode = "default"
@@ -20,8 +20,8 @@ const (
 	yoloMode    = "yolo"
 )
 
-// modes are the approval modes for permission modes. Of "auto" the CLI has no like, so that it
-// gets the next stricter one.
+// modes maps permission modes to approval modes. The CLI has no equivalent of "auto", so the next
+// stricter mode is used.
 var modes = map[string]string{
 	"": defaultMode, "plan": planMode, "default": defaultMode, "dontAsk": defaultMode, "acceptEdits": editMode,
 	"auto": editMode, "bypassPermissions": yoloMode,
@@ -29,89 +29,92 @@ var modes = map[string]string{
 
 const shell = "run_shell_command"
 
-// writers are the tools that change files.
-var writers = []string{"write_file", "replace"}
+// writeTools are the tools that change files.
+var writeTools = []string{"write_file", "replace"}
 
-// tools are the CLI's tools by the names that workflows use for those of all agent CLIs.
+// tools maps the tool names in workflows, which are the same for all agent CLIs, to the CLI's
+// tools.
 var tools = map[string][]string{
 	"Read": {"read_file", "read_many_files"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "LS": {"list_directory"},
-	"Edit": writers, "MultiEdit": writers, "NotebookEdit": writers, "Write": {"write_file"},
+	"Edit": writeTools, "MultiEdit": writeTools, "NotebookEdit": writeTools, "Write": {"write_file"},
 	"Bash": {shell}, "WebFetch": {"web_fetch"}, "WebSearch": {"google_web_search"},
 	"Task": {"invoke_agent"}, "Agent": {"invoke_agent"}, "TodoWrite": {"write_todos"}, "Skill": {"activate_skill"},
 }
 
-// rule is one of the CLI's rules for tools.
+// rule is one tool rule of the CLI.
 type rule struct {
 	tools    []string
-	server   string // of MCP; "" for the CLI's own tools
-	prefix   string // with which a command must begin; "" for all
-	command  string // that it must be; "" for all
-	pattern  string // of the arguments; "" for all
+	server   string // name of the MCP server; "" for the CLI's own tools
+	prefix   string // the command must start with it; "" for any command
+	command  string // the command must equal it; "" for any command
+	pattern  string // regular expression for the arguments; "" for any
 	isDenied bool
 	priority int
-	redirect bool // commands may send their output to files
+	redirect bool // commands may redirect their output to files
 	modes    []string
 }
 
-// Priorities of rules: what is denied counts before what is allowed.
+// Priorities of rules. Deny rules have precedence over allow rules.
 const (
-	first  = 999
-	second = 900
-	third  = 800 // what a mode allows
-	last   = 100 // what no mode allows by itself, although the CLI would
+	priorityDeny    = 999
+	priorityAllow   = 900
+	priorityMode    = 800 // allowed by the approval mode
+	priorityDefault = 100 // denied by default, although the CLI would allow it
 )
 
-// notPlan are the modes in which the lists of allowed tools count: plan only reads.
-var notPlan = []string{"default", "autoEdit", "yolo"} // as rules name them
+// modesExceptPlan are the modes in which the lists of allowed tools apply; the mode plan only
+// reads.
+var modesExceptPlan = []string{"default", "autoEdit", "yolo"} // as rules name them
 
-// permissions are what an agent may do.
+// permissions are the permissions of an agent.
 type permissions struct {
-	mode                string // an approval mode
+	mode                string // approval mode
 	allowed, disallowed []string
-	// isUntrusted says that the CLI may not obey what is in its directory. It knows no mode but
-	// the default one then, so that rules have to say what the others allow.
+	// isUntrusted tells the CLI not to obey the files of its directory. In that case the CLI only
+	// supports the default mode, so rules must allow what other modes would.
 	isUntrusted bool
 }
 
-// rules returns the CLI's rules, in TOML, and notes about what they can't express. The stricter
-// reading holds then: a rule that allows is left out, and one that denies is for the whole tool.
+// rules returns the CLI's rules in TOML, and notes on entries that the CLI can't express exactly.
+// Those are applied more strictly: an allow rule is dropped, and a deny rule applies to the whole
+// tool.
 func (p permissions) rules() (toml string, notes []string) {
 	all := []rule{
-		// A model that enters the plan mode and leaves it again may do everything from then on.
-		{tools: []string{"enter_plan_mode", "exit_plan_mode", "ask_user"}, isDenied: true, priority: first},
-		{tools: []string{"web_fetch", "google_web_search"}, isDenied: true, priority: last, modes: []string{"plan", "default", "autoEdit"}},
+		// A model that enters and leaves plan mode would be allowed everything afterwards.
+		{tools: []string{"enter_plan_mode", "exit_plan_mode", "ask_user"}, isDenied: true, priority: priorityDeny},
+		{tools: []string{"web_fetch", "google_web_search"}, isDenied: true, priority: priorityDefault, modes: []string{"plan", "default", "autoEdit"}},
 	}
 	switch {
 	case p.isUntrusted && p.mode == editMode:
-		all = append(all, rule{tools: writers, priority: third})
+		all = append(all, rule{tools: writeTools, priority: priorityMode})
 	case p.isUntrusted && p.mode == yoloMode:
-		// With a pattern the CLI looks no closer at a command.
-		all = append(all, rule{tools: []string{shell}, pattern: ".", priority: third, redirect: true}, rule{tools: []string{"*"}, priority: third - 1})
+		// With a pattern the CLI does not examine the command further.
+		all = append(all, rule{tools: []string{shell}, pattern: ".", priority: priorityMode, redirect: true}, rule{tools: []string{"*"}, priority: priorityMode - 1})
 	}
 	for _, entry := range p.disallowed {
 		r, isExact := parseRule(entry)
 		switch {
 		case len(r.tools) == 0:
-			notes = append(notes, fmt.Sprintf("disallowed tool %q: Gemini CLI has none like it", entry))
+			notes = append(notes, fmt.Sprintf("disallowed tool %q: Gemini CLI has no such tool", entry))
 			continue
 		case !isExact:
-			notes = append(notes, fmt.Sprintf("disallowed tool %q: Gemini CLI can't tell such uses apart, so all uses of the tool are denied", entry))
+			notes = append(notes, fmt.Sprintf("disallowed tool %q: Gemini CLI can't match these uses exactly, so all uses of the tool are denied", entry))
 		}
-		// A command that is denied is denied with further arguments, too.
+		// A denied command is also denied with additional arguments.
 		r.prefix, r.command = r.prefix+r.command, ""
-		r.isDenied, r.priority = true, first
+		r.isDenied, r.priority = true, priorityDeny
 		all = append(all, r)
 	}
 	for _, entry := range p.allowed {
 		r, isExact := parseRule(entry)
 		if !isExact || len(r.tools) == 0 {
-			notes = append(notes, fmt.Sprintf("allowed tool %q: Gemini CLI can't tell such uses apart, so they are not allowed", entry))
+			notes = append(notes, fmt.Sprintf("allowed tool %q: Gemini CLI can't match these uses exactly, so they are not allowed", entry))
 			continue
 		}
 		if p.mode == planMode {
 			continue
 		}
-		r.priority, r.modes = second, notPlan
+		r.priority, r.modes = priorityAllow, modesExceptPlan
 		r.redirect = r.prefix == "" && r.command == ""
 		all = append(all, r)
 	}
@@ -127,8 +130,8 @@ var (
 	nativeName = text.Regexp(`^[a-z][a-z0-9_]*$`)
 )
 
-// parseRule reads an entry of a list of tools. A rule without tools means none that the CLI has.
-// The second value is false when the entry means less than what the rule is about.
+// parseRule parses an entry of a list of tools. A rule without tools matches no tool of the CLI.
+// isExact is false if the rule matches more than the entry.
 func parseRule(entry string) (r rule, isExact bool) {
 	m := entryForm().FindStringSubmatch(entry)
 	if m == nil {
@@ -155,8 +158,8 @@ func parseRule(entry string) (r rule, isExact bool) {
 	return r.withCommand(m[2])
 }
 
-// withCommand makes a rule about some commands: those that begin with a text, which is followed
-// by ":*" or " *", or one alone.
+// withCommand restricts the rule to a command, or to commands that start with a text if that is
+// followed by ":*" or " *".
 func (r rule) withCommand(part string) (_ rule, isExact bool) {
 	begin, isPrefix := strings.CutSuffix(part, ":*")
 	if !isPrefix {
@@ -175,7 +178,7 @@ func (r rule) withCommand(part string) (_ rule, isExact bool) {
 	return r, true
 }
 
-// write adds a rule in TOML, whose strings are written as in JSON.
+// write appends the rule in TOML. TOML strings are written like JSON strings.
 func (r rule) write(b *strings.Builder) {
 	b.WriteString("[[rule]]\n")
 	key := func(name string, value any) { fmt.Fprintf(b, "%s = %s\n", name, quoted(value)) }
@@ -187,7 +190,8 @@ func (r rule) write(b *strings.Builder) {
 		key("commandPrefix", r.prefix)
 	}
 	if r.command != "" {
-		// The CLI looks for it in the arguments, behind the quote with which the command begins there.
+		// The CLI matches the regular expression after the quote that starts the command in the
+		// JSON arguments.
 		key("commandRegex", regexp.QuoteMeta(quoted(r.command)[1:]))
 	}
 	if r.pattern != "" {
@@ -208,13 +212,13 @@ func (r rule) write(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// quoted returns a value as the CLI itself would write it in JSON.
+// quoted returns a value as the CLI would encode it in JSON.
 func quoted(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(value); err != nil {
-		panic(err) // it is of texts and numbers
+		panic(err) // strings and numbers can always be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

@@ -10,34 +10,36 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// said is a message in a transcript. The CLI writes one again when it learns more about it.
-type said struct {
+// message is a message in a transcript. The CLI writes it again when it has more data about it.
+type message struct {
 	ID      string         `json:"id"`
-	Type    string         `json:"type"` // "user" or "gemini"; others are notes
+	Type    string         `json:"type"` // "user" or "gemini"; other types are notes
 	Model   string         `json:"model"`
-	Content jsontext.Value `json:"content"` // a text, or parts of it
+	Content jsontext.Value `json:"content"` // a string or a list of content blocks
 	Tokens  jsontext.Value `json:"tokens"`
 }
 
-// ofMessage is how the CLI counts for one message.
-var ofMessage = keyproxy.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", InputIncludesCache: true}
+// messageLayout describes how the CLI counts the tokens of one message.
+var messageLayout = keyproxy.Layout{Input: []string{"input", "tool"}, Output: []string{"output", "thoughts"}, CacheRead: "cached", InputIncludesCache: true}
 
-// isSaid reports whether the message is one of a user or of the model.
-func (m said) isSaid() bool { return m.Type == "user" || m.Type == "gemini" }
+// isConversation reports whether the message is from the user or the model.
+func (m message) isConversation() bool { return m.Type == "user" || m.Type == "gemini" }
 
-// text is what the message says.
-func (m said) text() string { return transcripts.TextOf(m.Content) }
+// text returns the text of the message.
+func (m message) text() string { return transcripts.TextOf(m.Content) }
 
-// used returns the tokens that a transcript shows from a byte on, by model. Each message counts once, as it was written last.
-func used(path string, from int64) ([]state.Usage, error) {
+// usageFrom returns the tokens in a transcript from a byte offset on, by model. If a message was
+// written several times, the last one counts.
+func usageFrom(path string, from int64) ([]state.Usage, error) {
 	return transcripts.SumUsage(path, from, func(line []byte) (string, state.Usage, bool) {
-		var m said
-		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || !m.isSaid() {
+		var m message
+		if json.Unmarshal(line, &m, jsonstrict.Loose) != nil || !m.isConversation() {
 			return "", state.Usage{}, false
 		}
-		return m.ID, ofMessage.Usage(m.Tokens, m.Model), true
+		return m.ID, messageLayout.Usage(m.Tokens, m.Model), true
 	})
 }
 
-// Words are those of every transcript, without which the CLI can't read it.
+// Words are keywords of the transcript format. They must not be masked, or the CLI could not read
+// its transcripts.
 const Words = "sessionId projectHash type user gemini content text toolCalls $set messages id"

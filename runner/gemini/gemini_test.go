@@ -20,8 +20,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestRulesKeepToTheStricterReading: what can't be expressed is not allowed, or denied as a whole.
-func TestRulesKeepToTheStricterReading(t *testing.T) {
+// TestInexactRulesBecomeStricter states that an allow rule which can't be expressed exactly is
+// dropped, and that a deny rule applies to the whole tool.
+func TestInexactRulesBecomeStricter(t *testing.T) {
 	for _, c := range []struct {
 		allowed, disallowed string
 		want                []string // lines of the rules, in order
@@ -59,22 +60,22 @@ func TestRulesKeepToTheStricterReading(t *testing.T) {
 		}
 	}
 	always, _ := permissions{mode: yoloMode}.rules()
-	assert.Check(t, is.Contains(always, `toolName = ["enter_plan_mode","exit_plan_mode","ask_user"]`+"\n"+`decision = "deny"`), "rules of every mode: who leaves the plan mode may do everything")
+	assert.Check(t, is.Contains(always, `toolName = ["enter_plan_mode","exit_plan_mode","ask_user"]`+"\n"+`decision = "deny"`), "rules of every mode: leaving plan mode would allow everything")
 	toml, _ := (permissions{mode: planMode, allowed: []string{"Edit"}}).rules()
 	assert.Check(t, !strings.Contains(toml, "write_file"), "plan: got %s, want nothing allowed", toml)
 }
 
-// TestSettingsOfTheUserStay, but for what must hold.
-func TestSettingsOfTheUserStay(t *testing.T) {
+// TestUserSettingsAreKept checks that a run overrides only the settings that it requires.
+func TestUserSettingsAreKept(t *testing.T) {
 	h := home{t.TempDir()}
-	assert.NilError(t, os.MkdirAll(h.theirs(), 0o700))
-	assert.NilError(t, os.WriteFile(h.theirs("settings.json"), []byte(`{ // mine
+	assert.NilError(t, os.MkdirAll(h.userPath(), 0o700))
+	assert.NilError(t, os.WriteFile(h.userPath("settings.json"), []byte(`{ // mine
 		"mcpServers": {"a": {"url": "http://x/*no comment*/"}}, /* and
 		*/ "general": {"maxAttempts": 9, "vimMode": true}, "security": {"auth": {"selectedType": "oauth-personal"}}}`), 0o600))
-	assert.NilError(t, os.WriteFile(h.theirs("oauth_creds.json"), []byte(`{}`), 0o600))
+	assert.NilError(t, os.WriteFile(h.userPath("oauth_creds.json"), []byte(`{}`), 0o600))
 	note, err := h.prepare(t.TempDir())
 	assert.Assert(t, note == "" && err == nil, "%s %v", note, err)
-	data, err := os.ReadFile(h.ours("settings.json"))
+	data, err := os.ReadFile(h.cliPath("settings.json"))
 	assert.NilError(t, err)
 	var got struct {
 		MCP     map[string]map[string]string `json:"mcpServers"`
@@ -86,17 +87,18 @@ func TestSettingsOfTheUserStay(t *testing.T) {
 	}
 	assert.NilError(t, json.Unmarshal(data, &got))
 	assert.Check(t, got.MCP["a"]["url"] == "http://x/*no comment*/" && got.General.Max == 3 && got.General.Vim && h.userAuth() == "oauth-personal", "settings: got %s, want the user's with 3 attempts", data)
-	if _, err := os.Stat(h.ours("oauth_creds.json")); err != nil && runtime.GOOS != "windows" {
+	if _, err := os.Stat(h.cliPath("oauth_creds.json")); err != nil && runtime.GOOS != "windows" {
 		t.Errorf("login of the user: %v, want it linked", err)
 	}
-	assert.NilError(t, os.WriteFile(h.theirs("settings.json"), []byte(`{`), 0o600))
+	assert.NilError(t, os.WriteFile(h.userPath("settings.json"), []byte(`{`), 0o600))
 	if note, err := h.prepare(t.TempDir()); !strings.Contains(note, "could not be read") || err != nil {
-		t.Errorf("settings that are no JSON: got note %q, %v, want it said", note, err)
+		t.Errorf("invalid settings: got note %q, %v, want a note", note, err)
 	}
 }
 
-// TestEachDirectoryHasItsFolder: several are known at once, and one that is gone is forgotten.
-func TestEachDirectoryHasItsFolder(t *testing.T) {
+// TestEachDirectoryGetsAFolder states that several directories can be registered, and that deleted
+// ones are removed from the list.
+func TestEachDirectoryGetsAFolder(t *testing.T) {
 	h := home{t.TempDir()}
 	one, two, gone := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "gone")
 	assert.NilError(t, os.Mkdir(gone, 0o700))
@@ -107,18 +109,19 @@ func TestEachDirectoryHasItsFolder(t *testing.T) {
 	assert.NilError(t, os.Remove(gone))
 	_, err := h.prepare(two)
 	assert.NilError(t, err)
-	data, err := os.ReadFile(h.ours("projects.json"))
+	data, err := os.ReadFile(h.cliPath("projects.json"))
 	assert.NilError(t, err)
 	var got projects
 	assert.NilError(t, json.Unmarshal(data, &got))
 	for _, dir := range []string{one, two} {
-		owner, err := os.ReadFile(h.ours("tmp", got.Projects[dir], ".project_root"))
-		assert.Check(t, string(owner) == dir && err == nil && len(got.Projects) == 2, "folders of directories: got %s, %q, %v, want the two that are there, each with its name in it", data, owner, err)
+		owner, err := os.ReadFile(h.cliPath("tmp", got.Projects[dir], ".project_root"))
+		assert.Check(t, string(owner) == dir && err == nil && len(got.Projects) == 2, "folders of directories: got %s, %q, %v, want the two that exist, each with its path in the file", data, owner, err)
 	}
 }
 
-// TestConversationsOfLikeNames: the name of a file has a part of the id alone.
-func TestConversationsOfLikeNames(t *testing.T) {
+// TestSimilarTranscriptNames: a transcript's name contains only a part of the id, so ids with the
+// same beginning must be distinguished.
+func TestSimilarTranscriptNames(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}
 	stored := filepath.Join(t.TempDir(), "t.jsonl")
 	c := runner.Conversation{ID: uuid.NewString(), Dir: t.TempDir()}
@@ -128,11 +131,12 @@ func TestConversationsOfLikeNames(t *testing.T) {
 	other.ID = c.ID[:8] + uuid.NewString()[8:]
 	n, ok := b.Transcripts().Length(other)
 	assert.Check(t, !ok, "length of another conversation: got %d, want none", n)
-	assert.Check(t, is.ErrorContains(b.Transcripts().Place(other, stored), "is the one of"), "transcript of another conversation: want it refused")
+	assert.Check(t, is.ErrorContains(b.Transcripts().Place(other, stored), "of another session"), "transcript of another conversation: want it refused")
 }
 
-// TestTranscripts holds that the tokens of each message count once, as it was written last.
-func TestTranscripts(t *testing.T) {
+// TestTokensOfAMessageCountOnce states that if a message was written several times, only the last
+// version counts.
+func TestTokensOfAMessageCountOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	const head = `{"sessionId":"s","projectHash":"x"}` + "\n" + `{"id":"0","type":"gemini","content":"before","tokens":{"input":7,"output":7},"model":"m"}` + "\n"
 	assert.NilError(t, os.WriteFile(path, []byte(head+`{"id":"1","type":"user","content":[{"text":"hi"}]}
@@ -143,23 +147,23 @@ func TestTranscripts(t *testing.T) {
 no JSON
 {"id":"4","type":"info","content":"note"}
 {"id":"5","type":"gemini","content":"!","model":"m"}`), 0o600))
-	got, err := used(path, int64(len(head)))
+	got, err := usageFrom(path, int64(len(head)))
 	assert.NilError(t, err)
 	want := []state.Usage{{Model: "m", Input: 712, CacheRead: 300, Output: 25}}
 	diff := cmp.Diff(want, got)
 	assert.Check(t, diff == "", "tokens (-want +got):\n%s", diff)
 }
 
-// TestWhatErrorsMean holds it for what the real CLI was seen to say, and for what only its makers'
-// servers say.
-func TestWhatErrorsMean(t *testing.T) {
+// TestClassify covers error messages seen from the real CLI, and some that only the vendor's
+// servers send.
+func TestClassify(t *testing.T) {
 	now := time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
 		words, last string
 		status      int
 		class       runner.Class
 		begin       string
-		reset       time.Duration // from now; 0: nobody knows
+		reset       time.Duration // from now; 0 for unknown
 	}{
 		{"You have exhausted your daily quota on this model.", "", 429, runner.UsageLimit, "usage limit: ", 13 * time.Hour},
 		{"Quota exceeded. Please retry in 400.5s", "TerminalQuotaError: x", 429, runner.UsageLimit, "usage limit: ", 400 * time.Second},
@@ -184,9 +188,9 @@ func TestWhatErrorsMean(t *testing.T) {
 	}
 }
 
-// TestNothingIsAttached: what a prompt names with an @ is not attached, and its beginning is no
-// command of the CLI.
-func TestNothingIsAttached(t *testing.T) {
+// TestPromptAttachesNoFiles states that names after an "@" are not attached, and that a prompt
+// never starts a command of the CLI.
+func TestPromptAttachesNoFiles(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o755))
 	for _, name := range []string{"secret.txt", "sub/deep/other.txt"} {
@@ -208,7 +212,7 @@ func TestNothingIsAttached(t *testing.T) {
 	}
 }
 
-// TestCommandLine holds what the CLI is started with, and what of its directory it obeys.
+// TestCommandLine checks the CLI's arguments and environment, and which directories it trusts.
 func TestCommandLine(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=/h", "GEMINI_API_KEY=k", "GEMINI_CLI_TRUST_WORKSPACE=true"}}}
 	const begin = "--output-format stream-json --approval-mode "
@@ -229,15 +233,16 @@ func TestCommandLine(t *testing.T) {
 	for untrusted, want := range map[bool]string{true: "false", false: "true"} {
 		b.IsUntrusted = untrusted
 		env := b.env(nil)
-		assert.Check(t, program.Variable(env, trustVar) == want && program.Variable(env, homeVar) == filepath.Join("/h", ".gemini", "raymond") && program.Variable(env, authVar) == byKey, "untrusted %v: environment %q", untrusted, env)
+		assert.Check(t, program.Variable(env, trustVar) == want && program.Variable(env, homeVar) == filepath.Join("/h", ".gemini", "raymond") && program.Variable(env, authVar) == authByKey, "untrusted %v: environment %q", untrusted, env)
 	}
 	untrusted, _ := permissions{mode: yoloMode, isUntrusted: true}.rules()
 	trusted, _ := permissions{mode: yoloMode}.rules()
-	assert.Check(t, strings.Contains(untrusted, `argsPattern = "."`) && !strings.Contains(trusted, "argsPattern"), "rules of a directory that is not trusted: got %s, want what the mode allows said", untrusted)
+	assert.Check(t, strings.Contains(untrusted, `argsPattern = "."`) && !strings.Contains(trusted, "argsPattern"), "rules of a directory that is not trusted: got %s, want rules that allow what the mode does", untrusted)
 }
 
-// TestWhatTheAPIRunsIsTurnedOff, unless the user names it: the key proxy would refuse it.
-func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
+// TestVendorToolsAreOffByDefault states that web tools are off unless the user allows them, since
+// the key proxy would refuse them.
+func TestVendorToolsAreOffByDefault(t *testing.T) {
 	for want, tools := range map[string][]string{"WebFetch WebSearch": nil, "WebFetch": {"googleSearch"}, "": {"googleSearch", "urlContext"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
 		assert.NilError(t, err)
@@ -247,13 +252,14 @@ func TestWhatTheAPIRunsIsTurnedOff(t *testing.T) {
 	}
 }
 
-// TestWhatIsNoTranscriptIsNotOpened: the CLI looks for a conversation in the files of all.
-func TestWhatIsNoTranscriptIsNotOpened(t *testing.T) {
+// TestLinksAreNotResumed: the CLI searches all transcripts for a conversation, so a link among them
+// is a failure.
+func TestLinksAreNotResumed(t *testing.T) {
 	h, dir := home{t.TempDir()}, t.TempDir()
-	file := filepath.Join(h.ours(chats(dir)), "session-of-another.jsonl")
+	file := filepath.Join(h.cliPath(chatsDir(dir)), "session-of-another.jsonl")
 	assert.NilError(t, os.MkdirAll(filepath.Dir(file), 0o700))
 	assert.NilError(t, os.Symlink("elsewhere", file))
 	order := &runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: "0198c0de-0000-4000-8000-000000000001"}, Dir: dir}
-	_, f := h.open(order)
+	_, f := h.openConversation(order)
 	assert.Check(t, f != nil && strings.Contains(f.Message, file), "resume beside a link: got %v, want it refused", f)
 }

@@ -13,30 +13,30 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// TestALockThatIsNoneIsRemoved: the CLI would wait, in ever longer intervals and without a word,
-// for a lock that it can't take. It keeps its list where it can lock it in a cage, whatever was
-// there in place of it.
-func TestALockThatIsNoneIsRemoved(t *testing.T) {
+// TestInvalidLockIsRemoved: for a lock that it can't take, the CLI would silently wait in ever
+// longer intervals. The test also checks that projects.json becomes a link to a file that the CLI
+// can write in a cage, whatever was there before.
+func TestInvalidLockIsRemoved(t *testing.T) {
 	h := home{t.TempDir()}
-	lock := h.ours("tmp", "projects.json.lock")
+	lock := h.cliPath("tmp", "projects.json.lock")
 	assert.NilError(t, os.MkdirAll(filepath.Dir(lock), 0o700))
 	assert.NilError(t, os.WriteFile(lock, nil, 0o600))
-	assert.NilError(t, os.WriteFile(h.ours("projects.json"), []byte(`{"projects": {}}`), 0o600))
+	assert.NilError(t, os.WriteFile(h.cliPath("projects.json"), []byte(`{"projects": {}}`), 0o600))
 	_, err := h.prepare(t.TempDir())
 	assert.NilError(t, err)
 	assert.Check(t, !exists(lock), "a lock that is no folder: got it left")
-	got, err := os.Readlink(h.ours("projects.json"))
+	got, err := os.Readlink(h.cliPath("projects.json"))
 	assert.Check(t, err == nil && got == filepath.Join("tmp", "projects.json"), "list of directories: got a link to %q, %v", got, err)
-	assert.NilError(t, os.Mkdir(lock, 0o700)) // of a CLI that is under way
+	assert.NilError(t, os.Mkdir(lock, 0o700)) // as a running CLI creates it
 	if _, err := h.prepare(t.TempDir()); err != nil || !exists(lock) {
 		t.Errorf("a new lock: got it removed (%v)", err)
 	}
 }
 
-// TestFindingTheCLILeavesItsHome: a CLI that tells its version replaces the list of directories,
-// if it gets to that before it exits. Another one may have just been started in a cage. It obeys
-// nothing of the checkout meanwhile.
-func TestFindingTheCLILeavesItsHome(t *testing.T) {
+// TestVersionCheckKeepsTheHome: a CLI that prints its version replaces projects.json before it
+// exits, while another one may have just been started in a cage. It must use another home, and not
+// trust the checkout.
+func TestVersionCheckKeepsTheHome(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	path := filepath.Join(t.TempDir(), "gemini")
 	installtest.WriteProgram(t, path, `#!/bin/sh
@@ -48,6 +48,6 @@ func TestFindingTheCLILeavesItsHome(t *testing.T) {
 	assert.NilError(t, err)
 	_, fail := b.Find(t.Context(), b.Source(), runner.Order{Dir: dir, Mark: "x"}, func(string) {})
 	assert.Assert(t, is.Nil(fail))
-	got, err := os.Readlink(h.ours("projects.json"))
+	got, err := os.Readlink(h.cliPath("projects.json"))
 	assert.Check(t, err == nil && got == filepath.Join("tmp", "projects.json"), "list of directories: got a link to %q, %v, want one to where it can be written in a cage", got, err)
 }
