@@ -15,91 +15,90 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Actor plays the agents of a run, and stands between the run and its scripts and
-// commands, so that everything in it ends in one order. As the run's store it
-// keeps nothing, since a simulation is never resumed, but sees what is started,
-// and in which order.
+// Actor plays the agents of a run with scripted replies, and wraps its scripts and commands, so
+// that all of them end in a fixed order. It is also the run's store: it saves nothing, since a
+// simulation is never resumed, but sees which invocations start, and in which order.
 type Actor struct {
 	replies         *Replies
 	clock           *Clock
 	scripts         runner.Backend
 	runner.Verifier // for replies that leave the verdict to the commands
 
-	mu      sync.Mutex // guards what follows
-	started int        // number of the last invocation that was started
-	scenes  map[string]*scene
-	taken   map[string]int // replies, by key of the file
-	missing []string
+	mu          sync.Mutex // guards the following fields
+	lastStarted int        // number of the newest invocation that was started
+	agents      map[string]*agentState
+	usedReplies map[string]int // number of replies used, by key of the replies file
+	missing     []string
 }
 
-// scene is what one agent is in the middle of.
-type scene struct {
-	number int // of the invocation
+// agentState is the current invocation of one agent.
+type agentState struct {
+	number int // number of the invocation
 	reply  *Reply
 	polls  polls
 }
 
 var (
 	_ runner.Store    = (*Actor)(nil)
-	_ runner.AgentCLI = (*player)(nil)
+	_ runner.AgentCLI = (*scriptedCLI)(nil)
 	_ runner.Verifier = (*Actor)(nil)
 )
 
-// NewActor returns an Actor that gives the replies, each once.
+// NewActor returns an Actor that uses each of the replies once.
 func NewActor(r *Replies, clock *Clock, scripts runner.Backend, checks runner.Verifier) *Actor {
 	return &Actor{
 		replies: r, clock: clock, scripts: scripts, Verifier: checks,
-		scenes: map[string]*scene{}, taken: map[string]int{},
+		agents: map[string]*agentState{}, usedReplies: map[string]int{},
 	}
 }
 
-// Scripts returns what runs the scripts of the run.
+// Scripts returns the backend for the scripts of the run.
 func (a *Actor) Scripts() runner.Backend { return (*scripts)(a) }
 
 // Append implements runner.Store.
 func (a *Actor) Append(d *state.Delta) error {
-	a.start(d.Agents)
+	a.assignReplies(d.Agents)
 	return nil
 }
 
 // WriteSnapshot implements runner.Store.
 func (a *Actor) WriteSnapshot(r *state.Run, _ *state.Delta) error {
-	a.start(r.Agents)
+	a.assignReplies(r.Agents)
 	return nil
 }
 
 // Full implements runner.Store.
 func (a *Actor) Full() bool { return false }
 
-// start hands out the replies for the invocations that are new among those of
-// the agents, in the order of their numbers.
-func (a *Actor) start(agents []*state.Agent) {
+// assignReplies assigns replies to the new invocations of the agents, in the order of their
+// numbers.
+func (a *Actor) assignReplies(agents []*state.Agent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	before := a.started
+	before := a.lastStarted
 	agents = slices.DeleteFunc(slices.Clone(agents), func(g *state.Agent) bool {
 		return g.Exec == nil || g.Exec.Running == nil || g.Exec.Running.N <= before
 	})
 	slices.SortFunc(agents, func(g, h *state.Agent) int { return cmp.Compare(g.Exec.Running.N, h.Exec.Running.N) })
 	for _, g := range agents {
-		a.started = g.Exec.Running.N
-		s := a.scenes[g.ID]
+		a.lastStarted = g.Exec.Running.N
+		s := a.agents[g.ID]
 		if s == nil {
-			s = &scene{polls: polls{}}
-			a.scenes[g.ID] = s
+			s = &agentState{polls: polls{}}
+			a.agents[g.ID] = s
 		}
-		s.number = a.started
+		s.number = a.lastStarted
 		if g.Exec.Running.Mode != "" {
-			s.reply = a.next(g.ID, g.State)
+			s.reply = a.takeReply(g.ID, g.State)
 		}
 	}
 }
 
-// next takes the next reply for a state of an agent; nil when there is none.
-func (a *Actor) next(agent, st string) *Reply {
+// takeReply returns the next reply for a state of an agent, or nil.
+func (a *Actor) takeReply(agent, st string) *Reply {
 	for _, key := range []string{agent + "/" + st, st} {
-		if list, n := a.replies.States[key], a.taken[key]; n < len(list) {
-			a.taken[key]++
+		if list, n := a.replies.States[key], a.usedReplies[key]; n < len(list) {
+			a.usedReplies[key]++
 			return &list[n]
 		}
 	}
@@ -107,35 +106,37 @@ func (a *Actor) next(agent, st string) *Reply {
 	return nil
 }
 
-// scene returns what an agent is in the middle of, for its worker to read.
-func (a *Actor) scene(agent string) *scene {
+// agentState returns the current invocation of an agent.
+func (a *Actor) agentState(agent string) *agentState {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.scenes[agent]
+	return a.agents[agent]
 }
 
-// Missing says for which invocations there was no reply, in order.
+// Missing lists the invocations for which there was no reply, in order. It may be called after the
+// run has ended.
 func (a *Actor) Missing() []string { return a.missing }
 
-// Unused says which replies are left, by their keys in order. To be called when
-// the run has ended, as Missing.
+// Unused lists the replies that were not used, in order of their keys. It may be called after the
+// run has ended.
 func (a *Actor) Unused() []string {
 	var left []string
 	for _, key := range slices.Sorted(maps.Keys(a.replies.States)) {
-		if n := len(a.replies.States[key]) - a.taken[key]; n > 0 {
+		if n := len(a.replies.States[key]) - a.usedReplies[key]; n > 0 {
 			left = append(left, fmt.Sprintf("%d of %d for %s", n, len(a.replies.States[key]), key))
 		}
 	}
 	return left
 }
 
-// Ready implements runner.Verifier: replies may need no commands.
+// Ready implements runner.Verifier. It succeeds even if commands can't run, since replies may
+// replace them.
 func (a *Actor) Ready() error { return nil }
 
-// Verify implements runner.Verifier: with the exit codes of the reply, or by
-// running the commands.
+// Verify implements runner.Verifier. It returns the exit codes of the reply or, if there are none,
+// runs the commands.
 func (a *Actor) Verify(ctx context.Context, c runner.Order, tell func(runner.Progress)) state.Verification {
-	s := a.scene(c.Agent)
+	s := a.agentState(c.Agent)
 	var v state.Verification
 	if s.reply == nil || s.reply.Checks == nil {
 		v = a.Verifier.Verify(ctx, c, tell)
@@ -149,11 +150,11 @@ func (a *Actor) Verify(ctx context.Context, c runner.Order, tell func(runner.Pro
 	return v
 }
 
-// perform plays an invocation of an agent.
-func (a *Actor) perform(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	s := a.scene(o.Agent)
+// runPrompt plays one invocation of an agent.
+func (a *Actor) runPrompt(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	s := a.agentState(o.Agent)
 	proc.RecordPrompt(o.DebugDir, o.Prompt.Text)
-	answer, failure, took := s.reply.play(o)
+	answer, failure, took := s.reply.outcome(o)
 	a.clock.Wait(ctx, s.number, took)
 	clear(s.polls) // a prompt can change anything
 	switch {
@@ -167,8 +168,8 @@ func (a *Actor) perform(ctx context.Context, o runner.Order, tell func(runner.Pr
 	return answer, nil
 }
 
-// play returns what an invocation brings, and how long it takes.
-func (r *Reply) play(o runner.Order) (runner.Answer, *runner.Failure, time.Duration) {
+// outcome returns the result of an invocation, and how long it takes.
+func (r *Reply) outcome(o runner.Order) (runner.Answer, *runner.Failure, time.Duration) {
 	failure := &runner.Failure{Class: runner.Fatal}
 	switch {
 	case strings.TrimSpace(o.Prompt.Text) == "":

@@ -8,17 +8,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Agents returns the agent CLIs of the run: all there are, which play the same replies.
+// Agents returns all agent CLIs. All of them use the same replies.
 func (a *Actor) Agents() map[string]runner.AgentCLI {
 	all := map[string]runner.AgentCLI{}
 	for _, name := range protocol.Backends() {
-		all[name] = &player{actor: a, name: name}
+		all[name] = &scriptedCLI{actor: a, name: name}
 	}
 	return all
 }
 
-// player is the Actor as an agent CLI. It has no transcripts, and what a run doesn't ask for is not there.
-type player struct {
+// scriptedCLI is an agent CLI that gets its answers from an Actor. It has no transcripts: the
+// embedded Transcripts is nil, and a simulated run calls only the methods below.
+type scriptedCLI struct {
 	runner.Transcripts
 
 	actor *Actor
@@ -26,21 +27,21 @@ type player struct {
 }
 
 // Run implements runner.Backend.
-func (p *player) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	return p.actor.perform(ctx, o, tell)
+func (p *scriptedCLI) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
+	return p.actor.runPrompt(ctx, o, tell)
 }
 
-// Abilities implements runner.Agent: a simulation shows what the workflow does, and nothing
-// of it depends on what a CLI can't do.
-func (p *player) Abilities() runner.Abilities {
+// Abilities implements runner.AgentCLI. The scripted CLI can do everything, so that the result of a
+// simulation doesn't depend on limitations of a CLI.
+func (p *scriptedCLI) Abilities() runner.Abilities {
 	return runner.Abilities{Backend: p.name, Title: p.name, ChoosesID: true, ReportsUSD: true}
 }
 
-// Needs implements runner.Agent.
-func (p *player) Needs() runner.Needs { return runner.Needs{} }
+// Needs implements runner.AgentCLI.
+func (p *scriptedCLI) Needs() runner.Needs { return runner.Needs{} }
 
 // Length implements runner.Transcripts.
-func (p *player) Length(runner.Conversation) (int64, bool) { return 0, false }
+func (p *scriptedCLI) Length(runner.Conversation) (int64, bool) { return 0, false }
 
 // Usage implements runner.Transcripts.
-func (p *player) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
+func (p *scriptedCLI) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/simulate"
 )
 
-// TestClockStandsStillWhileTheOwnerWorks: what a worker waits for does not come
-// before the owner has started all that it starts now.
+// TestClockStandsStillWhileTheOwnerWorks states that no alarm fires before the owner has started
+// all workers that it starts at the current time.
 func TestClockStandsStillWhileTheOwnerWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := simulate.NewClock(epoch)
@@ -39,8 +39,9 @@ func TestClockStandsStillWhileTheOwnerWorks(t *testing.T) {
 	})
 }
 
-// TestClockLetsGoOfWhatIsStopped, at the time it shows.
-func TestClockLetsGoOfWhatIsStopped(t *testing.T) {
+// TestClockIgnoresCancelledWorkers states that a cancelled worker leaves at the current time,
+// without moving the clock.
+func TestClockIgnoresCancelledWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := simulate.NewClock(epoch)
 		owner := clock.Runner()

@@ -14,15 +14,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestPublishedSchema: editors find in docs/schema what replies files are checked by.
+// TestPublishedSchema states that docs/schema has the schema by which replies files are checked.
 func TestPublishedSchema(t *testing.T) {
 	data, err := os.ReadFile("replies.schema.json")
 	assert.NilError(t, err)
 	golden.Assert(t, string(data), "../../../docs/schema/replies.schema.json")
 }
 
-// TestDifferencesOfPaths shows what differs, and how much is the same.
-func TestDifferencesOfPaths(t *testing.T) {
+// TestPathDiff checks the differences between paths, and the number of equal states.
+func TestPathDiff(t *testing.T) {
 	for _, c := range []struct{ want, got, diff string }{
 		{"A B C", "A B C", ""},
 		{"A B C", "A C", "  (the same: 1 before, 1 after),- B"},

@@ -10,9 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Diff returns the lines by which a run differs from what was expected: those
-// that were expected begin with "-", those that came with "+". Without a
-// difference, and when nothing was expected, there are none.
+// Diff returns the differences between a run and the expectations, nil if there are none: lines
+// with "-" were expected, lines with "+" happened.
 func (want *Expect) Diff(run *report.Model) []string {
 	if want == nil || run.Ending == nil {
 		return nil
@@ -54,7 +53,7 @@ func (want *Expect) Diff(run *report.Model) []string {
 	return out
 }
 
-// resultDiff compares results: quoted, those of several lines line by line.
+// resultDiff compares two results. Results of several lines are compared line by line.
 func resultDiff(want string, got *state.Text) []string {
 	switch {
 	case got == nil:

@@ -9,38 +9,38 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// People answers the questions of a run with the answers of a replies file, as soon as
-// they are asked. A question that has no answer left waits for its timeout.
+// People answers the questions of a run at once with the answers of a replies file. A question for
+// which no answer is left waits for its timeout.
 type People struct {
-	answers []Answer
-	used    []bool
-	updates chan runner.QuestionUpdate // has room for all answers
-	asked   int                        // number of the newest question
-	timed   bool                       // a question is open that its timeout may end
-	wrong   []string
+	answers      []Answer
+	used         []bool
+	updates      chan runner.QuestionUpdate // has capacity for all answers
+	lastQuestion int                        // number of the newest question
+	hasTimeout   bool                       // an open question has a timeout
+	wrong        []string
 }
 
 var _ runner.Prompter = (*People)(nil)
 
-// NewPeople returns People who give the answers of a file, each once.
+// NewPeople returns People that use each answer of a file once.
 func NewPeople(r *Replies) *People {
 	return &People{answers: r.Answers, used: make([]bool, len(r.Answers)), updates: make(chan runner.QuestionUpdate, len(r.Answers))}
 }
 
-// UpdateQuestions implements runner.People.
+// UpdateQuestions implements runner.Prompter.
 func (p *People) UpdateQuestions(run *state.Run) {
-	p.timed = false
+	p.hasTimeout = false
 	for _, a := range run.OpenQuestions() {
 		q := a.Waits.Question
-		if q.Number > p.asked {
-			p.asked = q.Number
+		if q.Number > p.lastQuestion {
+			p.lastQuestion = q.Number
 			p.answer(a.ID, q)
 		}
-		p.timed = p.timed || !a.Waits.Until.IsZero()
+		p.hasTimeout = p.hasTimeout || !a.Waits.Until.IsZero()
 	}
 }
 
-// answer gives a question the first answer that is left for its agent.
+// answer answers a question with the first unused answer for its agent.
 func (p *People) answer(agent string, q *state.Question) {
 	for i, given := range p.answers {
 		if p.used[i] || given.Agent != "" && given.Agent != agent {
@@ -49,7 +49,7 @@ func (p *People) answer(agent string, q *state.Question) {
 		p.used[i] = true
 		text, fits := q.MatchAnswer(string(given.Text))
 		if !fits {
-			p.wrong = append(p.wrong, fmt.Sprintf("answer %d, %q, to question %d of %s, which takes: %s",
+			p.wrong = append(p.wrong, fmt.Sprintf("answer %d, %q, is not a choice of question %d of %s: %s",
 				i+1, given.Text, q.Number, agent, strings.Join(q.Choices, ", ")))
 			return
 		}
@@ -58,23 +58,23 @@ func (p *People) answer(agent string, q *state.Question) {
 	}
 }
 
-// Updates implements runner.People.
+// Updates implements runner.Prompter.
 func (p *People) Updates() <-chan runner.QuestionUpdate { return p.updates }
 
-// IsSettled implements runner.People.
-func (p *People) IsSettled() bool { return !p.isAnswering() && !p.timed }
+// IsSettled implements runner.Prompter.
+func (p *People) IsSettled() bool { return !p.isAnswering() && !p.hasTimeout }
 
-// HasRead implements runner.People.
+// HasRead implements runner.Prompter.
 func (p *People) HasRead(time.Time) bool { return !p.isAnswering() }
 
-// isAnswering reports whether the owner of the run has an answer to take.
+// isAnswering reports whether an answer waits for the run's owner.
 func (p *People) isAnswering() bool { return len(p.updates) > 0 }
 
-// Wrong says which answers are none of the choices of their question. To be called when
-// the run has ended, as Unused.
+// Wrong lists the answers that are not among the choices of their question. It may be called after
+// the run has ended.
 func (p *People) Wrong() []string { return p.wrong }
 
-// Unused says how many answers are left, as Actor.Unused does of replies.
+// Unused returns a line with the number of unused answers, or nil.
 func (p *People) Unused() []string {
 	left := 0
 	for _, used := range p.used {
@@ -88,13 +88,13 @@ func (p *People) Unused() []string {
 	return []string{fmt.Sprintf("%d of %d answers", left, len(p.used))}
 }
 
-// Runner returns the clock in the form that a runner takes, for a run whose questions are
-// answered by people. It stands still while the run has an answer to take.
+// Runner returns the clock in the form that a runner expects, for a run with these People. The
+// clock also stands still while an answer waits for the run's owner.
 func (p *People) Runner(c *Clock) runner.Clock {
 	r := c.Runner()
 	r.Idle = func(busy int) {
 		if !p.isAnswering() {
-			c.waits(busy)
+			c.ownerWaits(busy)
 		}
 	}
 	return r

@@ -20,22 +20,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxReplies is the largest size of a replies file in bytes.
+// maxReplies is the maximum size of a replies file in bytes.
 const maxReplies = 16 << 20
 
-// allowedText is what is published as docs/schema/replies.schema.json.
+// schemaText is the JSON schema of replies files, which is also published as
+// docs/schema/replies.schema.json.
 //
 //go:embed replies.schema.json
-var allowedText string
+var schemaText string
 
-// allowed says what a replies file may have in it.
-var allowed = sync.OnceValue(func() *schema.Schema {
-	s, _ := schema.Parse(allowedText) // which is one
+// repliesSchema returns the parsed schema.
+var repliesSchema = sync.OnceValue(func() *schema.Schema {
+	s, _ := schema.Parse(schemaText) // it is valid
 	return s
 })
 
-// Read reads a replies file strictly. The problems are what the author of the
-// file must fix, each with its place; without any the replies are good.
+// Read reads and validates a replies file. The problems are mistakes for the file's author to fix,
+// each with its position; the replies are nil if there are any.
 func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxReplies+1))
 	if err != nil {
@@ -52,10 +53,10 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 		return nil, []protocol.Problem{*problem}, nil
 	}
 	out := &Replies{root: root}
-	value, err := plain(root)
+	value, err := jsonValue(root)
 	if err == nil {
-		if wrong := allowed().CheckValue(value); wrong != nil {
-			return nil, placed(root, wrong), nil
+		if wrong := repliesSchema().CheckValue(value); wrong != nil {
+			return nil, problemsOf(root, wrong), nil
 		}
 		err = root.Decode(out)
 	}
@@ -65,18 +66,18 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 	return out, nil, nil
 }
 
-// plain is a document of YAML as JSON has it.
-func plain(root *yaml.Node) (value any, err error) {
+// jsonValue returns a YAML document as a JSON value.
+func jsonValue(root *yaml.Node) (value any, err error) {
 	err = root.Decode(&value)
 	text, jsonErr := json.Marshal(value)
 	if err = errors.Join(err, jsonErr); err != nil {
-		return nil, fmt.Errorf("the file can't be written in JSON: %w", err)
+		return nil, fmt.Errorf("the file can't be converted to JSON: %w", err)
 	}
 	return value, json.Unmarshal(text, &value)
 }
 
-// placed are violations as problems of the file, in the order of its lines.
-func placed(root *yaml.Node, all []schema.Violation) []protocol.Problem {
+// problemsOf returns violations of the schema as problems, in order of their positions.
+func problemsOf(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, v := range all {
 		at, hint := nodeAt(root, v), v.Description
@@ -91,16 +92,17 @@ func placed(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	return problems
 }
 
-var inPointer = strings.NewReplacer("~1", "/", "~0", "~")
+// pointerUnescaper unescapes an element of a JSON pointer.
+var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// nodeAt is the node that a violation is about: the value, or a key in it that the message names.
+// nodeAt returns the YAML node of a violation: the value, or the key in it that the message names.
 func nodeAt(n *yaml.Node, v schema.Violation) *yaml.Node {
 	for _, name := range strings.Split(v.Pointer, "/")[1:] {
-		next := protocol.MapValue(n, inPointer.Replace(name))
+		next := protocol.MapValue(n, pointerUnescaper.Replace(name))
 		if i, err := strconv.Atoi(name); err == nil && n.Kind == yaml.SequenceNode {
 			next = n.Content[i]
 		}
-		if next == nil { // of a place that is too long to be told whole
+		if next == nil { // the pointer was cut because it was too long
 			return n
 		}
 		n = next
@@ -113,8 +115,8 @@ func nodeAt(n *yaml.Node, v schema.Violation) *yaml.Node {
 	return n
 }
 
-// Check returns what in the file does not match a workflow: replies for what is no
-// prompt state of it, and expected states that it does not have.
+// Check returns the problems of a replies file for a workflow: replies for states that are not
+// prompts, and expected states that don't exist.
 func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 	var problems []protocol.Problem
 	check := func(n *yaml.Node, name string, isAsked bool) {
@@ -122,7 +124,7 @@ func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 		p := protocol.Problem{Pos: protocol.PosOf(n), Code: "no-state", Message: fmt.Sprintf("the workflow has no state %q", name)}
 		switch full, other := w.Resolve(name); {
 		case ok && isAsked && st.Kind != protocol.Prompt:
-			p.Message, p.Hint = name+" is a script, which runs as it is", "only prompts have replies"
+			p.Message, p.Hint = name+" is a script, and scripts run for real", "only prompts have replies"
 		case ok:
 			return
 		case other == nil:
@@ -145,7 +147,7 @@ func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 	return problems
 }
 
-// entry is what a map has under a key, or an empty node.
+// entry returns the value of a key in a map, or an empty node.
 func entry(n *yaml.Node, key string) *yaml.Node {
 	return cmp.Or(protocol.MapValue(n, key), &yaml.Node{})
 }

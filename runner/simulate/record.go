@@ -13,13 +13,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Record turns what is known of a finished run into replies that bring the same run about, with
-// its path, and how it ended, as what is expected. What a resume, a retry or a reminder repeated is in them once. What
-// people answered is in them too, and a question that timed out is not: it must have been the
-// last of its agent. The run's input and limits are not in them: they must be given again.
+// Record converts a finished run into replies that reproduce it, and expects its path and its
+// result. Work that was repeated by a resume, a retry or a reminder occurs once. Answers of people
+// are included, but not questions that timed out; these must have been the last question of their
+// agent. The input and the limits of the run are not included.
 //
-// Where the transcript of a conversation is missing, the reply is the tag alone that the run
-// followed, and the states of which not even that is known are returned.
+// If the transcript of a conversation is missing, the reply is only the tag that the run followed.
+// If the tag is unknown too, the state is returned in unknown.
 func Record(r *insight.Report) (replies *Replies, unknown []string) {
 	out := &Replies{Meta: map[string]Text{}, States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
 	for k, v := range r.Meta {
@@ -32,7 +32,7 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 		if x.Kind != string(protocol.Prompt) {
 			continue
 		}
-		list, isWhole := spoken(x, resultOf(r, x))
+		list, isWhole := repliesOf(x, resultOf(r, x))
 		if !isWhole && !slices.Contains(unknown, x.State) {
 			unknown = append(unknown, x.State)
 		}
@@ -61,63 +61,66 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 	return out, unknown
 }
 
-// withoutRepeated leaves out the executions with which an agent could not continue, and that a
-// resume ran again.
+// withoutRepeated drops the executions that did not lead to a transition and that a resume ran
+// again.
 func withoutRepeated(all []report.Exec) []report.Exec {
 	next := map[string]string{} // the state of each agent's next execution
-	var kept []report.Exec
+	var remaining []report.Exec
 	for _, x := range slices.Backward(all) {
 		if x.Status == report.Completed || x.Transition != nil || next[x.Agent] != x.State {
-			kept = append(kept, x)
+			remaining = append(remaining, x)
 		}
 		next[x.Agent] = x.State
 	}
-	slices.Reverse(kept)
-	return kept
+	slices.Reverse(remaining)
+	return remaining
 }
 
-// spoken returns what an execution brought: a reply for each attempt, or one. The second value is false where
-// the last message of one that succeeded is not known. result is its agent's, if it ended here.
-func spoken(x report.Exec, result string) (list []Reply, isWhole bool) {
-	said := lastWords(x.Messages)
-	if said == "" {
-		said = tagOf(x.Transition, result)
+// repliesOf returns the replies of an execution: one for each attempt, at least one. isWhole is
+// false if the execution succeeded but its last message is unknown. result is the agent's result,
+// if the agent ended with this execution.
+func repliesOf(x report.Exec, result string) (list []Reply, isWhole bool) {
+	text := lastMessage(x.Messages)
+	if text == "" {
+		text = tagOf(x.Transition, result)
 	}
 	left := x.Spent.USD
 	for _, a := range x.Attempts {
-		list, left = append(list, verdict(a, Text(said))), max(0, left-a.USD)
+		list, left = append(list, attemptReply(a, Text(text))), max(0, left-a.USD)
 	}
 	switch {
 	case len(list) > 0:
 	case x.Status == report.Completed:
-		list = []Reply{{Text: Text(said)}}
+		list = []Reply{{Text: Text(text)}}
 	default:
-		list = []Reply{failed(cmp.Or(x.Error, "not started"))}
+		list = []Reply{failedReply(cmp.Or(x.Error, "not started"))}
 	}
 	list[len(list)-1].Cost += Cost(left)
-	return list, said != "" || x.Status != report.Completed
+	return list, text != "" || x.Status != report.Completed
 }
 
-// verdict is the last invocation of an attempt. What one that failed would have done next does not count.
-func verdict(a report.Attempt, said Text) Reply {
+// attemptReply returns the reply of an attempt. A failed attempt keeps only the exit codes of its
+// commands, or its reason.
+func attemptReply(a report.Attempt, text Text) Reply {
 	if len(a.Results) == 0 && !a.Converged {
-		r := failed(cmp.Or(a.Reason, "failed"))
+		r := failedReply(cmp.Or(a.Reason, "failed"))
 		r.Cost = Cost(a.USD)
 		return r
 	}
-	r := Reply{Text: said, Cost: Cost(a.USD)}
+	r := Reply{Text: text, Cost: Cost(a.USD)}
 	for _, c := range a.Results {
 		r.Checks = append(r.Checks, min(max(c.RC, 0), maxCode))
 	}
 	return r
 }
 
-func failed(why string) Reply {
+// failedReply returns a reply that fails with a reason.
+func failedReply(why string) Reply {
 	return Reply{Error: &Error{Class: string(runner.Fatal), Message: Text(why)}}
 }
 
-// lastWords returns the last message of a conversation's agent.
-func lastWords(all []runner.Message) string {
+// lastMessage returns the last message of the agent itself in a conversation.
+func lastMessage(all []runner.Message) string {
 	for _, m := range slices.Backward(all) {
 		if m.From == runner.FromAgent && m.Subagent == "" && m.Text != "" {
 			return m.Text
@@ -126,7 +129,8 @@ func lastWords(all []runner.Message) string {
 	return ""
 }
 
-// resultOf is the result of the agent that ended with an execution, "" for any other.
+// resultOf returns the result of the agent that ended with an execution, "" for any other
+// execution.
 func resultOf(r *insight.Report, x report.Exec) string {
 	if x.Transition == nil || x.Transition.Target != "" {
 		return ""
@@ -139,7 +143,7 @@ func resultOf(r *insight.Report, x report.Exec) string {
 	return ""
 }
 
-// tagOf writes a transition as an agent would; "" for one whose tag has more to it.
+// tagOf writes a transition as a tag, "" if its tag has attributes that are unknown.
 func tagOf(t *state.Transition, result string) string {
 	if t == nil {
 		return ""

@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// said is a conversation in which each text answers a prompt.
-func said(texts ...string) []runner.Message {
+// conversation returns messages in which each of the texts answers a prompt.
+func conversation(texts ...string) []runner.Message {
 	var all []runner.Message
 	for _, text := range texts {
 		all = append(all, runner.Message{From: runner.FromUser, Text: "?"}, runner.Message{From: runner.FromAgent, Text: "I begin."},
@@ -25,8 +25,8 @@ func said(texts ...string) []runner.Message {
 	return all
 }
 
-// ofRun are the replies of the run in TestRecord.
-const ofRun = `meta:
+// wantReplies are the replies of the run in TestRecord.
+const wantReplies = `meta:
   k: v
 states:
   A.md:
@@ -59,25 +59,25 @@ expect:
     - F.md
 `
 
-// TestRecord has a reply for each execution and each of its attempts, whose text is the last of the conversation; what was
-// repeated is not in it.
+// TestRecord states that there is a reply for each execution and each attempt, with the last text
+// of its conversation, and none for repeated work.
 func TestRecord(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }
-	asked := func(n int, by, answer string) report.Wait {
+	question := func(n int, by, answer string) report.Wait {
 		return report.Wait{Agent: "main", By: by, Answer: answer, AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: n}}
 	}
 	r := &insight.Report{
 		Status: "completed", Result: "all done", Meta: map[string]string{"k": "v"},
 		Agents: []report.Agent{{ID: "main", Result: "all done"}},
 		Waits: []report.Wait{
-			asked(2, "b", "no"), asked(1, "a", "yes"), asked(3, "timeout", ""), {Agent: "main", AgentWaits: state.AgentWaits{For: state.ForTime}},
+			question(2, "b", "no"), question(1, "a", "yes"), question(3, "timeout", ""), {Agent: "main", AgentWaits: state.AgentWaits{For: state.ForTime}},
 		},
 		Executions: []report.Exec{
 			{N: 1, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Failed, Error: "it ends with code 3"},
-			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "B.md"), Messages: said("hm", "<goto>B.md</goto>"),
+			{N: 2, Agent: "main", State: "A.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "B.md"), Messages: conversation("hm", "<goto>B.md</goto>"),
 				Spent: report.Spent{Spent: state.Spent{USD: state.Dollar}}, Retries: []report.TimedNote{{Time: at, Text: "it died"}}, Reminders: []report.TimedNote{{Time: at.Add(1)}}},
-			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "C.sh"), Messages: said("<goto>C.sh</goto>"),
+			{N: 3, Agent: "main", State: "B.md", Kind: "prompt", Status: report.Completed, Transition: to("goto", "C.sh"), Messages: conversation("<goto>C.sh</goto>"),
 				Attempts: []report.Attempt{
 					{Ended: at, NodeAttempt: state.NodeAttempt{Results: []state.CommandResult{{RC: 1}, {RC: 0}}}},
 					{Ended: at.Add(1), NodeAttempt: state.NodeAttempt{Converged: true, Results: []state.CommandResult{{RC: 0}, {RC: 0}}}},
@@ -89,5 +89,5 @@ func TestRecord(t *testing.T) {
 	}
 	replies, unknown := simulate.Record(r)
 	assert.Check(t, is.DeepEqual(unknown, []string{"D.md"}), "unknown replies: want those of D.md")
-	assert.Check(t, is.Equal(written(t, replies), ofRun))
+	assert.Check(t, is.Equal(writeReplies(t, replies), wantReplies))
 }

@@ -1,6 +1,6 @@
-// Package simulate runs a workflow with scripted replies in the place of the
-// agents: the same engine, the same scripts, no tokens and no network. What
-// happened is compared with what the author of the replies expects.
+// Package simulate runs a workflow with scripted replies instead of agent CLIs: with the same
+// engine and the same scripts, but without tokens and network. It compares the run with the
+// expectations in the replies file.
 package simulate
 
 import (
@@ -14,67 +14,66 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Replies is a replies file.
+// Replies is the content of a replies file.
 type Replies struct {
-	Input Text            `yaml:"input,omitempty"` // payload of the first state, as --input
-	Meta  map[string]Text `yaml:"meta,omitempty"`  // template variables of every state, as --meta
-	// States has the replies of each prompt state, by file name, in the order of
-	// its invocations: reminders, retries and further attempts included. A key
-	// AGENT/STATE is for one agent and overrides the state's own list.
+	Input Text            `yaml:"input,omitempty"` // input of the first state, as with --input
+	Meta  map[string]Text `yaml:"meta,omitempty"`  // template variables of every state, as with --meta
+	// States has the replies of each prompt state, by file name, in the order of its invocations,
+	// including reminders, retries and further attempts. The key AGENT/STATE has the replies for
+	// one agent, which take precedence.
 	States map[string][]Reply `yaml:"states,omitempty"`
-	// Answers are what people answer, in the order of the questions: a text, or one with
-	// the agent whose next question it answers. When they are used up, a question waits
-	// for its timeout, and one without a timeout suspends the run.
+	// Answers are used in the order of the questions: a text, or a text with the agent whose next
+	// question it answers. When all are used, a question waits for its timeout; one without a
+	// timeout suspends the run.
 	Answers []Answer `yaml:"answers,omitempty"`
-	Expect  *Expect  `yaml:"expect,omitempty"` // what should come of the run; without it only the run's own status counts
+	Expect  *Expect  `yaml:"expect,omitempty"` // expectations; without them only the run's own status matters
 
-	root *yaml.Node // of the file
+	root *yaml.Node // root node of the file
 }
 
-// Reply is what one invocation of an agent brings.
+// Reply is the result of one invocation of an agent.
 type Reply struct {
-	Text   Text          `yaml:"text,omitempty"`   // the final message; nothing when it is left out
+	Text   Text          `yaml:"text,omitempty"`   // final message; empty if left out
 	Cost   Cost          `yaml:"cost,omitempty"`   // in US dollars
 	Denied []Text        `yaml:"denied,omitempty"` // tool uses that were refused
-	Error  *Error        `yaml:"error,omitempty"`  // the invocation fails, and has neither text nor checks
-	Delay  time.Duration `yaml:"delay,omitempty"`  // how long it takes on the simulated clock, as in 90s
-	// Checks are the exit codes of the state's done_when commands after this
-	// reply; the last one also counts for all further commands. Without them the
-	// commands run, and protected files are looked at.
+	Error  *Error        `yaml:"error,omitempty"`  // the invocation fails, without text and checks
+	Delay  time.Duration `yaml:"delay,omitempty"`  // duration on the simulated clock, such as 90s
+	// Checks are the exit codes of the state's done_when commands after this reply; the last one is
+	// used for all further commands. Without Checks the commands run, and protected files are
+	// checked.
 	Checks []int `yaml:"checks,omitempty"`
 }
 
-// Error is an invocation that fails.
+// Error is the failure of an invocation.
 type Error struct {
-	Class   string `yaml:"class"`   // what kind of failure: transient ones and timeouts are retried, those of the service waited out
-	Message Text   `yaml:"message"` // what went wrong
+	Class   string `yaml:"class"`   // class of the failure: transient failures and timeouts are retried, service failures are waited out
+	Message Text   `yaml:"message"` // reason of the failure
 }
 
-// Answer is what somebody answers to a question. In the file it is a text when it
-// names no agent.
+// Answer is a person's answer to a question. In the file it is a string if it names no agent.
 type Answer struct {
-	Agent string `yaml:"agent,omitempty"` // that asks; "" for any
-	Text  Text   `yaml:"text"`            // what is answered
+	Agent string `yaml:"agent,omitempty"` // agent whose question it answers; "" for any
+	Text  Text   `yaml:"text"`            // text of the answer
 }
 
-// Text is what somebody says or is told, byte for byte.
+// Text is a text that is kept byte for byte.
 type Text string
 
-// Cost is an amount of money. In the file it is a number of US dollars.
+// Cost is an amount in US dollars, a number in the file.
 type Cost state.USD
 
-// Path is the states that agents went through, in order, by agent. In the file
-// it may be a list: the path of the first agent.
+// Path has the states that each agent went through, in order. In the file it may be a list, which
+// is the path of the first agent.
 type Path map[string][]string
 
-// Expect is what should come of the run. What is left out may be anything, but a
-// run of which neither status nor outcome is expected must be completed.
+// Expect has the expectations for a run. A field that is left out is not checked, but if both
+// status and outcome are left out, the run must complete.
 type Expect struct {
-	Status  string `yaml:"status,omitempty"`  // how the run ends
-	Outcome string `yaml:"outcome,omitempty"` // the same, which distinguishes a clean run from one with flakes
-	Result  *Text  `yaml:"result,omitempty"`  // of the first agent, byte for byte
-	Path    Path   `yaml:"path,omitempty"`    // the states an agent went through, in order: of main, or a map by agent
-	Cost    *Cost  `yaml:"cost,omitempty"`    // of the whole run, in US dollars
+	Status  string `yaml:"status,omitempty"`  // status of the run at its end
+	Outcome string `yaml:"outcome,omitempty"` // like status, but tells a clean run from one with flaky attempts
+	Result  *Text  `yaml:"result,omitempty"`  // result of the first agent, byte for byte
+	Path    Path   `yaml:"path,omitempty"`    // states that agents went through, in order: of main, or a map by agent
+	Cost    *Cost  `yaml:"cost,omitempty"`    // cost of the whole run, in US dollars
 }
 
 // maxCode is the largest exit code of a process.
@@ -87,8 +86,8 @@ func (r *Replies) Write(w io.Writer) error {
 	return errors.Join(enc.Encode(r), enc.Close())
 }
 
-// MarshalYAML implements yaml.Marshaler. Some texts are not read back as they were
-// from what the YAML library writes by itself; those get quotes.
+// MarshalYAML implements yaml.Marshaler. It quotes the texts that the YAML library would otherwise
+// write in a form that reads back differently.
 func (t Text) MarshalYAML() (any, error) {
 	n := &yaml.Node{Kind: yaml.ScalarNode, Tag: "!!str", Value: string(t)}
 	lines := strings.Contains(n.Value, "\n")

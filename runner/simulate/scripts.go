@@ -7,26 +7,27 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// scripts is the Actor as the backend of scripts: they run, and end in turn.
+// scripts is the backend for scripts: it runs them, and makes them end in a fixed order.
 type scripts Actor
 
+// Run implements runner.Backend.
 func (b *scripts) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	s := (*Actor)(b).scene(o.Agent)
+	s := (*Actor)(b).agentState(o.Agent)
 	answer, err := b.scripts.Run(ctx, o, tell)
-	b.clock.Wait(ctx, s.number, s.polls.next(o.State))
+	b.clock.Wait(ctx, s.number, s.polls.delay(o.State))
 	return answer, err
 }
 
-// polls counts, by state, how often an agent runs the same scripts without a prompt in between:
-// then it waits for other agents, and time must pass, or they would never get on.
+// polls counts, by state, how often an agent has run the same scripts without a prompt in between.
+// Without a prompt an agent only waits for others, so simulated time must pass, or the run would never end.
 type polls map[string]int
 
-// maxPoll is the longest time that a poll takes.
+// maxPoll is the longest simulated duration of a script.
 const maxPoll = time.Hour
 
-// next returns how long the next run of a script takes on the simulated clock: none for the first
-// one, then a second, two, four.
-func (p polls) next(st string) time.Duration {
+// delay returns the simulated duration of the next run of a script: 0 for the first one, then one
+// second, two, four.
+func (p polls) delay(st string) time.Duration {
 	n := p[st]
 	p[st]++
 	if n == 0 {

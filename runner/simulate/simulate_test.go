@@ -22,11 +22,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// epoch is when all simulations begin.
+// epoch is the start time of all simulations.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// play is one simulation.
-type play struct {
+// simulation is one simulated run.
+type simulation struct {
 	clock   *simulate.Clock
 	actor   *simulate.Actor
 	people  *simulate.People
@@ -35,21 +35,21 @@ type play struct {
 	lines   []string // what happened, with the simulated time
 }
 
-// Report and Tick make the play the reporter of its run.
-func (p *play) Report(e state.Event) {
+// Report, with Tick, Note and Doing, implements runner.Reporter.
+func (p *simulation) Report(e state.Event) {
 	p.model.Add(e)
-	if line := words(e.Body); line != "" {
+	if line := describeBody(e.Body); line != "" {
 		at := e.Time.Sub(epoch)
 		p.lines = append(p.lines, strings.TrimRight(fmt.Sprintf("%v %s %s %s", at, e.Agent, e.State, line), " "))
 	}
 }
 
-func (p *play) Tick(time.Time)                        {}
-func (p *play) Note(string, string, string)           {}
-func (p *play) Doing(string, string, runner.Progress) {}
+func (p *simulation) Tick(time.Time)                        {}
+func (p *simulation) Note(string, string, string)           {}
+func (p *simulation) Doing(string, string, runner.Progress) {}
 
-// words are the parts of an event that a simulation decides; "" for none.
-func words(b state.Body) string {
+// describeBody returns the parts of an event that the simulation determines; "" for other events.
+func describeBody(b state.Body) string {
 	switch b := b.(type) {
 	case *state.StateStarted:
 		return "starts"
@@ -73,8 +73,8 @@ func words(b state.Body) string {
 	return ""
 }
 
-// scripts stand in for the shell: the text of a script is what it prints; with
-// several lines, the n-th run prints the n-th and the last one repeats.
+// scripts is a fake shell: a script prints its own text. If the text has several lines, the n-th
+// run prints the n-th line, and later runs the last one.
 type scripts struct {
 	files map[string]string
 	mu    sync.Mutex // guards runs
@@ -91,7 +91,7 @@ func (s *scripts) Run(_ context.Context, o runner.Order, _ func(runner.Progress)
 	return runner.Answer{Text: lines[min(n, len(lines)-1)]}, nil
 }
 
-// commands stand in for the commands of done_when: "fail" fails.
+// commands is a fake for done_when commands: a command that contains "fail" fails.
 type commands struct{}
 
 func (commands) Ready() error { return nil }
@@ -106,7 +106,7 @@ func (commands) Verify(_ context.Context, c runner.Order, _ func(runner.Progress
 	return v
 }
 
-func load(t *testing.T, files map[string]string) *protocol.Workflow {
+func loadWorkflow(t *testing.T, files map[string]string) *protocol.Workflow {
 	t.Helper()
 	fsys := fstest.MapFS{}
 	for name, text := range files {
@@ -117,7 +117,7 @@ func load(t *testing.T, files map[string]string) *protocol.Workflow {
 	return w
 }
 
-func read(t *testing.T, text string) *simulate.Replies {
+func readReplies(t *testing.T, text string) *simulate.Replies {
 	t.Helper()
 	r, problems, err := simulate.Read(strings.NewReader(text))
 	assert.NilError(t, err, "read replies:\n%s\ngot %v, %v", text, problems, err)
@@ -125,11 +125,11 @@ func read(t *testing.T, text string) *simulate.Replies {
 	return r
 }
 
-// perform simulates a workflow. Of its files, replies.yaml has the replies.
-func perform(t *testing.T, files map[string]string, change func(*state.Options, *runner.Config)) *play {
+// simulateRun simulates a workflow with the replies in replies.yaml.
+func simulateRun(t *testing.T, files map[string]string, change func(*state.Options, *runner.Config)) *simulation {
 	t.Helper()
-	w := load(t, files)
-	p := &play{model: report.NewModel(), clock: simulate.NewClock(epoch), replies: read(t, files["replies.yaml"])}
+	w := loadWorkflow(t, files)
+	p := &simulation{model: report.NewModel(), clock: simulate.NewClock(epoch), replies: readReplies(t, files["replies.yaml"])}
 	assert.Assert(t, is.Len(p.replies.Check(w), 0), "check replies")
 	p.actor = simulate.NewActor(p.replies, p.clock, &scripts{files: files, runs: map[string]int{}}, commands{})
 	p.people = simulate.NewPeople(p.replies)
@@ -157,9 +157,9 @@ func perform(t *testing.T, files map[string]string, change func(*state.Options, 
 	return p
 }
 
-// String is what happened, which replies were missing or left, and how that
-// differs from what was expected.
-func (p *play) String() string {
+// String returns what happened, the missing and the unused replies, and the differences from the
+// expectations.
+func (p *simulation) String() string {
 	var b strings.Builder
 	for _, part := range []struct {
 		name  string
@@ -172,10 +172,10 @@ func (p *play) String() string {
 	return b.String()
 }
 
-// TestRuns simulates the workflows of testdata/run.
+// TestRuns simulates the workflows in testdata/run.
 func TestRuns(t *testing.T) {
 	goldentest.Each(t, "testdata/run/*.txtar", func(t *testing.T, files map[string]string) string {
-		return perform(t, files, func(o *state.Options, cfg *runner.Config) {
+		return simulateRun(t, files, func(o *state.Options, cfg *runner.Config) {
 			flags := files["flags"]
 			for name, set := range map[string]func(){
 				"max-parallel 1": func() { o.MaxParallel = 1 },
@@ -192,9 +192,9 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// TestOrderIsTheSameEveryTime runs agents side by side that share the replies of
-// a state, with and without delays, with scripts between.
-func TestOrderIsTheSameEveryTime(t *testing.T) {
+// TestSimulationIsDeterministic runs agents in parallel that share the replies of a state, with and
+// without delays, and with scripts in between.
+func TestSimulationIsDeterministic(t *testing.T) {
 	var replies strings.Builder
 	replies.WriteString("states:\n  WORK.md:\n")
 	for i := range 12 {
@@ -217,44 +217,43 @@ func TestOrderIsTheSameEveryTime(t *testing.T) {
 	wide := func(o *state.Options, _ *runner.Config) { o.MaxParallel = 13 }
 	first := ""
 	for n := range 20 {
-		got := perform(t, files, wide).String()
+		got := simulateRun(t, files, wide).String()
 		if first == "" {
 			first = got
 		}
-		assert.Equal(t, got, first, "run %d: want it as the first", n+1)
+		assert.Equal(t, got, first, "run %d: want the same as in the first run", n+1)
 	}
 	assert.Check(t, is.Contains(first, "run completed"), "run")
 }
 
-func written(t *testing.T, r *simulate.Replies) string {
+func writeReplies(t *testing.T, r *simulate.Replies) string {
 	t.Helper()
 	var b bytes.Buffer
 	assert.NilError(t, r.Write(&b))
 	return b.String()
 }
 
-// TestReplies reads the replies files of testdata/replies: what is wrong with
-// each is found, with its place.
+// TestReplies checks which problems are found in the replies files of testdata/replies, and where.
 func TestReplies(t *testing.T) {
 	goldentest.Each(t, "testdata/replies/*.txtar", func(t *testing.T, files map[string]string) string {
 		r, problems, err := simulate.Read(bytes.NewReader(goldentest.Bytes(files["replies.yaml"])))
 		assert.NilError(t, err)
 		delete(files, "replies.yaml")
 		if len(problems) == 0 && len(files) > 0 {
-			problems = r.Check(load(t, files))
+			problems = r.Check(loadWorkflow(t, files))
 		}
 		got := ""
 		for _, p := range problems {
 			got += p.Code + " " + p.String() + "\n"
 		}
 		if got == "" {
-			got = written(t, r)
+			got = writeReplies(t, r)
 		}
 		return got
 	})
 }
 
-// FuzzWrite: whatever an agent said comes back from the file as it was.
+// FuzzWrite states that every text is read back unchanged from a replies file.
 func FuzzWrite(f *testing.F) {
 	for _, text := range []string{"", " a\n", "\n  a\n b", "a\r\nb", "- x: |", "\x00\x1b[1m\u0085\u2028\ufeff", "'\"\\", "null", "1", "#", "a: b\t\n\n\n"} {
 		f.Add(text)
@@ -262,8 +261,8 @@ func FuzzWrite(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		text = strings.ToValidUTF8(text, "?")
 		r := &simulate.Replies{States: map[string][]simulate.Reply{"A.md": {{Text: simulate.Text(text)}}}}
-		if got := read(t, written(t, r)).States["A.md"][0].Text; string(got) != text {
-			t.Errorf("%q: got %q back from\n%s", text, got, written(t, r))
+		if got := readReplies(t, writeReplies(t, r)).States["A.md"][0].Text; string(got) != text {
+			t.Errorf("%q: got %q back from\n%s", text, got, writeReplies(t, r))
 		}
 	})
 }
