@@ -10,17 +10,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// mostText bounds texts of others in attributes, in bytes.
-const mostText = 500
+// maxText is the maximum length in bytes of an attribute's text from other sources.
+const maxText = 500
 
-// shown is a text of others as an attribute has it.
-func shown(s string) string { return text.Truncate(strings.ToValidUTF8(s, "\uFFFD"), mostText) }
+// shown makes a text from other sources fit for an attribute: valid UTF-8, and not too long.
+func shown(s string) string { return text.Truncate(strings.ToValidUTF8(s, "\uFFFD"), maxText) }
 
-// about describes where the spans come from: the program, and in a job this one. The user's own
-// attributes go first.
+// about returns the attributes of the resource: the program and, in a CI job, the job. Attributes
+// that the user sets take precedence.
 func about(e environ, version string) resource {
 	all := map[string]string{"service.name": "raymond", "service.version": version}
-	maps.Copy(all, map[string]string{ // the job, as the conventions for CI/CD and repositories describe it
+	maps.Copy(all, map[string]string{ // as in the semantic conventions for CI/CD and repositories
 		"cicd.pipeline.name":         e.get("GITHUB_WORKFLOW"),
 		"cicd.pipeline.run.id":       e.get("GITHUB_RUN_ID"),
 		"cicd.pipeline.run.url.full": jobURL(e),
@@ -30,15 +30,15 @@ func about(e environ, version string) resource {
 		"vcs.ref.head.name":          e.get("GITHUB_REF_NAME"),
 		"vcs.ref.head.revision":      e.get("GITHUB_SHA"),
 	})
-	own, _ := pairs(e.get("OTEL_RESOURCE_ATTRIBUTES")) // without what is spelled wrongly
+	userAttrs, _ := pairs(e.get("OTEL_RESOURCE_ATTRIBUTES")) // malformed pairs are ignored
 	if name := e.get("OTEL_SERVICE_NAME"); name != "" {
-		own["service.name"] = name
+		userAttrs["service.name"] = name
 	}
-	maps.Copy(all, own)
+	maps.Copy(all, userAttrs)
 	var r resource
 	for _, name := range slices.Sorted(maps.Keys(all)) {
 		if all[name] != "" {
-			r.Attributes = append(r.Attributes, ofText(name, shown(all[name])))
+			r.Attributes = append(r.Attributes, textAttr(name, shown(all[name])))
 		}
 	}
 	return r
@@ -52,7 +52,7 @@ func repositoryURL(e environ) string {
 	return server + "/" + repository
 }
 
-// jobURL is the page of the workflow run that the job is part of; "" outside of one.
+// jobURL returns the URL of the current GitHub Actions run, "" outside a job.
 func jobURL(e environ) string {
 	repository, id, attempt := repositoryURL(e), e.get("GITHUB_RUN_ID"), e.get("GITHUB_RUN_ATTEMPT")
 	switch {
@@ -64,34 +64,34 @@ func jobURL(e environ) string {
 	return repository + "/actions/runs/" + id
 }
 
-// spent describes what something has cost.
+// spent returns the attributes for a cost.
 func spent(s state.Spent) []attribute {
-	all := []attribute{ofFloat("raymond.cost_usd", dollars(s.USD))}
+	all := []attribute{floatAttr("raymond.cost_usd", dollars(s.USD))}
 	if s.Estimated {
-		all = append(all, ofBool("raymond.cost_estimated", true))
+		all = append(all, boolAttr("raymond.cost_estimated", true))
 	}
 	if s.Unknown > 0 {
-		all = append(all, ofNumber("raymond.cost_unknown", s.Unknown))
+		all = append(all, intAttr("raymond.cost_unknown", s.Unknown))
 	}
 	return all
 }
 
-// used describes the agent CLI, the model and the tokens of a prompt. The convention counts tokens
-// from the cache among those of the input.
+// used returns the attributes for the agent CLI, the model and the tokens of a prompt. The
+// conventions include cached tokens in the input.
 func (r *Reporter) used(x *report.Exec) []attribute {
 	all := []attribute{
-		ofText("raymond.agent_cli", x.Backend), ofText("gen_ai.provider.name", r.options.Providers[x.Backend]), ofText("gen_ai.request.model", shown(x.Model)),
-		ofText("raymond.session", x.Mode), ofText("gen_ai.response.model", shown(report.MainModel(x.Models))), ofText("gen_ai.conversation.id", x.SessionID),
+		textAttr("raymond.agent_cli", x.Backend), textAttr("gen_ai.provider.name", r.options.Providers[x.Backend]), textAttr("gen_ai.request.model", shown(x.Model)),
+		textAttr("raymond.session", x.Mode), textAttr("gen_ai.response.model", shown(report.MainModel(x.Models))), textAttr("gen_ai.conversation.id", x.SessionID),
 	}
 	all = slices.DeleteFunc(all, func(a attribute) bool { return a.Value["stringValue"] == "" })
-	all = append(all, ofFloat("gen_ai.usage.cost", dollars(x.Spent.USD)), ofNumber("raymond.turns", x.Turns))
+	all = append(all, floatAttr("gen_ai.usage.cost", dollars(x.Spent.USD)), intAttr("raymond.turns", x.Turns))
 	if t := x.Spent.Tokens; t != nil {
 		all = append(all,
-			ofNumber("gen_ai.usage.input_tokens", t.Input+t.Cached), ofNumber("gen_ai.usage.output_tokens", t.Output),
-			ofNumber("gen_ai.usage.cache_read.input_tokens", t.Cached))
+			intAttr("gen_ai.usage.input_tokens", t.Input+t.Cached), intAttr("gen_ai.usage.output_tokens", t.Output),
+			intAttr("gen_ai.usage.cache_read.input_tokens", t.Cached))
 	}
 	if n := len(x.Refusals); n > 0 {
-		all = append(all, ofNumber("raymond.denied", n))
+		all = append(all, intAttr("raymond.denied", n))
 	}
 	return all
 }

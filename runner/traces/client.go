@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	mostAnswer = 64 << 10 // bytes of an answer that are read
-	mostReason = 200      // bytes of a collector's words that are told
+	maxResponse = 64 << 10 // bytes of a response that are read
+	maxReason   = 200      // bytes of a collector's error message that are shown
 )
 
-// client posts spans to a collector: OTLP over HTTP, as JSON.
+// client sends spans to a collector with OTLP over HTTP, as JSON.
 type client struct {
 	settings *settings
 	http     *http.Client
-	ctx      context.Context // of all requests
+	ctx      context.Context // ends all requests
 }
 
-// newClient returns a client whose requests end with ctx. A nil transport is that of the
-// settings.
+// newClient returns a client whose requests end with ctx. A nil transport means the default one
+// with the TLS configuration of the settings.
 func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *client {
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
@@ -37,16 +37,16 @@ func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *c
 	}
 	return &client{settings: s, ctx: ctx, http: &http.Client{
 		Transport: transport,
-		// Another host must not get the headers, which log in to this one.
+		// Another host must not receive the headers, which contain credentials.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
-// busy is why a request failed that may pass later.
-type busy struct{ error }
+// busyError is a failure of a request that may succeed later.
+type busyError struct{ error }
 
-// upload posts an export. Its error may be a busy; or it is about refused spans, and the others
-// have arrived.
+// upload sends an export. If refused is above 0, the error has the reason why the collector refused that many
+// spans, and the others have arrived. A busyError means that the request may be repeated.
 func (c *client) upload(body []byte) (refused int64, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.settings.timeout)
 	defer cancel()
@@ -61,59 +61,59 @@ func (c *client) upload(body []byte) (refused int64, err error) {
 	}
 	answer, err := c.http.Do(r)
 	if err != nil {
-		return 0, c.unanswered(ctx, err)
+		return 0, c.noResponse(ctx, err)
 	}
 	defer answer.Body.Close()
-	said, err := io.ReadAll(io.LimitReader(answer.Body, mostAnswer))
+	content, err := io.ReadAll(io.LimitReader(answer.Body, maxResponse))
 	if err != nil && answer.StatusCode == http.StatusOK {
-		return 0, c.unanswered(ctx, err)
+		return 0, c.noResponse(ctx, err)
 	}
 	code := answer.StatusCode
 	isPage := strings.HasPrefix(answer.Header.Get("Content-Type"), "text/html")
 	switch {
 	case code >= 200 && code <= 299 && isPage:
-		return 0, errors.New("it is no collector: it answered with a web page")
+		return 0, errors.New("the server is not a collector: it responded with a web page")
 	case code >= 200 && code <= 299:
-		return partly(said)
+		return partialSuccess(content)
 	}
-	err = fmt.Errorf("it answered with the status %d", code)
+	err = fmt.Errorf("the collector responded with status %d", code)
 	switch code {
 	case http.StatusTooManyRequests, http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
-		return 0, busy{err}
+		return 0, busyError{err}
 	}
 	return 0, err
 }
 
-// unanswered says why there is no answer, without the URL, which may have a secret in it.
-func (c *client) unanswered(ctx context.Context, err error) error {
+// noResponse returns why there is no response. It removes the URL, which may contain a secret.
+func (c *client) noResponse(ctx context.Context, err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
 		err = of.Err
 	}
 	switch {
 	case c.ctx.Err() != nil:
-		err = errors.New("it did not answer until the program ended")
+		err = errors.New("the collector did not respond before the program ended")
 	case errors.Is(ctx.Err(), context.DeadlineExceeded):
-		err = fmt.Errorf("it did not answer within %s", c.settings.timeout)
+		err = fmt.Errorf("the collector did not respond within %s", c.settings.timeout)
 	}
-	return busy{err}
+	return busyError{err}
 }
 
-// partly reads an ExportTraceServiceResponse, which may say that spans were refused. What is
-// none says nothing.
-func partly(said []byte) (refused int64, why error) {
+// partialSuccess decodes an ExportTraceServiceResponse, which may report refused spans. Other
+// content counts as success.
+func partialSuccess(body []byte) (refused int64, why error) {
 	var answer struct {
 		Partial struct {
-			Rejected json.RawMessage `json:"rejectedSpans"` // a number, or a string with one
+			Rejected json.RawMessage `json:"rejectedSpans"` // a number, or a string that contains one
 			Why      string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}
-	if json.Unmarshal(said, &answer) != nil {
+	if json.Unmarshal(body, &answer) != nil {
 		return 0, nil
 	}
 	refused, err := strconv.ParseInt(strings.Trim(string(answer.Partial.Rejected), `"`), 10, 64)
 	if err != nil || refused <= 0 {
 		return 0, nil
 	}
-	return refused, errors.New("it refused them: " + text.Line(text.Truncate(answer.Partial.Why, mostReason)))
+	return refused, errors.New("the collector refused them: " + text.Line(text.Truncate(answer.Partial.Why, maxReason)))
 }

@@ -1,10 +1,10 @@
-// Package traces exports runs to collectors of OpenTelemetry, in the JSON of OTLP: one trace for each run, to which
-// every job that drives it adds.
+// Package traces exports runs to OpenTelemetry collectors, with the JSON encoding of OTLP: one
+// trace for each run, to which every job that drives the run adds spans.
 //
-// The span of a run is that of the first process that drives it; those of later processes,
-// and of all state executions, are below it, and attempts are below their state execution.
-// Spans are made from events, which are told once they are saved, and only those that have
-// ended are sent. Ids of spans are those of state.Trace.
+// The root span belongs to the first process that drives the run. Below it are the spans of later
+// processes and of all state executions; attempts are below their state execution. Spans are
+// created from events after these have been saved, and only completed spans are sent. Span ids are
+// derived with state.Trace.
 //
-// What can't be sent is told in one line when the run stops, and changes nothing else.
+// Failures are reported in one line when the run stops, and have no other effect.
 package traces

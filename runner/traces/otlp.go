@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The messages of OTLP, as its JSON has them: ids in hexadecimal, 64-bit numbers as strings.
+// The messages of OTLP in their JSON encoding: ids in hexadecimal, 64-bit numbers as strings.
 
 // export is an ExportTraceServiceRequest.
 type export struct {
@@ -34,9 +34,9 @@ type scope struct {
 }
 
 const (
-	kindInternal = 1   // of spans: everything is within this program
+	kindInternal = 1   // of a span: an operation inside this program
 	codeError    = 2   // of a status
-	mostEvents   = 128 // of a span; the oldest go first
+	maxEvents    = 128 // of a span; the oldest are dropped first
 )
 
 type span struct {
@@ -70,45 +70,45 @@ type status struct {
 	Code    int    `json:"code"`
 }
 
-// attribute is a KeyValue. Its value has one entry, which is named for its type.
+// attribute is a KeyValue. Its value is a map with one entry, whose key is the name of its type.
 type attribute struct {
 	Key   string         `json:"key"`
 	Value map[string]any `json:"value"`
 }
 
-func ofText(name, value string) attribute {
+func textAttr(name, value string) attribute {
 	return attribute{name, map[string]any{"stringValue": value}}
 }
 
-func ofNumber[N int | int64](name string, value N) attribute {
+func intAttr[N int | int64](name string, value N) attribute {
 	return attribute{name, map[string]any{"intValue": strconv.FormatInt(int64(value), 10)}}
 }
 
-func ofFloat(name string, value float64) attribute {
+func floatAttr(name string, value float64) attribute {
 	return attribute{name, map[string]any{"doubleValue": value}}
 }
 
-func ofBool(name string, value bool) attribute {
+func boolAttr(name string, value bool) attribute {
 	return attribute{name, map[string]any{"boolValue": value}}
 }
 
-// newSpan begins a span below another one, which may be none.
+// newSpan starts a span below another one, which may be the zero value.
 func newSpan(of, below state.SpanRef, name string, began time.Time) *span {
 	return &span{TraceID: of.Trace, ID: of.Span, Parent: below.Span, Name: name, Kind: kindInternal, Start: began.UnixNano()}
 }
 
-// set adds attributes that the span does not have yet.
+// set adds attributes. The span must not have them yet.
 func (s *span) set(about ...attribute) { s.Attributes = append(s.Attributes, about...) }
 
-// fail says why what the span stands for has failed.
+// fail sets the status of the span to an error.
 func (s *span) fail(why string) { s.Status = &status{why, codeError} }
 
-// link links the span to another one.
+// link adds a link to another span.
 func (s *span) link(to state.SpanRef) { s.Links = append(s.Links, link{to.Trace, to.Span}) }
 
-// happen adds an event.
-func (s *span) happen(at time.Time, name string, about ...attribute) {
-	if len(s.Events) == mostEvents {
+// addEvent adds an event to the span.
+func (s *span) addEvent(at time.Time, name string, about ...attribute) {
+	if len(s.Events) == maxEvents {
 		s.Events = s.Events[1:]
 		s.Dropped++
 	}

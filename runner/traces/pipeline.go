@@ -14,38 +14,39 @@ import (
 )
 
 const (
-	mostWaiting = 2048            // spans that wait to be sent; more are lost
-	mostAtOnce  = 512             // spans in one request
-	longestWait = 5 * time.Second // until a span is sent
+	maxQueued     = 2048            // spans in the queue; further ones are lost
+	maxPerRequest = 512             // spans in one request
+	sendInterval  = 5 * time.Second // until a span is sent
 )
 
-// pipeline sends spans that have ended, in the background.
+// pipeline sends completed spans in the background.
 type pipeline struct {
 	client *client
 	about  resource
 	scope  scope
-	abort  context.CancelFunc // ends all requests
-	spans  chan *span         // that have ended; closed once nothing more comes
+	abort  context.CancelFunc // cancels all requests
+	spans  chan *span         // completed spans; closed after the last one
 	closed bool
-	ended  int           // spans
-	done   chan struct{} // closed once all was sent, or given up; until then what follows is work's
+	ended  int           // number of completed spans
+	done   chan struct{} // closed after all spans were sent or given up; until then only work may use the fields below
 
-	arrived int   // spans
-	why     error // the first reason why some did not arrive
+	arrived    int   // number of spans that have arrived
+	firstError error // the first error that lost spans
 }
 
-// newPipeline starts to send spans, until close. A nil transport is that of the settings.
+// newPipeline starts a pipeline, which must be closed. A nil transport means the default one.
 func newPipeline(s *settings, transport http.RoundTripper, about resource, version string) *pipeline {
 	ctx, abort := context.WithCancel(context.Background())
 	p := &pipeline{
 		client: newClient(ctx, s, transport), about: about, scope: scope{"github.com/raymond-action/raymond-action", version},
-		abort: abort, spans: make(chan *span, mostWaiting), done: make(chan struct{}),
+		abort: abort, spans: make(chan *span, maxQueued), done: make(chan struct{}),
 	}
 	go p.work()
 	return p
 }
 
-// end ends a span, which is then sent, unless too many wait. Nobody changes it any more.
+// end completes a span and queues it, unless the queue is full. The span must not be changed
+// afterwards.
 func (p *pipeline) end(s *span, at time.Time) {
 	s.End = at.UnixNano()
 	p.ended++
@@ -58,10 +59,10 @@ func (p *pipeline) end(s *span, at time.Time) {
 	}
 }
 
-// work sends what has ended, again and again until nothing more comes.
+// work sends completed spans until the pipeline is closed.
 func (p *pipeline) work() {
 	defer close(p.done)
-	ticker := time.NewTicker(longestWait)
+	ticker := time.NewTicker(sendInterval)
 	defer ticker.Stop()
 	var waiting []*span
 	for isOpen := true; isOpen; {
@@ -71,7 +72,7 @@ func (p *pipeline) work() {
 			if isOpen {
 				waiting = append(waiting, s)
 			}
-			if isOpen && len(waiting)%mostAtOnce != 0 {
+			if isOpen && len(waiting)%maxPerRequest != 0 {
 				continue
 			}
 		case <-ticker.C:
@@ -80,17 +81,17 @@ func (p *pipeline) work() {
 	}
 }
 
-// send sends spans and returns those that wait for another time: what may pass later, unless this is its last
-// chance or too many wait.
+// send sends spans, and returns those to send again later. It gives up on spans if isLast is set,
+// or if too many are waiting.
 func (p *pipeline) send(spans []*span, isLast bool) []*span {
 	for len(spans) > 0 {
-		n := min(len(spans), mostAtOnce)
+		n := min(len(spans), maxPerRequest)
 		arrived, err := p.export(spans[:n])
 		p.arrived += arrived
-		if p.why == nil {
-			p.why = err
+		if p.firstError == nil {
+			p.firstError = err
 		}
-		if errors.As(err, &busy{}) && !isLast && len(spans) < mostWaiting {
+		if errors.As(err, &busyError{}) && !isLast && len(spans) < maxQueued {
 			return spans
 		}
 		spans = spans[n:]
@@ -98,7 +99,7 @@ func (p *pipeline) send(spans []*span, isLast bool) []*span {
 	return nil
 }
 
-// export returns how many of the spans have arrived, and why others have not.
+// export sends spans in one request. It returns how many have arrived, and why others have not.
 func (p *pipeline) export(spans []*span) (arrived int, err error) {
 	body, err := json.Marshal(export{[]resourceSpans{{p.about, []scopeSpans{{p.scope, spans}}}}})
 	if err != nil {
@@ -111,7 +112,7 @@ func (p *pipeline) export(spans []*span) (arrived int, err error) {
 	return len(spans) - int(min(refused, int64(len(spans)))), err
 }
 
-// close has what is left sent.
+// close makes the pipeline send the remaining spans.
 func (p *pipeline) close() {
 	if !p.closed {
 		p.closed = true
@@ -119,8 +120,8 @@ func (p *pipeline) close() {
 	}
 }
 
-// wait waits until all was sent after close, for at most so long. It returns a line about what
-// did not arrive; "" when all did.
+// wait waits after close until all spans are sent, but at most for the given time. It returns a
+// line about lost spans, or "".
 func (p *pipeline) wait(most time.Duration) string {
 	select {
 	case <-p.done:
@@ -135,16 +136,16 @@ func (p *pipeline) wait(most time.Duration) string {
 	return ""
 }
 
-// reason says why not all has arrived, without the secrets.
+// reason returns why spans were lost, without secrets.
 func (p *pipeline) reason() string {
-	if p.why == nil {
+	if p.firstError == nil {
 		return "there were too many at once"
 	}
-	why := p.why.Error()
+	why := p.firstError.Error()
 	for _, secret := range p.client.settings.headers {
 		if secret != "" {
 			why = strings.ReplaceAll(why, secret, "***")
 		}
 	}
-	return text.Line(text.Truncate(why, 2*mostReason))
+	return text.Line(text.Truncate(why, 2*maxReason))
 }

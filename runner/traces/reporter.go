@@ -12,47 +12,45 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// How long Close waits until all was sent: after a run that was cancelled, and otherwise. A
-// job that was cancelled ends soon.
+// How long Close waits until all spans are sent: a cancelled job has little time left.
 const (
 	waitCancelled = 2 * time.Second
 	waitStopped   = 5 * time.Second
 )
 
-// Options are what a run is exported with.
+// Options configure the export of a run.
 type Options struct {
-	Environ   []string          // with the variables of OpenTelemetry, and of a job
-	Version   string            // of this program
-	Providers map[string]string // of agent CLIs, as gen_ai.provider.name has them
-	Part      []string          // the agents of a part of a matrix; nil for all
+	Environ   []string          // environment with the variables of OpenTelemetry and of the CI job
+	Version   string            // version of this program
+	Providers map[string]string // values of gen_ai.provider.name, by agent CLI
+	Part      []string          // agents of the matrix part that this process drives; nil for all
 	Now       time.Time
-	Model     *report.Model // of the run, which has each event before the reporter is told it
-	// Note is told one line about a protocol that is not spoken, and one, when the reporter is
-	// closed, if not all has arrived.
+	Model     *report.Model // model of the run, which has each event before the reporter
+	// Note is called with one line if the configured protocol is not supported, and with one line
+	// on Close if spans were lost.
 	Note func(string)
 
-	transport http.RoundTripper // for tests; nil for that of the machine
-	patience  time.Duration     // for tests: how long Close waits; 0 for the times above
+	transport http.RoundTripper // for tests; nil for the default one
+	patience  time.Duration     // for tests: how long Close waits; 0 for the defaults
 }
 
-// Reporter makes spans of the events of a run. It is told only what is saved.
+// Reporter creates spans from the events of a run. It must only get events that have been saved.
 type Reporter struct {
-	out     *pipeline
-	trace   state.Trace
-	options Options
-	part    *span            // of this process; nil once it has ended
-	tools   map[string]*span // with the uses of tools in the attempt that is under way, by agent
-	left    []*report.Exec   // that have ended, and may still be told where they lead to
-	patient time.Duration
-	inputs  bool // of tools may be told
-	// original is the run that this one began as a copy of; nil for none.
+	out           *pipeline
+	trace         state.Trace
+	options       Options
+	processSpan   *span            // span of this process; nil after its end
+	toolEvents    map[string]*span // by agent; collects the tool uses of the current attempt
+	ended         []*report.Exec   // completed executions whose transition may still follow
+	patient       time.Duration
+	hasToolInputs bool // record the inputs of tools
+	// original is the run that this one repeats; nil if the run is not a rerun.
 	original *state.RerunOf
 }
 
-// Open returns the Reporter of a run that is about to be driven, for which the environment
-// says where it is exported to, and nil where it says nothing. resumed says that the run was
-// driven before. The run then has a trace, which is saved with its next step. The error says
-// what is wrong with the environment.
+// Open returns a Reporter for a run, or nil if the environment does not configure an export.
+// resumed is true if the run was driven before. Open sets the trace of the run, which is saved with
+// the run's next step. It returns an error if the configuration is invalid.
 func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 	env := environ(o.Environ)
 	if env.isOff() {
@@ -68,29 +66,29 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 		o.Note("traces: " + s.note)
 	}
 	r := &Reporter{
-		out: newPipeline(s, o.transport, about(env, o.Version), o.Version), options: o, tools: map[string]*span{}, patient: waitCancelled, inputs: s.hasContents,
+		out: newPipeline(s, o.transport, about(env, o.Version), o.Version), options: o, toolEvents: map[string]*span{}, patient: waitCancelled, hasToolInputs: s.hasContents,
 		original: run.RerunOf,
 	}
 	r.begin(run, resumed, s)
 	if resumed {
 		r.endKilled(run)
 	}
-	kept := r.trace
-	kept.Paused = false
-	run.Trace = &kept
+	trace := r.trace
+	trace.Paused = false
+	run.Trace = &trace
 	return r, nil
 }
 
-// pause notes that this process exports nothing.
+// pause records in the run that this process exports nothing.
 func pause(run *state.Run) {
 	if run.Trace != nil {
-		kept := *run.Trace
-		kept.Paused = true
-		run.Trace = &kept
+		trace := *run.Trace
+		trace.Paused = true
+		run.Trace = &trace
 	}
 }
 
-// begin begins the span of this process.
+// begin starts the span of this process.
 func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	isNew, parent := run.Trace == nil && run.Progress.Seq == 0, s.parent
 	switch {
@@ -98,39 +96,40 @@ func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 		r.trace = *run.Trace
 	case isNew:
 		r.trace = state.NewTrace(run.WorkflowID, parent)
-	default: // when it was started nobody asked for traces
+	default: // tracing was off when the run started
 		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
 	}
 	if r.trace.Segments++; r.trace.Segments == 1 && s.isAlwaysOn {
 		r.trace.Dropped = false
 	}
 	of, below := spanOf(r.trace, r.options.nameAt(r.options.Now))
-	r.part = newSpan(of, below, "invoke_workflow "+nameOf(run), r.options.Now)
-	r.part.set(r.describe(run, resumed)...)
+	r.processSpan = newSpan(of, below, "invoke_workflow "+nameOf(run), r.options.Now)
+	r.processSpan.set(r.describe(run, resumed)...)
 	if parent.Span != "" && !isNew {
-		r.part.link(parent)
+		r.processSpan.link(parent)
 	}
 	if r.trace.Segments == 1 {
-		r.linkToOriginal(r.part, state.Trace.RunSpan)
+		r.linkToOriginal(r.processSpan, state.Trace.RunSpan)
 	}
 }
 
-// linkToOriginal links a span of a rerun to one of the run before, if that was exported.
+// linkToOriginal links a span of a rerun to the matching span of the original run, if that was
+// exported.
 func (r *Reporter) linkToOriginal(s *span, of func(state.Trace) state.SpanRef) {
 	if r.original != nil && r.original.Trace != "" {
 		s.link(of(state.Trace{ID: r.original.Trace}))
 	}
 }
 
-// end ends a span, and has it sent unless nothing of the run is to be recorded.
+// end completes a span and sends it, unless the trace is not sampled.
 func (r *Reporter) end(s *span, at time.Time) {
 	if !r.trace.Dropped {
 		r.out.end(s, at)
 	}
 }
 
-// spanOf returns the span of the newest process of a trace, and the one above it. name is
-// unique among the processes.
+// spanOf returns the span of the newest process in a trace, and its parent. name must be unique
+// among the processes.
 func spanOf(t state.Trace, name string) (of, below state.SpanRef) {
 	switch {
 	case t.Segments > 1:
@@ -141,35 +140,35 @@ func spanOf(t state.Trace, name string) (of, below state.SpanRef) {
 	return t.RunSpan(), state.SpanRef{Trace: t.ID, Span: t.Parent, Sampled: !t.Dropped}
 }
 
-// nameAt is a name of a process that began at a time: jobs of a matrix may begin at once.
+// nameAt returns a unique name for a process that started at a time. It contains the agents of its
+// part, since the jobs of a matrix may start at the same time.
 func (o *Options) nameAt(began time.Time) string {
 	return began.UTC().Format(time.RFC3339Nano) + " " + strings.Join(o.Part, " ")
 }
 
-// describe returns the attributes of the span of a process.
+// describe returns the attributes of a process's span.
 func (r *Reporter) describe(run *state.Run, resumed bool) []attribute {
 	all := []attribute{
-		ofText("gen_ai.operation.name", "invoke_workflow"), ofText("gen_ai.workflow.name", nameOf(run)),
-		ofText("raymond.workflow_id", run.WorkflowID), ofBool("raymond.resumed", resumed),
+		textAttr("gen_ai.operation.name", "invoke_workflow"), textAttr("gen_ai.workflow.name", nameOf(run)),
+		textAttr("raymond.workflow_id", run.WorkflowID), boolAttr("raymond.resumed", resumed),
 	}
 	if of := run.RerunOf; of != nil {
-		all = append(all, ofText("raymond.rerun_of", of.WorkflowID), ofNumber("raymond.rerun_exec", of.Exec))
+		all = append(all, textAttr("raymond.rerun_of", of.WorkflowID), intAttr("raymond.rerun_exec", of.Exec))
 	}
 	if url := jobURL(r.options.Environ); url != "" {
-		all = append(all, ofText("cicd.pipeline.run.url.full", shown(url)))
+		all = append(all, textAttr("cicd.pipeline.run.url.full", shown(url)))
 	}
 	return all
 }
 
-// nameOf is the name of the workflow of a run.
+// nameOf returns the name of a run's workflow.
 func nameOf(run *state.Run) string {
 	name := path.Base(strings.ReplaceAll(run.Scope, `\`, "/"))
 	return shown(strings.TrimSuffix(name, path.Ext(name)))
 }
 
-// endKilled ends the span of the process that drove the run before this one, if it was killed:
-// it could not do so itself. The state executions that it has left are started again, under
-// the ids that they had.
+// endKilled completes the span of the previous process if that was killed, since it could not do so
+// itself. This process restarts the interrupted state executions with the same span ids.
 func (r *Reporter) endKilled(run *state.Run) {
 	before := run.Trace
 	if before == nil || before.Paused || run.Progress.Status != state.Running || len(run.Events) == 0 {
@@ -186,67 +185,67 @@ func (r *Reporter) endKilled(run *state.Run) {
 // Report implements report.Reporter.
 func (r *Reporter) Report(e state.Event) error {
 	if _, ok := e.Body.(*state.Transition); ok {
-		return nil // it comes with the end of a state execution
+		return nil // the end of the state execution has the transition, too
 	}
-	r.leave()
+	r.endExecs()
 	x := r.options.Model.Last(e.Agent)
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
-		if e.Exec > 0 { // else it was refused before it began
-			r.left = append(r.left, x)
+		if e.Exec > 0 { // otherwise the state was refused before it started
+			r.ended = append(r.ended, x)
 		}
 	case *state.NodeAttempt:
-		r.judged(x)
+		r.endJudged(x)
 	case *state.AgentWaits:
-		r.happen(e, ofText("raymond.wait.for", string(b.For)))
+		r.addEvent(e, textAttr("raymond.wait.for", string(b.For)))
 	case *state.AgentGoesOn:
-		r.happen(e, ofText("raymond.wait.by", shown(b.By)))
+		r.addEvent(e, textAttr("raymond.wait.by", shown(b.By)))
 	case *state.Limit:
-		r.happen(e, ofText("raymond.limit", b.Which), ofFloat("raymond.limit.value", b.Value), ofFloat("raymond.limit.max", b.Max))
+		r.addEvent(e, textAttr("raymond.limit", b.Which), floatAttr("raymond.limit.value", b.Value), floatAttr("raymond.limit.max", b.Max))
 	case *state.RunFinished:
 		r.stop(e, b)
 	}
 	return nil
 }
 
-// happen adds an event to the span of the process.
-func (r *Reporter) happen(e state.Event, about ...attribute) {
-	if r.part != nil {
-		r.part.happen(e.Time, "raymond."+e.Body.Type(), append(about, ofText("raymond.agent", e.Agent))...)
+// addEvent adds an event to the span of the process.
+func (r *Reporter) addEvent(e state.Event, about ...attribute) {
+	if r.processSpan != nil {
+		r.processSpan.addEvent(e.Time, "raymond."+e.Body.Type(), append(about, textAttr("raymond.agent", e.Agent))...)
 	}
 }
 
-// stop ends the span of the process, and sends what is left.
+// stop completes the span of the process, and closes the pipeline.
 func (r *Reporter) stop(e state.Event, b *state.RunFinished) {
-	if r.part == nil {
+	if r.processSpan == nil {
 		return
 	}
-	r.part.set(slices.Concat(spent(b.Spent), []attribute{
-		ofText("raymond.status", string(b.Status)), ofText("raymond.outcome", b.Outcome), ofNumber("raymond.executions", b.Iterations),
+	r.processSpan.set(slices.Concat(spent(b.Spent), []attribute{
+		textAttr("raymond.status", string(b.Status)), textAttr("raymond.outcome", b.Outcome), intAttr("raymond.executions", b.Iterations),
 	})...)
 	switch b.Status {
 	case state.Completed, state.Suspended:
 	default:
-		r.part.set(ofText("error.type", string(b.Status)))
-		r.part.fail(shown(cmp.Or(b.Reason, string(b.Status))))
+		r.processSpan.set(textAttr("error.type", string(b.Status)))
+		r.processSpan.fail(shown(cmp.Or(b.Reason, string(b.Status))))
 	}
 	if b.Status != state.Cancelled {
 		r.patient = waitStopped
 	}
-	r.end(r.part, e.Time)
-	r.part = nil
+	r.end(r.processSpan, e.Time)
+	r.processSpan = nil
 	r.out.close()
 }
 
-// Tick ends the spans of state executions that lead nowhere.
+// Tick completes the spans of state executions that have no transition.
 func (r *Reporter) Tick(time.Time) error {
-	r.leave()
+	r.endExecs()
 	return nil
 }
 
-// Close implements report.Reporter. It waits until all was sent, for a few seconds at most.
+// Close implements report.Reporter. It waits a few seconds at most until all spans are sent.
 func (r *Reporter) Close() error {
-	r.leave()
+	r.endExecs()
 	r.out.close()
 	if line := r.out.wait(cmp.Or(r.options.patience, r.patient)); line != "" {
 		r.options.Note(line)

@@ -22,35 +22,35 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// outside is a span of somebody else.
+// outside is the traceparent of a span of another program.
 const outside = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// at is a time after noon.
+// at returns a time after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
 func newRun() *state.Run {
 	return &state.Run{WorkflowID: "flow-1", Scope: "/work/flow", Progress: state.Progress{Started: at(0), Status: state.Running}}
 }
 
-// exported tells a run's events to a reporter, and returns it once they are sent.
-func exported(t *testing.T, run *state.Run, o Options, events ...state.Event) {
+// exportRun reports events of a run and closes the reporter.
+func exportRun(t *testing.T, run *state.Run, o Options, events ...state.Event) {
 	t.Helper()
 	r := open(t, run, o)
 	for _, e := range events {
-		assert.NilError(t, tell(r, e))
+		assert.NilError(t, reportEvent(r, e))
 	}
 	assert.NilError(t, r.Close())
 }
 
-// tell tells a reporter an event that the model of the run has.
-func tell(r *Reporter, e state.Event) error {
+// reportEvent adds an event to the model of the run, and reports it.
+func reportEvent(r *Reporter, e state.Event) error {
 	r.options.Model.Add(e)
 	return r.Report(e)
 }
 
-// patience is how long tests wait for a collector that answers.
+// patience is how long tests wait for a collector that responds.
 const patience = 2 * time.Minute
 
 func open(t *testing.T, run *state.Run, o Options) *Reporter {
@@ -72,8 +72,8 @@ func open(t *testing.T, run *state.Run, o Options) *Reporter {
 	return r
 }
 
-// of is an event of the state execution n of main.
-func of(n, seconds int, body state.Body) state.Event {
+// execEvent returns an event of the state execution n of agent main.
+func execEvent(n, seconds int, body state.Body) state.Event {
 	e := state.Event{Time: at(seconds), Agent: "main", Body: body}
 	if e.State = "A.md"; n == 2 {
 		e.State = "B.sh"
@@ -82,11 +82,11 @@ func of(n, seconds int, body state.Body) state.Event {
 	return e
 }
 
-func ofRun(seconds int, body state.Body) state.Event {
+func runEvent(seconds int, body state.Body) state.Event {
 	return state.Event{Time: at(seconds), Body: body}
 }
 
-// collector is one on loopback. It keeps what it is sent.
+// collector is a collector on loopback. It records the spans that it receives.
 type collector struct {
 	url string
 
@@ -95,7 +95,7 @@ type collector struct {
 	headers []http.Header
 }
 
-func collect(t *testing.T) *collector {
+func startCollector(t *testing.T) *collector {
 	c := &collector{}
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var sent export
@@ -112,22 +112,22 @@ func collect(t *testing.T) *collector {
 	return c
 }
 
-// environ turns the export to the collector on.
+// environ returns an environment that exports to the collector.
 func (c *collector) environ(more ...string) []string {
 	return append(more, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url)
 }
 
-// spans are those that came, in the order in which they began.
+// spans returns the received spans in order of their start.
 func (c *collector) spans() []*span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.SortedStableFunc(slices.Values(c.sent), func(a, b *span) int { return int(a.Start - b.Start) })
 }
 
-// second is a moment in seconds after noon.
+// second converts a timestamp to seconds after noon.
 func second(nanoseconds int64) int64 { return (nanoseconds - noon.UnixNano()) / int64(time.Second) }
 
-// tree shows spans as lines: a name, when it was, and below it what is below it.
+// tree formats spans as lines with name, start and end, each indented below its parent.
 func tree(spans []*span) string {
 	there := map[string]bool{}
 	for _, s := range spans {
@@ -160,7 +160,7 @@ func wantTree(t *testing.T, c *collector, want string) {
 	assert.Check(t, is.DeepEqual(tree(c.spans()), want), "spans")
 }
 
-// find returns the span of a name.
+// find returns the span with a name.
 func find(t *testing.T, c *collector, name string) *span {
 	t.Helper()
 	spans := c.spans()
@@ -169,8 +169,8 @@ func find(t *testing.T, c *collector, name string) *span {
 	return spans[i]
 }
 
-// TestExportOfARun compares what is sent of a run in a job with testdata/run.json: it is a rerun, which is a trace of its own with
-// links to the original.
+// TestExportOfARun compares the export of a run in a CI job with testdata/run.json. The run is a
+// rerun, which has its own trace with links to the original.
 func TestExportOfARun(t *testing.T) {
 	var sent []byte
 	s := &stub{answer: func(r *http.Request, _ int) (*http.Response, error) {
@@ -179,23 +179,23 @@ func TestExportOfARun(t *testing.T) {
 	}}
 	code, run := 1, newRun()
 	run.RerunOf = &state.RerunOf{WorkflowID: "flow-0", Exec: 2, Trace: outside[3:35]}
-	exported(t, run, Options{
+	exportRun(t, run, Options{
 		transport: s, Version: "1.2.3", Providers: map[string]string{"claude": "anthropic"}, Environ: []string{
 			"OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example", "OTEL_RESOURCE_ATTRIBUTES=team=a%20b,wrong,vcs.ref.head.name=mine", "GITHUB_SERVER_URL=https://github.example",
 			"GITHUB_REPOSITORY=o/r", "GITHUB_RUN_ID=7", "GITHUB_RUN_ATTEMPT=2", "GITHUB_JOB=fix", "GITHUB_WORKFLOW=CI", "GITHUB_REF_NAME=main", "GITHUB_SHA=abc", "RUNNER_NAME=r1",
 		},
 	},
-		ofRun(0, &state.RunStarted{}),
-		of(1, 1, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh, Model: "opus", Backend: "claude"}),
-		of(1, 2, &state.Retry{N: 1, Error: "reset", BackoffMS: 1000}),
-		of(1, 5, &state.NodeAttempt{Attempt: 1, DurationS: 4, Reason: "make failed \xff", Spent: state.Spent{USD: state.Dollar}}),
-		of(1, 9, &state.NodeAttempt{Attempt: 2, DurationS: 3, Converged: true}),
-		of(1, 9, &state.StateFinished{OK: true, Attempt: 2, Spent: state.Spent{USD: 2 * state.Dollar}, Turns: 7, SessionID: "s1", Models: map[string]state.USD{"opus-9": state.Dollar, "haiku": 1}, Tokens: &state.Tokens{Input: 10, Cached: 5, Output: 3}}),
-		of(1, 9, &state.Transition{Tag: "goto", Target: "B.sh"}),
-		of(2, 9, &state.StateStarted{Kind: "script", Attempt: 1}),
-		of(2, 11, &state.StateFinished{Attempt: 1, Error: "exit code 1", ExitCode: &code}),
-		ofRun(12, &state.Limit{Which: "max-cost", Value: 2, Max: 1.5}),
-		ofRun(12, &state.RunFinished{Status: state.Failed, Outcome: "failed", Reason: "main failed", Spent: state.Spent{USD: 2 * state.Dollar}, Iterations: 2}),
+		runEvent(0, &state.RunStarted{}),
+		execEvent(1, 1, &state.StateStarted{Kind: "prompt", Attempt: 1, Session: state.Fresh, Model: "opus", Backend: "claude"}),
+		execEvent(1, 2, &state.Retry{N: 1, Error: "reset", BackoffMS: 1000}),
+		execEvent(1, 5, &state.NodeAttempt{Attempt: 1, DurationS: 4, Reason: "make failed \xff", Spent: state.Spent{USD: state.Dollar}}),
+		execEvent(1, 9, &state.NodeAttempt{Attempt: 2, DurationS: 3, Converged: true}),
+		execEvent(1, 9, &state.StateFinished{OK: true, Attempt: 2, Spent: state.Spent{USD: 2 * state.Dollar}, Turns: 7, SessionID: "s1", Models: map[string]state.USD{"opus-9": state.Dollar, "haiku": 1}, Tokens: &state.Tokens{Input: 10, Cached: 5, Output: 3}}),
+		execEvent(1, 9, &state.Transition{Tag: "goto", Target: "B.sh"}),
+		execEvent(2, 9, &state.StateStarted{Kind: "script", Attempt: 1}),
+		execEvent(2, 11, &state.StateFinished{Attempt: 1, Error: "exit code 1", ExitCode: &code}),
+		runEvent(12, &state.Limit{Which: "max-cost", Value: 2, Max: 1.5}),
+		runEvent(12, &state.RunFinished{Status: state.Failed, Outcome: "failed", Reason: "main failed", Spent: state.Spent{USD: 2 * state.Dollar}, Iterations: 2}),
 	)
 	var got bytes.Buffer
 	assert.NilError(t, json.Indent(&got, sent, "", "\t"))
@@ -203,25 +203,25 @@ func TestExportOfARun(t *testing.T) {
 	assert.Check(t, golden.String(got.String(), "run.json"))
 }
 
-// TestLaterJobsAddToTheTrace: the first job is killed while a state runs, and the second one
-// does it again.
+// TestLaterJobsAddToTheTrace: the first job is killed during a state, and the second one runs the
+// state again.
 func TestLaterJobsAddToTheTrace(t *testing.T) {
-	c := collect(t)
+	c := startCollector(t)
 	const first, later = outside, "00-11111111111111111111111111111111-2222222222222222-01"
 	run := newRun()
-	open(t, run, Options{Environ: c.environ("TRACEPARENT=" + first)}) // and killed
-	run.Progress.Events, run.Events = 3, []state.Event{of(1, 4, &state.StateStarted{})}
+	open(t, run, Options{Environ: c.environ("TRACEPARENT=" + first)}) // without Close, like a killed process
+	run.Progress.Events, run.Events = 3, []state.Event{execEvent(1, 4, &state.StateStarted{})}
 	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Busy, Exec: &state.Exec{
 		Iteration: 1, Attempt: 1, Started: at(4), AttemptStarted: at(4), Running: &state.Invocation{Mode: state.Fresh},
 	}}}
-	told := run.Trace.AttemptSpan("main", 1, 1).Span
-	run = saved(t, run)
-	exported(t, run, Options{Environ: c.environ("TRACEPARENT=" + later), Now: at(10)},
-		ofRun(10, &state.RunStarted{Resumed: true}),
-		of(1, 11, &state.AttemptInterrupted{Attempt: 1, Reason: "killed"}),
-		of(1, 11, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "claude"}),
-		of(1, 15, &state.StateFinished{OK: true, Attempt: 1}),
-		ofRun(16, &state.RunFinished{Status: state.Completed}))
+	wantID := run.Trace.AttemptSpan("main", 1, 1).Span
+	run = reload(t, run)
+	exportRun(t, run, Options{Environ: c.environ("TRACEPARENT=" + later), Now: at(10)},
+		runEvent(10, &state.RunStarted{Resumed: true}),
+		execEvent(1, 11, &state.AttemptInterrupted{Attempt: 1, Reason: "killed"}),
+		execEvent(1, 11, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "claude"}),
+		execEvent(1, 15, &state.StateFinished{OK: true, Attempt: 1}),
+		runEvent(16, &state.RunFinished{Status: state.Completed}))
 	wantTree(t, c, `invoke_workflow flow 0-4 failed: the process was killed
   invoke_agent A.md 4-15
     attempt 1 4-15 [raymond.attempt_interrupted]
@@ -232,11 +232,11 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 	assert.Check(t, root.TraceID == first[3:35] && root.Parent == first[36:52] && root.Links == nil, "the first job's span is %+v, want it below %s", root, first)
 	assert.Check(t, is.DeepEqual(spans[3].Links, []link{{later[3:35], later[36:52]}}), "links of the second job's span")
 	got := find(t, c, "attempt 1").ID
-	assert.Check(t, is.Equal(got, told), "the attempt has the id %s now; what ran in it before was told %s", got, told)
+	assert.Check(t, is.Equal(got, wantID), "the attempt has the id %s now; processes before used %s", got, wantID)
 }
 
-// saved is a run as another process reads it.
-func saved(t *testing.T, run *state.Run) *state.Run {
+// reload returns the run as another process reads it.
+func reload(t *testing.T, run *state.Run) *state.Run {
 	t.Helper()
 	data, err := json.Marshal(run)
 	var read state.Run
@@ -247,18 +247,18 @@ func saved(t *testing.T, run *state.Run) *state.Run {
 	return &read
 }
 
-// TestJobsAtOnce: parts of a matrix drive copies of one run at the same time, and none of their
-// spans has the id of another one.
-func TestJobsAtOnce(t *testing.T) {
-	c := collect(t)
+// TestConcurrentJobsHaveDistinctSpans: the parts of a matrix drive copies of one run at the same
+// time, and all spans have different ids.
+func TestConcurrentJobsHaveDistinctSpans(t *testing.T) {
+	c := startCollector(t)
 	run := newRun()
-	exported(t, run, Options{Environ: c.environ()}, ofRun(1, &state.RunFinished{Status: state.Suspended}))
+	exportRun(t, run, Options{Environ: c.environ()}, runEvent(1, &state.RunFinished{Status: state.Suspended}))
 	run.Progress.Events, run.Progress.Status = 3, state.Suspended
 	for _, agent := range []string{"main_a1", "main_a2"} {
-		part := saved(t, run)
-		start, end := of(2, 20, &state.StateStarted{Kind: "script", Attempt: 1}), of(2, 30, &state.StateFinished{OK: true, Attempt: 1})
+		part := reload(t, run)
+		start, end := execEvent(2, 20, &state.StateStarted{Kind: "script", Attempt: 1}), execEvent(2, 30, &state.StateFinished{OK: true, Attempt: 1})
 		start.Agent, end.Agent = agent, agent
-		exported(t, part, Options{Environ: c.environ(), Now: at(20), Part: []string{agent}}, start, end, ofRun(31, &state.RunFinished{Status: state.Suspended}))
+		exportRun(t, part, Options{Environ: c.environ(), Now: at(20), Part: []string{agent}}, start, end, runEvent(31, &state.RunFinished{Status: state.Suspended}))
 	}
 	ids := map[string]string{}
 	for _, s := range c.spans() {
@@ -268,18 +268,18 @@ func TestJobsAtOnce(t *testing.T) {
 	assert.Check(t, len(ids) == 7, "got %d spans:\n%s", len(ids), tree(c.spans()))
 }
 
-// TestToolsAreEvents: what tools are given is told only to those who ask for it.
+// TestToolsAreEvents states that the inputs of tools are exported only if a variable requests it.
 func TestToolsAreEvents(t *testing.T) {
-	about := []attribute{ofText("gen_ai.operation.name", "execute_tool"), ofText("gen_ai.tool.name", "Bash"), ofText("gen_ai.tool.call.arguments", "make \uFFFD")}
+	about := []attribute{textAttr("gen_ai.operation.name", "execute_tool"), textAttr("gen_ai.tool.name", "Bash"), textAttr("gen_ai.tool.call.arguments", "make \uFFFD")}
 	for variable, want := range map[string][]attribute{"": about[:2], "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true": about} {
-		c := collect(t)
+		c := startCollector(t)
 		r := open(t, newRun(), Options{Environ: c.environ(variable), Now: time.Now()})
 		_ = r.Doing("main", "A.md", runner.Progress{Tool: &runner.ToolUse{Name: "TooEarly"}})
-		start, end := of(1, 0, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "codex"}), of(1, 0, &state.StateFinished{OK: true, Attempt: 1})
+		start, end := execEvent(1, 0, &state.StateStarted{Kind: "prompt", Attempt: 1, Backend: "codex"}), execEvent(1, 0, &state.StateFinished{OK: true, Attempt: 1})
 		start.Time, end.Time = time.Now(), time.Now().Add(time.Minute)
-		_ = tell(r, start)
+		_ = reportEvent(r, start)
 		_ = r.Doing("main", "A.md", runner.Progress{Tool: &runner.ToolUse{Name: "Bash", Input: "make \xff"}})
-		_ = tell(r, end)
+		_ = reportEvent(r, end)
 		_ = r.Close()
 		s := find(t, c, "attempt 1")
 		assert.Assert(t, is.Len(s.Events, 1), variable)

@@ -16,27 +16,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// settings say where spans are sent to, and how, as the variables of OpenTelemetry do.
+// settings are the OpenTelemetry settings in the environment: where spans are sent, and how.
 type settings struct {
 	url         string
 	headers     map[string]string
-	timeout     time.Duration // of a request
-	tls         *tls.Config   // nil for that of the system
-	hasContents bool          // of tools' inputs
-	parent      state.SpanRef // who has started this process
-	isAlwaysOn  bool          // a trace that somebody else began is recorded though they do not want it
-	note        string        // about what is done otherwise than asked for; "" for none
+	timeout     time.Duration // for one request
+	tls         *tls.Config   // nil for the system's certificates
+	hasContents bool          // include the inputs of tools
+	parent      state.SpanRef // span that started this process
+	isAlwaysOn  bool          // record a trace even if its parent is not sampled
+	note        string        // on a setting that is not followed; "" for none
 }
 
-// environ is an environment; the last value of a name counts.
+// environ is an environment. If a variable is set several times, the last value counts.
 type environ []string
 
-// get returns a variable; "" when it is not set.
+// get returns a variable, "" if it is not set.
 func (e environ) get(name string) string {
 	return strings.TrimSpace(program.Variable(e, name))
 }
 
-// otlp returns a setting of the exporter, of which the one for traces alone goes first.
+// otlp returns a setting of the exporter. The variable for traces takes precedence over the general
+// one.
 func (e environ) otlp(name string) string {
 	if value := e.get("OTEL_EXPORTER_OTLP_TRACES_" + name); value != "" {
 		return value
@@ -44,15 +45,15 @@ func (e environ) otlp(name string) string {
 	return e.get("OTEL_EXPORTER_OTLP_" + name)
 }
 
-// isOff reports whether nobody asks for traces.
+// isOff reports whether the environment configures no export of traces.
 func (e environ) isOff() bool {
 	exporter := e.get("OTEL_TRACES_EXPORTER")
 	return e.otlp("ENDPOINT") == "" || strings.EqualFold(e.get("OTEL_SDK_DISABLED"), "true") ||
 		e.get("OTEL_TRACES_SAMPLER") == "always_off" || exporter != "" && !strings.Contains(exporter, "otlp")
 }
 
-// settings reads the variables. Its error names the one that is wrong, and no value that may
-// be secret.
+// settings reads the variables. Its error names the invalid variable, but never a value that may be
+// secret.
 func (e environ) settings() (*settings, error) {
 	s := &settings{
 		timeout:     10 * time.Second,
@@ -61,7 +62,7 @@ func (e environ) settings() (*settings, error) {
 	s.parent, _ = state.ParseTraceparent(e.get(runner.TraceparentVar))
 	switch p := e.otlp("PROTOCOL"); p {
 	case "", "http/json":
-	case "http/protobuf": // collectors take both at the same place
+	case "http/protobuf": // collectors accept both encodings at the same URL
 		s.note = "OTEL_EXPORTER_OTLP_PROTOCOL is \"http/protobuf\": spans are sent as http/json, the only protocol that this program speaks"
 	default:
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: this program only speaks http/json", p)
@@ -69,7 +70,7 @@ func (e environ) settings() (*settings, error) {
 	if text := e.otlp("TIMEOUT"); text != "" {
 		ms, err := strconv.Atoi(text)
 		if err != nil || ms <= 0 {
-			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is %q, want a number of milliseconds", text)
+			return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_TIMEOUT is %q; expected a number of milliseconds", text)
 		}
 		s.timeout = time.Duration(ms) * time.Millisecond
 	}
@@ -84,14 +85,14 @@ func (e environ) settings() (*settings, error) {
 	s.url, errs[0] = e.url()
 	isWhole := false
 	if s.headers, isWhole = pairs(e.otlp("HEADERS")); !isWhole {
-		errs[1] = errors.New("OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas")
+		errs[1] = errors.New("OTEL_EXPORTER_OTLP_HEADERS is not a comma-separated list of name=value")
 	}
 	s.tls, errs[2] = e.tls()
 	return s, errors.Join(errs[:]...)
 }
 
-// pairs reads "name=value" pairs, separated by commas, with percent-encoded values. It leaves
-// out what is something else, and then isWhole is false.
+// pairs parses comma-separated "name=value" pairs with percent-encoded values. It skips malformed
+// ones, and then isWhole is false.
 func pairs(list string) (all map[string]string, isWhole bool) {
 	all, isWhole = map[string]string{}, true
 	for pair := range strings.SplitSeq(list, ",") {
@@ -106,7 +107,7 @@ func pairs(list string) (all map[string]string, isWhole bool) {
 	return all, isWhole
 }
 
-// url returns where spans are posted to.
+// url returns the URL to which spans are sent.
 func (e environ) url() (string, error) {
 	name, suffix := "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT", ""
 	if e.get(name) == "" {
@@ -114,13 +115,13 @@ func (e environ) url() (string, error) {
 	}
 	u, err := url.Parse(e.get(name))
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", errors.New(name + " is no URL that begins with http:// or https://")
+		return "", errors.New(name + " is not an http:// or https:// URL")
 	}
 	u.Path = strings.TrimSuffix(u.Path, "/") + suffix
 	return u.String(), nil
 }
 
-// tls returns the certificates that the variables name; nil when they name none.
+// tls returns a TLS configuration with the certificates in the variables, or nil.
 func (e environ) tls() (*tls.Config, error) {
 	ca := e.otlp("CERTIFICATE")
 	if ca == "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stub is a collector without a network: it answers the nth request, from 1.
+// stub is a collector without a network. answer gets the number of the request, from 1.
 type stub struct {
 	answer func(r *http.Request, n int) (*http.Response, error)
 
@@ -34,7 +34,8 @@ func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.answer(r, n)
 }
 
-func (s *stub) asked() int {
+// requests returns how many requests the stub has received.
+func (s *stub) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.n
@@ -48,19 +49,19 @@ func answer(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// never is a collector that takes requests and does not answer.
+// never is a collector that accepts requests but doesn't respond.
 func never(r *http.Request, _ int) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// partlyRefused is an answer that refuses some spans.
+// partlyRefused returns a response that refuses some spans.
 func partlyRefused(spans, why string) string {
 	return `{"partialSuccess":{"rejectedSpans":` + spans + `,"errorMessage":"` + why + `"}}`
 }
 
-// exportTo exports a run of one state, that is 3 spans, with a stub. It returns the notes, and how
-// long the end of the run took.
+// exportTo exports a run of one state, which has 3 spans, to a stub. It returns the notes, and how
+// long Close took.
 func exportTo(t *testing.T, s *stub, status state.Status, environ ...string) (notes []string, took time.Duration) {
 	t.Helper()
 	run := newRun()
@@ -69,17 +70,17 @@ func exportTo(t *testing.T, s *stub, status state.Status, environ ...string) (no
 		Now:     at(0), transport: s, Note: func(line string) { notes = append(notes, line) },
 	})
 	for _, e := range []state.Event{
-		of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(1, 2, &state.StateFinished{OK: true, Attempt: 1}), ofRun(3, &state.RunFinished{Status: status}),
+		execEvent(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), execEvent(1, 2, &state.StateFinished{OK: true, Attempt: 1}), runEvent(3, &state.RunFinished{Status: status}),
 	} {
-		_ = tell(r, e)
+		_ = reportEvent(r, e)
 	}
 	began := time.Now()
 	_ = r.Close()
 	return notes, time.Since(began)
 }
 
-// TestCollectorsThatMisbehave: whatever a collector does, the run ends soon, and there is one
-// note at most, without secrets.
+// TestCollectorsThatMisbehave states that the run ends soon whatever a collector does, with at most
+// one note, and no secrets in it.
 func TestCollectorsThatMisbehave(t *testing.T) {
 	always := func(r *http.Response) func(*http.Request, int) (*http.Response, error) {
 		body, _ := io.ReadAll(r.Body)
@@ -96,19 +97,19 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 		note   string // "" for none
 		took   time.Duration
 	}{
-		"never":                 {never, state.Completed, lost + "it did not answer until the program ended", waitStopped},
-		"never, cancelled":      {never, state.Cancelled, lost + "it did not answer until the program ended", waitCancelled},
+		"never":                 {never, state.Completed, lost + "the collector did not respond before the program ended", waitStopped},
+		"never, cancelled":      {never, state.Cancelled, lost + "the collector did not respond before the program ended", waitCancelled},
 		"takes them":            {always(answer(200, "")), state.Completed, "", 0},
 		"takes all of them":     {always(answer(200, `{"partialSuccess":{}}`)), state.Completed, "", 0},
 		"garbage":               {always(answer(200, "\xff\xff\x01\x02 nonsense")), state.Completed, "", 0},
 		"long garbage":          {always(answer(200, strings.Repeat(" ", 1<<20)+partlyRefused("3", "no"))), state.Completed, "", 0},
-		"a web page":            {always(answer(200, "<html>", "Content-Type", "text/html; charset=utf-8")), state.Completed, lost + "it is no collector: it answered with a web page", 0},
-		"some refused":          {always(answer(200, partlyRefused(`"2"`, `too\nold \u001b[31m header-secret`))), state.Completed, "traces: 2 of 3 spans did not reach the collector: it refused them: too old  ***", 0},
-		"absurdly many refused": {always(answer(200, partlyRefused("1152921504606846976", "no"))), state.Completed, lost + "it refused them: no", 0},
+		"a web page":            {always(answer(200, "<html>", "Content-Type", "text/html; charset=utf-8")), state.Completed, lost + "the server is not a collector: it responded with a web page", 0},
+		"some refused":          {always(answer(200, partlyRefused(`"2"`, `too\nold \u001b[31m header-secret`))), state.Completed, "traces: 2 of 3 spans did not reach the collector: the collector refused them: too old  ***", 0},
+		"absurdly many refused": {always(answer(200, partlyRefused("1152921504606846976", "no"))), state.Completed, lost + "the collector refused them: no", 0},
 		"fewer than none":       {always(answer(200, partlyRefused("-5", "no"))), state.Completed, "", 0},
-		"forbidden":             {always(answer(403, "")), state.Completed, lost + "it answered with the status 403", 0},
-		"sends elsewhere":       {always(answer(307, "", "Location", "http://evil.example/v1/traces")), state.Completed, lost + "it answered with the status 307", 0},
-		"always busy":           {always(answer(503, "", "Retry-After", "3600")), state.Completed, lost + "it answered with the status 503", 0},
+		"forbidden":             {always(answer(403, "")), state.Completed, lost + "the collector responded with status 403", 0},
+		"sends elsewhere":       {always(answer(307, "", "Location", "http://evil.example/v1/traces")), state.Completed, lost + "the collector responded with status 307", 0},
+		"always busy":           {always(answer(503, "", "Retry-After", "3600")), state.Completed, lost + "the collector responded with status 503", 0},
 		"late": {func(*http.Request, int) (*http.Response, error) {
 			time.Sleep(4 * time.Second)
 			return answer(200, ""), nil
@@ -130,7 +131,8 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 	}
 }
 
-// TestBusyCollectorGetsThemLater: while the run goes on, what may pass later is sent again.
+// TestBusyCollectorGetsThemLater states that requests which failed temporarily are repeated during
+// the run.
 func TestBusyCollectorGetsThemLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stub{answer: func(_ *http.Request, n int) (*http.Response, error) {
@@ -143,18 +145,19 @@ func TestBusyCollectorGetsThemLater(t *testing.T) {
 			return answer(200, ""), nil
 		}}
 		r := open(t, newRun(), Options{Environ: []string{"OTEL_EXPORTER_OTLP_ENDPOINT=http://c.example"}, transport: s, Now: time.Now()})
-		_ = tell(r, of(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}))
-		_ = tell(r, of(1, 2, &state.StateFinished{OK: true, Attempt: 1}))
+		_ = reportEvent(r, execEvent(1, 1, &state.StateStarted{Kind: "script", Attempt: 1}))
+		_ = reportEvent(r, execEvent(1, 2, &state.StateFinished{OK: true, Attempt: 1}))
 		for range 30 {
 			time.Sleep(time.Second)
 			_ = r.Tick(time.Now())
 		}
-		assert.Check(t, is.Equal(s.asked(), 3), "times that the collector was asked")
+		assert.Check(t, is.Equal(s.requests(), 3), "requests to the collector")
 		_ = r.Close()
 	})
 }
 
-// TestFloodWhileTheCollectorHangs: what can't be kept is dropped, and the run never waits for it.
+// TestFloodWhileTheCollectorHangs states that spans beyond the queue are dropped, and that the run
+// never waits for the collector.
 func TestFloodWhileTheCollectorHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var notes []string
@@ -164,25 +167,26 @@ func TestFloodWhileTheCollectorHangs(t *testing.T) {
 		})
 		began := time.Now()
 		for i := range 10000 {
-			start, end := of(i+1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), of(i+1, 2, &state.StateFinished{OK: true, Attempt: 1})
-			_, _ = tell(r, start), tell(r, end)
+			start, end := execEvent(i+1, 1, &state.StateStarted{Kind: "script", Attempt: 1}), execEvent(i+1, 2, &state.StateFinished{OK: true, Attempt: 1})
+			_, _ = reportEvent(r, start), reportEvent(r, end)
 		}
 		took := time.Since(began)
 		assert.Check(t, took <= 0, "the run has waited %s", took)
-		_ = tell(r, ofRun(3, &state.RunFinished{Status: state.Completed}))
+		_ = reportEvent(r, runEvent(3, &state.RunFinished{Status: state.Completed}))
 		_ = r.Close()
 		assert.Assert(t, is.Len(notes, 1), "notes: %q", notes)
 		assert.Check(t, strings.HasPrefix(notes[0], "traces: 20001 of 20001 spans "), "notes: %q", notes)
 	})
 }
 
-func TestRequestsAreAsTheVariablesSay(t *testing.T) {
-	c := collect(t)
+// TestRequestsFollowTheVariables covers the URL, the headers and the protocol.
+func TestRequestsFollowTheVariables(t *testing.T) {
+	c := startCollector(t)
 	var notes []string
-	exported(t, newRun(), Options{Note: func(line string) { notes = append(notes, line) }, Environ: []string{
+	exportRun(t, newRun(), Options{Note: func(line string) { notes = append(notes, line) }, Environ: []string{
 		"OTEL_EXPORTER_OTLP_ENDPOINT=http://127.0.0.1:1/", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=" + c.url + "/v1/traces", "OTEL_EXPORTER_OTLP_PROTOCOL=http/protobuf",
 		"OTEL_EXPORTER_OTLP_HEADERS=x-other=1", "OTEL_EXPORTER_OTLP_TRACES_HEADERS=authorization=Basic%20abc%3D, x-team = blue ,",
-	}}, ofRun(1, &state.RunFinished{Status: state.Completed}))
+	}}, runEvent(1, &state.RunFinished{Status: state.Completed}))
 	wantTree(t, c, "invoke_workflow flow 0-1\n")
 	h := c.headers
 	assert.Check(t, len(h) == 1 && h[0].Get("Authorization") == "Basic abc=" && h[0].Get("X-Team") == "blue" && h[0].Get("X-Other") == "", "headers: %v", h)
@@ -190,11 +194,11 @@ func TestRequestsAreAsTheVariablesSay(t *testing.T) {
 	assert.Check(t, is.DeepEqual(notes, want), "notes")
 }
 
-// TestVariables: what they ask for, or what is wrong with them.
+// TestVariables covers variables that turn the export off, and invalid ones.
 func TestVariables(t *testing.T) {
 	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=https://c.example"
 	for _, c := range []struct {
-		want    string // the error; "" for none
+		want    string // error; "" for none
 		environ []string
 	}{
 		{"", nil},
@@ -203,10 +207,10 @@ func TestVariables(t *testing.T) {
 		{"", []string{on, "OTEL_SDK_DISABLED=true"}},
 		{"", []string{on, "OTEL_TRACES_EXPORTER=none"}},
 		{`OTEL_EXPORTER_OTLP_PROTOCOL is "grpc": this program only speaks http/json`, []string{on, "OTEL_EXPORTER_OTLP_PROTOCOL=grpc"}},
-		{`OTEL_EXPORTER_OTLP_ENDPOINT is no URL that begins with http:// or https://`, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318"}},
-		{`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is no URL that begins with http:// or https://`, []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=unix:///tmp/x"}},
-		{`OTEL_EXPORTER_OTLP_TIMEOUT is "10s", want a number of milliseconds`, []string{on, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"}},
-		{`OTEL_EXPORTER_OTLP_HEADERS is no list of name=value, separated by commas`, []string{on, "OTEL_EXPORTER_OTLP_HEADERS=secret"}},
+		{`OTEL_EXPORTER_OTLP_ENDPOINT is not an http:// or https:// URL`, []string{"OTEL_EXPORTER_OTLP_ENDPOINT=localhost:4318"}},
+		{`OTEL_EXPORTER_OTLP_TRACES_ENDPOINT is not an http:// or https:// URL`, []string{"OTEL_EXPORTER_OTLP_TRACES_ENDPOINT=unix:///tmp/x"}},
+		{`OTEL_EXPORTER_OTLP_TIMEOUT is "10s"; expected a number of milliseconds`, []string{on, "OTEL_EXPORTER_OTLP_TIMEOUT=10s"}},
+		{`OTEL_EXPORTER_OTLP_HEADERS is not a comma-separated list of name=value`, []string{on, "OTEL_EXPORTER_OTLP_HEADERS=secret"}},
 		{`OTEL_EXPORTER_OTLP_CERTIFICATE: open /nowhere: no such file or directory`, []string{on, "OTEL_EXPORTER_OTLP_CERTIFICATE=/nowhere"}},
 		{"", []string{on, "OTEL_TRACES_SAMPLER=always_off"}},
 		{`OTEL_TRACES_SAMPLER is "traceidratio": this program only knows always_on, parentbased_always_on and always_off`, []string{on, "OTEL_TRACES_SAMPLER=traceidratio"}},
@@ -220,7 +224,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestSamplers: what is recorded of a run is decided once, and handed on.
+// TestSamplers states that the sampling decision of a run is made once, and inherited by later
+// processes.
 func TestSamplers(t *testing.T) {
 	dropped := outside[:len(outside)-1] + "0"
 	for _, c := range []struct {
@@ -229,12 +234,12 @@ func TestSamplers(t *testing.T) {
 	}{
 		{"", "", true}, {outside, "", true}, {dropped, "", false}, {dropped, "parentbased_always_on", false}, {dropped, "always_on", true},
 	} {
-		collector, run := collect(t), newRun()
-		exported(t, run, Options{Environ: collector.environ("TRACEPARENT="+c.parent, "OTEL_TRACES_SAMPLER="+c.sampler)}, ofRun(3, &state.RunFinished{Status: state.Suspended}))
-		run = saved(t, run)
+		collector, run := startCollector(t), newRun()
+		exportRun(t, run, Options{Environ: collector.environ("TRACEPARENT="+c.parent, "OTEL_TRACES_SAMPLER="+c.sampler)}, runEvent(3, &state.RunFinished{Status: state.Suspended}))
+		run = reload(t, run)
 		run.Progress.Events, run.Progress.Status = 3, state.Suspended
-		exported(t, run, Options{Environ: collector.environ()}, ofRun(5, &state.RunFinished{Status: state.Completed}))
+		exportRun(t, run, Options{Environ: collector.environ()}, runEvent(5, &state.RunFinished{Status: state.Completed}))
 		n := len(collector.spans())
-		assert.Check(t, (n == 2) == c.want && (n == 0) != c.want && run.Trace.RunSpan().Sampled == c.want, "%+v: got %d spans, and children are told %s", c, n, run.Trace.RunSpan())
+		assert.Check(t, (n == 2) == c.want && (n == 0) != c.want && run.Trace.RunSpan().Sampled == c.want, "%+v: got %d spans, and the children's traceparent %s", c, n, run.Trace.RunSpan())
 	}
 }
