@@ -5,52 +5,52 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits of what is shown of changed files.
+// The limits for changed files.
 const (
-	mostFilesOf = 200       // of an execution
-	mostDiffsOf = 256 << 10 // of an execution, in bytes where they are shown
+	maxFilesPerExec = 200       // per execution
+	maxDiffsPerExec = 256 << 10 // escaped bytes per execution
 )
 
-// gatherFiles adds the files that executions changed, whose diffs may take pot bytes, and
-// returns what they take.
-func gatherFiles(r *Report, s Source, pot int) int {
+// addFiles adds the files that executions changed, whose diffs may take room bytes in total, and
+// returns their size.
+func addFiles(r *Report, s Source, room int) int {
 	used, without, names := 0, 0, 0
-	for _, x := range byInterest(r.Executions) {
+	for _, x := range byImportance(r.Executions) {
 		changed, ok := s.Files[x.N]
 		if !ok {
 			continue
 		}
 		list := changed.Files
 		x.IsShared = changed.IsShared
-		if used >= pot {
+		if used >= room {
 			names++
 			continue
 		}
-		x.Files = boundFiles(list, s.Hide, min(mostDiffsOf, pot-used))
+		x.Files = limitFiles(list, s.Hide, min(maxDiffsPerExec, room-used))
 		isCut := len(x.Files) < len(list)
 		for _, f := range x.Files {
 			isCut = isCut || f.Cut
-			used += cost(f.Path) + cost(f.Diff) + 100
+			used += escapedSize(f.Path) + escapedSize(f.Diff) + 100
 		}
 		if isCut {
 			without++
 		}
 	}
 	if without > 0 {
-		r.leaveOut("Of %s some changed files, or a part of their diffs, are left out.", state.Count(without, "state execution"))
+		r.addOmission("Some changed files or diffs of %s are left out.", state.Count(without, "state execution"))
 	}
 	if names > 0 {
-		r.leaveOut("The changed files of %s are left out: all would be too much for one page.", state.Count(names, "state execution"))
+		r.addOmission("The changed files of %s are left out; they would be too large for one page.", state.Count(names, "state execution"))
 	}
 	return used
 }
 
-// boundFiles masks the diffs, and leaves out those for which there is no room.
-func boundFiles(list []report.File, hide func(string) string, room int) []report.File {
-	out := make([]report.File, 0, min(len(list), mostFilesOf))
-	for _, f := range list[:min(len(list), mostFilesOf)] {
+// limitFiles masks secrets in the files, and removes diffs that exceed room bytes.
+func limitFiles(list []report.File, hide func(string) string, room int) []report.File {
+	out := make([]report.File, 0, min(len(list), maxFilesPerExec))
+	for _, f := range list[:min(len(list), maxFilesPerExec)] {
 		f.Path, f.Diff = hide(f.Path), hide(f.Diff)
-		if n := cost(f.Diff); n > room {
+		if n := escapedSize(f.Diff); n > room {
 			f.Diff, f.Cut = "", true
 		} else {
 			room -= n

@@ -23,10 +23,10 @@ import (
 
 var nine = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-// at returns a time some seconds after nine.
+// at returns a time that many seconds after nine.
 func at(seconds int) time.Time { return nine.Add(time.Duration(seconds) * time.Second) }
 
-// log is an event log that is written by tests, an event a second.
+// log is an event log for tests, with one event per second.
 type log []state.Event
 
 func (l *log) add(exec int, agent, name string, b state.Body) {
@@ -43,11 +43,11 @@ func (l *log) events() iter.Seq2[state.Event, error] {
 	}
 }
 
-// talks are transcripts in memory, by conversation.
-type talks map[string][]runner.Message
+// memoryTranscripts are transcripts in memory, by conversation id.
+type memoryTranscripts map[string][]runner.Message
 
 // Read implements Transcripts.
-func (t talks) Read(c runner.Conversation, _, _ int64, each func(runner.Message) error) error {
+func (t memoryTranscripts) Read(c runner.Conversation, _, _ int64, each func(runner.Message) error) error {
 	if t[c.ID] == nil {
 		return fmt.Errorf("conversation %s: %w", c.ID, fs.ErrNotExist)
 	}
@@ -59,7 +59,7 @@ func (t talks) Read(c runner.Conversation, _, _ int64, each func(runner.Message)
 	return nil
 }
 
-func sourceOf(l *log, t talks) Source {
+func sourceOf(l *log, t memoryTranscripts) Source {
 	return Source{
 		Run:    &state.Run{WorkflowID: "one", Progress: state.Progress{Status: state.Completed}},
 		Events: l.events(), Agents: map[string]Transcripts{protocol.BackendClaude: t},
@@ -73,16 +73,16 @@ func build(t *testing.T, s Source) *Report {
 	return r
 }
 
-// prompt adds an execution of a prompt that ends well.
+// prompt adds an execution of a prompt that succeeds.
 func (l *log) prompt(exec int, agent, session string) {
 	l.add(exec, agent, "A.md", &state.StateStarted{Kind: "prompt", SessionID: session, Cwd: "/d"})
 	l.add(exec, agent, "A.md", &state.StateFinished{OK: true, SessionID: session, CLI: "2.1.330 /bin/claude", Spent: state.Spent{USD: state.Dollar}})
 	l.add(exec, agent, "A.md", &state.Transition{Tag: "goto", Target: "A.md", From: "A.md"})
 }
 
-// TestARunThatNobodyDrives: what has not ended was cut off, unless somebody drives it. That an execution is one, whatever cut it off,
-// is the model's matter.
-func TestARunThatNobodyDrives(t *testing.T) {
+// TestUnfinishedRunIsInterrupted states that an execution without an end is interrupted, unless a
+// process drives the run. Tests of report.Model cover the kinds of interruptions.
+func TestUnfinishedRunIsInterrupted(t *testing.T) {
 	l := &log{}
 	l.add(0, "", "", &state.RunStarted{})
 	l.add(1, "main", "A.md", &state.StateStarted{Kind: "prompt", SessionID: "s"})
@@ -96,12 +96,13 @@ func TestARunThatNobodyDrives(t *testing.T) {
 	}
 }
 
-// TestMessagesBelongToExecutions by time: to the last one that began to speak in the conversation. What a
-// branch has copied belongs to nobody.
+// TestMessagesBelongToExecutions states that a message belongs to the last execution that used the
+// conversation before the message was written. Messages that a branch has copied belong to no
+// execution.
 func TestMessagesBelongToExecutions(t *testing.T) {
-	p := &past{byID: map[string]*conversation{}}
+	p := &conversations{byID: map[string]*conversation{}}
 	start := func(exec int, i state.Invocation) {
-		p.add([]*state.Agent{{ID: "main", Exec: &state.Exec{Iteration: exec, Started: at(10 * exec), Running: &i}}})
+		p.addAgents([]*state.Agent{{ID: "main", Exec: &state.Exec{Iteration: exec, Started: at(10 * exec), Running: &i}}})
 	}
 	start(1, state.Invocation{SessionID: "s"})
 	start(2, state.Invocation{SessionID: "s", Length: new(int64(100))})
@@ -110,24 +111,25 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 	start(4, state.Invocation{SessionID: "s", Mode: state.Resume})
 	for _, tt := range []struct {
 		session       string
-		seconds, want int // of a message, and the execution
+		seconds, want int // time of a message, and its execution
 	}{
 		{"s", 9, 0}, {"s", 10, 1}, {"s", 19, 1}, {"s", 20, 2}, {"s", 39, 2}, {"s", 99, 4}, {"b", 29, 0}, {"b", 30, 3},
 	} {
-		assert.Check(t, is.Equal(p.of(tt.session).owner(runner.Message{Time: at(tt.seconds)}, 7), tt.want), "message of %s after %d seconds: execution", tt.session, tt.seconds)
+		assert.Check(t, is.Equal(p.get(tt.session).owner(runner.Message{Time: at(tt.seconds)}, 7), tt.want), "message of %s after %d seconds: execution", tt.session, tt.seconds)
 	}
-	c := p.of("s")
+	c := p.get("s")
 	first, second := c.owner(runner.Message{Offset: 99}, 7), c.owner(runner.Message{Offset: 100}, 7)
 	assert.Check(t, first == 1 && second == 2, "messages without a time: got executions %d and %d, want 1 and 2, by their places", first, second)
-	c.begins[0].from = unknown
-	assert.Check(t, c.CLI == "x" && len(c.begins) == 3 && c.owner(runner.Message{}, 7) == 7, "got the id %q and %+v, want x and three executions, and a message of which nothing is known with that before it", c.CLI, c.begins)
+	c.starts[0].from = unknownOffset
+	assert.Check(t, c.CLI == "x" && len(c.starts) == 3 && c.owner(runner.Message{}, 7) == 7, "got the id %q and %+v, want x and three executions, and a message of which nothing is known with the execution before it", c.CLI, c.starts)
 }
 
-// TestRoomIsShared: where there is not enough room for all conversations, that of what failed
-// and the newest ones are whole, of the others the beginning and the end are there.
-func TestRoomIsShared(t *testing.T) {
+// TestFailedAndNewestKeepWholeConversations states that if there is not enough room for all
+// conversations, those of failed executions and of the newest ones are complete, and others keep
+// their beginning and end.
+func TestFailedAndNewestKeepWholeConversations(t *testing.T) {
 	const n = 300
-	l, all := &log{}, talks{}
+	l, all := &log{}, memoryTranscripts{}
 	for i := 1; i <= n; i++ {
 		session, agent := fmt.Sprint("s", i), fmt.Sprint("main_a", i)
 		l.prompt(i, agent, session)
@@ -151,13 +153,12 @@ func TestRoomIsShared(t *testing.T) {
 		assert.Check(t, x.Gap == nil || x.Gap.Messages+len(x.Messages) == 22, "execution %d: got %d messages and the gap %+v, want 22 in all", i, len(x.Messages), x.Gap)
 	}
 	size := sizeOf(t, r)
-	assert.Check(t, size <= 14<<20 && size >= 9<<20, "got %d bytes, want nearly as many as there is room for", size)
+	assert.Check(t, size <= 14<<20 && size >= 9<<20, "got %d bytes, want nearly as many as the limit", size)
 	assert.Assert(t, is.Len(r.LeftOut, 1), "left out")
-	assert.Check(t, is.Contains(r.LeftOut[0], "only the first and the last messages"), "left out")
+	assert.Check(t, is.Contains(r.LeftOut[0], "Only the first and the last messages"), "left out")
 }
 
-// sizeOf returns how many bytes the texts of a report take in a page, with what stands around
-// them.
+// sizeOf returns how many bytes a report takes in a page.
 func sizeOf(t *testing.T, r *Report) int {
 	t.Helper()
 	var data bytes.Buffer
@@ -167,15 +168,15 @@ func sizeOf(t *testing.T, r *Report) int {
 	return len(html.EscapeString(data.String())) - 4*strings.Count(data.String(), `"`)
 }
 
-// TestNoHalfSecrets: texts are masked before they are cut, and the end of a text that the
-// reader has cut is dropped.
-func TestNoHalfSecrets(t *testing.T) {
+// TestNoPartialSecrets states that texts are masked before they are cut, and that the end of a text
+// which the transcript reader has cut is dropped.
+func TestNoPartialSecrets(t *testing.T) {
 	const secret = "correct-horse-battery-staple"
-	long := strings.Repeat("x", mostOfTool*2/3-60) + strings.Repeat(secret+" ", 10) + strings.Repeat("y", mostOfTool)
+	long := strings.Repeat("x", maxToolText*2/3-60) + strings.Repeat(secret+" ", 10) + strings.Repeat("y", maxToolText)
 	cutOff := strings.Repeat("x", runner.MaxMessageText-10) + secret[:10]
 	l := &log{}
 	l.prompt(1, "main", "s")
-	all := talks{"s": {
+	all := memoryTranscripts{"s": {
 		{Time: at(9), From: runner.FromTool, Tool: "Bash", Input: secret, Text: long}, {Time: at(9), From: runner.FromAgent, Text: cutOff, Cut: 18, Subagent: secret},
 	}}
 	s := sourceOf(l, all)
@@ -190,8 +191,8 @@ func TestNoHalfSecrets(t *testing.T) {
 	}
 }
 
-// TestHugeRunsAreBounded: of a run of many executions with long texts the newest and those
-// that failed are there, and the sums are of all.
+// TestHugeRunsAreBounded states that of many executions with long texts the failed and the newest
+// ones are shown, and that sums include all.
 func TestHugeRunsAreBounded(t *testing.T) {
 	const n = 20_000
 	l, text := &log{}, strings.Repeat("&", 4000)
@@ -205,7 +206,7 @@ func TestHugeRunsAreBounded(t *testing.T) {
 		l.add(i, agent, "A.sh", &state.AgentFinished{Result: &result})
 	}
 	r := build(t, sourceOf(l, nil))
-	if len(r.Executions) != mostRows || r.Executions[0].N != 3 || r.Executions[mostRows-1].N != n || len(r.Agents) > mostRows {
+	if len(r.Executions) != maxRows || r.Executions[0].N != 3 || r.Executions[maxRows-1].N != n || len(r.Agents) > maxRows {
 		t.Errorf("got %d executions from %d on and %d agents", len(r.Executions), r.Executions[0].N, len(r.Agents))
 	}
 	size := sizeOf(t, r)
@@ -217,16 +218,16 @@ func TestHugeRunsAreBounded(t *testing.T) {
 	assert.Check(t, is.Equal(len(r.LeftOut), 3), "left out: got %q, want lines on executions, agents and output", r.LeftOut)
 }
 
-// TestConversationsOfAnExecution are in the order in which they were held, whichever was read
-// first, and a use of a tool that was refused is none that failed.
-func TestConversationsOfAnExecution(t *testing.T) {
+// TestConversationsAreInOrder states that the conversations of an execution are sorted by time, in
+// whatever order they were read, and that a refused tool use is not shown as failed.
+func TestConversationsAreInOrder(t *testing.T) {
 	x := report.Exec{Refusals: []state.Refusal{{Use: "Bash(git push)", Reason: "This command requires approval"}}}
 	for _, seconds := range [][]int{{30, 31}, {10, 11, 12}, {20}} {
-		one := &talk{limit: 1 << 20, left: len(seconds) / 2}
+		one := &messageBuffer{limit: 1 << 20, dropped: len(seconds) / 2}
 		for _, s := range seconds {
 			one.add(runner.Message{From: runner.FromTool, Time: at(s), Failed: s != 31, Text: map[bool]string{true: "This  command\nrequires approval", false: "boom"}[s == 11]})
 		}
-		one.giveTo(&x)
+		one.moveTo(&x)
 	}
 	var got []string
 	for _, m := range x.Messages {

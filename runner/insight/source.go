@@ -8,40 +8,40 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Source is what a report is made from.
+// Source has the data from which a report is built.
 type Source struct {
 	Run      *state.Run // is not changed
-	IsDriven bool       // a process drives the run at this moment
-	Next     string     // as Report has it
-	// Events yields the event log in order, up to its first error; nil for none. Events that
-	// the run itself has may be missing.
+	IsDriven bool       // a process drives the run now
+	Next     string     // see Report.Next
+	// Events yields the event log in order, up to the first error; nil for none. Events that are
+	// stored in the run may be missing.
 	Events iter.Seq2[state.Event, error]
-	// History yields the steps of the run as far as they are kept, up to the first error; nil
-	// for none. It tells in which conversations executions spoke, and what was answered.
+	// History yields the available steps of the run, up to the first error; nil for none. It shows
+	// which conversations executions used, and the answers to questions.
 	History iter.Seq2[state.HistoryStep, error]
-	// Agents are the agent CLIs by name, whose transcripts are read. The conversations of one
-	// that is missing are left out, and that is said.
+	// Agents has the transcripts of each agent CLI, by its name. The conversations of a missing CLI
+	// are left out, with a note in the report.
 	Agents map[string]Transcripts
-	// Files has what executions changed, by their numbers, with diffs that are bounded; nil where
-	// there are no snapshots.
+	// Files has the changed files of executions, by their numbers, with diffs of limited size; nil
+	// without snapshots.
 	Files map[int]ChangedFiles
-	// Hide replaces secrets; nil leaves texts as they are.
+	// Hide masks secrets; nil leaves texts unchanged.
 	Hide func(string) string
 }
 
-// Transcripts are the conversations of one agent CLI, as runner.Agent has them.
+// Transcripts reads the conversations of one agent CLI, like runner.AgentCLI.
 type Transcripts interface {
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }
 
-// ChangedFiles are the files that an execution changed.
+// ChangedFiles are the files that changed during an execution.
 type ChangedFiles struct {
 	Files    []report.File
-	IsShared bool // other agents worked in the folder meanwhile
+	IsShared bool // other agents used the directory at the same time
 }
 
-// Build gathers what is known of a run. A transcript or a snapshot that can't be read is
-// named in Report.LeftOut; an event log that can't be read is an error.
+// Build collects the data of a report. An unreadable transcript or snapshot is named in
+// Report.LeftOut; an unreadable event log is an error.
 func Build(s Source) (*Report, error) {
 	if s.Hide == nil {
 		s.Hide = func(text string) string { return text }
@@ -51,17 +51,17 @@ func Build(s Source) (*Report, error) {
 		return nil, err
 	}
 	r := newReport(m, s)
-	known, err := pastOf(s, r.Waits)
+	known, err := readConversations(s, r.Waits)
 	if err != nil {
-		r.leaveOut("The history of the run can't be read: %s", short(s.Hide(err.Error()), 300))
+		r.addOmission("The history of the run can't be read: %s", shorten(s.Hide(err.Error()), 300))
 	}
-	pot := bound(r)
-	pot -= gatherFiles(r, s, pot/4)
-	gatherMessages(r, s, known, pot)
+	pot := limitSize(r)
+	pot -= addFiles(r, s, pot/4)
+	addMessages(r, s, known, pot)
 	return r, nil
 }
 
-// newReport is what events and the state file tell.
+// newReport returns a report with the data of the events and the state file.
 func newReport(m *report.Model, s Source) *Report {
 	run := s.Run
 	r := &Report{
@@ -71,7 +71,7 @@ func newReport(m *report.Model, s Source) *Report {
 		Next: s.Hide(s.Next), Waits: append([]report.Wait{}, m.Waits...), Limits: append([]report.Limit{}, m.Limits...), LeftOut: []string{},
 	}
 	switch {
-	case run.Progress.Status == state.Running && !s.IsDriven: // nobody drives it, and it has not ended
+	case run.Progress.Status == state.Running && !s.IsDriven:
 		r.Status = report.Interrupted
 	case run.Progress.Status != state.Running && m.Ending != nil:
 		r.Outcome = m.Ending.Outcome

@@ -21,8 +21,8 @@ var pages = flag.String("pages", "", "write the pages of the fixtures to this fo
 //go:embed testdata/chromium
 var clicking embed.FS
 
-// TestInChromium opens the pages of the fixtures in a browser and clicks through them.
-// Pictures of them are left in the folder of -pages.
+// TestInChromium opens the pages of the fixtures in a browser and clicks through them. It leaves
+// screenshots in the folder of -pages.
 func TestInChromium(t *testing.T) {
 	files, err := fs.Sub(clicking, "testdata/chromium")
 	assert.NilError(t, err)
@@ -44,11 +44,11 @@ func TestInChromium(t *testing.T) {
 func writePages(t *testing.T, dir string) {
 	t.Helper()
 	for name := range fixtures {
-		assert.NilError(t, os.WriteFile(filepath.Join(dir, name+".html"), written(t, name), 0o600))
+		assert.NilError(t, os.WriteFile(filepath.Join(dir, name+".html"), renderFixture(t, name), 0o600))
 	}
 }
 
-// browser returns the program of Chromium.
+// browser returns the path of Chromium.
 func browser(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("RAYMOND_TEST_CHROMIUM"); path != "" {

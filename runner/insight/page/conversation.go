@@ -15,46 +15,48 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// longText is from how many lines on a message of the user is folded.
-const longText = 40
+// foldedLines is the number of lines from which on a message of the user is folded.
+const foldedLines = 40
 
-// said is a message of a conversation, or those of a subagent.
-type said struct {
-	Kind    string // user, agent, tool, cli, sub, note for Brief alone, or gap for Lines messages that were left out
+// shownMessage is a message of a conversation, or a group of messages of a subagent.
+type shownMessage struct {
+	Kind    string // user, agent, tool, cli; sub for a subagent; note for Brief alone; gap for Lines messages that were left out
 	Time    time.Time
-	Model   string // where it is another one than before
-	Text    []prose
+	Model   string // if it differs from the previous message
+	Text    []block
 	Tool    string
-	Brief   string // what a folded message is about
-	Fields  []pair // what a tool was given
+	Brief   string // summary of a folded message
+	Fields  []pair // input of a tool
 	Output  string
-	Verdict string // "failed" or "refused", of a tool
+	Verdict string // "failed" or "refused", for a tool
 	IsLong  bool
 	Lines   int
 	Cut     int64
-	Inner   []said
+	Inner   []shownMessage
 }
 
-// prose is a part of a text: "words", "code", or the "tag" that ends it.
-type prose struct{ Kind, Text string }
+// block is a part of a text: "words", "code", or the "tag" at its end.
+type block struct{ Kind, Text string }
 
-// talkOf returns some of what was said in an execution as it is shown.
-func talkOf(e *report.Exec, from, to int) []said {
+// messagesBetween returns the messages of an execution with the indexes from up to, but not
+// including, to, as they are shown.
+func messagesBetween(e *report.Exec, from, to int) []shownMessage {
 	if e.Gap == nil || e.Gap.After < from || e.Gap.After >= to {
 		return conversation(e.Messages[from:to])
 	}
 	first, last := conversation(e.Messages[from:e.Gap.After]), conversation(e.Messages[e.Gap.After:to])
-	return slices.Concat(first, []said{{Kind: "gap", Lines: e.Gap.Messages}}, last)
+	return slices.Concat(first, []shownMessage{{Kind: "gap", Lines: e.Gap.Messages}}, last)
 }
 
-// conversation returns messages as they are shown: each row of those of one subagent as one.
-func conversation(messages []runner.Message) []said {
-	var out []said
+// conversation returns messages as they are shown. Consecutive messages of a subagent become one
+// group.
+func conversation(messages []runner.Message) []shownMessage {
+	var out []shownMessage
 	model := ""
 	for i := 0; i < len(messages); i++ {
 		m := messages[i]
 		if m.Subagent == "" {
-			s := newSaid(m)
+			s := newMessage(m)
 			if s.Model == model {
 				s.Model = ""
 			}
@@ -62,9 +64,9 @@ func conversation(messages []runner.Message) []said {
 			out = append(out, s)
 			continue
 		}
-		sub := said{Kind: "sub", Tool: shortText(m.Subagent), Time: m.Time}
+		sub := shownMessage{Kind: "sub", Tool: shortText(m.Subagent), Time: m.Time}
 		for ; i < len(messages) && messages[i].Subagent == m.Subagent; i++ {
-			sub.Inner = append(sub.Inner, newSaid(messages[i]))
+			sub.Inner = append(sub.Inner, newMessage(messages[i]))
 		}
 		i--
 		sub.Lines = len(sub.Inner)
@@ -73,12 +75,12 @@ func conversation(messages []runner.Message) []said {
 	return out
 }
 
-func newSaid(m runner.Message) said {
-	s := said{Kind: string(m.From), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
+func newMessage(m runner.Message) shownMessage {
+	s := shownMessage{Kind: string(m.From), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
 	s.Lines = lines(m.Text)
 	if m.From == runner.FromTool {
 		s.Tool, s.Output = shortText(m.Tool), strings.TrimRight(m.Text, "\n")
-		s.Fields, s.Brief = input(m.Input)
+		s.Fields, s.Brief = toolInput(m.Input)
 		switch {
 		case m.Refused:
 			s.Verdict = "refused"
@@ -87,20 +89,20 @@ func newSaid(m runner.Message) said {
 		}
 		return s
 	}
-	s.Text = blocks(m.Text)
-	s.IsLong = s.Lines > longText || len(m.Text) > 80*longText
+	s.Text = splitText(m.Text)
+	s.IsLong = s.Lines > foldedLines || len(m.Text) > 80*foldedLines
 	s.Brief = shortText(m.Text)
 	return s
 }
 
-// input returns what a tool was given: the fields of an object, or all as it is. Brief is
-// the one that says most.
-func input(text string) (fields []pair, brief string) {
+// toolInput returns the input of a tool: the fields of a JSON object, or the whole text. brief is
+// the most important field.
+func toolInput(text string) (fields []pair, brief string) {
 	dec := jsontext.NewDecoder(strings.NewReader(text), jsonstrict.Loose)
 	begin, err := dec.ReadToken()
 	isObject := err == nil && begin.Kind() == '{'
 	for isObject && dec.PeekKind() == '"' {
-		name, _ := dec.ReadToken() // an error comes again with the value
+		name, _ := dec.ReadToken() // an error is reported again with the value
 		field := pair{Name: shown(name.String())}
 		value, err := dec.ReadValue()
 		field.Value, isObject = fieldText(json.RawMessage(value)), err == nil
@@ -108,14 +110,14 @@ func input(text string) (fields []pair, brief string) {
 	}
 	switch {
 	case isObject && dec.PeekKind() == '}':
-		return fields, tellingField(fields)
+		return fields, mainField(fields)
 	case strings.TrimSpace(text) == "":
 		return nil, ""
 	}
 	return []pair{{"", text}}, shortText(text)
 }
 
-// fieldText returns a string as it is, and anything else as JSON.
+// fieldText returns a string unchanged, and other values as JSON.
 func fieldText(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -128,11 +130,12 @@ func fieldText(value json.RawMessage) string {
 	return shown(b.String())
 }
 
-// tellingFields are names of fields that say what a use of a tool is about, best first.
-var tellingFields = []string{"command", "cmd", "file_path", "pattern", "query", "url", "path", "description", "prompt"}
+// mainFields are names of input fields that describe a tool use, best first.
+var mainFields = []string{"command", "cmd", "file_path", "pattern", "query", "url", "path", "description", "prompt"}
 
-func tellingField(fields []pair) string {
-	for _, name := range tellingFields {
+// mainField returns a summary of the most important field.
+func mainField(fields []pair) string {
+	for _, name := range mainFields {
 		for _, f := range fields {
 			if f.Name == name {
 				return shortText(f.Value)
@@ -145,9 +148,9 @@ func tellingField(fields []pair) string {
 	return ""
 }
 
-// blocks splits a text at the fences of its code blocks, and before a tag on its last line.
-func blocks(s string) []prose {
-	var out []prose
+// splitText splits a text at the fences of its code blocks, and before a tag in its last line.
+func splitText(s string) []block {
+	var out []block
 	var b strings.Builder
 	isCode := false
 	flush := func() {
@@ -155,9 +158,9 @@ func blocks(s string) []prose {
 		switch {
 		case text == "":
 		case isCode:
-			out = append(out, prose{"code", text})
+			out = append(out, block{"code", text})
 		default:
-			out = append(out, prose{"words", text})
+			out = append(out, block{"words", text})
 		}
 		b.Reset()
 	}
@@ -174,9 +177,9 @@ func blocks(s string) []prose {
 		at := strings.LastIndexByte(out[n].Text, '\n') + 1
 		before, tag := strings.TrimRight(out[n].Text[:at], "\n"), strings.TrimSpace(out[n].Text[at:])
 		if strings.HasPrefix(tag, "<") && strings.HasSuffix(tag, ">") {
-			out[n] = prose{"tag", tag}
+			out[n] = block{"tag", tag}
 			if before != "" {
-				out = slices.Insert(out, n, prose{"words", before})
+				out = slices.Insert(out, n, block{"words", before})
 			}
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// execution is a section of the page.
+// execution is the section of a state execution in the page.
 type execution struct {
 	*report.Exec
 	Class    string
@@ -23,7 +23,7 @@ type execution struct {
 	Hunks    []file
 }
 
-// unfolded is how many failed executions are unfolded when the page opens: the last ones.
+// unfolded is how many failed executions, the last ones, are unfolded when the page opens.
 const unfolded = 3
 
 // executions returns the sections of all executions.
@@ -56,7 +56,7 @@ func executions(r *insight.Report) iter.Seq[execution] {
 	}
 }
 
-// aboutExecution lists what else is known about an execution.
+// aboutExecution lists further facts about an execution.
 func aboutExecution(e *report.Exec) []pair {
 	var out []pair
 	add := func(name, value string) {
@@ -89,10 +89,10 @@ func aboutExecution(e *report.Exec) []pair {
 	return out
 }
 
-// file is a changed file with its diff in parts of lines of a kind.
+// file is a changed file, with its diff split into chunks of lines of one kind.
 type file struct {
 	Path, Change string
-	Parts        []prose // lines that are all "add", "del", "at" or "same"
+	Parts        []block // chunks of kind "add", "del", "at" or "same"
 	Added, Gone  int
 	Cut          bool
 }
@@ -112,13 +112,13 @@ func newFile(f report.File) file {
 		if n := len(out.Parts); n > 0 && out.Parts[n-1].Kind == kind {
 			out.Parts[n-1].Text += line
 		} else {
-			out.Parts = append(out.Parts, prose{kind, line})
+			out.Parts = append(out.Parts, block{kind, line})
 		}
 	}
 	return out
 }
 
-// kindOfLine returns "" for the lines that only repeat the name of the file.
+// kindOfLine returns the kind of a diff line; "" for lines that only repeat the file's name.
 func kindOfLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff --git "), strings.HasPrefix(line, "index "):

@@ -16,20 +16,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// began is when the runs of the tests began.
-var began = time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
+// testStart is the start time of the runs in tests.
+var testStart = time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
 
-// fixtures are the reports that pages are made of in tests, by name.
+// fixtures are the reports for the tests of pages, by name.
 var fixtures = map[string]func() *insight.Report{
-	"five":    func() *insight.Report { return recorded("five") },
-	"failure": func() *insight.Report { return recorded("failure") },
+	"five":    func() *insight.Report { return recordedReport("five") },
+	"failure": func() *insight.Report { return recordedReport("failure") },
 	"agents":  func() *insight.Report { return manyAgents(1000) },
 	"hostile": hostile,
-	"empty":   func() *insight.Report { return &insight.Report{WorkflowID: "empty", Status: "running", Created: began} },
+	"empty": func() *insight.Report {
+		return &insight.Report{WorkflowID: "empty", Status: "running", Created: testStart}
+	},
 }
 
-// recorded is a report as raymond report --json writes it.
-func recorded(name string) *insight.Report {
+// recordedReport reads a report that was written by raymond report --json.
+func recordedReport(name string) *insight.Report {
 	data, err := os.ReadFile("testdata/" + name + ".json")
 	var r insight.Report
 	if err = errors.Join(err, json.Unmarshal(data, &r)); err != nil {
@@ -38,12 +40,12 @@ func recorded(name string) *insight.Report {
 	return &r
 }
 
-// manyAgents is a run whose first agent forks many others, of which a few fail.
+// manyAgents returns a run whose first agent forks many others. Some of them fail.
 func manyAgents(n int) *insight.Report {
 	random := rand.New(rand.NewPCG(3, 4))
 	r := &insight.Report{
-		WorkflowID: "fan-out-nightly-51c9e0d2", Status: "completed", Scope: "examples/fan-out", Entry: "LIST.sh", Created: began, BudgetUSD: 500 * state.Dollar,
-		Segments: []report.Segment{{Started: began}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
+		WorkflowID: "fan-out-nightly-51c9e0d2", Status: "completed", Scope: "examples/fan-out", Entry: "LIST.sh", Created: testStart, BudgetUSD: 500 * state.Dollar,
+		Segments: []report.Segment{{Started: testStart}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
 		LeftOut: []string{"Of the conversations, 12 MiB of 50 MiB are shown: those of failed and of the newest executions."},
 	}
 	ran := func(agent, name string, from time.Time, takes time.Duration) *report.Exec {
@@ -57,7 +59,7 @@ func manyAgents(n int) *insight.Report {
 		r.Executions = append(r.Executions, e)
 		return &r.Executions[len(r.Executions)-1]
 	}
-	began := ran("main", "LIST.sh", began, 3*time.Second).Ended
+	began := ran("main", "LIST.sh", testStart, 3*time.Second).Ended
 	free := slices.Repeat([]time.Time{began}, 32)
 	for i := range n {
 		agent, status, at := fmt.Sprintf("main.item%d", i+1), "ended", &free[i%len(free)]
@@ -80,12 +82,12 @@ func manyAgents(n int) *insight.Report {
 	return r
 }
 
-// hostile has every trick that we know of in every text.
+// hostile returns a report with many attacks in every text.
 func hostile() *insight.Report {
 	evil := "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=1\">" +
 		"<a href=\"javascript:window.hacked=1\">x</a>{{.}}</pre></details></section><style>*{display:none}</style>" +
 		"\x1b[31mred\x1b]0;title\x07\x00\u202Egnp.exe\u2066\u200b<!--\xff\xfe]]>"
-	r := filled(evil, 1)
+	r := filledReport(evil, 1)
 	last := r.Executions[0]
 	last.N, last.State = 2, "MARKER.md"
 	last.Messages = []runner.Message{{From: runner.FromAgent, Text: "the needle in the haystack"}, {From: runner.FromAgent, Text: strings.Repeat("w", 100<<10)}, {

@@ -13,11 +13,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// shown makes a text fit to be shown: without what nobody sees. Escaping it is for the template,
-// and whoever makes a report bounds its texts.
+// shown removes invisible characters from a text. The template escapes it, and package insight
+// limits its length.
 func shown(s string) string { return text.Printable(s) }
 
-// count returns a number of tokens or the like in at most four characters.
+// count formats a number, usually of tokens, in at most four characters.
 func count(n int64) string {
 	switch f := float64(n); {
 	case n < 1000:
@@ -32,7 +32,7 @@ func count(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 0, 64) + "M"
 }
 
-// bytesOf returns a number of bytes as people read it.
+// bytesOf formats a number of bytes.
 func bytesOf(n int64) string {
 	switch {
 	case n < 1<<10:
@@ -43,13 +43,13 @@ func bytesOf(n int64) string {
 	return fmt.Sprintf("%.1f MiB", float64(n)/(1<<20))
 }
 
-// moment returns a time as a row of a table has it.
+// moment formats a time with its date.
 func moment(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05") }
 
-// clock returns the time of day.
+// clock formats the time of day.
 func clock(t time.Time) string { return t.UTC().Format("15:04:05") }
 
-// lines returns how many lines a text has.
+// lines returns the number of lines of a text.
 func lines(s string) int {
 	if s == "" {
 		return 0
@@ -57,7 +57,7 @@ func lines(s string) int {
 	return strings.Count(strings.TrimSuffix(s, "\n"), "\n") + 1
 }
 
-// percent returns which part of an amount another one is, from 0 to 100.
+// percent returns part in percent of whole, from 0 to 100.
 func percent(part, whole state.USD) int {
 	if whole <= 0 || part <= 0 {
 		return 0
@@ -71,7 +71,7 @@ func shortText(s string) string { return text.Brief(text.Prefix(s, 4<<10), 160) 
 // sortedKeys returns the keys of a map in order.
 func sortedKeys[K cmp.Ordered, V any](m map[K]V) []K { return slices.Sorted(maps.Keys(m)) }
 
-// classOf returns a word that may stand in a class attribute.
+// classOf converts a word to a valid CSS class.
 func classOf(word string) string {
 	clean := func(r rune) rune {
 		if 'a' <= r && r <= 'z' {

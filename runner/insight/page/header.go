@@ -12,34 +12,34 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// header is the top of the page: the verdict, what it cost, and the result.
+// header is the top of the page: verdict, costs and result.
 type header struct {
 	ID, Tone string
 	Headline string
 	Reason   string
-	Asked    []report.Wait // for answers that are missing, the first of them
-	Next     []words       // what can be done
+	Asked    []report.Wait // the first open questions
+	Next     []fragment    // next steps for the run
 	Facts    []fact
-	Used     int // percent of the budget
-	Result   []words
+	Used     int // percentage of the budget
+	Result   []fragment
 	Meta     []pair
 	RerunOf  string
 	LeftOut  []string
 }
 
-// widestQuestion is how much of the first open question stands in the headline.
+// widestQuestion is how many columns of the first open question the headline shows.
 const widestQuestion = 60
 
-// fact is a number with what it means.
+// fact is a number with its name and an explanation.
 type fact struct{ Name, Value, More string }
 
-// pair is a name and a value of the run's own.
+// pair is a name with a value from the run.
 type pair struct{ Name, Value string }
 
-// verdict is how a status is told, and in which colour.
+// verdict is the text and the colour for a status.
 type verdict struct{ tone, words string }
 
-// verdicts has the words for each status of a run.
+// verdicts has the verdict for each status of a run.
 var verdicts = map[string]verdict{
 	string(state.Completed):      {"ok", "Completed"},
 	string(state.Failed):         {"bad", "Failed"},
@@ -53,7 +53,7 @@ var verdicts = map[string]verdict{
 
 func newHeader(r *insight.Report) header {
 	v := verdicts[r.Status]
-	asked := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
+	open := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
 	headline := v.words
 	if !r.Finished.IsZero() {
 		headline += " after " + report.FormatDuration(r.Finished.Sub(r.Created))
@@ -61,10 +61,10 @@ func newHeader(r *insight.Report) header {
 	headline += ", " + state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String()
 	h := header{
 		ID: r.WorkflowID, Tone: v.tone, Headline: headline, Reason: r.Reason,
-		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: asked[:min(len(asked), 3)], Next: withCommands(r.Next), LeftOut: r.LeftOut,
+		Facts: []fact{costFact(r), timeFact(r), statesFact(r)}, Asked: open[:min(len(open), 3)], Next: markCommands(r.Next), LeftOut: r.LeftOut,
 	}
 	if r.Result != "" {
-		h.Result = withLinks(r.Result)
+		h.Result = markLinks(r.Result)
 	}
 	if len(h.Asked) > 0 && r.Status == string(state.Suspended) {
 		h.Headline, h.Reason = "Waits for an answer: "+text.Brief(h.Asked[0].Question, widestQuestion), ""
@@ -114,7 +114,7 @@ func timeFact(r *insight.Report) fact {
 	}
 	f.Value = report.FormatDuration(r.Finished.Sub(r.Created))
 	var busy time.Duration
-	for _, s := range cutUp(shifts(r)) {
+	for _, s := range intervals(barTimes(r)) {
 		if !s.isPause {
 			busy += s.to.Sub(s.from)
 		}

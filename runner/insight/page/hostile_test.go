@@ -19,8 +19,8 @@ import (
 
 const trick = "\"'`</script></style></title></pre><b onclick=x>\x1b[31m\x00\u202e\u200b\x07\xff-->{{.}}"
 
-// fill sets every text within a value to a trick, every list and map to one of it, and
-// every number to n.
+// fill sets every string in a value to trick, every number to n, and every list and map to one
+// filled element.
 func fill(v reflect.Value, trick string, n int64) {
 	switch v.Kind() {
 	case reflect.String:
@@ -45,7 +45,7 @@ func fill(v reflect.Value, trick string, n int64) {
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(began))
+			v.Set(reflect.ValueOf(testStart))
 			return
 		}
 		for i := range v.NumField() {
@@ -56,8 +56,8 @@ func fill(v reflect.Value, trick string, n int64) {
 	}
 }
 
-// filled is a report of tricks, with a message of each kind.
-func filled(trick string, n int64) *insight.Report {
+// filledReport returns a report of tricks, with a message of each kind.
+func filledReport(trick string, n int64) *insight.Report {
 	var r insight.Report
 	fill(reflect.ValueOf(&r).Elem(), trick, n)
 	x := &r.Executions[0]
@@ -70,16 +70,16 @@ func filled(trick string, n int64) *insight.Report {
 	return &r
 }
 
-// TestEveryTextIsEscaped fills all that a report has with tricks, whatever it has.
+// TestEveryTextIsEscaped fills all fields of a report with tricks.
 func TestEveryTextIsEscaped(t *testing.T) {
 	for _, n := range []int64{1, 0, -1, 1 << 62} {
-		r := filled(trick, n)
+		r := filledReport(trick, n)
 		r.Result = "https://evil.example/" + trick + " <https://evil.example/?x=" + trick
-		checkHarmless(t, pageOf(t, r))
+		checkHarmless(t, render(t, r))
 	}
 }
 
-// checkHarmless fails the test when a trick has reached a page as it was.
+// checkHarmless fails the test if a trick is in the page unescaped.
 func checkHarmless(t *testing.T, page string) {
 	t.Helper()
 	_, body, _ := strings.Cut(page, "<body>")
@@ -91,13 +91,14 @@ func checkHarmless(t *testing.T, page string) {
 	assert.Check(t, strings.Count(page, "</title>") == 1 && strings.Count(page, "<script") == 1 && strings.Count(page, "<style") <= 2, "got another number of titles, scripts or styles")
 	assert.Check(t, utf8.ValidString(page), "got text that is not UTF-8")
 	at := strings.IndexFunc(body, func(r rune) bool { return r != '\n' && r != '\t' && unicode.IsControl(r) || text.IsInvisible(r) })
-	assert.Check(t, at < 0, "got %q, which nobody sees", body[max(0, at-200):min(len(body), at+20)])
+	assert.Check(t, at < 0, "got the invisible character %q", body[max(0, at-200):min(len(body), at+20)])
 }
 
-// TestNothingIsLostOfWhatIsOdd: an agent whose parents go round in a circle has its row, and what only begins as an object is shown.
-func TestNothingIsLostOfWhatIsOdd(t *testing.T) {
+// TestMalformedDataIsShown: an agent whose parents form a cycle has a row, and input that only
+// looks like a JSON object is shown.
+func TestMalformedDataIsShown(t *testing.T) {
 	r := &insight.Report{Agents: []report.Agent{{ID: "a", Parent: "b"}, {ID: "b", Parent: "a"}}, Executions: []report.Exec{{N: 1, Agent: "a"}}}
 	assert.Equal(t, len(inOrder(r)), 1)
-	fields, _ := input("{ make; }")
+	fields, _ := toolInput("{ make; }")
 	assert.Equal(t, fields[0].Value, "{ make; }")
 }

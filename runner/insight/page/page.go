@@ -1,12 +1,12 @@
-// Package page writes reports as HTML: one file that works from disk, without a network.
+// Package page writes a report as an HTML page: one file that works offline.
 //
-// The page is whole without its script, which adds search, keys, filters and the choice of a
-// theme. Structure that programs may rely on: #timeline with one a[href="#eN"] for each state
-// execution, a section with the id eN for each, and an input of the type search that jumps
-// to the next match on Enter.
+// The page is complete without its script, which adds search, keyboard shortcuts, filters and
+// themes. Programs may rely on this structure: #timeline has one a[href="#eN"] for each state
+// execution, each execution has a section with the id eN, and in an input of type search Enter
+// jumps to the next match.
 //
-// All text of a report comes from strangers. It is escaped by html/template, and a policy in
-// the page allows only the style sheet and the script that are part of it, by their hashes.
+// The texts of a report can't be trusted. html/template escapes them, and a content security policy
+// in the page allows only its own style sheets and script, by their hashes.
 package page
 
 import (
@@ -35,7 +35,7 @@ var script string
 //go:embed page.html
 var sources embed.FS
 
-// templates are parsed when the first page is written: most processes write none.
+// templates parses the templates when the first page is written, since most processes write none.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"shown": shown, "span": report.FormatDuration, "seconds": report.FormatSeconds, "moment": moment, "clock": clock,
@@ -43,25 +43,25 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(sources, "page.html"))
 })
 
-// view is what the template of the page shows.
+// view is the data of the page's template.
 type view struct {
 	Header     header
-	Policy     template.HTMLAttr // allows nothing but the styles and the script of the page
+	Policy     template.HTMLAttr // content security policy
 	Style      template.CSS
-	Places     template.CSS // the styles of this page alone
+	Places     template.CSS // style rules for the positions in this page
 	Script     template.JS
 	Timeline   timeline
 	Troubles   troubles
 	Costs      []sums
 	Waits      []wait
 	Path       path
-	Executions iter.Seq[execution] // each made when it is written
+	Executions iter.Seq[execution] // yields one section at a time, to save memory
 	Agents     []report.Agent
 }
 
-// Write writes the page of a report. It needs little memory beyond twice that of the report.
+// Write writes the page of a report. It needs little more memory than twice the report's size.
 func Write(w io.Writer, r *insight.Report) error {
-	printable := state.MapTexts(*r, shown) // of a stranger's text that may be anything
+	printable := state.MapTexts(*r, shown) // remove invisible characters from untrusted texts
 	r = &printable
 	v := view{
 		Header: newHeader(r), Style: template.CSS(style), Script: template.JS(script),
@@ -75,7 +75,7 @@ func Write(w io.Writer, r *insight.Report) error {
 	return errors.Join(templates().ExecuteTemplate(out, "page", v), out.Flush())
 }
 
-// hash names a text in a policy.
+// hash returns the hash of a text for the content security policy.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

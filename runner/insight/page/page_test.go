@@ -15,15 +15,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
-func written(t testing.TB, name string) []byte {
+// renderFixture returns the page of a fixture.
+func renderFixture(t testing.TB, name string) []byte {
 	t.Helper()
-	return []byte(pageOf(t, fixtures[name]()))
+	return []byte(render(t, fixtures[name]()))
 }
 
-// TestPagesOfTheFixtures: each has what programs may rely on.
-func TestPagesOfTheFixtures(t *testing.T) {
+// TestPageStructure states that the page has the structure that programs may rely on.
+func TestPageStructure(t *testing.T) {
 	for name, report := range fixtures {
-		page := string(written(t, name))
+		page := string(renderFixture(t, name))
 		assert.Check(t, is.Contains(page, `id="timeline"`), name)
 		assert.Check(t, is.Contains(page, `<input type="search"`), name)
 		sections, bars := map[string]bool{}, map[string]bool{}
@@ -43,37 +44,37 @@ func TestPagesOfTheFixtures(t *testing.T) {
 
 var sectionOrBar = regexp.MustCompile(`<section[^>]* id="e(\d+)"|<a[^>]* href="#e(\d+)"`)
 
-// pageOf returns the page of a report.
-func pageOf(t testing.TB, r *insight.Report) string {
+// render returns the page of a report.
+func render(t testing.TB, r *insight.Report) string {
 	t.Helper()
 	var b bytes.Buffer
 	assert.NilError(t, Write(&b, r))
 	return b.String()
 }
 
-// TestGolden compares what pages show with golden files: an execution is told as it went, each attempt with what was said in it
-// and why it is not done, and what was cut off with what it had cost; the question of a run that waits stands in the headline,
-// with the command that answers it.
+// TestGolden compares pages with golden files. They cover attempts with their messages and
+// verdicts, an interrupted attempt with its cost, and the headline of a run that waits for an
+// answer, with the command that answers the question.
 func TestGolden(t *testing.T) {
 	for _, name := range []string{"five", "attempts", "waits"} {
-		_, body, _ := strings.Cut(pageOf(t, recorded(name)), "<body>")
+		_, body, _ := strings.Cut(render(t, recordedReport(name)), "<body>")
 		body, _, _ = strings.Cut(body, "<script>")
 		assert.Check(t, golden.String(body, name+".html"))
 	}
 }
 
-// TestLinksLeadWhereTheySay: an address in the result is a link that shows all of where it leads,
-// its host first of all, and nothing else is one.
-func TestLinksLeadWhereTheySay(t *testing.T) {
-	r := &insight.Report{WorkflowID: "w", Status: "completed", Created: began}
+// TestLinksShowTheirTarget states that a URL in the result becomes a link that shows its complete
+// target with the host highlighted, and that nothing else becomes a link.
+func TestLinksShowTheirTarget(t *testing.T) {
+	r := &insight.Report{WorkflowID: "w", Status: "completed", Created: testStart}
 	r.Result = "see https://github.com/acme/ledger/pull/413, [github](https://evil.example:8443/x?y=1&z=2#f). http://a.example\n" +
 		"https://github.com@evil.example/ https://github.com\u202e/ javascript:alert(1) file:///etc/passwd //evil.example data:text/html,x HTTPS://B.example https://x/\"onclick=x"
-	page := pageOf(t, r)
+	page := render(t, r)
 	var got []string
 	for _, m := range regexp.MustCompile(`<a href="([^"#][^"]*)"([^>]*)>(.*?)</a>`).FindAllStringSubmatch(page, -1) {
 		got = append(got, html.UnescapeString(m[1]))
 		shown := regexp.MustCompile(`</?b>`).ReplaceAllString(m[3], "")
-		assert.Check(t, shown == m[1] && strings.Contains(m[2], "noreferrer") && strings.Contains(m[3], "://<b>"), "got the link %q, want it to show its address and its host, and to name nobody", m[0])
+		assert.Check(t, shown == m[1] && strings.Contains(m[2], "noreferrer") && strings.Contains(m[3], "://<b>"), "got the link %q, want it to show its address and its host, and no other text", m[0])
 	}
 	want := []string{"https://github.com/acme/ledger/pull/413", "https://evil.example:8443/x?y=1&z=2#f", "http://a.example", "https://github.com/", "https://x/"}
 	assert.Check(t, is.DeepEqual(got, want), "links")

@@ -9,42 +9,42 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// whole is the width of the timeline: places and widths are counted in hundredths of a percent.
-const whole = 10_000
+// fullWidth is the width of the timeline; positions and widths are in hundredths of a percent.
+const fullWidth = 10_000
 
-// A time without any work takes at most shareOfPause of the time with work, and all of
-// them together at most shareOfPauses.
+// A pause, a time in which no execution runs, is drawn at most shareOfPause as wide as all the
+// other times, and all pauses together at most shareOfPauses as wide.
 const (
 	shareOfPause  = 0.05
 	shareOfPauses = 0.3
 )
 
-// stretch is a time between two moments at which something began or ended, with its place
-// on the timeline.
-type stretch struct {
+// interval is the time between two consecutive starts or ends of bars, with its position on the
+// timeline.
+type interval struct {
 	from, to    time.Time
-	left, width float64 // in parts of the timeline
-	isPause     bool    // nobody worked
-	isCut       bool    // it is drawn shorter than it was
+	left, width float64 // as fractions of the timeline
+	isPause     bool    // no execution ran
+	isCut       bool    // it is drawn shorter than it lasted
 }
 
-// scale says where on the timeline a moment is. Long times without work are drawn short, and
-// very short ones with work long enough to be seen.
-type scale struct{ stretches []stretch }
+// scale maps times to positions on the timeline. Long pauses are drawn short, and very short
+// intervals with work are drawn wide enough to be visible.
+type scale struct{ intervals []interval }
 
-// shift is the time in which a bar is drawn: that of its execution, but never none at all,
-// and never before the bar to its left has ended.
-type shift struct{ from, to time.Time }
+// barTime is the time span for which a bar is drawn: the duration of its execution, but at least a
+// millisecond, and not before the end of the agent's previous bar.
+type barTime struct{ from, to time.Time }
 
-// shifts returns where the bars of all executions are, by their numbers.
-func shifts(r *insight.Report) map[int]shift {
+// barTimes returns the time spans of the bars of all executions, by their numbers.
+func barTimes(r *insight.Report) map[int]barTime {
 	list := slices.Clone(r.Executions)
 	slices.SortStableFunc(list, func(a, b report.Exec) int {
 		return cmp.Or(a.Started.Compare(b.Started), cmp.Compare(a.N, b.N))
 	})
-	last, out := map[string]time.Time{}, make(map[int]shift, len(list))
+	last, out := map[string]time.Time{}, make(map[int]barTime, len(list))
 	for _, e := range list {
-		s := shift{from: later(e.Started, last[e.Agent]), to: e.Ended}
+		s := barTime{from: later(e.Started, last[e.Agent]), to: e.Ended}
 		if e.Ended.IsZero() {
 			s.to = r.Finished
 		}
@@ -61,9 +61,9 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// newScale makes a scale of the times in which bars are drawn.
-func newScale(bars map[int]shift) scale {
-	stretches := cutUp(bars)
+// newScale returns the scale for the time spans of bars.
+func newScale(bars map[int]barTime) scale {
+	stretches := intervals(bars)
 	var busy, least float64
 	pauses := 0
 	for _, s := range stretches {
@@ -95,9 +95,9 @@ func newScale(bars map[int]shift) scale {
 	return scale{stretches}
 }
 
-// cutUp returns the times between all moments at which a bar begins or ends, in order.
-func cutUp(bars map[int]shift) []stretch {
-	changes := map[time.Time]int{} // how many more bars there are from then on
+// intervals returns the intervals between all starts and ends of bars, in order.
+func intervals(bars map[int]barTime) []interval {
+	changes := map[time.Time]int{} // change in the number of running bars
 	for _, b := range bars {
 		changes[b.from.UTC()]++
 		changes[b.to.UTC()]--
@@ -107,55 +107,55 @@ func cutUp(bars map[int]shift) []stretch {
 		moments = append(moments, t)
 	}
 	slices.SortFunc(moments, time.Time.Compare)
-	var out []stretch
+	var out []interval
 	open := 0
 	for i, t := range moments[:max(0, len(moments)-1)] {
 		open += changes[t]
-		out = append(out, stretch{from: t, to: moments[i+1], isPause: open == 0})
+		out = append(out, interval{from: t, to: moments[i+1], isPause: open == 0})
 	}
 	return out
 }
 
-// at returns the place of a moment, from 0 to whole.
+// at returns the position of a time, from 0 to fullWidth.
 func (s scale) at(t time.Time) int {
-	if len(s.stretches) == 0 {
+	if len(s.intervals) == 0 {
 		return 0
 	}
-	i, _ := slices.BinarySearchFunc(s.stretches, t, func(x stretch, t time.Time) int { return x.to.Compare(t) })
-	if i == len(s.stretches) {
-		return whole
+	i, _ := slices.BinarySearchFunc(s.intervals, t, func(x interval, t time.Time) int { return x.to.Compare(t) })
+	if i == len(s.intervals) {
+		return fullWidth
 	}
-	x := s.stretches[i]
+	x := s.intervals[i]
 	part := t.Sub(x.from).Seconds() / x.to.Sub(x.from).Seconds()
-	return int((x.left + x.width*min(1, max(0, part))) * whole)
+	return int((x.left + x.width*min(1, max(0, part))) * fullWidth)
 }
 
-// tick is a moment that the axis names.
+// tick is a labelled time on the axis.
 type tick struct {
 	Left int
 	Text string
 }
 
-// Names on the axis are this far apart, those with a date farther.
+// The minimum distance between labels on the axis, without and with a date.
 const (
-	apart     = whole / 12
-	apartDate = whole / 7
+	minTickGap = fullWidth / 12
+	minDateGap = fullWidth / 7
 )
 
-// units are the round times of which one lies between two names on the axis.
-var units = []time.Duration{
+// tickUnits are the possible distances in time between labels.
+var tickUnits = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
 	10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// ticks returns the first moment, and round times that lie apart on the timeline: with the date
-// where one begins, if there are several.
+// ticks returns the labels of the axis: the first time, and round times. If the run takes several
+// days, a label includes the date where a day starts.
 func (s scale) ticks() []tick {
-	if len(s.stretches) == 0 {
+	if len(s.intervals) == 0 {
 		return nil
 	}
 	const date = "2 Jan "
-	from, to := s.stretches[0].from.UTC(), s.stretches[len(s.stretches)-1].to.UTC()
+	from, to := s.intervals[0].from.UTC(), s.intervals[len(s.intervals)-1].to.UTC()
 	unit, day, layout := s.unit(), "", "15:04"
 	if unit < time.Minute {
 		layout = "15:04:05"
@@ -166,17 +166,17 @@ func (s scale) ticks() []tick {
 	var out []tick
 	next := 0
 	add := func(t time.Time) {
-		at, text, distance := s.at(t), t.UTC().Format(layout), apart
-		if at < next || at > whole-apart/2 {
+		at, text, distance := s.at(t), t.UTC().Format(layout), minTickGap
+		if at < next || at > fullWidth-minTickGap/2 {
 			return
 		}
 		if today := t.UTC().Format(date); today != day {
-			day, text, distance = today, today+text, apartDate
+			day, text, distance = today, today+text, minDateGap
 		}
 		out, next = append(out, tick{at, text}), at+distance
 	}
 	add(from)
-	for _, x := range s.stretches {
+	for _, x := range s.intervals {
 		for t := x.from.Truncate(unit).Add(unit); !x.isCut && !t.After(x.to); t = t.Add(unit) {
 			add(t)
 		}
@@ -184,27 +184,27 @@ func (s scale) ticks() []tick {
 	return out
 }
 
-// unit returns the round time of which about eight fit into what is drawn in its length.
+// unit returns the tick unit that leads to about eight labels.
 func (s scale) unit() time.Duration {
 	var busy time.Duration
-	for _, x := range s.stretches {
+	for _, x := range s.intervals {
 		if !x.isCut {
 			busy += x.to.Sub(x.from)
 		}
 	}
-	i := slices.IndexFunc(units, func(unit time.Duration) bool { return busy <= 10*unit })
+	i := slices.IndexFunc(tickUnits, func(unit time.Duration) bool { return busy <= 10*unit })
 	if i < 0 {
-		i = len(units) - 1
+		i = len(tickUnits) - 1
 	}
-	return units[i]
+	return tickUnits[i]
 }
 
-// pauses returns the times without work that are drawn shorter than they were.
+// pauses returns the pauses that are drawn shorter than they lasted.
 func (s scale) pauses() []band {
 	var out []band
-	for _, x := range s.stretches {
+	for _, x := range s.intervals {
 		if x.isCut {
-			out = append(out, band{int(x.left * whole), max(1, int(x.width*whole)), "nothing ran for " + report.FormatDuration(x.to.Sub(x.from))})
+			out = append(out, band{int(x.left * fullWidth), max(1, int(x.width*fullWidth)), "nothing ran for " + report.FormatDuration(x.to.Sub(x.from))})
 		}
 	}
 	return out

@@ -9,9 +9,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestTheAxisHasRoundTimes: the first moment and round ones, none of them in a time that is drawn
-// short, with the date where a day begins in a run that takes several.
-func TestTheAxisHasRoundTimes(t *testing.T) {
+// TestAxisHasRoundTimes states that the axis labels the first time and round times, none of them
+// inside a shortened pause, and that labels include the date in a run of several days.
+func TestAxisHasRoundTimes(t *testing.T) {
 	begin := time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
 	for _, c := range []struct {
 		pause, work time.Duration
@@ -23,7 +23,7 @@ func TestTheAxisHasRoundTimes(t *testing.T) {
 		{19 * time.Hour, 30 * time.Minute, "9 Mar 09:14 09:30 09:40 10 Mar 04:50 05:00 05:10"},
 	} {
 		again := begin.Add(c.work + c.pause)
-		s := newScale(map[int]shift{1: {begin, begin.Add(c.work)}, 2: {again, again.Add(c.work)}})
+		s := newScale(map[int]barTime{1: {begin, begin.Add(c.work)}, 2: {again, again.Add(c.work)}})
 		var got []string
 		for _, tick := range s.ticks() {
 			got = append(got, tick.Text)

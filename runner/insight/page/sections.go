@@ -12,26 +12,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// mostTroubles is how many troubles of a kind are listed at the top.
-const mostTroubles = 12
+// maxTroubles is how many troubles of a kind are listed at the top.
+const maxTroubles = 12
 
-// troubles is what went wrong, for somebody who has not read anything yet.
+// troubles is the overview of problems in the run.
 type troubles struct {
 	Failed []trouble
 	More   int // failed executions that are not listed
 	Others []trouble
-	Rest   int // of the others
+	Rest   int // other troubles that are not listed
 }
 
-// trouble is one thing that went wrong, in one execution or in many, with what is known
-// about it.
+// trouble is something that went wrong, in one execution or in several.
 type trouble struct {
 	State       string
-	Agent       string // "" when it happened to many
+	Agent       string // "" if it happened to several agents
 	Class, What string
-	Detail      string // the end of an output
-	Where       []int  // the executions; none for the run
-	Elsewhere   int    // executions that are not listed
+	Detail      string // end of an output
+	Where       []int  // numbers of the executions; none for a trouble of the run
+	Elsewhere   int    // number of further executions
 }
 
 func newTroubles(r *insight.Report) troubles {
@@ -50,7 +49,7 @@ func newTroubles(r *insight.Report) troubles {
 			t.Failed = append(t.Failed, one)
 			continue
 		}
-		if what := roughEdges(e); what != "" {
+		if what := minorTroubles(e); what != "" {
 			one.Class, one.What = "rough", what
 			t.Others = append(t.Others, one)
 		}
@@ -58,16 +57,15 @@ func newTroubles(r *insight.Report) troubles {
 	for _, l := range r.Limits {
 		t.Others = append(t.Others, trouble{Class: "limit", What: l.Text()})
 	}
-	t.Failed, t.Others = together(t.Failed), together(t.Others)
+	t.Failed, t.Others = merge(t.Failed), merge(t.Others)
 	slices.SortStableFunc(t.Failed, func(a, b trouble) int { return cmp.Compare(a.Class, b.Class) })
-	t.Failed, t.More = atMost(t.Failed, mostTroubles)
-	t.Others, t.Rest = atMost(t.Others, mostTroubles)
+	t.Failed, t.More = firstN(t.Failed, maxTroubles)
+	t.Others, t.Rest = firstN(t.Others, maxTroubles)
 	return t
 }
 
-// together makes one of the troubles that are told in the same words. The detail is that
-// of the last one.
-func together(list []trouble) []trouble {
+// merge combines the troubles with the same description. The detail comes from the last one.
+func merge(list []trouble) []trouble {
 	type key struct{ class, state, what string }
 	at := map[key]int{}
 	var out []trouble
@@ -84,7 +82,7 @@ func together(list []trouble) []trouble {
 			all.Agent = ""
 		}
 		all.Detail = one.Detail
-		if len(all.Where) < mostTroubles {
+		if len(all.Where) < maxTroubles {
 			all.Where = append(all.Where, one.Where...)
 		} else {
 			all.Elsewhere++
@@ -93,14 +91,14 @@ func together(list []trouble) []trouble {
 	return out
 }
 
-// atMost returns the first of a list, and how many are left.
-func atMost(list []trouble, most int) (first []trouble, left int) {
+// firstN returns the first elements of a list, and how many more there are.
+func firstN(list []trouble, most int) (first []trouble, left int) {
 	first = list[:min(len(list), most)]
 	return first, len(list) - len(first)
 }
 
-// roughEdges says what did not go well in an execution that did.
-func roughEdges(e *report.Exec) string {
+// minorTroubles lists what went wrong in an execution that succeeded in the end.
+func minorTroubles(e *report.Exec) string {
 	var out []string
 	say := func(n int, thing string) {
 		if n > 0 {
@@ -114,8 +112,8 @@ func roughEdges(e *report.Exec) string {
 	return strings.Join(out, ", ")
 }
 
-// lastOutput returns the end of what a failed execution printed, or the first command that failed in
-// its last attempt.
+// lastOutput returns the end of the output of a failed execution, or of the first command that
+// failed in its last attempt.
 func lastOutput(e *report.Exec) string {
 	out := ""
 	if all := e.Outputs(); len(all) > 0 {
@@ -131,24 +129,24 @@ func lastOutput(e *report.Exec) string {
 	return strings.Join(all, "\n")
 }
 
-// sums is one table: what has the largest cost first.
+// sums is a table of costs, most expensive first.
 type sums struct {
 	Title string
 	Rows  []sum
-	More  []sum // folded
+	More  []sum // folded rows
 }
 
-// sum is a row, and which part of the largest cost it has, in tenths.
+// sum is a row of the table, with its cost in percent of the largest one.
 type sum struct {
 	report.Sum
 	Part int
 	Time time.Duration
 }
 
-// mostSums is how many rows of a table are not folded.
-const mostSums = 10
+// maxSums is how many rows of a table are not folded.
+const maxSums = 10
 
-// newCosts returns the tables of sums.
+// newCosts returns the tables of costs.
 func newCosts(r *insight.Report) []sums {
 	var tables []sums
 	add := func(title string, list []report.Sum) {
@@ -158,7 +156,7 @@ func newCosts(r *insight.Report) []sums {
 		t := sums{Title: title}
 		for i, s := range list {
 			row := sum{s, percent(s.Spent.USD, list[0].Spent.USD), time.Duration(s.DurationMS) * time.Millisecond}
-			if i < mostSums {
+			if i < maxSums {
 				t.Rows = append(t.Rows, row)
 			} else {
 				t.More = append(t.More, row)
@@ -172,15 +170,15 @@ func newCosts(r *insight.Report) []sums {
 	return tables
 }
 
-// wait is a row of the table.
+// wait is a row of the table of waits.
 type wait struct {
 	report.Wait
-	Lasted time.Duration // so far, when it has not ended
+	Lasted time.Duration // until now, if the wait has not ended
 	Words  string
 }
 
-// newWaits returns what agents waited for, but for the agents that they forked and for retries,
-// which are many and tell little.
+// newWaits returns the waits of agents, except those for forked agents and for retries, which are
+// numerous and of little interest.
 func newWaits(r *insight.Report) []wait {
 	var out []wait
 	for _, w := range r.Waits {
@@ -191,7 +189,7 @@ func newWaits(r *insight.Report) []wait {
 	return out
 }
 
-// lengthOf is how long a wait took, so far when it has not ended.
+// lengthOf returns the duration of a wait, until now if it has not ended.
 func lengthOf(r *insight.Report, w report.Wait) time.Duration {
 	if w.To.IsZero() {
 		return max(0, r.Finished.Sub(w.Since))
@@ -199,15 +197,15 @@ func lengthOf(r *insight.Report, w report.Wait) time.Duration {
 	return w.To.Sub(w.Since)
 }
 
-// waitWords say what a wait was for.
+// waitWords describe the reasons of waits.
 var waitWords = map[state.WaitFor]string{
 	state.ForAnswer: "for an answer", state.ForAgents: "for other agents", state.ForTime: "for a time", state.ForJob: "for job ", report.ForRetry: "before a retry",
 }
 
-// waitedFor says what a wait was for.
+// waitedFor describes the reason of a wait.
 func waitedFor(w report.Wait) string { return waitWords[w.For] + w.Job }
 
-// path is the head of the list of executions.
+// path is the summary above the list of executions.
 type path struct {
 	All, Failed, Prompts, Scripts int
 	Agents                        []string

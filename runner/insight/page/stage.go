@@ -9,46 +9,47 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stage is a part of an execution: an attempt, what was cut off, or all that was said.
+// stage is a part of an execution: an attempt, an interrupted attempt, or the rest of the
+// conversation.
 type stage struct {
-	Title, Mark string // Mark is ok, bad or warn, "" where it has no end
-	About       string // what it took
-	Why         string // it is not done
-	Talk        []said
+	Title, Mark string // Mark is ok, bad or warn, "" for a stage that has not ended
+	About       string // duration and cost
+	Why         string // why the attempt is not done
+	Talk        []shownMessage
 	Results     []state.CommandResult
-	IsLast      bool // the last verdict
+	IsLast      bool // it has the last verdict
 }
 
-// happening is something that ends a stage, or is told within one.
-type happening struct {
-	at   time.Time
-	ends *stage
-	says said
+// occurrence is something that ends a stage, or is shown within one.
+type occurrence struct {
+	at      time.Time
+	ends    *stage
+	message shownMessage
 }
 
-// stagesOf returns what happened in an execution, in its order.
+// stagesOf returns the stages of an execution in order.
 func stagesOf(e *report.Exec) []stage {
-	times := make([]time.Time, len(e.Messages)) // of some nobody knows it
+	times := make([]time.Time, len(e.Messages)) // a message without a time gets the previous message's time
 	for i, m := range e.Messages {
 		times[i] = later(m.Time, times[max(0, i-1)])
 	}
 	var out []stage
-	var talk []said
+	var talk []shownMessage
 	from := 0
-	for _, h := range happeningsIn(e) {
+	for _, h := range occurrences(e) {
 		to := from
 		for to < len(times) && !times[to].After(h.at) {
 			to++
 		}
-		talk, from = append(talk, talkOf(e, from, to)...), to
+		talk, from = append(talk, messagesBetween(e, from, to)...), to
 		if h.ends == nil {
-			talk = append(talk, h.says)
+			talk = append(talk, h.message)
 			continue
 		}
 		h.ends.Talk = talk
 		out, talk = append(out, *h.ends), nil
 	}
-	talk = append(talk, talkOf(e, from, len(times))...)
+	talk = append(talk, messagesBetween(e, from, len(times))...)
 	switch n := len(out); {
 	case len(talk) == 0:
 	case n == 0:
@@ -63,15 +64,15 @@ func stagesOf(e *report.Exec) []stage {
 	return out
 }
 
-// happeningsIn returns what happened in an execution besides what was said, in its order.
-func happeningsIn(e *report.Exec) []happening {
-	var all []happening
+// occurrences returns what happened in an execution besides messages, in order.
+func occurrences(e *report.Exec) []occurrence {
+	var all []occurrence
 	for i := range e.Attempts {
-		all = append(all, happening{at: e.Attempts[i].Ended, ends: newStage(&e.Attempts[i], i == len(e.Attempts)-1)})
+		all = append(all, occurrence{at: e.Attempts[i].Ended, ends: newStage(&e.Attempts[i], i == len(e.Attempts)-1)})
 	}
 	for _, c := range e.Interruptions {
 		spent := state.Spent{USD: c.CostUSD, Estimated: c.Estimated}
-		all = append(all, happening{at: c.Time, ends: &stage{
+		all = append(all, occurrence{at: c.Time, ends: &stage{
 			Title: fmt.Sprintf("Attempt %d, cut off", c.Attempt), Mark: "warn", About: spent.String(), Why: c.Reason + "; it was repeated",
 		}})
 	}
@@ -80,7 +81,7 @@ func happeningsIn(e *report.Exec) []happening {
 		if m.BackoffMS > 0 {
 			what += ", then waited " + report.FormatDuration(time.Duration(m.BackoffMS)*time.Millisecond)
 		}
-		all = append(all, happening{at: m.Time, says: said{Kind: "note", Time: m.Time, Brief: what}})
+		all = append(all, occurrence{at: m.Time, message: shownMessage{Kind: "note", Time: m.Time, Brief: what}})
 	}
 	for _, m := range e.Retries {
 		note(m, "retry: ")
@@ -88,11 +89,11 @@ func happeningsIn(e *report.Exec) []happening {
 	for _, m := range e.Reminders {
 		note(m, "reminder: ")
 	}
-	slices.SortStableFunc(all, func(a, b happening) int { return a.at.Compare(b.at) })
+	slices.SortStableFunc(all, func(a, b occurrence) int { return a.at.Compare(b.at) })
 	return all
 }
 
-// newStage is an attempt with its verdict.
+// newStage returns the stage of an attempt.
 func newStage(a *report.Attempt, isLast bool) *stage {
 	s := &stage{
 		Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.FormatSeconds(a.DurationS) + ", " + a.Spent.String(),

@@ -11,21 +11,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// fewRows is how many agents still get high rows, with the names of states in the bars.
-const fewRows = 24
+// maxHighRows is the maximum number of agents for which rows are high enough to show state names in
+// the bars.
+const maxHighRows = 24
 
-// timeline is what the template of the timeline shows.
+// timeline is the data of the timeline's template.
 type timeline struct {
 	Rows    []row
 	Ticks   []tick
 	Pauses  []band
-	Starts  []band // at which a later process resumed the run
+	Starts  []band // where a later process resumed the run
 	Money   spending
 	Failed  int // rows with a failed execution
 	IsDense bool
 }
 
-// band is a part of the timeline, in hundredths of a percent.
+// band is a range on the timeline, in hundredths of a percent.
 type band struct {
 	Left, Width int
 	Title       string
@@ -52,15 +53,15 @@ type bar struct {
 	Marks []mark
 }
 
-// mark is something at one moment of an execution. Its place is counted within the bar.
+// mark is an event within an execution. Its position is relative to the bar.
 type mark struct {
 	Left  int
 	Class string
 }
 
-// newTimeline places everything that has a time.
+// newTimeline computes the positions of everything in the timeline.
 func newTimeline(r *insight.Report) timeline {
-	bars := shifts(r)
+	bars := barTimes(r)
 	s := newScale(bars)
 	t := timeline{Ticks: s.ticks(), Pauses: s.pauses(), Money: newSpending(r, s)}
 	index := map[string]int{}
@@ -78,7 +79,7 @@ func newTimeline(r *insight.Report) timeline {
 		t.Rows = append(t.Rows, row{Agent: a.ID, Title: title, Depth: depth, Class: classOf(a.Status)})
 	}
 	for _, w := range r.Waits {
-		if i, ok := index[w.Agent]; ok && len(s.stretches) > 0 {
+		if i, ok := index[w.Agent]; ok && len(s.intervals) > 0 {
 			left, lasted := s.at(w.Since), lengthOf(r, w)
 			t.Rows[i].Waits = append(t.Rows[i].Waits, band{left, max(1, s.at(w.Since.Add(lasted))-left), "waited " + report.FormatDuration(lasted) + " " + waitedFor(w)})
 		}
@@ -94,12 +95,12 @@ func newTimeline(r *insight.Report) timeline {
 	for _, p := range r.Segments[min(1, len(r.Segments)):] {
 		t.Starts = append(t.Starts, band{s.at(p.Started), 0, "resumed " + moment(p.Started)})
 	}
-	t.IsDense = len(t.Rows) > fewRows
+	t.IsDense = len(t.Rows) > maxHighRows
 	return t
 }
 
-// inOrder returns the agents, each after the one that forked it, and those that only an
-// execution names at the end.
+// inOrder returns the agents, each one after the agent that forked it. Agents that occur only in
+// executions are last.
 func inOrder(r *insight.Report) []report.Agent {
 	known, children := map[string]bool{}, map[string][]report.Agent{}
 	for _, a := range r.Agents {
@@ -114,7 +115,7 @@ func inOrder(r *insight.Report) []report.Agent {
 	}
 	out := make([]report.Agent, 0, len(r.Agents))
 	var add func(parent string)
-	placed := map[string]bool{} // in a log that was tampered with, parents may go round in a circle
+	placed := map[string]bool{} // in a manipulated log, parents may form a cycle
 	add = func(parent string) {
 		for _, a := range children[parent] {
 			if !placed[a.ID] {
@@ -134,8 +135,8 @@ func inOrder(r *insight.Report) []report.Agent {
 	return out
 }
 
-// newBar places an execution, and what happened in it.
-func newBar(e report.Exec, at shift, s scale) bar {
+// newBar returns the bar of an execution, with its marks.
+func newBar(e report.Exec, at barTime, s scale) bar {
 	left := s.at(at.from)
 	b := bar{N: e.N, Label: e.State, Class: classOf(e.Kind) + " " + classOf(e.Status)}
 	b.Left, b.Width = left, max(1, s.at(at.to)-left)
@@ -143,7 +144,7 @@ func newBar(e report.Exec, at shift, s scale) bar {
 	if e.Error != "" {
 		b.Title += ": " + shortText(e.Error)
 	}
-	within := func(t time.Time) int { return min(whole, max(0, (s.at(t)-left)*whole/b.Width)) / 50 * 50 }
+	within := func(t time.Time) int { return min(fullWidth, max(0, (s.at(t)-left)*fullWidth/b.Width)) / 50 * 50 }
 	for _, a := range e.Attempts[:max(0, len(e.Attempts)-1)] {
 		b.Marks = append(b.Marks, mark{within(a.Ended), "attempt"})
 	}
@@ -159,7 +160,7 @@ func newBar(e report.Exec, at shift, s scale) bar {
 	return b
 }
 
-// duration returns how long an execution took; zero while it runs.
+// duration returns how long an execution took, zero while it runs.
 func duration(e report.Exec) time.Duration {
 	if e.Ended.IsZero() {
 		return 0
@@ -167,14 +168,14 @@ func duration(e report.Exec) time.Duration {
 	return e.Ended.Sub(e.Started)
 }
 
-// spending is how the cost of the run grew.
+// spending is the graph of the run's cost over time.
 type spending struct {
 	Line, Area string // of an SVG path, in a box of 10000 by 100
-	Top        string // the amount at its upper edge
-	Budget     string // the budget, when the upper edge is that
+	Top        string // the amount at the upper edge
+	Budget     string // the budget, if it is at the upper edge
 }
 
-// newSpending draws what the run had cost when each of its executions had ended.
+// newSpending returns the graph of the run's cost at the end of each execution.
 func newSpending(r *insight.Report, s scale) spending {
 	ended := slices.DeleteFunc(slices.Clone(r.Executions), func(e report.Exec) bool { return e.Ended.IsZero() })
 	slices.SortStableFunc(ended, func(a, b report.Exec) int { return a.Ended.Compare(b.Ended) })
@@ -199,14 +200,14 @@ func newSpending(r *insight.Report, s scale) spending {
 			y, last = high, x
 		}
 	}
-	fmt.Fprintf(&line, "H%d", whole)
+	fmt.Fprintf(&line, "H%d", fullWidth)
 	m.Line = line.String()
 	m.Area = m.Line + "V100Z"
 	return m
 }
 
-// places returns the style rules for all places and widths of the timeline. A strict
-// policy allows no style attributes, so that each is a class.
+// places returns CSS rules for all positions and widths in the timeline. The content security
+// policy forbids style attributes, so each value is a class.
 func (t timeline) places() string {
 	var rules strings.Builder
 	lefts, widths := map[int]bool{}, map[int]bool{}

@@ -1,0 +1,149 @@
+package insight
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// conversation is a conversation with an agent CLI, and the executions that used it.
+type conversation struct {
+	runner.Conversation
+	backend string
+	starts  []start
+}
+
+// start is the point from which on an execution used a conversation. An execution may use several
+// conversations.
+type start struct {
+	exec int
+	time time.Time
+	from int64 // offset in the transcript; unknownOffset if it was not recorded
+}
+
+const unknownOffset = math.MaxInt64
+
+// conversations has the conversations of a run.
+type conversations struct {
+	byID map[string]*conversation
+	all  []*conversation // in the order of their first occurrence
+}
+
+// readConversations reads the conversations from the run and from the available part of its
+// history. It also sets the answers of waits from the history.
+func readConversations(s Source, waits []report.Wait) (p *conversations, err error) {
+	p = &conversations{byID: map[string]*conversation{}}
+	if s.History != nil {
+		var step state.HistoryStep
+		for step, err = range s.History {
+			switch {
+			case err != nil:
+			case step.Begins:
+				p.addAgents(step.Run.Agents)
+			default:
+				p.addAgents(step.Delta.Agents)
+				setAnswers(waits, step.Delta, s.Hide)
+			}
+		}
+	}
+	p.addAgents(s.Run.Agents)
+	if s.Run.Last != nil {
+		p.addSession(s.Run.Last.Session)
+	}
+	return p, err
+}
+
+// setAnswers sets the answers of the waits that a step has ended.
+func setAnswers(waits []report.Wait, d *state.Delta, hide func(string) string) {
+	for _, e := range d.Events {
+		if _, ok := e.Body.(*state.AgentGoesOn); !ok {
+			continue
+		}
+		a := slices.IndexFunc(d.Agents, func(a *state.Agent) bool { return a.ID == e.Agent })
+		w := slices.IndexFunc(waits, func(w report.Wait) bool { return w.For == state.ForAnswer && w.Agent == e.Agent && w.To.Equal(e.Time) })
+		if a >= 0 && w >= 0 {
+			waits[w].Answer = hide(string(d.Agents[a].Payload))
+		}
+	}
+}
+
+// addAgents adds the conversations of agents at some moment. It must be called in chronological
+// order.
+func (p *conversations) addAgents(agents []*state.Agent) {
+	for _, a := range agents {
+		p.addSession(a.Session)
+		for i := range a.Stack {
+			p.addSession(a.Stack[i].Session)
+		}
+		e := a.Exec
+		if e == nil {
+			continue
+		}
+		p.addSession(e.Session)
+		if i := e.Running; i != nil {
+			p.addSession(&state.Session{ID: i.SessionID, Backend: i.Backend, CLIID: i.CLIID})
+			p.addSession(&state.Session{ID: i.From, Backend: i.Backend, CLIID: i.FromCLIID})
+			from := int64(0)
+			if i.Length != nil {
+				from = *i.Length
+			} else if i.Mode == state.Resume {
+				from = unknownOffset
+			}
+			p.addStart(i.SessionID, start{e.Iteration, e.Started, from})
+		}
+	}
+}
+
+// get returns a conversation, which it adds if it is new.
+func (p *conversations) get(id string) *conversation {
+	c := p.byID[id]
+	if c == nil {
+		c = &conversation{Conversation: runner.Conversation{ID: id}}
+		p.byID[id] = c
+		p.all = append(p.all, c)
+	}
+	return c
+}
+
+// addSession adds a run's data about a conversation. Without an id it does nothing.
+func (p *conversations) addSession(s *state.Session) {
+	if s != nil && s.ID != "" {
+		c := p.get(s.ID)
+		c.backend, c.CLI = s.BackendName(), cmp.Or(s.CLIID, c.CLI)
+	}
+}
+
+// addStart adds an execution to a conversation. Without an id it does nothing.
+func (p *conversations) addStart(id string, b start) {
+	if id == "" {
+		return
+	}
+	c := p.get(id)
+	if !slices.ContainsFunc(c.starts, func(other start) bool { return other.exec == b.exec }) {
+		c.starts = append(c.starts, b)
+	}
+}
+
+// owner returns the number of the execution that a message belongs to, 0 for none: the last
+// execution that started to use the conversation before the message. Copied messages, at the
+// beginning of a branch or a rerun, belong to no execution. If the transcript has no times, the
+// offset of the message decides; if that is unknown too, the message belongs to last, the owner of
+// the message before.
+func (c *conversation) owner(m runner.Message, last int) int {
+	newest := start{exec: last}
+	if !m.Time.IsZero() {
+		newest.exec = 0
+	}
+	for _, b := range c.starts {
+		isTimed := !m.Time.IsZero() && !b.time.After(m.Time) && !b.time.Before(newest.time)
+		if isTimed || m.Time.IsZero() && b.from <= m.Offset {
+			newest = b
+		}
+	}
+	return newest.exec
+}

@@ -1,0 +1,233 @@
+package insight
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/runner"
+	"github.com/raymond-action/raymond-action/runner/report"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// The limits for conversations, in escaped bytes.
+const (
+	maxMessagesPerExec = 512 << 10
+	minMessagesPerExec = 2 << 10
+	maxToolText        = 16 << 10 // of a tool's input, and of its output
+	bytesPerMessage    = 300      // for the markup around its text
+	// unsafeTail is removed from the end of a text that the transcript reader has cut: the text may
+	// end in the beginning of a secret, which can't be recognized.
+	unsafeTail = 8 << 10
+)
+
+// messageBuffer collects the messages of one execution in one conversation. It keeps the first and
+// the last ones.
+type messageBuffer struct {
+	limit      int
+	head, tail []runner.Message
+	inHead     int // size of the messages in head
+	inTail     []int
+	sum        int // of inTail
+	dropped    int // number of messages dropped between head and tail
+}
+
+// add adds the next message, whose texts it shortens to the limit.
+func (t *messageBuffer) add(m runner.Message) {
+	most := max(minMessagesPerExec/4, t.limit/4)
+	n := bytesPerMessage
+	for _, text := range []*string{&m.Text, &m.Input} {
+		room := most
+		if m.From == runner.FromTool {
+			room = min(room, maxToolText)
+		}
+		var out int64
+		*text, out = cutMiddle(*text, room)
+		m.Cut += out
+		n += escapedSize(*text)
+	}
+	if len(t.tail) == 0 && (len(t.head) == 0 || t.inHead+n <= t.limit/4) {
+		t.head, t.inHead = append(t.head, m), t.inHead+n
+		return
+	}
+	t.tail, t.inTail, t.sum = append(t.tail, m), append(t.inTail, n), t.sum+n
+	for t.sum > t.limit*3/4 && len(t.tail) > 1 {
+		t.sum -= t.inTail[0]
+		t.tail[0] = runner.Message{} // free its texts
+		t.tail, t.inTail = t.tail[1:], t.inTail[1:]
+		t.dropped++
+	}
+}
+
+// moveTo inserts the messages into their execution, before messages of other conversations that are
+// later, and returns their size.
+func (t *messageBuffer) moveTo(x *report.Exec) int {
+	all := slices.Concat(t.head, t.tail)
+	for i := range all {
+		m := &all[i]
+		m.Refused = m.Refused || m.Failed && len(x.Refusals) > 0 && isRefusalReason(m.Text, x.Refusals)
+	}
+	at := len(x.Messages)
+	if i := slices.IndexFunc(x.Messages, func(m runner.Message) bool { return m.Time.After(all[0].Time) }); i >= 0 && !all[0].Time.IsZero() {
+		at = i
+	}
+	x.Messages, x.Output = slices.Insert(x.Messages, at, all...), nil
+	if x.Gap != nil && x.Gap.After > at {
+		x.Gap.After += len(all)
+	}
+	if t.dropped > 0 {
+		if x.Gap == nil {
+			x.Gap = &report.Gap{After: at + len(t.head)}
+		}
+		x.Gap.Messages += t.dropped
+	}
+	return t.inHead + t.sum
+}
+
+// isRefusalReason reports whether a text is the reason of a refusal: not all transcripts
+// distinguish refused tool uses from failed ones.
+func isRefusalReason(message string, refusals []state.Refusal) bool {
+	message = text.Brief(text.Prefix(message, 4<<10), 1000)
+	return slices.ContainsFunc(refusals, func(r state.Refusal) bool {
+		return r.Reason != "" && strings.HasPrefix(message, strings.TrimSuffix(r.Reason, "…"))
+	})
+}
+
+// messageReader reads the conversations of a run, starting with the most important executions.
+type messageReader struct {
+	source     Source
+	execs      map[int]*report.Exec
+	spare      int // bytes left beyond the minimum of each execution
+	missing    int // conversations without a transcript
+	unknownCLI int // conversations of unknown agent CLIs
+	shortened  int // executions with dropped messages
+	problems   []string
+}
+
+// addMessages adds the messages of the conversations to the executions, in at most room bytes.
+func addMessages(r *Report, s Source, p *conversations, room int) {
+	l := &messageReader{source: s, execs: map[int]*report.Exec{}, spare: room}
+	rank := map[int]int{}
+	for i, x := range byImportance(r.Executions) {
+		l.execs[x.N], rank[x.N] = x, i
+	}
+	for i := range r.Executions {
+		x := &r.Executions[i]
+		p.addStart(x.SessionID, start{x.N, x.Started, unknownOffset})
+	}
+	for _, c := range p.all {
+		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // without a history
+		for _, b := range c.starts {
+			if x := l.execs[b.exec]; x != nil && c.Dir == "" {
+				c.Dir = x.Cwd
+			}
+		}
+	}
+	p.all = slices.DeleteFunc(p.all, func(c *conversation) bool { return len(c.starts) == 0 })
+	best := func(c *conversation) int {
+		first := len(rank)
+		for _, b := range c.starts {
+			if at, ok := rank[b.exec]; ok {
+				first = min(first, at)
+			}
+		}
+		return first
+	}
+	slices.SortStableFunc(p.all, func(a, b *conversation) int { return cmp.Compare(best(a), best(b)) })
+	for _, c := range p.all {
+		l.spare -= minMessagesPerExec * len(c.starts)
+	}
+	for _, c := range p.all {
+		l.read(c)
+	}
+	l.addOmissions(r)
+}
+
+// byImportance returns the executions, which are in the order of their numbers, with the failed
+// ones first and then the newest.
+func byImportance(execs []report.Exec) []*report.Exec {
+	var failed, others []*report.Exec
+	for i := len(execs) - 1; i >= 0; i-- {
+		if x := &execs[i]; x.Status == report.Failed {
+			failed = append(failed, x)
+		} else {
+			others = append(others, x)
+		}
+	}
+	return slices.Concat(failed, others)
+}
+
+// read adds the messages of one conversation. Every execution has room for its first and last
+// messages; the remaining room goes to the conversations that are read first.
+func (l *messageReader) read(c *conversation) {
+	agent := l.source.Agents[c.backend]
+	if agent == nil {
+		l.unknownCLI++
+		return
+	}
+	talks := map[int]*messageBuffer{}
+	limit := minMessagesPerExec + max(0, min(maxMessagesPerExec, l.spare))/max(1, len(c.starts))
+	var order []int
+	last := 0
+	err := agent.Read(c.Conversation, 0, -1, func(m runner.Message) error {
+		n := c.owner(m, last)
+		last = n
+		if l.execs[n] == nil {
+			return nil
+		}
+		if talks[n] == nil {
+			talks[n] = &messageBuffer{limit: limit}
+			order = append(order, n)
+		}
+		talks[n].add(l.hideSecrets(m))
+		return nil
+	})
+	for _, n := range order {
+		t := talks[n]
+		l.spare -= max(0, t.moveTo(l.execs[n])-minMessagesPerExec)
+		if t.dropped > 0 {
+			l.shortened++
+		}
+	}
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		l.missing++
+	case err != nil:
+		l.problems = append(l.problems, l.source.Hide(fmt.Sprintf("The conversation %s can't be read: %v", c.ID, err)))
+	}
+}
+
+// hideSecrets masks the secrets in a message.
+func (l *messageReader) hideSecrets(m runner.Message) runner.Message {
+	for _, text := range []*string{&m.Text, &m.Input} {
+		length := len(*text)
+		*text = l.source.Hide(*text)
+		if m.Cut > 0 && length > runner.MaxMessageText-4 && len(*text) > unsafeTail {
+			m.Cut += unsafeTail
+			*text = (*text)[:len(*text)-unsafeTail]
+		}
+	}
+	m.Subagent = l.source.Hide(m.Subagent)
+	return m
+}
+
+// addOmissions adds lines about conversations that are not complete in the report.
+func (l *messageReader) addOmissions(r *Report) {
+	if l.shortened > 0 {
+		r.addOmission("Only the first and the last messages of %s are shown; all of them would be too large for one page.", state.Count(l.shortened, "state execution"))
+	}
+	if l.missing > 0 {
+		r.addOmission("%s can't be shown: the transcript is not on this machine.", state.Count(l.missing, "conversation"))
+	}
+	if l.unknownCLI > 0 {
+		r.addOmission("%s can't be shown: the agent CLI is unknown.", state.Count(l.unknownCLI, "conversation"))
+	}
+	if more := len(l.problems) - 10; more > 0 {
+		l.problems = append(l.problems[:10], fmt.Sprintf("%d more conversations can't be read.", more))
+	}
+	r.LeftOut = append(r.LeftOut, l.problems...)
+}

@@ -1,0 +1,56 @@
+package page
+
+import (
+	"net/url"
+	"regexp"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/runner/report"
+)
+
+// fragment is a part of a text.
+type fragment struct {
+	Text                string
+	IsCommand           bool
+	Before, Host, After string // parts of the URL in Text; Host is "" if Text is not a URL
+}
+
+// command matches commands in raymond's own texts: code in backticks, or a command
+// line, which may contain quoted words.
+var command = regexp.MustCompile("`[^`]+`|raymond re(?:sume|run)(?: (?:'[^']*'|\\\\.|[^ ;('\\\\])+)+")
+
+// markCommands splits a text at commands. It must only be used for raymond's own texts.
+func markCommands(text string) []fragment {
+	return splitAt(text, command.FindAllStringIndex(text, -1), func(s string) fragment {
+		return fragment{Text: strings.Trim(s, "`"), IsCommand: true}
+	})
+}
+
+// markLinks splits an untrusted text at URLs that may become links.
+func markLinks(text string) []fragment {
+	return splitAt(text, report.FindURLs(text), func(s string) fragment {
+		w := fragment{Text: s}
+		if to, err := url.Parse(s); err == nil {
+			w.Before, w.After, _ = strings.Cut(s, to.Host)
+			w.Host = to.Host
+		}
+		return w
+	})
+}
+
+// splitAt splits a text at the given ranges, which other converts to fragments.
+func splitAt(text string, places [][]int, other func(string) fragment) []fragment {
+	var out []fragment
+	at := 0
+	for _, p := range places {
+		if p[0] > at {
+			out = append(out, fragment{Text: text[at:p[0]]})
+		}
+		out = append(out, other(text[p[0]:p[1]]))
+		at = p[1]
+	}
+	if at < len(text) {
+		out = append(out, fragment{Text: text[at:]})
+	}
+	return out
+}
