@@ -2,16 +2,16 @@ package protocol
 
 import "slices"
 
-// The agent CLIs that a workflow can name, as the key and the attribute agent spell them.
+// The agent CLIs that a workflow can choose with the key or the attribute agent.
 const (
 	BackendClaude  = "claude"
 	BackendCodex   = "codex"
 	BackendGemini  = "gemini"
-	BackendCommand = "command" // a program of the user's own
+	BackendCommand = "command" // a program of the user
 )
 
-// DefaultBackend runs what names no other: states of runs without --agent, and what is in the files
-// of programs that knew no other.
+// DefaultBackend is the agent CLI of runs without --agent, and of saved runs that name no agent
+// CLI because they are older than the choice.
 const DefaultBackend = BackendClaude
 
 // Backends returns the names of all agent CLIs, the default one first.
@@ -19,15 +19,15 @@ func Backends() []string {
 	return []string{DefaultBackend, BackendCodex, BackendGemini, BackendCommand}
 }
 
-// IsBackend reports whether name is one of Backends.
+// IsBackend reports whether Backends contains name.
 func IsBackend(name string) bool { return slices.Contains(Backends(), name) }
 
-// ModelNames says how the names of models are written.
+// ModelNames describes a valid model name, for messages.
 const ModelNames = "a name of at most 128 letters, digits and . _ : / @ [ ] -, the first of which is a letter or a digit"
 
-// modelName is as ModelNames says.
+// modelName matches the names that ModelNames describes.
 var modelName = pattern(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,127}$`)
 
-// IsModel reports whether a text can be the name of a model. It ends up on the command line of an
-// agent CLI, and an agent may have written it.
+// IsModel reports whether a text can be the name of a model. The check is strict because an
+// agent may write the name, and it becomes an argument of an agent CLI.
 func IsModel(name string) bool { return modelName().MatchString(name) }

@@ -4,25 +4,26 @@ import (
 	"slices"
 )
 
-// Chart says which states the files of a workflow lead to, and by which transitions.
+// Chart shows which states the files of a workflow lead to, and by which transitions.
 type Chart struct {
 	w        *Workflow
 	readings map[string]*Analysis
 	order    []string
 }
 
-// Chart reads all states of the workflow.
+// Chart analyzes all states of the workflow.
 func (w *Workflow) Chart() *Chart {
 	c := &Chart{w: w, readings: map[string]*Analysis{}}
 	for name, s := range w.states {
-		c.readings[name] = w.read(s)
+		c.readings[name] = w.analyze(s)
 	}
 	c.order = c.From(w.entry)
 	return c
 }
 
-// From returns the states that some states lead to, themselves among them, in the order in which it comes to them: by exits, and
-// by all that a state names. One of which it is unclear where it leads may lead to any file that is meant as a state.
+// From returns the given states and every state that they lead to, in breadth-first order. A
+// state leads to the targets of its exits and to every state that its file names. If some of its
+// targets are unknown, it may lead to any file that looks like a state.
 func (c *Chart) From(states ...string) []string {
 	var found []string
 	seen := map[string]bool{"": true}
@@ -36,31 +37,30 @@ func (c *Chart) From(states ...string) []string {
 		for _, e := range c.readings[name].exits {
 			queue = append(queue, e.Target.State, e.Next.State)
 		}
-		for _, target := range c.w.states[name].names() {
-			files, _ := c.w.catalog.candidates(target) // several when the name is ambiguous
+		for _, target := range c.w.states[name].mentionedStates() {
+			files, _ := c.w.catalog.candidates(target) // several if the name is ambiguous
 			queue = append(queue, files...)
 		}
 		if c.isUnclear(name) {
-			queue = append(queue, c.w.meant...)
+			queue = append(queue, c.w.meantAsStates...)
 		}
 	}
 	return found
 }
 
-// States returns the states that the entry leads to by tags and policies, the entry
-// first. If a target is known only when its state runs, these are all files that are
-// meant as states; files that document the workflow are none.
+// States returns the states that the entry leads to by tags and policies, the entry first. If a
+// target is known only when its state runs, all files that look like states are included.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
 
 // Reaches reports whether the entry leads to a state.
 func (c *Chart) Reaches(state string) bool { return slices.Contains(c.order, state) }
 
-// Analysis returns what there is to read in a state of the workflow.
+// Analysis returns the analysis of a state of the workflow.
 func (c *Chart) Analysis(state string) *Analysis { return c.readings[state] }
 
-// Exits returns the transitions with which a state can end, in the order of its file:
-// those that its text shows and its policy allows, then those that only the policy
-// shows, then on_exhausted. A script may compose others when it runs.
+// Exits returns the transitions that a state can end with, in the order of its file: first the
+// tags of its text that its policy allows, then transitions that only the policy names, then
+// on_exhausted. A script may compose others when it runs.
 func (c *Chart) Exits(state string) []Exit {
 	if d, ok := c.readings[state]; ok {
 		return slices.Clone(d.exits)
@@ -68,8 +68,8 @@ func (c *Chart) Exits(state string) []Exit {
 	return nil
 }
 
-// IsOpaque reports whether a state is a script without a tag in its text, so that it is
-// not known where it leads before it runs.
+// IsOpaque reports whether a state is a script without a tag in its text, so that its targets
+// are unknown before it runs.
 func (c *Chart) IsOpaque(state string) bool {
 	d, ok := c.readings[state]
 	return ok && d.State.Kind == Script && len(d.Tags) == 0

@@ -17,8 +17,7 @@ const (
 
 var attemptContexts = []string{"entry", "fresh", "continue"}
 
-// NewConvergence returns the policy that the commands alone make: the defaults
-// of every other key.
+// NewConvergence returns a policy with these commands and the defaults of all other keys.
 func NewConvergence(doneWhen []string) Convergence {
 	return Convergence{
 		DoneWhen:       doneWhen,
@@ -30,10 +29,9 @@ func NewConvergence(doneWhen []string) Convergence {
 	}
 }
 
-// LoopEntry makes the entry, which must be a plain prompt, a state that is done when c
-// says so and whose final message, as it is, is its result: the Ralph loop. It
-// reports false, and changes nothing, when the entry is a script or has
-// frontmatter or transition tags of its own. To be called right after Load.
+// LoopEntry turns the entry into a Ralph loop: a state that is repeated until c is satisfied,
+// and whose final message, unchanged, is its result. It returns false and changes nothing if the
+// entry is a script or has frontmatter or transition tags. It must be called right after Load.
 func (w *Workflow) LoopEntry(c Convergence) bool {
 	s, ok := w.states[w.entry]
 	if !ok || s.Kind != Prompt || s.Evidence.HasMarker || s.Evidence.HasKnownKey {
@@ -43,6 +41,7 @@ func (w *Workflow) LoopEntry(c Convergence) bool {
 	return true
 }
 
+// readDoneWhen reads a command or a list of commands.
 func (v value) readDoneWhen() {
 	c := v.state.Policy.Convergence
 	switch v.node.Kind {
@@ -65,6 +64,7 @@ func (v value) readDoneWhen() {
 	}
 }
 
+// readBackoff reads base and max of the wait between attempts, or none.
 func (v value) readBackoff() {
 	c := v.state.Policy.Convergence
 	if v.node.Kind != yaml.MappingNode {
@@ -90,6 +90,7 @@ func (v value) readBackoff() {
 	}
 }
 
+// readOnExhausted reads fail, suspend, or the name of a state.
 func (v value) readOnExhausted() {
 	text, ok := v.text()
 	text = strings.TrimSpace(text)
@@ -99,6 +100,7 @@ func (v value) readOnExhausted() {
 	}
 }
 
+// readProtect reads patterns of protected files.
 func (v value) readProtect() {
 	patterns, _ := v.texts()
 	v.state.Policy.Convergence.Protect = patterns
@@ -114,8 +116,7 @@ func (v value) readProtect() {
 	}
 }
 
-// outside says why a pattern can match no file of the directory that it is for,
-// or "".
+// outside returns why a pattern can't match any file of the agent's directory, or "" if it can.
 func outside(pattern string) string {
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return strings.ContainsRune("/{},", r) })
 	start := strings.TrimLeft(pattern, "{,")

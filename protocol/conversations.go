@@ -5,35 +5,36 @@ import (
 	"slices"
 )
 
-// Conversations say which agent CLIs may hold the conversation of an agent at a state, as
+// Conversations records which agent CLIs may hold the conversation of an agent at each state, as
 // far as the files show.
 type Conversations struct {
-	// Starts are the ways in which one may begin. What is known only when the workflow runs is left out.
+	// Starts are the ways in which a conversation may start, except for agent CLIs and models
+	// that are known only when the workflow runs.
 	Starts []ConversationStart
-	// IsIncomplete says that a script may lead anywhere, so that not everything is known.
+	// IsIncomplete is true if a state may lead to states that it does not name.
 	IsIncomplete bool
 
-	chart      *Chart
-	run, model string                     // the agent CLI of the run, and its model
-	after      map[string]map[string]bool // what After returns, by state
+	chart                *Chart
+	runBackend, runModel string                     // the agent CLI of the run, and its model
+	after                map[string]map[string]bool // result of BackendsAfter, by state
 }
 
-// ConversationStart is a way in which a conversation may begin at a prompt state.
+// ConversationStart is a way in which a conversation may start at a prompt state.
 type ConversationStart struct {
 	State   string
-	Pos     Pos    // of the function that names Backend or Model, in the file From; else zero
-	From    string // "" when it is the state itself that names them, or nobody
+	Pos     Pos    // of the function tag that names Backend or Model, in the file From; else zero
+	From    string // file of that function tag; "" if the state or the run decides
 	Backend string // the agent CLI
-	Model   string // "" when none is named
+	Model   string // "" if not named
 }
 
-// AnyBackend stands for an agent CLI that is known only when the workflow runs.
+// AnyBackend means an agent CLI that is known only when the workflow runs.
 const AnyBackend = "*"
 
-// Conversations returns those of a run with an agent CLI and a model; "" is the default CLI, and
-// no model.
+// Conversations returns the possible conversations of a run with an agent CLI and a model. An
+// empty run means the default CLI, an empty model means that the run names no model.
 func (c *Chart) Conversations(run, model string) *Conversations {
-	v := &Conversations{chart: c, run: cmp.Or(run, DefaultBackend), model: model, after: map[string]map[string]bool{}}
+	v := &Conversations{chart: c, runBackend: cmp.Or(run, DefaultBackend), runModel: model, after: map[string]map[string]bool{}}
 	v.enter("", ConversationStart{State: c.w.entry})
 	for _, name := range c.order {
 		v.IsIncomplete = v.IsIncomplete || c.isUnclear(name)
@@ -49,31 +50,32 @@ func (c *Chart) Conversations(run, model string) *Conversations {
 	return v
 }
 
-// enter notes that a state may start in a conversation that an agent CLI holds or, with "", in none:
-// then one begins, of which b has what is named for it. What the state hands on starts too.
-func (v *Conversations) enter(held string, b ConversationStart) {
+// enter records that a state may start in a conversation of the agent CLI holder. An empty
+// holder starts a new conversation with the backend and model of b. Then enter follows the exits
+// that continue the conversation.
+func (v *Conversations) enter(holder string, b ConversationStart) {
 	s, ok := v.chart.w.states[b.State]
 	if !ok {
 		return
 	}
-	after := held
+	after := holder
 	if s.Kind == Prompt {
 		isOpen := IsOpen(b.Backend) || IsOpen(b.Model)
-		b.Backend = cmp.Or(b.Backend, v.BackendOf(s.Name, held))
+		b.Backend = cmp.Or(b.Backend, v.BackendOf(s.Name, holder))
 		switch {
-		case held != "" && b.Backend != held:
-			return // it can't start so
-		case held == "" && !isOpen:
+		case holder != "" && b.Backend != holder:
+			return // the state can't continue this conversation
+		case holder == "" && !isOpen:
 			v.begin(b)
 		}
 		if after = b.Backend; !IsBackend(after) {
 			after = AnyBackend
 		}
 	}
-	switch was := v.after[s.Name]; {
-	case was[after]:
+	switch known := v.after[s.Name]; {
+	case known[after]:
 		return
-	case was == nil:
+	case known == nil:
 		v.after[s.Name] = map[string]bool{}
 	}
 	v.after[s.Name][after] = true
@@ -84,28 +86,30 @@ func (v *Conversations) enter(held string, b ConversationStart) {
 	}
 }
 
+// begin adds a start of a conversation. The default model is the state's, then the run's.
 func (v *Conversations) begin(b ConversationStart) {
 	b.Model = cmp.Or(b.Model, v.chart.w.states[b.State].Policy.Model)
-	if b.Backend == v.run {
-		b.Model = cmp.Or(b.Model, v.model)
+	if b.Backend == v.runBackend {
+		b.Model = cmp.Or(b.Model, v.runModel)
 	}
 	if !slices.Contains(v.Starts, b) {
 		v.Starts = append(v.Starts, b)
 	}
 }
 
-// BackendOf is the agent CLI that runs a state in the conversation of another one, "" for
-// none, unless a function tag decides: the one that the state names, or else that other one.
-func (v *Conversations) BackendOf(name, held string) string {
-	return cmp.Or(v.chart.w.states[name].Policy.Backend, held, v.run)
+// BackendOf returns the agent CLI that runs a state in a conversation of the agent CLI holder, ""
+// for a new conversation: the state's own, else holder, else the run's. It ignores function tags,
+// which take precedence.
+func (v *Conversations) BackendOf(name, holder string) string {
+	return cmp.Or(v.chart.w.states[name].Policy.Backend, holder, v.runBackend)
 }
 
-// BackendsAfter returns the agent CLIs that may hold the conversation when a state has ended, "" for none.
-// Scripts leave it as it is.
+// BackendsAfter returns the agent CLIs that may hold the conversation when a state has ended; ""
+// means no conversation. A script does not change the conversation.
 func (v *Conversations) BackendsAfter(name string) map[string]bool { return v.after[name] }
 
-// ContinuedStates returns the states that start in the conversation of the state with the exit,
-// or in a branch of it.
+// ContinuedStates returns the states that this exit starts in the conversation of the state that
+// ends, or in a branch of it.
 func (e Exit) ContinuedStates() []string {
 	var list []string
 	switch {

@@ -10,9 +10,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestBeginnings: where a conversation may begin, with which agent and which model. What
-// continues one is no beginning, nor is what only the run shows.
-func TestBeginnings(t *testing.T) {
+// TestConversationStarts checks where a conversation may start, with which agent CLI and which
+// model. Continued conversations, and agent CLIs that only the run shows, are not included.
+func TestConversationStarts(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{
 		"A.md": "<goto>B.md</goto> <reset>C.md</reset> <function return=\"B.md\" agent=\"codex\" model=\"m\">D.md</function>",

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Decide reads the final message of state from, which is an agent's text or a script's
-// output. It returns what the agent does next. When the message is not exactly one
-// allowed transition it returns Problems instead, written for the author of the message.
-// An agent that ends with a result goes on in state returns; "" is for one that ends itself.
-// The names of meta, the run's metadata, are not for forks to use.
+// Decide reads the final message of state from, which is an agent's text or a script's output,
+// and returns the agent's next move. Unless the message is exactly one allowed transition, it
+// returns Problems instead, written for the author of the message. returns is the state that
+// gets the agent's result, "" if a result ends the agent. Variables of forks must not have the
+// names of meta, the run's metadata.
 func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (Decision, []Problem) {
 	d, problems := w.decide(from, text)
 	isRight := len(problems) == 0
@@ -30,7 +30,7 @@ func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (D
 	return d, nil
 }
 
-// decide is Decide without a look at payloads.
+// decide implements Decide without the checks of metadata and payloads.
 func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 	state, ok := w.states[from]
 	if !ok {
@@ -40,7 +40,7 @@ func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 		return Decision{Then: Move{Verb: Result, Text: text}}, nil
 	}
 	found := state.Policy.Transitions.scanMessage(text)
-	// An empty answer does not say that the work is done; the commands of done_when do.
+	// An empty answer doesn't prove that the work is done, but passing commands of done_when do.
 	isDone := state.Policy.Convergence != nil || strings.TrimSpace(text) != ""
 	if t, ok := (matcher{catalog: w.catalog}).implicit(&state.Policy.Transitions); ok && len(found.tags) == 0 && isDone {
 		found.tags = []ParsedTag{{Tag: t}}
@@ -57,11 +57,11 @@ func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 	return d, problems
 }
 
-// NoTag is the code of the Problem of a message without a tag.
+// NoTag is the code of the Problem for a message without a tag.
 const NoTag = "no-tag"
 
-// noTag returns a problem when a message has no tag.
-func (w *Workflow) noTag(s *State, text string, found scanned) *Problem {
+// noTag returns a problem if a message has no tag.
+func (w *Workflow) noTag(s *State, text string, found scanResult) *Problem {
 	if len(found.tags) > 0 {
 		return nil
 	}
@@ -83,7 +83,7 @@ func (w *Workflow) noTag(s *State, text string, found scanned) *Problem {
 	return p
 }
 
-// tooMany returns a problem when there are several tags, unless they are forks and the
+// tooMany returns a problem if there are several tags, unless all of them are forks and the
 // state allows several.
 func tooMany(s *State, tags []ParsedTag) *Problem {
 	isFork := func(t ParsedTag) bool { return t.Verb == Fork }
@@ -110,7 +110,7 @@ func tooMany(s *State, tags []ParsedTag) *Problem {
 	return p
 }
 
-// ManyForksHint is how a state of a kind asks for several forks at once.
+// ManyForksHint returns how the author of a state allows several forks at once.
 func ManyForksHint(k Kind) string {
 	if k == Script {
 		return "the comment # raymond: many_forks=true in the script"
@@ -118,12 +118,12 @@ func ManyForksHint(k Kind) string {
 	return "many: true in the fork entry of allowed_transitions"
 }
 
-// brokenState is the code of a target that exists and can't be run.
+// brokenState is the code of a problem with a target that exists but can't be run.
 const brokenState = "broken-state"
 
-// FindBrokenState returns the problem among those of Decide that is about a state which exists but
-// can't be run, nil when there is none. A reminder would not help then: the workflow is
-// wrong, not the message.
+// FindBrokenState returns the first of the problems of Decide that is about a target which
+// exists but can't be run, or nil. A reminder would not help then: the workflow is wrong, not
+// the message.
 func FindBrokenState(problems []Problem) *Problem {
 	if i := slices.IndexFunc(problems, func(p Problem) bool { return p.Code == brokenState }); i >= 0 {
 		return &problems[i]
@@ -131,13 +131,14 @@ func FindBrokenState(problems []Problem) *Problem {
 	return nil
 }
 
-// transition checks one tag against the workflow and the state's policy, and adds what it means to a decision.
+// transition checks one tag against the workflow and the state's policy, and adds it to the
+// decision d.
 func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 	problems := slices.Concat(t.Problems, t.ValueProblems())
 	if len(problems) > 0 {
 		return problems
 	}
-	m, states := matcher{catalog: w.catalog}, map[string]string{} // by the part that names them
+	m, states := matcher{catalog: w.catalog}, map[string]string{} // by role
 	for _, part := range t.StateRefs() {
 		name, problem := w.Resolve(strings.TrimSpace(part.State))
 		if problem == nil && len(w.states[name].Problems) > 0 {
@@ -154,15 +155,15 @@ func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 	case s.Kind == Prompt && !m.allows(&s.Policy.Transitions, t.Tag):
 		problems = []Problem{NotAllowed(t.Tag)}
 	default:
-		problems = w.barred(m, s, t.Tag, states)
+		problems = w.trustProblems(m, s, t.Tag, states)
 		d.add(t.Tag, states)
 	}
 	return problems
 }
 
-// add adds what a tag means. The states are resolved, by the part of the tag that names them.
+// add adds a tag to the decision. states are the resolved states of the tag, by role.
 func (d *Decision) add(t Tag, states map[string]string) {
-	target, next, input := states[partTarget], states[partNext], t.Attrs["input"]
+	target, next, input := states[roleTarget], states[roleNext], t.Attrs["input"]
 	switch t.Verb {
 	case Result:
 		d.Then = Move{Verb: Result, Text: t.Body}
@@ -170,7 +171,7 @@ func (d *Decision) add(t Tag, states map[string]string) {
 		d.Spawns = append(d.Spawns, Spawn{State: target, Next: next, Dir: t.Attrs["cd"], Input: input, Vars: t.Variables()})
 		d.Then = Move{Verb: Goto, To: next}
 	case Call, Function:
-		d.Then = Move{Verb: t.Verb, To: target, Return: states[partReturn], Backend: t.Attrs["agent"], Model: t.Attrs["model"], Input: input}
+		d.Then = Move{Verb: t.Verb, To: target, Return: states[roleReturn], Backend: t.Attrs["agent"], Model: t.Attrs["model"], Input: input}
 	case Ask:
 		q := Question{Text: strings.TrimSpace(t.Body), Untrusted: t.Attrs["untrusted"] == "true"}
 		if choices, ok := t.Attrs["choices"]; ok {
@@ -181,7 +182,7 @@ func (d *Decision) add(t Tag, states map[string]string) {
 		}
 		q.Timeout, _ = parseDuration(t.Attrs["timeout"])
 		q.Where, _ = parseNumber(t.Attrs["where"])
-		q.TimeoutNext = states[partTimeoutNext]
+		q.TimeoutNext = states[roleTimeoutNext]
 		d.Then = Move{Verb: Ask, To: next, Question: &q}
 	default:
 		after, _ := parseDuration(t.Attrs["after"])
@@ -189,8 +190,7 @@ func (d *Decision) add(t Tag, states map[string]string) {
 	}
 }
 
-// Variables returns the attributes of a fork that its worker gets, nil when
-// there are none.
+// Variables returns the attributes of a fork that become variables of the new agent, or nil.
 func (t Tag) Variables() map[string]string {
 	var vars map[string]string
 	for name, value := range t.Attrs {
@@ -205,7 +205,7 @@ func (t Tag) Variables() map[string]string {
 	return vars
 }
 
-// NotAllowed says that the policy of a state does not allow a tag.
+// NotAllowed returns the problem that the policy of a state does not allow a tag.
 func NotAllowed(t Tag) Problem {
 	message := fmt.Sprintf("<%s> to %s", t.Verb, Quote(strings.TrimSpace(t.Body)))
 	if !t.Verb.HasTarget() {
@@ -216,12 +216,12 @@ func NotAllowed(t Tag) Problem {
 	}
 	p := Problem{Pos: t.Pos, Code: "not-allowed", Message: message + " is not allowed in this state"}
 	if t.isAddressed() {
-		p.Hint = "where, from and untrusted are only allowed as an entry of the policy gives them"
+		p.Hint = "where, from and untrusted need an entry of the policy with the same values"
 	}
 	return p
 }
 
-// sameNext returns a problem when several forks disagree on where their parent
+// sameNext returns a problem if several forks name different states as next, where their parent
 // continues.
 func sameNext(spawns []Spawn) []Problem {
 	for i, s := range spawns {

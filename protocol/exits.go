@@ -7,48 +7,49 @@ import (
 	"unicode"
 )
 
-// Target is a state that a transition names. The zero Goal means that it names none.
+// Target is a state that a transition names. The zero Target means that it names none.
 type Target struct {
-	Name  string // as it is spelled; "" when a policy leaves it open
-	State string // its file; "" when Open, and when there is no such state
+	Name  string // as written; "" if a policy leaves it open
+	State string // its file; "" if Open, or if the file is missing
 	Open  bool   // known only when the state runs: a variable, a placeholder, a free choice
 }
 
 // Exit is one transition that a state can end with, as far as its file shows.
 type Exit struct {
-	Verb   Verb   // "" when a policy leaves it open, and for OnExhausted
-	Target Target // zero for a result; of an ask, its next or its timeout_next
+	Verb   Verb   // "" if a policy leaves it open, and for OnExhausted
+	Target Target // zero for a result; for an ask, its next or its timeout_next
 	Next   Target // return of a call or function, next of a fork; else zero
 	Pos    Pos    // in the file; zero for the short form of a policy
-	// Delay is how long the agent waits before the target starts, as it is written: after
-	// of a goto or reset, timeout of an ask. "" when it isn't said.
+	// Delay is how long the agent waits before the target starts, as written: the attribute after
+	// of a goto or reset, or timeout of an ask; "" if it is missing.
 	Delay string
-	// Backend is the agent CLI that the attribute agent of a function names, as it is written.
+	// Backend is the agent CLI in the attribute agent of a function, as written.
 	Backend string
-	// Model is the model that its attribute model names, as it is written.
+	// Model is the model in the attribute model of a function, as written.
 	Model string
-	// TimedOut says that an ask ends in this way when nobody answers.
+	// TimedOut marks the exit that an ask takes when its timeout passes without an answer.
 	TimedOut bool
-	// OnExhausted says that the state ends in this way when the attempts of its
-	// done_when are used up.
+	// OnExhausted marks the exit that the state takes when all attempts of its done_when have
+	// failed.
 	OnExhausted bool
 }
 
-// Analysis is what a person who reads the file of a state understands.
+// Analysis has the tags in the file of a state, and the transitions that the state can end with.
 type Analysis struct {
 	State *State
-	Lines []string    // of its text
-	Tags  []ParsedTag // in its text, with their places in the file; none of the comments of a script
+	Lines []string    // of the text
+	Tags  []ParsedTag // in the text but not in comments of a script; positions are in the file
 
-	w     *Workflow
-	shown []ParsedTag // those of the tags that the policy allows
-	exits []Exit
-	firm  bool // its policy or its text shows a transition that is not an example
+	w             *Workflow
+	shown         []ParsedTag // the Tags that the policy allows
+	exits         []Exit
+	hasTransition bool // the policy or the text shows a transition that is not an example
 }
 
-func (w *Workflow) read(s *State) *Analysis {
+// analyze finds the tags and the exits of a state.
+func (w *Workflow) analyze(s *State) *Analysis {
 	d := &Analysis{w: w, State: s, Lines: strings.Split(s.Body, "\n"), Tags: s.tags}
-	d.firm = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.Tags, func(t ParsedTag) bool {
+	d.hasTransition = s.Policy.Transitions.Restricted || slices.ContainsFunc(d.Tags, func(t ParsedTag) bool {
 		return t.Verb == Result || IsOpen(t.Body) || w.catalog.find(t.Body) != ""
 	})
 	d.shown = slices.DeleteFunc(slices.Clone(d.Tags), func(t ParsedTag) bool { return !d.Permits(t.Tag) })
@@ -76,13 +77,14 @@ func (w *Workflow) read(s *State) *Analysis {
 	return d
 }
 
-// Source returns a tag as it is written in the file, up to its closing.
+// Source returns a tag as written in the file, from its opening to its closing.
 func (d *Analysis) Source(t ParsedTag) string { return d.State.Body[t.start:t.end] }
 
-// IsComment reports whether a line of the text is nothing but a comment of a script.
+// IsComment reports whether the state is a script and the line consists of a comment only.
 func (d *Analysis) IsComment(line string) bool { return d.State.isComment(line) }
 
-// TrustProblems says what keeps the state from writing a tag of its text that its policy allows: see Decide.
+// TrustProblems returns why Decide would refuse a tag of the text although the policy allows it:
+// the script lacks an option, or a target is trusted and not named by the workflow.
 func (d *Analysis) TrustProblems(t Tag) []Problem {
 	states := map[string]string{}
 	for _, part := range t.StateRefs() {
@@ -90,28 +92,28 @@ func (d *Analysis) TrustProblems(t Tag) []Problem {
 			states[part.Role] = name
 		}
 	}
-	return d.w.barred(d.matcher(), d.State, t, states)
+	return d.w.trustProblems(d.matcher(), d.State, t, states)
 }
 
-// exitsOf returns the way in which a tag ends the state: of an ask with a timeout, both. goal returns
-// what a name in it means.
+// exitsOf returns the exits that a tag describes: two for an ask with a timeout, else one.
+// target resolves the name of a state in the tag.
 func (d *Analysis) exitsOf(t Tag, goal func(name string) Target) []Exit {
 	e := Exit{Verb: t.Verb, Pos: t.Pos}
-	said := func(name string) string { return strings.TrimSpace(t.Attrs[name]) }
+	attr := func(name string) string { return strings.TrimSpace(t.Attrs[name]) }
 	switch t.Verb {
 	case Result:
 		return []Exit{e}
 	case Ask:
-		e.Target = d.choice(t.Attrs[partNext])
-		late, ok := t.Attrs[partTimeoutNext]
+		e.Target = d.choice(t.Attrs[roleNext])
+		late, ok := t.Attrs[roleTimeoutNext]
 		if !ok && t.Attrs["timeout"] == "" {
 			return []Exit{e}
 		}
-		return []Exit{e, {Verb: Ask, Target: d.choice(late), Pos: t.Pos, Delay: said("timeout"), TimedOut: true}}
+		return []Exit{e, {Verb: Ask, Target: d.choice(late), Pos: t.Pos, Delay: attr("timeout"), TimedOut: true}}
 	case Function:
-		e.Backend, e.Model = said("agent"), said("model")
+		e.Backend, e.Model = attr("agent"), attr("model")
 	case Goto, Reset:
-		e.Delay = said("after")
+		e.Delay = attr("after")
 	}
 	e.Target = goal(t.Body)
 	if required, ok := t.Attrs[requiredOf[t.Verb]]; ok {
@@ -120,28 +122,28 @@ func (d *Analysis) exitsOf(t Tag, goal func(name string) Target) []Exit {
 	return []Exit{e}
 }
 
-// exitsOfRule returns what an entry of allowed_transitions allows, which is nothing when
-// allowed_tags rules it out.
+// exitsOfRule returns the exits that an entry of allowed_transitions allows, none if
+// allowed_tags excludes its verb.
 func (d *Analysis) exitsOfRule(r Rule) []Exit {
-	can := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
+	possible := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
 		return d.State.Policy.Transitions.Tags != nil && !slices.Contains(d.State.Policy.Transitions.Tags, v)
 	})
 	switch {
-	case len(can) == 0:
+	case len(possible) == 0:
 		return nil
-	case len(can) == 1:
-		t := r.as(can[0])
+	case len(possible) == 1:
+		t := r.tagFor(possible[0])
 		t.Pos = r.Pos
 		return d.exitsOf(t, d.choice)
 	}
-	e := Exit{Target: d.choice(r.States[partTarget]), Pos: r.Pos}
-	if after := cmp.Or(r.States[partReturn], r.States[partNext]); after != "" {
+	e := Exit{Target: d.choice(r.States[roleTarget]), Pos: r.Pos}
+	if after := cmp.Or(r.States[roleReturn], r.States[roleNext]); after != "" {
 		e.Next = d.choice(after)
 	}
 	return []Exit{e}
 }
 
-// choice returns the goal that a policy names, or an open one when it names none.
+// choice resolves a name in a policy. An empty name gives an open target.
 func (d *Analysis) choice(name string) Target {
 	if name == "" {
 		return Target{Open: true}
@@ -149,8 +151,8 @@ func (d *Analysis) choice(name string) Target {
 	return d.Target(name)
 }
 
-// shortExits returns what the short form of a policy allows beyond the tags of the text:
-// a result, and each state that no tag names.
+// shortExits returns the exits that the short form of a policy allows beyond the tags of the
+// text: a result, and one exit to each state that no tag names.
 func (d *Analysis) shortExits() []Exit {
 	p := &d.State.Policy.Transitions
 	allowed := p.Tags
@@ -170,7 +172,7 @@ func (d *Analysis) shortExits() []Exit {
 	case len(moves) == 0:
 	case p.Targets != nil:
 		for _, target := range p.Targets {
-			if !d.names(target) {
+			if !d.namesTarget(target) {
 				goals = append(goals, d.Target(target))
 			}
 		}
@@ -188,35 +190,36 @@ func (d *Analysis) shortExits() []Exit {
 	return exits
 }
 
-// names reports whether a tag of the text that the policy allows names a state.
-func (d *Analysis) names(target string) bool {
+// namesTarget reports whether an allowed tag of the text names the state.
+func (d *Analysis) namesTarget(target string) bool {
 	return slices.ContainsFunc(d.shown, func(t ParsedTag) bool {
 		return slices.ContainsFunc(t.StateRefs(), func(part StateRef) bool { return d.w.catalog.same(target, part.State) })
 	})
 }
 
-// Permits reports whether the policy allows a tag that the text shows. A name that is
-// known only when the state runs fits anything, and so does the text of a result.
+// Permits reports whether the policy allows a tag of the text. A name that is known only when
+// the state runs matches every state, and the text of a result matches every payload.
 func (d *Analysis) Permits(t Tag) bool {
 	p := &d.State.Policy.Transitions
 	return !p.Restricted && d.State.Kind == Script || d.matcher().allows(p, t)
 }
 
+// matcher returns a matcher for tags in the text of the state.
 func (d *Analysis) matcher() matcher { return matcher{d.w.catalog, d} }
 
-// Target returns what a name in the text or the policy means.
+// Target resolves a name in the text or the policy.
 func (d *Analysis) Target(name string) Target {
 	g := Target{Name: strings.TrimSpace(name)}
 	g.State = d.w.catalog.find(g.Name)
 	described := g.Name == "" || len(strings.Fields(g.Name)) > 1 ||
 		slices.Contains(placeholders, strings.ToUpper(Stem(g.Name)))
-	g.Open = g.State == "" && (IsOpen(g.Name) || (described && d.State.Kind == Prompt && d.firm))
+	g.Open = g.State == "" && (IsOpen(g.Name) || (described && d.State.Kind == Prompt && d.hasTransition))
 	return g
 }
 
-// IsOpen reports whether a name has parts that are filled in later, such as templates,
-// variables of a shell, or the quotes of a program that composes it, or whether it has
-// no letter or digit at all, as in <goto>…</goto>.
+// IsOpen reports whether a name has parts that are filled in later, for example templates, variables
+// of a shell, or the quotes of a program that composes it, or whether it has no letter or digit
+// at all, as in <goto>…</goto>.
 func IsOpen(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
@@ -225,7 +228,7 @@ func IsOpen(name string) bool {
 	return !named || strings.ContainsAny(name, "{}$`%<>[]|*?\"'!…")
 }
 
-// placeholders are words that are used for a state in an example.
+// placeholders are words that examples use instead of the name of a state.
 var placeholders = []string{
 	"STATE", "STATE_NAME", "NEXT_STATE", "TARGET", "FILE", "FILENAME", "FILE_NAME", "NAME", "X",
 }

@@ -8,21 +8,20 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxFront is the largest size of a frontmatter in bytes, far above what a workflow needs.
+// maxFront is the largest size of a frontmatter in bytes, far above the needs of a workflow.
 const maxFront = 64 << 10
 
-// key is a key of a frontmatter, or an option of a script. What it means is in docs/reference.md.
+// key is a key of a frontmatter, or an option of a script. docs/reference.md describes each.
 type key struct {
 	name string
 	read func(value)
-	// own says that the key means that a file is a state of ours: other tools that read
-	// frontmatter don't have it.
+	// own marks a key that only this program uses, so that a file with it looks like a state.
 	own bool
-	// attempts says that it means nothing without done_when.
+	// attempts marks a key that has no effect without done_when.
 	attempts bool
 }
 
-// keys are those of a frontmatter, in the order in which people read of them.
+// keys are the keys of a frontmatter, in the order of the documentation.
 var keys = []key{
 	{name: "allowed_transitions", own: true, read: value.readRules},
 	{name: "allowed_tags", own: true, read: value.readTags},
@@ -49,10 +48,10 @@ var keys = []key{
 	{name: keyResultSchema, own: true, read: value.readSchema},
 	{name: keyInputSchema, read: value.readSchema},
 	{name: "job", read: value.readJob},
-	{name: partOnComment, read: value.readOnComment},
+	{name: roleOnComment, read: value.readOnComment},
 }
 
-// named returns the key of a name; the zero key if there is none.
+// named returns the key with this name, or the zero key if the name is unknown.
 func named(keys []key, name string) key {
 	if i := slices.IndexFunc(keys, func(k key) bool { return k.name == name }); i >= 0 {
 		return keys[i]
@@ -66,7 +65,7 @@ func (s *State) parseFrontmatter(text string) {
 		s.addProblem(Pos{Line: 1}, "frontmatter", "the frontmatter is over %d KiB", maxFront>>10)
 		return
 	}
-	// The empty line replaces the opening ---, so that line numbers are those of the file.
+	// The empty line replaces the opening ---, so that line numbers match the file.
 	root, problem := ParseYAML("\n" + text)
 	if problem != nil {
 		problem.File = s.Name
@@ -74,7 +73,7 @@ func (s *State) parseFrontmatter(text string) {
 	}
 	if root == nil || isNull(root) {
 		for line := range strings.Lines(text) {
-			s.claimKey(keyOf(line))
+			s.recordKey(keyOf(line))
 		}
 		return
 	}
@@ -82,7 +81,7 @@ func (s *State) parseFrontmatter(text string) {
 		s.addProblem(PosOf(root), "wrong-type", "the frontmatter is %s, not a map of keys", Describe(root))
 		return
 	}
-	convergence, seen := NewConvergence(nil), map[string]*yaml.Node{} // the known keys that are set
+	convergence, seen := NewConvergence(nil), map[string]*yaml.Node{} // seen has the known keys that are set
 	s.Policy.Convergence = &convergence
 	for i := 0; i < len(root.Content); i += 2 {
 		if key := root.Content[i]; s.checkKey(key) {
@@ -92,13 +91,14 @@ func (s *State) parseFrontmatter(text string) {
 	s.finishPolicy(seen)
 }
 
-func (s *State) claimKey(k key) {
+// recordKey records that the frontmatter has a known key, as evidence that the file is a state.
+func (s *State) recordKey(k key) {
 	s.Evidence.HasKnownKey = s.Evidence.HasKnownKey || k.name != ""
 	s.Evidence.HasOwnKey = s.Evidence.HasOwnKey || k.own
 }
 
-// keyOf returns the key of ours that a line of YAML begins with, in upper or lower case; the zero
-// key if it begins with none.
+// keyOf returns the known key that a line of YAML begins with, in upper or lower case, or the
+// zero key.
 func keyOf(line string) key {
 	name, _, _ := strings.Cut(line, ":")
 	if name == line {
@@ -120,14 +120,14 @@ func (s *State) checkKey(key *yaml.Node) bool {
 	return false
 }
 
-// otherSpelling has the keys that have two names.
+// otherSpelling maps a key with two spellings to the other spelling.
 var otherSpelling = map[string]string{"max_attempts": "max_ralph_iters", "max_ralph_iters": "max_attempts"}
 
-// readKey reads one key.
+// readKey reads one key and its value. seen has the known keys so far.
 func (s *State) readKey(at, node *yaml.Node, seen map[string]*yaml.Node) {
 	name, pos := at.Value, PosOf(at)
 	known, meant := named(keys, name), named(keys, strings.ToLower(name))
-	s.claimKey(meant)
+	s.recordKey(meant)
 	switch {
 	case known.name != "" && isNull(node):
 		s.addProblem(pos, "wrong-type", "%s has no value", name)
@@ -145,7 +145,7 @@ func (s *State) readKey(at, node *yaml.Node, seen map[string]*yaml.Node) {
 	}
 }
 
-// finishPolicy decides what depends on several keys.
+// finishPolicy sets what depends on several keys, and warns about keys without effect.
 func (s *State) finishPolicy(seen map[string]*yaml.Node) {
 	p := &s.Policy.Transitions
 	transitions, tags, targets := seen["allowed_transitions"], seen["allowed_tags"], seen["allowed_targets"]
@@ -163,14 +163,12 @@ func (s *State) finishPolicy(seen map[string]*yaml.Node) {
 	}
 }
 
-// permissionRanks are the permission modes of the agent CLI, by how much each
-// allows.
+// permissionRanks ranks the permission modes of agent CLIs by how much each allows.
 var permissionRanks = map[string]int{
 	"plan": 0, "default": 1, "dontAsk": 1, "acceptEdits": 2, "auto": 3, "bypassPermissions": 4,
 }
 
 var permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
 
-// PermissionRank returns how much a permission mode allows: a higher rank allows
-// more.
+// PermissionRank returns how much a permission mode allows; a higher rank allows more.
 func PermissionRank(mode string) int { return permissionRanks[mode] }

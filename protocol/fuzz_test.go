@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
 
-// FuzzDecide tries messages against states with every kind of policy.
+// FuzzDecide tries messages on states with every kind of policy.
 func FuzzDecide(f *testing.F) {
 	paths, _ := filepath.Glob("testdata/decide/*.txtar")
 	for _, path := range paths {

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
 
-// take removes a file that steers a test and returns its trimmed text.
+// take removes a file that configures a test, and returns its trimmed text.
 func take(files map[string]string, name string) string {
 	text := files[name]
 	delete(files, name)
@@ -51,7 +51,8 @@ func listing(title string, problems []Problem) string {
 	return b.String()
 }
 
-// TestDecide keeps what messages amount to, and the reminders for bad ones.
+// TestDecide compares the decisions about messages, and the reminders for bad ones, with golden
+// files.
 func TestDecide(t *testing.T) {
 	goldentest.Each(t, "testdata/decide/*.txtar", func(t *testing.T, files map[string]string) string {
 		o := optionsOf(files)
@@ -103,7 +104,8 @@ func showDecision(d Decision) string {
 	return b.String()
 }
 
-// TestLoad keeps which states a scope has, and what forbids a start.
+// TestLoad compares the states of folders, and the problems that forbid a start, with golden
+// files.
 func TestLoad(t *testing.T) {
 	goldentest.Each(t, "testdata/load/*.txtar", func(_ *testing.T, files map[string]string) string {
 		o := optionsOf(files)
@@ -127,7 +129,7 @@ func TestLoad(t *testing.T) {
 	})
 }
 
-// TestFrontmatter keeps what one state file says, and what is wrong with it.
+// TestFrontmatter compares the policies of state files, and their problems, with golden files.
 func TestFrontmatter(t *testing.T) {
 	goldentest.Each(t, "testdata/frontmatter/*.txtar", func(t *testing.T, files map[string]string) string {
 		var b strings.Builder
@@ -152,14 +154,14 @@ func TestFrontmatter(t *testing.T) {
 	})
 }
 
-// dropZero leaves out the lines of a policy that say nothing.
+// dropZero removes the lines of a policy that have a zero value.
 func dropZero(policy string) string {
-	var kept []string
+	var lines []string
 	for line := range strings.Lines(policy) {
 		line = strings.TrimRight(line, "\n,")
 		if !strings.HasSuffix(line, ": null") && (!strings.HasSuffix(line, `: ""`) || strings.Contains(line, "Payload")) && !strings.HasSuffix(line, ": false") {
-			kept = append(kept, line)
+			lines = append(lines, line)
 		}
 	}
-	return strings.Join(kept, "\n")
+	return strings.Join(lines, "\n")
 }

@@ -2,13 +2,13 @@ package protocol
 
 import "strings"
 
-// jobName matches the names of jobs, which are those of GitHub Actions.
+// jobName matches the names of jobs, with the syntax of GitHub Actions.
 var jobName = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
-// IsJobName reports whether a state can belong to a job of this name.
+// IsJobName reports whether a text is a valid name of a job.
 func IsJobName(name string) bool { return jobName().MatchString(name) }
 
-// readJob reads which job runs a state.
+// readJob reads the job that runs a state.
 func (v value) readJob() {
 	text, ok := v.text()
 	switch {
@@ -21,7 +21,7 @@ func (v value) readJob() {
 	}
 }
 
-// readOnComment reads what a comment continues its run with.
+// readOnComment reads the state with which a comment continues a completed run.
 func (v value) readOnComment() {
 	if text, ok := v.text(); ok {
 		v.state.OnComment = strings.TrimSpace(text)
@@ -29,8 +29,8 @@ func (v value) readOnComment() {
 	}
 }
 
-// JobOf returns the job that runs a state: MainJob where its file names none, and for a
-// state that doesn't exist.
+// JobOf returns the job that runs a state. It is MainJob if the state names no job or doesn't
+// exist.
 func (w *Workflow) JobOf(state string) string {
 	if s, ok := w.states[state]; ok && s.Job != "" {
 		return s.Job
@@ -38,11 +38,12 @@ func (w *Workflow) JobOf(state string) string {
 	return MainJob
 }
 
-// HasJoin reports whether any state of the workflow shows a join in its text or allows one
-// in its policy. In a workflow without, an agent may still write one that nothing has
-// told it about.
+// HasJoin reports whether any state of the workflow shows a join in its text or allows one in
+// its policy. In other workflows an agent may still write a join, although no prompt mentions
+// it.
 func (w *Workflow) HasJoin() bool { return w.hasJoin }
 
+// mayJoin reports whether the state shows a join in its text or allows one in its policy.
 func (s *State) mayJoin() bool {
 	if s.Policy.Transitions.Restricted {
 		return s.Policy.Transitions.CountsVerb(Join)

@@ -2,7 +2,7 @@ package protocol
 
 import "slices"
 
-// Keys returns the keys of a frontmatter.
+// Keys returns the keys that a frontmatter may have.
 func Keys() []string { return namesOf(keys) }
 
 func namesOf(list []key) (names []string) {
@@ -12,16 +12,16 @@ func namesOf(list []key) (names []string) {
 	return names
 }
 
-// EntryKeys returns the keys of an entry of allowed_transitions, which may also have those of
-// the tag's attributes.
+// EntryKeys returns the keys of an entry of allowed_transitions. An entry may also have the
+// attributes of its tag.
 func EntryKeys() []string { return slices.Clone(ruleKeys) }
 
-// ScriptOptions returns the options that the comment of a script may set.
+// ScriptOptions returns the options that a comment in a script may set.
 func ScriptOptions() []string { return namesOf(scriptOptions) }
 
-// Attributes returns the attributes of a tag, the required one first. A fork may
-// have others: the variables of the new agent.
+// Attributes returns the attributes of a tag, the required one first. A fork may have more: the
+// variables of the new agent.
 func Attributes(v Verb) []string { return slices.Clone(attributesOf[v]) }
 
-// PermissionModes returns the permission modes, from the one that allows least.
+// PermissionModes returns the permission modes, beginning with the strictest.
 func PermissionModes() []string { return slices.Clone(permissionModes) }

@@ -12,6 +12,7 @@ func Verbs() []Verb { return slices.Clone(verbs) }
 
 var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result, Join, Ask}
 
+// verbNames returns the names of the transition tags as strings.
 func verbNames() []string {
 	names := make([]string, len(verbs))
 	for i, v := range verbs {
@@ -20,37 +21,36 @@ func verbNames() []string {
 	return names
 }
 
-// MustBeNamed reports whether tags of this verb count only where the policy of the state
-// names the verb or, without a policy, where no other tag stands in the message. The
-// words are common in prose.
+// MustBeNamed reports whether a verb is a common word in prose. These tags count only
+// if the policy of the state names the verb or, without a policy, if the message has no other
+// tag.
 func (v Verb) MustBeNamed() bool { return v == Join || v == Ask }
 
-// quotes reports whether tags inside one of this verb are text.
+// quotes reports whether tags inside a tag of this verb are plain text.
 func (v Verb) quotes() bool { return v == Result || v == Ask }
 
-// HasTarget reports whether a tag of this verb has the name of a state between its
-// opening and its closing.
+// HasTarget reports whether the body of a tag of this verb is the name of a state.
 func (v Verb) HasTarget() bool { return v != Result && v != Ask }
 
 // token is the opening or the closing of a tag.
 type token struct {
-	start, end int // offsets of '<' and of what follows '>'
+	start, end int // byte offsets of '<' and after '>'
 	verb       Verb
 	closes     bool
-	attrs      map[string]string // of an opening; nil for none, and for malformed ones
-	wrong      []string          // with the attributes
+	attrs      map[string]string // of an opening; nil if missing or malformed
+	wrong      []string          // messages about the attributes
 }
 
-// tokenForm matches a closing, an opening, and one with malformed attributes: a quote that is never closed must not
-// swallow the closing tag, so that such an opening ends at its first '>'.
+// tokenForm matches a closing, an opening, and an opening with malformed attributes. A malformed
+// opening ends at its first '>', so that a quote without an end can't swallow the closing tag.
 var (
 	tokenForm = pattern(shortened.Replace(`</(VERB)_*>|<(VERB)(_(?:_*NAME_*=_*VALUE)*_*)?>|<(VERB)(_[^<>]*)>`))
 	attribute = pattern(shortened.Replace(`(NAME)_*=_*(VALUE)`))
 	shortened = strings.NewReplacer("VERB", strings.Join(verbNames(), "|"), "NAME", `[^ \t\r\n\f\v=<>"'/]+`, "VALUE", `(?:"[^"]*"|'[^']*')`, "_", `[ \t\r\n\f\v]`)
 )
 
-// tokensOf returns all openings and closings of the verbs that count, in order. An opening inside an attribute value is
-// part of the value.
+// tokensOf returns all openings and closings of the verbs that counts accepts, in order. An
+// opening inside an attribute value is part of the value.
 func tokensOf(text string, counts func(Verb) bool) []token {
 	var found []token
 	for at := 0; ; {
@@ -76,7 +76,7 @@ func tokensOf(text string, counts func(Verb) bool) []token {
 
 var unescape = strings.NewReplacer("&quot;", `"`, "&apos;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// attributesIn decodes attributes and says which appear twice.
+// attributesIn decodes attributes. wrong has a message for each attribute that appears twice.
 func attributesIn(text string) (attrs map[string]string, wrong []string) {
 	for _, m := range attribute().FindAllStringSubmatch(text, -1) {
 		name, value := m[1], m[2][1:len(m[2])-1]

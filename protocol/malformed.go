@@ -7,27 +7,28 @@ import (
 	"strings"
 )
 
-// openingLike and closingLike match what may be meant as the opening and the closing of a tag. An opening may lack its '<',
-// a closing its slash.
+// openingLike and closingLike match text that may be intended as the opening and the closing of a
+// tag. The '<' of an opening and the slash of a closing may be missing.
 var (
 	openingLike = pattern(`(<[ \t]*)?\b([A-Za-z]{3,12})([ \t][^<>\n]*|/)?>`)
 	closingLike = pattern(`^<[ \t]*([/\\]?)[ \t]*([A-Za-z]{3,12})\s*[/\\]?\s*>`)
 )
 
-// maxCandidate limits the text between an opening and the closing that is looked for, in bytes.
+// maxCandidate limits how far behind an opening its closing is searched, in bytes.
 const maxCandidate = 1 << 10
 
-// candidate is a part of a text that may be meant as a tag.
+// candidate is a part of a text that may be intended as a tag.
 type candidate struct {
-	opening, attrs, body, closing string // as they are written; closing is "" for none
+	opening, attrs, body, closing string // as written; closing may be ""
 	name, closingName             string
 	hasSlash                      bool // the closing has a slash
 	verb                          Verb // the verb that was probably meant
-	opens, closes                 bool // the opening, the closing is written as a tag has it
-	isPair                        bool // the closing is meant for the same verb as the opening
+	opens, closes                 bool // whether the opening and the closing have the right form
+	isPair                        bool // the closing is intended for the same verb as the opening
 	end                           int  // offset of the text after the candidate
 }
 
+// candidateAt returns the candidate at a match m of openingLike.
 func candidateAt(text string, m []int) candidate {
 	part := func(s string, m []int, n int) string { return s[max(0, m[2*n]):max(0, m[2*n+1])] }
 	c := candidate{opening: text[m[0]:m[1]], name: part(text, m, 2), attrs: part(text, m, 3), end: m[1]}
@@ -49,7 +50,8 @@ func candidateAt(text string, m []int) candidate {
 	return c
 }
 
-// nearVerb returns the verb that a name was probably meant to be, in any case of its letters; "" for none.
+// nearVerb returns the verb that a name was probably meant to be, in upper or lower case; "" for
+// none.
 func nearVerb(name string) Verb {
 	lower := strings.ToLower(name)
 	if slices.Contains(verbs, Verb(lower)) {
@@ -61,9 +63,11 @@ func nearVerb(name string) Verb {
 	return ""
 }
 
-// malformed returns a Problem for each part of a text that was probably meant as a tag but is not one. tags are the tags
-// of the text; what a result or a question quotes does not count. With isMessage, a candidate at the end of the text counts as meant, whatever it contains. Other XML
-// is left alone: a misspelt name counts only if a state is named, or if the opening or the closing is spelt right.
+// malformed returns a Problem for each part of a text that was probably intended as a tag but is
+// not one. tags are the tags of the text; quoted text in a result or a question is skipped. With
+// isMessage, a candidate at the end of the text counts, whatever it contains. Other XML is
+// ignored: a misspelt name counts only if the candidate names a state, or if its opening or its
+// closing is spelt right.
 func (w *Workflow) malformed(p *Transitions, text string, tags []ParsedTag, isMessage bool) (problems []Problem) {
 	place, end := placer{text: text, pos: Pos{1, 1}}, len(strings.TrimRight(text, " \t\r\n"))
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t ParsedTag) bool { return !t.Verb.quotes() })
@@ -87,7 +91,8 @@ func (w *Workflow) malformed(p *Transitions, text string, tags []ParsedTag, isMe
 	return problems
 }
 
-// isMeant reports whether a candidate names a state or, where its verb has none, is recognisable by its other half.
+// isMeant reports whether a candidate names a state or, if its verb has no target, has an
+// opening or a closing of the right form.
 func (w *Workflow) isMeant(c candidate) bool {
 	if c.verb.HasTarget() {
 		target, _, _ := strings.Cut(strings.TrimSpace(c.body), "\n")
@@ -98,7 +103,7 @@ func (w *Workflow) isMeant(c candidate) bool {
 	return c.isPair && (c.opens || c.closes) && (c.hasSlash || isTouching)
 }
 
-// problemOf returns the mistake in a candidate; nil if it may not be meant as a tag.
+// problemOf returns the mistake in a candidate, or nil if it is probably not intended as a tag.
 func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 	isMeant := w.isMeant(c)
 	isElement := strings.HasPrefix(c.opening, "<")
@@ -122,8 +127,8 @@ func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 	return nil
 }
 
-// MalformedTags returns the problems of text that was probably meant as a tag but is not one, with their places in the file:
-// see Decide.
+// MalformedTags returns a problem for each part of the text that was probably intended as a tag but
+// is not one, with its position in the file.
 func (d *Analysis) MalformedTags() []Problem {
 	problems := d.w.malformed(&d.State.Policy.Transitions, unescaped(d.State), d.Tags, false)
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return d.IsComment(d.Lines[p.Pos.Line-1]) })

@@ -11,7 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// TestFrontmatterCostsLittle, whatever is in it: agents may have written it.
+// TestFrontmatterCostsLittle limits the memory for any frontmatter, because agents may have
+// written it.
 func TestFrontmatterCostsLittle(t *testing.T) {
 	const size = 60 << 10
 	for name, text := range map[string]string{

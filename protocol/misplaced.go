@@ -5,12 +5,12 @@ import (
 	"unicode"
 )
 
-// policyLines is the number of lines of a file in which a misplaced policy is searched.
+// policyLines is how many lines at the top of a file are searched for a misplaced policy.
 const policyLines = 10
 
-// misplacedPolicy returns the line of the file at which a block like a
-// frontmatter begins that has one of the keys that are ours alone but is not at
-// the very top, and 0 when there is none. body begins at line first of the file.
+// misplacedPolicy returns the line of the file where a block begins that looks like a
+// frontmatter with a key that only this program uses, but is not at the very top; 0 if there is
+// none. body begins at line first of the file.
 func misplacedPolicy(body string, first int) int {
 	lines := strings.SplitAfter(body[:min(len(body), maxFront)], "\n")
 	inFence := CodeFence("")
@@ -25,8 +25,9 @@ func misplacedPolicy(body string, first int) int {
 	return 0
 }
 
-// barePolicy returns the line at which a text begins with keys of a frontmatter, but without its ---, or with another line
-// in its place; 0 for any other text.
+// barePolicy returns the line of the first frontmatter key of a text that begins with such keys,
+// but without the opening ---; 0 for any other text. Lines without letters and digits may come
+// before the keys.
 func barePolicy(text string) int {
 	for i, line := range strings.Split(text[:min(len(text), maxFront)], "\n") {
 		k, isShort := keyOf(line), len(strings.Fields(line)) <= 2
@@ -40,16 +41,16 @@ func barePolicy(text string) int {
 	return 0
 }
 
-// isRule reports whether a line is three or more dashes, perhaps with a YAML comment,
-// which somebody may mistake for the beginning of a policy.
+// isRule reports whether a line consists of three or more dashes, perhaps with a YAML comment.
+// It may be intended as the beginning of a policy.
 func isRule(line string) bool {
 	line, _, _ = strings.Cut(line, " #")
 	line = strings.Trim(line, " \t\r\n"+byteOrderMark+"\u200b")
 	return len(line) >= 3 && strings.Trim(line, "-") == ""
 }
 
-// isPolicy reports whether lines have one of our own keys before the next rule of dashes and the
-// end of the paragraph.
+// isPolicy reports whether a key that only this program uses occurs in lines before the next
+// rule of dashes and before the end of the paragraph.
 func isPolicy(lines []string) bool {
 	hasBegun := false
 	for _, line := range lines {
@@ -65,11 +66,11 @@ func isPolicy(lines []string) bool {
 	return false
 }
 
-// CodeFence is the opening of the fenced code block that a line of Markdown is in, "" for
-// none.
+// CodeFence is the marker that opened the code block of Markdown that a line is in, "" outside
+// of code blocks.
 type CodeFence string
 
-// After returns the fence that the next line is in.
+// After returns the fence of the line that follows line, if f is the fence of line.
 func (f CodeFence) After(line string) CodeFence {
 	rest := strings.TrimLeft(line, " ")
 	if len(line)-len(rest) > 3 {
@@ -89,10 +90,10 @@ func (f CodeFence) After(line string) CodeFence {
 	return f
 }
 
-// ticks begin and end code in a line of Markdown.
+// ticks matches the backquotes that begin and end code in a line of Markdown.
 var ticks = pattern("`+")
 
-// markCode sets IsCode of the tags of a text.
+// markCode sets IsCode of the tags of a text. The tags are in the order of the text.
 func markCode(text string, tags []ParsedTag) {
 	fence, offset := CodeFence(""), 0
 	for line := range strings.Lines(text) {

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/schema"
 )
 
-// CheckInput says why a state can't start with a payload; "" when it can.
+// CheckInput returns why a state can't start with a payload, or "" if it can.
 func (w *Workflow) CheckInput(state, payload string) string {
 	s, ok := w.states[state]
 	if !ok || s.Policy.InputSchema == nil {
@@ -24,9 +24,10 @@ func (w *Workflow) CheckInput(state, payload string) string {
 	return fmt.Sprintf("the payload of the state %s does not fit its input_schema: %s", state, strings.Join(list, "; "))
 }
 
-// checkPayloads holds a result to the schema of its state, and what a decision delivers to
-// those of the states that get it. A result with a schema loses the blanks and the code fence around it. What
-// people answer, and the results of a join, are not known yet.
+// checkPayloads checks a result against the schema of its state, and every payload that a
+// decision delivers against the schema of the state that gets it. If a schema applies, a code
+// fence and white space around a result are removed. Answers of people and the results of a join
+// are not known yet.
 func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Problem {
 	var problems []Problem
 	deliver := func(what, to, payload string) {
@@ -35,7 +36,7 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 			return
 		}
 		for _, p := range CheckPayload(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to) {
-			if !slices.Contains(problems, p) { // several forks may have the same
+			if !slices.Contains(problems, p) { // several forks may have the same problem
 				problems = append(problems, p)
 			}
 		}
@@ -51,14 +52,14 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 		}
 		deliver(what, m.To, m.Input)
 	case Result:
-		own := w.states[from].Policy.ResultSchema
+		resultSchema := w.states[from].Policy.ResultSchema
 		s, ok := w.states[returns]
-		if inside := fenced().FindStringSubmatch(m.Text); inside != nil && (own != nil || ok && s.Policy.InputSchema != nil) {
+		if inside := fenced().FindStringSubmatch(m.Text); inside != nil && (resultSchema != nil || ok && s.Policy.InputSchema != nil) {
 			m.Text = inside[1]
 		}
-		if own != nil {
+		if resultSchema != nil {
 			m.Text = strings.TrimSpace(m.Text)
-			problems = CheckPayload(own, m.Text, "the result does not fit the result_schema of "+from)
+			problems = CheckPayload(resultSchema, m.Text, "the result does not fit the result_schema of "+from)
 		}
 		if ok && len(problems) == 0 {
 			problems = CheckPayload(s.Policy.InputSchema, m.Text, fmt.Sprintf("the result does not fit the input_schema of %s, which gets it", returns))
@@ -70,7 +71,8 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 // fenced matches a text that consists of one Markdown code fence.
 var fenced = pattern("(?s)^\\s*```[^\n`]*\n(.*)\n\\s*```\\s*$")
 
-// CheckPayload says what of a payload a schema does not allow.
+// CheckPayload returns a problem for each rule of a schema that a payload breaks; none if s is
+// nil. Each message begins with the given text.
 func CheckPayload(s *schema.Schema, payload, what string) []Problem {
 	if s == nil {
 		return nil
@@ -79,7 +81,7 @@ func CheckPayload(s *schema.Schema, payload, what string) []Problem {
 	for _, v := range s.Check(payload) {
 		p := Problem{Code: "payload", Message: what + ": " + v.String()}
 		if v.Rule == "" && v.Pointer == "" {
-			p.Hint = "all of it must be one JSON value, without text around it"
+			p.Hint = "write exactly one JSON value, without text around it"
 		}
 		problems = append(problems, p)
 	}

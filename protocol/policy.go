@@ -10,18 +10,20 @@ func (p *Transitions) AllowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
-// matcher compares tags with what policies name. Of a tag in the text of a state, which reading is then,
-// what is known only when the state runs fits anything, and so does the text of a result.
+// matcher compares tags with the rules of policies. If analysis is not nil, the tags are in the
+// text of a state: then a name that is known only when the state runs matches every state, and
+// the text of a result matches every payload.
 type matcher struct {
 	catalog
-	reading *Analysis
+	analysis *Analysis
 }
 
-// isOpen reports whether a name of a tag may turn out to be any state.
-func (m matcher) isOpen(name string) bool { return m.reading != nil && m.reading.Target(name).Open }
+// isOpen reports whether a name in a tag may turn out to be any state.
+func (m matcher) isOpen(name string) bool { return m.analysis != nil && m.analysis.Target(name).Open }
 
-// allows reports whether the policy of a prompt allows a tag. If it has both the long and the short form,
-// both must allow the tag. Who is asked, and where, is only for entries of the long form to say.
+// allows reports whether the policy of a prompt allows a tag. If it has both the long and the
+// short form, both must allow the tag. Only entries of the long form can allow attributes that
+// choose the people and the place of a question.
 func (m matcher) allows(p *Transitions, t Tag) bool {
 	switch {
 	case !p.Restricted:
@@ -32,10 +34,10 @@ func (m matcher) allows(p *Transitions, t Tag) bool {
 	return p.isShort() && !t.isAddressed() || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return m.fits(r, t) })
 }
 
-// isShort reports whether the policy has the short form alone.
+// isShort reports whether the policy has the short form only.
 func (p *Transitions) isShort() bool { return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) }
 
-// inTargets reports whether every state that a tag names is in the list.
+// inTargets reports whether the list contains every state that a tag names.
 func (m matcher) inTargets(targets []string, t Tag) bool {
 	isForeign := func(part StateRef) bool {
 		return !m.isOpen(part.State) && !slices.ContainsFunc(targets, func(target string) bool { return m.same(target, part.State) })
@@ -47,11 +49,11 @@ func (m matcher) inTargets(targets []string, t Tag) bool {
 	return !slices.ContainsFunc(t.StateRefs(), isForeign)
 }
 
-// fits reports whether a tag matches a rule on every key that the rule names.
+// fits reports whether a tag matches a rule in every key that the rule has.
 func (m matcher) fits(r Rule, t Tag) bool {
 	switch {
 	case r.Tag != t.Verb && (r.Tag != "" || t.Verb.MustBeNamed()),
-		r.Payload != nil && (t.Verb != Result || *r.Payload != t.Body && m.reading == nil),
+		r.Payload != nil && (t.Verb != Result || *r.Payload != t.Body && m.analysis == nil),
 		r.Many && t.Verb != Fork:
 		return false
 	}
@@ -63,10 +65,10 @@ func (m matcher) fits(r Rule, t Tag) bool {
 	return m.fitsValues(r, t)
 }
 
-// fitsValues reports whether a tag has the attributes and names the states that a rule names.
+// fitsValues reports whether a tag has the attributes and the states that a rule requires.
 func (m matcher) fitsValues(r Rule, t Tag) bool {
 	for name, value := range r.Attrs {
-		if got, ok := t.Attrs[name]; !ok || got != value && (m.reading == nil || !IsOpen(got)) {
+		if got, ok := t.Attrs[name]; !ok || got != value && (m.analysis == nil || !IsOpen(got)) {
 			return false
 		}
 	}
@@ -82,14 +84,14 @@ func (m matcher) fitsValues(r Rule, t Tag) bool {
 	return true
 }
 
-// vouches reports whether the policy, which allows a tag, itself names the state of one of its
-// parts.
-func (m matcher) vouches(p *Transitions, part string, t Tag) bool {
+// namesRole reports whether the policy, which allows a tag, itself names the state that the tag
+// has in a role.
+func (m matcher) namesRole(p *Transitions, part string, t Tag) bool {
 	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.States[part] != "" && m.fits(r, t) })
 }
 
-// implicit returns the tag that a message without a tag means: the only one that the
-// policy allows, if that leaves nothing open.
+// implicit returns the tag that applies to a message without a tag: the only tag that the policy
+// allows, if the policy leaves nothing open.
 func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	var t Tag
 	isOther := func(target string) bool { return !m.same(p.Targets[0], target) }
@@ -112,24 +114,24 @@ func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	return t, complete && m.allows(p, t)
 }
 
-// AsTag returns the tag that a rule describes. Its Verb is empty when the rule
-// fits several, and what the rule leaves open is empty.
+// AsTag returns the rule in the form of a tag. Its Verb is empty if the rule fits several verbs;
+// parts that the rule leaves open are empty.
 func (r *Rule) AsTag() Tag {
 	if only := r.verbs(); len(only) == 1 {
-		return r.as(only[0])
+		return r.tagFor(only[0])
 	}
-	return r.as("")
+	return r.tagFor("")
 }
 
-// as is tag for one of the verbs that the rule fits.
-func (r *Rule) as(v Verb) Tag {
-	t := Tag{Verb: v, Body: r.States[partTarget], Attrs: map[string]string{}}
+// tagFor returns the rule in the form of a tag with a verb that the rule fits.
+func (r *Rule) tagFor(v Verb) Tag {
+	t := Tag{Verb: v, Body: r.States[roleTarget], Attrs: map[string]string{}}
 	maps.Copy(t.Attrs, r.Attrs)
 	if part := requiredOf[v]; part != "" {
 		t.Attrs[part] = r.States[part]
 	}
-	if next := r.States[partTimeoutNext]; next != "" {
-		t.Attrs[partTimeoutNext] = next
+	if next := r.States[roleTimeoutNext]; next != "" {
+		t.Attrs[roleTimeoutNext] = next
 	}
 	if r.Payload != nil {
 		t.Body = *r.Payload

@@ -31,18 +31,18 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%d:%d", p.Line, p.Col)
 }
 
-// shown is how many bytes of a text from outside a message repeats at most.
-const shown = 80
+// maxQuoted is how many bytes of a text from outside a message repeats at most.
+const maxQuoted = 80
 
 // Quote returns s in quotes, with escapes, and short enough for a message.
 func Quote(s string) string {
-	if len(s) <= shown {
+	if len(s) <= maxQuoted {
 		return strconv.Quote(s)
 	}
-	return strconv.Quote(strings.ToValidUTF8(s[:shown], "")) + "…"
+	return strconv.Quote(strings.ToValidUTF8(s[:maxQuoted], "")) + "…"
 }
 
-// QuoteAll joins at most ten names, each quoted, and says how many are left out.
+// QuoteAll joins the first ten names, each quoted, and adds how many are left out.
 func QuoteAll(names []string) string {
 	const most = 10
 	quoted := make([]string, 0, most)
@@ -56,8 +56,7 @@ func QuoteAll(names []string) string {
 	return list
 }
 
-// Nearest returns the name that s was probably meant to be, or "" when none of
-// them is close.
+// Nearest returns the name that s was probably meant to be, or "" if no name is close.
 func Nearest(s string, names []string) string {
 	const longest = 64
 	if len(s) > longest {
@@ -75,7 +74,7 @@ func Nearest(s string, names []string) string {
 	return found
 }
 
-// DidYouMean is the hint for a name that is nearly one of names, or "".
+// DidYouMean returns a hint with the name that s was probably meant to be, or "".
 func DidYouMean(s string, names []string) string {
 	if n := Nearest(s, names); n != "" {
 		return "did you mean " + Quote(n)
@@ -83,9 +82,10 @@ func DidYouMean(s string, names []string) string {
 	return ""
 }
 
-// distance counts the bytes to insert, delete, replace or swap with the next one to turn a into b.
+// distance returns the edit distance of a and b: how many bytes must be inserted, deleted,
+// replaced or swapped with the next byte to turn a into b.
 func distance(a, b string) int {
-	d := make([][]int, len(a)+1) // of the beginnings of both
+	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
 	for i := range d {
 		d[i] = make([]int, len(b)+1)
 		d[i][0] = i

@@ -9,14 +9,14 @@ import (
 	"unicode"
 )
 
-// maxAfter is the longest that the attribute after may say.
+// maxAfter is the longest duration that the attribute after may have.
 const maxAfter = 35 * 24 * time.Hour
 
-// addressingAttributes say who is asked, and where: the author of a workflow decides that,
-// not an agent.
+// addressingAttributes are the attributes that choose the people and the place of a question. The author of a
+// workflow decides that, not an agent.
 var addressingAttributes = []string{"where", "from", "untrusted"}
 
-// addressing returns the attributes of an ask that say who is asked, and where.
+// addressing returns the addressing attributes that an ask has; nil for any other tag.
 func (t Tag) addressing() []string {
 	if t.Verb != Ask {
 		return nil
@@ -27,10 +27,11 @@ func (t Tag) addressing() []string {
 	})
 }
 
+// isAddressed reports whether an ask has an addressing attribute.
 func (t Tag) isAddressed() bool { return len(t.addressing()) > 0 }
 
-// ValueProblems says what is wrong with the values of a tag, beyond the states that it
-// names.
+// ValueProblems returns the problems with a tag's attribute values and its question. It does not
+// check the states that the tag names.
 func (t Tag) ValueProblems() []Problem {
 	var problems []Problem
 	add := func(why string) {
@@ -47,7 +48,7 @@ func (t Tag) ValueProblems() []Problem {
 	if strings.TrimSpace(t.Body) == "" {
 		add("the question is empty")
 	}
-	for _, why := range []string{missingHalf(t.Attrs), namesAuthor(t.Attrs)} {
+	for _, why := range []string{checkTimeout(t.Attrs), checkAuthor(t.Attrs)} {
 		if why != "" {
 			add(why)
 		}
@@ -55,37 +56,38 @@ func (t Tag) ValueProblems() []Problem {
 	return problems
 }
 
-// missingHalf says which of two attributes of an ask is missing that need each other, or "".
-func missingHalf(attrs map[string]string) string {
+// checkTimeout returns a message if an ask has timeout without timeout_next, or the reverse, else "".
+func checkTimeout(attrs map[string]string) string {
 	_, timeout := attrs["timeout"]
-	_, next := attrs[partTimeoutNext]
+	_, next := attrs[roleTimeoutNext]
 	switch {
 	case timeout && !next:
-		return "timeout needs timeout_next, the state that comes when nobody answers"
+		return "timeout needs timeout_next, the state that follows if no answer comes"
 	case next && !timeout:
 		return "timeout_next needs timeout, how long the question waits for an answer"
 	}
 	return ""
 }
 
-// namesAuthor says that an ask, or an entry for one, may not name a stranger, or "".
-func namesAuthor(attrs map[string]string) string {
+// checkAuthor returns a message if an ask, or an entry for one, lets the author of an issue
+// answer without untrusted="true", else "".
+func checkAuthor(attrs map[string]string) string {
 	isAuthor := func(login string) bool { return strings.EqualFold(login, "author") }
 	if slices.ContainsFunc(listOf(attrs["from"]), isAuthor) && attrs["untrusted"] != "true" {
-		return `from names author, who may be a stranger: that needs untrusted="true"`
+		return `from includes author, who may be a stranger: this needs untrusted="true"`
 	}
 	return ""
 }
 
-// valued is an attribute of which not every value is right.
-type valued struct {
-	of      []Verb
-	isRight func(value string) bool
-	wanted  string
+// valueRule describes the values that an attribute may have.
+type valueRule struct {
+	verbs       []Verb
+	isValid     func(value string) bool
+	description string
 }
 
-// valuedAttributes are those whose value is of a simple kind.
-var valuedAttributes = map[string]valued{
+// valueRules are the rules for attributes whose values can be checked one at a time.
+var valueRules = map[string]valueRule{
 	"after":     {[]Verb{Goto, Reset}, func(v string) bool { d, ok := parseDuration(v); return ok && d <= maxAfter }, "a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h"},
 	"agent":     {[]Verb{Function}, IsBackend, "one of " + strings.Join(Backends(), ", ")},
 	"model":     {[]Verb{Function}, IsModel, ModelNames},
@@ -95,48 +97,49 @@ var valuedAttributes = map[string]valued{
 	"untrusted": {[]Verb{Ask}, isBoolean, "true or false"},
 }
 
-// checkAttributeValue says why an attribute of a tag can't have a value, or "". What names
-// a state is checked elsewhere, and what a fork hands on is free.
+// checkAttributeValue returns why a value is wrong for an attribute of a tag, or "". Names of
+// states are checked elsewhere, and variables of a fork may have any value.
 func checkAttributeValue(v Verb, name, value string) string {
 	if v == Ask && name == "choices" {
 		return checkChoices(value)
 	}
-	known := valuedAttributes[name]
-	if !slices.Contains(known.of, v) || known.isRight(value) {
+	known := valueRules[name]
+	if !slices.Contains(known.verbs, v) || known.isValid(value) {
 		return ""
 	}
-	return fmt.Sprintf("%s is %s, not %s", name, Quote(value), known.wanted)
+	return fmt.Sprintf("%s is %s, not %s", name, Quote(value), known.description)
 }
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }
 
-// checkChoices says why a list of choices can't be offered, or "".
+// checkChoices returns why a list of choices is wrong, or "".
 func checkChoices(value string) string {
 	seen := map[string]string{}
 	for _, choice := range listOf(value) {
-		key := strings.ToLower(strings.ToUpper(choice)) // the same for all that strings.EqualFold takes for equal
+		key := strings.ToLower(strings.ToUpper(choice)) // equal for spellings that strings.EqualFold treats as equal
 		other, twice := seen[key]
 		switch {
 		case choice == "":
-			return fmt.Sprintf("choices is %s, in which one is blank", Quote(value))
+			return fmt.Sprintf("choices is %s, which has a blank entry", Quote(value))
 		case strings.ContainsFunc(choice, unicode.IsControl):
 			return fmt.Sprintf("the choice %s has a control character", Quote(choice))
 		case twice:
-			return fmt.Sprintf("the choices %s and %s are the same but for upper and lower case", Quote(other), Quote(choice))
+			return fmt.Sprintf("the choices %s and %s differ only in upper and lower case", Quote(other), Quote(choice))
 		}
 		seen[key] = choice
 	}
 	return ""
 }
 
-// login matches the names of accounts.
+// login matches the names of GitHub accounts.
 var login = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
+// areLogins reports whether a list has only names of GitHub accounts.
 func areLogins(value string) bool {
 	return !slices.ContainsFunc(listOf(value), func(name string) bool { return !login().MatchString(name) })
 }
 
-// listOf splits a list at its commas and drops the blanks around each entry.
+// listOf splits a list at its commas and trims each entry.
 func listOf(value string) []string {
 	list := strings.Split(value, ",")
 	for i, item := range list {

@@ -6,10 +6,9 @@ import (
 	"strings"
 )
 
-// Reminder returns the text that asks an agent again after a message for which Decide
-// returned problems. It says what was wrong and what state from allows. Every allowed
-// transition is shown as the tag itself, with targets as the policy spells them and
-// STATE for what it leaves open.
+// Reminder returns the text that asks an agent to answer again after a message for which Decide
+// returned problems. It lists the problems, and shows every transition that state from allows as
+// a tag: with targets as the policy spells them, and STATE where the policy leaves them open.
 func (w *Workflow) Reminder(from string, problems []Problem) string {
 	var b strings.Builder
 	b.WriteString("Your last message does not end this step:\n")
@@ -29,8 +28,8 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 	return b.String()
 }
 
-// teaches reports whether a reminder shows the form of a verb. Without a policy it shows an
-// ask or a join only where the text of the state does, or where the agent has tried one.
+// teaches reports whether a reminder shows a tag of this verb. Without a policy it shows an ask
+// or a join only if the text of the state does, or if the agent has tried one.
 func (s *State) teaches(v Verb, problems []Problem) bool {
 	if s.Policy.Transitions.Restricted {
 		return s.Policy.Transitions.CountsVerb(v)
@@ -40,7 +39,7 @@ func (s *State) teaches(v Verb, problems []Problem) bool {
 		slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, opening) })
 }
 
-// reminder says which tags a policy allows, and how many of them.
+// reminder returns the sentences of a Reminder about the tags that a policy allows.
 func (p *Transitions) reminder(teach func(Verb) bool) string {
 	tags := p.examples(teach)
 	if len(tags) == 0 {
@@ -60,10 +59,10 @@ func (p *Transitions) reminder(teach func(Verb) bool) string {
 	return text + list + "STATE is the name of a state.\n"
 }
 
-// placeholder is shown for the name of a state that a policy leaves open.
+// placeholder is shown instead of the name of a state that a policy leaves open.
 const placeholder = "STATE"
 
-// examples returns the tags that a policy allows as they would be written.
+// examples returns the tags that a policy allows, as an agent would write them.
 func (p *Transitions) examples(teach func(Verb) bool) []string {
 	var list []string
 	add := func(t Tag) {
@@ -87,26 +86,26 @@ func (p *Transitions) examples(teach func(Verb) bool) []string {
 	return list
 }
 
-// shortExamples returns what the short form of a policy allows of one verb.
+// shortExamples returns the tags of one verb that the short form of a policy allows.
 func shortExamples(v Verb, targets []string) []Tag {
 	if v == Result || targets == nil {
 		return []Tag{(&Rule{}).example(v)}
 	}
 	var tags []Tag
 	for _, target := range targets {
-		r := Rule{States: map[string]string{partTarget: target}}
+		r := Rule{States: map[string]string{roleTarget: target}}
 		if !v.HasTarget() || requiredOf[v] != "" && len(targets) == 1 {
-			r.States[partNext], r.States[partReturn] = target, target
+			r.States[roleNext], r.States[roleReturn] = target, target
 		}
 		tags = append(tags, r.example(v))
 	}
 	return tags
 }
 
-// example returns the tag of one verb that matches the rule, with placeholders
-// for what the rule leaves open.
+// example returns a tag of one verb that matches the rule, with placeholders where the rule
+// leaves something open.
 func (r *Rule) example(v Verb) Tag {
-	t := r.as(v)
+	t := r.tagFor(v)
 	switch {
 	case v == Ask || v == Result && r.Payload == nil:
 		t.Body = "…"
@@ -116,10 +115,10 @@ func (r *Rule) example(v Verb) Tag {
 	if part := requiredOf[v]; part != "" && t.Attrs[part] == "" {
 		t.Attrs[part] = placeholder
 	}
-	switch missing := missingHalf(t.Attrs); {
+	switch missing := checkTimeout(t.Attrs); {
 	case r.Tag != Ask || missing == "":
-	case r.States[partTimeoutNext] == "":
-		t.Attrs[partTimeoutNext] = placeholder
+	case r.States[roleTimeoutNext] == "":
+		t.Attrs[roleTimeoutNext] = placeholder
 	default:
 		t.Attrs["timeout"] = "48h"
 	}

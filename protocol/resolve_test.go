@@ -9,7 +9,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestResolve is the table of the language, cell by cell, and what else a target may be.
+// TestResolve checks every cell of the table in docs/language.md, and other targets.
 func TestResolve(t *testing.T) {
 	const others = "A.md A.sh B.MD b.md C.md C.MD D.bat v1.2.md v1.2.sh.md F.md.md .md"
 	for _, row := range []struct{ files, target, unix, windows string }{

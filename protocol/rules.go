@@ -7,7 +7,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// readTags, readTargets and readRules read what an agent may do at the end of a state.
+// readTags reads allowed_tags: the verbs that the agent may use.
 func (v value) readTags() {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "allowed_tags is %s, not a list", Describe(v.node)).Hint = "write allowed_tags: [goto, result]"
@@ -22,15 +22,17 @@ func (v value) readTags() {
 	v.state.Policy.Transitions.Tags = tags
 }
 
+// readTargets reads allowed_targets: the states that the agent may name.
 func (v value) readTargets() {
 	targets, _ := v.texts()
 	for i, target := range targets {
 		targets[i] = strings.TrimSpace(target)
-		v.entry(partTarget, v.node.Content[i]).refer(target)
+		v.entry(roleTarget, v.node.Content[i]).refer(target)
 	}
 	v.state.Policy.Transitions.Targets = targets
 }
 
+// readRules reads allowed_transitions.
 func (v value) readRules() {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "allowed_transitions is %s, not a list", Describe(v.node)).Hint =
@@ -49,13 +51,13 @@ func (v value) readRules() {
 	v.state.Policy.Transitions.Allowed = rules
 }
 
-// ruleKeys are what an entry of allowed_transitions may say beside attributes.
+// ruleKeys are the keys of an entry of allowed_transitions, besides the attributes of its tag.
 var ruleKeys = []string{"tag", "target", "return", "next", "payload", "many"}
 
 // rule reads an entry of allowed_transitions.
 func (v value) rule() Rule {
 	r := Rule{States: map[string]string{}, Pos: PosOf(v.node)}
-	if tag := MapValue(v.node, "tag"); tag != nil { // what the others may be depends on it
+	if tag := MapValue(v.node, "tag"); tag != nil { // first, because the other keys depend on it
 		r.Tag, _ = v.entry("tag", tag).verb()
 	}
 	for i := 0; i < len(v.node.Content); i += 2 {
@@ -63,28 +65,28 @@ func (v value) rule() Rule {
 			r.set(v.entry(key.Value, v.node.Content[i+1]))
 		}
 	}
-	can := r.verbs()
+	possible := r.verbs()
 	for i := 0; i < len(v.node.Content); i += 2 {
 		key, node := v.node.Content[i], v.node.Content[i+1]
 		v.checkTakes(&r, key)
-		if text, ok := r.Attrs[key.Value]; ok && len(can) == 1 {
-			if why := checkAttributeValue(can[0], key.Value, text); why != "" {
+		if text, ok := r.Attrs[key.Value]; ok && len(possible) == 1 {
+			if why := checkAttributeValue(possible[0], key.Value, text); why != "" {
 				v.entry(key.Value, node).problem("wrong-value", "%s", why)
 			}
 		}
 	}
-	if why := namesAuthor(r.Attrs); why != "" && r.Tag == Ask {
+	if why := checkAuthor(r.Attrs); why != "" && r.Tag == Ask {
 		v.problem("wrong-value", "%s", why)
 	}
-	if len(can) == 0 {
+	if len(possible) == 0 {
 		v.problem("wrong-value", "no transition has everything that this entry names")
 	}
 	return r
 }
 
-// set reads a key of an entry.
+// set sets the field of the rule for one key of an entry.
 func (r *Rule) set(v value) {
-	isState := r.Tag == Ask && v.name == partTimeoutNext
+	isState := r.Tag == Ask && v.name == roleTimeoutNext
 	switch v.name {
 	case "payload":
 		if text, ok := v.anyText(); ok {
@@ -94,7 +96,7 @@ func (r *Rule) set(v value) {
 	case "many":
 		r.Many = v.boolean()
 		return
-	case partTarget, partReturn, partNext:
+	case roleTarget, roleReturn, roleNext:
 		isState = true
 	}
 	if isState {
@@ -110,8 +112,8 @@ func (r *Rule) set(v value) {
 	}
 }
 
-// attribute reads the value of an attribute. Those of an ask that are a number, true or
-// false may be written so.
+// attribute reads the value of an attribute. In an entry for an ask, a number or a boolean may
+// be written without quotes.
 func (r *Rule) attribute(v value) (string, bool) {
 	tag := v.node.ShortTag()
 	if r.Tag == Ask && (v.name == "where" && tag == "!!int" || v.name == "untrusted" && tag == "!!bool") {
@@ -120,7 +122,7 @@ func (r *Rule) attribute(v value) (string, bool) {
 	return v.anyText()
 }
 
-// checkTakes adds a problem for a key that the tag of an entry can't have.
+// checkTakes adds a problem for a key that the tag of the entry can't have.
 func (v value) checkTakes(r *Rule, key *yaml.Node) {
 	if r.takes(key.Value) {
 		return
@@ -135,7 +137,7 @@ func (v value) checkTakes(r *Rule, key *yaml.Node) {
 	}
 }
 
-// verbs returns the tags that an entry may allow.
+// verbs returns the verbs of the tags that the entry may allow.
 func (r *Rule) verbs() []Verb {
 	if r.Tag != "" {
 		return []Verb{r.Tag}
@@ -143,7 +145,7 @@ func (r *Rule) verbs() []Verb {
 	return slices.DeleteFunc(slices.Clone(verbs), func(v Verb) bool { return v.MustBeNamed() || !r.suitsVerb(v) })
 }
 
-// suitsVerb reports whether a tag can have all that the entry names.
+// suitsVerb reports whether a tag of this verb can have every key of the entry.
 func (r *Rule) suitsVerb(v Verb) bool {
 	if r.Payload != nil && v != Result || r.Many && v != Fork {
 		return false

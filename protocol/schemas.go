@@ -12,13 +12,13 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/schema"
 )
 
-// The keys that say which JSON texts may come in and go out.
+// The keys for the JSON schemas of a state's result and input.
 const (
 	keyResultSchema = "result_schema"
 	keyInputSchema  = "input_schema"
 )
 
-// readSchema reads a schema, or the file of the scope that has one.
+// readSchema reads a schema, or the name of a file of the workflow that contains one.
 func (v value) readSchema() {
 	text, name := "", v.name
 	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() != "!!bool" {
@@ -52,7 +52,7 @@ func (v value) readSchema() {
 	}
 }
 
-// schemaIn reads a file of the scope.
+// schemaIn returns the text of a schema file of the workflow.
 func (v value) schemaIn(name string) (text string, ok bool) {
 	if !strings.HasSuffix(strings.ToLower(name), ".json") || strings.ContainsAny(name, "/\\\x00") {
 		v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, Quote(name))

@@ -8,7 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parseScript reads the options comments among the first ten lines of a script.
+// parseScript reads the comments with options in the first ten lines of a script, and warns
+// about lines that look like options but have no effect.
 func (s *State) parseScript(text string) {
 	_, ext := splitName(s.Name)
 	if at := strings.Index(text, "\r\n"); ext == ".sh" && at >= 0 {
@@ -42,30 +43,32 @@ func (s *State) parseScript(text string) {
 	}
 }
 
-// addNeed adds a problem for an option that is true and means nothing without another.
+// addNeed adds a problem for an option that has no meaning without another option.
 func (s *State) addNeed(name, other string, pos Pos) {
 	s.addProblem(pos, "option", "%s=true has no meaning without %s=true", name, other).Hint = "write both, or neither"
 }
 
-// optionsHint says how to write the options of a script.
+// optionsHint returns how to write options in a script with this extension.
 func optionsHint(ext string) string {
 	if ext == ".bat" {
-		return "write rem raymond: NAME=VALUE in a line of its own"
+		return "write rem raymond: NAME=VALUE on a separate line"
 	}
-	return "write # raymond: NAME=VALUE in a line of its own"
+	return "write # raymond: NAME=VALUE on a separate line"
 }
 
-// optionsLike matches a comment with a word and an option, and one that begins with the word raymond and a colon.
+// optionsLike matches a comment with a word and an option, and a comment that begins with the
+// word raymond and a colon.
 var optionsLike = pattern(`(?i)(?:^\s*(?:@?rem\b|[#;:/<*!%])|\s#)\W*\b(\w{5,9})\b[\s:=]*\b(?:` + strings.Join(ScriptOptions(), "|") + `)\s*[:=]|^\s*(?:@?rem\b|[#;:/<*!%])\W*raymond\s*[:=]`)
 
-// isMeantAsOptions reports whether a line was probably meant to set options. A heading of a prompt may begin with the word alone.
+// isMeantAsOptions reports whether a line was probably meant to set options. In a prompt, the
+// word raymond alone is not enough, because a heading may begin with it.
 func isMeantAsOptions(line string, k Kind) bool {
 	m := optionsLike().FindStringSubmatch(line)
 	return m != nil && (m[1] == "" && k == Script || distance(strings.ToLower(m[1]), "raymond") <= 2)
 }
 
-// commentIn returns the comment that a line of a script is nothing but: what follows #, or in a batch
-// file :: or rem.
+// commentIn returns the comment in a line of a script that consists of a comment only: the text after #,
+// or after :: or rem in a batch file.
 func commentIn(line, ext string) (string, bool) {
 	line = strings.TrimSpace(line)
 	if ext != ".bat" {
@@ -79,7 +82,7 @@ func commentIn(line, ext string) (string, bool) {
 	return comment, ok && strings.EqualFold(word, "rem")
 }
 
-// scriptOptions are those that an options comment may set, in the order in which people read of them.
+// scriptOptions are the options that a comment may set, in the order of the documentation.
 var scriptOptions = []key{
 	{name: "timeout", read: func(v value) { v.state.Policy.Timeout = v.optionalDuration() }},
 	{name: "idle_timeout", read: func(v value) { v.state.Policy.IdleTimeout = v.optionalDuration() }},
@@ -103,9 +106,10 @@ var scriptOptions = []key{
 	}},
 	{name: "cd", read: func(v value) { v.state.Policy.Transitions.Dirs = v.boolean() }},
 	{name: "job", read: value.readJob},
-	{name: partOnComment, read: value.readOnComment},
+	{name: roleOnComment, read: value.readOnComment},
 }
 
+// setOptions reads the options of one comment. seen has the positions of options so far.
 func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 	before := len(s.Problems)
 	for _, option := range strings.Fields(options) {
@@ -136,7 +140,7 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 	}
 }
 
-// parseDuration reads a Go duration that is longer than zero.
+// parseDuration reads a Go duration above zero.
 func parseDuration(s string) (time.Duration, bool) {
 	d, err := time.ParseDuration(s)
 	return d, err == nil && d > 0 && !strings.HasPrefix(s, "+")

@@ -11,11 +11,11 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the largest size of a state file in bytes. No model reads a prompt that is
-// nearly as long.
+// maxFile is the largest size of a state file in bytes, far beyond any prompt that a model
+// reads.
 const maxFile = 16 << 20
 
-// readState reads one file of the scope. What is wrong with it is in its Problems.
+// readState reads one file of the scope. The returned state has its mistakes as Problems.
 func (c *scope) readState(d fs.DirEntry) *State {
 	s := newState(d.Name(), c)
 	if !d.Type().IsRegular() {
@@ -31,10 +31,10 @@ func (c *scope) readState(d fs.DirEntry) *State {
 	return s
 }
 
-// hashOf is the SHA-256 of the bytes of a file, in hex.
+// hashOf returns the SHA-256 of data in hex.
 func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// ReadFile returns the bytes of a state file, or an error if it is over 16 MiB.
+// ReadFile returns the content of a state file, or an error if it is larger than 16 MiB.
 func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -48,8 +48,8 @@ func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	return data, err
 }
 
-// KindOf returns what the state of a file is by the file's name, which need not exist: a
-// prompt if its extension is .md, in upper or lower case, and a script otherwise.
+// KindOf returns the kind of a state by its file name: a prompt if the extension is .md, in
+// upper or lower case, and a script otherwise. The file need not exist.
 func KindOf(file string) Kind {
 	if _, ext := splitName(file); ext == ".md" {
 		return Prompt
@@ -57,17 +57,18 @@ func KindOf(file string) Kind {
 	return Script
 }
 
+// newState returns a state without content.
 func newState(name string, c *scope) *State {
 	return &State{Name: name, Kind: KindOf(name), Line: 1, scope: c}
 }
 
 const byteOrderMark = "\ufeff"
 
-// maxForeign is the largest size, in bytes, of a file whose frontmatter is checked
-// although nothing names the file.
+// maxForeign is the largest size, in bytes, of a file whose frontmatter is checked although no
+// state refers to it.
 const maxForeign = 1 << 20
 
-// parse fills in the state from the bytes of its file.
+// parse fills in the state from the content of its file.
 func (s *State) parse(data []byte) {
 	s.SHA256 = hashOf(data)
 	for at, r := range string(data) {
@@ -90,7 +91,7 @@ func (s *State) parse(data []byte) {
 	s.Evidence.HasMarker = s.Evidence.HasMarker || s.Evidence.HasOwnKey || len(s.tags) > 0
 }
 
-// parsePrompt splits off the frontmatter and reads it.
+// parsePrompt splits the frontmatter from the body, and reads it.
 func (s *State) parsePrompt(text string) {
 	front, body, fenced := splitFrontmatter(text)
 	switch {
@@ -105,18 +106,18 @@ func (s *State) parsePrompt(text string) {
 	switch line := misplacedPolicy(s.Body, s.Line); {
 	case len(s.Problems) > 0:
 	case line > policyLines:
-		s.addWarning(Pos{Line: line}, "ignored", "a policy begins here, which is text to the agent").Hint = "move its first --- to the first line of the file"
+		s.addWarning(Pos{Line: line}, "ignored", "a policy begins here, but the agent gets it as text").Hint = "move its first --- to the first line of the file"
 	case line > 0:
 		s.Evidence.HasOwnKey = s.Evidence.HasOwnKey || !documentation().MatchString(Stem(s.Name))
 		s.addProblem(Pos{Line: line}, "misplaced", "a policy begins here, not at the very top of the file, so the agent would get it as text").Hint =
 			"move its first --- to the first line of the file"
 	case !fenced && barePolicy(text) > 0:
-		s.addWarning(Pos{Line: barePolicy(text)}, "ignored", "this key of a frontmatter is text to the agent: the file does not begin with ---").Hint =
+		s.addWarning(Pos{Line: barePolicy(text)}, "ignored", "the agent gets this frontmatter key as text: the file does not begin with ---").Hint =
 			"write the keys between two lines ---, the first one at the very top"
 	}
 	for i, line := range strings.SplitN(s.Body, "\n", policyLines+1) {
 		if i < policyLines && isMeantAsOptions(line, Prompt) {
-			s.addWarning(Pos{Line: s.Line + i}, "ignored", "this line is text to the agent: only scripts have options").Hint = "write a frontmatter"
+			s.addWarning(Pos{Line: s.Line + i}, "ignored", "the agent gets this line as text: only scripts have options").Hint = "write a frontmatter"
 		}
 	}
 	if strings.TrimSpace(s.Body) == "" && len(s.Problems) == 0 {
@@ -124,8 +125,8 @@ func (s *State) parsePrompt(text string) {
 	}
 }
 
-// splitFrontmatter returns what is between the --- lines at the beginning of text, and
-// what follows them.
+// splitFrontmatter returns the text between the two --- lines at the top, and the text after
+// them. If the frontmatter is missing or incomplete, ok is false and body is the whole text.
 func splitFrontmatter(text string) (front, body string, ok bool) {
 	line, rest, _ := strings.Cut(text, "\n")
 	if !isFence(line) {
@@ -141,10 +142,11 @@ func splitFrontmatter(text string) (front, body string, ok bool) {
 	return "", text, false
 }
 
+// isFence reports whether a line is a --- line, which begins or ends a frontmatter.
 func isFence(line string) bool { return strings.TrimRight(line, " \t\r") == "---" }
 
-// looksOpen reports whether a text that begins with a --- line continues with one of our
-// keys. Then it is a frontmatter without an end, otherwise the line is a ruler.
+// looksOpen reports whether a text looks like a frontmatter without a closing --- line: it
+// begins with a --- line and continues with a known key. Otherwise the line is a Markdown ruler.
 func looksOpen(text string) bool {
 	line, rest, _ := strings.Cut(text, "\n")
 	if !isFence(line) {
@@ -155,8 +157,8 @@ func looksOpen(text string) bool {
 	return keyOf(lines[0]).name != "" || slices.ContainsFunc(lines, func(line string) bool { return keyOf(line).own })
 }
 
-// findTags finds the tags in the text of the state. Those in comments of a script don't
-// count, because they are not part of its output.
+// findTags finds the tags in the body. Tags in comments of a script don't count, because
+// comments are not part of its output.
 func (s *State) findTags() {
 	lines, found := strings.Split(s.Body, "\n"), s.scanFile().tags
 	if s.Kind == Prompt {
@@ -174,15 +176,15 @@ func (s *State) findTags() {
 	}
 }
 
-// isComment reports whether a line of the text is nothing but a comment of a script.
+// isComment reports whether the state is a script and the line consists of a comment only.
 func (s *State) isComment(line string) bool {
 	_, ext := splitName(s.Name)
 	_, ok := commentIn(line, ext)
 	return ok && s.Kind == Script
 }
 
-// names returns the states that the policy and the tags of the text name, as they are written.
-func (s *State) names() []string {
+// mentionedStates returns the states that the policy and the tags name, as written.
+func (s *State) mentionedStates() []string {
 	var names []string
 	for _, r := range s.References {
 		names = append(names, r.Name)
@@ -195,8 +197,8 @@ func (s *State) names() []string {
 	return names
 }
 
-// unescaped returns the body in which blanks replace the escapes that a shell needs in a
-// tag, so that every place remains the same.
+// unescaped returns the body with the escapes that a shell needs inside a tag replaced by
+// spaces, so that no position changes.
 func unescaped(s *State) string {
 	switch _, ext := splitName(s.Name); ext {
 	case ".sh":

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// attributes of each verb, the required one first where there is one. A fork
-// takes any other as well.
+// attributesOf lists the attributes of each verb, the required one first. A fork takes any other
+// attribute as well.
 var attributesOf = map[Verb][]string{
 	Goto:     {"input", "after"},
 	Reset:    {"input", "cd", "after"},
@@ -19,34 +19,36 @@ var attributesOf = map[Verb][]string{
 	Ask:      {"next", "choices", "timeout", "timeout_next", "where", "from", "untrusted"},
 }
 
-// requiredOf has the attribute that a verb must have.
+// requiredOf has the required attribute of each verb that has one.
 var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next", Ask: "next"}
 
-// ParsedTag is a tag in a text, with what is wrong with its form.
+// ParsedTag is a tag found in a text, with the problems of its form.
 type ParsedTag struct {
 	Tag
 	Problems []Problem
-	// IsCode says that the tag stands in a fenced block of a prompt, or behind ticks that have no counterpart before it.
+	// IsCode is true if the tag is in a code block or a code span of a prompt.
 	IsCode bool
 
-	start, end int // offsets in the text
+	start, end int // byte offsets in the text
 }
 
-// scanned is what there is in a text.
-type scanned struct {
+// scanResult is the result of scanning a text for tags.
+type scanResult struct {
 	tags     []ParsedTag
-	unclosed *Tag // the last opening of a text without tags
+	unclosed *Tag // the last opening, if the text has no tags
 }
 
-// scan finds the tags of some verbs in a text.
-func scan(text string, counts func(Verb) bool) scanned { return pairUp(text, tokensOf(text, counts)) }
+// scan finds the tags of a text whose verbs counts accepts.
+func scan(text string, counts func(Verb) bool) scanResult {
+	return pairUp(text, tokensOf(text, counts))
+}
 
-// pairUp makes tags of the tokens of a text.
-func pairUp(text string, tokens []token) (s scanned) {
+// pairUp returns the tags that the tokens of a text form.
+func pairUp(text string, tokens []token) (s scanResult) {
 	place := placer{text: text, pos: Pos{1, 1}}
 	for _, p := range match(tokens) {
 		open, end := tokens[p.open], tokens[p.end]
-		t := checked(Tag{Verb: open.verb, Attrs: open.attrs, Body: text[open.end:end.start], Pos: place.at(open.start)}, open.wrong)
+		t := checkTag(Tag{Verb: open.verb, Attrs: open.attrs, Body: text[open.end:end.start], Pos: place.at(open.start)}, open.wrong)
 		t.start, t.end = open.start, end.end
 		s.tags = append(s.tags, t)
 	}
@@ -65,7 +67,8 @@ func pairUp(text string, tokens []token) (s scanned) {
 // pair holds the indices of an opening and its closing.
 type pair struct{ open, end int }
 
-// match pairs openings with closings, but for those that are quoted in another tag, in the order of the openings.
+// match pairs openings with closings, in the order of the openings. It skips tokens inside a tag
+// that quotes others.
 func match(tokens []token) (pairs []pair) {
 	closing := balance(tokens)
 	open := map[Verb]int{} // the last opening of each verb that doesn't quote
@@ -88,8 +91,8 @@ func match(tokens []token) (pairs []pair) {
 	return pairs
 }
 
-// balance returns for each token that opens a tag which quotes others the index of its
-// closing, and 0 for every other.
+// balance returns, for each opening of a verb that quotes others, the index of its closing, and
+// 0 for every other token.
 func balance(tokens []token) []int {
 	closing := make([]int, len(tokens))
 	openOf := map[Verb][]int{}
@@ -107,33 +110,33 @@ func balance(tokens []token) []int {
 	return closing
 }
 
-// The parts of a tag and of a policy that name states.
+// The roles of states in a tag and in a policy.
 const (
-	partTarget      = "target"
-	partReturn      = "return"
-	partNext        = "next"
-	partTimeoutNext = "timeout_next"
-	partOnComment   = "on_comment"
+	roleTarget      = "target"
+	roleReturn      = "return"
+	roleNext        = "next"
+	roleTimeoutNext = "timeout_next"
+	roleOnComment   = "on_comment"
 )
 
-// StateRef is a part of a tag that names a state.
+// StateRef is the name of a state in a tag.
 type StateRef struct {
 	Role  string // "target", "return", "next" or "timeout_next"
-	State string // as it is written
+	State string // as written
 }
 
-// namesState reports whether a part of a tag of this verb names a state.
+// namesState reports whether a tag of this verb names a state in this role.
 func (v Verb) namesState(part string) bool {
-	return part == partTarget && v.HasTarget() || requiredOf[v] == part || part == partTimeoutNext && v == Ask
+	return part == roleTarget && v.HasTarget() || requiredOf[v] == part || part == roleTimeoutNext && v == Ask
 }
 
-// StateRefs returns the parts of a tag that name states. An attribute that must be there
-// and isn't is not among them.
+// StateRefs returns the states that a tag names, by role. It skips a required attribute that is
+// missing.
 func (t Tag) StateRefs() []StateRef {
 	var parts []StateRef
-	for _, name := range []string{partTarget, partReturn, partNext, partTimeoutNext} {
+	for _, name := range []string{roleTarget, roleReturn, roleNext, roleTimeoutNext} {
 		state, isThere := t.Attrs[name]
-		if name == partTarget {
+		if name == roleTarget {
 			state, isThere = t.Body, true
 		}
 		if isThere && t.Verb.namesState(name) {
@@ -143,8 +146,8 @@ func (t Tag) StateRefs() []StateRef {
 	return parts
 }
 
-// checked is a tag with what is wrong with it; some of that is known of its attributes.
-func checked(t Tag, wrong []string) ParsedTag {
+// checkTag returns a tag with its problems. wrong has messages about its attributes.
+func checkTag(t Tag, wrong []string) ParsedTag {
 	w := ParsedTag{Tag: t}
 	if isMalformed := t.Attrs == nil && wrong != nil; !isMalformed {
 		for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
@@ -163,7 +166,7 @@ func checked(t Tag, wrong []string) ParsedTag {
 	return w
 }
 
-// checkAttribute says why a tag can't have an attribute of this name, or "".
+// checkAttribute returns why a tag can't have an attribute of this name, or "".
 func checkAttribute(v Verb, name string) string {
 	switch {
 	case slices.Contains(attributesOf[v], name):
@@ -176,8 +179,8 @@ func checkAttribute(v Verb, name string) string {
 	return ""
 }
 
-// checkVariables says which two variables of a fork would be the same one in the
-// environment of a script, or "".
+// checkVariables returns a message if two variables of a fork would have the same name in the
+// environment of a script, else "".
 func checkVariables(t Tag) string {
 	if t.Verb != Fork {
 		return ""
@@ -186,35 +189,36 @@ func checkVariables(t Tag) string {
 	for _, name := range slices.Sorted(maps.Keys(t.Variables())) {
 		key := VariableName(name)
 		if other, taken := names[key]; taken {
-			return fmt.Sprintf("the attributes %s and %s are the same variable to a script, %s", Quote(other), Quote(name), Quote("RAYMOND_VAR_"+key))
+			return fmt.Sprintf("the attributes %s and %s become the same variable of a script, %s", Quote(other), Quote(name), Quote("RAYMOND_VAR_"+key))
 		}
 		names[key] = name
 	}
 	return ""
 }
 
-// What names of variables are made of, and what the environment has no letter for.
+// variableName matches the names of variables, invalidInEnv the characters that VariableName
+// replaces.
 var (
 	variableName = pattern(`^[A-Za-z0-9_-]+$`)
-	unspeakable  = pattern(`[^A-Z0-9]`)
+	invalidInEnv = pattern(`[^A-Z0-9]`)
 )
 
-// VariableName returns what stands for the name of a variable or of metadata, after RAYMOND_VAR_,
-// in the environment of scripts.
+// VariableName converts the name of a variable or of metadata to its form in the environment of
+// scripts, after RAYMOND_VAR_.
 func VariableName(name string) string {
-	return unspeakable().ReplaceAllString(strings.ToUpper(name), "_")
+	return invalidInEnv().ReplaceAllString(strings.ToUpper(name), "_")
 }
 
 // isVariable reports whether name can be a variable of a forked agent.
 func isVariable(name string) bool { return variableName().MatchString(name) }
 
-// form shows how a tag is written.
+// form returns an example of a tag of this verb, for hints.
 func form(v Verb) string { return (&Rule{}).example(v).String() }
 
 var escape = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;", "&", "&amp;")
 
-// String writes the tag so that a scan gives back the same Verb, Attrs and Body, unless the
-// body itself holds tags.
+// String writes the tag so that scanning the text returns the same Verb, Attrs and Body, unless
+// the body contains tags.
 func (t Tag) String() string {
 	var b strings.Builder
 	b.WriteString("<" + string(t.Verb))
@@ -225,8 +229,8 @@ func (t Tag) String() string {
 	return b.String()
 }
 
-// attributeNames returns the names in the order of the documentation, the
-// others after them, sorted.
+// attributeNames returns the names of the tag's attributes in the order of the documentation,
+// with other names at the end, sorted.
 func (t Tag) attributeNames() []string {
 	names := slices.Clone(attributesOf[t.Verb])
 	for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
@@ -237,13 +241,14 @@ func (t Tag) attributeNames() []string {
 	return slices.DeleteFunc(names, func(name string) bool { _, ok := t.Attrs[name]; return !ok })
 }
 
-// placer turns ascending offsets into places, in one pass over the text.
+// placer turns ascending offsets into positions, in one pass over the text.
 type placer struct {
 	text   string
 	offset int
 	pos    Pos
 }
 
+// at returns the position of an offset, which must not be smaller than earlier offsets.
 func (p *placer) at(offset int) Pos {
 	passed := p.text[p.offset:offset]
 	p.offset = offset

@@ -10,7 +10,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// scanText returns the tags of a text without a policy, and what is wrong with others.
+// scanText returns the valid tags of a text without a policy, and the problems of other tags.
 func scanText(text string) ([]Tag, []Problem) {
 	var tags []Tag
 	var problems []Problem
@@ -23,7 +23,7 @@ func scanText(text string) ([]Tag, []Problem) {
 	return tags, problems
 }
 
-// summary writes tags and problems in a line, for comparing.
+// summary returns the tags and problems of a text in one line.
 func summary(text string) string {
 	tags, problems := scanText(text)
 	var parts []string
@@ -90,8 +90,8 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// randomTag makes a tag whose body holds no other tag, unless it is a result
-// that quotes some.
+// randomTag returns a tag whose body contains no other tag, unless it is a result that quotes
+// some.
 func randomTag(r *rand.Rand) Tag {
 	alphabet := []string{"a", "B", "é", "<", ">", "&", `"`, "'", "\n", " ", "&amp;", "</goto>", "<b>", "\xff"}
 	words := func(not string) string {
@@ -123,8 +123,8 @@ func randomTag(r *rand.Rand) Tag {
 	return t
 }
 
-// TestWrittenTagComesBack is the round trip of Tag.String and a scan.
-func TestWrittenTagComesBack(t *testing.T) {
+// TestTagRoundTrip checks that scanning the text of a tag returns the tag.
+func TestTagRoundTrip(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 5000 {
 		want := randomTag(r)
@@ -139,8 +139,8 @@ func TestWrittenTagComesBack(t *testing.T) {
 	}
 }
 
-// TestScanIsLinear runs texts on which a scanner that looks back or ahead would
-// not end within the time of a test run.
+// TestScanIsLinear scans texts for which a scanner that looks back or ahead would need too much
+// time.
 func TestScanIsLinear(t *testing.T) {
 	for _, c := range []struct {
 		unit string

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// barred says what keeps a state from writing a tag that its policy allows: the options of a
-// script, and that a script which is trusted is reached only where the workflow names it. states
-// are those that the tag names, resolved, by part.
-func (w *Workflow) barred(m matcher, s *State, t Tag, states map[string]string) []Problem {
+// trustProblems returns why a state may not write a tag that its policy allows. The output of a
+// script is limited by its options, and a trusted script can be reached only from a state whose
+// file names it. states are the resolved states of the tag, by role.
+func (w *Workflow) trustProblems(m matcher, s *State, t Tag, states map[string]string) []Problem {
 	var problems []Problem
 	add := func(code, hint, format string, args ...any) {
 		problems = append(problems, Problem{Pos: t.Pos, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
@@ -25,38 +25,43 @@ func (w *Workflow) barred(m matcher, s *State, t Tag, states map[string]string) 
 			add("forbidden", "write # raymond: targets="+strings.Join(append(slices.Clone(p.Targets), name), ","), "%s is not among the targets of this script", where)
 		case s.Kind == Script && p.Targets == nil && isTrusted:
 			add("trusted", "write # raymond: targets="+name+", with all other states that the script leads to",
-				"%s is trusted, and this script doesn't name it", where)
-		case s.Kind == Prompt && isTrusted && !m.vouches(p, part, t):
-			add("trusted", fmt.Sprintf("that takes an entry of allowed_transitions such as {tag: %s, %s: %s}", t.Verb, part, name),
-				"%s is trusted, and the policy of this state doesn't name it", where)
+				"%s is trusted, but this script doesn't name it", where)
+		case s.Kind == Prompt && isTrusted && !m.namesRole(p, part, t):
+			add("trusted", fmt.Sprintf("allow it with an entry of allowed_transitions such as {tag: %s, %s: %s}", t.Verb, part, name),
+				"%s is trusted, but the policy of this state doesn't name it", where)
 		}
 	}
-	if option := p.lacking(t); s.Kind == Script && !s.Trusted && option != "" {
-		add("forbidden", "write # raymond: "+option, "<%s>: an untrusted script needs a line that allows this attribute, because its output counts as an agent's output", t.Verb)
+	if option := p.missingOption(t); s.Kind == Script && !s.Trusted && option != "" {
+		may, tags := "change the directory", ", in a <reset> or a <fork>"
+		if strings.HasPrefix(option, "ask=") {
+			may, tags = "say who is asked, or where", ""
+		}
+		add("forbidden", "allow it with # raymond: "+option+tags, "<%s>: a script that isn't trusted may not %s", t.Verb, may)
 	}
 	return problems
 }
 
-// lacking returns the option without which a script that is not trusted can't write a tag, "" for
-// none: agents, whose code it runs, don't decide who is asked, and where others work.
-func (p *Transitions) lacking(t Tag) string {
+// missingOption returns the option without which an untrusted script can't write a tag, or "".
+// Such scripts run code of agents, which must not choose the recipients of questions or the directories of agents.
+func (p *Transitions) missingOption(t Tag) string {
 	if _, ok := t.Attrs["cd"]; ok && !p.Dirs {
 		return "cd=true"
 	}
-	said := t.addressing()
-	if !slices.ContainsFunc(said, func(name string) bool { return !slices.Contains(p.Asks, name) }) {
+	used := t.addressing()
+	if !slices.ContainsFunc(used, func(name string) bool { return !slices.Contains(p.Asks, name) }) {
 		return ""
 	}
 	return "ask=" + strings.Join(slices.DeleteFunc(slices.Clone(addressingAttributes), func(name string) bool {
-		return !slices.Contains(said, name) && !slices.Contains(p.Asks, name)
+		return !slices.Contains(used, name) && !slices.Contains(p.Asks, name)
 	}), ",")
 }
 
-// ShadowedMeta says which variable of a fork would hide a name of the run's metadata, or "".
+// ShadowedMeta returns a message if a variable of a fork would hide a name of the run's
+// metadata, else "".
 func ShadowedMeta(vars map[string]string, meta []string) string {
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if slices.ContainsFunc(meta, func(m string) bool { return VariableName(m) == VariableName(name) }) {
-			return fmt.Sprintf("the attribute %s is a name of the run's metadata, which no fork changes", Quote(name))
+			return fmt.Sprintf("the attribute %s is a name of the run's metadata, which a fork can't change", Quote(name))
 		}
 	}
 	return ""

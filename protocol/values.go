@@ -10,19 +10,20 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// value is one value of a frontmatter. Each of its methods reads it as one type; a
-// value of another type becomes a problem of the state, and the method returns zero.
+// value is one value of a frontmatter. Each of its methods reads it as one type. If the value
+// has another type, the method adds a problem to the state and returns zero.
 type value struct {
 	state *State
-	name  string // as messages call it: its key, or "an entry of KEY"
+	name  string // for messages: its key, or "an entry of KEY"
 	node  *yaml.Node
 }
 
+// problem adds a problem at the position of the value.
 func (v value) problem(code, format string, args ...any) *Problem {
 	return v.state.addProblem(PosOf(v.node), code, format, args...)
 }
 
-// refer adds a reference of the policy to another state.
+// refer records that the policy names another state.
 func (v value) refer(name string) {
 	v.state.References = append(v.state.References, Reference{Role: v.name, Name: strings.TrimSpace(name), Pos: PosOf(v.node)})
 }
@@ -32,7 +33,7 @@ func (v value) entry(name string, n *yaml.Node) value {
 	return value{state: v.state, name: name, node: n}
 }
 
-// anyText reads a string without NUL.
+// anyText reads a string without NUL characters.
 func (v value) anyText() (string, bool) {
 	switch n := v.node; {
 	case n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str":
@@ -58,8 +59,7 @@ func (v value) text() (string, bool) {
 	return text, ok
 }
 
-// texts reads a list of strings that are not blank. The list is not nil even when it
-// has no entries.
+// texts reads a list of strings that are not blank. An empty list is not nil.
 func (v value) texts() ([]string, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "%s is %s, not a list", v.name, Describe(v.node)).Hint = "write " + v.name + ": […]"
@@ -77,27 +77,28 @@ func (v value) texts() ([]string, bool) {
 	return list, true
 }
 
-// tools reads a list of tools. One with a name that is nearly that of a known tool is probably misspelled.
+// tools reads a list of tools, and warns about names that look like a misspelt known tool.
 func (v value) tools() []string {
 	list, _ := v.texts()
 	for i, entry := range list {
 		name, _, _ := strings.Cut(entry, "(")
 		near := Nearest(name, tools)
 		if near != "" && !slices.Contains(tools, name) && distance(strings.ToLower(name), strings.ToLower(near)) <= 1+len(name)/6 {
-			v.state.addWarning(PosOf(v.node.Content[i]), "unknown-tool", "%s is no tool that is known here", Quote(name)).Hint = "did you mean " + near
+			v.state.addWarning(PosOf(v.node.Content[i]), "unknown-tool", "%s is not a known tool", Quote(name)).Hint = "did you mean " + near
 		}
 	}
 	return list
 }
 
-// tools are those of Claude Code, whose names all agent CLIs are given. There are others, and servers bring more.
+// tools are the tools of Claude Code, whose names all agent CLIs get. The list is not complete:
+// other tools exist, and MCP servers add more.
 var tools = []string{
 	"Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS", "LSP", "Monitor", "MultiEdit",
 	"NotebookEdit", "NotebookRead", "Read", "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",
 	"TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write",
 }
 
-// choice reads one of some words.
+// choice reads a string that words must contain.
 func (v value) choice(words []string) (string, bool) {
 	text, ok := v.text()
 	if ok && !slices.Contains(words, text) {
@@ -135,7 +136,7 @@ func (v value) duration() (time.Duration, bool) {
 	return 0, false
 }
 
-// optionalDuration is duration; nil for a value of another type.
+// optionalDuration reads a duration. It returns nil if the value is wrong.
 func (v value) optionalDuration() *time.Duration {
 	if d, ok := v.duration(); ok {
 		return &d
@@ -164,15 +165,15 @@ func (v value) boolean() bool {
 	return strings.EqualFold(v.node.Value, "true")
 }
 
-// addProblem notes why the state can't be run. The caller may add a hint to what it
-// returns.
+// addProblem adds a reason why the state can't be run. The caller may add a hint to the returned
+// Problem.
 func (s *State) addProblem(pos Pos, code, format string, args ...any) *Problem {
 	s.Problems = append(s.Problems, Problem{File: s.Name, Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)})
 	return &s.Problems[len(s.Problems)-1]
 }
 
-// addWarning notes what lint should tell about the state. The caller may add a hint to
-// what it returns.
+// addWarning adds a warning that lint reports about the state. The caller may add a hint to the
+// returned Problem.
 func (s *State) addWarning(pos Pos, code, format string, args ...any) *Problem {
 	s.Warnings = append(s.Warnings, Problem{File: s.Name, Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)})
 	return &s.Warnings[len(s.Warnings)-1]

@@ -9,39 +9,38 @@ import (
 	"strings"
 )
 
-// Workflow has the states of a scope as they were when it was loaded. It doesn't change
-// when the files do.
+// Workflow has the states of a folder at the time of loading. Later changes to the
+// files don't affect it.
 type Workflow struct {
-	catalog   catalog
-	entry     string
-	states    map[string]*State
-	meant     []string // the files that are meant as states, sorted
-	reachable []string // in the order of Chart.States
-	hasJoin   bool
-	scope     scope
+	catalog       catalog
+	entry         string
+	states        map[string]*State
+	meantAsStates []string // the files that look like states, sorted
+	reachable     []string // in the order of Chart.States
+	hasJoin       bool
+	scope         scope
 }
 
-// scope has the files that a workflow is read from.
+// scope is the folder that a workflow is read from.
 type scope struct {
 	fsys    fs.FS
-	files   map[string]fs.DirEntry // by name, all but folders
-	schemas map[string]string      // SHA-256, in hex, of each file with a schema that was read
+	files   map[string]fs.DirEntry // by name, without folders
+	schemas map[string]string      // SHA-256, in hex, of each schema file that was read, by name
 }
 
-// LoadOptions say how the files of a workflow are read.
+// LoadOptions are the options for reading the files of a workflow.
 type LoadOptions struct {
-	// Entry is the file name for a workflow that is started from a single file;
-	// "" means the state 1_START or START.
+	// Entry is the file to start from, for a workflow that is a single file; "" means the state
+	// 1_START or START.
 	Entry    string
 	Platform Platform
 }
 
-// Load reads every state file in the root of fsys once, because any of them can be a
-// target when the workflow runs. The Problems are those that forbid a start: problems
-// of the entry, of the states that can be reached from it, and of every policy that is
-// unmistakably ours. The Workflow is never nil; with
-// Problems it is good for inspection only, and for resuming runs whose agents are in
-// other states.
+// Load reads every state file in the root of fsys once, because any of them can become a target
+// when the workflow runs. The Problems forbid a start: they are problems of the entry,
+// of states that can be reached from it, and of every frontmatter with a key that only this
+// program uses. The Workflow is never nil; with Problems it can only be inspected, or used to
+// resume runs whose agents are in other states.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w := &Workflow{catalog: newCatalog(o.Platform, nil), states: map[string]*State{}, scope: scope{fsys, map[string]fs.DirEntry{}, map[string]string{}}}
 	entries, err := fs.ReadDir(fsys, ".")
@@ -65,7 +64,7 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 				s.addProblem(r.Pos, p.Code, "%s: %s", r.Role, p.Message).Hint = p.Hint
 			case r.Role == "on_exhausted" && s.Policy.Convergence != nil:
 				s.Policy.Convergence.OnExhausted = target
-			case r.Role == partOnComment:
+			case r.Role == roleOnComment:
 				s.OnComment = target
 			}
 		}
@@ -74,18 +73,19 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	entry, problem := w.catalog.entry(o.Entry)
 	if problem != nil {
 		if other := otherStart(all); other != "" && o.Entry == "" {
-			problem.Message = Quote(other) + " is no state: states end in .md, .sh, .bat or .ps1"
+			problem.Message = Quote(other) + " is not a state: states end in .md, .sh, .bat or .ps1"
 			problem.Hint = `run it from one, such as a file 1_START.sh with the line exec "$RAYMOND_SCOPE/` + other + `"`
 		}
 		return w, []Problem{*problem}
 	}
 	w.entry = entry
-	w.meant = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeantAsState(name) })
+	w.meantAsStates = slices.DeleteFunc(w.Names(), func(name string) bool { return !w.IsMeantAsState(name) })
 	w.reachable = w.Chart().order
 	return w, w.problems()
 }
 
-// otherStart returns the file among all that would be the first state if it were one, "" when there is a first state.
+// otherStart returns a file that has the name of a first state but not the extension of a state,
+// "" if a first state exists or no file has that name.
 func otherStart(all []string) (other string) {
 	isStart := func(name string) bool { return Stem(name) == "1_START" || Stem(name) == "START" }
 	for _, name := range all {
@@ -99,7 +99,7 @@ func otherStart(all []string) (other string) {
 	return other
 }
 
-// IsStateFile reports whether a file, which need not exist, has the extension of a state.
+// IsStateFile reports whether a file name has the extension of a state. The file need not exist.
 func IsStateFile(name string) bool {
 	_, ext := splitName(name)
 	return ext != ""
@@ -119,43 +119,43 @@ func (w *Workflow) problems() []Problem {
 }
 
 // ForbidsStart reports whether a problem of a state forbids a start. In a state that nothing
-// leads to only a wrong policy does, if it is unmistakably ours, because an agent may
-// find such a state by itself.
+// leads to, only a frontmatter with a key that only this program uses does, because an agent may
+// still name it.
 func (w *Workflow) ForbidsStart(name string, p Problem) bool {
 	s := w.states[name]
 	return slices.Contains(w.reachable, name) || s.Evidence.HasOwnKey && p.Code != "empty"
 }
 
-// documentation matches the names of files that document a workflow. They show tags
+// documentation matches the names of files that document a workflow. Such files may show tags
 // without being states.
 var documentation = pattern(
 	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
 
-// IsMeantAsState reports whether a file that nothing names is meant as a state.
+// IsMeantAsState reports whether a file looks like a state, even if no other file names it.
 func (w *Workflow) IsMeantAsState(name string) bool {
 	return w.catalog.runs(name) && w.states[name].Evidence.HasMarker && !documentation().MatchString(Stem(name))
 }
 
-// Entry returns the file name of the first state, "" when there is none.
+// Entry returns the file name of the first state, or "" if the workflow has no first state.
 func (w *Workflow) Entry() string { return w.entry }
 
-// State returns the state with a file name, as Resolve returns it. The State
-// must not be changed.
+// State returns the state with a file name, as Resolve returns it. Callers must not change the
+// State.
 func (w *Workflow) State(name string) (*State, bool) {
 	s, ok := w.states[name]
 	return s, ok
 }
 
 // Resolve returns the file name that a target means. A target with the extension of a state
-// file means that file, any other one the prompt or script of that name that can run on the
+// means that file; any other target means the prompt or script of that name that runs on the
 // platform. The Problem has the code "bad-target", "no-state", "wrong-platform" or "ambiguous".
 func (w *Workflow) Resolve(target string) (string, *Problem) { return w.catalog.resolve(target) }
 
 // Names returns the file names of all states, sorted.
 func (w *Workflow) Names() []string { return slices.Clone(w.catalog.names) }
 
-// Hashes returns the SHA-256, in hex, of every state file that could be read, and of the
-// files of their schemas.
+// Hashes returns the SHA-256, in hex, of every readable state file and of the schema files that
+// the states name, by file name.
 func (w *Workflow) Hashes() map[string]string {
 	sums := maps.Clone(w.scope.schemas)
 	for name, s := range w.states {
@@ -166,7 +166,7 @@ func (w *Workflow) Hashes() map[string]string {
 	return sums
 }
 
-// HasScripts reports whether a script can be reached.
+// HasScripts reports whether the entry leads to a script.
 func (w *Workflow) HasScripts() bool {
 	return slices.ContainsFunc(w.reachable, func(name string) bool { return w.states[name].Kind == Script })
 }

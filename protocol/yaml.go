@@ -12,12 +12,13 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxCopied is how many nodes may stand in place of aliases, far above what an author needs.
+// maxCopied is the largest number of nodes that may replace aliases, far above the needs of
+// authors.
 const maxCopied = 20_000
 
-// ParseYAML returns the root of the one document of text, nil when there is none. Aliases in it
-// are replaced by what they stand for. The Problem, of code "yaml" or "duplicate-key", has the
-// place, and no file.
+// ParseYAML returns the root of the only document in text, nil if none exists. Aliases are
+// replaced by copies of their values. The Problem has the code "yaml" or "duplicate-key", and a
+// position but no file.
 func ParseYAML(text string) (*yaml.Node, *Problem) {
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
@@ -38,11 +39,12 @@ func ParseYAML(text string) (*yaml.Node, *Problem) {
 	return e.expand(doc.Content[0], false), e.problem
 }
 
+// malformed returns the problem for malformed YAML.
 func malformed(line int, message string) *Problem {
 	return &Problem{Pos: Pos{Line: line}, Code: "yaml", Message: "malformed YAML: " + message}
 }
 
-// How the YAML library words its errors.
+// Patterns of the error messages of the YAML library.
 var (
 	yamlError     = pattern(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 	yamlParser    = pattern(`^did not find expected (<|'[,-]'|key|node)|^found (duplicate|incompatible|undefined)`)
@@ -60,7 +62,7 @@ func yamlProblem(text string, err error) (int, string) {
 		return at, "there is a tab in the indentation, where YAML allows only blanks"
 	}
 	if yamlParser().MatchString(m[2]) {
-		line++ // the library counts lines from 0 in errors of its parser, from 1 in those of its scanner
+		line++ // the library counts lines from 0 in errors of its parser, from 1 in errors of its scanner
 	}
 	if a := unknownAnchor().FindStringSubmatch(m[2]); a != nil {
 		line = 1 + strings.Count(text[:max(0, strings.Index(text, "*"+a[1]))], "\n")
@@ -68,8 +70,8 @@ func yamlProblem(text string, err error) (int, string) {
 	return min(max(line, 1), 1+strings.Count(text, "\n")), m[2]
 }
 
-// tabIndented returns the line with a tab in its indentation that the parser
-// stumbled over at about the given line, 0 when there is none.
+// tabIndented returns the line, at or next to the given one, that has a tab in its indentation;
+// 0 if none exists.
 func tabIndented(text string, line int) int {
 	for i, l := range strings.Split(text, "\n") {
 		number := i + 1
@@ -83,12 +85,12 @@ func tabIndented(text string, line int) int {
 
 // expander replaces the aliases in a tree.
 type expander struct {
-	left    int // nodes that may still be put in place of aliases
+	left    int // nodes that may still replace aliases
 	problem *Problem
 }
 
-// expand returns a copy of the tree in which aliases are replaced by their values. It returns nil
-// when that grows without bound or a map has a key twice.
+// expand returns a copy of the tree in which aliases are replaced by their values. If the copy
+// would grow without bound or a map has a key twice, it sets problem and returns nil.
 func (e *expander) expand(n *yaml.Node, isAlias bool) *yaml.Node {
 	if isAlias {
 		e.left--
@@ -115,7 +117,7 @@ func (e *expander) expand(n *yaml.Node, isAlias bool) *yaml.Node {
 	return &c
 }
 
-// keyTwice says that a key of a map appears twice; nil when none does.
+// keyTwice returns a problem if a map has a key twice, else nil.
 func keyTwice(n *yaml.Node) *Problem {
 	lines := map[string]int{}
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
@@ -130,7 +132,7 @@ func keyTwice(n *yaml.Node) *Problem {
 	return nil
 }
 
-// MapValue is what a map has under a key; nil without it.
+// MapValue returns the value of a key of a map; nil if the key is missing or n is not a map.
 func MapValue(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -143,12 +145,12 @@ func MapValue(n *yaml.Node, key string) *yaml.Node {
 	return nil
 }
 
-// PosOf is where a node begins.
+// PosOf returns the position at which a node begins.
 func PosOf(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }
 
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
-// Describe names what a node is, for messages.
+// Describe returns a description of a node for messages, for example "a map".
 func Describe(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -170,7 +172,7 @@ func Describe(n *yaml.Node) string {
 	}
 }
 
-// pattern compiles an expression when it is first needed: most runs need none.
+// pattern returns a function that compiles an expression on its first call: most runs need none.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// Limits of a zip archive. Folders, and what a Mac adds, count only among the entries
-// that are listed.
+// Limits of a zip archive: numbers of entries and sizes in bytes. Folders and files that macOS
+// adds count only towards maxListed.
 const (
 	maxListed  = 3000
 	maxEntries = 1000
@@ -22,10 +22,10 @@ const (
 	maxTotal   = 64 << 20
 )
 
-// OpenZip returns the files of a zip archive as a read-only file system, which reads
-// from r, without the one folder that they may all be in. The Problems say why
-// an archive is refused, naming the entry; then there is no file system. An
-// archive is never inflated beyond 64 MiB.
+// OpenZip returns the files of a zip archive as a read-only file system that reads from r. If
+// all files are in one folder, that folder is its root. If the archive is refused, the Problems
+// give the reason and the entry, and the file system is nil. An archive is never inflated beyond
+// 64 MiB.
 func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
 	fsys, err := filesOf(r, size)
 	if err != nil {
@@ -34,12 +34,13 @@ func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
 	return fsys, nil
 }
 
+// filesOf implements OpenZip.
 func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 	z, err := archive.Open(r, size, archive.Limits{Entries: maxListed, Entry: maxEntry, Total: maxTotal})
 	if err != nil {
 		return nil, err
 	}
-	// Folders, and what a Mac adds, are none of the author's files.
+	// Folders and files that macOS adds are not files of the workflow.
 	z.File = slices.DeleteFunc(slices.Clone(z.File), func(f *zip.File) bool {
 		return f.Mode().IsDir() || strings.HasPrefix(f.Name, "__MACOSX/") || path.Base(f.Name) == ".DS_Store"
 	})
@@ -47,7 +48,7 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range z.File { // once, so that none of them is larger than it says or broken
+	for _, f := range z.File { // read each once now, so that later no file is broken or larger than it claims
 		if _, err := archive.Read(f, maxEntry); err != nil {
 			return nil, err
 		}
@@ -56,8 +57,8 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 	return fs.Sub(z, path.Clean(folder))
 }
 
-// layout returns the one top-level folder that all files are in, with its
-// slash, or "" when all are at the top.
+// layout returns the top-level folder that contains all files, with its slash, or "" if all
+// files are at the top.
 func layout(files []*zip.File) (string, error) {
 	if len(files) == 0 {
 		return "", errors.New("the archive is empty")
@@ -68,11 +69,11 @@ func layout(files []*zip.File) (string, error) {
 		why := ""
 		switch {
 		case i == maxEntries:
-			why = fmt.Sprintf("is one too many: at most %d are read", maxEntries)
+			why = fmt.Sprintf("exceeds the limit of %d files", maxEntries)
 		case strings.Count(dir, "/") > 1:
-			why = "is nested too deep: files lie at the top or in one folder"
+			why = "is nested too deeply: files must be at the top or in one folder"
 		case dir != folder:
-			why = fmt.Sprintf("does not lie beside %s: files lie all at the top or all in one folder", Quote(files[0].Name))
+			why = fmt.Sprintf("is not in the same folder as %s: all files must be at the top or in one folder", Quote(files[0].Name))
 		}
 		if why != "" {
 			return "", fmt.Errorf("entry %s of the archive %s", Quote(f.Name), why)

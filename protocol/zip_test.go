@@ -13,7 +13,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// makeZip makes an archive of files with a text, by their names.
+// makeZip returns a zip archive of files with these names and one text.
 func makeZip(t testing.TB, text string, names ...string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -37,15 +37,15 @@ func openBytes(data []byte) (fs.FS, []Problem) {
 func TestOpenZipLayouts(t *testing.T) {
 	for _, c := range []struct {
 		names []string
-		want  string // the files, or what the problem says
+		want  string // the files, or the problem
 	}{
 		{[]string{"START.md", "b.txt"}, "START.md b.txt"},
 		{[]string{"flow/START.md", "flow/b.txt"}, "START.md b.txt"},
 		{[]string{"flow/", "flow/START.md", "flow/sub/", "__MACOSX/", "__MACOSX/flow/._START.md", ".DS_Store", "flow/.DS_Store"}, "START.md"},
 		{nil, "! the archive is empty"},
 		{[]string{".DS_Store", "__MACOSX/x"}, "! the archive is empty"},
-		{[]string{"a/START.md", "b/C.md"}, `! entry "b/C.md" of the archive does not lie beside "a/START.md"`},
-		{[]string{"b/C.md", "START.md"}, `! entry "START.md" of the archive does not lie beside "b/C.md"`},
+		{[]string{"a/START.md", "b/C.md"}, `! entry "b/C.md" of the archive is not in the same folder as "a/START.md"`},
+		{[]string{"b/C.md", "START.md"}, `! entry "START.md" of the archive is not in the same folder as "b/C.md"`},
 		{[]string{"a/b/START.md"}, `! entry "a/b/START.md" of the archive is nested too deep`},
 		{[]string{"START.md", "START.md"}, `! entry "START.md" of the archive exists twice`},
 	} {
@@ -56,7 +56,8 @@ func TestOpenZipLayouts(t *testing.T) {
 	}
 }
 
-// zipSummary lists the files, or the problems, and never both.
+// zipSummary returns the names of the files, or the first problem, and checks that files and
+// problems never occur together.
 func zipSummary(t *testing.T, fsys fs.FS, problems []Problem) string {
 	if len(problems) > 0 {
 		assert.Check(t, is.Nil(fsys), "a file system beside problems")
@@ -71,8 +72,8 @@ func zipSummary(t *testing.T, fsys fs.FS, problems []Problem) string {
 	return strings.Join(names, " ")
 }
 
-// TestOpenZipHoldsToItsLimits: so many entries, each of so many bytes.
-func TestOpenZipHoldsToItsLimits(t *testing.T) {
+// TestOpenZipLimits checks the limits of the number and the size of entries.
+func TestOpenZipLimits(t *testing.T) {
 	var many []string
 	for i := range maxEntries + 1 {
 		many = append(many, fmt.Sprintf("%d.md", i))
@@ -82,7 +83,7 @@ func TestOpenZipHoldsToItsLimits(t *testing.T) {
 		refused, taken []byte
 		want           string
 	}{
-		{makeZip(t, "", many...), makeZip(t, "", many[1:]...), `entry "1000.md" of the archive is one too many`},
+		{makeZip(t, "", many...), makeZip(t, "", many[1:]...), `entry "1000.md" of the archive exceeds the limit`},
 		{makeZip(t, big+"x", "START.md"), makeZip(t, big, "START.md"), "unpacks to more than 1 MiB"},
 	} {
 		if _, problems := openBytes(c.refused); len(problems) != 1 || !strings.Contains(problems[0].Message, c.want) {
@@ -93,8 +94,9 @@ func TestOpenZipHoldsToItsLimits(t *testing.T) {
 	}
 }
 
-// TestZipFilesAreReadOnlyAndWhole: one that can't be unpacked refuses the archive.
-func TestZipFilesAreReadOnlyAndWhole(t *testing.T) {
+// TestZipFilesAreReadOnly checks the mode and content of files, and that an archive with a
+// broken file is refused.
+func TestZipFilesAreReadOnly(t *testing.T) {
 	data := makeZip(t, "echo\n", "flow/START.sh")
 	fsys, problems := openBytes(data)
 	assert.Assert(t, is.Nil(problems))

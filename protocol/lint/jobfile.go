@@ -14,25 +14,25 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// JobFile is a workflow file of GitHub Actions, as far as it says what starts it, which steps use
-// which action, with which inputs, and in which order their jobs run.
+// JobFile is a workflow file of GitHub Actions: the events that start it, the order of its jobs,
+// and the actions and inputs of their steps.
 type JobFile struct {
-	Path  string // as findings name it
-	Steps []Step // all that use an action or run a command, and the jobs that call a workflow, in the order of the file
+	Path  string // as findings print it
+	Steps []Step // steps with an action or a command, and jobs that call a workflow, in the order of the file
 
 	on    *yaml.Node
-	needs map[string][]string // of each job, by id
+	needs map[string][]string // the jobs that each job needs, by id
 }
 
 // Step is a step of a job, or a job that calls a workflow.
 type Step struct {
-	Job    string // the id of the job
-	If     string // of the job
-	Index  int    // its place among the steps of the job
+	Job    string // id of the job
+	If     string // condition of the job
+	Index  int    // index among the steps of the job
 	Action string // without its version; "" for a command
-	// CallsWorkflow says that the job calls a workflow: what runs in it is not known.
+	// CallsWorkflow is true for a job that calls a reusable workflow, whose steps are unknown.
 	CallsWorkflow bool
-	// HasSecret says that the step is given a secret, or the token of the job.
+	// HasSecret is true if the step gets a secret, or the token of the job.
 	HasSecret bool
 	RunsOn    string   // labels of the job's runner
 	Env       []string // NAME=value, of the workflow, the job and the step
@@ -44,7 +44,7 @@ type Step struct {
 	with map[string]*yaml.Node
 }
 
-// ReadJobFile reads the text of a workflow file.
+// ReadJobFile parses the text of a workflow file. Findings name it by path.
 func ReadJobFile(path string, text []byte) (*JobFile, error) {
 	root, problem := protocol.ParseYAML(string(text))
 	if problem != nil {
@@ -56,7 +56,7 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 		return nil, errors.New("it has no jobs")
 	}
 	if jobs.Kind != yaml.MappingNode {
-		return nil, fmt.Errorf("line %d: jobs is no mapping", jobs.Line)
+		return nil, fmt.Errorf("line %d: jobs is not a mapping", jobs.Line)
 	}
 	for i := 0; i+1 < len(jobs.Content); i += 2 {
 		id, body := jobs.Content[i].Value, jobs.Content[i+1]
@@ -66,7 +66,7 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 	return f, nil
 }
 
-// environ returns the variables that a mapping sets.
+// environ returns the variables that the env of a mapping sets, as NAME=value.
 func environ(body *yaml.Node) (list []string) {
 	if env := protocol.MapValue(body, "env"); env != nil && env.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(env.Content); i += 2 {
@@ -76,6 +76,7 @@ func environ(body *yaml.Node) (list []string) {
 	return list
 }
 
+// addJob adds the steps of a job. of has the fields that all steps of the job share.
 func (f *JobFile) addJob(of Step, body *yaml.Node) {
 	f.needs[of.Job] = texts(protocol.MapValue(body, "needs"))
 	of.If, of.file = scalar(protocol.MapValue(body, "if")), f
@@ -95,7 +96,7 @@ func (f *JobFile) addJob(of Step, body *yaml.Node) {
 	}
 }
 
-// addStep adds a step with what its mapping says.
+// addStep adds a step with the keys of its mapping.
 func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	s.HasSecret, s.Env = hasSecret(body), slices.Concat(s.Env, environ(body))
 	s.at, s.with = protocol.PosOf(body), map[string]*yaml.Node{}
@@ -108,20 +109,22 @@ func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	f.Steps = append(f.Steps, s)
 }
 
-// secret matches an expression with a secret, or with the token of the job.
+// secret matches an expression with a secret or with the token of the job.
 var secret = pattern(`\$\{\{.*\b(secrets|github\.token)\b`)
 
+// hasSecret reports whether a node contains a secret or the token of the job.
 func hasSecret(n *yaml.Node) bool {
 	return secret().MatchString(n.Value) || slices.ContainsFunc(n.Content, hasSecret)
 }
 
-// RaymondSteps returns the steps that use this action, or a fork or a copy of it, and name a workflow
-// of agents, and the jobs that call a workflow with one: a local action may be any.
+// RaymondSteps returns the steps that use this action, a fork of it, or any local action with
+// the input workflow, and the jobs that call a reusable workflow with that input.
 func (f *JobFile) RaymondSteps() []Step {
-	return slices.DeleteFunc(slices.Clone(f.Steps), func(s Step) bool { return !s.isOurs() })
+	return slices.DeleteFunc(slices.Clone(f.Steps), func(s Step) bool { return !s.isRaymond() })
 }
 
-func (s Step) isOurs() bool {
+// isRaymond reports whether RaymondSteps includes a step.
+func (s Step) isRaymond() bool {
 	return (s.CallsWorkflow || strings.HasPrefix(s.Action, "./") || s.IsAction()) && s.Input("workflow") != ""
 }
 
@@ -130,13 +133,14 @@ func (s Step) IsAction() bool {
 	return !s.CallsWorkflow && slices.Contains(strings.Split(s.Action, "/"), "raymond-action")
 }
 
-// Inputs returns the names of the inputs that the step is given, in lower case.
+// Inputs returns the names of the inputs that the step sets, in lower case and sorted.
 func (s Step) Inputs() []string { return slices.Sorted(maps.Keys(s.with)) }
 
 // File returns the path of the workflow file, as findings print it.
 func (s Step) File() string { return s.file.Path }
 
-// Pos returns the place of an input in its file; the place of the step if the input is not given.
+// Pos returns the position of an input in the file, or the position of the step if the input is
+// missing.
 func (s Step) Pos(input string) protocol.Pos {
 	if n := s.with[input]; n != nil {
 		return protocol.PosOf(n)
@@ -144,7 +148,8 @@ func (s Step) Pos(input string) protocol.Pos {
 	return s.at
 }
 
-// may reports whether the job's token has a permission, as far as the file says; level is "read" or "write".
+// may reports whether the job's token has a permission, as far as the file shows; level is
+// "read" or "write".
 func (s Step) may(scope, level string) bool {
 	given := scalar(s.permissions)
 	if s.permissions != nil && s.permissions.Kind == yaml.MappingNode {
@@ -153,7 +158,7 @@ func (s Step) may(scope, level string) bool {
 	return s.permissions == nil || strings.HasPrefix(given, "write") || given == level || given == level+"-all" || strings.Contains(given, "${{")
 }
 
-// HasNoSchedule reports whether the file says that no schedule starts it.
+// HasNoSchedule reports whether the file lists its events and schedule is not among them.
 func (f *JobFile) HasNoSchedule() bool { return f.on != nil && !f.has("schedule") }
 
 // has reports whether an event starts the workflow.
@@ -161,9 +166,10 @@ func (f *JobFile) has(event string) bool {
 	return slices.Contains(texts(f.on), event)
 }
 
-// Needs reports whether a job needs another one, directly or by way of others.
+// Needs reports whether a job needs another one, directly or through other jobs.
 func (f *JobFile) Needs(job, other string) bool { return f.isNeeded(job, other, map[string]bool{}) }
 
+// isNeeded reports whether job by needs job id. seen has the jobs that were already visited.
 func (f *JobFile) isNeeded(by, id string, seen map[string]bool) bool {
 	if seen[by] {
 		return false
@@ -172,29 +178,30 @@ func (f *JobFile) isNeeded(by, id string, seen map[string]bool) bool {
 	return slices.ContainsFunc(f.needs[by], func(n string) bool { return n == id || f.isNeeded(n, id, seen) })
 }
 
-// Input is an input as the file has it, without white space around it; "" for none.
+// Input returns an input as written, without surrounding white space; "" if it is missing.
 func (s Step) Input(name string) string { return strings.TrimSpace(scalar(s.with[name])) }
 
-// Key is the input key without blanks; "" for the default.
+// Key returns the input key without white space; "" means the default key.
 func (s Step) Key() string { return strings.Join(strings.Fields(s.Input("key")), "") }
 
-// HasExpression reports whether an input has an expression in it, whose value the file doesn't
-// tell.
+// HasExpression reports whether an input contains an expression, whose value the file doesn't
+// show.
 func (s Step) HasExpression(name string) bool { return strings.Contains(s.Input(name), "${{") }
 
-// Runs reports whether a step runs the states of a job, as far as the file tells.
+// Runs reports whether a step certainly runs the states of a job.
 func (s Step) Runs(job string) bool {
 	return !s.CallsWorkflow && slices.ContainsFunc(strings.Split(cmp.Or(s.Input("job"), protocol.MainJob), ","), func(name string) bool {
 		return strings.TrimSpace(name) == job
 	})
 }
 
-// MayRun is Runs, and true where the file doesn't tell.
+// MayRun reports whether a step runs the states of a job, or may run them as far as the file
+// shows.
 func (s Step) MayRun(job string) bool {
 	return s.CallsWorkflow || s.HasExpression("job") || s.Runs(job)
 }
 
-// names reports whether a step names the workflow at an absolute path.
+// names reports whether the input workflow of a step may mean the workflow at an absolute path.
 func (s Step) names(abs string) bool {
 	name := strings.TrimPrefix(filepath.ToSlash(filepath.Clean(filepath.FromSlash(s.Input("workflow")))), "./")
 	if builtin, ok := strings.CutPrefix(name, BuiltinPrefix); ok {
@@ -203,22 +210,22 @@ func (s Step) names(abs string) bool {
 	return s.HasExpression("workflow") || strings.HasSuffix("/"+strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/"+strings.TrimPrefix(name, "/"))
 }
 
-// BuiltinPrefix begins an input workflow that names an example of the action.
+// BuiltinPrefix begins an input workflow that names a built-in example.
 const BuiltinPrefix = "builtin:"
 
 // commented matches conditions of jobs that handle comments.
 var commented = pattern(`github\.event_name\s*==\s*'(issue_comment|pull_request_review(_comment)?)'|github\.event\.(comment|review)\b`)
 
-// commentEvents start jobs that handle comments.
+// commentEvents are the events that start jobs which handle comments.
 var commentEvents = []string{"issue_comment", "pull_request_review", "pull_request_review_comment"}
 
-// handlesComments reports whether the condition of a step's job lets comments start it. Of a
-// job without condition nothing is known.
+// handlesComments reports whether the condition of a step's job is about comments, and comments
+// start the workflow. It returns false for a job without a condition.
 func (s Step) handlesComments() bool {
 	return commented().MatchString(s.If) && slices.ContainsFunc(commentEvents, s.file.has)
 }
 
-// scalar is the text of a scalar; "" for anything else.
+// scalar returns the text of a scalar; "" for any other node.
 func scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""
@@ -226,7 +233,7 @@ func scalar(n *yaml.Node) string {
 	return n.Value
 }
 
-// texts are the texts of one scalar or of a list of them, or the keys of a mapping.
+// texts returns the text of a scalar, the texts of a list, or the keys of a mapping.
 func texts(n *yaml.Node) (list []string) {
 	if n == nil || n.Kind == yaml.ScalarNode {
 		return []string{scalar(n)}

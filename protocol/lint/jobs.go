@@ -11,8 +11,8 @@ import (
 )
 
 // Jobs compares a workflow with the workflow files of GitHub Actions whose steps run it. path is
-// that of the workflow, absolute; where no step names it, all steps count: a file may know it by
-// another path. The findings are about the steps, and about the states.
+// the absolute path of the workflow. If no step names that path, all steps count, because a file
+// may know it by another path. It returns findings about the steps and about the states.
 func Jobs(path string, w *protocol.Workflow, files []*JobFile) (ofSteps, ofStates []Finding) {
 	c := jobs{flow: w, chart: w.Chart(), files: files, steps: StepsOf(path, files)}
 	c.checkRun()
@@ -27,7 +27,8 @@ func Jobs(path string, w *protocol.Workflow, files []*JobFile) (ofSteps, ofState
 	return c.ofSteps, c.ofStates
 }
 
-// StepsOf returns the steps that run the workflow at an absolute path; all that run one, if none names it.
+// StepsOf returns the steps that run the workflow at an absolute path or, if no step names that
+// path, all steps that run a workflow.
 func StepsOf(path string, files []*JobFile) (steps []Step) {
 	var named []Step
 	for _, f := range files {
@@ -51,24 +52,24 @@ type jobs struct {
 	flow  *protocol.Workflow
 	chart *protocol.Chart
 	files []*JobFile
-	steps []Step // that run the workflow
+	steps []Step // steps that run the workflow
 
 	ofSteps, ofStates []Finding
 }
 
-// aboutStep adds a finding about an input of a step, or the step if it doesn't have it.
-func (c *jobs) aboutStep(severity Severity, s Step, input string, p protocol.Problem) {
+// reportStep adds a finding about an input of a step, or about the step if the input is missing.
+func (c *jobs) reportStep(severity Severity, s Step, input string, p protocol.Problem) {
 	p.File, p.Pos = s.file.Path, s.Pos(input)
 	c.ofSteps = append(c.ofSteps, Finding{severity, p})
 }
 
-// aboutState adds a warning about a state.
-func (c *jobs) aboutState(state string, pos protocol.Pos, p protocol.Problem) {
+// warnState adds a warning about a state.
+func (c *jobs) warnState(state string, pos protocol.Pos, p protocol.Problem) {
 	p.File, p.Pos = state, protocol.Pos{Line: max(1, pos.Line), Col: max(1, pos.Col)}
 	c.ofStates = append(c.ofStates, Finding{Warning, p})
 }
 
-// mayRun returns the steps that run the states of a job, or may.
+// mayRun returns the steps that run the states of a job, or may run them.
 func (c *jobs) mayRun(job string) []Step {
 	return slices.DeleteFunc(slices.Clone(c.steps), func(s Step) bool { return !s.MayRun(job) })
 }
@@ -83,24 +84,24 @@ func (c *jobs) checkRun() {
 	}
 	first := append(slices.Clone(c.steps), Step{file: c.files[0], at: protocol.Pos{Line: 1, Col: 1}})[0]
 	for _, job := range slices.Sorted(maps.Keys(left)) {
-		c.aboutStep(Error, first, "job", protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s of %s", job, strings.Join(left[job], ", ")),
+		c.reportStep(Error, first, "job", protocol.Problem{Code: "job-not-run", Message: fmt.Sprintf("no step runs the job %s of %s", job, strings.Join(left[job], ", ")),
 			Hint: "a step of the action runs it with the input job: " + job})
 	}
 }
 
-// checkOrder finds states to which a run is handed by a job that no step with their own
-// job comes after.
+// checkOrder finds states that follow a state of another job although no later step runs their
+// own job.
 func (c *jobs) checkOrder() {
 	for _, name := range c.chart.States() {
-		told := map[string]bool{}
+		reported := map[string]bool{}
 		for _, e := range c.chart.Exits(name) {
 			for _, move := range moves(name, e) {
 				from, to := c.flow.JobOf(move[0]), c.flow.JobOf(move[1])
-				if move[0] == "" || move[1] == "" || from == to || told[to] || c.isTaken(from, to) {
+				if move[0] == "" || move[1] == "" || from == to || reported[to] || c.canFollow(from, to) {
 					continue
 				}
-				told[to] = true
-				c.aboutState(name, e.Pos, protocol.Problem{Code: "job-order",
+				reported[to] = true
+				c.warnState(name, e.Pos, protocol.Problem{Code: "job-order",
 					Message: fmt.Sprintf("%s of the job %s comes after the job %s, and no later step runs it", move[1], to, from),
 					Hint:    fmt.Sprintf("add a job that needs that one and has job: %s, or write job: %s in %s", to, from, move[1])})
 			}
@@ -108,8 +109,9 @@ func (c *jobs) checkOrder() {
 	}
 }
 
-// moves are the states between which an agent goes by a transition in the same workflow
-// run, in pairs. What follows a question begins with a comment, in another one.
+// moves returns the pairs of states between which a transition moves an agent within one
+// workflow run. An ask has no pair: its answer is a comment, which starts another workflow
+// run.
 func moves(from string, e protocol.Exit) [][2]string {
 	to, back := e.Target.State, e.Next.State
 	switch e.Verb {
@@ -121,9 +123,10 @@ func moves(from string, e protocol.Exit) [][2]string {
 	return [][2]string{{from, to}, {from, back}}
 }
 
-// isTaken reports whether a step that runs a job may come after one that runs another, or
-// the same step runs both. Of a job that nobody runs checkRun tells.
-func (c *jobs) isTaken(from, to string) bool {
+// canFollow reports whether a step that runs job to may come after a step that runs job from, or
+// the same step runs both. It also returns true if no step runs from or to, because checkRun
+// reports that.
+func (c *jobs) canFollow(from, to string) bool {
 	before, after := c.mayRun(from), c.mayRun(to)
 	if len(before) == 0 || len(after) == 0 {
 		return true
@@ -135,6 +138,7 @@ func (c *jobs) isTaken(from, to string) bool {
 	})
 }
 
+// isPrompt reports whether a state is a prompt.
 func (c *jobs) isPrompt(state string) bool {
 	return c.chart.Analysis(state).State.Kind == protocol.Prompt
 }
@@ -147,7 +151,7 @@ func (c *jobs) checkPrompts() {
 	for _, s := range c.steps {
 		for _, name := range c.chart.States() {
 			if job := c.flow.JobOf(name); s.RefusesPrompts() && c.isPrompt(name) && s.Runs(job) {
-				c.aboutStep(Error, s, "prompts", protocol.Problem{Code: "prompt-refused",
+				c.reportStep(Error, s, "prompts", protocol.Problem{Code: "prompt-refused",
 					Message: fmt.Sprintf("the prompt state %s of the job %s is refused by this step, which has prompts: false", name, job),
 					Hint:    "give the state another job, or make it a script"})
 			}
@@ -155,26 +159,26 @@ func (c *jobs) checkPrompts() {
 	}
 }
 
-// checkWorkspace finds steps beside agents to which what agents leave in the workspace may do harm: later ones with
+// checkWorkspace finds steps that files of agents in the workspace can harm: later steps with
 // secrets, and caches.
 func (c *jobs) checkWorkspace() {
-	told := map[protocol.Pos]bool{}
+	reported := map[protocol.Pos]bool{}
 	isInWorkspace := func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") }
 	for _, ours := range c.steps {
 		for _, s := range ours.file.Steps {
-			p := protocol.Problem{Code: "after-agents", Hint: "give it a job of its own: docs/security.md#known-gaps"}
+			p := protocol.Problem{Code: "after-agents", Hint: "run it in a separate job: docs/security.md#known-gaps"}
 			switch {
-			case s.CallsWorkflow || s.Job != ours.Job || s.isOurs() || told[s.at] || !c.hasPrompts(ours):
+			case s.CallsWorkflow || s.Job != ours.Job || s.isRaymond() || reported[s.at] || !c.hasPrompts(ours):
 				continue
 			case strings.HasPrefix(s.Action, "actions/cache") && slices.ContainsFunc(strings.Fields(s.Input("path")), isInWorkspace):
-				p.Message = "this cache has files of the workspace, which agents can write: it brings them into other jobs"
+				p.Message = "this cache has files of the workspace, which agents can write, and passes them to other jobs"
 			case s.Index > ours.Index && s.HasSecret:
-				p.Message = "this step has secrets, and comes after agents, which can write all that is in the workspace"
+				p.Message = "this step has secrets and runs after agents, which can write every file in the workspace"
 			default:
 				continue
 			}
-			told[s.at] = true
-			c.aboutStep(Warning, s, "", p)
+			reported[s.at] = true
+			c.reportStep(Warning, s, "", p)
 		}
 	}
 }
@@ -186,30 +190,30 @@ func (c *jobs) hasPrompts(s Step) bool {
 	})
 }
 
-// dispatchInput is the input with which a step starts its own workflow again.
+// dispatchInput is the input of workflow_dispatch with which a step starts its own workflow
+// again.
 const dispatchInput = "raymond-key"
 
-// checkRedispatch finds steps that start their workflow again with an input that it does
-// not have.
+// checkRedispatch finds steps that start their own workflow again with an input that the
+// workflow does not have.
 func (c *jobs) checkRedispatch() {
 	for _, s := range c.steps {
 		given := protocol.MapValue(protocol.MapValue(protocol.MapValue(s.file.on, "workflow_dispatch"), "inputs"), dispatchInput)
 		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch") // its caller is started again
 		if s.Input("continue") == "redispatch" && !isCalled && given == nil {
-			c.aboutStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",
+			c.reportStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",
 				Message: "continue: redispatch starts this workflow by workflow_dispatch with the input " + dispatchInput + ", which it does not have",
 				Hint:    "add on: workflow_dispatch: inputs: " + dispatchInput})
 		}
 	}
 }
 
-// jobHold is how long a step stays for a time when its input hold says nothing.
+// jobHold is how long a step waits for a time by default, without the input hold.
 const jobHold = "5m"
 
-// checkTimes finds times at which no step waits any more, and no schedule
-// resumes the run.
+// checkTimes finds waits that are longer than any step stays, if no schedule resumes the run.
 func (c *jobs) checkTimes() {
-	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.unscheduled() == "" }) {
+	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.noScheduleReason() == "" }) {
 		return
 	}
 	for _, name := range c.chart.States() {
@@ -219,18 +223,18 @@ func (c *jobs) checkTimes() {
 			if err != nil || d <= hold && !e.TimedOut {
 				continue
 			}
-			what := fmt.Sprintf("waits for %s, and a step stays for %s at most", e.Delay, text)
+			what := fmt.Sprintf("waits for %s, but a step stays for %s at most", e.Delay, text)
 			if e.TimedOut {
-				what = fmt.Sprintf("asks a question with a timeout of %s, for which no step stays", e.Delay)
+				what = fmt.Sprintf("asks a question with a timeout of %s, and no job will be running when this question times out", e.Delay)
 			}
-			c.aboutState(name, e.Pos, protocol.Problem{Code: "no-schedule",
-				Message: what + ": " + c.steps[0].unscheduled(),
+			c.warnState(name, e.Pos, protocol.Problem{Code: "no-schedule",
+				Message: what + ": " + c.steps[0].noScheduleReason(),
 				Hint:    "add on: schedule, with an if: that lets it start the job, and in the step the same key on all events and resume: auto"})
 		}
 	}
 }
 
-// holdOf is the longest time for which a step of a job stays, also as it is written.
+// holdOf returns the longest time that a step of a job waits, and that time as written.
 func (c *jobs) holdOf(job string) (longest time.Duration, text string) {
 	for _, s := range c.mayRun(job) {
 		written := s.Input("hold")
@@ -246,29 +250,30 @@ func (c *jobs) holdOf(job string) (longest time.Duration, text string) {
 	return longest, text
 }
 
-// checkKeys finds steps that don't find each other's run, because their keys differ.
+// checkKeys finds steps that should share a run but have different keys.
 func (c *jobs) checkKeys() {
-	isShared := func(s Step) bool { return s.Input("job") != "" || s.Input("part") != "" } // its run, with other steps
+	isShared := func(s Step) bool { return s.Input("job") != "" || s.Input("part") != "" } // shared with other steps
 	first := slices.IndexFunc(c.steps, func(s Step) bool { return isShared(s) && s.Key() != "" })
 	begins := slices.IndexFunc(c.steps, func(s Step) bool { return !s.handlesComments() })
 	for _, s := range c.steps {
 		switch {
 		case isShared(s) && s.Key() == "":
-			c.aboutStep(Error, s, "job", protocol.Problem{Code: "key-missing",
+			c.reportStep(Error, s, "job", protocol.Problem{Code: "key-missing",
 				Message: fmt.Sprintf("this step of job %s has no key: it shares its run with other jobs, and the default key is this job's alone", s.Job),
 				Hint:    "give the same key to all jobs of the run"})
 		case first >= 0 && s.Key() != c.steps[first].Key():
-			c.aboutStep(Warning, s, "key", protocol.Problem{Code: "different-keys",
+			c.reportStep(Warning, s, "key", protocol.Problem{Code: "different-keys",
 				Message: fmt.Sprintf("job %s has %s, and job %s has %s: neither finds the other's run", s.Job, keyText(s), c.steps[first].Job, keyText(c.steps[first])),
 				Hint:    "give the same key to all jobs of the run"})
 		case begins >= 0 && s.handlesComments() && s.Job != c.steps[begins].Job && !c.beginsWith(s.Key()):
-			c.aboutStep(Warning, s, "key", protocol.Problem{Code: "comment-key",
-				Message: fmt.Sprintf("job %s handles comments, and names no key in common with job %s: it does not find that one's run", s.Job, c.steps[begins].Job),
+			c.reportStep(Warning, s, "key", protocol.Problem{Code: "comment-key",
+				Message: fmt.Sprintf("job %s handles comments but has no key in common with job %s, so it does not find that job's run", s.Job, c.steps[begins].Job),
 				Hint:    "give both jobs the same key"})
 		}
 	}
 }
 
+// keyText describes the key of a step, for messages.
 func keyText(s Step) string {
 	if s.Key() == "" {
 		return "the default key"
@@ -276,7 +281,7 @@ func keyText(s Step) string {
 	return "key: " + s.Input("key")
 }
 
-// beginsWith reports whether a step that comments don't start has a key of its own choice.
+// beginsWith reports whether a step that comments don't start has this key.
 func (c *jobs) beginsWith(key string) bool {
 	return key != "" && slices.ContainsFunc(c.steps, func(s Step) bool { return !s.handlesComments() && s.Key() == key })
 }

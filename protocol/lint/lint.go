@@ -1,5 +1,5 @@
-// Package lint says what is wrong, and what looks wrong, with a workflow and with the job that
-// runs it. As package protocol it knows no clock, environment or process.
+// Package lint finds mistakes, and signs of mistakes, in a workflow and in the job that runs it.
+// Like package protocol it uses no clock, environment or process.
 package lint
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Severity says how much a finding matters.
+// Severity is the importance of a finding.
 type Severity string
 
 // The severities. Only an error makes a workflow unfit to run.
@@ -22,34 +22,34 @@ const (
 	Hint    Severity = "hint"
 )
 
-// Finding is something that was found in a workflow. File is "" when it is about the
+// Finding is a problem in a workflow and how much it matters. File is "" if it concerns the
 // whole workflow; otherwise Pos is not zero.
 type Finding struct {
 	Severity Severity
 	protocol.Problem
 }
 
-// Options say how a workflow will be run.
+// Options describe how a workflow will be run.
 type Options struct {
 	protocol.LoadOptions
-	// Meta names the metadata that runs will be given.
+	// Meta has the names of the metadata that runs will have.
 	Meta []string
-	// Loop says that the entry is a plain prompt that is repeated until commands say that
-	// it is done, so that it needs no transition.
+	// Loop is true if the entry is a plain prompt that is repeated until commands pass, so that
+	// it needs no transition.
 	Loop bool
 	// Backend is the agent CLI of the run; "" for protocol.DefaultBackend.
 	Backend string
 }
 
-// Workflow reads a workflow as protocol.Load does, and returns what is wrong with it and what
-// looks wrong, sorted by file and place. It checks the states that the entry leads to and,
-// unless the entry is a single file, every other file that is meant as a state.
+// Workflow reads a workflow as protocol.Load does, and returns its findings, sorted by file and
+// position. It checks the states that the entry leads to and, unless the entry is a single file,
+// every other file that looks like a state.
 //
-// Errors are the problems that forbid a start and, in states that the entry leads to, what is sure to
-// fail: wrong targets and attributes in tags, a conversation that another agent CLI would continue, several forks of
-// a script that may not have them, and a payload that does not fit a schema or is missing. Everything else is a warning or a hint, also
-// what is wrong in a tag that may be an example, because there is a policy or because
-// the tag is in a code block.
+// Errors are the problems that forbid a start and, in states that the entry leads to, certain
+// failures: wrong targets and attributes in tags, a conversation that another agent CLI would
+// continue, several forks of a script that may write only one, and a payload that is missing or
+// does not fit a schema. Everything else is a warning or a hint, including mistakes in a tag
+// that may be an example, because the state has a policy or because the tag is in a code block.
 func Workflow(fsys fs.FS, o Options) []Finding {
 	w, problems := protocol.Load(fsys, o.LoadOptions)
 	chart := w.Chart()
@@ -61,14 +61,14 @@ func Workflow(fsys fs.FS, o Options) []Finding {
 		}
 	}
 	for _, name := range w.Names() {
-		if d := (reading{chart.Analysis(name)}); l.chart.Reaches(d.State.Name) || l.o.Entry == "" && l.w.IsMeantAsState(d.State.Name) ||
+		if d := (checkedState{chart.Analysis(name)}); l.chart.Reaches(d.State.Name) || l.o.Entry == "" && l.w.IsMeantAsState(d.State.Name) ||
 			slices.ContainsFunc(d.State.Problems, func(p protocol.Problem) bool { return l.w.ForbidsStart(d.State.Name, p) }) {
 			l.checkState(d)
 		}
 	}
 	l.checkLoops()
 	v := l.chart.Conversations(l.o.Backend, "")
-	told := false
+	hasHint := false
 	for _, name := range l.chart.States() {
 		if l.chart.Analysis(name).State.Kind == protocol.Script && v.IsIncomplete {
 			continue
@@ -76,7 +76,7 @@ func Workflow(fsys fs.FS, o Options) []Finding {
 		for _, e := range l.chart.Exits(name) {
 			for _, to := range e.ContinuedStates() {
 				l.checkAgent(v, name, e, to)
-				told = told || l.noteCommand(v, name, e, to)
+				hasHint = hasHint || l.addCommandHint(v, name, e, to)
 			}
 		}
 	}
@@ -84,7 +84,7 @@ func Workflow(fsys fs.FS, o Options) []Finding {
 	return slices.Compact(l.found)
 }
 
-// Sort sorts findings by file, place, code and message.
+// Sort sorts findings by file, position, code and message.
 func Sort(found []Finding) {
 	slices.SortFunc(found, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.File, b.File), a.Pos.Line-b.Pos.Line, a.Pos.Col-b.Pos.Col,
@@ -92,19 +92,20 @@ func Sort(found []Finding) {
 	})
 }
 
-// linter collects what is found.
+// linter collects the findings about a workflow.
 type linter struct {
 	w     *protocol.Workflow
 	chart *protocol.Chart
 	ends  map[string]bool // states from which a result can be reached
-	names map[string]bool // that templates of any state may be filled with; nil when they can't be known
+	names map[string]bool // names that templates of any state can use; nil if unknown
 	o     Options
 	found []Finding
 }
 
-// reading is a state that is looked at.
-type reading struct{ *protocol.Analysis }
+// checkedState is the state that a check is about, with its analysis.
+type checkedState struct{ *protocol.Analysis }
 
+// add adds a finding. A finding about a file has a position.
 func (l *linter) add(severity Severity, p protocol.Problem) {
 	if p.File != "" {
 		p.Pos = protocol.Pos{Line: max(1, p.Pos.Line), Col: max(1, p.Pos.Col)}
@@ -112,29 +113,27 @@ func (l *linter) add(severity Severity, p protocol.Problem) {
 	l.found = append(l.found, Finding{severity, p})
 }
 
-// warn adds a warning about a place of a state.
-func (l *linter) warn(d reading, pos protocol.Pos, p protocol.Problem) {
+// warn adds a warning at a position of a state.
+func (l *linter) warn(d checkedState, pos protocol.Pos, p protocol.Problem) {
 	p.File, p.Pos = d.State.Name, pos
 	l.add(Warning, p)
 }
 
-// isUnreached reports whether nothing leads from the entry to a state.
-func (l *linter) isUnreached(d reading) bool {
+// isUnreached reports whether the entry does not lead to a state.
+func (l *linter) isUnreached(d checkedState) bool {
 	return l.w.Entry() != "" && !l.chart.Reaches(d.State.Name)
 }
 
-// unreadable are the codes of problems after which nothing else is known of a state.
+// unreadable are the codes of problems after which the rest of a state is unknown.
 var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
 
-// isUnreadable reports whether nothing is known of a state except what is wrong with its
-// file.
+// isUnreadable reports whether only the problems of a state's file are known, not its content.
 func isUnreadable(s *protocol.State) bool {
 	return slices.ContainsFunc(s.Problems, func(p protocol.Problem) bool { return slices.Contains(unreadable, p.Code) })
 }
 
-// checkState checks one state. Of a file that can't be read it only says so: one problem
-// is one finding.
-func (l *linter) checkState(d reading) {
+// checkState checks one state. For a file that can't be read it reports only this problem.
+func (l *linter) checkState(d checkedState) {
 	s := d.State
 	for _, p := range s.Problems {
 		severity := Error
@@ -156,7 +155,7 @@ func (l *linter) checkState(d reading) {
 	}
 	for _, r := range d.State.References {
 		if r.Role == "on_comment" && d.State.Name != l.w.Entry() {
-			l.warn(d, r.Pos, protocol.Problem{Code: "on-comment", Message: "on_comment has no effect here: only that of the first state counts",
+			l.warn(d, r.Pos, protocol.Problem{Code: "on-comment", Message: "on_comment has no effect here: only the first state can use it",
 				Hint: "move it to " + l.w.Entry()})
 		}
 	}
@@ -178,9 +177,9 @@ func (l *linter) checkState(d reading) {
 }
 
 // checkPolicy compares the policy of a prompt with its text.
-func (l *linter) checkPolicy(d reading) {
+func (l *linter) checkPolicy(d checkedState) {
 	for _, t := range d.Tags {
-		if len(t.Problems) > 0 || !d.isFirm(t) || d.Permits(t.Tag) {
+		if len(t.Problems) > 0 || !d.namesKnownStates(t) || d.Permits(t.Tag) {
 			continue
 		}
 		p := protocol.NotAllowed(t.Tag)
@@ -199,7 +198,7 @@ func (l *linter) checkPolicy(d reading) {
 }
 
 // checkWayOut checks that a state can end with a transition.
-func (l *linter) checkWayOut(d reading) {
+func (l *linter) checkWayOut(d checkedState) {
 	for _, e := range l.chart.Exits(d.State.Name) {
 		if !e.OnExhausted {
 			return
@@ -220,31 +219,32 @@ func (l *linter) checkWayOut(d reading) {
 	}
 }
 
-// opening is a tag that is mentioned without a closing, as in "a <result> tag".
+// opening matches a tag that is mentioned without a closing, as in "a <result> tag".
 var opening = pattern(`<(goto|reset|call|function|fork|result|join)\b|<ask\s`)
 
 // checkTemplates checks the names in the templates of a prompt.
-func (l *linter) checkTemplates(d reading) {
+func (l *linter) checkTemplates(d checkedState) {
 	if d.State.Kind != protocol.Prompt || l.names == nil {
 		return
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, t := range protocol.Templates(d.State.Body) {
-		if told[t.Name] || t.IsForeign || l.isSupplied(d.State, t.Name) {
+		if reported[t.Name] || t.IsForeign || l.isSupplied(d.State, t.Name) {
 			continue
 		}
-		told[t.Name] = true
+		reported[t.Name] = true
 		t.Pos.Line += d.State.Line - 1
 		l.warn(d, t.Pos, l.unknownName(t.Name))
 	}
 }
 
-// checkAgent checks that a state may start in the conversation with which another one ends.
+// checkAgent checks that the agent CLI of state to can continue the conversation with which
+// state from ends.
 func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.Exit, to string) {
 	backend := l.chart.Analysis(to).State.Policy.Backend
 	all := sortedKeys(v.BackendsAfter(from))
 	others := slices.DeleteFunc(slices.Clone(all), func(b string) bool { return b == "" || b == backend })
-	isUnsure := l.chart.Analysis(from).State.Kind == protocol.Script && len(others) < len(all) // it may know when to go there
+	isUnsure := l.chart.Analysis(from).State.Kind == protocol.Script && len(others) < len(all) // the script may check the agent CLI before it goes there
 	if backend == "" || len(others) == 0 || isUnsure || slices.Contains(all, protocol.AnyBackend) {
 		return
 	}
@@ -253,17 +253,17 @@ func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.E
 		Hint:    "reach it by <reset>, <function> or <fork>, or let the same agent run both states"})
 }
 
-// noteCommand says, and reports that it did, that a program of the user's own must be able
-// to continue a conversation.
-func (l *linter) noteCommand(v *protocol.Conversations, from string, e protocol.Exit, to string) bool {
+// addCommandHint adds a hint where a program of the user must be able to continue a
+// conversation. It reports whether it added one.
+func (l *linter) addCommandHint(v *protocol.Conversations, from string, e protocol.Exit, to string) bool {
 	after := v.BackendsAfter(from)
 	if l.chart.Analysis(to).State.Kind != protocol.Prompt || len(after) != 1 || !after[protocol.BackendCommand] ||
 		v.BackendOf(to, protocol.BackendCommand) != protocol.BackendCommand {
 		return false
 	}
-	message := fmt.Sprintf("<%s> continues a conversation in %s: if the program tells no session, it begins a new one there", e.Verb, to)
+	message := fmt.Sprintf("<%s> continues a conversation in %s: if the program reports no session, a new conversation begins there", e.Verb, to)
 	if e.Verb == protocol.Call {
-		message = fmt.Sprintf("<call> branches a conversation for %s: if the program tells no session, the agent fails", e.Target.State)
+		message = fmt.Sprintf("<call> branches a conversation for %s: if the program reports no session, the agent fails", e.Target.State)
 	}
 	l.add(Hint, protocol.Problem{File: from, Pos: e.Pos, Code: "command-session", Message: message})
 	return true

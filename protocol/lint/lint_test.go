@@ -17,29 +17,29 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-// scope returns the files of a workflow, and how it is checked, which the other files say.
+// scope returns the workflow in files, and the options that the other files set.
 func scope(files map[string]string) (fstest.MapFS, lint.Options) {
-	fsys, said := fstest.MapFS{}, map[string]string{}
+	fsys, settings := fstest.MapFS{}, map[string]string{}
 	for name, text := range files {
 		target, isLink := strings.CutPrefix(text, "LINK ")
 		switch {
 		case slices.Contains([]string{"entry", "platform", "meta", "agent", "loop"}, name):
-			said[name] = strings.TrimSpace(text)
+			settings[name] = strings.TrimSpace(text)
 		case isLink:
 			fsys[name] = &fstest.MapFile{Data: []byte(strings.TrimSpace(target)), Mode: fs.ModeSymlink}
 		default:
 			fsys[name] = &fstest.MapFile{Data: goldentest.Bytes(text)}
 		}
 	}
-	_, isLoop := said["loop"]
+	_, isLoop := settings["loop"]
 	return fsys, lint.Options{
-		LoadOptions: protocol.LoadOptions{Entry: said["entry"], Platform: protocol.Platform(said["platform"])},
-		Meta:        strings.Fields(said["meta"]), Backend: said["agent"], Loop: isLoop,
+		LoadOptions: protocol.LoadOptions{Entry: settings["entry"], Platform: protocol.Platform(settings["platform"])},
+		Meta:        strings.Fields(settings["meta"]), Backend: settings["agent"], Loop: isLoop,
 	}
 }
 
-// TestFindings keeps what is found in folders of states. A platform of "unix
-// windows" checks both. What forbids a start is among the errors.
+// TestFindings compares the findings in folders of states with golden files. The platform "unix
+// windows" means both. Every problem that forbids a start must be an error of lint.
 func TestFindings(t *testing.T) {
 	goldentest.Each(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) (text string) {
 		fsys, o := scope(files)
@@ -64,7 +64,8 @@ func TestFindings(t *testing.T) {
 	})
 }
 
-// TestManyTagsCostLittle also on one line: an agent may have written the file.
+// TestManyTagsCostLittle limits the memory for many tags, also on one line: an agent may have
+// written the file.
 func TestManyTagsCostLittle(t *testing.T) {
 	for _, tag := range []string{"<goto>B</goto> ", "<goto>NOPE</goto> ", "<goto>B<goto> ", `<goto a="x>B</goto> `, "`<fork next='B' a='b'>B</fork> "} {
 		fsys := fstest.MapFS{"START.md": {Data: []byte(strings.Repeat(tag, 10_000))}, "B.md": {Data: []byte("<result>ok</result>")}}

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// endsOf finds the states from which an agent can come to a result. Where that is
-// not known it is assumed: what is wrong there is a finding of its own.
+// endsOf returns the states from which an agent can reach a result. A state with unknown exits
+// or with problems is included, because other checks report it.
 func endsOf(w *protocol.Workflow, c *protocol.Chart) map[string]bool {
 	ends := map[string]bool{}
 	for _, name := range w.Names() {
@@ -27,8 +27,8 @@ func endsOf(w *protocol.Workflow, c *protocol.Chart) map[string]bool {
 	return ends
 }
 
-// leadsOut reports whether a result can be reached by an exit, when ends is
-// right for the states it names.
+// leadsOut reports whether a result can be reached through an exit. ends has the states from
+// which a result can be reached.
 func leadsOut(e protocol.Exit, ends map[string]bool) bool {
 	known := func(g protocol.Target) bool { return g.State == "" || ends[g.State] }
 	switch e.Verb {
@@ -42,8 +42,8 @@ func leadsOut(e protocol.Exit, ends map[string]bool) bool {
 	return known(e.Target)
 }
 
-// checkReturns checks that the states that are called can return.
-func (l *linter) checkReturns(d reading) {
+// checkReturns checks that the targets of calls and functions can return.
+func (l *linter) checkReturns(d checkedState) {
 	for _, e := range l.chart.Exits(d.State.Name) {
 		if e.Verb != protocol.Call && e.Verb != protocol.Function || e.Target.State == "" || l.ends[e.Target.State] {
 			continue
@@ -54,17 +54,17 @@ func (l *linter) checkReturns(d reading) {
 	}
 }
 
-// checkLoops checks that every loop has a way out, unless it waits each time: that is meant
-// to go on. One that has none is reported once, at its first state.
+// checkLoops finds loops without a way out. A loop that waits in each round is intended to run
+// forever and is not reported. Each loop is reported once, at its first state.
 func (l *linter) checkLoops() {
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for _, name := range slices.Concat([]string{l.w.Entry()}, l.w.Names()) {
-		if !l.chart.Reaches(name) || told[name] || l.ends[name] {
+		if !l.chart.Reaches(name) || reported[name] || l.ends[name] {
 			continue
 		}
 		loop := l.loopAt(name)
 		for n := range loop {
-			told[n] = true
+			reported[n] = true
 		}
 		waits := func(e protocol.Exit) bool { return e.Delay != "" && loop[l.successor(e)] }
 		names := slices.Sorted(maps.Keys(loop))
@@ -74,6 +74,7 @@ func (l *linter) checkLoops() {
 	}
 }
 
+// endless adds the warning about a loop without a way out.
 func (l *linter) endless(name string, loop []string) {
 	message := "this state leads only to itself: the loop has no way out"
 	if len(loop) > 1 {
@@ -85,12 +86,12 @@ func (l *linter) endless(name string, loop []string) {
 			pos = e.Pos
 		}
 	}
-	l.warn(reading{l.chart.Analysis(name)}, pos, protocol.Problem{Code: "endless", Message: message,
-		Hint: "let one of its states end with <result>; else only a limit of the run ends it"})
+	l.warn(checkedState{l.chart.Analysis(name)}, pos, protocol.Problem{Code: "endless", Message: message,
+		Hint: "let one of its states end with <result>; otherwise only a limit of the run ends it"})
 }
 
-// successor returns the state in which the agent itself continues when it takes an
-// exit from which no result can be reached, "" for none.
+// successor returns the state in which the agent itself continues after an exit, "" for none. No
+// result can be reached from the exit.
 func (l *linter) successor(e protocol.Exit) string {
 	if e.Verb == protocol.Fork || (e.Verb == protocol.Call || e.Verb == protocol.Function) && l.ends[e.Target.State] {
 		return e.Next.State
@@ -98,8 +99,8 @@ func (l *linter) successor(e protocol.Exit) string {
 	return e.Target.State
 }
 
-// loopAt returns the states of the loop that a state is part of, when no result can be
-// reached from it and nothing leads out of the loop; else nothing.
+// loopAt returns the states of the loop that contains the state, or nil if a path leads out of
+// the loop. No result can be reached from the state.
 func (l *linter) loopAt(name string) map[string]bool {
 	ahead := l.ahead(name)
 	for n := range ahead {
@@ -110,8 +111,8 @@ func (l *linter) loopAt(name string) map[string]bool {
 	return ahead
 }
 
-// ahead returns the states that can follow a state. The state itself is among them
-// only when it can follow itself.
+// ahead returns the states that can follow a state, directly or later. They include the state
+// itself only if it can follow itself.
 func (l *linter) ahead(name string) map[string]bool {
 	found := map[string]bool{}
 	for queue := []string{name}; len(queue) > 0; queue = queue[1:] {

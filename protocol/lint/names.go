@@ -8,11 +8,11 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// builtIn are the names that every template can use.
+// builtIn are the template names that work in every prompt.
 var builtIn = []string{"workflow_id", "agent_id", "state", "result", "input"}
 
-// suppliedNames finds the names that templates of any state may be filled with. It is nil when they can't
-// be known, because scripts make forks that can't be read.
+// suppliedNames returns the names that can be used in templates. It returns nil if they are
+// unknown, because a script composes its forks when it runs.
 func (l *linter) suppliedNames() map[string]bool {
 	names := map[string]bool{}
 	for _, n := range slices.Concat(builtIn, l.o.Meta) {
@@ -43,22 +43,23 @@ func (l *linter) suppliedNames() map[string]bool {
 	return names
 }
 
+// unknownName returns the problem that a template name never has a value.
 func (l *linter) unknownName(name string) protocol.Problem {
 	hint := protocol.DidYouMean(name, sortedKeys(l.names))
 	switch {
 	case name == "attempt" || name == "max_attempts" || name == "failure":
 		hint = "only a state with done_when has it"
 	case hint == "":
-		hint = "a fork attribute or --meta " + name + "=… would supply it; tell lint with --meta " + name
+		hint = "supply it with a fork attribute or with --meta " + name + "=…; for lint, add --meta " + name
 	}
 	return protocol.Problem{Code: "unknown-name", Message: fmt.Sprintf("nothing supplies {{%s}}", name), Hint: hint}
 }
 
 func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
-// isSupplied reports whether something can fill in a name in the given state.
+// isSupplied reports whether a template name can have a value in the given state.
 func (l *linter) isSupplied(s *protocol.State, name string) bool {
-	// A state has done_when, or can be given it on the command line.
+	// A state has done_when in its policy, or can get it on the command line.
 	hasAttempts := s.Policy.Convergence != nil || l.canLoop(s)
 	switch name {
 	case "attempt", "max_attempts":
@@ -71,7 +72,7 @@ func (l *linter) isSupplied(s *protocol.State, name string) bool {
 	return l.names[name]
 }
 
-// canLoop reports whether a state can be given commands on the command line that decide when it is done.
+// canLoop reports whether the command line can turn a state into a loop with --done-when.
 func (l *linter) canLoop(s *protocol.State) bool {
 	return s.Name == l.w.Entry() && !s.Evidence.HasMarker && !s.Evidence.HasKnownKey
 }

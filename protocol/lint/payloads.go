@@ -9,12 +9,12 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// checkPayloads holds the inputs and results that a state shows to the schemas of the states
-// that get them.
-func (l *linter) checkPayloads(d reading) {
+// checkPayloads checks the inputs and results that a state shows against the schemas of the
+// states that get them.
+func (l *linter) checkPayloads(d checkedState) {
 	p := &d.State.Policy
 	for _, t := range d.Tags {
-		switch isMeant := len(t.Problems) == 0 && d.isFirm(t) && !isExample(t) && d.Permits(t.Tag); {
+		switch isMeant := len(t.Problems) == 0 && d.namesKnownStates(t) && !isExample(t) && d.Permits(t.Tag); {
 		case isMeant && t.Verb == protocol.Result && isJSON(t.Body): // else it perhaps shows nothing but the form
 			l.addMisfits(d, t.Pos, Warning, protocol.CheckPayload(p.ResultSchema, t.Body, "the result does not fit the result_schema of this state"))
 		case isMeant:
@@ -42,28 +42,31 @@ func (l *linter) checkPayloads(d reading) {
 	}
 }
 
-// checkNoPayload checks that a state which gets no payload can start without one.
-func (l *linter) checkNoPayload(d reading, at protocol.Pos, what, to string) {
+// checkNoPayload checks that a state which gets no payload has no input_schema.
+func (l *linter) checkNoPayload(d checkedState, at protocol.Pos, what, to string) {
 	if s, ok := l.w.State(to); ok && s.Policy.InputSchema != nil {
-		l.addPayload(d, at, Error, fmt.Sprintf("%s brings %s no payload, and its input_schema wants one", what, to))
+		l.addPayload(d, at, Error, fmt.Sprintf("%s gives %s no payload, but its input_schema requires one", what, to))
 	}
 }
 
-func (l *linter) addPayload(d reading, at protocol.Pos, severity Severity, message string) {
+// addPayload adds a finding about a payload. In a state that is never reached it is only a warning.
+func (l *linter) addPayload(d checkedState, at protocol.Pos, severity Severity, message string) {
 	if l.isUnreached(d) {
 		severity = Warning
 	}
 	l.add(severity, protocol.Problem{File: d.State.Name, Pos: at, Code: "payload", Message: message})
 }
 
-func (l *linter) addMisfits(d reading, at protocol.Pos, severity Severity, list []protocol.Problem) {
+// addMisfits adds a finding for each problem of a payload.
+func (l *linter) addMisfits(d checkedState, at protocol.Pos, severity Severity, list []protocol.Problem) {
 	for _, p := range list {
 		l.addPayload(d, at, severity, p.Message)
 	}
 }
 
-// checkShownInput checks the input of a tag in the text of a state.
-func (l *linter) checkShownInput(d reading, t protocol.ParsedTag) {
+// checkShownInput checks the input of a tag in the text of a state against the schema of its
+// target.
+func (l *linter) checkShownInput(d checkedState, t protocol.ParsedTag) {
 	to, ok := l.w.State(d.Target(t.Body).State)
 	if !ok || !t.Verb.HasTarget() || to.Policy.InputSchema == nil || t.Verb == protocol.Join {
 		return
@@ -71,19 +74,19 @@ func (l *linter) checkShownInput(d reading, t protocol.ParsedTag) {
 	input, known := t.Attrs["input"]
 	switch {
 	case !known && !d.isComposed(t):
-		l.addPayload(d, t.Pos, Warning, fmt.Sprintf("<%s> has no input, and the input_schema of %s wants one", t.Verb, to.Name))
+		l.addPayload(d, t.Pos, Warning, fmt.Sprintf("<%s> has no input, but the input_schema of %s requires one", t.Verb, to.Name))
 	case known && !d.isOpenPayload(t, input):
 		severity := Error
 		if d.State.Kind == protocol.Prompt && !isJSON(input) && (len(strings.Fields(input)) > 1 || protocol.IsOpen(input)) {
-			severity = Warning // it describes what the agent writes there
+			severity = Warning // it may describe the input that the agent is to write
 		}
 		l.addMisfits(d, t.Pos, severity, protocol.CheckPayload(to.Policy.InputSchema, input, fmt.Sprintf("the input of <%s> does not fit the input_schema of %s", t.Verb, to.Name)))
 	}
 }
 
-// isOpenPayload reports whether parts of a payload are filled in later, or written with
-// escapes of a script's language.
-func (d reading) isOpenPayload(t protocol.ParsedTag, text string) bool {
+// isOpenPayload reports whether parts of a payload are filled in later, or use escapes of the
+// script's language.
+func (d checkedState) isOpenPayload(t protocol.ParsedTag, text string) bool {
 	if d.State.Kind == protocol.Script {
 		return strings.ContainsAny(d.Source(t), "$`%!\\^")
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// checkForks checks that a state which shows several forks may write them at once.
-func (l *linter) checkForks(d reading) {
+// checkForks checks that a state whose text shows several forks may write them in one message.
+func (l *linter) checkForks(d checkedState) {
 	if d.State.Policy.Transitions.AllowsManyForks() {
 		return
 	}
@@ -21,26 +21,26 @@ func (l *linter) checkForks(d reading) {
 	}
 	severity, code := Warning, strings.Join(slices.DeleteFunc(slices.Clone(d.Lines), d.IsComment), "\n")
 	if strings.EqualFold(path.Ext(d.State.Name), ".sh") && !branches().MatchString(code) && !l.isUnreached(d) {
-		severity = Error // the script always does everything in it
+		severity = Error // without branches the script always prints all of them
 	}
 	l.add(severity, protocol.Problem{File: d.State.Name, Pos: forks[1].Pos, Code: "several-forks",
 		Message: fmt.Sprintf("there are %d forks, and a message may have only one", len(forks)),
-		Hint:    "where several are meant at once, write " + protocol.ManyForksHint(d.State.Kind)})
+		Hint:    "to allow several at once, write " + protocol.ManyForksHint(d.State.Kind)})
 }
 
-// branches finds branches and loops in shell scripts.
+// branches matches branches and loops in shell scripts.
 var branches = pattern(`\b(if|case|for|while|until|select|function|exit|exec|return|break)\b|&&|\|\||\(\)|\{`)
 
-// need is something that a script which is not trusted can't reach, or has no rights to.
+// need is something that an untrusted script can't reach or has no rights to.
 type need struct {
-	row   string // of the table "My script needs …" of docs/security.md
+	row   string // row of the table "My script needs …" in docs/security.md
 	named func() *regexp.Regexp
 }
 
-// asCommand begins a pattern of a command of a shell.
+// asCommand begins a pattern that matches a command in a shell script.
 const asCommand = `(?:^|[;&|({!` + "`" + `]|\b(?:if|then|else|elif|while|until|do|exec|env|time|xargs|command)\s)\s*(?:\w+=\S*\s+)*`
 
-// needs are those that the text of a script shows.
+// needs are the needs that the text of a script can show.
 var needs = []need{
 	{"gh or a token", pattern(asCommand + `(gh)(?:\s|$)`)},
 	{"gh or a token", pattern(`\b(GITHUB_TOKEN|GH_TOKEN)\b`)},
@@ -48,15 +48,15 @@ var needs = []need{
 	{"docker or sudo", pattern(asCommand + `(docker|sudo)(?:\s|$)`)},
 }
 
-// comment ends a line of a script.
+// comment matches the comment at the end of a line of a script.
 var comment = pattern(`(^|\s)#.*`)
 
-// checkNeeds warns where a script that is not trusted uses what only others can.
-func (l *linter) checkNeeds(d reading) {
+// checkNeeds warns if an untrusted script uses something that only trusted scripts can use.
+func (l *linter) checkNeeds(d checkedState) {
 	if d.State.Kind != protocol.Script || d.State.Trusted {
 		return
 	}
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	for i, line := range d.Lines {
 		if d.IsComment(line) {
 			continue
@@ -64,29 +64,30 @@ func (l *linter) checkNeeds(d reading) {
 		line = comment().ReplaceAllString(line, "")
 		for _, n := range needs {
 			m := n.named().FindStringSubmatchIndex(line)
-			if m == nil || told[n.row] {
+			if m == nil || reported[n.row] {
 				continue
 			}
-			told[n.row] = true
-			l.warn(d, d.place(i, m[2]), protocol.Problem{Code: "confined",
+			reported[n.row] = true
+			l.warn(d, d.posOf(i, m[2]), protocol.Problem{Code: "confined",
 				Message: fmt.Sprintf("a script that is not trusted is confined and gets no secrets: this one needs %s", n.row),
-				Hint:    fmt.Sprintf("do what the row %q says in docs/security.md#my-script-needs", n.row)})
+				Hint:    fmt.Sprintf("see the row %q in docs/security.md#my-script-needs", n.row)})
 		}
 	}
 }
 
-// expanded finds a text of the run that cmd.exe puts into a line of a batch file before it reads the line.
+// expanded matches a variable with text of the run, which cmd.exe inserts into a line of a batch
+// file before it parses the line.
 var expanded = pattern(`(?i)%(RAYMOND_(?:INPUT|RESULT|VAR_\w+))(?::[^%]*)?%`)
 
-// checkBatch warns of a batch file that obeys what others have written.
-func (l *linter) checkBatch(d reading) {
+// checkBatch warns if cmd.exe would execute text that agents or people have written.
+func (l *linter) checkBatch(d checkedState) {
 	if !strings.EqualFold(path.Ext(d.State.Name), ".bat") {
 		return
 	}
 	for i, line := range d.Lines {
 		if m := expanded().FindStringSubmatchIndex(line); m != nil && !d.IsComment(line) {
-			l.warn(d, d.place(i, m[0]), protocol.Problem{Code: "expanded",
-				Message: fmt.Sprintf("cmd.exe puts the value of %s into the line and obeys what is in it, such as & and a command", line[m[2]:m[3]]),
+			l.warn(d, d.posOf(i, m[0]), protocol.Problem{Code: "expanded",
+				Message: fmt.Sprintf("cmd.exe inserts the value of %s into the line and executes commands in it, for example after &", line[m[2]:m[3]]),
 				Hint:    "have a program read the file %RAYMOND_RESULT_FILE%, or make this a .ps1: see docs/language.md#on-windows"})
 		}
 	}

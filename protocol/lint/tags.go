@@ -10,20 +10,20 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// pattern compiles an expression when it is first needed.
+// pattern returns a function that compiles an expression on its first call.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
 // checkTags checks the tags in the text of a state.
-func (l *linter) checkTags(d reading) {
+func (l *linter) checkTags(d checkedState) {
 	for _, t := range d.Tags {
 		if isExample(t) {
 			continue
 		}
 		severity := Error
 		if d.State.Policy.Transitions.Restricted || t.Verb.MustBeNamed() || l.isUnreached(d) || t.IsCode {
-			severity = Warning // perhaps it only talks about tags
+			severity = Warning // the text may only describe tags
 		}
 		for _, p := range slices.Concat(t.Problems, shownProblems(t.Tag)) {
 			if p.File = d.State.Name; !d.isComposed(t) {
@@ -37,13 +37,13 @@ func (l *linter) checkTags(d reading) {
 	}
 }
 
-// shownProblems says what is wrong with the values of a tag in the text of a state. What is
-// filled in later is not known, and neither is a question.
+// shownProblems returns the problems with attribute values of a tag in the text of a state. It
+// skips values that are filled in later, and the question of an ask.
 func shownProblems(t protocol.Tag) []protocol.Problem {
 	attrs := map[string]string{}
 	for name, value := range t.Attrs {
 		if value != "" && !protocol.IsOpen(value) {
-			attrs[name] = strings.TrimSpace(value) // a script's escapes leave blanks
+			attrs[name] = strings.TrimSpace(value) // escapes of a script were replaced by spaces
 		}
 	}
 	return protocol.Tag{Verb: t.Verb, Attrs: attrs, Body: "?", Pos: t.Pos}.ValueProblems()
@@ -51,7 +51,7 @@ func shownProblems(t protocol.Tag) []protocol.Problem {
 
 // isComposed reports whether a script composes the attributes of a tag when it runs, as
 // in <fork next="A" $more>.
-func (d reading) isComposed(t protocol.ParsedTag) bool {
+func (d checkedState) isComposed(t protocol.ParsedTag) bool {
 	if d.State.Kind != protocol.Script {
 		return false
 	}
@@ -63,16 +63,15 @@ func (d reading) isComposed(t protocol.ParsedTag) bool {
 	return false
 }
 
-// isExample reports whether a tag shows nothing but its form, as in
-// <call>…</call>.
+// isExample reports whether a tag only shows its form, as in <call>…</call>.
 func isExample(t protocol.ParsedTag) bool {
 	body := strings.TrimSpace(t.Body)
 	return t.Verb.HasTarget() && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
 }
 
-// isFirm reports whether the states that a tag names exist or are left open. For others
-// there is a finding already.
-func (d reading) isFirm(t protocol.ParsedTag) bool {
+// namesKnownStates reports whether every state that a tag names exists or is left open. Other
+// tags have a finding already.
+func (d checkedState) namesKnownStates(t protocol.ParsedTag) bool {
 	return !slices.ContainsFunc(t.StateRefs(), func(part protocol.StateRef) bool {
 		g := d.Target(part.State)
 		return g.State == "" && !g.Open
@@ -80,7 +79,7 @@ func (d reading) isFirm(t protocol.ParsedTag) bool {
 }
 
 // checkTarget checks one state that a tag names.
-func (l *linter) checkTarget(d reading, t protocol.ParsedTag, part protocol.StateRef, severity Severity) {
+func (l *linter) checkTarget(d checkedState, t protocol.ParsedTag, part protocol.StateRef, severity Severity) {
 	name := strings.TrimSpace(part.State)
 	g := d.Target(name)
 	isPlaceholder := g.Open && (name != "" || part.Role == "target")
@@ -97,8 +96,8 @@ func (l *linter) checkTarget(d reading, t protocol.ParsedTag, part protocol.Stat
 	l.add(severity, p)
 }
 
-// checkTrust checks what bars a tag that names some states, and the variables of a fork.
-func (l *linter) checkTrust(d reading, t protocol.ParsedTag, severity Severity) {
+// checkTrust checks that a state may write a tag, and that no variable of a fork hides metadata.
+func (l *linter) checkTrust(d checkedState, t protocol.ParsedTag, severity Severity) {
 	if d.State.Kind == protocol.Script && !l.isUnreached(d) {
 		severity = Error
 	}
@@ -115,23 +114,23 @@ func (l *linter) checkTrust(d reading, t protocol.ParsedTag, severity Severity) 
 	}
 }
 
-// bareAsk matches a question that names no state for its answer.
+// bareAsk matches an ask that names no state for its answer.
 var bareAsk = pattern(`<ask>[^<>]*\pL[^<>]*</ask>`)
 
-// checkTagForm warns of text that looks like a tag and is not one.
-func (l *linter) checkTagForm(d reading) {
+// checkTagForm warns about text that looks like a tag but is not one.
+func (l *linter) checkTagForm(d checkedState) {
 	for _, p := range d.MalformedTags() {
 		l.warn(d, p.Pos, p)
 	}
 	for i, line := range d.Lines {
 		if at := bareAsk().FindStringIndex(line); at != nil && !d.State.Policy.Transitions.Restricted && !d.IsComment(line) {
-			l.warn(d, d.place(i, at[0]), protocol.Problem{Code: "ask-next", Message: "this <ask> names no state that gets the answer", Hint: `write <ask next="STATE">…</ask>`})
-			return // one of them shows what is wrong with the others
+			l.warn(d, d.posOf(i, at[0]), protocol.Problem{Code: "ask-next", Message: "this <ask> names no state that gets the answer", Hint: `write <ask next="STATE">…</ask>`})
+			return // one finding is enough to show the mistake
 		}
 	}
 }
 
-// place is that of a byte in a line of the text.
-func (d reading) place(line, at int) protocol.Pos {
+// posOf returns the position of a byte in a line of the text.
+func (d checkedState) posOf(line, at int) protocol.Pos {
 	return protocol.Pos{Line: d.State.Line + line, Col: 1 + len([]rune(d.Lines[line][:at]))}
 }

@@ -12,73 +12,73 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// check is one value that is held to one schema.
+// check is the check of one value against one schema.
 type check struct {
 	*Schema
 	node
-	object   map[string]any // what the schema says
+	object   map[string]any // the schema, if it is an object
 	value    any
 	at       string // JSON pointer to the value
-	above    *check // what led to this check
+	above    *check // the check that started this one
 	failures []failure
-	steps    *int // of the whole check so far
+	steps    *int // number of steps of the whole check so far
 }
 
-// failure is one thing that is wrong.
+// failure is one keyword that a value breaks.
 type failure struct {
-	schema  string // JSON pointer to it
-	at      string // JSON pointer to the value
-	keyword string // JSON pointer from the schema
-	message string
-	about   string    // description of the schema
-	tried   []failure // the first failure of each alternative
+	schema       string // JSON pointer to the schema
+	at           string // JSON pointer to the value
+	keyword      string // JSON pointer from the schema
+	message      string
+	description  string    // description of the schema
+	alternatives []failure // the first failure of each alternative
 }
 
-// fail says that the value is not as a keyword demands.
+// fail records that the value breaks a keyword. The caller may add alternatives.
 func (c *check) fail(keyword, format string, args ...any) *failure {
-	f := failure{schema: c.place, at: c.at, keyword: keyword, message: shorten(fmt.Sprintf(format, args...))}
-	f.about, _ = c.object["description"].(string)
+	f := failure{schema: c.pointer, at: c.at, keyword: keyword, message: shorten(fmt.Sprintf(format, args...))}
+	f.description, _ = c.object["description"].(string)
 	c.failures = append(c.failures, f)
 	return &c.failures[len(c.failures)-1]
 }
 
-// of holds a value to a schema.
-func (c *check) of(n node, value any, at string) []failure {
+// evaluate checks a value against a schema, and returns the failures.
+func (c *check) evaluate(n node, value any, at string) []failure {
 	if *c.steps++; *c.steps > maxSteps {
 		return nil
 	}
 	sub := &check{Schema: c.Schema, node: n, value: value, at: at, above: c, steps: c.steps}
-	sub.object, _ = n.says.(map[string]any)
+	sub.object, _ = n.content.(map[string]any)
 	sub.run()
 	*c.steps += len(sub.failures)
 	return sub.failures
 }
 
-// self holds the value to another schema, too.
-func (c *check) self(n node) []failure { return c.of(n, c.value, c.at) }
+// self checks the same value against another schema.
+func (c *check) self(n node) []failure { return c.evaluate(n, c.value, c.at) }
 
-// require holds the value to another schema which it must meet.
+// require adds the failures of the same value with another schema that it must meet.
 func (c *check) require(n node) { c.failures = append(c.failures, c.self(n)...) }
 
-// part holds a member or an item of the value to a schema which it must meet.
-func (c *check) part(n node, name string, value any) {
-	c.failures = append(c.failures, c.of(n, value, below(c.at, name))...)
+// requirePart adds the failures of a member or an item with a schema that it must meet.
+func (c *check) requirePart(n node, name string, value any) {
+	c.failures = append(c.failures, c.evaluate(n, value, below(c.at, name))...)
 }
 
-// run holds the value to the schema.
+// run checks the value against every keyword of the schema.
 func (c *check) run() {
 	switch {
-	case c.says == false:
+	case c.content == false:
 		c.fail("", "false schema")
 		return
 	case c.repeats():
-		c.fail("", "the schema refers to itself without an end")
+		c.fail("", "the schema refers to itself endlessly")
 		return
 	case !c.isTyped() || !c.isExact():
 		return
 	}
 	if text, ok := c.object["$ref"].(string); ok {
-		to, _ := c.lead(text)
+		to, _ := c.resolve(text)
 		c.require(to)
 	}
 	switch v := c.value.(type) {
@@ -97,17 +97,17 @@ func (c *check) run() {
 	c.combine()
 }
 
-// repeats reports whether the same value is already being held to the same schema.
+// repeats reports whether the same value is already being checked against the same schema.
 func (c *check) repeats() bool {
 	for up := c.above; up.above != nil && up.at == c.at; up = up.above {
-		if up.place == c.place {
+		if up.pointer == c.pointer {
 			return true
 		}
 	}
 	return false
 }
 
-// isTyped holds the value to the keyword type.
+// isTyped checks the value against the keyword type.
 func (c *check) isTyped() bool {
 	wanted, got := typesOf(c.object["type"]), typeOf(c.value)
 	n, ok := c.value.(float64)
@@ -118,7 +118,7 @@ func (c *check) isTyped() bool {
 	return false
 }
 
-// typesOf returns the types that the keyword type names, in the order in which they are told.
+// typesOf returns the types that the keyword type names, in the order of messages.
 func typesOf(value any) []string {
 	named, ok := value.([]any)
 	if !ok {
@@ -133,6 +133,7 @@ func typesOf(value any) []string {
 	return types
 }
 
+// typeOf returns the JSON type of a decoded value.
 func typeOf(v any) string {
 	switch v.(type) {
 	case nil:
@@ -149,7 +150,7 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// isExact holds the value to const and enum.
+// isExact checks the value against const and enum.
 func (c *check) isExact() bool {
 	if v, ok := c.object["const"]; ok && !c.isOneOf("const", []any{v}) {
 		return false
@@ -158,6 +159,7 @@ func (c *check) isExact() bool {
 	return !ok || c.isOneOf("enum", list)
 }
 
+// isOneOf checks that the value equals an element of values, for the given keyword.
 func (c *check) isOneOf(keyword string, values []any) bool {
 	if slices.ContainsFunc(values, func(v any) bool { return reflect.DeepEqual(v, c.value) }) {
 		return true
@@ -174,7 +176,7 @@ func (c *check) isOneOf(keyword string, values []any) bool {
 	return false
 }
 
-// shown is a value as messages have it.
+// shown formats a value for messages.
 func shown(v any) string {
 	if s, ok := v.(string); ok {
 		return quoted(s)
@@ -183,12 +185,12 @@ func shown(v any) string {
 	return string(text)
 }
 
-// all holds the value to the schemas of a list, and returns the first failure with each that it does not
-// meet, and the places of the others.
+// all checks the value against each schema in a list. It returns the first failure for each
+// schema that the value doesn't meet, and the indexes of the schemas that it meets.
 func (c *check) all(key string) (tried []failure, met []int) {
 	list, _ := c.object[key].([]any)
-	for i, says := range list {
-		if failures := c.self(c.in(says, key, strconv.Itoa(i))); len(failures) > 0 {
+	for i, content := range list {
+		if failures := c.self(c.in(content, key, strconv.Itoa(i))); len(failures) > 0 {
 			tried = append(tried, failures[0])
 		} else {
 			met = append(met, i)
@@ -197,31 +199,31 @@ func (c *check) all(key string) (tried []failure, met []int) {
 	return tried, met
 }
 
-// combine holds the value to the keywords that combine schemas.
+// combine checks the value against the keywords that combine schemas.
 func (c *check) combine() {
-	if says, ok := c.object["not"]; ok && len(c.self(c.in(says, "not"))) == 0 {
+	if content, ok := c.object["not"]; ok && len(c.self(c.in(content, "not"))) == 0 {
 		c.fail("", "'not' failed")
 	}
 	list, _ := c.object["allOf"].([]any)
-	for i, says := range list {
-		c.require(c.in(says, "allOf", strconv.Itoa(i)))
+	for i, content := range list {
+		c.require(c.in(content, "allOf", strconv.Itoa(i)))
 	}
 	if tried, met := c.all("anyOf"); tried != nil && met == nil {
-		c.fail("/anyOf", "'anyOf' failed").tried = tried
+		c.fail("/anyOf", "'anyOf' failed").alternatives = tried
 	}
 	switch tried, met := c.all("oneOf"); {
 	case len(met) > 1:
 		c.fail("/oneOf", "'oneOf' failed, subschemas %v, %v matched", met[0], met[1])
 	case tried != nil && met == nil:
-		c.fail("/oneOf", "'oneOf' failed, none matched").tried = tried
+		c.fail("/oneOf", "'oneOf' failed, none matched").alternatives = tried
 	}
-	if says, ok := c.object["if"]; ok {
+	if content, ok := c.object["if"]; ok {
 		next := "then"
-		if len(c.self(c.in(says, "if"))) > 0 {
+		if len(c.self(c.in(content, "if"))) > 0 {
 			next = "else"
 		}
-		if says, ok := c.object[next]; ok {
-			c.require(c.in(says, next))
+		if content, ok := c.object[next]; ok {
+			c.require(c.in(content, next))
 		}
 	}
 }

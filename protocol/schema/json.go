@@ -14,11 +14,11 @@ import (
 // maxBytes is the largest size of a JSON text.
 const maxBytes = 1 << 20
 
-// read returns the one JSON value of a text, strictly read. Its numbers are of type float64.
+// read decodes a text that must be one JSON value, by strict rules. Numbers become float64.
 func read(text string) (value any, v *Violation) {
 	switch err := jsonstrict.CheckSize([]byte(text)); {
 	case strings.TrimSpace(text) == "":
-		return nil, &Violation{Message: "it is empty, and not JSON"}
+		return nil, &Violation{Message: "it is empty, not JSON"}
 	case len(text) > maxBytes:
 		return nil, &Violation{Message: fmt.Sprintf("it has %d bytes, over the limit of %d", len(text), maxBytes)}
 	case err != nil:
@@ -32,7 +32,7 @@ func read(text string) (value any, v *Violation) {
 	var semantic *json.SemanticError
 	switch {
 	case errors.Is(err, jsontext.ErrDuplicateName) && errors.As(err, &syntax):
-		return nil, &Violation{Pointer: shorten(string(syntax.JSONPointer)), Message: "the name is there twice"}
+		return nil, &Violation{Pointer: shorten(string(syntax.JSONPointer)), Message: "the name appears twice"}
 	case errors.As(err, &syntax):
 		at := min(int(syntax.ByteOffset), len(text))
 		return nil, &Violation{Message: fmt.Sprintf("it is not JSON: %v (line %d)", syntax.Err, 1+strings.Count(text[:at], "\n"))}

@@ -5,15 +5,15 @@ import (
 	"sync"
 )
 
-// metaText is what a schema of draft 2020-12 looks like, in one schema. Two keywords may have any
-// value, as they change nothing: format, and $id at the top. The survey sees to $schema.
+// metaText is the schema of schemas of draft 2020-12, in one document. It allows any value for
+// two keywords that have no effect: format, and $id at the top. checkKeywords checks $schema.
 //
 //go:embed meta.json
 var metaText string
 
-// schemaOfSchemas is read when the first schema is. Most runs have none.
+// schemaOfSchemas is compiled when the first schema is parsed. Most runs have no schema.
 var schemaOfSchemas = sync.OnceValue(func() *Schema {
 	doc, _ := read(metaText)
-	s, _ := survey(doc)
+	s, _ := compile(doc)
 	return s
 })

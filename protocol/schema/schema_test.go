@@ -24,16 +24,17 @@ func textOf(list []Violation) string {
 	return b.String()
 }
 
-// TestParseRefuses has what is no schema, or leads out of it, with the place.
+// TestParseRefuses checks that texts which are not schemas, or refer to other documents, are
+// refused with the place.
 func TestParseRefuses(t *testing.T) {
 	tests := []struct{ text, want string }{
-		{"", "it is empty, and not JSON"},
+		{"", "it is empty, not JSON"},
 		{"{", "it is not JSON: unexpected EOF (line 1)"},
 		{"{\n \"type\": x}", "it is not JSON: invalid character 'x' at start of value (line 2)"},
-		{`{"type":"string","type":"null"}`, "at /type: the name is there twice"},
+		{`{"type":"string","type":"null"}`, "at /type: the name appears twice"},
 		{"[]", "got array, want boolean or object"},
 		{`{"items":[{}]}`, "at /items: got array, want boolean or object"},
-		{`{"properties":{"a":{"pattern":"(?=x)"}}}`, "at /properties/a/pattern: '(?=x)' is not valid regex: it is no RE2 pattern: error parsing regexp: invalid or unsupported Perl syntax: `(?=`"},
+		{`{"properties":{"a":{"pattern":"(?=x)"}}}`, "at /properties/a/pattern: '(?=x)' is not a valid regular expression (RE2): error parsing regexp: invalid or unsupported Perl syntax: `(?=`"},
 		{`{"properties":{"a":{"$ref":"https://example.com/x.json"}}}`, `at /properties/a/$ref: "https://example.com/x.json" is not in this schema, and nothing else is read; write #/$defs/NAME`},
 		{`{"$ref":"other.json#/$defs/a"}`, `at /$ref: "other.json#/$defs/a" is not in this schema, and nothing else is read; write #/$defs/NAME`},
 		{`{"$ref":"file:///etc/passwd"}`, `at /$ref: "file:///etc/passwd" is not in this schema, and nothing else is read; write #/$defs/NAME`},
@@ -42,7 +43,7 @@ func TestParseRefuses(t *testing.T) {
 		{`{"$ref":"#a"}`, `at /$ref: there is no schema at "#a"`},
 		{`{"$schema":"http://json-schema.org/draft-07/schema#"}`, "at /$schema: only https://json-schema.org/draft/2020-12/schema is possible, at the top"},
 		{`{"not":{"$id":"https://example.com/a"}}`, "at /not/$id: only the whole schema can have an id"},
-		{`{"items":{"unevaluatedItems":{}}}`, "at /items/unevaluatedItems: the keyword is not known here: docs/language.md#answers-that-are-checked names those that are not"},
+		{`{"items":{"unevaluatedItems":{}}}`, "at /items/unevaluatedItems: the keyword is not supported: see docs/language.md#answers-that-are-checked"},
 		{`{"maximum":1e999999999}`, "at /maximum: the number is too large"},
 	}
 	for _, test := range tests {
@@ -65,18 +66,18 @@ const verdict = `{
 	}}}
 }`
 
-// TestCheck has what a text breaks, with the place and the rule.
+// TestCheck checks the violations of a text, with place and rule.
 func TestCheck(t *testing.T) {
 	s := mustParse(t, verdict)
 	tests := []struct{ text, want string }{
 		{`{"verdict":"ok","findings":[]}`, ""},
 		{" \n{\"verdict\":\"ok\",\"findings\":[{\"file\":\"a\",\"line\":1.0}], \"by\": {\"name\": 1}}\n", ""},
-		{"", "it is empty, and not JSON\n"},
+		{"", "it is empty, not JSON\n"},
 		{"yes", "it is not JSON: invalid character 'y' at start of value (line 1)\n"},
 		{"{}\nthat is all", "it is not JSON: invalid character 't' after top-level value (line 2)\n"},
 		{"{} {}", "it is not JSON: invalid character '{' after top-level value (line 1)\n"},
 		{"```json\n{}\n```", "it is not JSON: invalid character '`' at start of value (line 1)\n"},
-		{`{"verdict":"ok","findings":[{"line":1,"line":2}]}`, "at /findings/0/line: the name is there twice\n"},
+		{`{"verdict":"ok","findings":[{"line":1,"line":2}]}`, "at /findings/0/line: the name appears twice\n"},
 		{"{\"verdict\":\"\xff\"}", "it is not JSON: invalid UTF-8 (line 1)\n"},
 		{`[]`, "got array, want object (rule /type)\n"},
 		{`{"verdict":"ok","findings":[{"line":1e1},{"line":1.5}]}`,
@@ -101,8 +102,9 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestWhatIsWrongIsToldOnce, by however many ways the schema comes to it, in the order of places.
-func TestWhatIsWrongIsToldOnce(t *testing.T) {
+// TestViolationIsReportedOnce checks that a violation found on several paths through the schema
+// is reported once, and that violations are sorted by place.
+func TestViolationIsReportedOnce(t *testing.T) {
 	const ab = `"$defs":{"ab":{"required":["a","b"],"properties":{"a":{"minimum":1}}}}`
 	tests := []struct{ schema, text, want string }{
 		{`{"$ref":"#/$defs/ab","allOf":[{"$ref":"#/$defs/ab"},{"$ref":"#/$defs/ab"}],` + ab + `}`, `{"a":0}`,
@@ -118,7 +120,7 @@ func TestWhatIsWrongIsToldOnce(t *testing.T) {
 	}
 }
 
-// TestLargeAnswers: the size and the depth of a text are limited, and how large a number is.
+// TestLargeAnswers checks the limits of the size and depth of a text, and of its numbers.
 func TestLargeAnswers(t *testing.T) {
 	s := mustParse(t, "true")
 	for name, test := range map[string]struct{ text, want string }{
@@ -131,7 +133,8 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestExplodingSchemaIsStopped: each of its levels doubles the work of a check, whether the value fits or not.
+// TestExplodingSchemaIsStopped checks a schema in which each level doubles the work of a check,
+// with a valid and an invalid value.
 func TestExplodingSchemaIsStopped(t *testing.T) {
 	levels := ""
 	for i := range 60 {
@@ -143,7 +146,7 @@ func TestExplodingSchemaIsStopped(t *testing.T) {
 	}
 }
 
-// FuzzCheck holds that any text is done with, and that messages are for people.
+// FuzzCheck checks that every text is handled, and that messages are readable.
 func FuzzCheck(f *testing.F) {
 	schemas := []*Schema{
 		mustParse(f, verdict),

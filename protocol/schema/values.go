@@ -8,7 +8,7 @@ import (
 	"strconv"
 )
 
-// limits are the keywords that limit a number, or a length, and whether it is as each demands.
+// limits maps each keyword that limits a number or a length to its condition.
 var limits = map[string]func(got, limit float64) bool{
 	"minProperties": isLeast, "minItems": isLeast, "minLength": isLeast, "minimum": isLeast,
 	"maxProperties": isMost, "maxItems": isMost, "maxLength": isMost, "maximum": isMost,
@@ -24,7 +24,7 @@ var limits = map[string]func(got, limit float64) bool{
 func isLeast(got, limit float64) bool { return got >= limit }
 func isMost(got, limit float64) bool  { return got <= limit }
 
-// checkLimits holds a number to the keywords that limit it.
+// checkLimits checks a number against the keywords that limit it.
 func (c *check) checkLimits(got float64, keywords ...string) {
 	for _, key := range keywords {
 		if limit, ok := c.object[key].(float64); ok && !limits[key](got, limit) {
@@ -33,36 +33,37 @@ func (c *check) checkLimits(got float64, keywords ...string) {
 	}
 }
 
+// checkObject checks an object against the keywords for objects.
 func (c *check) checkObject(object map[string]any) {
 	c.checkLimits(float64(len(object)), "minProperties", "maxProperties")
-	switch missing := lacking(object, c.object["required"]); {
+	switch missing := missingMembers(object, c.object["required"]); {
 	case len(missing) == 1:
 		c.fail("/required", "missing property %v", quoted(missing[0]))
 	case missing != nil:
 		c.fail("/required", "missing properties %v", list(missing))
 	}
 	c.checkMembers(object)
-	if says, ok := c.object["propertyNames"]; ok {
+	if content, ok := c.object["propertyNames"]; ok {
 		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if failures := c.of(c.in(says, "propertyNames"), name, below(c.at, name)); len(failures) > 0 {
-				c.fail("/propertyNames", "invalid propertyName %v", quoted(name)).tried = failures[:1]
+			if failures := c.evaluate(c.in(content, "propertyNames"), name, below(c.at, name)); len(failures) > 0 {
+				c.fail("/propertyNames", "invalid propertyName %v", quoted(name)).alternatives = failures[:1]
 			}
 		}
 	}
 	schemas, _ := c.object["dependentSchemas"].(map[string]any)
 	required, _ := c.object["dependentRequired"].(map[string]any)
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		if says, ok := schemas[name]; ok {
-			c.require(c.in(says, "dependentSchemas", name))
+		if content, ok := schemas[name]; ok {
+			c.require(c.in(content, "dependentSchemas", name))
 		}
-		if missing := lacking(object, required[name]); missing != nil {
+		if missing := missingMembers(object, required[name]); missing != nil {
 			c.fail(below("/dependentRequired", name), "properties %v required, if %v exists", list(missing), quoted(name))
 		}
 	}
 }
 
-// lacking returns those of a list of names that an object has no members of.
-func lacking(object map[string]any, names any) (missing []string) {
+// missingMembers returns the names in a list that an object has no members for.
+func missingMembers(object map[string]any, names any) (missing []string) {
 	list, _ := names.([]any)
 	for _, item := range list {
 		name, _ := item.(string)
@@ -73,7 +74,8 @@ func lacking(object map[string]any, names any) (missing []string) {
 	return missing
 }
 
-// checkMembers holds the members to properties, patternProperties and additionalProperties.
+// checkMembers checks the members against properties, patternProperties and
+// additionalProperties.
 func (c *check) checkMembers(object map[string]any) {
 	named, _ := c.object["properties"].(map[string]any)
 	matched, _ := c.object["patternProperties"].(map[string]any)
@@ -81,14 +83,14 @@ func (c *check) checkMembers(object map[string]any) {
 	others, isLimited := c.object["additionalProperties"]
 	var extra []string
 	for _, name := range slices.Sorted(maps.Keys(object)) {
-		says, isKnown := named[name]
+		content, isKnown := named[name]
 		if isKnown {
-			c.part(c.in(says, "properties", name), name, object[name])
+			c.requirePart(c.in(content, "properties", name), name, object[name])
 		}
 		for _, text := range patterns {
 			if c.patterns[text].MatchString(name) {
 				isKnown = true
-				c.part(c.in(matched[text], "patternProperties", text), name, object[name])
+				c.requirePart(c.in(matched[text], "patternProperties", text), name, object[name])
 			}
 		}
 		switch {
@@ -96,7 +98,7 @@ func (c *check) checkMembers(object map[string]any) {
 		case others == false:
 			extra = append(extra, name)
 		default:
-			c.part(c.in(others, "additionalProperties"), name, object[name])
+			c.requirePart(c.in(others, "additionalProperties"), name, object[name])
 		}
 	}
 	if extra != nil {
@@ -104,12 +106,13 @@ func (c *check) checkMembers(object map[string]any) {
 	}
 }
 
+// checkArray checks an array against the keywords for arrays.
 func (c *check) checkArray(array []any) {
 	c.checkLimits(float64(len(array)), "minItems", "maxItems")
 	if c.object["uniqueItems"] == true {
 		known := make(map[string]int, len(array))
 		for j, item := range array {
-			key := fmt.Sprintf("%#v", item) // the same for equal values, and for no others
+			key := fmt.Sprintf("%#v", item) // equal for equal values only
 			if i, ok := known[key]; ok {
 				c.fail("/uniqueItems", "items at %v and %v are equal", i, j)
 				break
@@ -123,21 +126,21 @@ func (c *check) checkArray(array []any) {
 		name := strconv.Itoa(i)
 		switch {
 		case i < len(first):
-			c.part(c.in(first[i], "prefixItems", name), name, item)
+			c.requirePart(c.in(first[i], "prefixItems", name), name, item)
 		case hasRest:
-			c.part(c.in(rest, "items"), name, item)
+			c.requirePart(c.in(rest, "items"), name, item)
 		}
 	}
-	if says, ok := c.object["contains"]; ok {
-		c.checkContains(c.in(says, "contains"), array)
+	if content, ok := c.object["contains"]; ok {
+		c.checkContains(c.in(content, "contains"), array)
 	}
 }
 
-// checkContains holds the array to contains, minContains and maxContains.
+// checkContains checks the array against contains, minContains and maxContains.
 func (c *check) checkContains(n node, array []any) {
 	matched := 0
 	for i, item := range array {
-		if len(c.of(n, item, below(c.at, strconv.Itoa(i)))) == 0 {
+		if len(c.evaluate(n, item, below(c.at, strconv.Itoa(i)))) == 0 {
 			matched++
 		}
 	}

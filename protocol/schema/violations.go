@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// most is how many violations of a text are told.
-const most = 5
+// maxViolations is how many violations of a text are reported.
+const maxViolations = 5
 
-// tried says why none of some alternatives is met, each reason once, of many the first ones.
-func tried(failures []failure) string {
+// reasons lists why a value meets no alternative: each reason once, at most three.
+func reasons(failures []failure) string {
 	const shown = 3
 	var list []string
 	for _, f := range failures {
@@ -38,7 +38,7 @@ func quoted(text string) string {
 	return "'" + strings.ReplaceAll(text, "'", `\'`) + "'"
 }
 
-// list returns texts in quotation marks; of very many the first ones.
+// list joins texts, each in quotation marks, at most the first 100.
 func list(texts []string) string {
 	var all []string
 	for _, text := range texts[:min(100, len(texts))] {
@@ -49,10 +49,10 @@ func list(texts []string) string {
 
 var inPointer = strings.NewReplacer("~", "~0", "/", "~1")
 
-// below returns the JSON pointer to a member or an item of what a JSON pointer leads to.
+// below appends the name of a member, or the index of an item, to a JSON pointer.
 func below(place, name string) string { return place + "/" + inPointer.Replace(name) }
 
-// shorten cuts a text to what one line of a message has room for.
+// shorten cuts a text to a length that fits into one line of a message.
 func shorten(s string) string {
 	const longest = 200
 	if len(s) <= longest {

@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// scanMessage returns the tags of a message that count under a policy. An ask or a join
-// counts where the policy names it or, without a policy, where no other tag stands in the
-// message, so that prose with these words means what it meant before they were tags.
-func (p *Transitions) scanMessage(text string) scanned {
+// scanMessage returns the tags of a message that count under a policy. An ask or a join counts
+// if the policy names it or, without a policy, if the message has no other tag. So prose that
+// uses these words keeps the meaning from before they became tags.
+func (p *Transitions) scanMessage(text string) scanResult {
 	if p.Restricted {
 		return scan(text, p.CountsVerb)
 	}
@@ -26,11 +26,12 @@ func (p *Transitions) scanMessage(text string) scanned {
 
 func anyVerb(Verb) bool { return true }
 
+// olderVerb reports whether a verb is older than ask and join, which also occur in prose.
 func olderVerb(v Verb) bool { return !v.MustBeNamed() }
 
-// scanFile returns the tags in the text of a state's file. Without a policy, prose with
-// the word ask or join in angle brackets is not among them.
-func (s *State) scanFile() scanned {
+// scanFile returns the tags in the text of a state's file. Without a policy, it skips prose with
+// the word ask or join in angle brackets.
+func (s *State) scanFile() scanResult {
 	text := unescaped(s)
 	if s.Policy.Transitions.Restricted {
 		return scan(text, s.Policy.Transitions.CountsVerb)
@@ -40,8 +41,8 @@ func (s *State) scanFile() scanned {
 	return found
 }
 
-// isProse reports whether a tag looks like other XML with the name of one of ours: a join
-// has no attributes, and the name of one state in it.
+// isProse reports whether a tag is other XML that only looks like a join: a join has no
+// attributes, and its body is the name of one state.
 func isProse(t ParsedTag) bool {
 	return t.Verb == Join && (len(t.Problems) > 0 || len(strings.Fields(t.Body)) != 1)
 }
@@ -52,11 +53,11 @@ func (p *Transitions) CountsVerb(v Verb) bool {
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Tag == v })
 }
 
-// meantAsTags returns the tokens without the openings <ask> that have no attributes: an
-// ask has at least one, and what merely looks like it must not hide the tags inside it.
-// Inside an ask such an opening stays, because it has a closing of its own.
+// meantAsTags returns the tokens without <ask> openings that have no attributes. An ask has at
+// least one attribute, and text that only looks like an ask must not hide the tags inside it.
+// Inside an ask, the opening stays, because it has its own closing.
 func meantAsTags(tokens []token) []token {
-	kept := make([]token, 0, len(tokens))
+	rest := make([]token, 0, len(tokens))
 	depth := 0
 	for _, t := range tokens {
 		switch {
@@ -68,7 +69,7 @@ func meantAsTags(tokens []token) []token {
 		default:
 			depth++
 		}
-		kept = append(kept, t)
+		rest = append(rest, t)
 	}
-	return kept
+	return rest
 }

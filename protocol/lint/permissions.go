@@ -8,7 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// checkTokens finds checkouts that keep their token where agents and confined scripts could read it.
+// checkTokens finds checkouts that keep their token on disk, where agents and confined scripts
+// could read it.
 func (c *jobs) checkTokens() {
 	for _, ours := range c.steps {
 		isCaged := func(name string) bool {
@@ -20,14 +21,14 @@ func (c *jobs) checkTokens() {
 		for _, s := range ours.file.Steps {
 			isBefore := s.Job == ours.Job && s.Index < ours.Index && strings.HasSuffix(s.Action, "actions/checkout")
 			if isBefore && !strings.EqualFold(s.Input("persist-credentials"), "false") && !s.HasExpression("persist-credentials") {
-				c.aboutStep(Error, s, "persist-credentials", protocol.Problem{Code: "kept-token",
-					Message: "the checkout keeps its token, and every agent and script of the workflow could read it: the step is denied", Hint: "set persist-credentials: false"})
+				c.reportStep(Error, s, "persist-credentials", protocol.Problem{Code: "kept-token",
+					Message: "the checkout keeps its token on disk, where every agent and script of the workflow could read it, so the step is refused", Hint: "set persist-credentials: false"})
 			}
 		}
 	}
 }
 
-// checkPermissions finds permissions that a step needs and that its job does not have.
+// checkPermissions finds permissions that a step needs and its job does not have.
 func (c *jobs) checkPermissions() {
 	for _, s := range c.steps {
 		if s.CallsWorkflow || s.permissions == nil || s.Input("github-token") != "" {
@@ -46,21 +47,22 @@ func (c *jobs) checkPermissions() {
 			{hasCheckout, "contents", "read", "check out the repository"},
 			{searches, "actions", "read", "find earlier runs"},
 			{s.Input("continue") == "redispatch", "actions", "write", "start the workflow again"},
-			{comments && (onIssue || !s.may("pull-requests", "write")), "issues", "write", "write comments (pull-requests: write does for pull requests)"},
+			{comments && (onIssue || !s.may("pull-requests", "write")), "issues", "write", "write comments (for pull requests, pull-requests: write is enough)"},
 		} {
 			if n.isNeeded && !s.may(n.scope, n.level) {
-				c.aboutStep(Warning, s, "", protocol.Problem{Code: "permission",
+				c.reportStep(Warning, s, "", protocol.Problem{Code: "permission",
 					Message: fmt.Sprintf("the job lacks the permission %s: %s, so the step can't %s", n.scope, n.level, n.what), Hint: "add it to the permissions of the job"})
 			}
 		}
 	}
 }
 
-// ofEvent matches expressions whose value differs between events, or that only some events have.
+// ofEvent matches expressions that depend on the event, or that only some events have.
 var ofEvent = pattern(`\bgithub\.(event\.[a-z_]+|head_ref)\b`)
 
-// unscheduled returns why a schedule does not resume the run of a step; "" if it does, as far as the file shows.
-func (s Step) unscheduled() string {
+// noScheduleReason returns why no schedule resumes the run of a step; "" if one does, as far as
+// the file shows.
+func (s Step) noScheduleReason() string {
 	isOfRef := func(event string) bool {
 		return slices.Contains([]string{"schedule", "push", "workflow_dispatch", "workflow_call"}, event)
 	}
@@ -71,11 +73,11 @@ func (s Step) unscheduled() string {
 	case s.CallsWorkflow:
 		return ""
 	case !s.file.has("schedule"):
-		return s.file.Path + " has no schedule that resumes the run then"
+		return s.file.Path + " has no schedule that would resume the run"
 	case excludes(s.If, "schedule"):
-		return "the if: of the job " + s.Job + " does not let a schedule start it, which would resume the run then"
+		return "the if: of the job " + s.Job + " does not let a schedule start it, which would resume the run"
 	case len(uses) > 0, s.Key() == "" && slices.ContainsFunc(texts(s.file.on), func(e string) bool { return !isOfRef(e) }):
-		return "the key of job " + s.Job + " depends on the event, so that a schedule does not find the run then"
+		return "the key of job " + s.Job + " depends on the event, so a schedule does not find the run"
 	}
 	return ""
 }
@@ -87,7 +89,8 @@ var (
 	ofFields  = pattern(`^[^!]*\bgithub\.event\.(issue|pull_request|comment|review|label|discussion|release|head_commit|workflow_run)\b[^!]*$`)
 )
 
-// excludes reports whether the if: of a job is surely false on an event. What is negated counts as not known.
+// excludes reports whether the if: condition of a job is certainly false for an event. A negated
+// condition counts as unknown.
 func excludes(text, event string) bool {
 	const never = "never"
 	isNever := func(term string) bool {

@@ -11,13 +11,14 @@ import (
 	"strings"
 )
 
-// unknown are keywords that are not looked at, which people may expect to work: some of this draft, and those of earlier ones.
-var unknown = []string{
+// unsupported are keywords that authors may expect to work, but that this package does not
+// evaluate: some of this draft, and some of earlier ones.
+var unsupported = []string{
 	"unevaluatedProperties", "unevaluatedItems", "$anchor", "$dynamicAnchor", "$dynamicRef",
 	"dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor",
 }
 
-// The keywords that have a schema, a list of schemas, and schemas by name.
+// The keywords whose value is a schema, a list of schemas, or an object of schemas.
 var (
 	withOne   = []string{"additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else"}
 	withList  = []string{"prefixItems", "allOf", "anyOf", "oneOf"}
@@ -26,21 +27,21 @@ var (
 
 // node is one schema of a document.
 type node struct {
-	says  any
-	place string // JSON pointer to it
+	content any
+	pointer string // JSON pointer to the schema
 }
 
-// in returns a schema within this one, by the names that lead to it.
-func (n node) in(says any, names ...string) node {
+// in returns a schema inside this one, at the end of a path of names.
+func (n node) in(content any, names ...string) node {
 	for _, name := range names {
-		n.place = below(n.place, name)
+		n.pointer = below(n.pointer, name)
 	}
-	return node{says, n.place}
+	return node{content, n.pointer}
 }
 
-// parts returns the schemas that a schema has directly.
+// parts returns the direct subschemas of a schema.
 func (n node) parts() []node {
-	object, _ := n.says.(map[string]any)
+	object, _ := n.content.(map[string]any)
 	var parts []node
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		switch {
@@ -48,8 +49,8 @@ func (n node) parts() []node {
 			parts = append(parts, n.in(object[key], key))
 		case slices.Contains(withList, key):
 			list, _ := object[key].([]any)
-			for i, says := range list {
-				parts = append(parts, n.in(says, key, strconv.Itoa(i)))
+			for i, content := range list {
+				parts = append(parts, n.in(content, key, strconv.Itoa(i)))
 			}
 		case slices.Contains(withNamed, key):
 			named, _ := object[key].(map[string]any)
@@ -61,11 +62,11 @@ func (n node) parts() []node {
 	return parts
 }
 
-// survey makes a Schema of a document, and finds what can't be used in it. It also bears documents
-// that the schema of schemas refuses.
-func survey(doc any) (*Schema, *Violation) {
+// compile makes a Schema of a document, or returns why it can't be used. It must not crash on
+// documents that the metaschema refuses.
+func compile(doc any) (*Schema, *Violation) {
 	s := &Schema{nodes: map[string]node{}, patterns: map[string]*regexp.Regexp{}}
-	if v := s.add(node{says: doc}); v != nil {
+	if v := s.add(node{content: doc}); v != nil {
 		return nil, v
 	}
 	for _, place := range slices.Sorted(maps.Keys(s.nodes)) {
@@ -76,10 +77,10 @@ func survey(doc any) (*Schema, *Violation) {
 	return s, nil
 }
 
-// add adds a schema and all within it.
+// add adds a schema and its subschemas, recursively.
 func (s *Schema) add(n node) *Violation {
-	s.nodes[n.place] = n
-	object, _ := n.says.(map[string]any)
+	s.nodes[n.pointer] = n
+	object, _ := n.content.(map[string]any)
 	if v := cmp.Or(checkKeywords(n, object), s.addPatterns(n, object)); v != nil {
 		return v
 	}
@@ -91,29 +92,30 @@ func (s *Schema) add(n node) *Violation {
 	return nil
 }
 
-// refused says why a keyword can't be used.
+// refused returns the violation that a keyword can't be used.
 func (n node) refused(key, format string, args ...any) *Violation {
-	return &Violation{Pointer: shorten(below(n.place, key)), Message: shorten(fmt.Sprintf(format, args...))}
+	return &Violation{Pointer: shorten(below(n.pointer, key)), Message: shorten(fmt.Sprintf(format, args...))}
 }
 
-// checkKeywords refuses what would make the schema depend on other ones.
+// checkKeywords refuses unsupported keywords, and keywords that would make the schema depend on
+// other schemas.
 func checkKeywords(n node, object map[string]any) *Violation {
-	if of, ok := object["$schema"]; ok && (n.place != "" || of != dialect && of != dialect+"#") {
+	if of, ok := object["$schema"]; ok && (n.pointer != "" || of != dialect && of != dialect+"#") {
 		return n.refused("$schema", "only %s is possible, at the top", dialect)
 	}
-	if _, ok := object["$id"]; ok && n.place != "" {
+	if _, ok := object["$id"]; ok && n.pointer != "" {
 		return n.refused("$id", "only the whole schema can have an id")
 	}
-	for _, key := range unknown {
+	for _, key := range unsupported {
 		if _, ok := object[key]; ok {
-			return n.refused(key, "the keyword is not known here: docs/language.md#answers-that-are-checked names those that are not")
+			return n.refused(key, "the keyword is not supported: see docs/language.md#answers-that-are-checked")
 		}
 	}
 	return nil
 }
 
-// addPatterns compiles the regular expressions of a schema. They are all of those that need time in
-// proportion to the text.
+// addPatterns compiles the regular expressions of a schema. Package regexp accepts only
+// expressions that take time proportional to the text.
 func (s *Schema) addPatterns(n node, object map[string]any) *Violation {
 	named, _ := object["patternProperties"].(map[string]any)
 	for _, text := range slices.Sorted(maps.Keys(named)) {
@@ -127,20 +129,22 @@ func (s *Schema) addPatterns(n node, object map[string]any) *Violation {
 	return nil
 }
 
+// addPattern compiles a regular expression of a keyword.
 func (s *Schema) addPattern(n node, key, text string) *Violation {
 	re, err := regexp.Compile(text)
 	if err != nil {
-		return n.refused(key, "%v is not valid regex: it is no RE2 pattern: %v", quoted(text), err)
+		return n.refused(key, "%v is not a valid regular expression (RE2): %v", quoted(text), err)
 	}
 	s.patterns[text] = re
 	return nil
 }
 
-// checkReference refuses one that leads out of the document, or to something in it that is no schema.
+// checkReference refuses a reference that leads out of the document, or to something that is not
+// a schema.
 func (s *Schema) checkReference(n node) *Violation {
-	object, _ := n.says.(map[string]any)
+	object, _ := n.content.(map[string]any)
 	text, ok := object["$ref"].(string)
-	switch _, known := s.lead(text); {
+	switch _, known := s.resolve(text); {
 	case !ok || known:
 		return nil
 	case !strings.HasPrefix(text, "#"):
@@ -149,8 +153,8 @@ func (s *Schema) checkReference(n node) *Violation {
 	return n.refused("$ref", "there is no schema at %q", shorten(text))
 }
 
-// lead returns the schema that a reference leads to.
-func (s *Schema) lead(text string) (node, bool) {
+// resolve returns the schema that a reference points to.
+func (s *Schema) resolve(text string) (node, bool) {
 	name, isHere := strings.CutPrefix(text, "#")
 	place, err := url.PathUnescape(name)
 	n, ok := s.nodes[place]
