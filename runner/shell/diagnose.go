@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// diagnose returns what was wrong with a script that has ended, nil for nothing.
-// words are its last ones.
+// diagnose returns why a script that has ended has failed, nil if it has not. words are the ends
+// of its outputs.
 func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Failure {
 	class, what := runner.Fatal, ""
 	switch {

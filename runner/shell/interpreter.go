@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// interpreterOf returns how a script is started, by its extension.
+// interpreterOf returns how to start a script, by its extension.
 func interpreterOf(script string) (proc.Options, *runner.Failure) {
 	var names []string
 	var hint string
@@ -22,7 +22,7 @@ func interpreterOf(script string) (proc.Options, *runner.Failure) {
 	ext := strings.ToLower(filepath.Ext(script))
 	switch ext {
 	case ".sh":
-		names, hint = []string{"/bin/bash"}, "it runs every .sh, whatever its first line names: install it (apt-get install bash, apk add bash)"
+		names, hint = []string{"/bin/bash"}, "it runs every .sh file, whatever its first line says: install it (apt-get install bash, apk add bash)"
 	case ".bat":
 		names, hint = []string{"cmd.exe"}, "batch files run on Windows only"
 		how.Args = []string{"/d", "/s", "/c", script}
@@ -36,8 +36,8 @@ func interpreterOf(script string) (proc.Options, *runner.Failure) {
 		if path, err := exec.LookPath(name); err == nil {
 			how.Path = path
 			if ext == ".bat" {
-				// cmd.exe takes the outer quotes off and the rest as it stands, whatever
-				// blanks, brackets or ampersands the path has.
+				// cmd.exe removes the outer quotes and takes the rest literally, whatever spaces,
+				// brackets or ampersands the path has.
 				how.CommandLine = `"` + path + `" /d /s /c ""` + script + `""`
 			}
 			return how, nil
@@ -46,10 +46,9 @@ func interpreterOf(script string) (proc.Options, *runner.Failure) {
 	return how, failf(runner.Machine, "%s not found; %s", strings.Join(names, " and "), hint)
 }
 
-// notStarted words why a script could not be started. A directory that is gone
-// and an environment that is too large are the workflow's problem, the rest the
-// machine's.
-func notStarted(o runner.Order, err error) *runner.Failure {
+// startFailure returns why a script could not be started. A missing directory or a too large
+// environment is a mistake of the workflow (Fatal); other reasons concern the machine (Machine).
+func startFailure(o runner.Order, err error) *runner.Failure {
 	class := runner.Machine
 	path, ok := errors.AsType[*fs.PathError](err)
 	if ok && path.Path == o.Dir || errors.Is(err, syscall.E2BIG) {
@@ -58,6 +57,7 @@ func notStarted(o runner.Order, err error) *runner.Failure {
 	return failf(class, "start script %q: %v", filepath.Base(o.Script.Path), err)
 }
 
+// failf returns a failure with a formatted and escaped message.
 func failf(class runner.Class, format string, args ...any) *runner.Failure {
 	return &runner.Failure{Class: class, Message: text.Escape(fmt.Sprintf(format, args...))}
 }

@@ -7,13 +7,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestEndOfStdinTellsThatTheParentIsGone(t *testing.T) {
-	stdin, held := io.Pipe()
+func TestEndOfStdinMeansParentIsGone(t *testing.T) {
+	stdin, writer := io.Pipe()
 	gone := ParentGone(stdin)
-	// Each write returns when it has been read: twice, so that the first was looked
-	// at.
+	// A write to the pipe returns when it has been read. After the second write, the first one
+	// has been handled.
 	for range 2 {
-		_, err := held.Write([]byte("something"))
+		_, err := writer.Write([]byte("something"))
 		assert.NilError(t, err)
 		select {
 		case <-gone:
@@ -21,7 +21,7 @@ func TestEndOfStdinTellsThatTheParentIsGone(t *testing.T) {
 		default:
 		}
 	}
-	held.Close()
+	writer.Close()
 	<-gone
 	broken, other := io.Pipe()
 	other.CloseWithError(io.ErrUnexpectedEOF)

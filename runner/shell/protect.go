@@ -20,53 +20,53 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// maxDigested is how much of protected files is read, in bytes: agents can make files
-// that only seem to have terabytes, and a run must be able to end.
+// maxDigested is how many bytes of protected files are read. Agents can create sparse files of
+// terabytes, and a run must be able to end.
 const maxDigested = 2 << 30
 
-// maxCopied is how much of protected files is kept, in bytes.
+// maxCopied is how many bytes of protected files are copied.
 const maxCopied = 64 << 20
 
-// SaveProtected implements runner.Verifier. Patterns match slash-separated paths
-// relative to the directory; ** stands for any number of folders. Links are not followed:
-// where they lead is their content. A file that can't be read has a digest that
-// says so; so has one that comes after maxDigested bytes of others, which is known by
-// its size and its time instead.
+// SaveProtected implements runner.Verifier. Patterns match slash-separated paths relative to the
+// directory; ** matches any number of folders. Symbolic links are not followed: the target of a
+// link is its content. A file that can't be read has the digest "unreadable". A file that comes
+// after maxDigested bytes of other files is identified by its size and its time.
 func (v Verifier) SaveProtected(o runner.Order) map[string]string {
 	root, err := o.Cage.OpenDir(o.Dir)
 	if err != nil {
 		return nil
 	}
 	defer root.Close()
-	kept := digests(root, o.Protect)
-	// The copies go into a new folder that nobody else writes. Without copies nothing is put back, which is told then.
+	sums := digests(root, o.Protect)
+	// The copies go into a new folder that no other process writes. Without copies nothing can be
+	// restored, and Verify reports that.
 	if os.RemoveAll(o.Copies) != nil || os.MkdirAll(o.Copies, 0o700) != nil {
-		return kept
+		return sums
 	}
 	copies, err := os.OpenRoot(o.Copies)
 	if err != nil {
-		return kept
+		return sums
 	}
 	defer copies.Close()
 	room := int64(maxCopied)
-	for _, name := range slices.Sorted(maps.Keys(kept)) {
+	for _, name := range slices.Sorted(maps.Keys(sums)) {
 		in, info, err := files.OpenIn(root, pathOf(name))
 		if err == nil && info.Size() <= room {
 			room -= info.Size()
 			err = copyInto(copies, copyOf(name), in, info.Mode().Perm())
 		}
-		_ = errors.Join(err, in.Close()) // a copy that fails is not there
+		_ = errors.Join(err, in.Close()) // if copying fails, the file has no copy
 	}
-	return kept
+	return sums
 }
 
-// copyOf is the name of the copy of a file.
+// copyOf returns the name of the copy of a file.
 func copyOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:])
 }
 
-// copyInto copies a file to one that is not there.
+// copyInto copies a file to a new file.
 func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error {
 	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -80,28 +80,29 @@ func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error 
 	return err
 }
 
-// restore gives protected files that have changed their content back, and removes those that were not there. lost are
-// the files with which that can't be done.
+// restore restores protected files that have changed, and removes new ones. It returns the files
+// that differed, and the files that it could not restore.
 func restore(c runner.Order) (differ, lost []string) {
 	root, err := c.Cage.OpenDir(c.Dir)
-	if err != nil { // something else is in its place
+	if err != nil { // the directory was replaced
 		differ = changed(c.Protected, map[string]string{})
 		return differ, differ
 	}
 	defer root.Close()
 	differ = changed(c.Protected, digests(root, c.Protect))
 	for _, name := range differ {
-		if err := putOneBack(root, c, name); err != nil {
+		if err := restoreFile(root, c, name); err != nil {
 			lost = append(lost, name)
 		}
 	}
 	return differ, lost
 }
 
-func putOneBack(root *os.Root, c runner.Order, name string) error {
+// restoreFile restores one protected file from its copy, or removes it if it is new.
+func restoreFile(root *os.Root, c runner.Order, name string) error {
 	path := pathOf(name)
-	was, isThere := c.Protected[name]
-	target, isLink := strings.CutPrefix(was, "link ")
+	saved, isThere := c.Protected[name]
+	target, isLink := strings.CutPrefix(saved, "link ")
 	in, info, err := files.Open(filepath.Join(c.Copies, copyOf(name)))
 	switch {
 	case err == nil:
@@ -112,7 +113,8 @@ func putOneBack(root *os.Root, c runner.Order, name string) error {
 	if !isThere {
 		return root.RemoveAll(path)
 	}
-	// The folders first: by a link in the place of one, other files would be removed.
+	// Make the folders first: a link in place of a folder would make RemoveAll remove files
+	// outside.
 	if err := errors.Join(makeFolders(root, filepath.Dir(path)), root.RemoveAll(path)); err != nil {
 		return err
 	}
@@ -122,7 +124,8 @@ func putOneBack(root *os.Root, c runner.Order, name string) error {
 	return copyInto(root, path, in, info.Mode().Perm())
 }
 
-// makeFolders makes folders of what was one: a link or a file may have taken the place of each.
+// makeFolders makes dir and its parents folders again. A link or a file may have replaced each
+// of them.
 func makeFolders(root *os.Root, dir string) error {
 	if dir == "." {
 		return nil
@@ -140,11 +143,12 @@ func makeFolders(root *os.Root, dir string) error {
 	return err
 }
 
-// digests walks through the files of a folder that match a pattern.
+// digests returns a digest of each file below a folder that matches a pattern, by its printable
+// name.
 func digests(root *os.Root, patterns []string) map[string]string {
 	out := map[string]string{}
 	room := int64(maxDigested)
-	// An error means a folder that can't be read, or has a name that is no UTF-8; what is in it is then not there.
+	// A folder that can't be read, or whose name is not UTF-8, is skipped with its files.
 	_ = fs.WalkDir(root.FS(), ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return nil
@@ -163,8 +167,8 @@ func digests(root *os.Root, patterns []string) map[string]string {
 	return out
 }
 
-// printable quotes a name that would not come back from a state file as it is, or
-// would break a line of a report.
+// printable quotes a name that a state file can't store exactly, or that would break a line of a
+// report.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); strings.ContainsRune(quoted, '\\') {
 		return quoted
@@ -172,7 +176,7 @@ func printable(name string) string {
 	return name
 }
 
-// pathOf is the path of a file by the name that printable gives it.
+// pathOf returns the path of a file from the name that printable returned for it.
 func pathOf(name string) string {
 	if unquoted, err := strconv.Unquote(name); err == nil {
 		name = unquoted
@@ -180,6 +184,7 @@ func pathOf(name string) string {
 	return filepath.FromSlash(name)
 }
 
+// matches reports whether a name matches a pattern.
 func matches(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, err := doublestar.Match(p, name)
@@ -187,8 +192,8 @@ func matches(name string, patterns []string) bool {
 	})
 }
 
-// digest is short: it tells an honest file from a changed one, and a state file
-// holds many of them.
+// digest returns a digest that changes when the file does. It is short, because a state file
+// contains many.
 func digest(root *os.Root, path string, d fs.DirEntry, room *int64) string {
 	path = filepath.FromSlash(path)
 	if d.Type()&fs.ModeSymlink != 0 {
@@ -217,7 +222,7 @@ func digest(root *os.Root, path string, d fs.DirEntry, room *int64) string {
 	return hex.EncodeToString(sum.Sum(nil)[:16])
 }
 
-// changed names the files that differ, came or went, sorted.
+// changed returns the names of files that differ, are new or are gone, sorted.
 func changed(before, now map[string]string) (list []string) {
 	names := maps.Clone(now)
 	maps.Copy(names, before)

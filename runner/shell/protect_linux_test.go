@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// tree makes a folder of files that protect can be tried on.
+// tree returns a new folder with files for tests of protect.
 func tree(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -34,8 +34,8 @@ func put(t *testing.T, path, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// changes are what a verification finds after something was done to a tree. The
-// digests come back from a file in between, as after a crash.
+// changes returns the files that a verification finds changed after do has run in a folder. The
+// digests are encoded and decoded in between, as after a crash.
 func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	t.Helper()
 	c := checks(t, "true")
@@ -54,8 +54,8 @@ func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	return v.Changed
 }
 
-// TestProtectSeesEveryChange, and puts each back.
-func TestProtectSeesEveryChange(t *testing.T) {
+// TestProtectRestoresEveryChange checks that every kind of change is found and undone.
+func TestProtectRestoresEveryChange(t *testing.T) {
 	t.Parallel()
 	all := []string{"**/*_test.go"}
 	for name, c := range map[string]struct {
@@ -106,9 +106,9 @@ func TestProtectSeesEveryChange(t *testing.T) {
 	}
 }
 
-// TestWhatHasNoCopyIsLost: without one, as on another machine, nothing is touched and the file is named. No link leads
-// out of the folder.
-func TestWhatHasNoCopyIsLost(t *testing.T) {
+// TestFileWithoutCopyIsLost checks that a file without a copy, as on another machine, is
+// reported and not touched, and that links out of the folder are not followed.
+func TestFileWithoutCopyIsLost(t *testing.T) {
 	dir, outside := tree(t), t.TempDir()
 	c := checks(t, "true")
 	c.Dir, c.Protect, c.Copies = dir, []string{"**/*_test.go", "testdata/*"}, t.TempDir()
@@ -128,8 +128,9 @@ func TestWhatHasNoCopyIsLost(t *testing.T) {
 	assert.Check(t, is.Len(there, 0), "outside of the folder")
 }
 
-// TestALinkInThePlaceOfTheDirectoryIsNotFollowed: an agent could otherwise have files written or removed anywhere.
-func TestALinkInThePlaceOfTheDirectoryIsNotFollowed(t *testing.T) {
+// TestLinkInPlaceOfDirectoryIsNotFollowed checks that an agent can't have files outside written
+// or removed.
+func TestLinkInPlaceOfDirectoryIsNotFollowed(t *testing.T) {
 	dir, outside, c := tree(t), tree(t), checks(t)
 	c.Dir, c.Protect, c.Copies = filepath.Join(dir, "sub"), []string{"*_test.go"}, t.TempDir()
 	c.Cage = cage.New(cage.Policy{Writable: []string{dir}})
@@ -141,8 +142,8 @@ func TestALinkInThePlaceOfTheDirectoryIsNotFollowed(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// A protected file that seems to have terabytes is known by its size and its time: it is
-// noticed, and not read.
+// TestHugeProtectedFilesAreNotRead checks that a sparse file of terabytes is identified by its
+// size and time, without reading it.
 func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -23,7 +23,7 @@ import (
 
 var base = Backend{Env: []string{"PATH=/usr/bin:/bin", "WHO=base", "RAYMOND_STATE=outer"}}
 
-// order is an order to run a script of this text.
+// order returns an order to run a script with this text.
 func order(t *testing.T, name, text string) runner.Order {
 	t.Helper()
 	dir := t.TempDir()
@@ -60,8 +60,9 @@ func TestStdoutIsTheMessage(t *testing.T) {
 	assert.Check(t, err == nil && answer.Text == want && answer.ExitCode == 0, "got  %+v, %v\nwant %q", answer, err, want)
 }
 
-// TestPathHasNoFoldersThatAreHidden from a trusted script: those that agents can write, by any name.
-func TestPathHasNoFoldersThatAreHidden(t *testing.T) {
+// TestPathHasNoHiddenFolders checks that the PATH of a trusted script lacks folders that agents
+// can write, by any of their names.
+func TestPathHasNoHiddenFolders(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	for _, name := range []string{"work/.venv/bin", "tools"} {
@@ -69,7 +70,7 @@ func TestPathHasNoFoldersThatAreHidden(t *testing.T) {
 	}
 	assert.NilError(t, os.Symlink("work/.venv/bin", filepath.Join(dir, "link")))
 	env := []string{"PATH=/gone", "PATH=" + strings.Join([]string{dir + "/work/.venv/bin", dir + "/link", dir + "/tools", "/usr/bin"}, ":"), "A=b"}
-	assert.Check(t, is.Equal(seenPath(env, []string{dir + "/work"}), "PATH="+dir+"/tools:/usr/bin"))
+	assert.Check(t, is.Equal(visiblePath(env, []string{dir + "/work"}), "PATH="+dir+"/tools:/usr/bin"))
 }
 
 func TestFailuresSayWhatHappened(t *testing.T) {
@@ -93,8 +94,8 @@ func TestFailuresSayWhatHappened(t *testing.T) {
 	}
 }
 
-// TestTailsOfOutputs: the last 4096 bytes, no character cut in two, no secret and
-// no part of one.
+// TestTailsOfOutputs checks that a tail is the last 4096 bytes, without half characters and
+// without secrets or parts of them.
 func TestTailsOfOutputs(t *testing.T) {
 	t.Parallel()
 	const key = "sk-secret-0123456789"
@@ -141,7 +142,7 @@ func TestTimeoutsAreFatal(t *testing.T) {
 	}
 }
 
-func TestMessageOfTheLargestSizePasses(t *testing.T) {
+func TestLargestMessagePasses(t *testing.T) {
 	t.Parallel()
 	answer, err := base.Run(context.Background(), order(t, "A.sh", "head -c 10485760 /dev/zero"), silent)
 	assert.Check(t, err)
@@ -152,25 +153,25 @@ func TestMessageOfTheLargestSizePasses(t *testing.T) {
 	}
 }
 
-// watcher remembers all lines that are told.
+// watcher records all lines that are reported.
 type watcher struct {
 	mu    sync.Mutex // guards lines
 	lines []string
 }
 
-func (w *watcher) tell(p runner.Progress) {
+func (w *watcher) report(p runner.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.lines = append(w.lines, p.Text)
 }
 
-func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
+func TestStopEndsScriptAndItsProcesses(t *testing.T) {
 	t.Parallel()
 	o, w := order(t, "A.sh", "(trap '' INT TERM; sleep 1000) & echo $! >&2; trap '' INT TERM; while :; do sleep 1000; done"), &watcher{}
 	o.Verbosity = runner.VerbosityFull
 	ctx, cancel := context.WithCancelCause(context.Background())
 	_, err := base.Run(ctx, o, func(p runner.Progress) {
-		w.tell(p)
+		w.report(p)
 		cancel(&runner.StopCause{Reason: "deadline", Term: 100 * time.Millisecond, Kill: 100 * time.Millisecond})
 	})
 	var f *runner.Failure
@@ -180,9 +181,10 @@ func TestStoppedScriptIsGoneWithAllItStarted(t *testing.T) {
 	assert.Check(t, syscall.Kill(pid, 0) != nil, "process %d is still there", pid)
 }
 
-func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
+func TestStopAfterEndIsNoFailure(t *testing.T) {
 	t.Parallel()
-	// What it left sees that the script is gone, and makes Run take its time.
+	// The process that the script leaves behind notices the end of the script, and keeps Run
+	// waiting.
 	o, w := order(t, "A.sh", `(
 		trap '' TERM
 		while read -r _ _ _ parent _ </proc/$BASHPID/stat && [ "$parent" = $$ ]; do :; done
@@ -193,21 +195,21 @@ func TestStopOfAScriptThatHasFinishedIsNoFailure(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	answer, err := base.Run(ctx, o, func(p runner.Progress) {
 		// Before this line the script itself may still run, and a signal would end it.
-		if w.tell(p); p.Text == "orphaned" {
+		if w.report(p); p.Text == "orphaned" {
 			cancel()
 		}
 	})
 	assert.Check(t, err == nil && answer.Text == "done\n" && len(answer.Notes) == 1, "got %+v, %v", answer, err)
 }
 
-// TestOutputIsToldByTheLine: both streams, each in its order, whether or not the
-// lines become events.
-func TestOutputIsToldByTheLine(t *testing.T) {
+// TestOutputIsReportedByLine checks that both streams are reported, each in its order, at every
+// Verbosity.
+func TestOutputIsReportedByLine(t *testing.T) {
 	t.Parallel()
-	for _, telling := range []runner.Verbosity{runner.VerbosityNone, runner.VerbosityBounded, runner.VerbosityFull} {
+	for _, verbosity := range []runner.Verbosity{runner.VerbosityNone, runner.VerbosityBounded, runner.VerbosityFull} {
 		o, w := order(t, "A.sh", `printf 'one\r\ntw\xffo\nthr' >&2; echo message; printf 'ee' >&2; printf last`), &watcher{}
-		o.Verbosity = telling
-		_, err := base.Run(context.Background(), o, w.tell)
+		o.Verbosity = verbosity
+		_, err := base.Run(context.Background(), o, w.report)
 		var stdout, stderr []string
 		for _, line := range w.lines {
 			if line == "message" || line == "last" {
@@ -217,14 +219,14 @@ func TestOutputIsToldByTheLine(t *testing.T) {
 			}
 		}
 		if got, want := strings.Join(append(stderr, stdout...), "|"), "one|tw\ufffdo|three|message|last"; err != nil || got != want {
-			t.Errorf("telling %d: got  %q, %v\nwant %q", telling, got, err, want)
+			t.Errorf("verbosity %d: got  %q, %v\nwant %q", verbosity, got, err, want)
 		}
 	}
 }
 
-// TestSecretsOnStderrAreHiddenWhole: in several writes, at the end of a line that
-// is too long to be told, and in the end of stderr that a failure quotes.
-func TestSecretsOnStderrAreHiddenWhole(t *testing.T) {
+// TestSecretsOnStderrAreHidden checks secrets that come in several writes, at the end of a line
+// that is too long, and in the end of stderr that a failure quotes.
+func TestSecretsOnStderrAreHidden(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-ant-0123456789abcdefghijkl"
 	for shift := 0; shift < 30; shift += 3 {
@@ -235,7 +237,7 @@ func TestSecretsOnStderrAreHiddenWhole(t *testing.T) {
 			exit 3`, secret, maxLine-shift, secret, 4096-len("\nlast words")-shift)), &watcher{}
 		o.Verbosity = runner.VerbosityBounded
 		o.Hide = func(s string) string { return strings.ReplaceAll(s, secret, "***") }
-		_, err := base.Run(context.Background(), o, w.tell)
+		_, err := base.Run(context.Background(), o, w.report)
 		all := strings.Join(append(w.lines, err.Error()), "\n")
 		for _, part := range []string{"sk-a", "t-01", "2345", "6789", "cdef", "ijkl"} {
 			if at := strings.Index(all, part); at >= 0 {
@@ -254,7 +256,7 @@ func TestScriptsThatCannotStart(t *testing.T) {
 	for _, c := range []struct {
 		change func(*runner.Order)
 		class  runner.Class
-		says   string
+		want   string
 	}{
 		{func(o *runner.Order) { o.Dir = "/no/such/dir" }, runner.Fatal, "/no/such/dir"},
 		{func(o *runner.Order) { o.Script.Path = "/no/such/A.sh" }, runner.Fatal, "/no/such/A.sh"},
@@ -269,19 +271,19 @@ func TestScriptsThatCannotStart(t *testing.T) {
 		o := good
 		c.change(&o)
 		answer, f := failure(t, o)
-		if f.Class != c.class || !strings.Contains(f.Message, c.says) || answer.ExitCode != -1 {
-			t.Errorf("want %s %q\ngot  %s %q, code %d", c.class, c.says, f.Class, f.Message, answer.ExitCode)
+		if f.Class != c.class || !strings.Contains(f.Message, c.want) || answer.ExitCode != -1 {
+			t.Errorf("want %s %q\ngot  %s %q, code %d", c.class, c.want, f.Class, f.Message, answer.ExitCode)
 		}
 	}
 }
 
-// rename gives the script another extension.
+// rename changes the extension of the script.
 func rename(t *testing.T, o *runner.Order, ext string) {
 	t.Helper()
 	o.Script.Path = order(t, "A"+ext, "echo").Script.Path
 }
 
-func TestPowerShellGetsTheFile(t *testing.T) {
+func TestPowerShellGetsFile(t *testing.T) {
 	bin := t.TempDir()
 	fake := "#!/bin/bash\nprintf '%s,' \"$@\"\n"
 	assert.NilError(t, os.WriteFile(filepath.Join(bin, "powershell"), []byte(fake), 0o700))

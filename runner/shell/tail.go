@@ -10,40 +10,41 @@ import (
 )
 
 const (
-	// tailSize is how many of the last bytes of an output are kept, and wordsSize
-	// how many of them an error quotes.
+	// tailSize is how many bytes of the end of an output are kept, and wordsSize how many bytes
+	// of it an error quotes.
 	tailSize  = 4096
 	wordsSize = 400
-	// window is how much of the end of an output is looked at: what hiding secrets
-	// takes away leaves a tail of its size, and a secret that the window cuts in
-	// two does not come near the tail.
+	// window is how much of the end of an output is examined. It is larger than the tail, so that
+	// a full tail is left when secrets are hidden, and so that a secret which the window cuts in
+	// two is outside the tail.
 	window = 4 * tailSize
 )
 
-// newTail keeps the end of an output.
+// newTail returns a writer that keeps the end of an output.
 func newTail() *proc.Tail { return &proc.Tail{Max: window} }
 
-// end returns the last tailSize bytes of an output, with secrets hidden before it is cut, and whether any before them were
-// dropped. hide may be nil; env is the environment in which the secrets are.
+// end returns the last tailSize bytes of an output, and whether earlier bytes were dropped. It
+// hides secrets before it cuts the text. hide may be nil; env is the environment that contains
+// the secrets.
 func end(output *proc.Tail, env []string, hide func(string) string) (string, bool) {
-	said := string(output.Bytes())
+	tail := string(output.Bytes())
 	if output.Truncated() {
-		said = secrets.NewRedactor(env).Tail(said)
+		tail = secrets.NewRedactor(env).Tail(tail)
 	}
 	if hide != nil {
-		said = hide(said)
+		tail = hide(tail)
 	}
-	said = strings.ToValidUTF8(said, string(unicode.ReplacementChar))
-	last := text.Suffix(said, tailSize)
-	return last, output.Truncated() || len(last) < len(said)
+	tail = strings.ToValidUTF8(tail, string(unicode.ReplacementChar))
+	last := text.Suffix(tail, tailSize)
+	return last, output.Truncated() || len(last) < len(tail)
 }
 
-// lastWords are the ends of both outputs in one line, as the end of an error.
+// lastWords returns the ends of both outputs in one line, for the end of an error.
 func lastWords(stdout, stderr string) string {
 	words := ""
 	for _, s := range []struct{ name, output string }{{"stdout", stdout}, {"stderr", stderr}} {
-		if said := strings.TrimSpace(text.LastLines(strings.TrimSpace(s.output), wordsSize)); said != "" {
-			words += "; " + s.name + ": " + text.Escape(said)
+		if last := strings.TrimSpace(text.LastLines(strings.TrimSpace(s.output), wordsSize)); last != "" {
+			words += "; " + s.name + ": " + text.Escape(last)
 		}
 	}
 	return words

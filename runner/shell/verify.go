@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Exit codes of commands that had none of their own, as shells give them.
+// Exit codes for commands that did not exit by themselves, as shells report them.
 const (
 	codeTimeout  = 124
 	codeNotFound = 127
@@ -25,10 +25,10 @@ const (
 
 // Verifier implements runner.Verifier.
 type Verifier struct {
-	// Env is the environment of agents and scripts. Commands get it without the
-	// variables that hold secrets.
+	// Env is the environment of agents and scripts. Commands get it without the variables that
+	// contain secrets.
 	Env []string
-	// NoNewPrivs keeps commands from gaining privileges, by sudo for one. Linux only.
+	// NoNewPrivs keeps commands from gaining privileges, for example by sudo. Linux only.
 	NoNewPrivs bool
 }
 
@@ -40,19 +40,19 @@ func (v Verifier) Ready() error {
 	return err
 }
 
-// Bash returns the path of the shell that runs commands, and an error that says how to get it.
+// Bash returns the path of the shell that runs commands. The error explains how to install it.
 func Bash() (string, error) { return proc.Bash() }
 
-// Verify implements runner.Verifier.
-func (v Verifier) Verify(ctx context.Context, c runner.Order, tell func(runner.Progress)) state.Verification {
+// Verify implements runner.Verifier. It logs each command and the verdict.
+func (v Verifier) Verify(ctx context.Context, c runner.Order, report func(runner.Progress)) state.Verification {
 	log := openLog(c)
 	defer log.Close()
 	var out state.Verification
 	for _, cmd := range c.Commands {
-		tell(runner.Progress{Activity: "checking " + cmd})
+		report(runner.Progress{Activity: "checking " + cmd})
 		r := v.command(ctx, c, cmd, log)
 		if path := cage.DeniedPath(r.Tail); path != "" && c.Cage != nil {
-			tell(runner.Progress{Refused: path})
+			report(runner.Progress{Refused: path})
 		}
 		if cause := context.Cause(ctx); cause != nil {
 			fmt.Fprintf(log, "stopped: %v\n", cause)
@@ -77,11 +77,11 @@ func (v Verifier) Verify(ctx context.Context, c runner.Order, tell func(runner.P
 	return out
 }
 
-// command runs one command.
+// command runs one command and logs its output.
 func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *os.File) state.CommandResult {
 	tail := newTail()
 	fmt.Fprintf(log, "\n$ %s\n", cmd)
-	bash, _ := Bash() // else nothing is started, which tells
+	bash, _ := Bash() // without bash, nothing starts and Run returns the error
 	options := proc.Options{
 		Path: bash, Args: []string{"-c", cmd}, Dir: c.Dir,
 		Env:  append(secrets.Strip(v.Env), c.Env...),
@@ -105,7 +105,7 @@ func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *
 	return out
 }
 
-// code is the exit code that a shell would tell.
+// code returns the exit code that a shell would report.
 func code(exit proc.Exit, err error) int {
 	switch {
 	case err != nil:

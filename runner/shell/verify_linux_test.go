@@ -18,7 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// secret is the value of variables that must not be seen.
+// secret is the value of variables that must not appear in outputs.
 const secret = "s3cr3t-0123456789"
 
 var verifying = Verifier{Env: []string{
@@ -28,7 +28,7 @@ var verifying = Verifier{Env: []string{
 
 var marks atomic.Int64
 
-// checks are those of commands that run in a new folder.
+// checks returns an order to run commands in a new folder.
 func checks(t *testing.T, commands ...string) runner.Order {
 	t.Helper()
 	dir := t.TempDir()
@@ -39,11 +39,11 @@ func checks(t *testing.T, commands ...string) runner.Order {
 	}
 }
 
-// quietly is told what a verification does.
+// quietly ignores the progress of a verification.
 func quietly(runner.Progress) {}
 
-// verified runs commands to their end.
-func verified(t *testing.T, c runner.Order) []state.CommandResult {
+// runChecks runs the commands of an order to their end.
+func runChecks(t *testing.T, c runner.Order) []state.CommandResult {
 	t.Helper()
 	v := verifying.Verify(t.Context(), c, quietly)
 	assert.Equal(t, v.Stopped, "", "%q", c.Commands)
@@ -51,10 +51,10 @@ func verified(t *testing.T, c runner.Order) []state.CommandResult {
 	return v.Results
 }
 
-// one is the result of a single command.
+// one runs a single command and returns its result.
 func one(t *testing.T, command string) state.CommandResult {
 	t.Helper()
-	return verified(t, checks(t, command))[0]
+	return runChecks(t, checks(t, command))[0]
 }
 
 func TestExitCodes(t *testing.T) {
@@ -70,7 +70,8 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsInTheEnvironment, and what the order adds is.
+// TestNoSecretIsInTheEnvironment checks that commands get the variables of the order, and no
+// secrets.
 func TestNoSecretIsInTheEnvironment(t *testing.T) {
 	t.Parallel()
 	r := one(t, "env; exit 1")
@@ -83,7 +84,7 @@ func TestNoSecretIsInTheEnvironment(t *testing.T) {
 	assert.Check(t, !strings.Contains(r.Tail, "WHO=base"), "environment: got WHO twice:\n%s", r.Tail)
 }
 
-// TestTails holds the end of the output, to the byte.
+// TestTails checks the end of the output to the byte.
 func TestTails(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("x", n) }
@@ -95,7 +96,7 @@ func TestTails(t *testing.T) {
 		"echo out; echo err >&2; echo out; echo err >&2; exit 1":        {Tail: "out\nerr\nout\nerr\n"},
 	} {
 		r := one(t, command)
-		if want.RC < 0 { // no tail of a command that passes
+		if want.RC < 0 { // a command that passes has no tail
 			assert.Check(t, r.RC == 0 && r.Tail == "" && !r.Truncated, "%s: got %+v, want no tail", command, r)
 			continue
 		}
@@ -105,19 +106,21 @@ func TestTails(t *testing.T) {
 	}
 }
 
-// TestTimeoutEndsACommand, also one that takes the signal for a good end.
-func TestTimeoutEndsACommand(t *testing.T) {
+// TestTimeoutEndsCommand checks commands that time out, including a command that exits
+// successfully on the signal.
+func TestTimeoutEndsCommand(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "trap 'exit 0' INT; while :; do sleep 0.05; done")
 	c.Timeout = 300 * time.Millisecond
-	if r := verified(t, c)[0]; r.RC != 124 || r.DurationS < 0.3 {
+	if r := runChecks(t, c)[0]; r.RC != 124 || r.DurationS < 0.3 {
 		t.Errorf("got %+v, want rc 124 after 0.3 s", r)
 	}
 }
 
-// TestEverythingRunsInOrder in the agent's directory, also after one failed, and sees what the
-// agent wrote and what earlier commands did. Each is told before it begins.
-func TestEverythingRunsInOrder(t *testing.T) {
+// TestCommandsRunInOrder checks that all commands run in the agent's directory, also after one
+// has failed, that they see files of the agent and of earlier commands, and that each is
+// reported before it starts.
+func TestCommandsRunInOrder(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "echo a >>trace; cat made-by-agent", "echo b >>trace; exit 2", "[ \"$PWD\" -ef . ] && cat trace; exit 1")
 	assert.NilError(t, os.WriteFile(filepath.Join(c.Dir, "made-by-agent"), []byte("x"), 0o600))
@@ -132,8 +135,9 @@ func TestEverythingRunsInOrder(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, []string{`"": checking ech`, `"a\n": checking ech`, `"a\nb\n": checking [ "`, "0 ", "2 ", "1 a\nb\n"}), "told, and results")
 }
 
-// TestStop: a verification that is ended has no results, and starts nothing more.
-func TestStop(t *testing.T) {
+// TestStoppedVerificationHasNoResults checks that a verification that is stopped has no results,
+// and starts no further commands.
+func TestStoppedVerificationHasNoResults(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true", "echo never >never")
 	ctx, cancel := context.WithCancelCause(t.Context())
@@ -148,11 +152,11 @@ func TestStop(t *testing.T) {
 	assert.Check(t, err != nil, "a command was started after the stop")
 }
 
-func TestAMissingDirectoryIsAFailedCommand(t *testing.T) {
+func TestMissingDirectoryFailsCommand(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true")
 	c.Dir = filepath.Join(c.Dir, "gone")
-	if r := verified(t, c)[0]; r.RC != 127 || !strings.Contains(r.Tail, "gone") {
+	if r := runChecks(t, c)[0]; r.RC != 127 || !strings.Contains(r.Tail, "gone") {
 		t.Errorf("in a directory that is gone: got %+v, want rc 127 and the directory named", r)
 	}
 }

@@ -11,13 +11,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// maxLogged is how much of one command's output goes into the log, in bytes.
+// maxLogged is how much of a command's output is logged, in bytes.
 const maxLogged = 8 << 20
 
-// openLog begins the log of an attempt. The one before stays beside it as .1, .2, …. A log that can't be written changes no
-// verdict: it is nil then, and writing to it does nothing.
+// openLog starts the log of an attempt, and keeps the log before it as .1, .2, …. An error must
+// not change the verdict: the result is nil then, and writing to it does nothing.
 func openLog(c runner.Order) *os.File {
-	if os.MkdirAll(filepath.Dir(c.LogFile), 0o700) != nil || keep(c.LogFile) != nil {
+	if os.MkdirAll(filepath.Dir(c.LogFile), 0o700) != nil || archiveLog(c.LogFile) != nil {
 		return nil
 	}
 	f, _, err := files.OpenFile(c.LogFile, os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
@@ -28,8 +28,8 @@ func openLog(c runner.Order) *os.File {
 	return f
 }
 
-// keep renames the log that is there to the next free number.
-func keep(path string) error {
+// archiveLog renames an existing log to the next free number.
+func archiveLog(path string) error {
 	for n := 1; ; n++ {
 		next := fmt.Sprintf("%s.%d", path, n)
 		if _, err := os.Lstat(next); err == nil {

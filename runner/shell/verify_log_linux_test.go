@@ -13,7 +13,7 @@ import (
 
 var took = regexp.MustCompile(`\(\d+\.\ds\)`)
 
-// readLog is a log without what differs from run to run.
+// readLog returns a log without the parts that differ from run to run.
 func readLog(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -21,29 +21,29 @@ func readLog(t *testing.T, path string) string {
 	return took.ReplaceAllString(string(data), "(TIME)")
 }
 
-func TestTheLogHoldsTheAttempt(t *testing.T) {
+func TestLogDescribesAttempt(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "echo out; echo err >&2; exit 3", "true")
 	c.Attempt, c.AgentCode = 2, 1
-	verified(t, c)
+	runChecks(t, c)
 	want := "attempt 2\nagent exit code: 1\n\n$ echo out; echo err >&2; exit 3\nout\nerr\nrc: 3 (TIME)\n\n$ true\nrc: 0 (TIME)\n\nverdict: failed\n"
 	assert.Check(t, is.DeepEqual(readLog(t, c.LogFile), want), "log")
 	c.Commands, c.Refused = []string{"true"}, "there is no transition tag"
-	verified(t, c)
+	runChecks(t, c)
 	got := readLog(t, c.LogFile)
 	assert.Check(t, strings.HasSuffix(got, "no transition: there is no transition tag\n\nverdict: failed\n"), "log of an attempt without a tag: got %q, want it failed", got)
 	c.Refused = ""
-	verified(t, c)
+	runChecks(t, c)
 	got = readLog(t, c.LogFile)
 	assert.Check(t, strings.HasSuffix(got, "\n\nverdict: passed\n"), "log of an attempt that converged: got %q, want it passed", got)
 }
 
-// TestLogsBeforeStay as .1, .2, …, whatever is in them.
-func TestLogsBeforeStay(t *testing.T) {
+// TestEarlierLogsAreKept checks that earlier logs are kept as .1, .2, …, whatever they contain.
+func TestEarlierLogsAreKept(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true")
 	for c.Attempt = 1; c.Attempt <= 3; c.Attempt++ {
-		verified(t, c)
+		runChecks(t, c)
 	}
 	for path, want := range map[string]string{c.LogFile: "attempt 3\n", c.LogFile + ".1": "attempt 1\n", c.LogFile + ".2": "attempt 2\n"} {
 		if got := readLog(t, path); !strings.HasPrefix(got, want) {
@@ -52,13 +52,13 @@ func TestLogsBeforeStay(t *testing.T) {
 	}
 }
 
-// TestALogThatCannotBeWrittenChangesNoVerdict.
-func TestALogThatCannotBeWrittenChangesNoVerdict(t *testing.T) {
+// TestUnwritableLogChangesNoVerdict checks that verification works without a log.
+func TestUnwritableLogChangesNoVerdict(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true", "echo x; false")
 	c.LogFile = filepath.Join(c.Dir, "file", "A.md.log")
 	assert.NilError(t, os.WriteFile(filepath.Join(c.Dir, "file"), nil, 0o600))
-	if r := verified(t, c); r[0].RC != 0 || r[1].RC != 1 || r[1].Tail != "x\n" {
+	if r := runChecks(t, c); r[0].RC != 0 || r[1].RC != 1 || r[1].Tail != "x\n" {
 		t.Errorf("results: got %+v, want rc 0, then 1", r)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSecretsAreRedactedInTails wherever they stand: whole, at the edge of what is
-// kept, or cut off by it, and also when many of them make the output short.
+// TestSecretsAreRedactedInTails checks secrets inside the tail, at its edge and cut off by it,
+// and many secrets that make the output short.
 func TestSecretsAreRedactedInTails(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long secret ", 500) + "end" // longer than a tail
@@ -30,20 +30,20 @@ func TestSecretsAreRedactedInTails(t *testing.T) {
 		wantNoSecret(t, v.Env, fmt.Sprintf("%.12q… a thousand times", value), strings.Repeat(value, 1000))
 		wantNoSecret(t, v.Env, fmt.Sprintf("%.12q… on a thousand lines", value), strings.Repeat(value+"\n", 1000))
 	}
-	for n := range 50 { // the beginning of what is kept falls on each byte of a login
+	for n := range 50 { // so that the tail begins at each byte of a login
 		text := strings.Repeat("https://user:hunter2-hunter2-hunter2@host ", 1000) + strings.Repeat("z", n)
 		wantNoSecret(t, v.Env, fmt.Sprintf("logins and %d others", n), text)
 	}
 }
 
-// wantNoSecret looks at what is kept of a text that is a command's output.
+// wantNoSecret checks the tail of a command that prints a text.
 func wantNoSecret(t *testing.T, env []string, what, text string) {
 	t.Helper()
 	output := newTail()
 	fmt.Fprint(output, text)
 	var r state.CommandResult
 	r.Tail, r.Truncated = end(output, env, secrets.NewRedactor(env).Text)
-	// Any eight bytes of a secret are too many.
+	// Not even eight bytes of a secret may remain.
 	for _, part := range []string{"s3cr3t-0", "0123456789", "secret l", "ong secr", "of it", "-of-it", "irst-lin", "prefix-0", "-0123-an", "and-more", "hunter2-"} {
 		assert.Check(t, !strings.Contains(r.Tail, part), "%s: got %q in the tail %.200q", what, part, r.Tail)
 	}
