@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// checkpoints is a runner.Checkpoints whose parts can be replaced.
+// checkpoints is a runner.Checkpoints with replaceable methods.
 type checkpoints struct {
 	offer  func(*state.Run, time.Time) bool
 	stored chan *state.Checkpoint
@@ -28,8 +28,8 @@ func (c checkpoints) Stored() <-chan *state.Checkpoint { return c.stored }
 
 func (c checkpoints) CheckResumable([]*state.Agent) error { return c.check }
 
-// TestStepIsOfferedUntilItIsTaken: what could not be stored at once need not wait
-// for the next step, which may take hours.
+// TestStepIsOfferedUntilItIsTaken checks that a step that could not be stored at once doesn't
+// have to wait for the next step, which may take hours.
 func TestStepIsOfferedUntilItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "END", nil)
@@ -49,7 +49,7 @@ func TestStepIsOfferedUntilItIsTaken(t *testing.T) {
 	})
 }
 
-// TestStoredCheckpointsAreEvents with numbers like the others.
+// TestStoredCheckpointsAreEvents checks that they are numbered like other events.
 func TestStoredCheckpointsAreEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "END", nil)
@@ -65,8 +65,9 @@ func TestStoredCheckpointsAreEvents(t *testing.T) {
 	})
 }
 
-// TestRunThatNobodyCanResumeFails instead of being suspended.
-func TestRunThatNobodyCanResumeFails(t *testing.T) {
+// TestUnresumableRunFails checks that a run fails instead of being suspended if no later job
+// could resume it.
+func TestUnresumableRunFails(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "LOOP", nil)
 		l.slow, l.cfg.Deadline = 20*time.Second, time.Minute

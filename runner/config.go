@@ -9,172 +9,173 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Store keeps the run. After Append or Fold returns nil, what they were given
-// survives a crash.
+// Store saves the run on disk. When Append or WriteSnapshot has returned nil, their arguments
+// survive a crash.
 type Store interface {
 	Append(*state.Delta) error
-	// WriteSnapshot saves the run as a whole. The step that led to it is nil if it was appended.
+	// WriteSnapshot saves the whole run. The Delta is the last step of the run, nil if it was
+	// appended already.
 	WriteSnapshot(*state.Run, *state.Delta) error
-	// Full reports whether it is time to Fold.
+	// Full reports whether the journal is long enough to call WriteSnapshot.
 	Full() bool
 }
 
-// Reporter is told every event, in order, from one goroutine; Tick comes about
-// once a second.
+// Reporter gets every event, in order, from one goroutine. Tick is called about once a second.
 type Reporter interface {
 	Report(state.Event)
 	Tick(now time.Time)
-	// Note is a line for people that is no event.
+	// Note reports a line for people that is not an event.
 	Note(agent, state, text string)
-	// Doing says what an agent does from now on, and, in p.Text, what it said when
-	// that is no event; or, with p.Tool alone, which tool it uses. It may come very often.
+	// Doing reports an agent's new activity and, in p.Text, a line of output that is not an
+	// event; or, with p.Tool alone, a use of a tool. It may be called very often.
 	Doing(agent, state string, p Progress)
 }
 
-// Meter counts what invocations use while they are under way, and stops them from using
-// more than there is.
+// Meter counts the tokens that running invocations use, and stops invocations that would exceed
+// the budget.
 type Meter interface {
-	// SetAllowance says what may still be spent, apart from what the invocations under way use,
-	// whose marks (Order.Mark) it names; state.MostUSD is no limit. The owner calls it
-	// after each step, before it starts what the step starts. It returns at once.
+	// SetAllowance sets how much may still be spent, not counting the running invocations, whose
+	// marks (Order.Mark) are given; state.MostUSD means no limit. The owner calls it after each
+	// step, before the invocations of the step start. It returns at once.
 	SetAllowance(left state.USD, running []string)
 }
 
-// Cages gives what is started the cage that it runs in. Only the owner calls it.
+// Cages returns the cage for each invocation. Only the owner calls it.
 type Cages interface {
-	// Env has the variables of everything that runs in a cage.
+	// Env returns the environment variables for every process in a cage.
 	Env() []string
-	// Agent returns the cage of an agent that works in a directory, and of the commands
-	// that check its work; nil for none.
+	// Agent returns the cage of an agent that works in a directory, and of commands that check
+	// its work; nil for none.
 	Agent(dir string) *cage.Cage
-	// Script returns the cage of a script, nil for none; Trusted that of one that is trusted, which hides
-	// all that agents can write.
+	// Script returns the cage of an untrusted script, nil for none. Trusted returns the cage of a
+	// trusted script, which hides every file that agents can write.
 	Script(dir string, s ScriptOrder) *cage.Cage
 	Trusted(s ScriptOrder) *cage.Cage
-	// RecordRefusal is told the path of a file that what runs in a cage was refused, as its
-	// output says, which may be a lie, or the doing of something else than the cage.
+	// RecordRefusal records the path of a file to which access was denied in a cage, according to
+	// the output of a program there. The output may be wrong, or the cause may be something other
+	// than the cage.
 	RecordRefusal(path string)
 }
 
-// Snapshots keeps the files of the workspace as they were after state executions. Only the
-// owner calls Take.
+// Snapshots saves the files of the workspace after state executions. Only the owner calls Take.
 type Snapshots interface {
-	// Take begins to keep the files, and returns at once. Its channel is closed when they are
-	// kept, or when it is known that they can't be. At most one is taken at a time: another
-	// one waits for the one before.
+	// Take begins to take a workspace snapshot, and returns at once. The channel is closed when
+	// the snapshot is complete, or has failed. Snapshots are taken one at a time: each waits for
+	// the one before.
 	Take(s SnapshotRequest) <-chan struct{}
-	// Notes returns for people why files were not kept, each note once. Any goroutine may call it.
+	// Notes returns messages for people about snapshots that failed, each once. It is safe for
+	// concurrent use.
 	Notes() []string
 }
 
-// SnapshotRequest is what a snapshot is of.
+// SnapshotRequest describes the state execution after which a workspace snapshot is taken.
 type SnapshotRequest struct {
 	Exec         int // number of the state execution that has ended
 	Agent, State string
-	Dir          string // absolute; where it worked
-	// IsShared says that another agent worked in the same folder meanwhile, so that not all
-	// that has changed need be of this execution.
+	Dir          string // absolute; where the agent worked
+	// IsShared is true if another agent worked in the same folder at the time, so that some
+	// changes may be the other agent's.
 	IsShared bool
 }
 
-// Matrix is a job that is run many times at once, for some of the waiting agents each.
+// Matrix is a GitHub matrix of jobs that run next, each for some of the waiting agents.
 type Matrix struct {
-	Job     string // whose states it runs; "" for the first of those that are waited for
-	MaxJobs int    // how many there are at most
+	Job     string // the job whose states they run; "" for the first job that agents wait for
+	MaxJobs int    // the largest number of jobs
 }
 
-// Config is what a Runner needs.
+// Config has the parts and options of a Runner.
 type Config struct {
 	Workflow *protocol.Workflow
-	// Agents are the agent CLIs that prompts may be run with, by their names, which are
-	// among protocol.Backends. An agent whose state needs another one fails.
+	// Agents are the agent CLIs that can run prompts, by name (protocol.Backends). An agent whose
+	// state needs another CLI fails.
 	Agents   map[string]AgentCLI
 	Scripts  Backend // runs scripts
 	Verifier Verifier
 	Store    Store
 	Reporter Reporter
-	// Checkpoints stores the run for later jobs; nil when nothing is stored and a
-	// suspended run can be resumed where it is.
+	// Checkpoints stores the run for later jobs; nil for no checkpoints, because a suspended run
+	// can be resumed from its files.
 	Checkpoints Checkpoints
 	Clock       Clock
-	// Meter holds invocations to the budget while they are under way; nil when nobody can.
+	// Meter holds running invocations to the budget; nil for none.
 	Meter Meter
-	// Cages confines agents and what runs what they wrote; nil confines nothing.
+	// Cages confines agents, and programs that run code which agents wrote; nil confines nothing.
 	Cages Cages
-	// RunsTrustedAlone has trusted scripts run while no agent, check or other script does.
+	// RunsTrustedAlone makes trusted scripts run only while no agent, check or other script does.
 	RunsTrustedAlone bool
-	// Snapshots keeps the files of the workspace after prompts; nil keeps none.
+	// Snapshots saves the files of the workspace after prompts; nil for none.
 	Snapshots Snapshots
 
-	// Prompter asks the questions of the run; nil: a run with open questions is suspended.
+	// Prompter puts the questions of the run to people; if nil, a run with open questions is
+	// suspended.
 	Prompter Prompter
 	// Jobs are the jobs whose states run here; nil for all.
 	Jobs []string
-	// Part names the agents of a part of a matrix: only they, and those that they fork,
-	// leave their waits. nil is the whole run.
+	// Part lists the agents that run here as a part of a matrix: only they, and agents that they
+	// fork, leave their waits. nil means all agents.
 	Part []string
-	// Matrix says how agents that wait for another job are handed over to the jobs of a
-	// matrix when the run stops; nil hands none over.
+	// Matrix describes the matrix of jobs that gets the agents that wait for another job when the
+	// run stops; nil for no matrix.
 	Matrix *Matrix
-	// Hold is how long a run of which all agents wait stays for a time that comes; negative
-	// is without end.
+	// Hold is how long a run whose agents all wait stays open for a time at which one continues;
+	// negative means without limit.
 	Hold time.Duration
 
-	NewID func() string // a fresh session id
-	// NewToken returns 32 random hex digits, for a question; nil leaves questions without.
+	NewID func() string // returns a new session id
+	// NewToken returns 32 random hex digits, for a question; if nil, questions have no token.
 	NewToken func() string
-	// ListPrice returns what tokens of a model cost by its maker's price list, and false
-	// for a model that is not in it: its tokens cost at most so much, or 0 where nobody
-	// knows. nil knows none.
+	// ListPrice returns the price of tokens of a model from its vendor's price list. For a model
+	// that is not in a list, the second value is false and the price is an upper bound, or 0 if
+	// it is unknown. If ListPrice is nil, no price is known.
 	ListPrice func(state.Usage) (state.USD, bool)
-	// Redact replaces secrets in what agents say and in what went wrong; nil
-	// leaves texts as they are.
+	// Redact replaces secrets in output of agents and in failures; nil leaves texts unchanged.
 	Redact func(string) string
 
-	// HandOver puts what agents have done into an empty folder, for a script with work=true. Workers call it, several
-	// at once; nil where nobody can, so that such a script gets nothing.
+	// HandOver copies the agents' work into an empty folder, for a script with work=true. Workers
+	// call it concurrently; if it is nil, the script gets no work.
 	HandOver func(ctx context.Context, w Work, to string) (HandOver, error)
 
-	TrustedDir string // private; trusted scripts have folders of their own there while they run
+	TrustedDir string // private; contains the folders of trusted scripts while they run
 	ScriptDir  string // the private copy of the scope
-	PayloadDir string // private; files with the payloads of running scripts
-	LogDir     string // logs of verified attempts, below it by agent
-	CopyDir    string // has copies of the files that done_when protects, by agent
+	PayloadDir string // private; contains files with the payloads of running scripts
+	LogDir     string // contains logs of verifications, by agent
+	CopyDir    string // contains copies of files that done_when protects, by agent
 	DebugDir   string // "" for none
 	Verbosity  Verbosity
-	// Traced says that the run is exported as a trace: what is started is told its span, and
-	// reporters every use of a tool. The run has a Trace then.
+	// Traced is true if the run is exported as a trace: processes get their span in the
+	// environment, and reporters get every use of a tool. The run must have a Trace then.
 	Traced bool
 
-	// Deadline is the time after which nothing new starts; 0 is none. It counts from Began,
-	// or from Run on if that is zero.
+	// Deadline is the time after which nothing new starts; 0 means none. It counts from
+	// StartTime, or from the start of Run if that is zero.
 	Deadline  time.Duration
 	StartTime time.Time
-	// Continuations is how often in a row a run that its deadline has suspended may be
-	// continued by the job that it ends; 0: never.
+	// Continuations is how often in a row a run that its deadline has suspended may be continued
+	// by the job that it ends; 0 means never.
 	Continuations int
-	// Cancel brings the names of signals that ask the run to end. The first
-	// gives states in flight a short grace, the second none.
+	// Cancel delivers the names of signals that request the end of the run. The first one leaves
+	// states in flight a short grace period, the second one none.
 	Cancel <-chan string
 }
 
-// Clock is the time as the runner sees it.
+// Clock is the runner's source of time.
 type Clock struct {
 	Now func() time.Time
-	// After fires once. The owner waits for the last one that it asked for, and no
-	// longer for those before.
+	// After returns a channel that fires once. The owner waits only for the channel that it
+	// requested last.
 	After func(time.Duration) <-chan time.Time
-	// Idle, when not nil, is told that the owner is about to wait, and how many
-	// workers have not answered yet. A simulated clock may jump now.
+	// Idle, if not nil, is called when the owner is about to wait, with the number of workers
+	// that have not answered yet. A simulated clock may advance then.
 	Idle func(busy int)
-	// Tick is how often reporters are told the time; 0 for every second.
+	// Tick is the interval between calls of Reporter.Tick; 0 means one second.
 	Tick time.Duration
 }
 
-// RealClock is the clock of the machine.
+// RealClock returns the clock of the machine.
 func RealClock() Clock { return Clock{Now: time.Now, After: time.After} }
 
-// state returns the state that an agent is at.
+// state returns the state that an agent is in.
 func (c *Config) state(a *state.Agent) *protocol.State {
 	st, _ := c.Workflow.State(a.State)
 	return st

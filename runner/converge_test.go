@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestWhatIsVerified holds what the commands are run with, also after a crash.
-func TestWhatIsVerified(t *testing.T) {
+// TestChecks checks the orders for verifications, also after a crash.
+func TestChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{
 			"A": "---\ndone_when: one command\ndone_when_timeout: 90s\nprotect: ['**/*_test.go']\nbackoff: {base: 3s}\n---\n<reset cd=\"..\">B</reset>",
@@ -34,7 +34,7 @@ func TestWhatIsVerified(t *testing.T) {
 		same(t, "numbers", []int{1, 2, 1}, []int{first.Attempt, again.Attempt, other.Attempt})
 		same(t, "variables", []string{"RAYMOND_WORKFLOW_ID=run-1", "RAYMOND_AGENT_ID=main", "RAYMOND_STATE=A.md"}, first.Env)
 		same(t, "exit code of the agent CLI, only logged", 1, first.AgentCode)
-		same(t, "protected files are looked at once, on entry", []string{l.run.Dir + " **/*_test.go"}, l.digests)
+		same(t, "protected files are saved once, on entry", []string{l.run.Dir + " **/*_test.go"}, l.digests)
 		want := map[string]string{"a_test.go": "digest 1"}
 		same(t, "protected files of both attempts", []map[string]string{want, want}, []map[string]string{first.Protected, again.Protected})
 		same(t, "wait before the second attempt", 3*time.Second, l.began[1].Sub(l.verified[0]))
@@ -46,52 +46,54 @@ func TestWhatIsVerified(t *testing.T) {
 	})
 }
 
-// TestCrashAnywhere cuts a run off after every save, with what is under way then in its middle, resumes it from what was saved,
-// and wants what the undisturbed run did: no agent run and no verification too many, and the models told the same, but for the
-// note about the interruption. No prompt stands twice in a conversation.
+// TestCrashAnywhere cuts a run off after every save, resumes it from that save, and compares it
+// with the undisturbed run: the same number of invocations and verifications, apart from those
+// that were cut off, and the same messages to the models, apart from the note about the
+// interruption. No prompt appears twice in a conversation.
 func TestCrashAnywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		start  func(*testing.T) *loop
 		finish func(l *loop, resumed bool)
 	}{
-		"two agent CLIs": {mixed, toTheEnd}, "waits": {waitsAll, isAnswered},
+		"two agent CLIs": {mixed, toTheEnd}, "waits": {newWaiters, finishWaiters},
 		"forks and calls": {func(t *testing.T) *loop { return newWorld(t, "START", nil).vendors() }, toTheEnd},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var whole *loop
-			killedAnywhere(t, c.start, c.finish, func(l *loop, cut *state.Run) {
+			crashAfterEachSave(t, c.start, c.finish, func(l *loop, cut *state.Run) {
 				if cut == nil {
 					whole = l
 				}
-				wantAsWhole(t, whole, l, cut)
+				wantSameAs(t, whole, l, cut)
 			})
 		})
 	}
 }
 
-// waitsEndedBy are what ended the waits of a run.
+// waitsEndedBy returns what ended the waits of a run, sorted.
 func (l *loop) waitsEndedBy() []string {
 	var by []string
-	for _, b := range told[*state.AgentGoesOn](l) {
+	for _, b := range eventsOf[*state.AgentGoesOn](l) {
 		by = append(by, b.By)
 	}
 	slices.Sort(by)
 	return by
 }
 
-// heard are the conversations that came to an end, without notes about interruptions.
-func (l *loop) heard() []string {
+// completeTalks returns the conversations of invocations that ended, without notes about
+// interruptions.
+func (l *loop) completeTalks() []string {
 	const note = "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
 	var texts []string
-	for _, text := range l.disk.heard {
+	for _, text := range l.disk.complete {
 		texts = append(texts, strings.ReplaceAll(text, note, ""))
 	}
 	slices.Sort(texts)
 	return slices.Compact(texts)
 }
 
-// wantAsWhole compares a run that was cut off with one that wasn't.
-func wantAsWhole(t *testing.T, whole, l *loop, cut *state.Run) {
+// wantSameAs compares a run that was cut off with the undisturbed one.
+func wantSameAs(t *testing.T, whole, l *loop, cut *state.Run) {
 	wantRuns, wantChecks := len(whole.orders), len(whole.checks)
 	for _, a := range (cmp.Or(cut, &state.Run{})).Agents {
 		if a.Status == state.Busy && a.Exec.Phase == state.PhaseVerify {
@@ -102,18 +104,19 @@ func wantAsWhole(t *testing.T, whole, l *loop, cut *state.Run) {
 	}
 	same(t, "agent runs, verifications", []int{wantRuns, wantChecks}, []int{len(l.orders), len(l.checks)})
 	same(t, "flakes, ended agents", []any{whole.end().FlakeRetries, ended(whole.run)}, []any{l.end().FlakeRetries, ended(l.run)})
-	same(t, "cost", state.USD(wantExact(l))*state.Dollar/10, l.run.Progress.TotalUSD)
+	same(t, "cost", state.USD(countExact(l))*state.Dollar/10, l.run.Progress.TotalUSD)
 	same(t, "waits ended by", whole.waitsEndedBy(), l.waitsEndedBy())
-	same(t, "what the models were told", whole.heard(), l.heard())
+	same(t, "messages to the models", whole.completeTalks(), l.completeTalks())
 }
 
-// wantExact counts the processes that told what they cost.
-func wantExact(l *loop) int {
+// countExact counts the invocations that reported their cost.
+func countExact(l *loop) int {
 	return len(slices.DeleteFunc(slices.Clone(l.run.Ledger), func(e state.LedgerEntry) bool { return e.Kind != state.Exact || e.CostUSD == 0 }))
 }
 
-// TestWithoutAShellNoAttemptIsPaid: a machine that can run no command fails before the agent.
-func TestWithoutAShellNoAttemptIsPaid(t *testing.T) {
+// TestMissingShellFailsBeforeAgent checks that a machine that can't run commands fails before an
+// agent is paid.
+func TestMissingShellFailsBeforeAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "---\ndone_when: [check]\n---\n<result>done</result>"}, nil)
 		l.noShell = errors.New("there is no bash")

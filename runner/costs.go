@@ -8,47 +8,48 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// book returns what an invocation of an agent in dir is booked with: what it says itself, what it used
-// beyond that at list prices, and, when it says a good deal less than the meter does, a note about it.
-func (c *Config) book(a *state.Agent, dir string, said state.Cost) (state.Cost, []state.ModelCost, string) {
-	said = c.inDollars(said)
-	said.Listed = said.Listed || c.tellsNoDollars(a)
-	used, unpriced := c.priced(c.beyond(a, dir, said))
-	if said.Listed {
-		said.Unpriced += unpriced
+// finalCost returns the cost of an invocation of an agent in dir: the cost that it reported, the
+// tokens that it used beyond the report at list prices, and a note if it reported much less than
+// the meter counted.
+func (c *Config) finalCost(a *state.Agent, dir string, reported state.Cost) (state.Cost, []state.ModelCost, string) {
+	reported = c.inDollars(reported)
+	reported.Listed = reported.Listed || c.reportsTokensOnly(a)
+	used, unpriced := c.priced(c.unreportedUsage(a, dir, reported))
+	if reported.Listed {
+		reported.Unpriced += unpriced
 	}
-	metered, unpriced := c.priced(said.Metered)
+	metered, unpriced := c.priced(reported.Metered)
 	least := total(metered)
-	if said.Kind == "" || isAbout(said.USD, least) {
-		return said, used, ""
+	if reported.Kind == "" || isAbout(reported.USD, least) {
+		return reported, used, ""
 	}
 	note := fmt.Sprintf("the agent CLI reports a cost of %s, but what the key proxy counted costs %s at list prices: the difference is added to the cost of the run",
-		said.USD.Dollars(), least.Dollars())
-	if isAbout(said.USD.Plus(total(used)), least) {
-		return said, used, note
+		reported.USD.Dollars(), least.Dollars())
+	if isAbout(reported.USD.Plus(total(used)), least) {
+		return reported, used, note
 	}
-	// What it says is about other tokens, or has the wrong price.
-	said.Kind, said.USD, said.Usage, said.Unpriced = "", 0, nil, 0
-	if said.Listed {
-		said.Unpriced = unpriced
+	// The report is about other tokens, or has the wrong price.
+	reported.Kind, reported.USD, reported.Usage, reported.Unpriced = "", 0, nil, 0
+	if reported.Listed {
+		reported.Unpriced = unpriced
 	}
-	return said, metered, note
+	return reported, metered, note
 }
 
-// inDollars adds the prices to a cost in tokens. With a price for each model it is exact,
-// since the tokens are those that the vendor bills; a model of a known vendor without a
-// price counts as the dearest of that vendor.
-func (c *Config) inDollars(said state.Cost) state.Cost {
-	if said.Kind != state.InTokens {
-		return said
+// inDollars adds prices to a cost in tokens. With a price for every model the cost is exact,
+// because vendors bill these tokens; a model of a known vendor without a price counts as the
+// vendor's most expensive model.
+func (c *Config) inDollars(reported state.Cost) state.Cost {
+	if reported.Kind != state.InTokens {
+		return reported
 	}
-	said.Kind, said.Listed, said.Usage = state.Exact, true, slices.Clone(said.Usage)
-	for i := range said.Usage {
-		m := &said.Usage[i]
+	reported.Kind, reported.Listed, reported.Usage = state.Exact, true, slices.Clone(reported.Usage)
+	for i := range reported.Usage {
+		m := &reported.Usage[i]
 		if m.CostUSD > 0 {
 			continue
 		}
-		for _, seen := range said.Metered {
+		for _, seen := range reported.Metered {
 			if state.SameModel(seen.Model, m.Model) {
 				m.Surcharge = seen.Surcharge
 			}
@@ -56,16 +57,16 @@ func (c *Config) inDollars(said state.Cost) state.Cost {
 		cost, ok := c.listPrice(m.Usage)
 		switch {
 		case !ok && cost > 0:
-			said.Kind = state.Estimated
+			reported.Kind = state.Estimated
 		case !ok:
-			said.Unpriced += m.Total()
+			reported.Unpriced += m.Total()
 		}
-		m.CostUSD, said.USD = cost, said.USD.Plus(cost)
+		m.CostUSD, reported.USD = cost, reported.USD.Plus(cost)
 	}
-	return said
+	return reported
 }
 
-// listPrice is ListPrice.
+// listPrice calls ListPrice, if it is set.
 func (c *Config) listPrice(u state.Usage) (state.USD, bool) {
 	if c.ListPrice == nil {
 		return 0, false
@@ -73,7 +74,7 @@ func (c *Config) listPrice(u state.Usage) (state.USD, bool) {
 	return c.ListPrice(u)
 }
 
-// priced adds list prices to tokens, and counts those of which nobody knows what they cost.
+// priced adds list prices to tokens, and counts the tokens whose price is unknown.
 func (c *Config) priced(used []state.Usage) (list []state.ModelCost, unpriced int64) {
 	for _, u := range used {
 		cost, ok := c.listPrice(u)
@@ -85,12 +86,13 @@ func (c *Config) priced(used []state.Usage) (list []state.ModelCost, unpriced in
 	return list, unpriced
 }
 
-// isAbout reports whether a cost is at least what was metered, but for what prices of
-// different dates and roundings make of it.
+// isAbout reports whether a cost is at least the metered cost, within a tolerance for rounding
+// and for prices of different dates.
 func isAbout(cost, metered state.USD) bool {
 	return cost.Plus(state.Dollar/1000) >= metered-metered/10
 }
 
+// total adds up costs.
 func total(list []state.ModelCost) state.USD {
 	sum := state.USD(0)
 	for _, m := range list {
@@ -99,35 +101,35 @@ func total(list []state.ModelCost) state.USD {
 	return sum
 }
 
-// beyond returns what an invocation of an agent in dir used beyond what it says
-// that it cost: what was seen going by, or, when the invocation says nothing, what
-// its transcript shows.
-func (c *Config) beyond(a *state.Agent, dir string, said state.Cost) []state.Usage {
-	if len(said.Unreported) > 0 || said.Silent || said.Kind != "" {
-		return said.Unreported
+// unreportedUsage returns the tokens that an invocation of an agent in dir used beyond its reported cost:
+// the tokens that the meter saw or, if the invocation reported nothing, the tokens in its
+// transcript.
+func (c *Config) unreportedUsage(a *state.Agent, dir string, reported state.Cost) []state.Usage {
+	if len(reported.Unreported) > 0 || reported.Silent || reported.Kind != "" {
+		return reported.Unreported
 	}
-	return c.transcript(a, dir)
+	return c.transcriptUsage(a, dir)
 }
 
-// Charge returns the step that books what a run has lost with its process, as far as it is known what the
-// invocations used.
+// Charge returns a step that books the usage of invocations that were lost with the run's last
+// process, if known.
 func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
 	step := run.Step(now)
-	step.Charge(c.lost(run))
+	step.Charge(c.lostUsage(run))
 	return step.Delta()
 }
 
-// lost returns, by agent, what the invocations used that the last process of the
-// run lost: what it had saved of them, else what their transcripts show.
-func (c *Config) lost(run *state.Run) map[string]state.Outcome {
+// lostUsage returns the usage, by agent, of the invocations that were lost with the run's last
+// process: the usage that was saved, else the tokens in their transcripts.
+func (c *Config) lostUsage(run *state.Run) map[string]state.Outcome {
 	list := map[string]state.Outcome{}
 	for _, a := range run.InterruptedAgents() {
 		used := a.Exec.Running.Metered
 		if !slices.ContainsFunc(used, func(u state.Usage) bool { return u.Total() > 0 }) {
-			used = append(c.transcript(a, workDir(run, a)), used...)
+			used = append(c.transcriptUsage(a, workDir(run, a)), used...)
 		}
 		priced, unpriced := c.priced(used)
-		lost := state.Cost{Listed: c.tellsNoDollars(a)}
+		lost := state.Cost{Listed: c.reportsTokensOnly(a)}
 		if lost.Listed {
 			lost.Unpriced = unpriced
 		}
@@ -136,9 +138,9 @@ func (c *Config) lost(run *state.Run) map[string]state.Outcome {
 	return list
 }
 
-// transcript returns what the transcript of an agent's invocation shows. A branch
-// begins with a copy of its caller's history, which was paid for already.
-func (c *Config) transcript(a *state.Agent, dir string) []state.Usage {
+// transcriptUsage returns the tokens in the transcript of an agent's invocation. A branch begins with
+// a copy of its caller's history, which was paid for already and is subtracted.
+func (c *Config) transcriptUsage(a *state.Agent, dir string) []state.Usage {
 	run := a.Exec.Running
 	if run.Mode == "" {
 		return nil
@@ -162,20 +164,21 @@ func (c *Config) transcript(a *state.Agent, dir string) []state.Usage {
 	return used
 }
 
-// tellsNoDollars reports whether the agent CLI of an agent's invocation tells tokens alone.
-func (c *Config) tellsNoDollars(a *state.Agent) bool {
+// reportsTokensOnly reports whether the agent CLI of an agent's invocation reports tokens but no
+// cost.
+func (c *Config) reportsTokensOnly(a *state.Agent) bool {
 	cli := c.Agents[a.Exec.Running.BackendName()]
 	return cli != nil && !cli.Abilities().ReportsUSD
 }
 
-// NoPrice says that an agent CLI which tells tokens alone can't be held to a budget with a
-// model without a price, or without any ("").
+// NoPrice returns the message that a budget can't be kept with an agent CLI that reports only
+// tokens, because the model has no price or no model is named ("").
 func NoPrice(backend, model string) string {
 	if model == "" {
-		return fmt.Sprintf("the agent %s tells tokens and no dollars, and no model is named by whose price the budget could be kept", backend)
+		return fmt.Sprintf("the agent %s reports tokens rather than cost, and no model is named whose price could be used for the budget", backend)
 	}
-	return fmt.Sprintf("the agent %s tells tokens and no dollars, and its model %s has no price by which the budget could be kept", backend, model)
+	return fmt.Sprintf("the agent %s reports tokens rather than cost, and its model %s has no price to use for the budget", backend, model)
 }
 
-// NoPriceHint says what can be done about NoPrice.
+// NoPriceHint is the hint for NoPrice.
 const NoPriceHint = "name a model that has a price, give its price with --prices FILE, or run without a budget (--budget 0)"

@@ -11,7 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// tokensOnly is a run whose agent CLI tells tokens and no dollars, with prices of its own.
+// tokensOnly returns a run whose agent CLI reports tokens and no cost, with its own list of
+// prices.
 func tokensOnly(t *testing.T, f flow, change func(*state.Options)) *loop {
 	l := newLoop(t, f, change)
 	l.inTokens = true
@@ -19,11 +20,12 @@ func tokensOnly(t *testing.T, f flow, change func(*state.Options)) *loop {
 	return l
 }
 
-// TestTokensArePriced: what a CLI tells in tokens costs what its model's price makes of it, exactly; what a key proxy has
-// counted beyond that is added, with what it knows of the requests. A model without a price is the dearest of its vendor, or,
-// of nobody known, booked in tokens beside the dollars.
+// TestTokensArePriced checks costs of an agent CLI that reports tokens: the price of its model
+// applies exactly, and usage that the key proxy counted beyond the report is added, with its
+// surcharge. A model without a price counts as its vendor's most expensive one; if the vendor is
+// unknown, the run counts tokens without a price.
 func TestTokensArePriced(t *testing.T) {
-	told := state.Usage{Input: 1000, CacheRead: 200, Output: 50}
+	used := state.Usage{Input: 1000, CacheRead: 200, Output: 50}
 	seen := func(model string, input int64, surcharge state.USD) []state.Usage {
 		return []state.Usage{{Model: model, Input: input, CacheRead: 200, Output: 50, Surcharge: surcharge}}
 	}
@@ -35,11 +37,11 @@ func TestTokensArePriced(t *testing.T) {
 		metered []state.Usage
 		want    state.Spent
 	}{
-		"with a price":      {"dear", nil, state.Spent{USD: dear(1000)}},
-		"more than is told": {"dear", seen("dear", 2000, 0), state.Spent{USD: dear(2000), Estimated: true}},
-		"a surcharge":       {"dear", seen("dear", 1000, 1234), state.Spent{USD: dear(1000) + 1234}},
-		"of a known vendor": {"claude-next", seen("claude-next", 2000, 0), state.Spent{USD: dearest, Estimated: true}},
-		"of nobody known":   {"unheard-of", nil, state.Spent{Unpriced: told.Total()}},
+		"with a price":         {"dear", nil, state.Spent{USD: dear(1000)}},
+		"more than is used":    {"dear", seen("dear", 2000, 0), state.Spent{USD: dear(2000), Estimated: true}},
+		"a surcharge":          {"dear", seen("dear", 1000, 1234), state.Spent{USD: dear(1000) + 1234}},
+		"of a known vendor":    {"claude-next", seen("claude-next", 2000, 0), state.Spent{USD: dearest, Estimated: true}},
+		"of an unknown vendor": {"unheard-of", nil, state.Spent{Unpriced: used.Total()}},
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			l := tokensOnly(t, flow{"A": "---\nmodel: " + c.model + "\n---\n<result>done</result>"}, func(o *state.Options) { o.BudgetUSD = 0 })
@@ -50,8 +52,9 @@ func TestTokensArePriced(t *testing.T) {
 	}
 }
 
-// TestAnOrderTellsWhatItsConversationHadReached, by the agent CLI's own count: where it is resumed and where it is branched.
-func TestAnOrderTellsWhatItsConversationHadReached(t *testing.T) {
+// TestOrderHasCountOfConversation checks that the order to resume or branch a conversation has
+// the CLI's own count of its cost.
+func TestOrderHasCountOfConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": `<call return="C">S</call>`, "S": "<result>s</result>", "C": "<reset>D</reset>", "D": "<result>d</result>"}, nil)
 		l.drive(false, state.Completed)
@@ -63,9 +66,9 @@ func TestAnOrderTellsWhatItsConversationHadReached(t *testing.T) {
 	})
 }
 
-// TestBudgetNeedsAPrice: under a budget no invocation starts of which nobody could say what
-// it costs, and the reason says how to give a price.
-func TestBudgetNeedsAPrice(t *testing.T) {
+// TestBudgetNeedsPrice checks that, under a budget, no invocation starts whose price is unknown,
+// and that the reason explains how to give a price.
+func TestBudgetNeedsPrice(t *testing.T) {
 	for model, want := range map[string]string{
 		"": "no model is named", "cheap": "its model cheap has no price", "dear": "",
 	} {
@@ -81,9 +84,9 @@ func TestBudgetNeedsAPrice(t *testing.T) {
 			for _, part := range []string{want, "--prices FILE", "--budget 0"} {
 				assert.Check(t, is.Contains(l.run.Progress.Reason, part), "%q: reason", model)
 			}
-			l.over = &state.Options{}
-			*l.over = l.run.Options
-			l.over.BudgetUSD = 0
+			l.override = &state.Options{}
+			*l.override = l.run.Options
+			l.override.BudgetUSD = 0
 			l.drive(true, state.Completed)
 			same(t, "resumed without a budget", 1, len(l.orders))
 		})

@@ -11,14 +11,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAnAnswerAtTheDeadlineCounts: one that waits for the loop when that sees the deadline is
-// applied and booked, without any grace, and not paid again.
-func TestAnAnswerAtTheDeadlineCounts(t *testing.T) {
-	for range 16 { // the loop takes the answer or the deadline first, by chance
+// TestAnswerAtDeadlineCounts checks that an answer that arrives at the same time as the deadline
+// is applied and booked, even without a grace period, and not paid again.
+func TestAnswerAtDeadlineCounts(t *testing.T) {
+	for range 16 { // whether the loop takes the answer or the deadline first is random
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "<result>b</result>"}, func(o *state.Options) { o.Grace = 0 })
 			l.cfg.Deadline = 2 * agentTime
-			l.cfg.Clock.Idle = func(int) { time.Sleep(l.cfg.Deadline) } // both are there when the loop looks
+			l.cfg.Clock.Idle = func(int) { time.Sleep(l.cfg.Deadline) } // both are due when the loop continues
 			l.drive(false, state.Suspended)
 			same(t, "states begun", 1, len(l.orders))
 			same(t, "state that is next", "B.md", l.run.Agents[0].State)
@@ -31,9 +31,9 @@ func TestAnAnswerAtTheDeadlineCounts(t *testing.T) {
 	}
 }
 
-// TestADeadlineCountsFromWhenItBegan, which may be before the run was driven, or before its
-// whole time was up.
-func TestADeadlineCountsFromWhenItBegan(t *testing.T) {
+// TestDeadlineCountsFromStartTime checks start times before Run, also ones so early that the
+// deadline has already passed.
+func TestDeadlineCountsFromStartTime(t *testing.T) {
 	for before, want := range map[time.Duration]time.Duration{0: time.Minute, 20 * time.Second: 40 * time.Second, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{"A": "<goto>A</goto>"}, func(o *state.Options) { o.Grace = 0; o.BudgetUSD = 0 })

@@ -2,28 +2,27 @@ package runner
 
 import "github.com/raymond-action/raymond-action/state"
 
-// ExcerptLimit is how much is kept at one end.
+// ExcerptLimit limits how many lines an Excerpt keeps at one end.
 type ExcerptLimit struct {
 	Lines int // 0: any number
 	Bytes int // of all lines together, each with its line break
 }
 
 // Excerpt keeps the first of many lines within one limit and the last within another, in bounded
-// memory; at least one of the last, however long. An Excerpt with its limits set is ready for
-// use. It is not safe for concurrent use.
+// memory. It keeps at least the last line, however long. An Excerpt with its limits set is ready
+// for use. It is not safe for concurrent use.
 type Excerpt struct {
 	First, Last ExcerptLimit
 
 	first, last []string
-	lines, used int // of the first: their number and bytes, kept here or shown
-	kept        int // bytes of the last
-	dropped     int // lines between them
+	lines, used int // number and bytes of the first lines, kept here or shown by the caller
+	kept        int // bytes of the last lines
+	dropped     int // lines dropped between both ends
 	full        bool
 }
 
-// Admit counts a line that the caller shows at once or keeps as one of the
-// first. It reports false for one that is beyond those, which is kept as one of
-// the last.
+// Admit returns true if a line is within the first limit; then the caller shows it at once, or
+// keeps it. Otherwise it returns false and keeps the line among the last ones.
 func (x *Excerpt) Admit(line string) bool {
 	if !x.full && x.used+size(line) <= x.First.Bytes && (x.First.Lines == 0 || x.lines < x.First.Lines) {
 		x.used += size(line)
@@ -35,14 +34,15 @@ func (x *Excerpt) Admit(line string) bool {
 	return false
 }
 
-// Add keeps a line.
+// Add keeps a line, among the first or the last ones.
 func (x *Excerpt) Add(line string) {
 	if x.Admit(line) {
 		x.first = append(x.first, line)
 	}
 }
 
-// keepLast keeps a line as the last one, and lets go of the oldest of the last.
+// keepLast keeps a line as the last one, and drops the oldest of the last lines if there are too
+// many.
 func (x *Excerpt) keepLast(line string) {
 	x.last = append(x.last, line)
 	x.kept += size(line)
@@ -56,21 +56,23 @@ func (x *Excerpt) keepLast(line string) {
 	x.last = x.last[gone:]
 }
 
-// size is never 0, so that empty lines are bounded too.
+// size returns the size of a line with its line break. It is never 0, so that empty lines are
+// bounded too.
 func size(line string) int { return len(line) + 1 }
 
-// IsEmpty reports whether no line is kept. Those that Takes took are not.
+// IsEmpty reports whether no line is kept. Lines that Admit has accepted don't count.
 func (x *Excerpt) IsEmpty() bool { return len(x.first)+len(x.last) == 0 }
 
-// Each tells the lines that are kept, with a line on those left out between them.
-func (x *Excerpt) Each(tell func(line string)) {
+// Each calls emit with the lines that are kept, and between both ends with a line about the
+// omitted ones.
+func (x *Excerpt) Each(emit func(line string)) {
 	for _, line := range x.first {
-		tell(line)
+		emit(line)
 	}
 	if x.dropped > 0 {
-		tell("… " + state.Count(x.dropped, "line") + " left out …")
+		emit("… " + state.Count(x.dropped, "line") + " left out …")
 	}
 	for _, line := range x.last {
-		tell(line)
+		emit(line)
 	}
 }

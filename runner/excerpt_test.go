@@ -9,8 +9,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestExcerptKeepsBothEnds: what comes out is the first and the last of the lines within the
-// limits, one of the last at least, and how many are missing between them.
+// TestExcerptKeepsBothEnds checks that an excerpt has the first and the last lines within the
+// limits, at least one last line, and the number of lines missing between them.
 func TestExcerptKeepsBothEnds(t *testing.T) {
 	for _, c := range []struct {
 		first, last ExcerptLimit
@@ -25,7 +25,7 @@ func TestExcerptKeepsBothEnds(t *testing.T) {
 		{ExcerptLimit{0, 0}, ExcerptLimit{0, 0}, "a long", "…_1_line_left_out_… long"},
 		{ExcerptLimit{0, 0}, ExcerptLimit{0, 2}, strings.Repeat("x ", 1235) + "y", "…_1235_lines_left_out_… y"},
 	} {
-		// The caller may show the first ones itself.
+		// The caller may also show the first lines itself.
 		for _, shows := range []bool{false, true} {
 			r := Excerpt{First: c.first, Last: c.last}
 			var out []string

@@ -6,10 +6,10 @@ import (
 	"slices"
 )
 
-// FaultKind groups faults by what a resume needs to succeed.
+// FaultKind groups faults by the condition for a successful resume.
 type FaultKind string
 
-// The kinds of faults. A fault without a kind is one of the workflow or of the machine.
+// The kinds of faults. A fault of the workflow or of the machine has no kind.
 const (
 	FaultOfService      FaultKind = "service"      // time, money, a key, or the service of another vendor
 	FaultOfConversation FaultKind = "conversation" // a new conversation
@@ -18,20 +18,22 @@ const (
 	FaultOfExit         FaultKind = "exit"         // another invocation
 )
 
-// Fault is a way in which an invocation of an agent CLI fails, and what follows from it.
+// Fault is a way in which an invocation of an agent CLI fails, and how the run reacts.
 type Fault struct {
 	Name string // messages of fatal faults begin with the name and a colon
 	Kind FaultKind
-	// Class says what the run does: a Transient fault is retried, a Service fault waited out, a UsageLimit suspends the
-	// run, and a Fatal one, which would repeat itself, fails the agent.
+	// Class decides how the run reacts: it retries a Transient fault, waits out a Service fault,
+	// suspends itself for a UsageLimit, and fails the agent for a Fatal fault, which would repeat
+	// itself.
 	Class           Class
-	Words           string // a regular expression for the words of CLIs and APIs; "" for none
-	Statuses        []int  // of answers of APIs
-	Remedy          string // what must be done before a resume; "" for nothing
-	NeedsFileChange bool   // Do asks for a change of files
+	Words           string // a regular expression for error texts of CLIs and APIs; "" for none
+	Statuses        []int  // HTTP statuses of APIs
+	Remedy          string // the user's task before a resume; "" for nothing
+	NeedsFileChange bool   // Remedy requires a change of files
 }
 
-// Faults are the faults of all agent CLIs. Of several whose words fit, the first one counts.
+// Faults lists the faults of all agent CLIs. If the words of several match, the first one
+// counts.
 var Faults = []Fault{
 	{Name: "session gone", Kind: FaultOfConversation, Class: Fatal, Words: `No conversation found`},
 	{
@@ -42,7 +44,8 @@ var Faults = []Fault{
 	},
 	{
 		Name: "billing", Kind: FaultOfService, Class: Fatal, Statuses: []int{http.StatusPaymentRequired},
-		// "You're out of usage credits · resets 10:28am" is a usage limit, which ends by itself.
+		// "You're out of usage credits · resets 10:28am" is a usage limit, which ends without
+		// action.
 		Words:  `billing_error|[Cc]redit balance is too low|[Ee]xtra usage is required|[Uu]sage credits required|out of (extra usage|usage credits)[^·]*$|specified API usage limits|insufficient_quota|Quota exceeded\. Check your plan|credits are depleted`,
 		Remedy: "add credit or extra usage to the account of the API, or raise its limit",
 	},
@@ -57,7 +60,7 @@ var Faults = []Fault{
 		Remedy: "shorten {state} and its input, or split it into states that lead on by <reset>", NeedsFileChange: true,
 	},
 	{
-		// The API names a message of the conversation, or what in it doesn't fit.
+		// The API names a message of the conversation, or the part of it that is wrong.
 		Name: "conversation refused", Kind: FaultOfConversation, Class: Fatal,
 		Words: `\bmessages(: |[.\[]\d)|input\[\d|tool use concurrency|No tool output found|required following item|function (call|response) (turn|parts)|thought_signature|encrypted content`,
 	},
@@ -70,7 +73,8 @@ var Faults = []Fault{
 	{Name: "usage limit", Kind: FaultOfService, Class: UsageLimit},
 	{Name: "timeout", Kind: FaultOfTimeout, Class: TimedOut},
 	{
-		// Another try a moment later will not make these connections. The words are those of Node, of Rust, and of Go, which the key proxy passes on.
+		// Retrying a moment later will not make these connections work. The words come from Node,
+		// from Rust, and from Go by way of the key proxy.
 		Name: "no way to the service", Kind: FaultOfService, Class: Transient,
 		Words: `ENOTFOUND|EAI_AGAIN|FailedToOpenSocket|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ERR_PROXY_TUNNEL|certificate|SSL|_CERT|CERT_|dns error|failed to lookup|` +
 			`dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: |HTTP response to HTTPS client`,
@@ -85,7 +89,7 @@ var Faults = []Fault{
 	{Name: "other", Kind: FaultOfExit, Class: Transient, Statuses: []int{http.StatusConflict}},
 }
 
-// FindFault returns the fault of that name, and false when there is none.
+// FindFault returns the fault with a name, and false if the name is unknown.
 func FindFault(name string) (Fault, bool) {
 	i := slices.IndexFunc(Faults, func(f Fault) bool { return f.Name == name })
 	if i < 0 {
@@ -94,26 +98,27 @@ func FindFault(name string) (Fault, bool) {
 	return Faults[i], true
 }
 
-// ClassifyFault returns the fault that fits the words of an error and the status of the API, 0 for none. The words of fatal faults
-// count before the status, and the status before other words: an account without credit is answered with 429 too.
+// ClassifyFault returns the fault for the words of an error and the HTTP status of the API (0
+// for none). The words of fatal faults count before the status, and the status before other
+// words, because the API also answers 429 for an account without credit.
 func ClassifyFault(words string, status int) Fault {
 	fits := func(f Fault) bool { return f.Words != "" && regexp.MustCompile(f.Words).MatchString(words) }
 	ofStatus := nameOfStatus(status)
-	tells := []func(Fault) bool{
+	matchers := []func(Fault) bool{
 		func(f Fault) bool { return f.Class == Fatal && fits(f) },
 		func(f Fault) bool { return f.Name == ofStatus && ofStatus != "service failed" },
 		fits,
 		func(f Fault) bool { return f.Name == ofStatus },
 	}
-	for _, is := range tells {
-		if i := slices.IndexFunc(Faults, is); i >= 0 {
+	for _, match := range matchers {
+		if i := slices.IndexFunc(Faults, match); i >= 0 {
 			return Faults[i]
 		}
 	}
 	return Faults[len(Faults)-1]
 }
 
-// nameOfStatus returns the name of the fault for a status of an API, "" for none.
+// nameOfStatus returns the name of the fault for an HTTP status of an API, "" for none.
 func nameOfStatus(status int) string {
 	i := slices.IndexFunc(Faults, func(f Fault) bool { return slices.Contains(f.Statuses, status) })
 	switch {

@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestWhatRepeatsItselfIsFatal: what the APIs and CLIs of all vendors say decides before the status, and of statuses only those
-// of a moment are tried again.
-func TestWhatRepeatsItselfIsFatal(t *testing.T) {
+// TestRepeatingFaultsAreFatal checks that the words of vendors' APIs and CLIs decide before the
+// status, and that only temporary statuses are retried.
+func TestRepeatingFaultsAreFatal(t *testing.T) {
 	for words, want := range map[string]string{
 		"max_output_tokens API Error: Claude's response exceeded the 128000 output token maximum.":    "output limit",
 		"Incomplete response returned, reason: max_output_tokens":                                     "output limit",

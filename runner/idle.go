@@ -6,9 +6,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// IsIdle reports whether Run would suspend a run again at once that is suspended: nothing
-// that its agents wait for is there, nobody is asked, and neither the run nor its options
-// change. It is called before Run.
+// IsIdle reports whether Run would suspend a suspended run again at once: its agents can't
+// continue, no question needs to be shown to people, and neither the run nor its options change.
+// It must be called before Run.
 func (r *Runner) IsIdle(override *state.Options) bool {
 	isChanged := override != nil && !reflect.DeepEqual(*override, r.run.Options)
 	if isChanged || r.run.Progress.Status != state.Suspended || len(r.run.WaitingAgents()) == 0 {

@@ -8,9 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// How invocations are ended, from the language page §7: SIGINT, then SIGTERM,
-// then SIGKILL. A cancelled run must be gone five seconds after the signal, so
-// the steps that follow a used-up grace are shorter.
+// How invocations are stopped: by SIGINT, then SIGTERM, then SIGKILL. A cancelled run must be
+// gone five seconds after the signal, so the intervals after a used-up grace period are shorter.
 var (
 	deadlineStop = &StopCause{Reason: "deadline", Term: 5 * time.Second, Kill: 3 * time.Second}
 	cancelStop   = &StopCause{Reason: "cancelled", Term: 2 * time.Second, Kill: time.Second}
@@ -21,8 +20,7 @@ var (
 // cancelGrace is how long states in flight may continue after the first signal.
 const cancelGrace = 3 * time.Second
 
-// alarms are the times at which the owner has something to do by itself. A zero
-// time never comes.
+// alarms are times at which the owner must act without an event. A zero time never comes.
 type alarms struct{ deadline, grace, tick time.Time }
 
 // earliest returns the first of the alarms and another time.
@@ -36,7 +34,7 @@ func (a *alarms) earliest(other time.Time) time.Time {
 	return at
 }
 
-// take reports whether an alarm has come, and resets it.
+// take reports whether an alarm is due, and resets it.
 func take(alarm *time.Time, now time.Time) bool {
 	if alarm.IsZero() || now.Before(*alarm) {
 		return false
@@ -45,7 +43,7 @@ func take(alarm *time.Time, now time.Time) bool {
 	return true
 }
 
-// loop is the owner: it waits for whatever comes next, until the run has ended.
+// loop is the owner's loop: it handles the next event until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
 	r.alarms.tick = r.now().Add(r.cfg.Clock.Tick)
 	var stored <-chan *state.Checkpoint
@@ -53,7 +51,7 @@ func (r *Runner) loop(ctx context.Context) error {
 		stored = r.cfg.Checkpoints.Stored()
 	}
 	var timer <-chan time.Time
-	var due time.Time // when it fires: not every line of a flood sets a new one
+	var due time.Time // when the timer fires: a flood of messages must not set a new timer each time
 	for r.run.Progress.Status == state.Running {
 		if at := r.alarms.earliest(r.wakeTime(r.now())); timer == nil || !at.Equal(due) {
 			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
@@ -82,8 +80,8 @@ func (r *Runner) loop(ctx context.Context) error {
 	return nil
 }
 
-// wakeTime is when the next waiting agent may continue, or its wait ends; zero when there
-// is none.
+// wakeTime returns when the next waiting agent may continue, or its wait ends; zero if no time
+// is known.
 func (r *Runner) wakeTime(now time.Time) time.Time {
 	if r.stop != nil {
 		return time.Time{}
@@ -99,7 +97,7 @@ func (r *Runner) wakeTime(now time.Time) time.Time {
 	return wake
 }
 
-// handleAlarms does what is due.
+// handleAlarms handles the alarms that are due.
 func (r *Runner) handleAlarms(ctx context.Context) error {
 	now := r.now()
 	if take(&r.alarms.tick, now) {
@@ -111,17 +109,18 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 		r.endGrace()
 	}
 	if at := r.alarms.deadline; !at.IsZero() && !at.After(now) {
-		return r.advance(ctx, nothing)
+		return r.advance(ctx, decideNothing)
 	}
 	if at := r.wakeTime(now); !at.IsZero() && !at.After(now) {
-		return r.advance(ctx, nothing)
+		return r.advance(ctx, decideNothing)
 	}
 	return nil
 }
 
-// reachDeadline returns what a step decides, with what the deadline adds to it once that has
-// come: nothing new starts, and states in flight have their grace. Each step asks for it, as
-// what ends a state may be heard of before the timer, and the next state must not start.
+// reachDeadline returns decide or, if the deadline has passed, decide extended by its effects:
+// nothing new starts, and states in flight have a grace period. Every step calls it, because the
+// end of a state may be handled before the timer of the deadline, and the next state must not
+// start.
 func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
 	now := r.now()
 	if !take(&r.alarms.deadline, now) {
@@ -134,12 +133,12 @@ func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
 	r.alarms.grace = now.Add(time.Duration(r.run.Options.Grace))
 	return func(s *state.Step) {
 		decide(s)
-		s.RecordDeadline(r.cfg.Deadline) // told at once: states in flight may continue for a while
+		s.RecordDeadline(r.cfg.Deadline) // reported at once, because states in flight may continue for a while
 	}
 }
 
-// cancel handles a signal. The run is complete in one file within the time that a
-// save takes, whatever becomes of the states in flight.
+// cancel handles a signal. The run is saved as one complete snapshot at once, whatever happens
+// to the states in flight.
 func (r *Runner) cancel(ctx context.Context, name string) error {
 	first := r.stop == nil || r.stop.Status != state.Cancelled
 	r.stop, r.alarms.deadline = &state.Stop{Status: state.Cancelled, Reason: name}, time.Time{}
@@ -152,16 +151,16 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 	}
 	r.alarms.grace = r.now().Add(cancelGrace)
 	if r.busy > 0 {
-		told := fmt.Sprintf("%s: what is under way has %s to end", name, cancelGrace)
+		note := fmt.Sprintf("%s: running states have %s to end", name, cancelGrace)
 		if name == "SIGINT" {
-			told += "; once more ends it at once"
+			note += "; a second SIGINT ends them at once"
 		}
-		r.cfg.Reporter.Note("", "", told)
+		r.cfg.Reporter.Note("", "", note)
 	}
-	return r.advance(ctx, nothing)
+	return r.advance(ctx, decideNothing)
 }
 
-// endGrace ends the states that are still in flight when the grace is used up.
+// endGrace ends the states that are still in flight when their grace period is over.
 func (r *Runner) endGrace() {
 	if r.stop.Status == state.Suspended {
 		r.end(deadlineStop)

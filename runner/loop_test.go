@@ -22,12 +22,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// memory is a store that remembers the run after every save, encoded.
+// memory is a store that keeps the encoded run after every save.
 type memory struct {
-	run   *state.Run
-	saves [][]byte
-	whole []time.Time // when it was saved as a whole
-	fail  int         // the save that fails, counted from 1; 0 for none
+	run       *state.Run
+	saves     [][]byte
+	snapshots []time.Time // when snapshots were written
+	fail      int         // the save that fails, counted from 1; 0 for none
 }
 
 var errDisk = errors.New("disk full")
@@ -35,7 +35,7 @@ var errDisk = errors.New("disk full")
 func (m *memory) Append(d *state.Delta) error { return m.save(m.run.With(d)) }
 func (m *memory) Full() bool                  { return false }
 func (m *memory) WriteSnapshot(r *state.Run, _ *state.Delta) error {
-	m.whole = append(m.whole, time.Now())
+	m.snapshots = append(m.snapshots, time.Now())
 	return m.save(r)
 }
 
@@ -49,28 +49,28 @@ func (m *memory) save(r *state.Run) error {
 	return err
 }
 
-// journal collects events; it checks that nothing is told before it is saved.
+// journal collects events, and checks that no event is reported before it is saved.
 type journal struct {
-	t      *testing.T
-	store  *memory
-	events []state.Event
-	doing  []runner.Progress
-	notes  []string
+	t        *testing.T
+	store    *memory
+	events   []state.Event
+	activity []runner.Progress
+	notes    []string
 }
 
 func (j *journal) Tick(time.Time)                       {}
 func (j *journal) Note(_, _, text string)               { j.notes = append(j.notes, text) }
-func (j *journal) Doing(_, _ string, p runner.Progress) { j.doing = append(j.doing, p) }
+func (j *journal) Doing(_, _ string, p runner.Progress) { j.activity = append(j.activity, p) }
 func (j *journal) Report(e state.Event) {
-	_, said := e.Body.(*state.AgentOutput)
+	_, isOutput := e.Body.(*state.AgentOutput)
 	_, stored := e.Body.(*state.Checkpoint)
-	if !said && !stored && e.Seq > j.store.run.Progress.Events {
-		j.t.Errorf("event %d (%s) was told before it was saved", e.Seq, e.Body.Type())
+	if !isOutput && !stored && e.Seq > j.store.run.Progress.Events {
+		j.t.Errorf("event %d (%s) was reported before it was saved", e.Seq, e.Body.Type())
 	}
 	j.events = append(j.events, e)
 }
 
-// names are the events as short words.
+// names returns the events as short words.
 func (j *journal) names() []string {
 	var out []string
 	for _, e := range j.events {
@@ -92,49 +92,51 @@ func (j *journal) names() []string {
 	return out
 }
 
-// How long the agents and the commands of a cast take.
+// How long the agents and the commands of a script take.
 const (
 	agentTime   = time.Second
 	commandTime = 500 * time.Millisecond
 )
 
-// cast plays the agents and the commands of a workflow.
-type cast struct {
-	runner.AgentCLI                                         // nil: nothing else of it is called
-	says            map[string][]string                     // by state: the answers to its invocations; the last repeats
-	passes          map[string]int                          // by state: the attempt from which the commands pass; 0: never
-	exits           int                                     // exit code of the agent CLI
-	slow            time.Duration                           // how long agents take
-	inTokens        bool                                    // the agent CLI tells tokens alone
-	metered         []state.Usage                           // with inTokens: what a key proxy has counted
-	noShell         error                                   // why there are no commands
-	babble          func(tell func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
+// script is an agent CLI and a verifier that follow a script: the answers of agents, and the
+// results of commands.
+type script struct {
+	runner.AgentCLI                                           // nil: its other methods are not called
+	answers         map[string][]string                       // by state: the answers to its invocations; the last repeats
+	passes          map[string]int                            // by state: the attempt from which the commands pass; 0: never
+	exits           int                                       // exit code of the agent CLI
+	slow            time.Duration                             // how long agents take
+	inTokens        bool                                      // the agent CLI reports tokens only
+	metered         []state.Usage                             // with inTokens: the usage that a key proxy has counted
+	noShell         error                                     // why commands can't run
+	beforeAnswer    func(report func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	orders   []runner.Order
-	began    []time.Time // of the orders
+	began    []time.Time // start times of the orders
 	checks   []runner.Order
 	verified []time.Time // ends of the checks
 	calls    map[string]int
-	digests  []string // folder and patterns of each call of Keep
+	digests  []string // folder and patterns of each call of SaveProtected
 }
 
-// claudeOnly are the agent CLIs of a run that has the default one alone.
+// claudeOnly returns the agent CLIs of a run that has only the default one.
 func claudeOnly(a runner.AgentCLI) map[string]runner.AgentCLI {
 	return map[string]runner.AgentCLI{protocol.BackendClaude: a}
 }
 
-// Abilities implements runner.Agent: it can do everything.
-func (c *cast) Abilities() runner.Abilities {
+// Abilities implements runner.AgentCLI: it can do everything.
+func (c *script) Abilities() runner.Abilities {
 	return runner.Abilities{Backend: protocol.BackendClaude, ChoosesID: true, ReportsUSD: !c.inTokens}
 }
 
-// Transcripts are as long as their names.
-func (c *cast) Length(k runner.Conversation) (int64, bool)             { return int64(len(k.ID)), true }
-func (c *cast) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
+// Length implements runner.AgentCLI: a transcript is as long as its id.
+func (c *script) Length(k runner.Conversation) (int64, bool)             { return int64(len(k.ID)), true }
+func (c *script) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
 
-// hear notes an order and returns which one of its agent in its state it is, from 0.
-func (c *cast) hear(o runner.Order) int {
+// record adds an order to the log, and returns how many orders of the agent in this state came
+// before.
+func (c *script) record(o runner.Order) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.orders, c.began = append(c.orders, o), append(c.began, time.Now())
@@ -143,10 +145,10 @@ func (c *cast) hear(o runner.Order) int {
 	return n
 }
 
-// Run implements runner.Backend. What is said before a "!" is the class of a
+// Run implements runner.Backend. The text before a "!" in an answer means the class of a
 // failure.
-func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	n, lines := c.hear(o), c.says[o.State]
+func (c *script) Run(ctx context.Context, o runner.Order, report func(runner.Progress)) (runner.Answer, error) {
+	n, lines := c.record(o), c.answers[o.State]
 	text := lines[min(n, len(lines)-1)]
 	ans := runner.Answer{
 		SessionID: o.Prompt.SessionID, Model: "m", Turns: 1, Process: state.Process{ExitCode: c.exits},
@@ -156,8 +158,8 @@ func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 		used := state.Usage{Model: o.Prompt.Model, Input: 1000, CacheRead: 200, Output: 50}
 		ans.Cost = state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: used}}, Metered: c.metered}
 	}
-	if c.babble != nil {
-		c.babble(tell, n)
+	if c.beforeAnswer != nil {
+		c.beforeAnswer(report, n)
 	}
 	if !pass(ctx, c.slow) {
 		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
@@ -170,11 +172,11 @@ func (c *cast) Run(ctx context.Context, o runner.Order, tell func(runner.Progres
 }
 
 // Verify implements runner.Verifier.
-func (c *cast) Verify(ctx context.Context, k runner.Order, tell func(runner.Progress)) state.Verification {
+func (c *script) Verify(ctx context.Context, k runner.Order, report func(runner.Progress)) state.Verification {
 	c.mu.Lock()
 	c.checks = append(c.checks, k)
 	c.mu.Unlock()
-	tell(runner.Progress{Activity: "checking " + strings.Join(k.Commands, ";")})
+	report(runner.Progress{Activity: "checking " + strings.Join(k.Commands, ";")})
 	if !pass(ctx, commandTime) {
 		return state.Verification{Stopped: context.Cause(ctx).Error()}
 	}
@@ -195,17 +197,17 @@ func (c *cast) Verify(ctx context.Context, k runner.Order, tell func(runner.Prog
 }
 
 // Ready implements runner.Verifier.
-func (c *cast) Ready() error { return c.noShell }
+func (c *script) Ready() error { return c.noShell }
 
 // SaveProtected implements runner.Verifier.
-func (c *cast) SaveProtected(o runner.Order) map[string]string {
+func (c *script) SaveProtected(o runner.Order) map[string]string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.digests = append(c.digests, o.Dir+" "+strings.Join(o.Protect, " "))
 	return map[string]string{"a_test.go": fmt.Sprint("digest ", len(c.digests))}
 }
 
-// pass lets time pass, and returns false when ctx ended it.
+// pass waits, and returns false if ctx ended the wait.
 func pass(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -217,22 +219,22 @@ func pass(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// loop is a run of a workflow.
+// loop is a run of a workflow, with fakes around it.
 type loop struct {
-	*cast
-	t     *testing.T
-	store *memory
-	log   *journal
-	stop  chan string
-	cfg   runner.Config
-	run   *state.Run
-	ids   int
-	over  *state.Options // of the next resume
-	disk  *disk          // of vendors
+	*script
+	t        *testing.T
+	store    *memory
+	log      *journal
+	stop     chan string
+	cfg      runner.Config
+	run      *state.Run
+	ids      int
+	override *state.Options // options of the next resume
+	disk     *disk          // of vendors
 }
 
-// flow is the text of each state, by its name without .md. Agents say the
-// last line of it.
+// flow has the text of each state, by its name without .md. The last line is the answer of the
+// agent.
 type flow map[string]string
 
 // newLoop returns a run that begins at A.md.
@@ -243,13 +245,13 @@ func newLoop(t *testing.T, f flow, change func(*state.Options)) *loop {
 
 func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) *loop {
 	t.Helper()
-	files, says := fstest.MapFS{}, map[string][]string{}
+	files, answers := fstest.MapFS{}, map[string][]string{}
 	for name, text := range f {
 		if filepath.Ext(name) == "" {
 			name += ".md"
 		}
 		files[name] = &fstest.MapFile{Data: []byte(text)}
-		says[name] = []string{text[strings.LastIndex(text, "\n")+1:]}
+		answers[name] = []string{text[strings.LastIndex(text, "\n")+1:]}
 	}
 	w, problems := protocol.Load(files, protocol.LoadOptions{Entry: entry, Platform: protocol.Unix})
 	assert.Assert(t, is.Len(problems, 0))
@@ -260,13 +262,13 @@ func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) 
 	if change != nil {
 		change(&opt)
 	}
-	l := &loop{t: t, stop: make(chan string), cast: &cast{says: says, slow: agentTime, passes: map[string]int{}, calls: map[string]int{}}}
+	l := &loop{t: t, stop: make(chan string), script: &script{answers: answers, slow: agentTime, passes: map[string]int{}, calls: map[string]int{}}}
 	l.run = state.New(state.Run{
 		WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: t.TempDir(), Entry: entry, Dir: t.TempDir(),
 		Files: w.Hashes(), Options: opt, Meta: map[string]string{"who": "meta"},
 	}, "payload", time.Now())
 	l.cfg = runner.Config{
-		Workflow: w, Agents: claudeOnly(l.cast), Verifier: l.cast, Cancel: l.stop, LogDir: "/logs",
+		Workflow: w, Agents: claudeOnly(l.script), Verifier: l.script, Cancel: l.stop, LogDir: "/logs",
 		Clock: runner.Clock{Now: time.Now, After: time.After},
 		NewID: func() string { l.ids++; return fmt.Sprintf("s%d", l.ids) },
 	}
@@ -281,11 +283,11 @@ func (l *loop) fresh() {
 	l.cfg.Store, l.cfg.Reporter = l.store, l.log
 }
 
-// drive runs the loop to an end with the given status. The log goes on.
+// drive runs the loop until the run ends with the given status. It continues the log of events.
 func (l *loop) drive(resumed bool, want state.Status) {
 	l.t.Helper()
 	r := runner.New(l.cfg, l.run)
-	err := r.Run(l.t.Context(), resumed, l.over)
+	err := r.Run(l.t.Context(), resumed, l.override)
 	l.run = r.State()
 	if got := l.run.Progress.Status; err != nil || got != want {
 		l.t.Fatalf("ended as %s (%s), %v, want %s\n%s", got, l.run.Progress.Reason, err, want, strings.Join(l.log.names(), "\n"))
@@ -293,11 +295,11 @@ func (l *loop) drive(resumed bool, want state.Status) {
 	l.wantInvariants()
 }
 
-// wantInvariants checks what holds for every run that came to rest, whatever went before.
+// wantInvariants checks the invariants of every run that has ended or is suspended.
 func (l *loop) wantInvariants() {
 	l.t.Helper()
 	if len(l.log.events) == 0 || l.log.events[0].Seq != 1 {
-		return // it was restored without its log
+		return // the run was restored without its log
 	}
 	left := invarianttest.Evidence{Run: l.run, Events: l.log.events}
 	for _, o := range l.orders {
@@ -306,16 +308,16 @@ func (l *loop) wantInvariants() {
 	invarianttest.Want(l.t, left)
 }
 
-// crash runs the loop until the save after the n-th, which fails, and gives it
-// what was saved till then. The events that were told stay in the log.
+// crash runs the loop until save n+1 fails, and then restores the run as save n left it. Events
+// that were already reported stay in the log.
 func (l *loop) crash(n int) {
 	l.t.Helper()
-	assert.Assert(l.t, l.crashes(n), "the run was over before save %d", n+1)
+	assert.Assert(l.t, l.crashIfPossible(n), "the run was over before save %d", n+1)
 }
 
-// crashes is crash for agents that run at once: those that end together share a save, so a
-// run may have fewer saves than the one before. It reports whether there was that one.
-func (l *loop) crashes(n int) bool {
+// crashIfPossible is like crash, but returns false if the run ends before save n+1. This happens
+// when agents run at once: agents that end together share a save, so the number of saves varies.
+func (l *loop) crashIfPossible(n int) bool {
 	l.t.Helper()
 	l.store.fail = n + 1
 	r := runner.New(l.cfg, l.run)
@@ -328,9 +330,10 @@ func (l *loop) crashes(n int) bool {
 	return true
 }
 
-// killedAnywhere drives a run to its end, and then for each of its saves one that is cut off after that and resumed. check
-// is told the run as it was cut off; nil for the first, which wasn't.
-func killedAnywhere(t *testing.T, start func(*testing.T) *loop, finish func(l *loop, resumed bool), check func(l *loop, cut *state.Run)) {
+// crashAfterEachSave drives a run to its end. Then, for each save of that run, it drives another
+// run until that save, cuts it off, and resumes it. check gets the state of the run at the cut,
+// nil for the first run.
+func crashAfterEachSave(t *testing.T, start func(*testing.T) *loop, finish func(l *loop, resumed bool), check func(l *loop, cut *state.Run)) {
 	t.Helper()
 	saves := 0
 	for n := 0; n == 0 || n < saves; n++ {
@@ -338,7 +341,7 @@ func killedAnywhere(t *testing.T, start func(*testing.T) *loop, finish func(l *l
 			l := start(t)
 			var cut *state.Run
 			if n > 0 {
-				if !l.crashes(n) {
+				if !l.crashIfPossible(n) {
 					return
 				}
 				cut = l.run
@@ -353,19 +356,19 @@ func killedAnywhere(t *testing.T, start func(*testing.T) *loop, finish func(l *l
 	}
 }
 
-// toTheEnd is what finishes a run that can be completed in one go.
+// toTheEnd finishes a run that can be completed in one go.
 func toTheEnd(l *loop, resumed bool) { l.drive(resumed, state.Completed) }
 
-// restore gives the loop a run that was saved. Agents go on with what they say after
-// the invocations that the told events show to have ended.
+// restore gives the loop a saved run. Agents continue with the answer after the invocations that
+// ended according to the events.
 func (l *loop) restore(data []byte) {
 	l.t.Helper()
 	l.run = decoded(l.t, data)
-	told := l.log.events
+	events := l.log.events
 	l.fresh()
-	l.log.events = told
+	l.log.events = events
 	clear(l.calls)
-	for _, e := range told {
+	for _, e := range events {
 		switch e.Body.(type) {
 		case *state.StateFinished, *state.Reminder, *state.Retry:
 			l.calls[e.Agent+" "+e.State]++
@@ -389,8 +392,8 @@ func ended(r *state.Run) []string {
 	return out
 }
 
-// told are the events of one type so far.
-func told[T state.Body](l *loop) []T {
+// eventsOf returns the events of one type so far.
+func eventsOf[T state.Body](l *loop) []T {
 	var out []T
 	for _, e := range l.log.events {
 		if b, ok := e.Body.(T); ok {
@@ -400,17 +403,17 @@ func told[T state.Body](l *loop) []T {
 	return out
 }
 
-// end is the last run_finished.
+// end returns the last run_finished event.
 func (l *loop) end() *state.RunFinished {
 	l.t.Helper()
-	all := told[*state.RunFinished](l)
+	all := eventsOf[*state.RunFinished](l)
 	if len(all) == 0 {
 		l.t.Fatalf("no run_finished in\n%s", strings.Join(l.log.names(), "\n"))
 	}
 	return all[len(all)-1]
 }
 
-// order is the n-th order, from 0.
+// order returns the n-th order, from 0.
 func (l *loop) order(n int) runner.Order {
 	l.t.Helper()
 	if n >= len(l.orders) {
@@ -419,8 +422,8 @@ func (l *loop) order(n int) runner.Order {
 	return l.orders[n]
 }
 
-// asked are the orders for a state.
-func (l *loop) asked(name string) []runner.Order {
+// ordersFor returns the orders for a state.
+func (l *loop) ordersFor(name string) []runner.Order {
 	return slices.DeleteFunc(slices.Clone(l.orders), func(o runner.Order) bool { return o.State != name+".md" })
 }
 

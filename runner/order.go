@@ -14,14 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxVar is the largest value that scripts get in a variable, in bytes: Linux starts no
-// program with a variable of 128 KiB. Larger values are in files only.
+// maxVar is the largest value that scripts get in an environment variable, in bytes: Linux
+// starts no program with a variable of 128 KiB. Larger values are only in files.
 const maxVar = 64 << 10
 
-// fitsVariable reports whether a variable of a script can hold a value.
+// fitsVariable reports whether an environment variable can hold a value.
 func fitsVariable(v string) bool { return len(v) <= maxVar && !strings.Contains(v, "\x00") }
 
-// workDir is the directory that an agent works in.
+// workDir returns the directory that an agent works in.
 func workDir(run *state.Run, a *state.Agent) string {
 	if a.Dir != "" {
 		return a.Dir
@@ -29,7 +29,7 @@ func workDir(run *state.Run, a *state.Agent) string {
 	return run.Dir
 }
 
-// launch is what a step must know to start the next invocation of an agent: the
+// launch returns the data that a step records to start the next invocation of an agent: the
 // session, the length of its transcript, the digests of protected files.
 func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launch {
 	st := c.state(a)
@@ -53,11 +53,11 @@ func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launc
 	return l
 }
 
-// copies is where the files are kept that an agent must not change in its state.
+// copies returns the folder for copies of the files that an agent must not change in its state.
 func (c *Config) copies(a *state.Agent) string { return filepath.Join(c.CopyDir, a.ID) }
 
-// plan says how the agent's next invocation relates to a conversation, and why it can't be
-// started, if so.
+// plan returns how the agent's next invocation relates to a conversation. If the invocation
+// can't be started, the plan has the reason.
 func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) state.Plan {
 	if st.Kind == protocol.Script {
 		return a.Plan(st, state.CLI{})
@@ -70,9 +70,9 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 	if !ok {
 		return state.Plan{FailureReason: "the state " + st.Name + " needs the agent " + name + ", which this run does not have"}
 	}
-	can := cli.Abilities()
-	p := a.Plan(st, state.CLI{Name: name, AcceptsSessionID: can.ChoosesID})
-	if p.Mode != "" && p.FailureReason == "" && opt.HasBudget() && !can.ReportsUSD {
+	abilities := cli.Abilities()
+	p := a.Plan(st, state.CLI{Name: name, AcceptsSessionID: abilities.ChoosesID})
+	if p.Mode != "" && p.FailureReason == "" && opt.HasBudget() && !abilities.ReportsUSD {
 		model := p.Model(a, st, opt)
 		if _, ok := c.listPrice(state.Usage{Model: model}); !ok || model == "" {
 			p.FailureReason = NoPrice(name, model) + "; " + NoPriceHint
@@ -81,15 +81,15 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 	return p
 }
 
-// invocation is one that a step has started, and that nobody runs yet.
+// invocation is an invocation that a step starts, before a worker runs it.
 type invocation struct {
 	cfg   *Config
 	run   *state.Run
-	agent *state.Agent // as the step has it
+	agent *state.Agent // with the changes of the step
 	state *protocol.State
 }
 
-// order says everything that a worker needs.
+// order returns the order for a worker.
 func (x invocation) order(step *state.Step, l state.Launch) Order {
 	a, st, opt := x.agent, x.state, step.Options()
 	o := Order{
@@ -101,7 +101,7 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 		o.DebugDir = DebugFolder(x.cfg.DebugDir, DebugStep{N: a.Exec.Iteration, Agent: a.ID, State: a.State, Attempt: a.Exec.Attempt})
 	}
 	if st.Kind == protocol.Script {
-		o.Idle = pick(st.Policy.IdleTimeout, 0) // that of the run is for agents
+		o.Idle = pick(st.Policy.IdleTimeout, 0) // the run's idle timeout is for agents only
 		payload := filepath.Join(x.cfg.PayloadDir, strconv.Itoa(a.Exec.Running.N))
 		o.Script = ScriptOrder{
 			Path: filepath.Join(x.cfg.ScriptDir, st.Name), PayloadFile: payload, Files: map[string]string{payload: string(a.Payload)},
@@ -119,8 +119,8 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	return o
 }
 
-// confine returns the cage of an invocation: agents, the commands that check their work and scripts have
-// one; scripts that are trusted have a domain of their own. nil is none.
+// confine returns the cage of an invocation, nil for none. Agents, commands that check their
+// work, and untrusted scripts share a kind of cage; trusted scripts have another.
 func (x invocation) confine(o *Order) *cage.Cage {
 	cages := x.cfg.Cages
 	switch {
@@ -139,12 +139,13 @@ func (x invocation) confine(o *Order) *cage.Cage {
 	return in
 }
 
-// markOf is what everything that the invocation of an agent under way starts carries in its environment.
+// markOf returns the mark of an agent's running invocation, which all its processes carry in
+// their environment.
 func markOf(run *state.Run, a *state.Agent) string {
 	return run.Mark + "." + strconv.Itoa(a.Exec.Running.N)
 }
 
-// prompt says what only prompts have.
+// prompt returns the part of an order that only prompts have.
 func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	run, policy := x.agent.Exec.Running, x.state.Policy
 	effort := policy.Effort
@@ -166,6 +167,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	return o
 }
 
+// pick returns the duration of the state if it is set, else the run's.
 func pick(own *time.Duration, run state.Duration) time.Duration {
 	if own != nil {
 		return *own
@@ -173,10 +175,10 @@ func pick(own *time.Duration, run state.Duration) time.Duration {
 	return time.Duration(run)
 }
 
-// environ returns the variables that tell a script about its run, and adds values that no
-// variable can hold to its files. Agent CLIs get
-// only the ones that name the run, the agent, the state and the span of the attempt; a program of the user's
-// own, which may lie beside the states, also where these are.
+// environ returns the environment variables that describe its run to a script, and adds values
+// that don't fit into a variable to the script's files. Agent CLIs get only variables with the
+// run, the agent, the state and the span of the attempt; a program of the user, which may be
+// stored beside the states, also gets their folder.
 func (x invocation) environ(script ScriptOrder) []string {
 	env := []string{
 		"RAYMOND_WORKFLOW_ID=" + x.run.WorkflowID, "RAYMOND_AGENT_ID=" + x.agent.ID, "RAYMOND_STATE=" + x.agent.State,
@@ -212,7 +214,7 @@ func (x invocation) environ(script ScriptOrder) []string {
 	return env
 }
 
-// checks says what is needed to verify the agent's attempt.
+// checks returns the part of an order that only the verification of an attempt has.
 func (x invocation) checks() *Checks {
 	c, e := x.state.Policy.Convergence, x.agent.Exec
 	return &Checks{

@@ -12,8 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestOnlyScriptsAreToldWhoHasBroughtThemThere, and how often the agent was there.
-func TestOnlyScriptsAreToldWhoHasBroughtThemThere(t *testing.T) {
+// TestOnlyScriptsGetByAndVisits checks the variables with the state that led here, and with the
+// number of the agent's visits.
+func TestOnlyScriptsGetByAndVisits(t *testing.T) {
 	for _, c := range []struct {
 		kind    protocol.Kind
 		backend string
@@ -30,8 +31,9 @@ func TestOnlyScriptsAreToldWhoHasBroughtThemThere(t *testing.T) {
 	}
 }
 
-// TestLargeValuesComeToScriptsAsFiles: no variable is larger than the kernel takes, or has a NUL.
-func TestLargeValuesComeToScriptsAsFiles(t *testing.T) {
+// TestLargeValuesAreFiles checks that scripts get values in files that are too large for a
+// variable or contain NUL.
+func TestLargeValuesAreFiles(t *testing.T) {
 	fits, large := strings.Repeat("x", 64<<10), strings.Repeat("x", 64<<10+1)
 	a := &state.Agent{ID: "main", Payload: state.Text(large), Exec: &state.Exec{Running: &state.Invocation{}}, Vars: map[string]string{"fits": fits, "a-b": large}}
 	x := invocation{cfg: &Config{}, run: &state.Run{Meta: map[string]string{"nul": "\x00"}}, agent: a, state: &protocol.State{Kind: protocol.Script}}

@@ -10,11 +10,11 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// TestPayloadIsAllThatItsFileHolds, whatever is there before.
-func TestPayloadIsAllThatItsFileHolds(t *testing.T) {
+// TestPayloadFileHasOnlyPayload checks that the file is replaced, whatever was at its path.
+func TestPayloadFileHasOnlyPayload(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "1"), filepath.Join(dir, "other")
-	assert.NilError(t, os.WriteFile(other, []byte("of somebody else"), 0o600))
+	assert.NilError(t, os.WriteFile(other, []byte("content of another file"), 0o600))
 	var got string
 	w := worker{cfg: &Config{Scripts: backendFunc(func(o Order) {
 		data, err := os.ReadFile(o.Script.PayloadFile)
@@ -29,7 +29,7 @@ func TestPayloadIsAllThatItsFileHolds(t *testing.T) {
 		_, err := w.invoke(t.Context(), Order{Kind: protocol.Script, Dir: dir, Script: ScriptOrder{Path: other, PayloadFile: path, Files: map[string]string{path: "payload"}}}, nil)
 		assert.NilError(t, err)
 		assert.Equal(t, got, "payload")
-		if got, err := os.ReadFile(other); err != nil || string(got) != "of somebody else" {
+		if got, err := os.ReadFile(other); err != nil || string(got) != "content of another file" {
 			t.Errorf("a file that a link led to: got %q, %v, want it as it was", got, err)
 		}
 	}

@@ -8,17 +8,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// bypass is the mode that --dangerously-skip-permissions stands for.
+// bypass is the mode that --dangerously-skip-permissions sets.
 const bypass = "bypassPermissions"
 
-// permissions says what an agent may do unasked in a state.
+// permissions returns the permissions of an agent in a state.
 func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 	p := Permissions{
 		AllowedTools:    allowed(policy.AllowedTools, opt.AllowedTools),
 		DisallowedTools: append(append([]string{}, opt.DisallowedTools...), policy.DisallowedTools...),
 	}
-	// Beside the flag an agent CLI ignores a mode, so a state with a mode of its own
-	// is run without the flag.
+	// With the flag, an agent CLI ignores a mode. So a state that sets a mode runs without the
+	// flag.
 	own := policy.PermissionMode
 	switch {
 	case !opt.SkipPermissions:
@@ -31,7 +31,7 @@ func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 	return p
 }
 
-// permission returns the mode for a state: its own, but never above the run's.
+// permission returns the permission mode of a state: its own, but never above the run's.
 func permission(own, run string) string {
 	if own == "" || protocol.PermissionRank(own) > protocol.PermissionRank(run) {
 		return run
@@ -39,9 +39,9 @@ func permission(own, run string) string {
 	return own
 }
 
-// allowed returns the tools a state may use without being asked: its own list;
-// where the run has one too, the entries of the state's that the run's names, by
-// themselves or by their bare tool. A state whose list is empty may use none.
+// allowed returns the tools that a state may use without asking: its own list. If the run has a
+// list too, only entries that are in it count, or whose tool without arguments is. A state with
+// an empty list may use no tool.
 func allowed(own, run []string) []string {
 	switch {
 	case own == nil:

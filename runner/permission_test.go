@@ -7,7 +7,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-func TestAStateIsNeverAllowedMoreThanTheRun(t *testing.T) {
+func TestStateNeverGetsMoreThanRun(t *testing.T) {
 	for _, tt := range []struct{ own, run, want string }{
 		{"", "acceptEdits", "acceptEdits"},
 		{"plan", "acceptEdits", "plan"},
@@ -24,7 +24,7 @@ func TestAStateIsNeverAllowedMoreThanTheRun(t *testing.T) {
 	}
 }
 
-func TestAllowedToolsAreWhatRunAndStateShare(t *testing.T) {
+func TestAllowedToolsOfRunAndState(t *testing.T) {
 	for _, tt := range []struct{ own, run, want []string }{
 		{nil, []string{"Edit"}, []string{"Edit"}},
 		{[]string{"Bash(go test:*)", "Edit"}, nil, []string{"Bash(go test:*)", "Edit"}},

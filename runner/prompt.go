@@ -8,26 +8,26 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// text is what the agent is sent. The state's own text comes before whatever we
-// add to it.
+// text returns the message for the agent. The state's own text comes before anything that is
+// added to it.
 func (x invocation) text() string {
 	e := x.agent.Exec
 	var text string
 	switch {
 	case e.Reminder != "" && x.isFresh() && e.PassedResults == nil:
-		text = x.ofState() + "\n\n" + e.Reminder
+		text = x.stateText() + "\n\n" + e.Reminder
 	case e.Reminder != "" && x.isFresh():
-		text = x.ofState() + "\n\nThe work of this step is done and its checks pass; do not do it again. " +
+		text = x.stateText() + "\n\nThe work of this step is done and its checks pass; do not do it again. " +
 			"The run that did it ended before it named the next state.\n" + e.Reminder
 	case e.Reminder != "":
 		text = e.Reminder
 	case e.Continue && x.isFresh():
-		text = x.ofState() + "\n\nThe last run of this step ended early and may have left half-done work; check before repeating it."
+		text = x.stateText() + "\n\nThe last run of this step ended early and may have left half-done work; check before repeating it."
 	case e.Continue:
 		text = "The last run of this step ended early, before its work was done. Check what is done already, " +
 			"continue from there, and end with exactly one transition tag as the step asked."
 	default:
-		text = x.ofState()
+		text = x.stateText()
 	}
 	if e.WasInterrupted {
 		text += "\n\nNote: an earlier try of this step was interrupted and may have left half-done work; check before repeating it."
@@ -35,38 +35,38 @@ func (x invocation) text() string {
 	return text
 }
 
-// isFresh reports whether the text begins a conversation, so that it must say all there is
-// to know.
+// isFresh reports whether the text begins a conversation, so that it must be complete.
 func (x invocation) isFresh() bool { return x.agent.Exec.Running.Mode == state.Fresh }
 
-// ofState is the state's own text. With a leading slash it would be a command of
-// the agent CLI.
-func (x invocation) ofState() string {
-	text := x.ofAttempt()
+// stateText returns the text of the state. Text that begins with a slash would be a command of
+// the agent CLI, so it gets a newline before it.
+func (x invocation) stateText() string {
+	text := x.attemptText()
 	if strings.HasPrefix(text, "/") {
 		return "\n" + text
 	}
 	return text
 }
 
-// ofAttempt is the text of a state. From the second attempt on, the report on the
-// one before is in it or follows it.
-func (x invocation) ofAttempt() string {
+// attemptText returns the text of the state for this attempt. From the second attempt on, the
+// report about the previous one is in it or follows it.
+func (x invocation) attemptText() string {
 	if x.agent.Exec.Attempt > 1 && x.state.Policy.Convergence.AttemptContext == "continue" && !x.isFresh() {
 		return x.report()
 	}
-	isTold := x.agent.Exec.Attempt <= 1
+	hasReport := x.agent.Exec.Attempt <= 1
 	text := protocol.Render(x.state.Body, func(name string) (string, bool) {
-		isTold = isTold || name == "failure"
+		hasReport = hasReport || name == "failure"
 		return x.lookup(name)
 	})
-	if isTold {
+	if hasReport {
 		return text
 	}
 	return text + "\n\n" + x.report()
 }
 
-// report is the one on the attempt before, or on the state that gave up.
+// report returns the report about the previous attempt, or about another state whose attempts
+// all failed.
 func (x invocation) report() string {
 	if c := x.state.Policy.Convergence; c != nil && x.agent.Exec.Verdict != nil {
 		return x.agent.Exec.Verdict.Report(c.MaxAttempts)
@@ -74,7 +74,8 @@ func (x invocation) report() string {
 	return string(x.agent.Report)
 }
 
-// lookup finds the value of a template name: the first that matches wins.
+// lookup returns the value of a template name. Names of the run come first, then variables of
+// the agent, then metadata.
 func (x invocation) lookup(name string) (string, bool) {
 	switch name {
 	case "workflow_id":

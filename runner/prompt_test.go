@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// promptOf is a prompt of a state with that text, in an execution that commands decide on.
+// promptOf returns an invocation of a state with that text and done_when.
 func promptOf(body, context string, e state.Exec) invocation {
 	return invocation{
 		run: &state.Run{WorkflowID: "run-1", Meta: map[string]string{"who": "meta"}},
@@ -22,8 +22,9 @@ func promptOf(body, context string, e state.Exec) invocation {
 	}
 }
 
-// TestFeedback: the second attempt is told of the first, where the state says or behind its
-// text, whatever the names of a fork's attributes. The first one is told nothing.
+// TestFeedback checks that the second attempt gets the report about the first, at {{failure}} or
+// after the text, even if a variable of a fork is named failure. The first attempt gets no
+// report.
 func TestFeedback(t *testing.T) {
 	verdict := &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed", Results: []state.CommandResult{{Cmd: "printf '%s' {{who}}", RC: 3, Tail: "its tail"}}}
 	report := verdict.Report(4)
@@ -45,8 +46,9 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// TestWhatAConversationIsTold when it goes on: what it lacks. A new one is told all.
-func TestWhatAConversationIsTold(t *testing.T) {
+// TestContinuedConversationGetsWhatItLacks checks that a conversation that continues gets only
+// new text, and that a new one gets everything.
+func TestContinuedConversationGetsWhatItLacks(t *testing.T) {
 	verdict := &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed"}
 	fresh, resumed := &state.Invocation{Mode: state.Fresh}, &state.Invocation{Mode: state.Resume}
 	for name, c := range map[string]struct {
@@ -54,14 +56,14 @@ func TestWhatAConversationIsTold(t *testing.T) {
 		begin string
 		has   string
 	}{
-		"a reminder":                       {state.Exec{Reminder: "again", Running: resumed}, "again", ""},
-		"a reminder to nobody":             {state.Exec{Reminder: "again", Running: fresh}, "work\n\nagain", ""},
-		"a reminder when the work is done": {state.Exec{Reminder: "again", Running: fresh, PassedResults: []state.CommandResult{{}}}, "work\n\n", "do not do it again"},
-		"an attempt that goes on":          {state.Exec{Attempt: 2, Verdict: verdict, Running: resumed}, verdict.Report(4), ""},
-		"an attempt of its own":            {state.Exec{Attempt: 2, Verdict: verdict, Running: fresh}, "work\n\n" + verdict.Report(4), ""},
-		"what ended early":                 {state.Exec{Continue: true, Running: resumed}, "The last run of this step ended early", ""},
-		"what ended early, for another":    {state.Exec{Continue: true, Running: fresh}, "work\n\n", "ended early"},
-		"an interruption":                  {state.Exec{Attempt: 1, WasInterrupted: true, Running: fresh}, "work\n\n", "was interrupted"},
+		"a reminder":                          {state.Exec{Reminder: "again", Running: resumed}, "again", ""},
+		"a reminder in a new conversation":    {state.Exec{Reminder: "again", Running: fresh}, "work\n\nagain", ""},
+		"a reminder when the work is done":    {state.Exec{Reminder: "again", Running: fresh, PassedResults: []state.CommandResult{{}}}, "work\n\n", "do not do it again"},
+		"a continued attempt":                 {state.Exec{Attempt: 2, Verdict: verdict, Running: resumed}, verdict.Report(4), ""},
+		"a fresh attempt":                     {state.Exec{Attempt: 2, Verdict: verdict, Running: fresh}, "work\n\n" + verdict.Report(4), ""},
+		"an early end":                        {state.Exec{Continue: true, Running: resumed}, "The last run of this step ended early", ""},
+		"an early end, in a new conversation": {state.Exec{Continue: true, Running: fresh}, "work\n\n", "ended early"},
+		"an interruption":                     {state.Exec{Attempt: 1, WasInterrupted: true, Running: fresh}, "work\n\n", "was interrupted"},
 	} {
 		if got := promptOf("work", "continue", c.exec).text(); !strings.HasPrefix(got, c.begin) || !strings.Contains(got, c.has) {
 			t.Errorf("%s: got %q, want it to begin with %q and have %q", name, got, c.begin, c.has)

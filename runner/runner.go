@@ -1,10 +1,10 @@
-// Package runner drives a run: it hands agents to backends, decides what follows
-// from their answers, saves the run, and reports what happened.
+// Package runner drives a run: it gives agents to backends, decides what follows from their
+// answers, saves the run, and reports events.
 //
-// One goroutine, the owner, holds the *state.Run. It alone decides (with the pure
-// functions of state and protocol), saves and reports. Each invocation runs in a
-// worker, a goroutine that gets an Order and sends its answer over one channel.
-// The order is always: decide, save, tell, start.
+// One goroutine, the owner, holds the *state.Run. Only the owner decides (with the pure
+// functions of state and protocol), saves and reports. Each invocation runs in a worker, a
+// goroutine that gets an Order and sends its answer over one channel. The order of every step
+// is: decide, save, report, start.
 package runner
 
 import (
@@ -18,7 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// message is what workers send to the owner.
+// message is a message from a worker to the owner.
 type message struct {
 	agent    string
 	progress *Progress // nil in the last message of an invocation
@@ -29,42 +29,42 @@ type message struct {
 
 // Runner is the owner of one run.
 type Runner struct {
-	cfg     Config
-	run     *state.Run
-	here    state.Here
-	mail    chan message // from the workers
-	busy    int          // workers that have not answered
-	end     context.CancelCauseFunc
-	updates <-chan QuestionUpdate // from People; nil where there are none
-	stop    *state.Stop           // set once nothing new may start
-	alarms  alarms
-	teller  teller
-	filing  filing
-	others  map[string]underway // by agent
-	dirty   bool                // the store has nothing of this part of the run yet
-	due     bool                // Config.Checkpoints has not taken the last step yet
+	cfg          Config
+	run          *state.Run
+	here         state.Here
+	mail         chan message // from the workers
+	busy         int          // workers that have not answered
+	end          context.CancelCauseFunc
+	updates      <-chan QuestionUpdate // from the Prompter; nil if none exists
+	stop         *state.Stop           // set when nothing new may start
+	alarms       alarms
+	progressLog  progressLog
+	snapshots    snapshotBarrier
+	untrusted    map[string]underway // by agent
+	isFirstSave  bool                // this segment of the run has not been saved yet
+	offerPending bool                // Config.Checkpoints has not accepted the last step yet
 }
 
-// New returns a Runner for a run that was made by state.New or read from a store.
+// New returns a Runner for a run from state.New or from a store.
 func New(cfg Config, run *state.Run) *Runner {
 	if cfg.Redact == nil {
 		cfg.Redact = func(text string) string { return text }
 	}
 	cfg.Clock.Tick = cmp.Or(cfg.Clock.Tick, time.Second)
 	r := &Runner{
-		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), dirty: true,
-		filing: filing{at: map[string]*work{}}, others: map[string]underway{},
+		cfg: cfg, run: run, here: cfg.here(), mail: make(chan message, mailbox), isFirstSave: true,
+		snapshots: snapshotBarrier{workplaces: map[string]*workplace{}}, untrusted: map[string]underway{},
 	}
-	r.teller = teller{cfg: &r.cfg, excerpts: map[string]*Excerpt{}}
+	r.progressLog = progressLog{cfg: &r.cfg, excerpts: map[string]*Excerpt{}}
 	if cfg.Prompter != nil {
 		r.updates = cfg.Prompter.Updates()
 	}
 	return r
 }
 
-// Run drives the run until nothing more can be done; its progress then says how
-// it ended. An error means that the run could not be saved: its files hold the
-// last step that was. A resume gives the options in force from now on.
+// Run drives the run until nothing more can be done; State then has its final status. An error
+// means that the run could not be saved: its files have the last step that was saved. A resumed
+// run takes override, if not nil, as its options from now on.
 func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options) error {
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
@@ -72,14 +72,14 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	if r.cfg.Deadline > 0 {
 		r.alarms.deadline = cmp.Or(r.cfg.StartTime, r.now()).Add(r.cfg.Deadline)
 	}
-	r.tellPeople(false)
-	known := r.known() // they count whether or not the run can continue now
+	r.updateQuestions(false)
+	known := r.pendingUpdates() // pending updates count whether or not the run can continue now
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
 		}
 		if resumed {
-			step.Resume(r.cfg.lost(r.run))
+			step.Resume(r.cfg.lostUsage(r.run))
 		} else {
 			step.Begin()
 		}
@@ -93,21 +93,21 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 	return r.loop(ctx)
 }
 
-// State returns the run as it is now. It must not be called while Run runs.
+// State returns the current run. It must not be called during Run.
 func (r *Runner) State() *state.Run { return r.run }
 
 func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
 
-// receive handles a message of a worker, and those that came while the step before was
-// saved: all invocations that have ended meanwhile are one step.
+// receive handles a message of a worker, and messages that came while the previous step was
+// saved: all invocations that have ended meanwhile become one step.
 func (r *Runner) receive(ctx context.Context, m message) error {
 	var ends []func(*state.Step)
 	var failed error
-	for _, m := range r.waiting(m) {
+	for _, m := range r.batch(m) {
 		if m.progress == nil {
-			ends = append(ends, r.ended(m)) // even after a failure: drain counts on it
+			ends = append(ends, r.handleEnd(m)) // even after a failure, because drain counts the workers
 		} else if failed == nil {
-			failed = r.progress(m)
+			failed = r.handleProgress(m)
 		}
 	}
 	if failed != nil || len(ends) == 0 {
@@ -120,8 +120,8 @@ func (r *Runner) receive(ctx context.Context, m message) error {
 	})
 }
 
-// progress handles what an invocation under way tells.
-func (r *Runner) progress(m message) error {
+// handleProgress handles a report about a running invocation.
+func (r *Runner) handleProgress(m message) error {
 	p := m.progress
 	a, _ := r.run.Agent(m.agent)
 	switch {
@@ -130,22 +130,23 @@ func (r *Runner) progress(m message) error {
 	case p.Refused != "":
 		r.cfg.Cages.RecordRefusal(p.Refused)
 	default:
-		r.teller.progress(r.run, a, *p)
+		r.progressLog.progress(r.run, a, *p)
 	}
 	return nil
 }
 
-// ended handles the last message of an invocation, and returns what makes its end a part of a step.
-func (r *Runner) ended(m message) func(*state.Step) {
+// handleEnd handles the last message of an invocation, and returns a function that adds its end to a
+// step.
+func (r *Runner) handleEnd(m message) func(*state.Step) {
 	a, _ := r.run.Agent(m.agent)
 	r.busy--
-	if other, ok := r.others[a.ID]; ok {
+	if other, ok := r.untrusted[a.ID]; ok {
 		close(other.ended)
-		delete(r.others, a.ID)
+		delete(r.untrusted, a.ID)
 	}
-	r.teller.end(r.run, a)
+	r.progressLog.end(r.run, a)
 	for _, note := range m.answer.Notes {
-		r.teller.note(r.run, a, note)
+		r.progressLog.note(r.run, a, note)
 	}
 	st := r.cfg.state(a)
 	if m.verified != nil {
@@ -155,9 +156,8 @@ func (r *Runner) ended(m message) func(*state.Step) {
 	return func(step *state.Step) { step.End(a.ID, st, outcome) }
 }
 
-// saveProgress saves what was seen of the tokens of an invocation so far, or the CLI's own
-// id of its conversation, so that no crash loses it. It is a step of its own, which nobody
-// is told.
+// saveProgress saves the tokens that an invocation has used so far, or the CLI's own id of its
+// conversation, so that no crash loses it. The save is a step without events.
 func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 	if a.Status != state.Busy || a.Exec == nil || a.Exec.Running == nil {
 		return nil
@@ -171,8 +171,8 @@ func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 	return r.commit(step.Delta())
 }
 
-// outcome says what an invocation brought: its cost, and the decision or the
-// problems that its message amounts to.
+// outcome returns the result of an invocation: its cost, and the decision or the problems in its
+// message.
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w, hold := m.answer, r.cfg.Hold
 	if hold < 0 {
@@ -185,9 +185,9 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	}
 	if st.Kind == protocol.Prompt {
 		var note string
-		o.Cost, o.Used, note = r.cfg.book(a, workDir(r.run, a), o.Cost)
+		o.Cost, o.Used, note = r.cfg.finalCost(a, workDir(r.run, a), o.Cost)
 		if note != "" {
-			r.teller.note(r.run, a, note)
+			r.progressLog.note(r.run, a, note)
 		}
 	}
 	if m.failure != nil {
@@ -209,11 +209,11 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	return o
 }
 
-// nothing makes a step that decides nothing by itself.
-func nothing(*state.Step) {}
+// decideNothing is a step's decision function that decides nothing.
+func decideNothing(*state.Step) {}
 
-// advance makes a step and completes it: it adds what can start now, or the end
-// of the run, saves, tells, and only then starts.
+// advance makes a step: it decides, adds the invocations that can start now or the end of the
+// run, saves and reports the step, and only then starts the invocations.
 func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	decide = r.reachDeadline(decide)
 	step := r.newStep(r.now())
@@ -233,35 +233,35 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	if err := r.commit(step.Delta()); err != nil {
 		return err
 	}
-	r.allow()
+	r.updateAllowance()
 	for _, e := range r.run.Events {
 		r.cfg.Reporter.Report(e)
 	}
-	r.filing.note(&r.cfg, r.run)
-	w := worker{cfg: &r.cfg, mail: r.mail, kept: r.filing.kept}
+	r.snapshots.update(&r.cfg, r.run)
+	w := worker{cfg: &r.cfg, mail: r.mail, snapshotDone: r.snapshots.done}
 	for _, o := range starts {
 		if r.cfg.RunsTrustedAlone && !o.Script.IsTrusted {
-			r.others[o.Agent] = underway{o.Agent + " (" + o.State + ")", make(chan struct{})}
+			r.untrusted[o.Agent] = underway{o.Agent + " (" + o.State + ")", make(chan struct{})}
 		}
 	}
-	w.others = slices.Collect(maps.Values(r.others))
+	w.others = slices.Collect(maps.Values(r.untrusted))
 	for _, o := range starts {
 		r.busy++
 		go w.work(ctx, o)
 		if a, ok := r.run.Agent(o.Agent); ok && o.Note != "" {
-			r.teller.note(r.run, a, o.Note)
+			r.progressLog.note(r.run, a, o.Note)
 		}
 	}
-	r.tellPeople(wereOpen)
-	r.due = r.cfg.Checkpoints != nil
+	r.updateQuestions(wereOpen)
+	r.offerPending = r.cfg.Checkpoints != nil
 	r.offer()
 	if r.run.Progress.Questions > asked && r.isOver() {
-		return r.advance(ctx, nothing)
+		return r.advance(ctx, decideNothing)
 	}
 	return nil
 }
 
-// schedule adds the next invocations of agents to a step, as long as there is room for more.
+// schedule adds the next invocations to a step, as long as more agents may run.
 func (r *Runner) schedule(step *state.Step) (starts []Order) {
 	for {
 		a, ok := step.Next(r.busy + len(starts))
@@ -280,15 +280,15 @@ func (r *Runner) schedule(step *state.Step) (starts []Order) {
 	}
 }
 
-// commit makes a step part of the run: on disk first, then in memory. The first
-// step and the last go into the snapshot, which is then complete by itself.
+// commit makes a step part of the run: first on disk, then in memory. The first and the last
+// step are written to the snapshot, so that it is complete without the journal.
 func (r *Runner) commit(d *state.Delta) error {
-	if r.dirty || d.Progress.Status != state.Running || r.cfg.Store.Full() {
+	if r.isFirstSave || d.Progress.Status != state.Running || r.cfg.Store.Full() {
 		next := r.run.With(d)
 		if err := r.cfg.Store.WriteSnapshot(next, d); err != nil {
 			return err
 		}
-		r.run, r.dirty = next, false
+		r.run, r.isFirstSave = next, false
 		return nil
 	}
 	if err := r.cfg.Store.Append(d); err != nil {
@@ -298,8 +298,8 @@ func (r *Runner) commit(d *state.Delta) error {
 	return nil
 }
 
-// allow tells the meter what is left of the budget.
-func (r *Runner) allow() {
+// updateAllowance gives the meter the rest of the budget.
+func (r *Runner) updateAllowance() {
 	if r.cfg.Meter == nil {
 		return
 	}

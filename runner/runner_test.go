@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// replies has what agents say in each state, one for each invocation of the state by
-// an agent; the last repeats.
+// replies has the answers of agents by state, one for each invocation of the state by an agent.
+// The last answer repeats.
 var replies = map[string][]string{
 	"START": {`<fork next="NEXT" item="1">WORK</fork>`},
 	"NEXT":  {`<fork next="JOIN" item="2">WORK</fork>`},
@@ -31,7 +31,7 @@ var replies = map[string][]string{
 	"HALF":  {`<fork next="END">BAD</fork>`},
 }
 
-// newWorld returns a run of a workflow of all these states.
+// newWorld returns a run of a workflow that has all states of replies.
 func newWorld(t *testing.T, entry string, change func(*state.Options)) *loop {
 	t.Helper()
 	f := flow{}
@@ -40,13 +40,14 @@ func newWorld(t *testing.T, entry string, change func(*state.Options)) *loop {
 	}
 	l := newLoopAt(t, entry+".md", f, change)
 	for name, lines := range replies {
-		l.says[name+".md"] = lines
+		l.answers[name+".md"] = lines
 	}
 	return l
 }
 
-// TestCancel: after one signal, at which the run is saved whole, states in flight get three seconds, after two
-// none; either way the agent stays where it is and a resume runs it again.
+// TestCancel checks that the first signal saves a snapshot and leaves states in flight three
+// seconds, and that the second one ends them. In both cases the agent stays in its state, and a
+// resume runs it again.
 func TestCancel(t *testing.T) {
 	for signals, want := range map[int]time.Duration{1: 5 * time.Second, 2: 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -62,12 +63,12 @@ func TestCancel(t *testing.T) {
 			l.drive(false, state.Cancelled)
 			same(t, "time until the end", want, time.Since(begin))
 			var saved []time.Duration
-			for _, at := range l.store.whole {
+			for _, at := range l.store.snapshots {
 				saved = append(saved, at.Sub(begin))
 			}
 			signal := 2 * time.Second / time.Duration(signals)
 			same(t, "saved as a whole: at the beginning, at the signal, at the end", []time.Duration{0, signal, want}, saved)
-			same(t, "notes", []string{"SIGINT: what is under way has 3s to end; once more ends it at once"}, l.log.notes)
+			same(t, "notes", []string{"SIGINT: running states have 3s to end; a second SIGINT ends them at once"}, l.log.notes)
 			a := l.run.Agents[0]
 			same(t, "status, retries", []any{state.Busy, 0}, []any{a.Status, a.Exec.Retries})
 			l.slow = time.Second
@@ -84,7 +85,7 @@ func TestDeadline(t *testing.T) {
 		l := newWorld(t, "LOOP", nil)
 		l.slow, l.cfg.Deadline = 20*time.Second, time.Minute+time.Second
 		l.drive(false, state.Suspended)
-		same(t, "limits told", 1, len(told[*state.Limit](l)))
+		same(t, "deadline events", 1, len(eventsOf[*state.Limit](l)))
 		same(t, "executions, of which the last finished in the grace", []any{4, state.Ready},
 			[]any{l.run.Progress.Iterations, l.run.Agents[0].Status})
 		session := l.run.Agents[0].Session

@@ -11,29 +11,31 @@ import (
 	"time"
 )
 
-// HandOver is what agents have done, as a trusted script gets it; zero where they work in no repository.
+// HandOver is the agents' work in the form that a trusted script gets; zero if they don't work
+// in a repository.
 type HandOver struct {
-	Repository    string // a bare one
-	OmissionsFile string // a file that names what is not in it, one a line
+	Repository    string // a bare git repository
+	OmissionsFile string // a file that lists the files missing in the repository, one per line
 }
 
-// underway is an invocation that is not trusted.
+// underway is an untrusted invocation that trusted scripts must wait for.
 type underway struct {
 	name  string
-	ended chan struct{} // closed at its end
+	ended chan struct{} // closed when it has ended
 }
 
-// patience is how long a trusted script without a timeout waits for others to end.
+// patience is how long a trusted script without a timeout waits for other invocations to end.
 const patience = 30 * time.Minute
 
-// awaitOthers waits until no agent, check or other script is under way, because each of those could receive what a trusted
-// script sends, for instance by a server on its port. None of them starts meanwhile: see state.Step.Separate.
-func (w worker) awaitOthers(ctx context.Context, o Order, tell func(Progress)) *Failure {
+// awaitOthers waits until no agent, check or other script is under way, because each of them
+// could receive data that a trusted script sends, for instance with a server on its port. No
+// other invocation starts meanwhile: see state.Step.Separate.
+func (w worker) awaitOthers(ctx context.Context, o Order, report func(Progress)) *Failure {
 	names := running(w.others)
 	if names == "" {
 		return nil
 	}
-	tell(Progress{Note: fmt.Sprintf("%s (%s) waits for agents, checks and other scripts to end; still running: %s", o.Agent, o.State, names)})
+	report(Progress{Note: fmt.Sprintf("%s (%s) waits for agents, checks and other scripts to end; still running: %s", o.Agent, o.State, names)})
 	longest := cmp.Or(o.Timeout, patience)
 	expired := time.After(longest)
 	for _, other := range w.others {
@@ -48,7 +50,7 @@ func (w worker) awaitOthers(ctx context.Context, o Order, tell func(Progress)) *
 	return nil
 }
 
-// running names the invocations that have not ended.
+// running returns the names of the invocations that have not ended.
 func running(others []underway) string {
 	var names []string
 	for _, other := range others {
@@ -62,12 +64,13 @@ func running(others []underway) string {
 	return strings.Join(names, ", ")
 }
 
-// alone gives a trusted script folders that nobody has written to: an empty one to start in and, where it is in a
-// domain of its own, a home and a place for temporary files; and the agents' work, if it gets that. The caller
-// calls end when the script has ended, also after an error.
-func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
+// isolate gives a trusted script folders that no other process has written to: an empty one to
+// start in; if it runs in a cage, a home and a folder for temporary files; and the agents' work,
+// if the script gets it. The caller must call end when the script has ended, also after an
+// error.
+func (w worker) isolate(ctx context.Context, o *Order) (end func(), err error) {
 	own, err := os.MkdirTemp(w.cfg.TrustedDir, "s")
-	end = func() { _ = os.RemoveAll(own) } // the end of the run removes what is left
+	end = func() { _ = os.RemoveAll(own) } // on an error, the end of the run removes the rest
 	folder := func(name string) string {
 		path := filepath.Join(own, name)
 		if err == nil {
@@ -97,7 +100,7 @@ func (w worker) alone(ctx context.Context, o *Order) (end func(), err error) {
 	return end, nil
 }
 
-// work is what the agent's script is handed over of the agents' work.
+// work returns the work that is handed over to the agent's script, nil if it gets none.
 func (x invocation) work(dir string) *Work {
 	if !x.state.Work {
 		return nil

@@ -15,9 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// TestTrustedScriptsHaveFoldersOfTheirOwn, which nobody has written to and which go with them, wherever the agent
-// is, and the agents' work as it is handed over.
-func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
+// TestTrustedScriptsHaveOwnFolders checks that a trusted script gets new folders, which are
+// removed afterwards, even if the agent's directory is gone, and the agents' work.
+func TestTrustedScriptsHaveOwnFolders(t *testing.T) {
 	own := t.TempDir()
 	var got Order
 	work := Work{Dir: "/work", OtherDirs: map[string]string{"main_fix1": "/other"}, Since: time.Unix(1, 0)}
@@ -49,7 +49,7 @@ func TestTrustedScriptsHaveFoldersOfTheirOwn(t *testing.T) {
 	}
 }
 
-// backendFunc is a backend that is told its orders.
+// backendFunc is a backend that only passes its orders to a function.
 type backendFunc func(Order)
 
 func (b backendFunc) Run(_ context.Context, o Order, _ func(Progress)) (Answer, error) {
@@ -57,7 +57,7 @@ func (b backendFunc) Run(_ context.Context, o Order, _ func(Progress)) (Answer, 
 	return Answer{}, nil
 }
 
-// valuesOf are the values of variables, "" for one that is not there.
+// valuesOf returns the values of variables in an environment, "" for missing ones.
 func valuesOf(environ []string, names ...string) []string {
 	values := make([]string, len(names))
 	for i, name := range names {

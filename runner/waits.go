@@ -6,7 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// here says where the run is driven.
+// here describes this process for package state: which jobs and agents run here.
 func (c *Config) here() state.Here {
 	h := state.Here{
 		Jobs: c.Jobs, JobOf: c.Workflow.JobOf, Part: c.Part, NewToken: c.NewToken, HasJoin: c.Workflow.HasJoin(),
@@ -17,12 +17,12 @@ func (c *Config) here() state.Here {
 	return h
 }
 
-// endlessLimitHold is for how long an agent waits for the end of a usage limit where the run holds
-// without end: not for hours where nobody has said how long that is. A longer one suspends the
-// run, which can be resumed when it has ended.
+// endlessLimitHold is how long an agent waits for the end of a usage limit if the run holds
+// without end, so that a long limit doesn't occupy a machine for hours. A longer limit suspends
+// the run, which can be resumed later.
 const endlessLimitHold = 5 * time.Minute
 
-// newStep returns a step of the agents that are driven here.
+// newStep returns a step for the agents that run in this process.
 func (r *Runner) newStep(now time.Time) *state.Step {
 	step := r.run.Step(now)
 	step.Restrict(r.cfg.Part)
@@ -35,16 +35,16 @@ func (r *Runner) newStep(now time.Time) *state.Step {
 	return step
 }
 
-// holds reports whether a run of which nothing is under way, and nothing can start, stays
-// for what may start later.
+// holds reports whether a run in which nothing runs and nothing can start now stays open for
+// something that may start later.
 func (r *Runner) holds(step *state.Step) bool {
 	due := step.DueTime()
 	isSoon := !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold)
-	return isSoon || !step.WakeTime().IsZero() || step.HasOpenQuestion() && r.mayBring(step)
+	return isSoon || !step.WakeTime().IsZero() || step.HasOpenQuestion() && r.mayBringUpdate(step)
 }
 
-// isOver reports whether the run, which stayed only because People had to be told of a
-// question, is to be closed now that they were.
+// isOver reports whether a run that stayed open only to show a question to people can be closed
+// now.
 func (r *Runner) isOver() bool {
 	step := r.newStep(r.now())
 	_, ready := step.Next(0)

@@ -12,23 +12,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// clerk answers some questions, each a while after it was asked.
-type clerk struct {
-	answers map[int]string // by number
+// scriptedPrompter answers some questions, each after a delay.
+type scriptedPrompter struct {
+	answers map[int]string // by number of the question
 	delay   time.Duration
 	updates chan runner.QuestionUpdate
 	asked   map[int]bool
 	open    int  // questions that will be answered
-	stays   bool // as long as a question is open
+	stays   bool // IsSettled returns false while a question is open
 	isOpen  bool
 }
 
-func newClerk(delay time.Duration, answers map[int]string) *clerk {
-	return &clerk{answers: answers, delay: delay, updates: make(chan runner.QuestionUpdate, 9), asked: map[int]bool{}}
+func newPrompter(delay time.Duration, answers map[int]string) *scriptedPrompter {
+	return &scriptedPrompter{answers: answers, delay: delay, updates: make(chan runner.QuestionUpdate, 9), asked: map[int]bool{}}
 }
 
-// UpdateQuestions implements runner.People.
-func (c *clerk) UpdateQuestions(run *state.Run) {
+// UpdateQuestions implements runner.Prompter.
+func (c *scriptedPrompter) UpdateQuestions(run *state.Run) {
 	c.open, c.isOpen = 0, len(run.OpenQuestions()) > 0
 	for _, a := range run.OpenQuestions() {
 		q := a.Waits.Question
@@ -48,17 +48,18 @@ func (c *clerk) UpdateQuestions(run *state.Run) {
 	}
 }
 
-// Updates implements runner.People.
-func (c *clerk) Updates() <-chan runner.QuestionUpdate { return c.updates }
+// Updates implements runner.Prompter.
+func (c *scriptedPrompter) Updates() <-chan runner.QuestionUpdate { return c.updates }
 
-// HasRead implements runner.People.
-func (c *clerk) HasRead(time.Time) bool { return c.open == 0 }
+// HasRead implements runner.Prompter.
+func (c *scriptedPrompter) HasRead(time.Time) bool { return c.open == 0 }
 
-// IsSettled implements runner.People.
-func (c *clerk) IsSettled() bool { return c.open == 0 && !(c.stays && c.isOpen) }
+// IsSettled implements runner.Prompter.
+func (c *scriptedPrompter) IsSettled() bool { return c.open == 0 && !(c.stays && c.isOpen) }
 
 // waiters is a workflow with a wait of each kind: workers that wait for a time and then for
-// a worker of their own, one that asks twice, and a first agent that joins them all.
+// another worker that they fork, a worker that asks twice, and a first agent that joins all
+// workers.
 var waiters = flow{
 	"A":      `<fork next="SECOND">WORK</fork>`,
 	"SECOND": `<fork next="THIRD">WORK</fork>`,
@@ -77,17 +78,17 @@ var waiters = flow{
 	"END":    `<result>end</result>`,
 }
 
-// waitsAll is a run of waiters.
-func waitsAll(t *testing.T) *loop {
+// newWaiters returns a run of waiters.
+func newWaiters(t *testing.T) *loop {
 	t.Helper()
 	l := newLoop(t, waiters, func(o *state.Options) { o.MaxParallel = 2 })
 	l.cfg.Hold = -1
 	return l.vendors()
 }
 
-// isAnswered finishes a run of waiters, and holds how long an undisturbed one takes: the answer, the timeout, and the wait of
-// the poll.
-func isAnswered(l *loop, resumed bool) {
+// finishWaiters runs waiters to the end. If the run was not resumed, it checks the time that the
+// waits take: the answer, the timeout, and the wait of the poll.
+func finishWaiters(l *loop, resumed bool) {
 	l.t.Helper()
 	began := time.Now()
 	l.cfg.Prompter = octocat()
@@ -100,22 +101,22 @@ func isAnswered(l *loop, resumed bool) {
 	}, ended(l.run))
 }
 
-// octocat answers the first question after five minutes, and leaves the second to its time.
-func octocat() *clerk {
-	c := newClerk(5*time.Minute, map[int]string{1: "yes"})
+// octocat answers the first question after five minutes, and leaves the second to its timeout.
+func octocat() *scriptedPrompter {
+	c := newPrompter(5*time.Minute, map[int]string{1: "yes"})
 	c.stays = true
 	return c
 }
 
-// TestHold: a run stays for a time that comes soon enough, and for a retry as long as that
-// takes; never for the timeout of a question.
+// TestHold checks that a run stays open for a time within its hold, and for a retry however long
+// that takes, but never for the timeout of a question.
 func TestHold(t *testing.T) {
 	const late = `<ask next="B" timeout="1m" timeout_next="B">?</ask>`
 	for _, c := range []struct {
-		says  string
-		hold  time.Duration
-		want  state.Status
-		until time.Duration
+		answer string
+		hold   time.Duration
+		want   state.Status
+		until  time.Duration
 	}{
 		{`<goto after="10m">B</goto>`, 10 * time.Minute, state.Completed, 0},
 		{`<goto after="10m">B</goto>`, -1, state.Completed, 0},
@@ -124,14 +125,14 @@ func TestHold(t *testing.T) {
 		{late, -1, state.Suspended, time.Minute + agentTime},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			l := newLoop(t, flow{"A": c.says, "B": "<result>b</result>"}, nil)
+			l := newLoop(t, flow{"A": c.answer, "B": "<result>b</result>"}, nil)
 			l.cfg.Hold = c.hold
 			began := time.Now()
 			l.drive(false, c.want)
 			if until := l.run.Progress.Until; c.until != 0 {
-				same(t, c.says+": until", c.until, until.Sub(began))
-				same(t, c.says+": left at once", agentTime, time.Since(began))
-				l.drive(true, state.Suspended) // nothing is due
+				same(t, c.answer+": until", c.until, until.Sub(began))
+				same(t, c.answer+": left at once", agentTime, time.Since(began))
+				l.drive(true, state.Suspended) // nothing to do yet
 				time.Sleep(time.Until(until))
 				l.drive(true, state.Completed)
 			}
@@ -139,15 +140,16 @@ func TestHold(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": `<goto after="10m">B</goto>`, "B": "transient!down"}, func(o *state.Options) { o.MaxRetries = 9 })
-		l.says["B.md"] = []string{"transient!down", "transient!down", "<result>b</result>"}
+		l.answers["B.md"] = []string{"transient!down", "transient!down", "<result>b</result>"}
 		l.cfg.Hold = 10 * time.Minute
 		l.drive(false, state.Completed)
 	})
 }
 
-// TestALateAnswerCounts when it comes before the timeout was applied: the first step of a
-// resume is told the questions that are open, and waits until answers are read.
-func TestALateAnswerCounts(t *testing.T) {
+// TestLateAnswerStillCounts checks an answer that comes after the timeout, but before the
+// timeout was applied: the first step of a resume waits until the answers to open questions are
+// read.
+func TestLateAnswerStillCounts(t *testing.T) {
 	for answers, want := range map[string]string{"": "late", "x": "heard"} {
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{
@@ -155,7 +157,7 @@ func TestALateAnswerCounts(t *testing.T) {
 			}, nil)
 			l.drive(false, state.Suspended)
 			time.Sleep(100 * time.Hour)
-			people := newClerk(101*time.Hour, nil)
+			people := newPrompter(101*time.Hour, nil)
 			if answers != "" {
 				people.answers = map[int]string{1: answers}
 			}
@@ -166,11 +168,12 @@ func TestALateAnswerCounts(t *testing.T) {
 	}
 }
 
-// TestPeopleCanEndAQuestion before its time, note its comment, and say that nothing comes.
-func TestPeopleCanEndAQuestion(t *testing.T) {
+// TestPrompterCanEndQuestion checks updates that time a question out early, that record its
+// comment, and that bring nothing.
+func TestPrompterCanEndQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": `<ask next="B" timeout="9h" timeout_next="LATE">?</ask>`, "B": "<result>b</result>", "LATE": "<result>late</result>"}, nil)
-		people := newClerk(0, nil)
+		people := newPrompter(0, nil)
 		people.stays = true
 		l.cfg.Prompter = people
 		l.cfg.NewToken = func() string { return strings.Repeat("5", 32) }
@@ -189,8 +192,9 @@ func TestPeopleCanEndAQuestion(t *testing.T) {
 	})
 }
 
-// TestTrustedScriptsRunWithoutAgents: once one is ready, it waits for the agent that runs, and neither another state nor a
-// reminder starts. Trusted scripts run at once. One that has waited for its timeout fails.
+// TestTrustedScriptsRunWithoutAgents checks that a trusted script waits for running agents,
+// while no other state and no reminder starts. Trusted scripts may run at the same time. A
+// script that has waited for its timeout fails.
 func TestTrustedScriptsRunWithoutAgents(t *testing.T) {
 	for timeout, want := range map[string]string{
 		"9s":    "0s A.md|1s B.md|1s V.md|2.5s W.md|2s C.md|3.5s PUSH.sh|4.5s SIGN.sh|4.5s TAG.sh|5.5s D.md|5.5s W.md",
@@ -203,8 +207,8 @@ func TestTrustedScriptsRunWithoutAgents(t *testing.T) {
 				"PUSH.sh": "# raymond: trusted=true targets=SIGN.sh,TAG.sh timeout=" + timeout + "\n<fork next=\"TAG.sh\">SIGN.sh</fork>",
 				"SIGN.sh": "# raymond: trusted=true\n<result>s</result>", "TAG.sh": "# raymond: trusted=true\n<result>t</result>",
 			}, func(o *state.Options) { o.MaxParallel = 4 })
-			l.says["W.md"] = []string{"nothing", "<result>w</result>"}
-			l.cfg.Scripts, l.cfg.RunsTrustedAlone = l.cast, true
+			l.answers["W.md"] = []string{"nothing", "<result>w</result>"}
+			l.cfg.Scripts, l.cfg.RunsTrustedAlone = l.script, true
 			l.cfg.ScriptDir, l.cfg.TrustedDir, l.cfg.PayloadDir = t.TempDir(), t.TempDir(), t.TempDir()
 			begin, got := time.Now(), []string{}
 			same(t, "error", nil, runner.New(l.cfg, l.run).Run(t.Context(), false, nil))
@@ -212,7 +216,7 @@ func TestTrustedScriptsRunWithoutAgents(t *testing.T) {
 				got = append(got, fmt.Sprint(l.began[i].Sub(begin), " ", o.State))
 			}
 			slices.Sort(got)
-			for _, f := range told[*state.AgentFinished](l) {
+			for _, f := range eventsOf[*state.AgentFinished](l) {
 				got = append(got, f.Error)
 			}
 			same(t, "began, and failures", want, strings.TrimRight(strings.Join(got, "|"), "|"))

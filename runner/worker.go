@@ -12,29 +12,29 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// worker runs invocations. Its work is the only code of this package outside the
-// owner; the owner always receives what it sends.
+// worker runs invocations, outside the owner's goroutine; the owner always receives the messages
+// that it sends.
 type worker struct {
-	cfg    *Config
-	mail   chan<- message
-	kept   <-chan struct{} // closed when the files of the workspace are kept as the prompt before has left them; nil: nobody keeps them
-	others []underway      // when the invocation was started
+	cfg          *Config
+	mail         chan<- message
+	snapshotDone <-chan struct{} // closed when the snapshot after the last prompt is complete; nil if no snapshots are taken
+	others       []underway      // untrusted invocations that ran when this one was started
 }
 
-// work runs one invocation.
+// work runs one invocation and sends its result.
 func (w worker) work(ctx context.Context, o Order) {
-	tell := func(p Progress) { w.mail <- message{agent: o.Agent, progress: &p} }
+	report := func(p Progress) { w.mail <- message{agent: o.Agent, progress: &p} }
 	if o.Checks != nil {
 		v := w.cfg.Verifier.Verify(ctx, o, func(p Progress) {
 			if o.Verbosity != VerbosityNone {
-				tell(p)
+				report(p)
 			}
 		})
 		w.mail <- message{agent: o.Agent, verified: &v}
 		return
 	}
-	answer, err := w.invoke(ctx, o, tell)
-	answer.End = w.end(o, answer)
+	answer, err := w.invoke(ctx, o, report)
+	answer.End = w.transcriptLength(o, answer)
 	m := message{agent: o.Agent, answer: answer}
 	if err != nil && !errors.As(err, &m.failure) {
 		m.failure = &Failure{Class: Fatal, Message: err.Error()}
@@ -42,9 +42,9 @@ func (w worker) work(ctx context.Context, o Order) {
 	w.mail <- m
 }
 
-// end returns the length that the transcript of an invocation's conversation has now; nil where
-// that can't be told.
-func (w worker) end(o Order, a Answer) *int64 {
+// transcriptLength returns the present length of the transcript of an invocation's conversation;
+// nil if it is unknown.
+func (w worker) transcriptLength(o Order, a Answer) *int64 {
 	if o.Kind == protocol.Script {
 		return nil
 	}
@@ -62,7 +62,8 @@ func (w worker) end(o Order, a Answer) *int64 {
 	return &n
 }
 
-func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Answer, err error) {
+// invoke prepares the files and folders of an order, and lets the backend run it.
+func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = &Failure{Class: Fatal, Message: fmt.Sprintf("internal error: %v", p)}
@@ -73,51 +74,51 @@ func (w worker) invoke(ctx context.Context, o Order, tell func(Progress)) (_ Ans
 	}
 	for path, content := range o.Script.Files {
 		defer os.Remove(path)
-		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // replaces whatever is there
+		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // replace a file or link that is there
 		if err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
 	}
 	if o.DebugDir != "" {
-		_ = os.MkdirAll(o.DebugDir, 0o700) // recording never fails a run
+		_ = os.MkdirAll(o.DebugDir, 0o700) // a failed recording must not fail the run
 	}
 	if o.Script.IsTrusted {
-		if failure := w.awaitOthers(ctx, o, tell); failure != nil {
+		if failure := w.awaitOthers(ctx, o, report); failure != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, failure
 		}
-		end, err := w.alone(ctx, &o)
+		end, err := w.isolate(ctx, &o)
 		defer end()
 		if err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, err
 		}
 	}
 	if o.Kind == protocol.Script {
-		return w.cfg.Scripts.Run(ctx, o, tell)
+		return w.cfg.Scripts.Run(ctx, o, report)
 	}
 	if o.Prompt.IsChecked {
 		if err := w.cfg.Verifier.Ready(); err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "done_when: " + err.Error()}
 		}
 	}
-	if w.kept != nil {
+	if w.snapshotDone != nil {
 		select {
-		case <-w.kept:
+		case <-w.snapshotDone:
 			for _, note := range w.cfg.Snapshots.Notes() {
-				tell(Progress{Note: note})
+				report(Progress{Note: note})
 			}
 		case <-ctx.Done():
 		}
 	}
-	return w.cfg.Agents[o.Prompt.Backend].Run(ctx, o, tell)
+	return w.cfg.Agents[o.Prompt.Backend].Run(ctx, o, report)
 }
 
-// checkOrder says why an invocation can't be started.
+// checkOrder returns why an invocation can't be started, or nil.
 func checkOrder(o Order) *Failure {
 	if info, err := os.Stat(o.Dir); !o.Script.IsTrusted && (err != nil || !info.IsDir()) {
 		return &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q does not exist or is not a directory", o.Dir)}
 	}
 	if o.Kind == protocol.Script && !filepath.IsAbs(o.Script.Path) {
-		return &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a folder of its own"}
+		return &Failure{Class: Fatal, Message: "there is no private copy of the workflow's folder to run scripts from; keep it in a separate folder"}
 	}
 	return nil
 }

@@ -50,7 +50,7 @@ func TestEachAgentNeedsItsOwnKey(t *testing.T) {
 		"workflow wf/OTHER.md":                                "input openai-api-key: is empty, and the agent codex runs prompts",
 		"agent codex anthropic-api-key sk-ant-0123456789":     "input openai-api-key: is empty",
 		"agent gemini openai-api-key sk-0123456789":           "input gemini-api-key: is empty",
-		"agent codex model mine openai-api-key sk-0123456789": "input budget: the agent codex tells tokens and no dollars",
+		"agent codex model mine openai-api-key sk-0123456789": "input budget: the agent codex reports tokens rather than cost",
 		"openai-api-key sk-0123456789":                        "anthropic-api-key and claude-code-oauth-token",
 	} {
 		j := s.job(1, append(strings.Fields(inputs), "key", strings.ReplaceAll(inputs, " ", "-"))...).set("RUNNER_ENVIRONMENT", "github-hosted")

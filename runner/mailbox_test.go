@@ -11,14 +11,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// slowly is a store whose next save takes five seconds once it is told so, and whose save
-// after that one fails.
-type slowly struct {
+// slowStore is a store whose next save takes five seconds if isNext is set, and whose save after
+// that fails.
+type slowStore struct {
 	*memory
 	isNext bool
 }
 
-func (s *slowly) Append(d *state.Delta) error {
+func (s *slowStore) Append(d *state.Delta) error {
 	if s.isNext {
 		s.isNext = false
 		time.Sleep(5 * time.Second)
@@ -27,26 +27,26 @@ func (s *slowly) Append(d *state.Delta) error {
 	return s.memory.Append(d)
 }
 
-// TestAnEndBehindWhatCantBeSavedCounts: while a step was saved, one agent has told
-// something that has to be saved, and another one has ended. When that can't be saved,
-// the run still waits for nobody who has ended.
-func TestAnEndBehindWhatCantBeSavedCounts(t *testing.T) {
+// TestEndBehindFailedSaveCounts checks that drain doesn't wait for a worker whose last message
+// is handled after a failed save. While a step is saved, one agent reports an id that must be
+// saved, which fails, and another one ends.
+func TestEndBehindFailedSaveCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": `<fork next="B">C</fork>`, "B": "<result>b</result>", "C": "<result>c</result>"},
 			func(o *state.Options) { o.MaxParallel = 2 })
-		store := &slowly{memory: l.store}
+		store := &slowStore{memory: l.store}
 		l.cfg.Store = store
 		invocations := 0
-		l.babble = func(tell func(runner.Progress), _ int) {
+		l.beforeAnswer = func(report func(runner.Progress), _ int) {
 			l.mu.Lock()
 			invocations++
 			isSecond := invocations == 2
 			l.mu.Unlock()
 			if isSecond {
 				store.isNext = true
-				tell(runner.Progress{CLIID: "one"})
-				time.Sleep(agentTime / 2) // until that is being saved
-				tell(runner.Progress{CLIID: "two"})
+				report(runner.Progress{CLIID: "one"})
+				time.Sleep(agentTime / 2) // until the first id is being saved
+				report(runner.Progress{CLIID: "two"})
 			}
 		}
 		assert.ErrorIs(t, runner.New(l.cfg, l.run).Run(t.Context(), false, nil), errDisk)

@@ -18,104 +18,105 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// disk has the transcripts of agent CLIs, by the agent and its own id. It outlives the
-// processes of a run.
+// disk has the transcripts of agent CLIs, by CLI and conversation id. It outlives the processes
+// of a run.
 type disk struct {
-	mu      sync.Mutex // guards what follows
-	talks   map[string]string
-	threads int
-	heard   []string // what the model knew in the invocations that came to an end
+	mu          sync.Mutex // guards the fields below
+	transcripts map[string]string
+	threads     int
+	complete    []string // the conversation at the end of each invocation, as the model saw it
 }
 
-// vendor is an agent CLI with transcripts. What it says is the cast's.
+// vendor is an agent CLI with transcripts. The script supplies its answers.
 type vendor struct {
-	*cast
-	disk *disk
-	can  runner.Abilities
+	*script
+	disk      *disk
+	abilities runner.Abilities
 }
 
-func (v *vendor) Abilities() runner.Abilities { return v.can }
+func (v *vendor) Abilities() runner.Abilities { return v.abilities }
 
-// key is where the transcript of a conversation is: by the CLI's own id, or ours.
-func (v *vendor) key(id, cli string) string { return v.can.Backend + " " + cmp.Or(cli, id) }
+// key returns the key of a conversation's transcript: the CLI's own id, or the id that the
+// runner chose.
+func (v *vendor) key(id, cli string) string { return v.abilities.Backend + " " + cmp.Or(cli, id) }
 
 func (v *vendor) Length(k runner.Conversation) (int64, bool) {
 	v.disk.mu.Lock()
 	defer v.disk.mu.Unlock()
-	said, ok := v.disk.talks[v.key(k.ID, k.CLI)]
-	return int64(len(said)), ok
+	text, ok := v.disk.transcripts[v.key(k.ID, k.CLI)]
+	return int64(len(text)), ok
 }
 
-// open finds or begins the conversation of an order, and returns its key and the id that the
-// CLI tells.
-func (v *vendor) open(p runner.PromptOrder) (key, told string, err error) {
+// open finds or begins the conversation of an order. It returns its key and the id that the CLI
+// reports for it.
+func (v *vendor) open(p runner.PromptOrder) (key, reportedID string, err error) {
 	d := v.disk
-	if !v.can.ChoosesID && p.Session == state.Fresh {
+	if !v.abilities.ChoosesID && p.Session == state.Fresh {
 		d.threads++
-		told = fmt.Sprintf("thread-%d", d.threads)
+		reportedID = fmt.Sprintf("thread-%d", d.threads)
 	}
-	key = v.key(p.SessionID, told)
+	key = v.key(p.SessionID, reportedID)
 	from := v.key(cmp.Or(p.From, p.SessionID), p.CLIID)
-	switch said, ok := d.talks[from]; {
+	switch text, ok := d.transcripts[from]; {
 	case p.Session == state.Fresh:
-		d.talks[key] = ""
+		d.transcripts[key] = ""
 	case !ok:
 		return "", "", &runner.Failure{Class: runner.Fatal, Message: "session gone: " + from}
 	case p.Session == state.Branch:
-		d.talks[key] = said
+		d.transcripts[key] = text
 	default:
-		key, told = from, p.CLIID
+		key, reportedID = from, p.CLIID
 		if p.Cut != nil {
-			d.talks[key] = said[:*p.Cut]
+			d.transcripts[key] = text[:*p.Cut]
 		}
 	}
-	return key, told, nil
+	return key, reportedID, nil
 }
 
-func (v *vendor) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	if o.Prompt.Backend != v.can.Backend {
+func (v *vendor) Run(ctx context.Context, o runner.Order, report func(runner.Progress)) (runner.Answer, error) {
+	if o.Prompt.Backend != v.abilities.Backend {
 		return runner.Answer{}, &runner.Failure{Class: runner.Fatal, Message: "order for " + o.Prompt.Backend}
 	}
 	v.disk.mu.Lock()
-	key, told, err := v.open(o.Prompt)
+	key, reportedID, err := v.open(o.Prompt)
 	if err == nil {
-		v.disk.talks[key] += "> " + o.Prompt.Text + "\n"
+		v.disk.transcripts[key] += "> " + o.Prompt.Text + "\n"
 	}
 	v.disk.mu.Unlock()
 	if err != nil {
 		return runner.Answer{}, err
 	}
-	if told != "" {
-		tell(runner.Progress{CLIID: told})
+	if reportedID != "" {
+		report(runner.Progress{CLIID: reportedID})
 	}
-	a, err := v.cast.Run(ctx, o, tell)
-	if a.CLIID = told; told != "" {
+	a, err := v.script.Run(ctx, o, report)
+	if a.CLIID = reportedID; reportedID != "" {
 		a.SessionID = ""
 	}
 	v.disk.mu.Lock()
 	defer v.disk.mu.Unlock()
 	if ctx.Err() == nil {
-		v.disk.heard = append(v.disk.heard, o.Agent+" "+v.can.Backend+"\n"+v.disk.talks[key])
+		v.disk.complete = append(v.disk.complete, o.Agent+" "+v.abilities.Backend+"\n"+v.disk.transcripts[key])
 	}
-	v.disk.talks[key] += a.Text + "\n"
+	v.disk.transcripts[key] += a.Text + "\n"
 	return a, err
 }
 
-// vendors gives a loop two agent CLIs: claude, which takes our ids, and codex, which tells its
-// own of a new conversation as soon as it runs, and takes ours for a branch.
+// vendors gives a loop two agent CLIs: claude uses the runner's ids; codex reports its own id
+// for a new conversation as soon as it runs, and uses the runner's id for a branch.
 func (l *loop) vendors() *loop {
-	l.disk = &disk{talks: map[string]string{}}
+	l.disk = &disk{transcripts: map[string]string{}}
 	all := runner.Abilities{ChoosesID: true, ReportsUSD: true}
 	first, second := all, all
 	first.Backend, second.Backend, second.ChoosesID = protocol.BackendClaude, protocol.BackendCodex, false
 	l.cfg.Agents = map[string]runner.AgentCLI{
-		protocol.BackendClaude: &vendor{cast: l.cast, disk: l.disk, can: first}, protocol.BackendCodex: &vendor{cast: l.cast, disk: l.disk, can: second},
+		protocol.BackendClaude: &vendor{script: l.script, disk: l.disk, abilities: first}, protocol.BackendCodex: &vendor{script: l.script, disk: l.disk, abilities: second},
 	}
 	return l
 }
 
-// mixed is a workflow in which two agent CLIs take turns in all ways that there are, with
-// reminders, failures, attempts, and a state to go to when these are used up.
+// mixed returns a run in which two agent CLIs take turns in all possible ways, with reminders,
+// failures, attempts, and a state that follows when the attempts are used up.
 func mixed(t *testing.T) *loop {
 	l := newLoop(t, flow{
 		"A":    "---\ndone_when: [check]\n---\ntry {{attempt}}\n<fork next=\"B\">W</fork>",
@@ -132,14 +133,14 @@ func mixed(t *testing.T) *loop {
 		"F2":   "<result>f</result>",
 		"C":    "---\nagent: codex\ndone_when: [check]\nattempt_context: continue\n---\n<result>done</result>",
 	}, func(o *state.Options) { o.MaxParallel, o.Model, o.Effort = 2, "m", "high" })
-	l.says["W.md"] = []string{"no tag", "<goto>W2</goto>"}
-	l.says["WSUB.md"] = []string{"transient!died", "<goto>WEND</goto>"}
+	l.answers["W.md"] = []string{"no tag", "<goto>W2</goto>"}
+	l.answers["WSUB.md"] = []string{"transient!died", "<goto>WEND</goto>"}
 	l.passes = map[string]int{"A.md": 3, "C.md": 2}
 	return l.vendors()
 }
 
-// by says for each prompt which agent CLI ran it, with which model and effort.
-func by(l *loop) []string {
+// promptRuns returns which agent CLI ran each prompt, with which model and effort.
+func promptRuns(l *loop) []string {
 	var out []string
 	for _, o := range l.orders {
 		p := o.Prompt
@@ -149,10 +150,10 @@ func by(l *loop) []string {
 	return slices.Compact(out)
 }
 
-// TestWhoRunsAPrompt: the agent of the function's tag, else that of the state, else the one
-// that the conversation belongs to, else the run's; model and effort of the run are for the
-// run's own.
-func TestWhoRunsAPrompt(t *testing.T) {
+// TestWhichCLIRunsPrompt checks the order of precedence: the agent CLI of the function's tag,
+// else the state's, else the conversation's, else the run's. Model and effort of the run apply
+// only to the run's agent CLI.
+func TestWhichCLIRunsPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mixed(t)
 		l.drive(false, state.Completed)
@@ -161,19 +162,20 @@ func TestWhoRunsAPrompt(t *testing.T) {
 			"main F codex", "main F2 codex",
 			"main_w1 F claude m high", "main_w1 F2 claude m high",
 			"main_w1 W codex w", "main_w1 W2 codex w", "main_w1 W3 codex w", "main_w1 W4 codex w", "main_w1 WEND codex w", "main_w1 WSUB codex w",
-		}, by(l))
+		}, promptRuns(l))
 	})
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<reset>B</reset>", "B": "---\nagent: claude\n---\n<result>b</result>"},
 			func(o *state.Options) { o.Backend, o.Model = protocol.BackendCodex, "m" })
 		l.vendors()
 		l.drive(false, state.Completed)
-		same(t, "prompts of a run by codex", []string{"main A codex m", "main B claude"}, by(l))
+		same(t, "prompts of a run by codex", []string{"main A codex m", "main B claude"}, promptRuns(l))
 	})
 }
 
-// TestTheIDThatAnAgentTellsIsSavedAtOnce, before the invocation ends.
-func TestTheIDThatAnAgentTellsIsSavedAtOnce(t *testing.T) {
+// TestConversationIDIsSavedAtOnce checks that an id that an agent CLI reports is saved before
+// the invocation ends.
+func TestConversationIDIsSavedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "---\nagent: codex\n---\n<call return=\"B\">S</call>", "S": "<result>s</result>", "B": "<result>b</result>"}, nil)
 		l.vendors()
@@ -191,15 +193,16 @@ func TestTheIDThatAnAgentTellsIsSavedAtOnce(t *testing.T) {
 	})
 }
 
-// TestAnotherAgentIsNeeded than the one whose conversation it is, or one that the run has: that fails the agent before any prompt
-// of the state, and again at each resume.
-func TestAnotherAgentIsNeeded(t *testing.T) {
-	for _, name := range []string{"codex", "gemini"} { // the run has the first
+// TestWrongAgentCLIFails checks states that need an agent CLI which doesn't hold the
+// conversation, or which the run doesn't have. The agent fails before any prompt of the state,
+// and again at each resume.
+func TestWrongAgentCLIFails(t *testing.T) {
+	for _, name := range []string{"codex", "gemini"} { // the run has codex, but claude holds the conversation
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{"A": "<goto>X</goto>", "X": "---\nagent: " + name + "\n---\n<result>x</result>"}, nil).vendors()
 			l.drive(false, state.Failed)
 			l.drive(true, state.Failed)
-			same(t, "prompts", []string{"main A claude"}, by(l))
+			same(t, "prompts", []string{"main A claude"}, promptRuns(l))
 			assert.Check(t, is.Contains(l.run.Agents[0].Failure.Message, name), "failure")
 		})
 	}

@@ -2,8 +2,9 @@ package runner
 
 import "github.com/raymond-action/raymond-action/state"
 
-// tellPeople tells people which questions are open after a step, and that the last one was closed by it.
-func (r *Runner) tellPeople(wereOpen bool) {
+// updateQuestions informs the Prompter about open questions after a step, and about the step
+// that closed the last one.
+func (r *Runner) updateQuestions(wereOpen bool) {
 	if r.cfg.Prompter != nil && (wereOpen || r.isAsking()) {
 		r.cfg.Prompter.UpdateQuestions(r.run)
 	}
@@ -12,8 +13,8 @@ func (r *Runner) tellPeople(wereOpen bool) {
 // isAsking reports whether a question is open.
 func (r *Runner) isAsking() bool { return len(r.run.OpenQuestions()) > 0 }
 
-// known takes the updates that are there already.
-func (r *Runner) known() []QuestionUpdate {
+// pendingUpdates receives the updates that are available without waiting.
+func (r *Runner) pendingUpdates() []QuestionUpdate {
 	var all []QuestionUpdate
 	for {
 		select {
@@ -25,9 +26,9 @@ func (r *Runner) known() []QuestionUpdate {
 	}
 }
 
-// mayBring reports whether people may soon bring an update about a question that is open after a
-// step, as they may about one that the step asks.
-func (r *Runner) mayBring(step *state.Step) bool {
+// mayBringUpdate reports whether people may soon answer a question that is open after a step,
+// including questions that the step asks.
+func (r *Runner) mayBringUpdate(step *state.Step) bool {
 	if r.cfg.Prompter == nil {
 		return false
 	}
@@ -39,7 +40,7 @@ func (r *Runner) mayBring(step *state.Step) bool {
 	return !r.cfg.Prompter.IsSettled()
 }
 
-// apply adds news about a question to a step.
+// apply adds an update about a question to a step.
 func (u QuestionUpdate) apply(step *state.Step) {
 	if u.Comment != 0 {
 		step.RecordComment(u.Agent, u.Number, u.Comment)

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestNothingStartsBeforeItIsSaved: when a save fails, the run in memory is the one that was
-// saved last, and only what it says to be under way, or over, was ever started.
+// TestNothingStartsBeforeItIsSaved checks that after a failed save the run in memory is the last
+// saved one, and that no invocation has started that it doesn't contain.
 func TestNothingStartsBeforeItIsSaved(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -29,38 +29,38 @@ func TestNothingStartsBeforeItIsSaved(t *testing.T) {
 	}
 }
 
-// TestWhatAKilledProcessUsedIsBooked: what was seen of an invocation that a crash cut off
-// is in the cost of the run.
-func TestWhatAKilledProcessUsedIsBooked(t *testing.T) {
+// TestUsageOfKilledProcessIsBooked checks that tokens counted in an invocation that a crash cut
+// off are part of the cost of the run.
+func TestUsageOfKilledProcessIsBooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "END", nil)
 		l.cfg.ListPrice = func(u state.Usage) (state.USD, bool) { return state.USD(u.Output) * state.Dollar, true }
-		l.babble = func(tell func(runner.Progress), n int) {
+		l.beforeAnswer = func(report func(runner.Progress), n int) {
 			if n == 0 {
-				tell(runner.Progress{Metered: &runner.MeteredUsage{{Model: "m", Output: 3}}})
+				report(runner.Progress{Metered: &runner.MeteredUsage{{Model: "m", Output: 3}}})
 			}
 		}
-		l.crash(2) // the start, and what was seen
+		l.crash(2) // saves: the start, and the counted tokens
 		l.calls["main END.md"] = 1
 		l.drive(true, state.Completed)
 		same(t, "cost of the run", 3*state.Dollar+state.Dollar/10, l.run.Progress.TotalUSD)
 	})
 }
 
-// allowances is a meter that notes what it is told.
-type allowances struct{ told []string }
+// allowances is a meter that records its allowances.
+type allowances struct{ got []string }
 
 func (a *allowances) SetAllowance(left state.USD, running []string) {
-	a.told = append(a.told, fmt.Sprintf("%s for %d", left, len(running)))
+	a.got = append(a.got, fmt.Sprintf("%s for %d", left, len(running)))
 }
 
-// TestTheMeterIsToldWhatIsLeft of the budget, after each step.
-func TestTheMeterIsToldWhatIsLeft(t *testing.T) {
+// TestMeterGetsRestOfBudget checks that the meter gets the rest of the budget after each step.
+func TestMeterGetsRestOfBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "<result>x</result>"}, nil)
 		meter := &allowances{}
 		l.cfg.Meter = meter
 		l.drive(false, state.Completed)
-		same(t, "told", []string{"10 for 1", "9.9 for 1", "9.8 for 0"}, meter.told)
+		same(t, "allowances", []string{"10 for 1", "9.9 for 1", "9.8 for 0"}, meter.got)
 	})
 }
