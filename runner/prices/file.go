@@ -14,35 +14,34 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// entry is what a file says of a model.
-type entry struct {
+// fileEntry is the entry of a model in a price file.
+type fileEntry struct {
 	Input       *float64   `yaml:"input"`
 	CachedInput *float64   `yaml:"cached_input"`
 	CacheWrite  *float64   `yaml:"cache_write"`
 	Output      *float64   `yaml:"output"`
 	Long        state.Long `yaml:"long"`
-	Date        string     `yaml:"date"`   // when it was read, as in 2026-11-22
-	Until       string     `yaml:"until"`  // the last day on which it holds; "" for no end that is known
-	Source      string     `yaml:"source"` // where it was read
+	Date        string     `yaml:"date"`   // the day on which the price was read, like 2026-11-22
+	Until       string     `yaml:"until"`  // the last day on which the price is valid; "" if unknown
+	Source      string     `yaml:"source"` // where the price was read
 }
 
-// The bounds of a price file: far more than anybody needs.
+// The limits of a price file, far beyond any real price.
 const (
-	mostBytes = 1 << 20
-	mostPrice = 1e6 // dollars for a million tokens
-	mostTimes = 100 // as dear, for a long prompt
+	maxBytes  = 1 << 20
+	maxPrice  = 1e6 // US dollars for a million tokens
+	maxFactor = 100 // maximum factor for long prompts
 )
 
-// Read reads a file of prices, in YAML or JSON, as the list in this program is written. Of a
-// model, only the prices of input and output are needed: those of the cache are that of the input
-// then, and long prompts cost no more.
+// Read reads a price file in YAML or JSON, in the format of prices.yaml. A model needs only input and
+// output prices: by default, prices of the cache equal the input price, and long prompts have no surcharge.
 func Read(r io.Reader) (map[string]state.Price, error) {
-	data, err := io.ReadAll(io.LimitReader(r, mostBytes+1))
+	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
 		return nil, err
 	}
-	if len(data) > mostBytes {
-		return nil, fmt.Errorf("is larger than %d bytes", mostBytes)
+	if len(data) > maxBytes {
+		return nil, fmt.Errorf("is larger than %d bytes", maxBytes)
 	}
 	all, err := parse(data)
 	given := map[string]state.Price{}
@@ -52,10 +51,10 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 	return given, err
 }
 
-// parse returns what a file says, in the order of the models' names.
+// parse returns the entries of a price file, ordered by model.
 func parse(data []byte) (all []ListedPrice, err error) {
 	var file struct {
-		Prices map[string]entry `yaml:"prices"`
+		Prices map[string]fileEntry `yaml:"prices"`
 	}
 	decoder := yaml.NewDecoder(bytes.NewReader(data))
 	decoder.KnownFields(true)
@@ -76,8 +75,8 @@ func parse(data []byte) (all []ListedPrice, err error) {
 	return all, nil
 }
 
-// price is what an entry says, with its defaults.
-func (e entry) price() (state.Price, error) {
+// price returns the price in an entry, with defaults for missing fields.
+func (e fileEntry) price() (state.Price, error) {
 	if e.Input == nil || e.Output == nil {
 		return state.Price{}, errors.New("needs input and output")
 	}
@@ -89,12 +88,12 @@ func (e entry) price() (state.Price, error) {
 		p.CacheWrite = *e.CacheWrite
 	}
 	for _, n := range []float64{p.Input, p.CachedInput, p.CacheWrite, p.Output} {
-		if math.IsNaN(n) || n < 0 || n > mostPrice {
-			return state.Price{}, fmt.Errorf("has a price of %v, want 0 to %v", n, mostPrice)
+		if math.IsNaN(n) || n < 0 || n > maxPrice {
+			return state.Price{}, fmt.Errorf("has a price of %v, want 0 to %v", n, maxPrice)
 		}
 	}
-	if l := e.Long; l != (state.Long{}) && !(l.Over > 0 && l.Input >= 1 && l.Input <= mostTimes && l.Output >= 1 && l.Output <= mostTimes) {
-		return state.Price{}, fmt.Errorf("has the long prompts %+v, want over: TOKENS, and how many times the price as input and output, 1 to %v", l, mostTimes)
+	if l := e.Long; l != (state.Long{}) && !(l.Over > 0 && l.Input >= 1 && l.Input <= maxFactor && l.Output >= 1 && l.Output <= maxFactor) {
+		return state.Price{}, fmt.Errorf("has long: %+v; want over: TOKENS, and factors from 1 to %v as input and output", l, maxFactor)
 	}
 	return p, nil
 }

@@ -1,9 +1,8 @@
-// Package prices knows what models cost: by the list in this program, and by what a user
-// has given.
+// Package prices has the prices of models: a built-in list, and prices set by the user.
 package prices
 
 import (
-	_ "embed" // the list
+	_ "embed" // prices.yaml
 	"fmt"
 	"maps"
 	"slices"
@@ -17,14 +16,14 @@ import (
 //go:embed prices.yaml
 var list []byte
 
-// ListedPrice is an entry of the list.
+// ListedPrice is an entry of the built-in list.
 type ListedPrice struct {
 	Model string
 	Price state.Price
-	entry
+	fileEntry
 }
 
-// All returns the list, in the order of the models' names.
+// All returns the built-in list, ordered by model.
 var All = sync.OnceValue(func() []ListedPrice {
 	all, err := parse(list)
 	if err != nil {
@@ -33,14 +32,14 @@ var All = sync.OnceValue(func() []ListedPrice {
 	return all
 })
 
-// Table has the prices that hold for a run.
+// Table has the prices that apply to a run.
 type Table struct {
-	Custom map[string]state.Price // by model; they go before the list
-	Now    time.Time              // entries of the list that had ended by then have no price
+	Custom map[string]state.Price // prices set by the user, by model; they override the list
+	Now    time.Time              // entries of the list whose last day was before this time are ignored
 }
 
-// Cost returns what tokens of a model cost, and whether the model has a price. Without one they are as dear
-// as those of the dearest model of its vendor; they cost 0 where no vendor is known.
+// Cost returns the cost of tokens, and whether their model has a price. A model without a price costs as
+// much as the most expensive model of its vendor, or 0 if the vendor is unknown.
 func (b Table) Cost(u state.Usage) (usd state.USD, hasPrice bool) {
 	p, ok := b.Find(u.Model)
 	if !ok {
@@ -49,8 +48,8 @@ func (b Table) Cost(u state.Usage) (usd state.USD, hasPrice bool) {
 	return p.Cost(u), ok
 }
 
-// MostExpensive is the price of the dearest model of the vendor of a model, by the beginning of its name;
-// false where the list has none of that vendor.
+// MostExpensive returns the price of the most expensive model of the same vendor, which the beginning of
+// the name identifies. It returns false if the list has no model of that vendor.
 func (Table) MostExpensive(model string) (most state.Price, known bool) {
 	vendor, _, _ := strings.Cut(model, "-")
 	for _, e := range All() {
@@ -61,7 +60,7 @@ func (Table) MostExpensive(model string) (most state.Price, known bool) {
 	return most, known
 }
 
-// Find is the price of a model, and false for a model without one.
+// Find returns the price of a model, and false for a model without a price.
 func (b Table) Find(model string) (state.Price, bool) {
 	if p, ok := b.Custom[model]; ok {
 		return p, true

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestEachPriceHasItsSource: a price that nobody can check is no price.
+// TestEachPriceHasItsSource checks that every price has the page and the day it was read from.
 func TestEachPriceHasItsSource(t *testing.T) {
 	var seen []string
 	for _, p := range All() {
@@ -32,8 +32,9 @@ func TestEachPriceHasItsSource(t *testing.T) {
 	assert.Check(t, len(seen) != 0, "the list is empty")
 }
 
-// TestAModelWithoutAPriceIsAsDearAsTheDearest of its vendor.
-func TestAModelWithoutAPriceIsAsDearAsTheDearest(t *testing.T) {
+// TestUnpricedModelCostsLikeMostExpensive checks that a model without a price costs as much as the most
+// expensive model of its vendor.
+func TestUnpricedModelCostsLikeMostExpensive(t *testing.T) {
 	for model, want := range map[string]string{"claude-opus-6": "110.25", "gpt-9": "73.5", "gemini-9": "16.2", "o4-mini": "", "": ""} {
 		price, ok := Table{}.MostExpensive(model)
 		got := price.Cost(state.Usage{Input: 1e6, Output: 1e6, CacheWrite: 1e6, CacheRead: 1e6}).String()
@@ -41,8 +42,9 @@ func TestAModelWithoutAPriceIsAsDearAsTheDearest(t *testing.T) {
 	}
 }
 
-// TestDearerTokens: what the cache keeps for an hour costs twice the input, and of a long prompt all is dearer.
-func TestDearerTokens(t *testing.T) {
+// TestLongCacheAndLongPromptsCostMore checks that a token cached for an hour costs twice an input token, and
+// that a long prompt makes all tokens of the request more expensive.
+func TestLongCacheAndLongPromptsCostMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		model string
 		used  state.Usage
@@ -61,9 +63,9 @@ func TestDearerTokens(t *testing.T) {
 	}
 }
 
-// TestGivenPrices: what a user gives is added and goes before the list, and nothing of it has
-// to be more than a number of dollars.
-func TestGivenPrices(t *testing.T) {
+// TestUserPricesOverrideTheList checks that prices set by the user are added to the list, override it,
+// and need only two numbers.
+func TestUserPricesOverrideTheList(t *testing.T) {
 	given, err := Read(strings.NewReader("prices:\n  gpt-5: {input: 3, cached_input: 0, cache_write: 7, output: 4}\n  local: {input: 0, output: 0}\n  mine: {input: 2, output: 5, date: 2026-11-22, source: a bill}\n  far: {input: 1, output: 1, long: {over: 2, input: 3, output: 1}}\n"))
 	assert.NilError(t, err)
 	for model, want := range map[string]string{"gpt-5-2025-08-07": "14", "local": "0", "mine": "11", "far": "4", "gpt-5-mini": "2.525"} {
@@ -73,8 +75,8 @@ func TestGivenPrices(t *testing.T) {
 	}
 }
 
-// TestPricesThatEnd: after its last day an entry has no price rather than a wrong one.
-func TestPricesThatEnd(t *testing.T) {
+// TestExpiredPriceIsNotUsed checks that a price is not used after its last day.
+func TestExpiredPriceIsNotUsed(t *testing.T) {
 	for day, want := range map[string]bool{"2026-12-31T23:59:59Z": true, "2027-01-01T00:00:00Z": false} {
 		now, err := time.Parse(time.RFC3339, day)
 		assert.NilError(t, err)
@@ -83,8 +85,8 @@ func TestPricesThatEnd(t *testing.T) {
 	}
 }
 
-// TestBadPriceFiles: what can't be meant is refused, with the model that it is about.
-func TestBadPriceFiles(t *testing.T) {
+// TestBadPriceFilesAreRefused checks that the error about an invalid price file names the model.
+func TestBadPriceFilesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "has no prices",
 		"prices: {}":                            "has no prices",
@@ -92,21 +94,21 @@ func TestBadPriceFiles(t *testing.T) {
 		"prices: {m: {input: -1, output: 1}}":   "price of -1",
 		"prices: {m: {input: .nan, output: 1}}": "price of NaN",
 		"prices: {m: {input: .inf, output: 1}}": "price of +Inf",
-		"prices: {m: {input: 1, output: 1, long: {input: 2, output: 2}}}":             "long prompts",
-		"prices: {m: {input: 1, output: 1, long: {over: 9, input: 0.5, output: 2}}}":  "long prompts",
-		"prices: {m: {input: 1, output: 1, long: {over: 9, input: 2, output: .inf}}}": "long prompts",
+		"prices: {m: {input: 1, output: 1, long: {input: 2, output: 2}}}":             "has long:",
+		"prices: {m: {input: 1, output: 1, long: {over: 9, input: 0.5, output: 2}}}":  "has long:",
+		"prices: {m: {input: 1, output: 1, long: {over: 9, input: 2, output: .inf}}}": "has long:",
 		"prices: {m: {input: 1, output: 1, ouput: 2}}":                                "ouput",
 		"price: {m: {input: 1, output: 1}}":                                           "field price not found",
 		"prices: {m: {input: 1, output: 1}, m: {input: 2, output: 2}}":                "already defined",
 		"prices: {m: {input: a, output: 1}}":                                          "cannot unmarshal",
-		strings.Repeat("#", mostBytes+1):                                              "larger than",
+		strings.Repeat("#", maxBytes+1):                                               "larger than",
 	} {
 		_, err := Read(strings.NewReader(text))
 		assert.Check(t, err != nil && strings.Contains(err.Error(), want), "%.40q: got %v, want %q in it", text, err, want)
 	}
 }
 
-// TestDocsShowThePrices: the page on costs has the list, row by row.
+// TestDocsShowThePrices checks that docs/costs.md contains the list, row by row.
 func TestDocsShowThePrices(t *testing.T) {
 	page, err := os.ReadFile("../../docs/costs.md")
 	assert.NilError(t, err)
