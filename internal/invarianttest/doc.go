@@ -1,18 +1,18 @@
-// Package invarianttest is for tests that disturb a run: it checks what must hold of
-// every run, whatever was done to it. There are ten invariants.
+// Package invarianttest checks ten invariants of every run, whatever happened to it. It
+// is for tests that disturb a run, for example by killing its process.
 //
 //	P-1   a committed step is never executed again
-//	P-2   one that is not is executed at most once more for each crash, and the log says so
-//	P-3   the agents are those that the committed forks made
-//	P-4   each call returns once, and a result arrives once, byte for byte
+//	P-2   a step that was not committed is executed at most once more for each crash, and the log shows it
+//	P-3   the agents are exactly the agents that committed forks created
+//	P-4   each call returns once, and each result arrives once, byte for byte
 //	P-5   each agent process has one entry in the ledger, which adds up and never shrinks
 //	P-6   generations of checkpoints only grow, and a restore takes the newest
-//	P-7   nothing takes the last good state away, neither here nor where it is stored
-//	P-8   a state that is not valid is never written
-//	P-9   each part of a run ends once in the log, as the state has it
-//	P-10  nothing is left: no process, no temporary file, no secret in what is sealed
+//	P-7   the last good state is never removed, neither on disk nor in the store
+//	P-8   an invalid state is never written
+//	P-9   each segment of a run ends once in the log, with the status in the state
+//	P-10  no process, no temporary file and no readable secret in encrypted data remains
 //
-// Waits are part of these: an agent that waits runs nothing (P-1), and each wait ends once (P-4).
+// These include waits: an agent that waits runs nothing (P-1), and each wait ends once (P-4).
 //
 // A step is committed when it was saved.
 package invarianttest
@@ -27,56 +27,56 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Evidence is what a run has left behind. What is not known may be missing: it is not
-// checked then.
+// Evidence has all traces of a run: files, events, processes. Unknown parts may be empty; they
+// are not checked.
 type Evidence struct {
-	Run    *state.Run    // as it is saved in the end
+	Run    *state.Run    // as saved at the end
 	Events []state.Event // the log
-	// Effects are what scripts and agents really did, in order.
+	// Effects are the traces of all scripts and agents, in order of execution.
 	Effects []Effect
-	// Undisturbed is Effects of a run that nobody disturbed.
+	// Undisturbed has the effects of the same run without disturbance.
 	Undisturbed []Effect
-	// IdleMoments are the earlier moments at which nobody drove the run, in order.
+	// IdleMoments are the earlier moments at which no process drove the run, in order.
 	IdleMoments []IdleMoment
-	// Checkpoints has all checkpoints that were ever stored, in order, and Shelves what was
-	// there after each change of the store.
+	// Checkpoints has all checkpoints that were ever stored, in order, and StoreListings the
+	// content of the store after each change.
 	Checkpoints   []StoredCheckpoint
 	StoreListings []StoreListing
-	// Processes and Temporary describe what is alive and what lies around.
+	// Processes and TempFiles describe processes and temporary files that still exist.
 	Processes, TempFiles []string
-	// Sealed is what was encrypted. None of Secrets may be in it.
+	// Sealed is data that was encrypted. It must not contain any of Secrets.
 	Sealed  [][]byte
 	Secrets []string
 }
 
-// IdleMoment is a moment at which nobody drove the run.
+// IdleMoment is a moment at which no process drove the run.
 type IdleMoment struct {
-	Run     *state.Run // nil: none was saved by then
-	Effects int        // how many there were
+	Run     *state.Run // nil if no run had been saved yet
+	Effects int        // number of effects before this moment
 }
 
-// Effect is a trace that an agent or a script left when it ran.
+// Effect is a line that an agent or a script wrote when it ran.
 type Effect struct {
 	Agent, State string
-	// IsVerification says that a done_when command left it.
+	// IsVerification is set if a done_when command wrote it.
 	IsVerification bool
-	Line           string // all of it
+	Line           string // the whole line
 }
 
 // StoredCheckpoint is a checkpoint that was stored.
 type StoredCheckpoint struct {
-	Digest   string // "" when it is not known
+	Digest   string // "" if unknown
 	Manifest checkpoint.Manifest
-	Run      *state.Run // nil when it is not known
+	Run      *state.Run // nil if unknown
 }
 
-// StoreListing is what a store has at a moment.
+// StoreListing is the content of a store at one moment.
 type StoreListing struct {
-	Stored  int   // how many checkpoints had been stored by then
-	Present []int // the indexes of those that were still there
+	Stored  int   // number of checkpoints that had been stored before
+	Present []int // indexes in Evidence.Checkpoints of the checkpoints that still exist
 }
 
-// ParseEffects reads the lines that agents and scripts wrote as JSON with their names, and passes over others.
+// ParseEffects parses lines that agents and scripts wrote as JSON with their names. It skips other lines.
 func ParseEffects(lines []string) []Effect {
 	var list []Effect
 	for _, line := range lines {
@@ -88,31 +88,31 @@ func ParseEffects(lines []string) []Effect {
 	return list
 }
 
-// Want reports each invariant that does not hold.
-func Want(t testing.TB, l Evidence) {
+// Want reports each violated invariant as an error of t.
+func Want(t testing.TB, ev Evidence) {
 	t.Helper()
-	for _, v := range Check(l) {
+	for _, v := range Check(ev) {
 		t.Error(v)
 	}
 }
 
-// Check returns the invariants that do not hold, each as "P-1: what is wrong".
-func Check(l Evidence) []string {
-	l.Events = withUntold(l.Events, l.Run)
+// Check returns the violations, each as the id of the invariant and a description: "P-1: …".
+func Check(ev Evidence) []string {
+	ev.Events = withUnlogged(ev.Events, ev.Run)
 	var f findings
-	w := replay(l, &f)
-	f.repeats(l)
-	f.money(l)
-	f.checkpoints(l)
-	f.saved(l, w)
-	f.ends(l)
-	f.remains(l)
+	w := replay(ev, &f)
+	f.repeats(ev)
+	f.money(ev)
+	f.checkpoints(ev)
+	f.saved(ev, w)
+	f.ends(ev)
+	f.remains(ev)
 	return f
 }
 
-// withUntold adds the events of the last save that a process that was killed right
-// then could not tell. A resume tells them first.
-func withUntold(events []state.Event, run *state.Run) []state.Event {
+// withUnlogged returns the events of the log, plus the events of the last saved step that are missing in
+// the log because the process was killed after it saved. A resume adds them to the log first.
+func withUnlogged(events []state.Event, run *state.Run) []state.Event {
 	if run == nil {
 		return events
 	}
@@ -129,12 +129,12 @@ func withUntold(events []state.Event, run *state.Run) []state.Event {
 	return all
 }
 
-// findings are the violations.
+// findings are the violations found so far.
 type findings []string
 
 func (f *findings) add(id, format string, args ...any) {
 	*f = append(*f, id+": "+fmt.Sprintf(format, args...))
 }
 
-// isPrompt reports whether a state is one that an agent runs.
+// isPrompt reports whether a state is a prompt, which an agent CLI runs.
 func isPrompt(name string) bool { return strings.HasSuffix(name, ".md") }

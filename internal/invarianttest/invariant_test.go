@@ -16,12 +16,12 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// actor takes steps of a run by hand and notes what is left of it.
+// actor takes steps of a run by hand and collects the evidence.
 type actor struct {
-	t    *testing.T
-	run  *state.Run
-	left Evidence
-	ids  int
+	t        *testing.T
+	run      *state.Run
+	evidence Evidence
+	ids      int
 }
 
 func (a *actor) do(f func(*state.Step)) {
@@ -29,7 +29,7 @@ func (a *actor) do(f func(*state.Step)) {
 	s := a.run.Step(epoch)
 	f(s)
 	a.run = a.run.With(s.Delta())
-	a.left.Events = append(a.left.Events, a.run.Events...)
+	a.evidence.Events = append(a.evidence.Events, a.run.Events...)
 }
 
 func stateOf(name string) *protocol.State {
@@ -40,7 +40,7 @@ func stateOf(name string) *protocol.State {
 	return &protocol.State{Name: name, Kind: kind}
 }
 
-// start starts the invocation of an agent, which leaves an effect.
+// start starts an invocation of an agent, which leaves an effect.
 func (a *actor) start(id string) {
 	a.t.Helper()
 	a.do(func(s *state.Step) {
@@ -56,7 +56,7 @@ func (a *actor) start(id string) {
 	})
 	agent, _ := a.run.Agent(id)
 	line := fmt.Sprintf(`{"agent":%q,"state":%q,"payload":%q}`, id, agent.State, agent.Payload)
-	a.left.Effects = append(a.left.Effects, ParseEffects([]string{line})...)
+	a.evidence.Effects = append(a.evidence.Effects, ParseEffects([]string{line})...)
 }
 
 func (a *actor) end(id string, then protocol.Move, spawns ...protocol.Spawn) {
@@ -74,19 +74,19 @@ func (a *actor) turn(id string, then protocol.Move, spawns ...protocol.Spawn) {
 	a.end(id, then, spawns...)
 }
 
-// rest notes that the process has died, and stores what there is.
-func (a *actor) rest() {
-	a.left.IdleMoments = append(a.left.IdleMoments, IdleMoment{Run: a.run, Effects: len(a.left.Effects)})
-	m := checkpoint.Manifest{WorkflowID: a.run.WorkflowID, Key: "k", RunID: 1, Generation: len(a.left.Checkpoints) + 1, Seq: a.run.Progress.Seq, TotalUSD: a.run.Progress.TotalUSD}
-	if n := len(a.left.Checkpoints); n > 0 {
-		m.Previous = a.left.Checkpoints[n-1].Digest
+// idle records that the process has died, and stores a checkpoint.
+func (a *actor) idle() {
+	a.evidence.IdleMoments = append(a.evidence.IdleMoments, IdleMoment{Run: a.run, Effects: len(a.evidence.Effects)})
+	m := checkpoint.Manifest{WorkflowID: a.run.WorkflowID, Key: "k", RunID: 1, Generation: len(a.evidence.Checkpoints) + 1, Seq: a.run.Progress.Seq, TotalUSD: a.run.Progress.TotalUSD}
+	if n := len(a.evidence.Checkpoints); n > 0 {
+		m.Previous = a.evidence.Checkpoints[n-1].Digest
 	}
-	a.left.Checkpoints = append(a.left.Checkpoints, StoredCheckpoint{Digest: fmt.Sprintf("sha256:%d", m.Generation), Manifest: m, Run: a.run})
-	shelf := StoreListing{Stored: len(a.left.Checkpoints)}
+	a.evidence.Checkpoints = append(a.evidence.Checkpoints, StoredCheckpoint{Digest: fmt.Sprintf("sha256:%d", m.Generation), Manifest: m, Run: a.run})
+	shelf := StoreListing{Stored: len(a.evidence.Checkpoints)}
 	for i := max(0, shelf.Stored-3); i < shelf.Stored; i++ {
 		shelf.Present = append(shelf.Present, i)
 	}
-	a.left.StoreListings = append(a.left.StoreListings, shelf)
+	a.evidence.StoreListings = append(a.evidence.StoreListings, shelf)
 }
 
 func goTo(to string) protocol.Move     { return protocol.Move{Verb: protocol.Goto, To: to} }
@@ -95,9 +95,9 @@ func call(to, back string) protocol.Move {
 	return protocol.Move{Verb: protocol.Call, To: to, Return: back, Input: "of the call"}
 }
 
-// good is a run with a fork, a call and three crashes, of which one interrupts a prompt
+// goodRun returns the evidence of a run with a fork, a call and three crashes: one crash interrupts a prompt,
 // and one comes after the end.
-func good(t *testing.T) Evidence {
+func goodRun(t *testing.T) Evidence {
 	files := map[string]string{}
 	for _, name := range []string{"A.md", "B.md", "C.md", "D.md", "E.sh", "F.md"} {
 		files[name] = strings.Repeat("ab", 32)
@@ -110,11 +110,11 @@ func good(t *testing.T) Evidence {
 	a.do(func(s *state.Step) { s.Begin() })
 	a.turn("main", goTo("C.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
 	a.start("main_b1")
-	a.rest()
+	a.idle()
 	resume()
 	a.turn("main_b1", result("of b"))
 	a.turn("main", call("D.md", "E.sh"))
-	a.rest()
+	a.idle()
 	resume()
 	a.turn("main", result("of d"))
 	a.turn("main", goTo("F.md"))
@@ -123,17 +123,17 @@ func good(t *testing.T) Evidence {
 		s.End("main", stateOf("F.md"), state.Outcome{Cost: state.Cost{Kind: state.Exact, USD: state.Dollar}, Decision: protocol.Decision{Then: result("the end")}})
 		s.Close(s.Closing(nil))
 	})
-	a.rest()
-	a.left.Run = a.run
-	a.left.Undisturbed = slices.Clone(a.left.Effects)
-	a.left.Secrets, a.left.Sealed = []string{"plain"}, [][]byte{[]byte("hidden")}
-	return a.left
+	a.idle()
+	a.evidence.Run = a.run
+	a.evidence.Undisturbed = slices.Clone(a.evidence.Effects)
+	a.evidence.Secrets, a.evidence.Sealed = []string{"plain"}, [][]byte{[]byte("hidden")}
+	return a.evidence
 }
 
-// at returns the index of the n-th event of a type, from 1.
-func at[B state.Body](t *testing.T, l *Evidence, n int) int {
+// at returns the index of the n-th event of type B, from 1.
+func at[B state.Body](t *testing.T, ev *Evidence, n int) int {
 	t.Helper()
-	for i, e := range l.Events {
+	for i, e := range ev.Events {
 		if _, ok := e.Body.(B); ok {
 			if n--; n == 0 {
 				return i
@@ -144,8 +144,8 @@ func at[B state.Body](t *testing.T, l *Evidence, n int) int {
 	return 0
 }
 
-// without removes an event from the log and from the saved runs.
-func without(l *Evidence, i int) { l.Events = slices.Delete(slices.Clone(l.Events), i, i+1) }
+// without removes an event from the log.
+func without(ev *Evidence, i int) { ev.Events = slices.Delete(slices.Clone(ev.Events), i, i+1) }
 
 // altered returns a copy of a run with a change.
 func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
@@ -158,57 +158,57 @@ func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
 	return c
 }
 
-// forged are runs in which one thing is wrong, by the invariant that it breaks; "" for those in which nothing is.
+// forged has changes to good evidence, with the invariant that each violates; "" for harmless changes.
 var forged = []struct {
 	id, what string
 	forge    func(*testing.T, *Evidence)
 }{
 	{"", "nothing", func(*testing.T, *Evidence) {}},
-	{"", "killed before its end was told", func(_ *testing.T, l *Evidence) { without(l, len(l.Events)-1) }},
-	{"P-1", "a committed step ran again after a crash", func(_ *testing.T, l *Evidence) { l.Effects = append(l.Effects, l.Effects[0]) }},
-	{"P-1", "the saved state is before a move of the log", func(t *testing.T, l *Evidence) {
-		l.IdleMoments[1].Run = altered(t, l.IdleMoments[1].Run, func(r *state.Run) { r.Agents[0].State = "C.md" })
+	{"", "killed before the end was logged", func(_ *testing.T, ev *Evidence) { without(ev, len(ev.Events)-1) }},
+	{"P-1", "a committed step ran again after a crash", func(_ *testing.T, ev *Evidence) { ev.Effects = append(ev.Effects, ev.Effects[0]) }},
+	{"P-1", "the saved state is before a move of the log", func(t *testing.T, ev *Evidence) {
+		ev.IdleMoments[1].Run = altered(t, ev.IdleMoments[1].Run, func(r *state.Run) { r.Agents[0].State = "C.md" })
 	}},
-	{"P-2", "a repeat without the event", func(t *testing.T, l *Evidence) { without(l, at[*state.AttemptInterrupted](t, l, 1)) }},
-	{"P-2", "two repeats for one crash", func(_ *testing.T, l *Evidence) { l.Effects = append(l.Effects[:2:2], l.Effects[1:]...) }},
-	{"P-3", "a fork without its agent", func(t *testing.T, l *Evidence) { without(l, at[*state.AgentStarted](t, l, 2)) }},
-	{"P-3", "a saved run with another agent", func(t *testing.T, l *Evidence) {
-		l.IdleMoments[0].Run = altered(t, l.IdleMoments[0].Run, func(r *state.Run) { r.Agents[1].ID = "main_b2" })
+	{"P-2", "a repeat without the event", func(t *testing.T, ev *Evidence) { without(ev, at[*state.AttemptInterrupted](t, ev, 1)) }},
+	{"P-2", "two repeats for one crash", func(_ *testing.T, ev *Evidence) { ev.Effects = append(ev.Effects[:2:2], ev.Effects[1:]...) }},
+	{"P-3", "a fork without its agent", func(t *testing.T, ev *Evidence) { without(ev, at[*state.AgentStarted](t, ev, 2)) }},
+	{"P-3", "a saved run with another agent", func(t *testing.T, ev *Evidence) {
+		ev.IdleMoments[0].Run = altered(t, ev.IdleMoments[0].Run, func(r *state.Run) { r.Agents[1].ID = "main_b2" })
 	}},
-	{"P-4", "a payload with another byte", func(_ *testing.T, l *Evidence) {
-		l.Effects[4].Line = strings.Replace(l.Effects[4].Line, "of the call", "of the cal\x00", 1)
+	{"P-4", "a payload with another byte", func(_ *testing.T, ev *Evidence) {
+		ev.Effects[4].Line = strings.Replace(ev.Effects[4].Line, "of the call", "of the cal\x00", 1)
 	}},
-	{"P-5", "a total that falls", func(t *testing.T, l *Evidence) {
-		l.IdleMoments[1].Run = altered(t, l.IdleMoments[1].Run, func(r *state.Run) {
+	{"P-5", "a total that falls", func(t *testing.T, ev *Evidence) {
+		ev.IdleMoments[1].Run = altered(t, ev.IdleMoments[1].Run, func(r *state.Run) {
 			r.Ledger[1].CostUSD, r.Progress.TotalUSD = 9*state.Dollar, r.Progress.TotalUSD+9*state.Dollar
 		})
 	}},
-	{"P-6", "a generation again", func(_ *testing.T, l *Evidence) { l.Checkpoints[2].Manifest.Generation = 2 }},
-	{"P-6", "a restore of an older one", func(_ *testing.T, l *Evidence) { l.Checkpoints[2].Manifest.Previous = l.Checkpoints[0].Digest }},
-	{"P-7", "a state that is gone", func(_ *testing.T, l *Evidence) { l.IdleMoments[1].Run = nil }},
-	{"P-7", "a store without the newest", func(_ *testing.T, l *Evidence) { l.StoreListings[2].Present = []int{0, 1} }},
-	{"P-8", "a saved state that is not valid", func(t *testing.T, l *Evidence) {
-		l.IdleMoments[0].Run = altered(t, l.IdleMoments[0].Run, func(r *state.Run) { r.Agents[1].N = 1 })
+	{"P-6", "a repeated generation", func(_ *testing.T, ev *Evidence) { ev.Checkpoints[2].Manifest.Generation = 2 }},
+	{"P-6", "a restore of an older generation", func(_ *testing.T, ev *Evidence) { ev.Checkpoints[2].Manifest.Previous = ev.Checkpoints[0].Digest }},
+	{"P-7", "a state that is gone", func(_ *testing.T, ev *Evidence) { ev.IdleMoments[1].Run = nil }},
+	{"P-7", "a store without the newest", func(_ *testing.T, ev *Evidence) { ev.StoreListings[2].Present = []int{0, 1} }},
+	{"P-8", "a saved state that is not valid", func(t *testing.T, ev *Evidence) {
+		ev.IdleMoments[0].Run = altered(t, ev.IdleMoments[0].Run, func(r *state.Run) { r.Agents[1].N = 1 })
 	}},
-	{"P-9", "an end that was told twice", func(_ *testing.T, l *Evidence) {
-		e := l.Events[len(l.Events)-1]
+	{"P-9", "an end that was logged twice", func(_ *testing.T, ev *Evidence) {
+		e := ev.Events[len(ev.Events)-1]
 		e.Seq++
-		l.Events = append(l.Events, e)
+		ev.Events = append(ev.Events, e)
 	}},
-	{"P-9", "an end that was not told", func(t *testing.T, l *Evidence) {
-		without(l, len(l.Events)-1)
-		l.Run = altered(t, l.Run, func(r *state.Run) { r.Events = nil })
+	{"P-9", "an end that was not logged", func(t *testing.T, ev *Evidence) {
+		without(ev, len(ev.Events)-1)
+		ev.Run = altered(t, ev.Run, func(r *state.Run) { r.Events = nil })
 	}},
-	{"P-10", "a process", func(_ *testing.T, l *Evidence) { l.Processes = []string{"7: sleep 300"} }},
-	{"P-10", "a temporary file", func(_ *testing.T, l *Evidence) { l.TempFiles = []string{"w.json.tmp"} }},
-	{"P-10", "a plain text in what is sealed", func(_ *testing.T, l *Evidence) { l.Sealed = append(l.Sealed, []byte("it is plain to see")) }},
+	{"P-10", "a process", func(_ *testing.T, ev *Evidence) { ev.Processes = []string{"7: sleep 300"} }},
+	{"P-10", "a temporary file", func(_ *testing.T, ev *Evidence) { ev.TempFiles = []string{"w.json.tmp"} }},
+	{"P-10", "a plain text in encrypted data", func(_ *testing.T, ev *Evidence) { ev.Sealed = append(ev.Sealed, []byte("it is plain to see")) }},
 }
 
-func TestForgedRunsAreNoticed(t *testing.T) {
+func TestForgedRunsAreDetected(t *testing.T) {
 	for _, c := range forged {
-		l := good(t)
-		c.forge(t, &l)
-		got := Check(l)
+		ev := goodRun(t)
+		c.forge(t, &ev)
+		got := Check(ev)
 		isNoticed := slices.ContainsFunc(got, func(v string) bool { return strings.HasPrefix(v, c.id+":") })
 		assert.Check(t, isNoticed || c.id == "" && got == nil, "%s: got %q, want a violation of %q", c.what, got, c.id)
 	}

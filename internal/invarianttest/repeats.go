@@ -6,13 +6,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// place is a state that an agent was in.
+// place is an agent in a state.
 type place struct{ agent, state string }
 
 func (e Effect) place() place { return place{e.Agent, e.State} }
 
-// ran counts how often agents and scripts ran at each place.
-func ran(effects []Effect) map[place]int {
+// runCounts returns how often each agent ran in each state, without done_when commands.
+func runCounts(effects []Effect) map[place]int {
 	n := map[place]int{}
 	for _, e := range effects {
 		if !e.IsVerification {
@@ -22,7 +22,7 @@ func ran(effects []Effect) map[place]int {
 	return n
 }
 
-// announced counts the invocations at each place that the log has after an event.
+// announced returns the number of invocations that the log announces after event number after.
 func announced(events []state.Event, after int) map[place]int {
 	n, known, closed := map[place]int{}, map[place]*pending{}, false
 	for _, e := range events {
@@ -39,7 +39,7 @@ func announced(events []state.Event, after int) map[place]int {
 		case *state.RunFinished:
 			closed = true
 		default:
-			if more := known[at].takes(b); e.Seq > after {
+			if more := known[at].invocations(b); e.Seq > after {
 				n[at] += more
 			}
 		}
@@ -47,24 +47,25 @@ func announced(events []state.Event, after int) map[place]int {
 	return n
 }
 
-// pending is what the log says of an execution that has not ended well.
+// pending is the state of an execution according to the log, until it ends well.
 type pending struct {
-	cut       bool // interrupted, and not begun again
-	open      bool // begun, and not ended
+	cut       bool // interrupted, and not started again
+	open      bool // started, and not ended
 	failed    bool
-	reopened  bool // had failed, and the run was resumed since
-	continued bool // was open when a part of the run ended in order, and the run was resumed since
+	reopened  bool // it had failed, and the run was resumed
+	continued bool // it was open at the orderly end of a segment, and the run was resumed
 }
 
-// resume takes that the run was resumed, after an end in order or not.
+// resume records that the run was resumed. closed is true if the segment before had an orderly end.
 func (p *pending) resume(closed bool) {
 	p.reopened, p.failed = p.reopened || p.failed, false
 	p.continued = p.continued || closed && p.open
 }
 
-// takes counts the invocations that an event announces, and those that come without a begin of their own: what
-// failed or was stopped in the middle may go on after a resume. Only the next event of it tells.
-func (p *pending) takes(body state.Body) int {
+// invocations returns how many invocations an event shows: the invocation that it announces, and an invocation
+// that a resume started without an event, to continue an execution that had failed or been stopped. Only
+// the next event of the execution reveals this.
+func (p *pending) invocations(body state.Body) int {
 	_, begins := body.(*state.StateStarted)
 	_, interrupted := body.(*state.AttemptInterrupted)
 	n := 0
@@ -93,70 +94,69 @@ func (p *pending) announces(body state.Body) bool {
 	case *state.Retry, *state.Reminder:
 		return true
 	case *state.AgentGoesOn:
-		return p.open // after a usage limit, in the middle of a state
+		return p.open // after a usage limit, within an execution
 	case *state.NodeAttempt:
 		return !b.Converged
 	}
 	return false
 }
 
-// repeats checks what was really done: nothing that the log doesn't announce, nothing
-// less than it says is done, and nothing again of what was committed.
-func (f *findings) repeats(l Evidence) {
-	all := ran(l.Effects)
-	may := announced(l.Events, 0)
+// repeats compares the effects with the log: every effect was announced, everything that ended well left
+// an effect, and committed steps were not executed again.
+func (f *findings) repeats(ev Evidence) {
+	all := runCounts(ev.Effects)
+	may := announced(ev.Events, 0)
 	for at, n := range all {
 		if n > may[at] {
-			f.add("P-2", "%s ran %d times at %s, and the log announces %d", at.agent, n, at.state, may[at])
+			f.add("P-2", "%s ran %d times at %s, but the log announces %d", at.agent, n, at.state, may[at])
 		}
 	}
-	f.undone(l, all)
-	for i, rest := range l.IdleMoments {
-		if rest.Effects <= len(l.Effects) {
-			f.afterRest(i, l, rest)
+	f.undone(ev, all)
+	for i, rest := range ev.IdleMoments {
+		if rest.Effects <= len(ev.Effects) {
+			f.afterIdle(i, ev, rest)
 		}
 	}
-	f.payloads(l)
+	f.payloads(ev)
 }
 
-// undone reports what the log has as done and nobody did, at places where all that
-// is done leaves an effect.
-func (f *findings) undone(l Evidence, all map[place]int) {
+// undone reports executions that ended well according to the log but left no effect, in states whose
+// executions leave effects.
+func (f *findings) undone(ev Evidence, all map[place]int) {
 	leaves := map[string]bool{}
 	for at := range all {
 		leaves[at.state] = true
 	}
 	done := map[place]int{}
-	for _, e := range l.Events {
+	for _, e := range ev.Events {
 		if b, ok := e.Body.(*state.StateFinished); ok && b.OK {
 			done[place{e.Agent, e.State}]++
 		}
 	}
 	for at, n := range done {
 		if leaves[at.state] && all[at] < n {
-			f.add("P-1", "%s ended %s %d times, and ran %d times there", at.agent, at.state, n, all[at])
+			f.add("P-1", "%s ended %s %d times, but ran there %d times", at.agent, at.state, n, all[at])
 		}
 	}
 }
 
-// afterRest reports what was done again after a rest though it was committed by then.
-func (f *findings) afterRest(i int, l Evidence, rest IdleMoment) {
+// afterIdle reports steps that were executed again although they had been committed before the idle moment.
+func (f *findings) afterIdle(i int, ev Evidence, rest IdleMoment) {
 	seq := 0
 	if rest.Run != nil {
 		seq = rest.Run.Progress.Events
 	}
-	before, may := ran(l.Effects[:rest.Effects]), announced(l.Events, seq)
-	for at, n := range ran(l.Effects[rest.Effects:]) {
+	before, may := runCounts(ev.Effects[:rest.Effects]), announced(ev.Events, seq)
+	for at, n := range runCounts(ev.Effects[rest.Effects:]) {
 		if before[at] > 0 && n > may[at]+underWay(rest.Run, at) {
-			f.add("P-1", "after rest %d, %s ran %d times at %s, which was committed", i+1, at.agent, n, at.state)
+			f.add("P-1", "after idle moment %d, %s ran %d times at %s, although that was committed", i+1, at.agent, n, at.state)
 		}
 	}
 }
 
-// underWay returns how often an agent may still run at a place by what was announced
-// before its run came to rest: what was killed may end a moment later, and an attempt or
-// a retry may wait for its time. When only its commands were under way, the interruption
-// that the log will tell is none of its own.
+// underWay returns how often an agent may still run in a state because of an announcement from before the
+// idle moment: a killed process may end a moment later, and an attempt or a retry may still be pending.
+// If only done_when commands were under way, the interruption in the log announces no invocation: -1.
 func underWay(run *state.Run, at place) int {
 	if run == nil {
 		return 1
@@ -174,27 +174,27 @@ func underWay(run *state.Run, at place) int {
 	return 0
 }
 
-// payloads compares what each invocation was given and left with an undisturbed run.
-func (f *findings) payloads(l Evidence) {
-	if l.Undisturbed == nil {
+// payloads compares the input and output of each invocation with an undisturbed run.
+func (f *findings) payloads(ev Evidence) {
+	if ev.Undisturbed == nil {
 		return
 	}
 	known := map[place][]string{}
-	for _, e := range l.Undisturbed {
+	for _, e := range ev.Undisturbed {
 		known[e.place()] = append(known[e.place()], e.Line)
 	}
-	for _, e := range l.Effects {
+	for _, e := range ev.Effects {
 		if !slices.Contains(known[e.place()], e.Line) {
-			f.add("P-4", "%s at %s was given something else: got %s, want one of %q", e.Agent, e.State, e.Line, known[e.place()])
+			f.add("P-4", "%s at %s had other input: got %s, want one of %q", e.Agent, e.State, e.Line, known[e.place()])
 		}
 	}
-	if l.Run == nil || l.Run.Progress.Status != state.Completed {
+	if ev.Run == nil || ev.Run.Progress.Status != state.Completed {
 		return
 	}
-	all := ran(l.Effects)
+	all := runCounts(ev.Effects)
 	for at := range known {
 		if all[at] == 0 {
-			f.add("P-4", "nothing arrived at %s of %s", at.state, at.agent)
+			f.add("P-4", "no result arrived at %s of %s", at.state, at.agent)
 		}
 	}
 }

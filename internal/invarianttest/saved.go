@@ -8,21 +8,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// saved checks every state that is known: each is valid, none is older than one before
-// it, and each says of the agents what the log says of that moment.
-func (f *findings) saved(l Evidence, w *walk) {
+// saved checks every saved state: it is valid, not older than the state before it, and agrees with the log
+// about the agents at that moment.
+func (f *findings) saved(ev Evidence, w *walk) {
 	seq := 0
-	for i, r := range append(slices.Clone(l.IdleMoments), IdleMoment{Run: l.Run}) {
-		what := fmt.Sprintf("rest %d", i+1)
-		if i == len(l.IdleMoments) {
-			what = "in the end"
+	for i, r := range append(slices.Clone(ev.IdleMoments), IdleMoment{Run: ev.Run}) {
+		what := fmt.Sprintf("idle moment %d", i+1)
+		if i == len(ev.IdleMoments) {
+			what = "at the end"
 		}
 		switch {
 		case r.Run == nil && seq > 0:
 			f.add("P-7", "%s: the state is gone", what)
 		case r.Run == nil:
 		case r.Run.Progress.Seq < seq:
-			f.add("P-7", "%s: the state is of step %d, and there was one of step %d", what, r.Run.Progress.Seq, seq)
+			f.add("P-7", "%s: the state has step %d, but an earlier state had step %d", what, r.Run.Progress.Seq, seq)
 		default:
 			seq = r.Run.Progress.Seq
 		}
@@ -31,7 +31,7 @@ func (f *findings) saved(l Evidence, w *walk) {
 			w.fits(what, r.Run)
 		}
 	}
-	for _, s := range l.Checkpoints {
+	for _, s := range ev.Checkpoints {
 		if s.Run != nil {
 			f.valid(fmt.Sprintf("checkpoint %d", s.Manifest.Generation), s.Run)
 		}
@@ -40,30 +40,30 @@ func (f *findings) saved(l Evidence, w *walk) {
 
 func (f *findings) valid(what string, run *state.Run) {
 	if err := run.Validate(); err != nil {
-		f.add("P-8", "%s: a state was written that is not valid: %v", what, err)
+		f.add("P-8", "%s: an invalid state was written: %v", what, err)
 	}
 }
 
-// ends checks that the end of the log is the end that the state has.
-func (f *findings) ends(l Evidence) {
-	if l.Run == nil || len(l.Events) == 0 {
+// ends checks that the last end in the log agrees with the state.
+func (f *findings) ends(ev Evidence) {
+	if ev.Run == nil || len(ev.Events) == 0 {
 		return
 	}
-	last, p := lastEnd(l.Events), l.Run.Progress
+	last, p := lastEnd(ev.Events), ev.Run.Progress
 	switch {
 	case last == nil && p.Status != state.Running:
-		f.add("P-9", "the run is %s, and the log does not tell its end", p.Status)
+		f.add("P-9", "the run is %s, but the log does not contain its end", p.Status)
 	case last != nil && p.Status == state.Running:
-		f.add("P-9", "the log tells the end of a run that is running")
-	case last != nil && !isEndOf(last, l.Run):
-		f.add("P-9", "the log tells the end %+v of a run that is %+v", *last, p)
+		f.add("P-9", "the log contains the end of a run that is running")
+	case last != nil && !isEndOf(last, ev.Run):
+		f.add("P-9", "the log contains the end %+v, but the run is %+v", *last, p)
 	}
-	if result, ok := l.Run.Result(); last != nil && ok && (last.Result == nil || *last.Result != result) {
-		f.add("P-4", "the result of the run is %q, and the log tells another one", result)
+	if result, ok := ev.Run.Result(); last != nil && ok && (last.Result == nil || *last.Result != result) {
+		f.add("P-4", "the result of the run is %q, but the log contains another one", result)
 	}
 }
 
-// lastEnd returns the end of the last part of a run; nil when it has none.
+// lastEnd returns the end of the last segment of a run; nil if it has not ended.
 func lastEnd(events []state.Event) *state.RunFinished {
 	var last *state.RunFinished
 	for _, e := range events {
@@ -83,17 +83,17 @@ func isEndOf(b *state.RunFinished, run *state.Run) bool {
 		b.Iterations == run.OwnExecutions() && b.FlakeRetries == p.FlakeRetries
 }
 
-// remains checks that nothing is left that should not be.
-func (f *findings) remains(l Evidence) {
-	for _, p := range l.Processes {
+// remains checks that no process, temporary file or readable secret is left.
+func (f *findings) remains(ev Evidence) {
+	for _, p := range ev.Processes {
 		f.add("P-10", "a process is alive: %s", p)
 	}
-	for _, name := range l.TempFiles {
-		f.add("P-10", "a temporary file is left: %s", name)
+	for _, name := range ev.TempFiles {
+		f.add("P-10", "a temporary file remains: %s", name)
 	}
-	for _, secret := range l.Secrets {
-		if slices.ContainsFunc(l.Sealed, func(data []byte) bool { return bytes.Contains(data, []byte(secret)) }) {
-			f.add("P-10", "%q can be read in what is sealed", secret)
+	for _, secret := range ev.Secrets {
+		if slices.ContainsFunc(ev.Sealed, func(data []byte) bool { return bytes.Contains(data, []byte(secret)) }) {
+			f.add("P-10", "%q can be read in encrypted data", secret)
 		}
 	}
 }

@@ -6,7 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// chainOf names the run of a checkpoint, or the part of it that is stored on its own.
+// chainOf names the sequence of checkpoints that a checkpoint belongs to: a run, or a part of a run.
 func chainOf(m checkpoint.Manifest) string {
 	if part := m.PartName(); part != "" {
 		return m.WorkflowID + "~" + part
@@ -14,10 +14,10 @@ func chainOf(m checkpoint.Manifest) string {
 	return m.WorkflowID
 }
 
-// checkpoints checks what was stored, in order, and what was there after each change.
-func (f *findings) checkpoints(l Evidence) {
+// checkpoints checks the stored checkpoints in order, and the content of the store after each change.
+func (f *findings) checkpoints(ev Evidence) {
 	newest := map[string]StoredCheckpoint{}
-	for _, s := range l.Checkpoints {
+	for _, s := range ev.Checkpoints {
 		m := s.Manifest
 		before, ok := newest[chainOf(m)]
 		if ok {
@@ -27,15 +27,14 @@ func (f *findings) checkpoints(l Evidence) {
 			newest[chainOf(m)] = s
 		}
 	}
-	for i, shelf := range l.StoreListings {
-		f.shelf(i, l.Checkpoints, shelf)
+	for i, shelf := range ev.StoreListings {
+		f.listing(i, ev.Checkpoints, shelf)
 	}
-	f.carriesOn(l)
+	f.carriesOn(ev)
 }
 
-// follows checks that a checkpoint is the one after another of its run. The post part
-// of a step may store a generation again that its main part was storing when it was
-// killed.
+// follows checks that s is the next checkpoint after before. The post phase of a step may store a
+// generation again that the main phase was storing when it was killed.
 func (f *findings) follows(before, s StoredCheckpoint) {
 	m, b := s.Manifest, before.Manifest
 	again := m.Generation == b.Generation && m.Previous == b.Previous && m.RunID == b.RunID
@@ -43,34 +42,33 @@ func (f *findings) follows(before, s StoredCheckpoint) {
 	case !again && m.Generation != b.Generation+1:
 		f.add("P-6", "generation %d of %s follows generation %d", m.Generation, m.WorkflowID, b.Generation)
 	case !again && m.Previous != "" && before.Digest != "" && m.Previous != before.Digest:
-		f.add("P-6", "generation %d of %s names %s as the one before it, which is %s", m.Generation, m.WorkflowID, m.Previous, before.Digest)
+		f.add("P-6", "generation %d of %s names %s as its predecessor, want %s", m.Generation, m.WorkflowID, m.Previous, before.Digest)
 	}
 	if m.Seq < b.Seq {
-		f.add("P-6", "generation %d of %s has step %d, and the one before it step %d", m.Generation, m.WorkflowID, m.Seq, b.Seq)
+		f.add("P-6", "generation %d of %s has step %d, but its predecessor has step %d", m.Generation, m.WorkflowID, m.Seq, b.Seq)
 	}
 	if m.TotalUSD < b.TotalUSD {
-		f.add("P-5", "generation %d of %s has cost $%s, and the one before it $%s", m.Generation, m.WorkflowID, m.TotalUSD, b.TotalUSD)
+		f.add("P-5", "generation %d of %s has cost $%s, but its predecessor $%s", m.Generation, m.WorkflowID, m.TotalUSD, b.TotalUSD)
 	}
 }
 
-// shelf checks that the newest checkpoint of each run that was stored by a moment was
-// there then.
-func (f *findings) shelf(i int, all []StoredCheckpoint, shelf StoreListing) {
+// listing checks that a store contained the newest checkpoint of each run.
+func (f *findings) listing(i int, all []StoredCheckpoint, listing StoreListing) {
 	newest := map[string]int{}
-	for _, s := range all[:shelf.Stored] {
+	for _, s := range all[:listing.Stored] {
 		newest[chainOf(s.Manifest)] = max(newest[chainOf(s.Manifest)], s.Manifest.Generation)
 	}
 	for id, generation := range newest {
-		there := slices.ContainsFunc(shelf.Present, func(j int) bool {
+		there := slices.ContainsFunc(listing.Present, func(j int) bool {
 			return chainOf(all[j].Manifest) == id && all[j].Manifest.Generation >= generation
 		})
-		if !there && !replaced(all[:shelf.Stored], id, shelf.Present) {
-			f.add("P-7", "after change %d of the store generation %d of %s is gone, and no newer one is there", i+1, generation, id)
+		if !there && !replaced(all[:listing.Stored], id, listing.Present) {
+			f.add("P-7", "after change %d of the store, generation %d of %s is missing, and so is any newer one", i+1, generation, id)
 		}
 	}
 }
 
-// replaced reports whether a run has given way to a later one of its key.
+// replaced reports whether a run was replaced by a later run with the same key.
 func replaced(all []StoredCheckpoint, id string, there []int) bool {
 	last := 0
 	for i, s := range all {
@@ -83,11 +81,11 @@ func replaced(all []StoredCheckpoint, id string, there []int) bool {
 	})
 }
 
-// carriesOn checks that the run in the end is not older than what was stored of it.
-func (f *findings) carriesOn(l Evidence) {
-	for _, s := range l.Checkpoints {
-		if l.Run != nil && chainOf(s.Manifest) == l.Run.WorkflowID && s.Manifest.Seq > l.Run.Progress.Seq {
-			f.add("P-7", "the state is of step %d, and generation %d has step %d", l.Run.Progress.Seq, s.Manifest.Generation, s.Manifest.Seq)
+// carriesOn checks that the final run is not older than its stored checkpoints.
+func (f *findings) carriesOn(ev Evidence) {
+	for _, s := range ev.Checkpoints {
+		if ev.Run != nil && chainOf(s.Manifest) == ev.Run.WorkflowID && s.Manifest.Seq > ev.Run.Progress.Seq {
+			f.add("P-7", "the state has step %d, but generation %d has step %d", ev.Run.Progress.Seq, s.Manifest.Generation, s.Manifest.Seq)
 		}
 	}
 }

@@ -6,53 +6,53 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// walker is where an agent is, as the log tells it.
+// walker is the position of an agent according to the log.
 type walker struct {
 	at     string   // state
-	stack  []string // states to return to
-	open   bool     // an execution has begun and has not ended
-	cut    bool     // and was interrupted, and not begun again
-	moves  bool     // its execution has ended, so that it may move
-	leaves bool     // it has moved to its end
+	stack  []string // return stack
+	open   bool     // an execution has started and not ended
+	cut    bool     // the open execution was interrupted, and not started again
+	moves  bool     // an execution has ended, so the agent may move
+	leaves bool     // the agent's last move ends it
 	waits  bool
-	failed bool // and has not begun again
+	failed bool // the agent failed, and has not started again
 	ended  bool
 	result state.Text
 }
 
 // walk follows all agents of a run through its log.
 type walk struct {
-	f      *findings
-	agents map[string]*walker
-	part   int // of the run, from 1
-	closed bool
-	fork   *state.Event              // whose agent must start next
-	past   map[int]map[string]walker // where everybody was, after each event at which the run is known
+	f         *findings
+	agents    map[string]*walker
+	segment   int // number of the present segment, from 1
+	closed    bool
+	fork      *state.Event              // the fork whose agent must start next
+	positions map[int]map[string]walker // positions after each event for which a saved run exists
 }
 
-// replay follows a log and reports where it is not that of a run.
-func replay(l Evidence, f *findings) *walk {
-	w := &walk{f: f, agents: map[string]*walker{}, past: map[int]map[string]walker{}}
-	for _, run := range append(saves(l), l.Run) {
+// replay follows the log and reports events that no run can have.
+func replay(ev Evidence, f *findings) *walk {
+	w := &walk{f: f, agents: map[string]*walker{}, positions: map[int]map[string]walker{}}
+	for _, run := range append(savedRuns(ev), ev.Run) {
 		if run != nil {
-			w.past[run.Progress.Events] = nil
+			w.positions[run.Progress.Events] = nil
 		}
 	}
 	last := 0
-	for _, e := range l.Events {
+	for _, e := range ev.Events {
 		if e.Seq <= last {
 			f.add("P-9", "event %d of the log comes after event %d", e.Seq, last)
 		}
 		last = e.Seq
 		w.take(e)
-		if _, isKnown := w.past[e.Seq]; isKnown {
-			w.past[e.Seq] = w.position()
+		if _, isKnown := w.positions[e.Seq]; isKnown {
+			w.positions[e.Seq] = w.position()
 		}
 	}
 	return w
 }
 
-// position is where everybody is now.
+// positions returns a copy of the present positions of all agents.
 func (w *walk) position() map[string]walker {
 	p := map[string]walker{}
 	for id, a := range w.agents {
@@ -71,13 +71,13 @@ func (w *walk) take(e state.Event) {
 	}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
-		w.part++
-		if w.closed = false; b.Resumed != (w.part > 1) {
-			w.f.add("P-9", "event %d: run_started of part %d has resumed %v", e.Seq, w.part, b.Resumed)
+		w.segment++
+		if w.closed = false; b.Resumed != (w.segment > 1) {
+			w.f.add("P-9", "event %d: run_started of segment %d has resumed %v", e.Seq, w.segment, b.Resumed)
 		}
 	case *state.RunFinished:
-		if w.closed || w.part == 0 {
-			w.f.add("P-9", "event %d: part %d of the run ends twice", e.Seq, w.part)
+		if w.closed || w.segment == 0 {
+			w.f.add("P-9", "event %d: segment %d of the run ends twice", e.Seq, w.segment)
 		}
 		w.closed = true
 	case *state.AgentStarted, *state.Checkpoint, *state.AgentOutput, *state.Limit:
@@ -86,7 +86,7 @@ func (w *walk) take(e state.Event) {
 	}
 }
 
-// start takes the start of an agent, which follows the fork that made it; nil for another event that follows a fork.
+// start checks an agent_started after a fork. b is nil if another event follows the fork.
 func (w *walk) start(e state.Event, b *state.AgentStarted) {
 	fork := w.fork
 	w.fork = nil
@@ -97,26 +97,26 @@ func (w *walk) start(e state.Event, b *state.AgentStarted) {
 		return
 	}
 	if w.agents[e.Agent] != nil || fork == nil && (b.Parent != "" || len(w.agents) > 0) {
-		w.f.add("P-3", "event %d: no fork made the agent %s, or it is started twice", e.Seq, e.Agent)
+		w.f.add("P-3", "event %d: no fork created the agent %s, or it is started twice", e.Seq, e.Agent)
 	}
 	w.agents[e.Agent] = &walker{at: e.State}
 }
 
-// wrong reports an event that can't be one of an agent.
+// wrong reports an event that contradicts the agent's position, if is is true.
 func (w *walk) wrong(id string, is bool, e state.Event, a *walker) {
 	if is {
-		w.f.add(id, "event %d, %s of %s at %s: by the log it is %+v", e.Seq, e.Body.Type(), e.Agent, e.State, *a)
+		w.f.add(id, "event %d, %s of %s at %s: according to the log, its position is %+v", e.Seq, e.Body.Type(), e.Agent, e.State, *a)
 	}
 }
 
 func (w *walk) ofAgent(e state.Event) {
 	a := w.agents[e.Agent]
 	if a == nil {
-		w.f.add("P-3", "event %d, %s: no fork made the agent %s", e.Seq, e.Body.Type(), e.Agent)
+		w.f.add("P-3", "event %d, %s: no fork created the agent %s", e.Seq, e.Body.Type(), e.Agent)
 		a = &walker{at: e.State}
 		w.agents[e.Agent] = a
 	}
-	w.wrong("P-9", w.closed || w.part == 0, e, a)
+	w.wrong("P-9", w.closed || w.segment == 0, e, a)
 	w.wrong("P-1", a.ended, e, a)
 	switch b := e.Body.(type) {
 	case *state.Transition:
@@ -138,7 +138,7 @@ func (w *walk) ofAgent(e state.Event) {
 	}
 }
 
-// execute takes what happens in an execution.
+// execute updates the position of an agent for an event of an execution.
 func (w *walk) execute(e state.Event, a *walker) {
 	switch e.Body.(type) {
 	case *state.StateStarted:
@@ -153,12 +153,13 @@ func (w *walk) execute(e state.Event, a *walker) {
 	}
 }
 
-// follow takes a transition, and reports false for a result that returns to another state than the one that waits for it.
+// follow updates the position of an agent for a transition. It reports false if a result returns to the
+// wrong state.
 func (w *walk) follow(e state.Event, a *walker, b *state.Transition) bool {
 	switch b.Tag {
 	case "fork":
 		a.at, w.fork = b.Next, &e
-		return true // another one may follow
+		return true // another fork may follow
 	case "call", "function":
 		a.stack = append(a.stack, b.Return)
 	case "result":
@@ -177,14 +178,14 @@ func (w *walk) follow(e state.Event, a *walker, b *state.Transition) bool {
 	return true
 }
 
-// fits compares a saved run with where everybody was when it was saved.
+// fits compares a saved run with the positions at the time when it was saved.
 func (w *walk) fits(what string, run *state.Run) {
-	at := w.past[run.Progress.Events]
+	at := w.positions[run.Progress.Events]
 	if at == nil {
-		return // the event is not in the log: of an agent's words, say
+		return // the log lacks this event, for example because it is an agent_output
 	}
 	if run.Progress.Created != len(at) {
-		w.f.add("P-3", "%s: %d agents were created, and the log has %d", what, run.Progress.Created, len(at))
+		w.f.add("P-3", "%s: %d agents were created, but the log has %d", what, run.Progress.Created, len(at))
 	}
 	for _, a := range run.Agents {
 		var stack []string
@@ -193,19 +194,19 @@ func (w *walk) fits(what string, run *state.Run) {
 		}
 		switch b, ok := at[a.ID]; {
 		case !ok || b.ended:
-			w.f.add("P-3", "%s: no fork made %s, or it has ended", what, a.ID)
+			w.f.add("P-3", "%s: no fork created %s, or it has ended", what, a.ID)
 		case a.State != b.at || (a.Waits != nil) != b.waits:
-			w.f.add("P-1", "%s: the agent %s is at %s, and by the log %+v", what, a.ID, a.State, b)
+			w.f.add("P-1", "%s: the agent %s is at %s, but according to the log %+v", what, a.ID, a.State, b)
 		case !slices.Equal(stack, b.stack):
-			w.f.add("P-4", "%s: the agent %s returns to %q, and by the log to %q", what, a.ID, stack, b.stack)
+			w.f.add("P-4", "%s: the agent %s returns to %q, but according to the log to %q", what, a.ID, stack, b.stack)
 		}
 	}
 	for _, e := range run.Ended {
 		switch b := at[e.Agent]; {
-		case b.ended == (e.Error != "") || b.failed != (e.Error != ""): // a join ends those that have failed
-			w.f.add("P-3", "%s: %s has ended, and by the log is %+v", what, e.Agent, b)
+		case b.ended == (e.Error != "") || b.failed != (e.Error != ""): // a join ends failed agents
+			w.f.add("P-3", "%s: %s has ended, but according to the log is %+v", what, e.Agent, b)
 		case b.result != e.Result:
-			w.f.add("P-4", "%s: the result of %s is %q, and was %q", what, e.Agent, e.Result, b.result)
+			w.f.add("P-4", "%s: the result of %s is %q, but was %q", what, e.Agent, e.Result, b.result)
 		}
 	}
 }
