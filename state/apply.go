@@ -5,26 +5,26 @@ import (
 	"time"
 )
 
-// Delta is one committed step: what the journal holds, and what leads from one
-// Run to the next.
+// Delta is one step of a run: the fields it changes. The journal stores Deltas, and Apply turns
+// the Run before the step into the Run after it.
 type Delta struct {
 	Progress Progress `json:"progress"`
-	Options  *Options `json:"options,omitempty"` // when a resume changed them
-	// Files replaces the hashes when a resume found changed files.
+	Options  *Options `json:"options,omitempty"` // set when a resume changed them
+	// Files replaces the hashes of the workflow's files when a resume found changed ones.
 	Files  map[string]string `json:"files,omitempty"`
-	Agents []*Agent          `json:"agents,omitempty"` // new and changed ones, in order of creation
-	Gone   []string          `json:"gone,omitempty"`   // agents that ended
-	// Delivered are agents that have ended, and that a join has delivered.
+	Agents []*Agent          `json:"agents,omitempty"` // new and changed agents, in order of creation
+	Gone   []string          `json:"gone,omitempty"`   // ids of the agents that ended
+	// Delivered are the agents whose results a join delivered in this step.
 	Delivered []string          `json:"delivered,omitempty"`
 	Ended     []Ending          `json:"ended,omitempty"`
 	Ledger    []LedgerEntry     `json:"ledger,omitempty"`
 	Used      []string          `json:"used,omitempty"`
 	Events    []Event           `json:"events,omitempty"`
-	Parts     *[]Part           `json:"parts,omitempty"` // when the step handed agents over
-	Last      *LastConversation `json:"last,omitempty"`  // when main has ended
+	Parts     *[]Part           `json:"parts,omitempty"` // set when the step handed agents over to the jobs of a matrix
+	Last      *LastConversation `json:"last,omitempty"`  // set when main ended
 }
 
-// Apply makes d part of r. It must have been saved first.
+// Apply changes r by the step d. The caller must have saved d first.
 func (r *Run) Apply(d *Delta) {
 	r.index()
 	r.Progress = d.Progress
@@ -54,10 +54,10 @@ func (r *Run) Apply(d *Delta) {
 	if d.Last != nil {
 		r.Last = d.Last
 	}
-	r.fold()
+	r.dropOldEndings()
 }
 
-// markDelivered returns the endings with those marked of agents that a join has delivered.
+// markDelivered returns ended with Delivered set for the given agents. It does not change ended.
 func markDelivered(ended []Ending, agents []string) []Ending {
 	if len(agents) == 0 {
 		return ended
@@ -73,15 +73,16 @@ func markDelivered(ended []Ending, agents []string) []Ending {
 	return ended
 }
 
-// With returns the run that Apply(d) would make, leaving r as it is. The two
-// share the agents that d does not touch, which nobody may change.
+// With returns a copy of r with d applied, and does not change r. Both share the agents that d
+// does not change, so those must not be changed.
 func (r *Run) With(d *Delta) *Run {
 	next := r.copied()
 	next.Apply(d)
 	return next
 }
 
-// copied returns a copy whose lists may be added to, and have other agents put in. The agents are shared.
+// copied returns a copy of r. Appending to its lists, and replacing agents in Agents, leaves r as
+// it is. The agents themselves are shared.
 func (r *Run) copied() *Run {
 	c := *r
 	c.byID = nil
@@ -99,7 +100,7 @@ func (r *Run) index() {
 	}
 }
 
-// put adds an agent, or replaces the one of its id.
+// put adds the agent, or replaces the agent with the same id.
 func (r *Run) put(a *Agent) {
 	_, known := r.byID[a.ID]
 	r.byID[a.ID] = a
@@ -116,14 +117,14 @@ func (r *Run) position(n int) int {
 	return at
 }
 
-// Agent returns the agent with the given id. It must not be changed.
+// Agent returns the agent with the given id. The caller must not change it.
 func (r *Run) Agent(id string) (*Agent, bool) {
 	r.index()
 	a, ok := r.byID[id]
 	return a, ok
 }
 
-// Result returns the result of the first agent, and false while it has none.
+// Result returns the result of the main agent, and false before the agent has ended.
 func (r *Run) Result() (Text, bool) {
 	for _, e := range r.Ended {
 		if e.Agent == mainAgent {
@@ -133,8 +134,9 @@ func (r *Run) Result() (Text, bool) {
 	return "", false
 }
 
-// UnsavedEvent returns an event that is not part of any step, about an agent as it is now or,
-// if that is nil, about the run. It may be lost in a crash, but its number is never used again.
+// UnsavedEvent returns an event that is not part of any step. It is about the agent a in its
+// present state, or about the run if a is nil. A crash may lose the event, but its number is
+// never used again.
 func (r *Run) UnsavedEvent(now time.Time, a *Agent, body Body) Event {
 	r.Progress.Events++
 	e := about(a, body)

@@ -2,60 +2,60 @@ package state
 
 import "fmt"
 
-// Which limits on many runs there are, as Cap and Limit name them.
+// The names of the limits on the cost of many runs, as in Cap.Which and Limit.Which.
 const (
 	BudgetPerKey = "budget-per-key"
 	BudgetPerDay = "budget-per-day"
 )
 
-// Cap is a limit on what many runs cost together in 24 hours, as one part of one of them is
-// held to it. It holds for that part alone: whoever resumes the run sums up anew.
+// Cap is a limit on the cost of many runs within 24 hours, and the share that a segment
+// of a run may spend. A resume computes a new Cap.
 type Cap struct {
 	Which     string `json:"which" is:"cap"` // BudgetPerKey or BudgetPerDay
 	MaxUSD    USD    `json:"max_usd"`        // the limit
-	BeforeUSD USD    `json:"before_usd"`     // what was spent in the 24 hours before the part began
-	FromUSD   USD    `json:"from_usd"`       // what the run itself had cost when the part began
-	AllowUSD  USD    `json:"allow_usd"`      // what the part may spend: what is left, or its share of that
+	BeforeUSD USD    `json:"before_usd"`     // cost of all these runs in the 24 hours before the segment began
+	FromUSD   USD    `json:"from_usd"`       // cost of this run when the segment began
+	AllowUSD  USD    `json:"allow_usd"`      // limit for the segment: the remainder of MaxUSD, or a share of it
 }
 
-// NewCap returns the cap of a part that begins when its run has cost from, and before was
-// spent in the last 24 hours.
+// NewCap returns the cap for a segment that begins now. from is the cost of its run so far, and
+// before the cost of all runs in the last 24 hours.
 func NewCap(which string, limit, before, from USD) Cap {
 	return Cap{Which: which, MaxUSD: limit, BeforeUSD: before, FromUSD: from, AllowUSD: max(0, limit-before)}
 }
 
-// left returns what the part may still spend when the run has cost total.
+// left returns the rest of the segment's share when the run has cost total.
 func (c *Cap) left(total USD) USD { return max(0, c.AllowUSD-max(0, total-c.FromUSD)) }
 
-// spent returns what was spent in the 24 hours before the part, and by it.
+// spent returns the cost of the 24 hours before the segment, plus the cost of the segment.
 func (c *Cap) spent(total USD) USD { return c.BeforeUSD.Plus(max(0, total-c.FromUSD)) }
 
-// why says how a run has reached the limit.
-func (c *Cap) why(p *Progress) string {
+// reason returns the reason for the end of a run that has reached the limit.
+func (c *Cap) reason(p *Progress) string {
 	whose := map[string]string{BudgetPerKey: "the runs of this key", BudgetPerDay: "the runs of this workflow file"}[c.Which]
 	text := fmt.Sprintf("%s: %s have spent $%s of $%s in 24 hours", c.Which, whose, c.spent(p.TotalUSD), c.MaxUSD)
 	if c.spent(p.TotalUSD) < c.MaxUSD {
-		text += ", and its agents have reached their share of what was left"
+		text += "; the agents of this run have used up their share of the rest"
 	}
 	return text
 }
 
-// budgetOfRun is what a Limit names that tells of the budget of the run itself.
+// budgetOfRun is the value of Limit.Which for the budget of a single run.
 const budgetOfRun = "budget"
 
-// own is the budget of the run itself as a limit; nil for none.
-func (o *Options) own() *Cap {
+// ownBudget returns the budget of the run itself as a Cap, or nil.
+func (o *Options) ownBudget() *Cap {
 	if o.BudgetUSD == 0 {
 		return nil
 	}
 	return &Cap{Which: budgetOfRun, MaxUSD: o.BudgetUSD, AllowUSD: o.BudgetUSD}
 }
 
-// HasBudget reports whether anything limits what the run may cost.
+// HasBudget reports whether any limit applies to the cost of the run.
 func (o *Options) HasBudget() bool { return o.BudgetUSD != 0 || len(o.Caps) > 0 }
 
-// Remaining returns what may still be spent when the run has cost total, by the tightest of its
-// limits; MostUSD where nothing limits it.
+// Remaining returns the rest of the tightest limit when the run has cost total,
+// or MaxUSD if nothing limits it.
 func (o *Options) Remaining(total USD) USD {
 	if c := o.tightest(total); c != nil {
 		return c.left(total)
@@ -63,9 +63,10 @@ func (o *Options) Remaining(total USD) USD {
 	return MaxUSD
 }
 
-// tightest returns the limit that leaves least, the budget of the run only if it leaves less than all others; nil for none.
+// tightest returns the limit with the smallest remainder, or nil. If the budget of the
+// run and another limit have the same remainder, it returns the other limit.
 func (o *Options) tightest(total USD) *Cap {
-	least := o.own()
+	least := o.ownBudget()
 	for i := range o.Caps {
 		c := &o.Caps[i]
 		if least == nil || c.left(total) < least.left(total) || c.left(total) == least.left(total) && least.Which == budgetOfRun {
@@ -75,8 +76,8 @@ func (o *Options) tightest(total USD) *Cap {
 	return least
 }
 
-// ReachedCap returns which limit on many runs ended a run that is over budget, what they had
-// spent by then, and the limit; "" where it was the budget of the run itself.
+// ReachedCap returns the limit on many runs that ended this run, the cost of those runs, and the
+// limit in dollars. which is "" if the run is not over budget or has reached its own budget.
 func (r *Run) ReachedCap() (which string, spent, limit USD) {
 	l := limits{options: &r.Options, progress: &r.Progress}
 	if c := l.reached(); c != nil && c.Which != budgetOfRun && r.Progress.Status == OverBudget {

@@ -1,7 +1,7 @@
 package state
 
-// TranscriptLength returns how much of the transcript of a conversation the run needs, in bytes; -1 for
-// all of it, where that is not known.
+// TranscriptLength returns how many bytes of the transcript of a conversation the run needs; -1 for
+// all of it, if the length is unknown.
 func (r *Run) TranscriptLength(session string) int64 {
 	length := int64(-1)
 	r.eachSession(func(s *Session, _ string) {
@@ -12,8 +12,8 @@ func (r *Run) TranscriptLength(session string) int64 {
 	return length
 }
 
-// RenameSession gives a conversation another id, and the agent CLI's own one of that. It changes the
-// run, which nobody else may use meanwhile.
+// RenameSession replaces the id of a conversation by id, and the agent CLI's own id by cliID. It
+// changes r, which must not be used by another goroutine at the same time.
 func (r *Run) RenameSession(session, id, cliID string) {
 	r.eachSession(func(s *Session, _ string) {
 		if s.ID == session {
@@ -22,8 +22,8 @@ func (r *Run) RenameSession(session, id, cliID string) {
 	})
 }
 
-// eachSession calls do with the conversations that the run may continue or branch from, each as often as it is
-// named, with the directory of whoever has it; "" for the run's own.
+// eachSession calls do for every conversation that the run may continue or copy, once for each
+// reference to it. dir is the directory of the agent that refers to it; "" for Run.Dir.
 func (r *Run) eachSession(do func(s *Session, dir string)) {
 	each := func(s *Session, dir string) {
 		if s != nil {
@@ -45,8 +45,8 @@ func (r *Run) eachSession(do func(s *Session, dir string)) {
 }
 
 // ForgetConversations drops the conversations for which lost reports true: agents that would resume
-// or branch one of them begin a new one instead. It changes r, which nobody else may
-// use meanwhile.
+// or copy them begin a new conversation instead. It changes r, which must not be used by
+// another goroutine at the same time.
 func (r *Run) ForgetConversations(lost func(session string) bool) {
 	for _, a := range r.Agents {
 		if a.Session != nil && lost(a.Session.ID) {
@@ -63,7 +63,7 @@ func (r *Run) ForgetConversations(lost func(session string) bool) {
 		if e := a.Exec; e != nil && e.Session != nil && lost(e.Session.ID) {
 			e.Session, e.Cut, e.Reminder, e.Continue = nil, nil, "", false
 		}
-		// A length is that of the transcript with which the invocation began.
+		// The length belongs to the transcript with which the invocation began, which is lost.
 		if e := a.Exec; e != nil && e.Running != nil && (lost(e.Running.SessionID) || lost(e.Running.From)) {
 			e.Running.Length = nil
 		}

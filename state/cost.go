@@ -7,22 +7,22 @@ import (
 	"strings"
 )
 
-// Usage counts tokens of one model.
+// Usage counts the tokens used with a single model.
 type Usage struct {
-	Model      string `json:"model,omitempty"`       // its name
-	Input      int64  `json:"input,omitempty"`       // tokens of the input that are not of the cache
-	Output     int64  `json:"output,omitempty"`      // tokens of the output
+	Model      string `json:"model,omitempty"`       // name of the model
+	Input      int64  `json:"input,omitempty"`       // input tokens that were not read from or written to the cache
+	Output     int64  `json:"output,omitempty"`      // output tokens
 	CacheWrite int64  `json:"cache_write,omitempty"` // tokens written to the cache
-	CacheHour  int64  `json:"cache_hour,omitempty"`  // those of them that it keeps for an hour
+	CacheHour  int64  `json:"cache_hour,omitempty"`  // the part of CacheWrite that the cache keeps for an hour
 	CacheRead  int64  `json:"cache_read,omitempty"`  // tokens read from the cache
-	// Surcharge is what is asked beyond the prices of the tokens: for long prompts, and for what
-	// the API has run.
+	// Surcharge is the cost beyond the price of the tokens: for long prompts, and for tools that
+	// the API ran.
 	Surcharge USD `json:"surcharge_usd,omitempty"`
-	// HasFees says that the API has counted something else of which nobody knows what it costs.
+	// HasFees is set if the API reported another item whose price is unknown.
 	HasFees bool `json:"has_fees,omitempty"`
 }
 
-// Plus returns the sum of two counts, as of the model of the first.
+// Plus returns the sum of both counts, with the model of u.
 func (u Usage) Plus(v Usage) Usage {
 	u.Input, u.Output = tokenSum(u.Input, v.Input), tokenSum(u.Output, v.Output)
 	u.CacheWrite, u.CacheHour = tokenSum(u.CacheWrite, v.CacheWrite), tokenSum(u.CacheHour, v.CacheHour)
@@ -31,8 +31,8 @@ func (u Usage) Plus(v Usage) Usage {
 	return u
 }
 
-// Minus returns what a count has beyond another one, never below zero. Where that is no token,
-// it is nothing.
+// Minus returns u without v; no count falls below zero. If no tokens remain, the result is zero
+// apart from the model.
 func (u Usage) Minus(v Usage) Usage {
 	u.Input, u.Output = max(0, u.Input-v.Input), max(0, u.Output-v.Output)
 	u.CacheWrite, u.CacheRead = max(0, u.CacheWrite-v.CacheWrite), max(0, u.CacheRead-v.CacheRead)
@@ -48,7 +48,7 @@ func (u Usage) Total() int64 {
 	return tokenSum(tokenSum(u.Input, u.Output), tokenSum(u.CacheWrite, u.CacheRead))
 }
 
-// SubtractUsage returns used less before, model by model.
+// SubtractUsage returns used without before, model by model.
 func SubtractUsage(used, before []Usage) []Usage {
 	out := slices.Clone(used)
 	for i := range out {
@@ -61,8 +61,8 @@ func SubtractUsage(used, before []Usage) []Usage {
 	return out
 }
 
-// ByModel returns the sums of counts, one element a model, in order of their names. A model of
-// which nothing was counted has none.
+// ByModel returns the sum of the counts of each model, ordered by name. Models with a zero sum are
+// left out.
 func ByModel(list iter.Seq[Usage]) []Usage {
 	models := map[string]Usage{}
 	for u := range list {
@@ -73,7 +73,7 @@ func ByModel(list iter.Seq[Usage]) []Usage {
 	return slices.SortedFunc(maps.Values(models), func(a, b Usage) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// CostKind says how well a cost is known.
+// CostKind is the reliability of a cost.
 type CostKind string
 
 // The kinds of cost.
@@ -81,58 +81,57 @@ const (
 	Exact     CostKind = "exact"
 	Estimated CostKind = "estimated"
 	Unknown   CostKind = "unknown"
-	// InTokens is that of a Cost whose process told tokens and no dollars. Whoever books it
-	// adds the prices, so that no entry of a ledger is of this kind.
+	// InTokens is the kind of a Cost from a process that reported tokens but no dollars. The
+	// runner adds prices before it records the cost, so no ledger entry has this kind.
 	InTokens CostKind = "tokens"
 )
 
-// Cost is what is known of the cost of one process. The zero Cost means that it
+// Cost is the known cost of one process. The zero Cost means that the process
 // reported nothing.
 //
-// An agent CLI that tells tokens and no dollars brings one of Kind InTokens, with what this
-// process alone used in Usage, and without amounts: of a CLI that counts on over a
-// conversation, the difference to the count at the point where it was resumed or branched.
-// Where it tells dollars for some models, these have their amounts, and USD is their sum.
+// An agent CLI that reports tokens but no dollars returns a Cost of kind InTokens without amounts.
+// Usage is then the use of this process alone: if the CLI continues its count when a conversation
+// is resumed or copied, Usage is the difference to the count at that point. If the CLI reports
+// dollars for some models, these have amounts, and USD is their sum.
 type Cost struct {
-	// Kind is that of what the process itself reported; "" when that was nothing
-	// credible.
+	// Kind is the kind of the cost that the process reported; "" if it reported nothing credible.
 	Kind CostKind
 	USD  USD
-	// Usage has what the process reported that it used, by model.
+	// Usage is the reported use by model.
 	Usage []ModelCost
-	// Unreported has the tokens that were seen going by and are in no report of the
-	// process, as those of an answer that was cut off: one element a model.
+	// Unreported has tokens that were seen in the output but are in no report of the process,
+	// for example because an answer was cut off: one element for each model.
 	Unreported []Usage
-	// Metered has all tokens that somebody other than the process has counted, one
-	// element a model; nil where nobody did. The process used this much or more.
+	// Metered has all tokens counted outside the process, one element for each
+	// model; nil if they were not counted. The process used at least this much.
 	Metered []Usage
-	// Silent says that nothing came from the model.
+	// Silent is set if the model sent nothing.
 	Silent bool
-	// Unpriced is how many of the tokens that the process used have no price, of an agent CLI
-	// that tells no dollars. Listed says that the prices that come with its tokens hold, and
-	// are not replaced by what other invocations have cost. The runner sets both.
+	// Unpriced is the number of used tokens without a price, for an agent CLI that reports no
+	// dollars. Listed is set if the amounts in Usage come from the price list, so they are not
+	// replaced by rates from other invocations. The runner sets both.
 	Unpriced int64
 	Listed   bool
-	// RunningTotal is how far the agent CLI's own count of the conversation has come, of a
-	// CLI that continues to count when a conversation is resumed or branched.
+	// RunningTotal is the agent CLI's own count for the conversation, if the CLI continues to
+	// count when a conversation is resumed or copied.
 	RunningTotal RunningTotal
 }
 
-// ModelCost is one model's share of a cost.
+// ModelCost is the usage and the cost of one model.
 type ModelCost struct {
 	Usage
 	CostUSD USD `json:"cost_usd,omitempty"`
 }
 
-// LedgerEntry is the cost of one agent process.
+// LedgerEntry is the cost of one process of an agent CLI.
 type LedgerEntry struct {
-	N       int      `json:"n" is:"positive"` // the invocation
+	N       int      `json:"n" is:"positive"` // number of the invocation
 	Agent   string   `json:"agent"`
 	State   string   `json:"state"`
 	Session string   `json:"session,omitempty"`
 	Kind    CostKind `json:"kind" is:"cost"`
 	CostUSD USD      `json:"cost_usd"`
-	// Unpriced counts the tokens that are not in CostUSD because their model has no price.
+	// Unpriced counts the tokens that CostUSD leaves out because their model has no price.
 	Unpriced int64       `json:"unpriced,omitempty"`
 	Models   []ModelCost `json:"models,omitempty"`
 }

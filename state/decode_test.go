@@ -17,8 +17,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// walked returns the file of a run that has made a number of random steps.
-func walked(tb testing.TB, seed uint64, steps int) []byte {
+// randomRunFile returns the state file of a run after a number of random steps.
+func randomRunFile(tb testing.TB, seed uint64, steps int) []byte {
 	tb.Helper()
 	w := &walker{rnd: rand.New(rand.NewPCG(seed, 3)), now: epoch}
 	run := newRun()
@@ -32,11 +32,11 @@ func walked(tb testing.TB, seed uint64, steps int) []byte {
 	return fileOf(tb, run)
 }
 
-// FuzzDecode: no bytes make Decode panic; what it accepts is valid, comes back
-// from its own encoding, and can be opened and continued.
+// FuzzDecode checks that no input makes Decode panic. A run that it accepts must be valid, equal its own
+// encoding, and be continuable.
 func FuzzDecode(f *testing.F) {
 	for seed := range uint64(8) {
-		f.Add(walked(f, seed, 4*int(seed)))
+		f.Add(randomRunFile(f, seed, 4*int(seed)))
 	}
 	for _, s := range []string{"", "{}", "null", "[]", `{"schema":1}`, `{"schema":2}`, `{"schema":3}`, `{"schema":4}`, `{"schema":5}`, `{"schema":6}`, `{"schema":7}`, `{"schema":8}`, `{"schema":9}`, `{"schema":1e0}`, "\xff"} {
 		f.Add([]byte(s))
@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// continueRun opens an accepted run and starts what can start: the run must stay valid.
+// continueRun resumes an accepted run and starts its agents, and checks that it stays valid.
 func continueRun(t *testing.T, run *state.Run) {
 	t.Helper()
 	if run.Progress.Status == state.Completed {
@@ -80,8 +80,8 @@ func continueRun(t *testing.T, run *state.Run) {
 	assert.Assert(t, bytes.Equal(before, fileOf(t, run)), "opening the run changed it")
 }
 
-// good returns the JSON of a run with a little of everything in it.
-func good(t *testing.T) map[string]any {
+// goodRun returns the JSON of a valid run that uses most fields.
+func goodRun(t *testing.T) map[string]any {
 	t.Helper()
 	run := newRun()
 	run.Options.Timeout = state.Duration(time.Minute)
@@ -131,8 +131,8 @@ func good(t *testing.T) map[string]any {
 	return v
 }
 
-// put sets the value at a path such as agents[0].stack[0].state.
-func put(t *testing.T, v any, path string, value any) {
+// setPath sets the value at a path like agents[0].stack[0].state.
+func setPath(t *testing.T, v any, path string, value any) {
 	t.Helper()
 	at := strings.LastIndexAny(path, ".[")
 	key := strings.Trim(path[at+1:], "]")
@@ -154,12 +154,12 @@ func put(t *testing.T, v any, path string, value any) {
 	t.Fatalf("nothing at %s", path)
 }
 
-// badFields are changes of a good run that make it invalid: a field has another type or form, or doesn't
-// fit another one.
+// badFields are changes of a valid run that make it invalid: a field gets a wrong type or form, or contradicts
+// another field.
 var badFields = []struct {
 	path  string
 	value any
-	field string // of the error; "" for path
+	field string // the field that the error names; "" for path
 }{
 	{"schema", 0, ""}, {"schema", state.Schema + 1, ""}, {"schema", "1", ""}, {"options.unheard_of", 1, ""}, {"progress.Status", "running", ""},
 	{"created", "yesterday", ""}, {"created", "0001-01-01T00:00:00Z", ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "x", ""},
@@ -189,15 +189,14 @@ var badFields = []struct {
 	{"agents[2].waits.question.number", 2, ""}, {"agents[2].waits.job", "publish", ""}, {"agents[3].waits.job", "", ""}, {"agents[4].waits.until", "0001-01-01T00:00:00Z", ""},
 }
 
-// TestBadFieldsAreNamed: every one of these makes the file invalid, and the
-// error says where.
+// TestBadFieldsAreNamed checks that each of badFields is refused with an error that names the field.
 func TestBadFieldsAreNamed(t *testing.T) {
 	for _, c := range badFields {
-		v := good(t)
+		v := goodRun(t)
 		if c.path == "events[0]" {
 			v["events"] = []any{nil}
 		}
-		put(t, v, c.path, c.value)
+		setPath(t, v, c.path, c.value)
 		data, err := json.Marshal(v)
 		assert.NilError(t, err)
 		_, err = state.Decode(data)

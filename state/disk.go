@@ -7,21 +7,21 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// disk is the file system as a File changes it, and as runs are read from it. Tests put one in its place whose calls
-// fail.
+// disk is the file system through which runs are read and saved. Tests replace it by one whose
+// calls fail.
 var disk fileSystem = realDisk{}
 
 // fileSystem has the calls with which a run is saved and read.
 type fileSystem interface {
 	read(path string) ([]byte, error)
-	open(path string, flag int, mode fs.FileMode) (opened, error)
+	open(path string, flag int, mode fs.FileMode) (writableFile, error)
 	rename(from, to string) error
 	remove(path string) error
 	syncDir(dir string) error
 }
 
-// opened is a file that is written.
-type opened interface {
+// writableFile is a file that is open for writing.
+type writableFile interface {
 	WriteAt(data []byte, at int64) (int, error)
 	Sync() error
 	Close() error
@@ -31,7 +31,7 @@ type realDisk struct{}
 
 func (realDisk) read(path string) ([]byte, error) { return files.ReadTarget(path, maxFile) }
 
-func (realDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
+func (realDisk) open(path string, flag int, mode fs.FileMode) (writableFile, error) {
 	f, _, err := files.OpenFile(path, flag, mode)
 	if err != nil {
 		return nil, err

@@ -14,8 +14,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// watchedDisk notes what is brought to the disk, by the names of files and folders below
-// dir, and whether there is anything in a file.
+// watchedDisk records each sync: the path relative to dir and, for a file, whether it has content.
 type watchedDisk struct {
 	fileSystem
 	t    *testing.T
@@ -24,7 +23,7 @@ type watchedDisk struct {
 }
 
 type watchedFile struct {
-	opened
+	writableFile
 	disk *watchedDisk
 	path string
 }
@@ -35,7 +34,7 @@ func (d *watchedDisk) note(path, what string) {
 	d.seen = append(d.seen, name+what)
 }
 
-func (d *watchedDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
+func (d *watchedDisk) open(path string, flag int, mode fs.FileMode) (writableFile, error) {
 	assert.Check(d.t, is.Equal(flag&os.O_APPEND, 0), "%s is opened with O_APPEND: Windows would not let it be cut off", path)
 	f, err := d.fileSystem.open(path, flag, mode)
 	return watchedFile{f, d, path}, err
@@ -50,17 +49,17 @@ func (f watchedFile) Sync() error {
 	info, err := os.Stat(f.path)
 	assert.Check(f.disk.t, err)
 	f.disk.note(f.path, fmt.Sprint(" ", info.Size() > 0))
-	return f.opened.Sync()
+	return f.writableFile.Sync()
 }
 
-// withDisk has a test use another disk.
+// withDisk replaces the disk for one test.
 func withDisk(t *testing.T, d fileSystem) {
 	t.Helper()
 	t.Cleanup(func() { disk = realDisk{} })
 	disk = d
 }
 
-// Abs makes a path absolute where a disk has a letter, too.
+// Abs makes a path absolute, with a drive letter on Windows.
 func Abs(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -69,30 +68,30 @@ func Abs(path string) string {
 	return abs
 }
 
-// tiny is a run of one state.
-func tiny() *Run {
+// tinyRun returns a run of one state.
+func tinyRun() *Run {
 	return New(Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: Abs("/w"), Entry: "A.sh", Dir: Abs("/d"), Files: map[string]string{"A.sh": strings.Repeat("ab", 32)},
 		Options: Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 }
 
-// TestWhatIsSavedIsOnTheDisk: the content of a snapshot before it has its name, the
-// folder after that; each line of the journal that is no part of one.
-func TestWhatIsSavedIsOnTheDisk(t *testing.T) {
+// TestSavedDataIsSynced checks that the content of a snapshot is synced before it gets its name, the folder
+// after that, and each journal line that no snapshot includes.
+func TestSavedDataIsSynced(t *testing.T) {
 	dir := t.TempDir()
 	f, err := Create(dir, "run-1", "me")
 	assert.NilError(t, err)
 	defer f.Close()
 	watched := &watchedDisk{fileSystem: realDisk{}, t: t, dir: dir}
 	withDisk(t, watched)
-	run := tiny()
+	run := tinyRun()
 	assert.NilError(t, f.WriteSnapshot(run, nil, nil))
-	_, _, err = saves(f, run, false, false)
+	_, _, err = saveSteps(f, run, false, false)
 	assert.NilError(t, err)
 	want := []string{"run-1.json.tmp true", ".", "run-1.journal true", "run-1.journal true"}
 	assert.Check(t, is.DeepEqual(watched.seen, want), "brought to the disk by a snapshot and two steps")
 }
 
-// busyDisk is a disk on which something else happens after the first of several reads.
+// busyDisk is a disk on which another process writes after the first read.
 type busyDisk struct {
 	fileSystem
 	then func()
@@ -107,20 +106,20 @@ func (d *busyDisk) read(path string) ([]byte, error) {
 	return data, err
 }
 
-// TestARunIsReadWhileItIsSaved: whoever reads a run gets it as it was when reading began, or later,
-// also when another process makes a new snapshot between the reading of the two files.
-func TestARunIsReadWhileItIsSaved(t *testing.T) {
-	for steps := range 4 { // after the snapshot
+// TestRunIsReadWhileItIsSaved checks that a reader gets a state of the run at least as new as the start of reading, even if
+// another process writes a new snapshot between the reads of the two files.
+func TestRunIsReadWhileItIsSaved(t *testing.T) {
+	for steps := range 4 { // number of steps after the new snapshot
 		dir := t.TempDir()
 		f, err := Create(dir, "run-1", "me")
 		assert.NilError(t, err)
-		if steps == 3 && runtime.GOOS != "windows" { // where the renaming would wait for this reader, in vain
-			f.SetMaxHistory(0) // the journal is another file then
+		if steps == 3 && runtime.GOOS != "windows" { // on Windows, the rename would wait for this reader for ever
+			f.SetMaxHistory(0) // then the journal is replaced
 		}
-		saved, _, err := saves(f, tiny(), true, false)
+		saved, _, err := saveSteps(f, tinyRun(), true, false)
 		assert.NilError(t, err)
 		withDisk(t, &busyDisk{realDisk{}, func() {
-			_, _, err := saves(f, saved[1], []bool{true, false, false, false}[:1+steps]...)
+			_, _, err := saveSteps(f, saved[1], []bool{true, false, false, false}[:1+steps]...)
 			assert.Check(t, err)
 		}})
 		if got, err := Read(dir, "run-1"); err != nil || got.Progress.Seq < 2 {

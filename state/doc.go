@@ -1,47 +1,47 @@
-// Package state defines what a run is at one moment, how each thing that happens
-// changes it, and how it is kept in files.
+// Package state defines the state of a run, how each event changes it, and how it is stored in
+// files.
 //
-// Run is a plain value. What happens to it is decided on a Step, which never changes
-// the Run that it was made from: the Step's Delta is saved first and applied
-// afterwards. The journal holds the same Deltas, so that a run read from its files
-// went through the same code as the one in memory. Only file.go, journal.go and
-// lock.go touch the disk. Nothing here reads the environment.
+// Run is a plain value. A Step decides what happens to it without changing it: the Step's Delta is
+// saved first and applied to the Run afterwards. The journal contains the same Deltas, so a run
+// that is read from its files is built by the same code as the run in memory. Only file.go,
+// disk.go, journal.go and lock.go access the disk. Nothing in this package reads the environment.
 //
 // # The files
 //
-// Their format is private: what other programs need is told by raymond list --json and
-// raymond status --json. A file of another schema than Schema is refused. All files have mode
-// 0600. In the state folder a run has
+// The format of the files is private; other programs use raymond list --json and
+// raymond status --json. A file with a schema other than Schema is refused. All files have mode
+// 0600. The state folder contains for each run:
 //
 //	{id}.json      the snapshot: the whole run as of some step, as type Run
-//	{id}.journal   the steps, those before the snapshot too as far as they are kept, one per line
-//	{id}.lock      locked by the process that drives the run; it stays, and means nothing afterwards
-//	{id}.holder    names that process
-//	{id}/          event log, copy of the workflow, payloads, logs: written by others
+//	{id}.journal   the steps, one per line, including stored steps from before the snapshot
+//	{id}.lock      locked by the process that drives the run; the file remains, unlocked
+//	{id}.holder    describes that process
+//	{id}/          event log, copy of the workflow, payloads, logs: written by other packages
 //
 // # Writing
 //
-// A step is all that one thing that happens changes, saved completely or not at all. It is saved
-// before anybody is told about it and before anything starts because of it. Every step is a line
-// of the journal: eight hexadecimal digits (the CRC-32C of the rest), a space, the Delta as
-// JSON, and a line break, added with one write. Most are synced, and that is all. The first and the
-// last step of a process, and a step that finds many since the snapshot, are saved in a new
-// snapshot too: written to a temporary file, synced, renamed, and the folder synced.
+// A step contains all changes that follow from one event, and is saved completely or not at all. It
+// is saved before it is reported to anyone and before anything starts because of it. Every step is a
+// line of the journal: eight hexadecimal digits (the CRC-32C of the rest), a space, the Delta as
+// JSON, and a line break, written with one call. Usually the journal is then synced, and that is
+// all. A new snapshot is written as well for the first and the last step of a process, and when
+// many steps have followed the last snapshot: written to a temporary file, synced, renamed, and the
+// folder synced.
 //
-// The journal is the history of the run as well. It begins with a whole run in the place of a step, and
-// has one again from time to time, and wherever the steps before are not those that have led to the
-// snapshot: they could not be written, or were written on another machine. When it is
-// longer than it may be, its oldest lines are dropped, up to a whole run.
+// The journal is also the history of the run. It begins with a whole run instead of a step. It
+// contains another whole run from time to time, and wherever the earlier lines are not the steps
+// that led to the snapshot, because these could not be written or were written on another machine.
+// If the journal exceeds its maximum size, its oldest lines are dropped, up to a whole run.
 //
 // # Reading
 //
-// The snapshot is decoded strictly: an unknown, doubled, misspelled or null field, an impossible
+// The snapshot is decoded strictly: an unknown, duplicate, misspelled or null field, an impossible
 // value, or a reference to something that doesn't exist is a FileError that names the field, and
-// the files stay as they are. Then the steps of the journal that come after it are applied in order. A
-// last line that is cut off or doesn't match its checksum counts as not written; any other
-// damage, or a gap in the numbers, is a FileError. What is before them in the journal is for the history
-// alone: there, damaged lines are left out up to the next whole run.
+// the files are not changed. Then the later steps in the journal are applied in order. A last line
+// that is cut off or doesn't match its checksum counts as not written; any other damage, or a gap in
+// the numbers, is a FileError. Lines before these steps matter only for the history, which skips
+// damaged lines up to the next whole run.
 //
-// Whoever drives a run holds the lock of {id}.lock from before it reads the files until its end,
-// however it ends.
+// A process that drives a run locks {id}.lock before it reads the files, and holds the lock until it
+// exits or is killed.
 package state

@@ -10,28 +10,28 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// envelope is the part that all events share in their JSON form.
+// envelope has the fields that all events share in their JSON form.
 type envelope struct {
 	Time       string `json:"time"`                  // RFC 3339, UTC, with milliseconds
-	Seq        int    `json:"seq"`                   // 1, 2, 3 … within the run, over all resumes
-	Type       string `json:"type"`                  // the name of the event
-	WorkflowID string `json:"workflow_id,omitempty"` // of the run; absent in a state file
-	Agent      string `json:"agent,omitempty"`       // absent when the event is about the run
-	State      string `json:"state,omitempty"`       // file name; with agent
+	Seq        int    `json:"seq"`                   // 1, 2, 3 … within the run, across all resumes
+	Type       string `json:"type"`                  // name of the event
+	WorkflowID string `json:"workflow_id,omitempty"` // id of the run; absent in a state file
+	Agent      string `json:"agent,omitempty"`       // absent when the event is about the whole run
+	State      string `json:"state,omitempty"`       // file name of the state; set with agent
 	Exec       int    `json:"exec,omitempty"`        // number of the state execution, in the order in which they start; absent when the event belongs to none
 }
 
 // timeFormat is RFC 3339 in UTC with milliseconds.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// Line returns the event as the log has it: one JSON object and a line break.
+// Line returns the event as a line of the log: one JSON object and a line break.
 func (e Event) Line(workflowID string) ([]byte, error) {
 	data, err := e.encode(workflowID)
 	return append(data, '\n'), err
 }
 
-// MarshalJSON implements json.Marshaler. It leaves out the workflow id, which
-// the file around the event names.
+// MarshalJSON implements json.Marshaler. It leaves out the workflow id, since the state file
+// contains it.
 func (e Event) MarshalJSON() ([]byte, error) { return e.encode("") }
 
 func (e Event) encode(workflowID string) ([]byte, error) {
@@ -50,18 +50,19 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	return append(line, body[1:]...), nil
 }
 
-// written are the options of marshal: encoding/json's form, without escaped tags, and without what jsonstrict refuses. So an
-// empty list is [], never null, and two names that become one are an error.
-var written = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
+// jsonOptions are the options of marshal: the format of encoding/json, but without HTML escapes and
+// without forms that jsonstrict refuses: an empty list is [] rather than null, and duplicate names
+// are an error.
+var jsonOptions = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 	json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false), jsontext.AllowDuplicateNames(false))
 
-// marshal is the one encoder for all files of a run: the state file, the journal and the event log.
+// marshal encodes everything that the files of a run contain: state file, journal and event log.
 func marshal(v any, more ...json.Options) ([]byte, error) {
-	return json.Marshal(v, append(more, written)...)
+	return json.Marshal(v, append(more, jsonOptions)...)
 }
 
-// UnmarshalJSON implements json.Unmarshaler for one line of the log. Fields
-// that this version does not know are ignored; an unknown type is an error.
+// UnmarshalJSON implements json.Unmarshaler for one line of the log. Unknown fields are ignored; an
+// unknown event type is an error.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	var head envelope
 	if err := jsonv1.Unmarshal(data, &head); err != nil {

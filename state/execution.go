@@ -7,11 +7,11 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// execution decides how one agent continues in a state after something has ended:
-// an invocation, or the commands of done_when.
+// execution decides how one agent continues in a state after an invocation or the done_when commands
+// have ended.
 type execution struct {
 	step    *Step
-	agent   *Agent // that the step may change
+	agent   *Agent // a copy that the step may change
 	state   *protocol.State
 	options *Options
 	now     time.Time
@@ -21,10 +21,10 @@ func (s *Step) execution(a *Agent, st *protocol.State) *execution {
 	return &execution{step: s, agent: a, state: st, options: s.Options(), now: s.now}
 }
 
-// progress is that of the run, for the step to change.
+// progress returns the progress of the run, which the step may change.
 func (x *execution) progress() *Progress { return &x.step.delta.Progress }
 
-// end decides what the agent does after an invocation.
+// end decides how the agent continues after an invocation.
 func (x *execution) end(o Outcome) {
 	e, script := x.agent.Exec, x.state.Kind == protocol.Script
 	switch {
@@ -43,78 +43,77 @@ func (x *execution) end(o Outcome) {
 	}
 }
 
-// remind asks an agent again whose message was no legal move.
+// remind sends a reminder to an agent whose message contained no allowed move.
 func (x *execution) remind(o Outcome) {
 	e, reason := x.agent.Exec, messages(o.Problems)
 	switch {
 	case x.state.Policy.Convergence != nil:
 		e.Session = e.sessionAfter(x.agent.Session, o)
-		e.noteProblems(o)
+		e.recordProblems(o)
 		x.askForMove()
 	case e.Reminders >= x.options.MaxReminders:
 		x.fail(Fatal, fmt.Sprintf("%s (after %s)", reason, Count(e.Reminders, "reminder")), o)
 	default:
 		e.Session = e.sessionAfter(x.agent.Session, o)
-		x.ask(o.Reminder, reason)
+		x.sendReminder(o.Reminder, reason)
 	}
 }
 
-// ask sends the agent a reminder in its next invocation.
-func (x *execution) ask(reminder, reason string) {
+// sendReminder sends the reminder to the agent in its next invocation.
+func (x *execution) sendReminder(reminder, reason string) {
 	e := x.agent.Exec
 	e.Reminders++
 	e.Reminder, e.Continue, e.Running = reminder, false, nil
 	x.agent.Status = Ready
-	x.tell(&Reminder{N: e.Reminders, Reason: reason})
+	x.emit(&Reminder{N: e.Reminders, Reason: reason})
 }
 
-// finish ends the execution with a legal move. next is the session to continue, nil
-// when it stays what it was. A move that exceeds a limit is tried again from the session
-// of the entry, and so must not replace it.
+// finish ends the execution with an allowed move. next is the conversation to continue; nil keeps
+// the present one. If the move exceeds a limit, the agent fails and keeps the conversation of the
+// entry, from which a resume tries again.
 func (x *execution) finish(o Outcome, next *Session) {
 	a := x.agent
 	alive := count(x.step.Agents(), isAny)
 	if limit, why := x.options.checkMove(o.Decision, alive, len(a.Stack)); limit != nil {
-		x.tell(limit)
+		x.emit(limit)
 		x.fail(Fatal, why, o)
 		return
 	}
-	x.tell(x.finished(o, ""))
+	x.emit(x.finished(o, ""))
 	exec := a.Exec.Iteration
-	a.Exec, a.Failure, a.Model, a.Backend, a.Report, a.By = nil, nil, "", "", "", x.by()
+	a.Exec, a.Failure, a.Model, a.Backend, a.Report, a.By = nil, nil, "", "", "", x.cause()
 	if next != nil {
 		a.Session, a.Branch = next, false
 	}
 	x.step.follow(a, o.Decision, exec)
 }
 
-// by is who brings the agent to the states that follow.
-func (x *execution) by() string {
+// cause returns the value of Agent.By for the states that follow.
+func (x *execution) cause() string {
 	if x.state.Kind == protocol.Script {
 		return "script " + x.agent.State
 	}
 	return "agent " + x.agent.State
 }
 
-// fail stops the agent until somebody resumes the run.
+// fail stops the agent until the run is resumed.
 func (x *execution) fail(class Class, why string, o Outcome) {
 	a := x.agent
 	a.Status, a.Failure = Stuck, &AgentFailure{Class: string(class), Message: why}
 	if a.Exec != nil {
-		x.tell(x.finished(o, why))
+		x.emit(x.finished(o, why))
 		a.Exec.Running = nil
 	}
-	x.tell(&AgentFinished{Error: why})
+	x.emit(&AgentFinished{Error: why})
 }
 
-// finished is the event for the end of the execution. why says why it failed, "" when
-// it did not.
+// finished returns the event for the end of the execution. why is the reason if it failed, else "".
 func (x *execution) finished(o Outcome, why string) *StateFinished {
 	e := x.agent.Exec
 	f := &StateFinished{
 		OK: why == "", DurationMS: max(0, x.now.Sub(e.Started).Milliseconds()),
 		Spent: e.Spent, Models: e.Models, Tokens: e.Tokens,
-		Turns: e.Turns, Denied: []string{}, Refusals: e.explained(), CLI: e.AgentCLI, Error: why,
+		Turns: e.Turns, Denied: []string{}, Refusals: e.explainedRefusals(), CLI: e.AgentCLI, Error: why,
 		Attempt: e.Attempt, ExitCode: &o.Process.ExitCode, Signal: o.Process.Signal,
 	}
 	for _, r := range e.Refusals {
@@ -134,27 +133,26 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 	return f
 }
 
-// maxUnknown is how many successful invocations of one agent in a row may have an
-// unknown cost while there is a budget to keep.
+// maxUnknown is how many successful invocations of an agent in a row may have an unknown cost if the
+// run has a budget.
 const maxUnknown = 3
 
-// failUnpriced fails an agent that would continue to spend an unknown amount although
-// there is a budget. What its last invocation asked for has been done already, and a
-// resume continues from there.
+// failUnpriced fails an agent that would continue to spend unknown amounts although the run has a
+// budget. The move of its last invocation has been made already, so a resume continues from there.
 func (x *execution) failUnpriced() {
 	a := x.agent
 	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
 	if a.UnknownCosts >= maxUnknown && x.options.HasBudget() && a.Status == Ready && !verifies {
 		a.NotBefore, a.Wait = time.Time{}, 0
 		x.fail(Fatal, fmt.Sprintf(
-			"budget: the cost of the last %d invocations can't be known, so it can't be kept; a budget of 0 means none", a.UnknownCosts), Outcome{})
+			"budget: the cost of the last %d invocations is unknown, so the budget can't be enforced; a budget of 0 means no limit", a.UnknownCosts), Outcome{})
 	}
 }
 
-// tell adds an event about the agent, in the state where it is now.
-func (x *execution) tell(body Body) { x.step.tell(x.agent, body) }
+// emit adds an event about the agent in its present state.
+func (x *execution) emit(body Body) { x.step.emit(x.agent, body) }
 
-// messages joins problems to one line.
+// messages joins the messages of problems into one line.
 func messages(problems []protocol.Problem) string {
 	text := ""
 	for i, p := range problems {
@@ -166,7 +164,7 @@ func messages(problems []protocol.Problem) string {
 	return text
 }
 
-// scriptProblem says what was wrong with a script's output, and what to do.
+// scriptProblem describes the problems in the output of a script, with a hint.
 func scriptProblem(o Outcome) string {
 	text := messages(o.Problems)
 	if hint := o.Problems[0].Hint; hint != "" {

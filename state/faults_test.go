@@ -18,22 +18,22 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// faultyDisk is a disk whose n-th call fails, once or from then on. It brings nothing to
-// the real disk, which takes long and changes nothing for a process that lives on.
+// faultyDisk is a disk whose n-th call fails, perhaps with all calls after it. It skips syncs: they take long
+// and make no difference unless the machine crashes.
 type faultyDisk struct {
-	n       int // counts down to the call that fails
+	n       int // number of the call that fails, from 1
 	kind    fault
 	forever bool
 	calls   int
 	closing bool // a file that was synced could not be closed
-	dies    bool // with the call, so that nothing that comes after it happens
+	dies    bool // the process dies in the call, so no later call has an effect
 }
 
-// fault is a way in which a call fails.
+// fault is the way in which a call fails.
 type fault struct {
 	err   error
-	short bool // a write brings half of what it is given
-	late  bool // what was asked for happens, and the call fails all the same
+	short bool // a write writes only half of its data
+	late  bool // the call has its effect and fails all the same
 }
 
 var faults = map[string]fault{
@@ -43,13 +43,13 @@ var faults = map[string]fault{
 	"short and late": {err: syscall.EIO, short: true, late: true},
 }
 
-// fails reports whether this call is one that fails.
+// fails reports whether the present call fails.
 func (d *faultyDisk) fails() bool {
 	d.calls++
 	return d.calls == d.n || d.forever && d.calls > d.n
 }
 
-// isDead reports whether the process has died in a call before this one.
+// isDead reports whether the process died in an earlier call.
 func (d *faultyDisk) isDead() bool { return d.dies && d.calls > d.n }
 
 // do makes a call that may fail.
@@ -58,15 +58,15 @@ func (d *faultyDisk) do(call func() error) error {
 		return call()
 	}
 	if d.kind.late && !d.isDead() {
-		_ = call() // its result is lost
+		_ = call() // the caller sees only the error
 	}
 	return d.kind.err
 }
 
 func (d *faultyDisk) read(path string) ([]byte, error) { return realDisk{}.read(path) }
 
-func (d *faultyDisk) open(path string, flag int, mode fs.FileMode) (opened, error) {
-	var f opened
+func (d *faultyDisk) open(path string, flag int, mode fs.FileMode) (writableFile, error) {
+	var f writableFile
 	err := d.do(func() error {
 		w, err := realDisk{}.open(path, flag, mode)
 		if err == nil {
@@ -75,7 +75,7 @@ func (d *faultyDisk) open(path string, flag int, mode fs.FileMode) (opened, erro
 		return err
 	})
 	if err != nil && f != nil {
-		f.(faultyFile).opened.Close()
+		f.(faultyFile).writableFile.Close()
 	}
 	return f, err
 }
@@ -91,22 +91,22 @@ func (d *faultyDisk) remove(path string) error {
 func (d *faultyDisk) syncDir(string) error { return d.do(func() error { return nil }) }
 
 type faultyFile struct {
-	opened
+	writableFile
 	disk *faultyDisk
 }
 
 func (f faultyFile) WriteAt(data []byte, at int64) (int, error) {
 	if !f.disk.fails() {
-		return f.opened.WriteAt(data, at)
+		return f.writableFile.WriteAt(data, at)
 	}
 	n := 0
 	if f.disk.isDead() {
 		return n, f.disk.kind.err
 	}
 	if f.disk.kind.short {
-		n, _ = f.opened.WriteAt(data[:len(data)/2], at)
+		n, _ = f.writableFile.WriteAt(data[:len(data)/2], at)
 	} else if f.disk.kind.late {
-		n, _ = f.opened.WriteAt(data, at)
+		n, _ = f.writableFile.WriteAt(data, at)
 	}
 	return n, f.disk.kind.err
 }
@@ -116,14 +116,13 @@ func (f faultyFile) Sync() error { return f.disk.do(func() error { return nil })
 func (f faultyFile) Close() error {
 	if f.disk.fails() {
 		f.disk.closing = true
-		_ = f.opened.Close()
+		_ = f.writableFile.Close()
 		return f.disk.kind.err
 	}
-	return f.opened.Close()
+	return f.writableFile.Close()
 }
 
-// quickDir is a folder for one test, in memory where the machine has that: these tests
-// write thousands of files.
+// quickDir returns a folder for one test, in memory if possible, because these tests write thousands of files.
 func quickDir(t *testing.T) string {
 	t.Helper()
 	dir := fmt.Sprintf("/dev/shm/state-test-%d-%d", os.Getpid(), rand.Uint64())
@@ -134,9 +133,9 @@ func quickDir(t *testing.T) string {
 	return dir
 }
 
-// saves saves steps of a run, some in a snapshot, as folds says. It returns the runs after them, and the one
-// that was being saved when an error ended it; nil when none did.
-func saves(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err error) {
+// saveSteps saves steps of a run, each as a snapshot if its element of folds is true, else in the journal. It
+// returns the run after each saved step, and the run whose save failed; nil if all succeeded.
+func saveSteps(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err error) {
 	for _, fold := range folds {
 		step := run.Step(time.Unix(int64(run.Progress.Seq), 0))
 		if run.Progress.Seq == 0 {
@@ -157,64 +156,64 @@ func saves(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err err
 	return saved, nil, nil
 }
 
-// saving saves a run as its owner does: a snapshot, steps, snapshots in between, also twice in a row, and one
-// in the end.
-func saving(dir string) (acknowledged []*Run, failed *Run, err error) {
+// saveRun saves a run like the runner does: a snapshot, steps, snapshots in between, two of them in a row, and
+// one at the end.
+func saveRun(dir string) (acknowledged []*Run, failed *Run, err error) {
 	f, err := Create(dir, "run-1", "me")
 	if err != nil {
 		return nil, nil, err
 	}
-	acknowledged, failed, err = saves(f, tiny(), true, false, false, false, true, true, false, false, true)
+	acknowledged, failed, err = saveSteps(f, tinyRun(), true, false, false, false, true, true, false, false, true)
 	return acknowledged, failed, errors.Join(err, f.Close())
 }
 
-// calls returns how many calls the saves of a run make on a disk that is well.
-func calls(t *testing.T) int {
+// countCalls returns the number of calls that saving makes on a disk without faults.
+func countCalls(t *testing.T) int {
 	t.Helper()
 	count := &faultyDisk{}
 	withDisk(t, count)
-	if _, _, err := saving(quickDir(t)); err != nil || count.calls < 30 {
+	if _, _, err := saveRun(quickDir(t)); err != nil || count.calls < 30 {
 		t.Fatalf("a disk that is well: got %v after %d calls, want no error after 30 or more", err, count.calls)
 	}
 	return count.calls
 }
 
-// TestEveryFileSystemCallMayFail, in each way, once and for ever.
+// TestEveryFileSystemCallMayFail makes each call fail in each way, once or with all calls after it.
 func TestEveryFileSystemCallMayFail(t *testing.T) {
-	for n := range calls(t) {
+	for n := range countCalls(t) {
 		for name, kind := range faults {
 			for _, forever := range []bool{false, true} {
 				d := &faultyDisk{n: n + 1, kind: kind, forever: forever}
-				suffer(t, fmt.Sprintf("call %d, %s, forever %v", n+1, name, forever), d)
+				checkFaultyDisk(t, fmt.Sprintf("call %d, %s, forever %v", n+1, name, forever), d)
 			}
 		}
 	}
 }
 
-// TestCrashAnywhereInASave: at whatever moment of its saves a process dies, before, in or after each
-// call.
+// TestCrashAnywhereInASave kills the process before, during and after each call.
 func TestCrashAnywhereInASave(t *testing.T) {
 	died := errors.New("the process died")
-	for n := range calls(t) {
+	for n := range countCalls(t) {
 		for _, kind := range []fault{{err: died}, {err: died, short: true}, {err: died, late: true}} {
 			d := &faultyDisk{n: n + 1, kind: kind, forever: true, dies: true}
-			suffer(t, fmt.Sprintf("dead at call %d, short %v, late %v", n+1, kind.short, kind.late), d)
+			checkFaultyDisk(t, fmt.Sprintf("dead at call %d, short %v, late %v", n+1, kind.short, kind.late), d)
 		}
 	}
 }
 
-// suffer saves a run on a disk whose calls fail. The run is as it was acknowledged last, or as it
-// was being saved, it goes on from there, nothing else is left, and its history tells nothing that was not so.
-func suffer(t *testing.T, what string, d *faultyDisk) {
+// checkFaultyDisk saves a run on a disk whose calls fail, and checks that the files contain the run of the last
+// successful save or of the failed one, that more steps can be saved, that no other files remain, and that
+// the history is correct.
+func checkFaultyDisk(t *testing.T, what string, d *faultyDisk) {
 	t.Helper()
 	dir := quickDir(t)
 	disk = d
-	saved, failed, err := saving(dir)
+	saved, failed, err := saveRun(dir)
 	disk = &faultyDisk{}
 	acknowledged := len(saved)
 	switch {
 	case d.calls < d.n:
-		return // what went before has ended it
+		return // saving ended before call n
 	case err == nil && !d.closing:
 		t.Errorf("%s: got no error, want one", what)
 	case failed != nil:
@@ -231,12 +230,12 @@ func suffer(t *testing.T, what string, d *faultyDisk) {
 	if seq := run.Progress.Seq; seq < acknowledged || seq > len(saved) || run.Validate() != nil {
 		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
-	more, _, err := saves(f, run, false, true, false)
+	more, _, err := saveSteps(f, run, false, true, false)
 	assert.NilError(t, err, "%s: it goes on", what)
 	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*Run{run}, more))
 }
 
-// wantHistory holds what a history tells to what was saved.
+// wantHistory checks that the history of the run is exactly the saved steps.
 func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 	t.Helper()
 	last := 0
@@ -251,43 +250,43 @@ func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 	assert.Check(t, is.Equal(last, len(saved)), "%s: the step that the history ends at", what)
 }
 
-// damaged is a folder with a run of a snapshot and a journal, with two steps before the snapshot and
-// two after it, and its files.
-type damaged struct {
+// damagedRun is a folder with a run whose files a test damages. The journal has two steps before the snapshot and
+// two after it.
+type damagedRun struct {
 	t                 *testing.T
 	dir               string
 	snapshot, journal []byte
 	saved             []*Run
-	after             int  // where in the journal the steps after the snapshot begin
-	isAltered         bool // the snapshot is, so that nothing is known of the run but that it is valid
+	after             int  // offset in the journal of the steps after the snapshot
+	isAltered         bool // the snapshot was changed, so the run is unknown, but must be valid
 }
 
-func newDamaged(t *testing.T) *damaged {
+func newDamagedRun(t *testing.T) *damagedRun {
 	t.Helper()
-	d := &damaged{t: t, dir: quickDir(t)}
+	d := &damagedRun{t: t, dir: quickDir(t)}
 	f, err := Create(d.dir, "run-1", "me")
 	assert.NilError(t, err)
 	defer f.Close()
-	first, _, err := saves(f, tiny(), true, false, false, true)
+	first, _, err := saveSteps(f, tinyRun(), true, false, false, true)
 	assert.NilError(t, err)
 	d.after = len(d.read("run-1.journal"))
-	last, _, err := saves(f, first[3], false, false)
+	last, _, err := saveSteps(f, first[3], false, false)
 	assert.NilError(t, err)
 	d.saved = append(first, last...)
 	d.snapshot, d.journal = d.read("run-1.json"), d.read("run-1.journal")
 	return d
 }
 
-func (d *damaged) read(name string) []byte {
+func (d *damagedRun) read(name string) []byte {
 	d.t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.dir, name))
 	assert.NilError(d.t, err)
 	return data
 }
 
-// wantRefusedOrTrue reads the damaged run: it is refused, with its files as they were, or is as it was saved
-// at some time, and so is all that its history tells. It returns the step; 0 for one that is refused.
-func (d *damaged) wantRefusedOrTrue(what string) (seq int) {
+// wantRefusedOrTrue reads the damaged run, which must be refused with its files unchanged, or equal a run that
+// was saved. Every step of its history must also have been saved. It returns the step; 0 if it is refused.
+func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 	d.t.Helper()
 	before := string(d.read("run-1.json")) + string(d.read("run-1.journal"))
 	run, err := Read(d.dir, "run-1")
@@ -300,7 +299,7 @@ func (d *damaged) wantRefusedOrTrue(what string) (seq int) {
 			d.wantTrue(what, step.After())
 		}
 	}
-	if len(before)%16 == 0 { // to take the lock takes longer
+	if len(before)%16 == 0 { // not always, because taking the lock is slow
 		f, _, openErr := Open(d.dir, "run-1", "me")
 		assert.Check(d.t, is.Equal(openErr == nil, err == nil), "%s: to open it: got %v, to read it: %v", what, openErr, err)
 		if openErr == nil {
@@ -315,7 +314,7 @@ func (d *damaged) wantRefusedOrTrue(what string) (seq int) {
 	return run.Progress.Seq
 }
 
-func (d *damaged) wantTrue(what string, run *Run) {
+func (d *damagedRun) wantTrue(what string, run *Run) {
 	d.t.Helper()
 	if d.isAltered {
 		assert.Check(d.t, run.Validate(), "%s: want a valid run", what)
@@ -326,10 +325,10 @@ func (d *damaged) wantTrue(what string, run *Run) {
 	assert.Assert(d.t, bytes.Equal(got, want), "%s: got\n%s\nwant\n%s", what, got, want)
 }
 
-// TestFilesCutAnywhere: a snapshot is refused, cut at each byte but the last, which is a line break, and of
-// a journal what is whole counts.
+// TestFilesCutAnywhere cuts both files after each byte. A cut snapshot is refused, unless only its final line
+// break is missing. Of a cut journal, all complete lines count.
 func TestFilesCutAnywhere(t *testing.T) {
-	d := newDamaged(t)
+	d := newDamagedRun(t)
 	path := filepath.Join(d.dir, "run-1.json")
 	for n := 0; n < len(d.snapshot)-1; n += stride {
 		write(t, path, d.snapshot[:n])
@@ -344,7 +343,7 @@ func TestFilesCutAnywhere(t *testing.T) {
 	}
 }
 
-// stride is how many bytes apart the damages are: on Windows a file costs milliseconds.
+// stride is the distance in bytes between damages. It is larger on Windows, where file access is slow.
 var stride = map[bool]int{false: 1, true: 23}[runtime.GOOS == "windows"]
 
 func write(t *testing.T, path string, data []byte) {
@@ -352,11 +351,11 @@ func write(t *testing.T, path string, data []byte) {
 	assert.NilError(t, os.WriteFile(path, data, 0o600))
 }
 
-// TestBitsFlippedAnywhere: one bit of each byte of both files, and all of them, or a line of the journal is
-// missing. No damage of the journal is taken for a step, save that its last line counts as not written: what of
-// that came to the disk before the machine died is not known. What is before the snapshot is the history's matter.
+// TestBitsFlippedAnywhere flips one bit or all bits of each byte of both files, and removes each line of the
+// journal. A damaged line is never taken for a step. Only damage of the last line is accepted, because that
+// line may not have been written completely. Lines before the snapshot matter only for the history.
 func TestBitsFlippedAnywhere(t *testing.T) {
-	d := newDamaged(t)
+	d := newDamagedRun(t)
 	lastLine := bytes.LastIndexByte(d.journal[:len(d.journal)-1], '\n') + 1
 	for name, data := range map[string][]byte{"run-1.json": d.snapshot, "run-1.journal": d.journal} {
 		path := filepath.Join(d.dir, name)

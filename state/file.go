@@ -14,10 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// ErrNotFound says that there is no run with that id.
+// ErrNotFound is returned for an id without a run.
 var ErrNotFound = errors.New("no such run")
 
-// notFound says where a run was looked for.
+// notFound returns ErrNotFound with the folder that was searched.
 func notFound(dir, id string) error {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -25,49 +25,49 @@ func notFound(dir, id string) error {
 	return fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
 }
 
-// ErrExists says that there is already a run with that id.
-var ErrExists = errors.New("a run of that id exists")
+// ErrExists is returned for a new run whose id is already in use.
+var ErrExists = errors.New("a run with this id exists")
 
-// File keeps one Run: a snapshot ({id}.json) and beside it a journal of its
-// steps. It holds the run's lock from Create or Open until Close.
-// It is not safe for concurrent use; the owner of the run is its only user.
+// File stores one Run on disk: a snapshot ({id}.json) and a journal of its steps. It holds the run's
+// lock from Create or Open until Close. It is not safe for concurrent use; only the owner of the run
+// uses it.
 type File struct {
-	dir, id  string
-	lock     *flock.Flock
-	seal     IntegrityLog
-	most     int64 // bytes of the journal
-	snapshot int64 // bytes of the snapshot
-	seq      int   // the step that the run has on disk
-	entered  bool  // the names of the files are on disk
-	journal  journal
+	dir, id      string
+	lock         *flock.Flock
+	log          IntegrityLog
+	maxHistory   int64 // maximum size of the journal, in bytes
+	snapshotSize int64 // size of the snapshot, in bytes
+	seq          int   // the last step on disk
+	isDirSynced  bool  // the directory entries of the files are on disk
+	journal      journal
 }
 
-// IntegrityLog is told of each change of the files before it is made, and after it. An error
-// prevents the change. Paths are those of the files.
+// IntegrityLog records each change of the files before and after it is made, so that a later process
+// can detect changes by others. An error prevents the change.
 type IntegrityLog interface {
-	Replace(path string, data []byte) error // the file gets data instead of what it has; a missing file is an empty one
-	Append(path string, data []byte) error  // the file gets data in addition
-	Done(path string) error                 // it has it now
-	Adopt(path string) error                // the file goes on from what it has
+	Replace(path string, data []byte) error // the file will contain exactly data; a missing file counts as empty
+	Append(path string, data []byte) error  // data will be appended to the file
+	Done(path string) error                 // the change of the file is complete
+	Adopt(path string) error                // the present content of the file is accepted as its start
 }
 
-// unsealed is the Seal of files of which nobody is told.
-type unsealed struct{}
+// noLog is the IntegrityLog of files whose changes are not recorded.
+type noLog struct{}
 
-func (unsealed) Replace(string, []byte) error { return nil }
-func (unsealed) Append(string, []byte) error  { return nil }
-func (unsealed) Done(string) error            { return nil }
-func (unsealed) Adopt(string) error           { return nil }
+func (noLog) Replace(string, []byte) error { return nil }
+func (noLog) Append(string, []byte) error  { return nil }
+func (noLog) Done(string) error            { return nil }
+func (noLog) Adopt(string) error           { return nil }
 
-// SetIntegrityLog says who is told of changes. It is for before the first one.
-func (f *File) SetIntegrityLog(s IntegrityLog) { f.seal = s }
+// SetIntegrityLog sets where changes are recorded. Call it before the first change.
+func (f *File) SetIntegrityLog(s IntegrityLog) { f.log = s }
 
-// SetMaxHistory says how many bytes of the run's steps are kept beside the snapshot; 0: none. It is for
-// before the first change. Without it DefaultHistory is kept.
-func (f *File) SetMaxHistory(most int64) { f.most = most }
+// SetMaxHistory limits the size of the journal, in bytes; 0 keeps no steps before the snapshot.
+// Call it before the first change. The default is DefaultHistory.
+func (f *File) SetMaxHistory(size int64) { f.maxHistory = size }
 
-// Create takes the lock for a new run. It fails with ErrExists or *LockedError.
-// holder is a line that tells who drives the run.
+// Create takes the lock for a new run. It fails with ErrExists or *LockedError. holder is a line
+// that describes the process that drives the run.
 func Create(dir, id, holder string) (*File, error) {
 	f, err := acquire(dir, id, holder)
 	if err != nil {
@@ -76,14 +76,14 @@ func Create(dir, id, holder string) (*File, error) {
 	if _, err := os.Lstat(f.path(".json")); err == nil {
 		return nil, errors.Join(fmt.Errorf("%q: %w", id, ErrExists), f.Close())
 	}
-	if err := ignoreMissing(disk.remove(f.path(JournalExt))); err != nil { // of a run that is gone
+	if err := ignoreMissing(disk.remove(f.path(JournalExt))); err != nil { // of a run that was deleted
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// Open takes the lock of an existing run and reads it. It fails with
-// ErrNotFound, *LockedError or *FileError, and leaves the files as they were.
+// Open takes the lock of an existing run and reads the run. It fails with ErrNotFound, *LockedError
+// or *FileError. It does not change the files.
 func Open(dir, id, holder string) (*File, *Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, id+".json")); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, notFound(dir, id)
@@ -104,11 +104,11 @@ func acquire(dir, id, holder string) (*File, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
 	}
-	f := &File{dir: dir, id: id, seal: unsealed{}, most: DefaultHistory}
-	if err := f.take(holder); err != nil {
+	f := &File{dir: dir, id: id, log: noLog{}, maxHistory: DefaultHistory}
+	if err := f.takeLock(holder); err != nil {
 		return nil, err
 	}
-	for _, ext := range []string{".json", JournalExt} { // of a killed process, which may have been the last one to write
+	for _, ext := range []string{".json", JournalExt} { // left by a process that was killed
 		if err := ignoreMissing(disk.remove(f.path(ext) + tempExt)); err != nil {
 			return nil, errors.Join(err, f.Close())
 		}
@@ -116,7 +116,7 @@ func acquire(dir, id, holder string) (*File, error) {
 	return f, nil
 }
 
-// makeDir creates the state folder. A .raymond folder above it is hidden from git.
+// makeDir creates the state folder. If its parent is named .raymond, git ignores that parent.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -132,13 +132,13 @@ func makeDir(dir string) error {
 	if err := files.WriteNew(ignore, []byte("*\n"), 0o600); !errors.Is(err, fs.ErrExist) {
 		return err
 	}
-	return nil // another process was faster
+	return nil // another process created the file
 }
 
 func (f *File) path(ext string) string { return filepath.Join(f.dir, f.id+ext) }
 
-// Close releases the lock. The lock file stays: removing it would let two
-// processes hold locks on two files of one name.
+// Close releases the lock. The lock file remains: if it were removed, two processes could hold locks
+// on two files with the same name.
 func (f *File) Close() error {
 	var err error
 	if f.journal.file != nil {
@@ -148,11 +148,11 @@ func (f *File) Close() error {
 	return errors.Join(err, f.lock.Close())
 }
 
-// Read reads a run without taking its lock: the snapshot and the journal as
-// they are at the moment. Its error is ErrNotFound or *FileError.
+// Read reads the present state of a run from snapshot and journal, without taking its lock. Its
+// error is ErrNotFound or *FileError.
 func Read(dir, id string) (*Run, error) {
-	// The journal is opened first: the run's owner may make a new snapshot in between, and put a
-	// shorter one in its place. Then the steps that are read are in the snapshot, too.
+	// The journal is opened first: the run's owner may write a new snapshot and a shorter journal
+	// in between. The snapshot then includes the steps of the journal that is open here.
 	path := filepath.Join(dir, id+JournalExt)
 	journal, _, journalErr := files.Open(path)
 	if journalErr == nil {
@@ -184,7 +184,7 @@ func readSnapshot(dir, id string) (*Run, error) {
 	return r, within(path, err)
 }
 
-// within adds the path to a *FileError. The error of a file that is not regular, or too large, becomes one.
+// within adds the path to a *FileError. It converts errors about irregular or large files into one.
 func within(path string, err error) error {
 	switch {
 	case errors.Is(err, files.ErrNotRegular):
@@ -199,7 +199,7 @@ func within(path string, err error) error {
 	return err
 }
 
-// List returns the ids of all runs of a folder, sorted.
+// List returns the ids of all runs in a folder, sorted.
 func List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -218,18 +218,17 @@ func List(dir string) ([]string, error) {
 	return ids, nil
 }
 
-// WriteSnapshot replaces the snapshot with r. After it returns
-// nil, {id}.json alone is complete and survives a crash of the machine; after
-// an error the files hold either the old run or r, complete. d is the step that led to r, which
-// is not in the journal; nil when r is not made by a step. ready, when not nil, is called before the
-// old snapshot is replaced; when it returns an error that is kept.
+// WriteSnapshot replaces the snapshot with r. After it returns nil, {id}.json alone contains the whole
+// run and survives a crash of the machine. After an error, the files contain either the old run or r
+// as a whole. d is the step that led to r, if the journal lacks it; nil if no single step led to r.
+// If ready is not nil, it is called before the old snapshot is replaced; its error keeps the old one.
 func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
 	data, err := r.Encode()
 	if err == nil {
 		err = checkSize(data)
 	}
 	if err == nil {
-		err = f.note(r, d)
+		err = f.appendBeforeSnapshot(r, d)
 	}
 	if err == nil {
 		err = f.replace(f.path(".json"), data, ready)
@@ -237,17 +236,17 @@ func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
 	if err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	f.seq, f.entered, f.journal.unfolded, f.snapshot = r.Progress.Seq, true, 0, int64(len(data))
-	if f.journal.size > f.most {
+	f.seq, f.isDirSynced, f.journal.sinceSnapshot, f.snapshotSize = r.Progress.Seq, true, 0, int64(len(data))
+	if f.journal.size > f.maxHistory {
 		return f.shorten(r)
 	}
 	return nil
 }
 
-// checkSize returns an error for data that is too large to be read again.
+// checkSize returns an error for data that would be too large to read back.
 func checkSize(data []byte) error {
 	if len(data) > maxFile {
-		return fmt.Errorf("it has %d bytes, and more than %d are never read", len(data), maxFile)
+		return fmt.Errorf("%d bytes are more than the maximum of %d", len(data), maxFile)
 	}
 	return nil
 }
@@ -259,13 +258,13 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// tempExt is what is added to the name of a file that is being written.
+// tempExt is added to the name of a file while it is written.
 const tempExt = ".tmp"
 
-// replace gives a file other content, all of it or nothing. ready is as for Fold.
+// replace replaces the content of a file atomically. ready is the argument of WriteSnapshot.
 func (f *File) replace(path string, data []byte, ready func() error) (err error) {
 	tmp := path + tempExt
-	if err := ignoreMissing(disk.remove(tmp)); err != nil { // of a killed process, or a pipe of an agent's
+	if err := ignoreMissing(disk.remove(tmp)); err != nil { // left by a process that was killed, or a pipe created by an agent
 		return err
 	}
 	w, err := disk.open(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)
@@ -288,11 +287,11 @@ func (f *File) replace(path string, data []byte, ready func() error) (err error)
 			return err
 		}
 	}
-	if err := f.seal.Replace(path, data); err != nil {
+	if err := f.log.Replace(path, data); err != nil {
 		return err
 	}
 	if err := disk.rename(tmp, path); err != nil {
 		return err
 	}
-	return errors.Join(f.seal.Done(path), disk.syncDir(f.dir))
+	return errors.Join(f.log.Done(path), disk.syncDir(f.dir))
 }

@@ -11,29 +11,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
-// HistoryStep is a step of a run as its journal has it.
+// HistoryStep is one step of a run, read from its journal.
 type HistoryStep struct {
-	// Run is the run before the step. It must not be changed, and holds until the next step
-	// is asked for.
+	// Run is the run before the step. It must not be changed, and is valid only until the next
+	// step is read.
 	Run *Run
-	// Delta is the step. Where the history begins, or begins again since the steps before are not kept, it leaves Run as
-	// it is, and has the events of the last of those.
+	// Delta is the step. If Begins is set, the earlier steps are not stored: Run is already the run
+	// after the step, and Delta repeats its progress and its last events.
 	Delta  *Delta
 	Begins bool
 
-	end int64 // of the step in its journal
+	end int64 // end of its line in the journal
 }
 
-// beginning is where a history begins with a run.
+// beginning returns the step with which a history starts at the run r.
 func (r *Run) beginning() HistoryStep {
 	return HistoryStep{Run: r, Delta: &Delta{Progress: r.Progress, Events: r.Events}, Begins: true}
 }
 
-// After returns the run after the step, which may be kept as long as it is not changed.
+// After returns the run after the step. It must not be changed.
 func (s HistoryStep) After() *Run { return s.Run.With(s.Delta) }
 
-// Started returns the numbers of the state executions that the step has started, in order.
-// Those that it has only repeated are not among them.
+// Started returns the numbers of the state executions that the step started, in order. Executions
+// that the step only repeated are left out.
 func (s HistoryStep) Started() []int {
 	var begun []int
 	for _, e := range s.Delta.Events {
@@ -49,9 +49,9 @@ func (s HistoryStep) Started() []int {
 	return begun
 }
 
-// ReadHistory returns the steps of a run in order, as far as they are kept, up to the present
-// one, without taking its lock. Damaged lines, and those after them, are left out up to the next
-// whole run. The errors are those of Read; nothing follows one.
+// ReadHistory returns the stored steps of a run in order, up to the present one, without taking the
+// run's lock. A damaged line, and the steps after it up to the next whole run, are left out. Errors
+// are the errors of Read; an error ends the sequence.
 func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 	return func(yield func(HistoryStep, error) bool) {
 		now, err := Read(dir, id)
@@ -60,7 +60,7 @@ func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 			return
 		}
 		journal, _, err := files.Open(filepath.Join(dir, id+JournalExt))
-		if err != nil { // it is missing, as Read would have said otherwise
+		if err != nil { // the journal is missing; Read would have returned any other error
 			yield(now.beginning(), nil)
 			return
 		}
@@ -78,19 +78,19 @@ func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 	}
 }
 
-// pastSteps returns what a journal tells of the steps that have led to a run.
+// pastSteps returns the steps of a journal that led to the run now.
 func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 	return func(yield func(HistoryStep, error) bool) {
-		var past *Run // as of the last line; nil where that is not known
+		var past *Run // the run after the last line; nil if unknown
 		at := int64(0)
-		for e, err := range entries(journal) {
+		for e, err := range readEntries(journal) {
 			if err != nil {
 				yield(HistoryStep{}, err)
 				return
 			}
 			at += e.size
 			step := e.step(past, now)
-			isSame := e.isRun && past != nil && past.Progress.Seq == e.seq // on another machine
+			isSame := e.isRun && past != nil && past.Progress.Seq == e.seq // saved again on another machine
 			past, step.end = step.Run, at
 			if past == nil || isSame {
 				continue
@@ -103,8 +103,8 @@ func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 	}
 }
 
-// step is what a line tells after the one that has led to a run; without a Run where it can't be understood.
-func (e entry) step(past, now *Run) HistoryStep {
+// step returns the step of a line that follows the run past. Run is nil if the line can't be used.
+func (e journalEntry) step(past, now *Run) HistoryStep {
 	switch {
 	case e.damage != nil || e.seq > now.Progress.Seq:
 	case e.isRun:
@@ -119,8 +119,8 @@ func (e entry) step(past, now *Run) HistoryStep {
 	return HistoryStep{}
 }
 
-// delta is the step that a line has; an error when it can't be the one after r.
-func (e entry) delta(r *Run) (*Delta, error) {
+// delta decodes the step of a line. It returns an error if the step can't follow r.
+func (e journalEntry) delta(r *Run) (*Delta, error) {
 	d := new(Delta)
 	if err := invalid(jsonstrict.Decode(e.data, d)); err != nil {
 		return nil, err
@@ -131,13 +131,13 @@ func (e entry) delta(r *Run) (*Delta, error) {
 	return d, d.checkFollows(r)
 }
 
-// replay applies the steps of a journal that come after the run to it. What the journal has before
-// them is the history's matter alone. A last line that is damaged counts as not written, as does a
-// whole run, whose snapshot never took its place; other damage is a *FileError.
+// replay applies the steps of a journal that follow r. Lines before them matter only for the history.
+// A damaged last line counts as not written, and so does a whole run at the end, whose snapshot was
+// never completed. Any other damage is a *FileError.
 func (r *Run) replay(journal io.Reader) error {
 	var unwritten error
 	snapshot := r.Progress.Seq
-	for e, err := range entries(journal) {
+	for e, err := range readEntries(journal) {
 		switch {
 		case err != nil:
 			return err
@@ -146,14 +146,14 @@ func (r *Run) replay(journal io.Reader) error {
 		case unwritten != nil:
 			return unwritten
 		case e.damage != nil:
-			unwritten = e.refused(e.damage)
-		case e.isRun && e.seq == r.Progress.Seq: // the same on another machine
+			unwritten = e.fileError(e.damage)
+		case e.isRun && e.seq == r.Progress.Seq: // the same run, saved again on another machine
 		case e.isRun:
-			unwritten = e.refused(fmt.Errorf("is a run after step %d, want step %d", e.seq, r.Progress.Seq+1))
+			unwritten = e.fileError(fmt.Errorf("is a run after step %d, want step %d", e.seq, r.Progress.Seq+1))
 		default:
 			d, err := e.delta(r)
 			if err != nil {
-				return e.refused(err)
+				return e.fileError(err)
 			}
 			r.Apply(d)
 		}
@@ -164,13 +164,13 @@ func (r *Run) replay(journal io.Reader) error {
 	return r.Validate()
 }
 
-// refused is the error about a line.
-func (e entry) refused(what error) error {
+// fileError returns the error about a line.
+func (e journalEntry) fileError(what error) error {
 	return &FileError{Field: fmt.Sprintf("line %d", e.n), What: what.Error()}
 }
 
-// checkFollows returns an error when the step can't be the one after r: agents are in the order
-// of their numbers, and the number of an agent never changes.
+// checkFollows returns an error if the step can't follow r: agents must be in the order of their
+// numbers, and the number of an agent never changes.
 func (d *Delta) checkFollows(r *Run) error {
 	r.index()
 	last, seen := 0, map[string]bool{}
@@ -178,12 +178,12 @@ func (d *Delta) checkFollows(r *Run) error {
 		last = r.Agents[n-1].N
 	}
 	for i, a := range d.Agents {
-		was, known := r.byID[a.ID]
+		old, known := r.byID[a.ID]
 		switch {
 		case seen[a.ID]:
 			return fmt.Errorf("agents[%d].id: %q appears twice", i, a.ID)
-		case known && a.N != was.N:
-			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, was.N)
+		case known && a.N != old.N:
+			return fmt.Errorf("agents[%d].n: is %d, was %d", i, a.N, old.N)
 		case !known && a.N <= last:
 			return fmt.Errorf("agents[%d].n: is %d, want more than %d", i, a.N, last)
 		}
@@ -192,26 +192,26 @@ func (d *Delta) checkFollows(r *Run) error {
 	return nil
 }
 
-// ErrNeverStarted says that a run has no state execution of that number.
+// ErrNeverStarted is returned for a number without a state execution.
 var ErrNeverStarted = errors.New("the run has no such state execution")
 
-// NotInHistoryError says that the step which started a state execution is not kept any more.
+// NotInHistoryError is returned if the history no longer contains the step that started an execution.
 type NotInHistoryError struct {
 	Exec   int
-	Oldest int // the first later execution whose step is kept; 0 for none
+	Oldest int // the first later execution whose step is stored, or 0
 }
 
 // Error implements error.
 func (e *NotInHistoryError) Error() string {
 	if e.Oldest == 0 {
-		return fmt.Sprintf("the step that started state execution %d is not kept, nor is that of a later one", e.Exec)
+		return fmt.Sprintf("the step that started state execution %d is no longer stored, nor is any later step", e.Exec)
 	}
-	return fmt.Sprintf("the step that started state execution %d is not kept: the next one that is kept started %d", e.Exec, e.Oldest)
+	return fmt.Sprintf("the step that started state execution %d is no longer stored; the earliest one available is state execution %d", e.Exec, e.Oldest)
 }
 
-// RunAtExecution returns the run as it was after the step that started state execution n, for Rerun.
-// It reads the history as ReadHistory does. The error is ErrNeverStarted for a number that no
-// execution has, a *NotKeptError for one whose step is not kept, and else one of ReadHistory.
+// RunAtExecution returns the run after the step that started state execution n, for Rerun.
+// It reads the history like ReadHistory. Its error is ErrNeverStarted for an unknown number,
+// *NotInHistoryError for an execution whose step is not stored, or an error of ReadHistory.
 func RunAtExecution(dir, id string, n int) (*Run, error) {
 	oldest, begun := 0, 0
 	for step, err := range ReadHistory(dir, id) {

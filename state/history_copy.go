@@ -10,11 +10,11 @@ import (
 	"slices"
 )
 
-// CopyHistory writes the steps that a journal has up to a step, as a file of its own. Damaged lines
-// are left out.
+// CopyHistory copies the lines of a journal up to the step last. The copy is a valid journal: damaged
+// lines and steps after a gap are left out.
 func CopyHistory(to io.Writer, journal io.Reader, last int) error {
 	seq := 0
-	for e, err := range entries(journal) {
+	for e, err := range readEntries(journal) {
 		if err != nil {
 			return err
 		}
@@ -29,22 +29,21 @@ func CopyHistory(to io.Writer, journal io.Reader, last int) error {
 	return nil
 }
 
-// MaskHistory returns a reader of a history whose texts are masked, line by line, which must not
-// change the number of bytes. Lines get the checksums of what they have then; those that were
-// damaged stay so.
+// MaskHistory returns a reader of a journal whose texts are masked line by line. mask must not change
+// the number of bytes. The lines get new checksums, except that damaged lines stay damaged.
 func MaskHistory(from io.Reader, mask func(io.Reader) io.Reader) io.Reader {
-	return &masking{from: bufio.NewReaderSize(from, 256<<10), mask: mask}
+	return &maskedJournal{from: bufio.NewReaderSize(from, 256<<10), mask: mask}
 }
 
-// masking is a history on its way through a mask.
-type masking struct {
+// maskedJournal reads a journal through a mask.
+type maskedJournal struct {
 	from *bufio.Reader
 	mask func(io.Reader) io.Reader
-	out  []byte // what is left of a line
+	out  []byte // the rest of the current line
 }
 
 // Read implements io.Reader.
-func (m *masking) Read(p []byte) (int, error) {
+func (m *maskedJournal) Read(p []byte) (int, error) {
 	if len(m.out) == 0 {
 		line, err := m.from.ReadBytes('\n')
 		if len(line) == 0 {
@@ -64,17 +63,16 @@ func (m *masking) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// PastConversation is a conversation that a step of a history names.
+// PastConversation is a conversation that a step of a history refers to.
 type PastConversation struct {
 	Session Session
-	Dir     string // where an agent worked that had it; "" for the run's own directory
+	Dir     string // directory of an agent that had the conversation; "" for Run.Dir
 }
 
-// PastConversations returns the conversations that a history names, each once, those that were
-// named last first.
+// PastConversations returns all conversations in a journal, each once, the most recent first.
 func PastConversations(from io.Reader) ([]PastConversation, error) {
 	n, order, found := 0, map[string]int{}, map[string]PastConversation{}
-	for e, err := range entries(from) {
+	for e, err := range readEntries(from) {
 		if err != nil {
 			return nil, err
 		}

@@ -13,14 +13,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestNoHistory: a run goes on where its history is gone, and the history from there on. A run that
-// is to have none has none, and is there.
-func TestNoHistory(t *testing.T) {
+// TestRunWithoutHistory checks that a run continues when its history was deleted, that a new history begins
+// there, and that a history can be switched off.
+func TestRunWithoutHistory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run-1.journal")
 	f, err := state.Create(dir, "run-1", "me")
 	assert.NilError(t, err)
-	r := recorded{dir: dir, runs: make([]*state.Run, 9)}
+	r := recording{dir: dir, runs: make([]*state.Run, 9)}
 	run := newRun()
 	save := func(folds bool) {
 		step := run.Step(epoch)
@@ -57,26 +57,26 @@ func TestNoHistory(t *testing.T) {
 	assert.NilError(t, f.Close())
 }
 
-// TestAHugeRunIsNotSaved, since nobody could read it again: what is there stays.
-func TestAHugeRunIsNotSaved(t *testing.T) {
-	dir := stored(t)
+// TestHugeRunIsNotSaved checks that a run too large to be read back is not saved, and that the saved run remains.
+func TestHugeRunIsNotSaved(t *testing.T) {
+	dir := savedDir(t)
 	f, run, err := state.Open(dir, "run-1", "me")
 	assert.NilError(t, err)
 	defer f.Close()
 	huge := strings.Repeat("x", 64<<20)
 	step := run.Step(epoch)
 	step.Override(state.Options{Model: huge}, nil)
-	assert.Check(t, is.ErrorContains(f.Append(step.Delta()), "bytes, and more than 67108864 are never read"), "want the step refused")
+	assert.Check(t, is.ErrorContains(f.Append(step.Delta()), "bytes are more than the maximum of 67108864"), "want the step refused")
 	run.Meta = map[string]string{"huge": huge}
-	assert.Check(t, is.ErrorContains(f.WriteSnapshot(run, nil, nil), "bytes, and more than 67108864 are never read"), "want it refused")
+	assert.Check(t, is.ErrorContains(f.WriteSnapshot(run, nil, nil), "bytes are more than the maximum of 67108864"), "want it refused")
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Meta != nil {
 		t.Errorf("then: got %v, want the run as it was", err)
 	}
 }
 
-// TestALongHistory is cut at its beginning, however much was added since the last snapshot, and an
-// execution from there is not kept any more.
-func TestALongHistory(t *testing.T) {
+// TestLongHistoryIsCut checks that the beginning of a long history is dropped, even without a new snapshot, and
+// that executions from there can't be read any more.
+func TestLongHistoryIsCut(t *testing.T) {
 	const most = 150 << 10
 	r := record(t, 4, 350, most)
 	info, err := os.Stat(filepath.Join(r.dir, "run-1.journal"))

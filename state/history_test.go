@@ -12,23 +12,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recorded is a random run that was saved, with the run after each step.
-type recorded struct {
+// recording is a random run that was saved, with its form after each step.
+type recording struct {
 	dir   string
 	runs  []*state.Run // by the number of the step
-	begun map[int]int  // the step that started each execution
+	begun map[int]int  // number of the step that started each execution
 }
 
-// record drives a random run of at most so many steps, which is folded now and then, and of
-// whose history so many bytes are kept. each, if there is one, is told the runs before and after each step.
-func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir string, run, next *state.Run)) recorded {
+// record drives a random run of up to steps steps and saves it, with a snapshot now and then. most is the maximum
+// size of its history. The functions in each are called with the runs before and after each step.
+func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
-	return recordSaying(t, &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}, steps, most, each...)
+	return recordWith(t, &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}, steps, most, each...)
 }
 
-func recordSaying(t *testing.T, w *walker, steps int, most int64, each ...func(dir string, run, next *state.Run)) recorded {
+func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
-	r := recorded{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
+	r := recording{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
 	f, err := state.Create(r.dir, "run-1", "me")
 	assert.NilError(t, err)
 	f.SetMaxHistory(most)
@@ -42,7 +42,7 @@ func recordSaying(t *testing.T, w *walker, steps int, most int64, each ...func(d
 			next = run.With(d)
 		}
 		if n > 1 && w.rnd.IntN(8) == 0 {
-			assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // as a cancel does
+			assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // like a cancel
 		}
 		for exec := run.Progress.Iterations + 1; exec <= next.Progress.Iterations; exec++ {
 			r.begun[exec] = n
@@ -66,9 +66,8 @@ func diffRuns(t *testing.T, want, got *state.Run) string {
 	return cmp.Diff(string(fileOf(t, want)), string(fileOf(t, got)))
 }
 
-// wantTruth checks that all that the history of a recorded run tells is as it was, and returns
-// the steps.
-func (r recorded) wantTruth(t *testing.T, what string) []int {
+// wantTruth checks that every step in the history of a recorded run is correct, and returns the steps.
+func (r recording) wantTruth(t *testing.T, what string) []int {
 	t.Helper()
 	var steps []int
 	for step, err := range state.ReadHistory(r.dir, "run-1") {
@@ -80,9 +79,9 @@ func (r recorded) wantTruth(t *testing.T, what string) []int {
 	return steps
 }
 
-// TestStarted states that the history of a run has all of its steps, however often it was
-// folded, and that the run is found as it was when each execution had started.
-func TestStarted(t *testing.T) {
+// TestRunIsFoundAtEachExecution checks that the history contains all steps in spite of snapshots, and that
+// RunAtExecution returns the run after the start of each execution.
+func TestRunIsFoundAtEachExecution(t *testing.T) {
 	r := record(t, 3, 80, state.DefaultHistory)
 	for i, seq := range r.wantTruth(t, "whole") {
 		equal(t, "step", seq, i+1)
@@ -99,14 +98,14 @@ func TestStarted(t *testing.T) {
 	}
 }
 
-// FuzzSavedRunsAreReadBack: whatever agents say and however often the run is folded, all steps come back from the
-// history, and all events from their lines in the log.
+// FuzzSavedRunsAreReadBack checks that all steps are read back from the history, and all events from their log
+// lines, for any output of agents and any snapshots.
 func FuzzSavedRunsAreReadBack(f *testing.F) {
 	for seed, text := range []string{"", "\xff\x00", "<a>&\u2028\ud7ff\r\n", `\ud800","k":null`} {
 		f.Add(uint64(seed), text)
 	}
 	f.Fuzz(func(t *testing.T, seed uint64, text string) {
-		r := recordSaying(t, &walker{rnd: rand.New(rand.NewPCG(seed, 5)), now: epoch, text: text}, 30, state.DefaultHistory)
+		r := recordWith(t, &walker{rnd: rand.New(rand.NewPCG(seed, 5)), now: epoch, text: text}, 30, state.DefaultHistory)
 		for i, seq := range r.wantTruth(t, "whole") {
 			equal(t, "step", seq, i+1)
 			for _, e := range r.runs[seq].Events {
@@ -122,9 +121,8 @@ func FuzzSavedRunsAreReadBack(f *testing.F) {
 	})
 }
 
-// TestRerunIsARun states that a run can be run again from each of its executions: the new one is
-// valid, has cost nothing and started nothing, and its next execution has the number again, of
-// the same agent in the same state.
+// TestRerunIsARun checks that a run can be run again from each of its executions. The new run is valid, has no
+// cost and no executions, and starts the execution again with the same number, agent and state.
 func TestRerunIsARun(t *testing.T) {
 	for seed := range uint64(4) {
 		r := record(t, seed, 60, state.DefaultHistory)

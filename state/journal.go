@@ -18,81 +18,83 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// foldFactor says how many times the size of the snapshot the steps after it may reach
-// before a new one is due. Below foldMin none is. Folding therefore costs no more than
-// a constant share of what was appended.
+// The steps after the snapshot may reach snapshotFactor times its size, and at least snapshotMin
+// bytes, before a new snapshot is due. Snapshots therefore cost only a constant share of the bytes
+// appended.
 const (
-	foldFactor = 8
-	foldMin    = 4 << 20
+	snapshotFactor = 8
+	snapshotMin    = 4 << 20
 )
 
-// DefaultHistory is how many bytes a journal keeps where nobody says otherwise.
+// DefaultHistory is the default maximum size of a journal, in bytes.
 const DefaultHistory = 64 << 20
 
-// JournalExt is the extension of the file with the steps of a run, after its id.
+// JournalExt is the extension of a journal, after the id of its run.
 const JournalExt = ".journal"
 
-// journal is the file with the steps of a run, as far as it was surveyed or written. Each line
-// has a step, or a whole run from which what follows is to be understood.
+// journal describes the part of a run's journal file that was scanned or written. Each line is a
+// step, or a whole run that makes the lines before it unnecessary.
 type journal struct {
-	file     opened // nil: it is to be surveyed before the next line
-	size     int64  // bytes of its lines; after them comes nothing
-	last     int    // the step of the last line; 0 for none
-	whole    bool   // the last lines are a whole run and all steps that have followed it
-	unfolded int64  // bytes since the last snapshot
+	file          writableFile // nil: scan the file before the next line is written
+	size          int64        // bytes of its lines; nothing follows them
+	last          int          // the step of the last line; 0 for none
+	isComplete    bool         // the journal ends with a whole run and all steps that followed it
+	sinceSnapshot int64        // bytes written since the last snapshot
 }
 
-// Append saves one step: one line of the journal, with a checksum, synced.
-// After it returns nil the step survives a crash of the machine; after an error
-// the caller must stop, since the step may or may not have been saved.
+// Append saves one step: it appends a line with a checksum to the journal and syncs the file. After
+// it returns nil, the step survives a crash of the machine. After an error the caller must stop,
+// since the step may or may not have been saved.
 func (f *File) Append(d *Delta) error {
 	err := f.openJournal(f.seq)
 	if err == nil {
-		err = f.write(d, d.Progress.Seq)
+		err = f.writeLine(d, d.Progress.Seq)
 	}
 	if err == nil {
 		err = f.journal.file.Sync()
 	}
-	if err == nil && !f.entered {
+	if err == nil && !f.isDirSynced {
 		err = disk.syncDir(f.dir)
 	}
 	if err != nil {
 		return fmt.Errorf("save step: %w", err)
 	}
-	f.seq, f.entered = d.Progress.Seq, true
+	f.seq, f.isDirSynced = d.Progress.Seq, true
 	return nil
 }
 
 // Full reports whether it is time for a new snapshot.
-func (f *File) Full() bool { return f.journal.unfolded > max(foldMin, foldFactor*f.snapshot) }
-
-// note adds the step that a new snapshot is about to have to the journal, if steps are kept: d, or where that can't
-// follow the last line, all of r. It need not be on the disk before the snapshot is: a last line
-// that is damaged counts as not written.
-func (f *File) note(r *Run, d *Delta) error {
-	known := f.seq
-	if d == nil { // of another machine, with the steps that have led to it there
-		known = r.Progress.Seq
-	}
-	if err := f.openJournal(known); err != nil || f.most == 0 {
-		return err
-	}
-	if j := &f.journal; d == nil || d.Progress.Seq != j.last+1 || !j.whole {
-		return f.write(r, r.Progress.Seq)
-	}
-	return f.write(d, d.Progress.Seq)
+func (f *File) Full() bool {
+	return f.journal.sinceSnapshot > max(snapshotMin, snapshotFactor*f.snapshotSize)
 }
 
-// openJournal opens the journal and cuts off what follows the step that the run has: a process
-// died before its snapshot took the place of the one before, or the file is of a run that is gone.
+// appendBeforeSnapshot adds the step of a new snapshot to the journal, unless no history is kept. It
+// writes d, or all of r if d can't follow the last line. The line need not be on the disk before the
+// snapshot: a damaged last line counts as not written.
+func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
+	known := f.seq
+	if d == nil { // saved on another machine, together with the steps before it
+		known = r.Progress.Seq
+	}
+	if err := f.openJournal(known); err != nil || f.maxHistory == 0 {
+		return err
+	}
+	if j := &f.journal; d == nil || d.Progress.Seq != j.last+1 || !j.isComplete {
+		return f.writeLine(r, r.Progress.Seq)
+	}
+	return f.writeLine(d, d.Progress.Seq)
+}
+
+// openJournal opens the journal and cuts off the lines after step seq. Such lines exist if a process
+// died before it completed its snapshot, or if the file belongs to a run that was deleted.
 func (f *File) openJournal(seq int) error {
 	if f.journal.file != nil {
 		return nil
 	}
 	path := f.path(JournalExt)
-	j, rest, err := survey(path, seq)
+	j, rest, err := scan(path, seq)
 	if err == nil && rest {
-		err = f.cut(path, j.size)
+		err = f.truncateJournal(path, j.size)
 	}
 	if err != nil {
 		return err
@@ -101,7 +103,7 @@ func (f *File) openJournal(seq int) error {
 	if err != nil {
 		return err
 	}
-	if err := f.seal.Adopt(path); err != nil {
+	if err := f.log.Adopt(path); err != nil {
 		return errors.Join(err, w.Close())
 	}
 	f.journal = j
@@ -109,8 +111,8 @@ func (f *File) openJournal(seq int) error {
 	return nil
 }
 
-// cut replaces a journal by its first bytes.
-func (f *File) cut(path string, size int64) error {
+// truncateJournal truncates a journal to its first bytes, atomically.
+func (f *File) truncateJournal(path string, size int64) error {
 	from, _, err := files.Open(path)
 	if err != nil {
 		return err
@@ -122,9 +124,9 @@ func (f *File) cut(path string, size int64) error {
 	return f.replace(path, kept, nil)
 }
 
-// survey looks through a journal up to the last line whose step is not after seq, and reports
-// whether something follows it.
-func survey(path string, seq int) (j journal, rest bool, err error) {
+// scan reads a journal up to the last line whose step is not after seq. rest reports whether more
+// lines follow.
+func scan(path string, seq int) (j journal, rest bool, err error) {
 	from, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		return j, false, nil
@@ -134,7 +136,7 @@ func survey(path string, seq int) (j journal, rest bool, err error) {
 	}
 	defer from.Close()
 	at := int64(0)
-	for e, err := range entries(from) {
+	for e, err := range readEntries(from) {
 		if err != nil {
 			return j, false, err
 		}
@@ -142,14 +144,14 @@ func survey(path string, seq int) (j journal, rest bool, err error) {
 		if rest = e.damage != nil || e.seq > seq; rest {
 			continue
 		}
-		j.whole = e.isRun || j.whole && e.seq == j.last+1
+		j.isComplete = e.isRun || j.isComplete && e.seq == j.last+1
 		j.size, j.last = at, e.seq
 	}
 	return j, rest, nil
 }
 
-// write writes a line with a step or a run, whose number is seq. It is not synced.
-func (f *File) write(what any, seq int) error {
+// writeLine appends a line with a step or a run to the journal, without syncing. seq is its number.
+func (f *File) writeLine(what any, seq int) error {
 	data, err := marshal(what)
 	if err != nil {
 		return err
@@ -158,7 +160,7 @@ func (f *File) write(what any, seq int) error {
 		return err
 	}
 	line := journalLine(data)
-	if err := f.seal.Append(f.path(JournalExt), line); err != nil {
+	if err := f.log.Append(f.path(JournalExt), line); err != nil {
 		return err
 	}
 	if _, err := f.journal.file.WriteAt(line, f.journal.size); err != nil {
@@ -166,32 +168,32 @@ func (f *File) write(what any, seq int) error {
 	}
 	j, size := &f.journal, int64(len(line))
 	_, isRun := what.(*Run)
-	j.whole = isRun || j.whole && seq == j.last+1
-	j.size, j.unfolded, j.last = j.size+size, j.unfolded+size, seq
+	j.isComplete = isRun || j.isComplete && seq == j.last+1
+	j.size, j.sinceSnapshot, j.last = j.size+size, j.sinceSnapshot+size, seq
 	return nil
 }
 
-// shorten replaces the oldest lines by one with the run after them, so that about half as much is
-// kept as may be. r is the run after the last line.
+// shorten drops the oldest lines of the journal, so that about half of the maximum size remains. It
+// puts the run before the remaining steps first. r is the run after the last line.
 func (f *File) shorten(r *Run) error {
 	old := f.journal.file
-	f.journal.file = nil // it will be another one
+	f.journal.file = nil // the file will be replaced
 	if err := old.Close(); err != nil {
 		return err
 	}
 	path, keep := f.path(JournalExt), []byte(nil)
-	if f.most > 0 {
+	if f.maxHistory > 0 {
 		var err error
-		if keep, err = newest(path, r, f.journal.size-f.most/2); err != nil {
+		if keep, err = newestLines(path, r, f.journal.size-f.maxHistory/2); err != nil {
 			return err
 		}
 	}
 	return f.replace(path, keep, nil)
 }
 
-// newest returns the lines of a journal that end after a place, with the run that they follow
-// before them. r is the run after the last one.
-func newest(path string, r *Run, from int64) ([]byte, error) {
+// newestLines returns the lines of a journal that end at or after the offset from, with the run before them
+// as the first line. r is the run after the last line.
+func newestLines(path string, r *Run, from int64) ([]byte, error) {
 	f, info, err := files.Open(path)
 	if err != nil {
 		return nil, err
@@ -215,27 +217,27 @@ func newest(path string, r *Run, from int64) ([]byte, error) {
 	return append(journalLine(data), rest...), err
 }
 
-// castagnoli is made when it is first needed, which is never in a run of one state.
+// castagnoli is computed at first use, since a run of one state needs no table.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
 func journalLine(data []byte) []byte {
 	return slices.Concat([]byte(checksum(data)), []byte(" "), data, []byte("\n"))
 }
 
-// entry is a line of a journal.
-type entry struct {
-	n      int    // of the line, from 1
-	size   int64  // bytes, with its line break
-	text   []byte // all of it, valid until the next entry is asked for
-	data   []byte // the JSON in it
-	isRun  bool   // it holds a whole run, and no step
-	seq    int    // the step, or the last one of the run
-	damage error  // why it holds neither
+// journalEntry is a line of a journal.
+type journalEntry struct {
+	n      int    // number of the line, from 1
+	size   int64  // size in bytes, with the line break
+	text   []byte // the whole line, valid until the next entry is read
+	data   []byte // the JSON in the line
+	isRun  bool   // the line has a whole run instead of a step
+	seq    int    // number of the step, or of the last step of the run
+	damage error  // why the line has neither a run nor a step
 }
 
-// entries returns the lines of a journal. An error is the last one.
-func entries(from io.Reader) iter.Seq2[entry, error] {
-	return func(yield func(entry, error) bool) {
+// readEntries returns the lines of a journal. A read error comes last.
+func readEntries(from io.Reader) iter.Seq2[journalEntry, error] {
+	return func(yield func(journalEntry, error) bool) {
 		lines := bufio.NewScanner(from)
 		lines.Buffer(make([]byte, 64<<10), maxFile+1<<10)
 		lines.Split(func(data []byte, atEOF bool) (int, []byte, error) {
@@ -253,15 +255,15 @@ func entries(from io.Reader) iter.Seq2[entry, error] {
 			}
 		}
 		if err := lines.Err(); errors.Is(err, bufio.ErrTooLong) {
-			yield(entry{}, &FileError{What: fmt.Sprintf("has a line of more than %d bytes", maxFile)})
+			yield(journalEntry{}, &FileError{What: fmt.Sprintf("has a line of more than %d bytes", maxFile)})
 		} else if err != nil {
-			yield(entry{}, err)
+			yield(journalEntry{}, err)
 		}
 	}
 }
 
-func parseLine(n int, text []byte) entry {
-	e := entry{n: n, size: int64(len(text)), text: text}
+func parseLine(n int, text []byte) journalEntry {
+	e := journalEntry{n: n, size: int64(len(text)), text: text}
 	line, isWhole := bytes.CutSuffix(text, []byte("\n"))
 	if !isWhole {
 		e.damage = errors.New("is cut off")
@@ -272,12 +274,12 @@ func parseLine(n int, text []byte) entry {
 	}
 	e.isRun = bytes.HasPrefix(e.data, []byte(`{"schema":`))
 	if e.seq = seqOf(e.data); e.seq < 1 && !e.isRun {
-		e.damage = errors.New("holds neither a run nor a step")
+		e.damage = errors.New("contains neither a run nor a step")
 	}
 	return e
 }
 
-// checkedLine returns what a line has after its checksum.
+// checkedLine returns the part of a line after its checksum.
 func checkedLine(line []byte) ([]byte, error) {
 	sum, data, ok := bytes.Cut(line, []byte(" "))
 	if !ok || len(sum) != 8 {
@@ -291,8 +293,8 @@ func checkedLine(line []byte) ([]byte, error) {
 
 func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(data, castagnoli())) }
 
-// seqOf returns the number of a step, or of the last step of a run, without a look at the rest;
-// 0 when there is none.
+// seqOf returns the number of a step, or of the last step of a run, without decoding all of it. It
+// returns 0 for other data.
 func seqOf(data []byte) int {
 	if rest, ok := bytes.CutPrefix(data, []byte(`{"progress":{"seq":`)); ok {
 		digits, _, _ := bytes.Cut(rest, []byte(","))

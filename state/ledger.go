@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// ledger has the cost of every agent process of a run, in the parts in which it is kept.
+// ledger has the cost of every agent CLI process of a run.
 type ledger struct {
 	total        USD
-	saved, added []LedgerEntry // those of the run, and those of the step under way
+	saved, added []LedgerEntry // entries of the run, and new entries of the current step
 }
 
-// spent adds up what the run has cost, and how well that is known.
+// spent returns the total cost of the run, and how well it is known.
 func (l ledger) spent() Spent {
 	all := Spent{}
 	for e := range l.entries() {
@@ -25,7 +25,7 @@ func (l ledger) spent() Spent {
 	return all
 }
 
-// entries returns all that the ledger has.
+// entries returns all entries, old and new.
 func (l ledger) entries() iter.Seq[*LedgerEntry] {
 	return func(yield func(*LedgerEntry) bool) {
 		for _, entries := range [][]LedgerEntry{l.saved, l.added} {
@@ -38,7 +38,7 @@ func (l ledger) entries() iter.Seq[*LedgerEntry] {
 	}
 }
 
-// spent is the entry as people are told it.
+// spent returns the cost of the entry as a Spent.
 func (e *LedgerEntry) spent() Spent {
 	s := Spent{USD: e.CostUSD, Estimated: e.Kind == Estimated, Unpriced: e.Unpriced}
 	if e.Kind == Unknown {
@@ -47,11 +47,10 @@ func (e *LedgerEntry) spent() Spent {
 	return s
 }
 
-// entry returns the entry for an agent's invocation that ended. It has what the process
-// reported and, as an estimate, what was used beyond that. When the process reported
-// nothing, the estimate is all; without any answer of the model the cost is zero; tokens
-// without a price are counted where the agent CLI tells no dollars; otherwise the cost is
-// unknown.
+// entry returns the ledger entry for an agent's invocation that has ended: the cost that the process
+// reported, plus an estimate for usage beyond that. If the process reported nothing, the estimate is
+// all. If the model sent no answer, the cost is zero. If tokens have no price and the agent CLI
+// reports no dollars, the entry counts the tokens. Otherwise the cost is unknown.
 func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
 	entry := LedgerEntry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID, Unpriced: o.Cost.Unpriced}
 	if o.Session != "" {
@@ -77,25 +76,24 @@ func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
 		entry.Kind = Unknown
 	}
 	if slices.ContainsFunc(o.Cost.Metered, func(u Usage) bool { return u.HasFees }) ||
-		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees }) { // what is known is in it
+		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees }) { // Cost and Models have only the known part
 		entry.Kind = Unknown
 	}
 	return entry
 }
 
-// leastOfList is which part of a list price a rate must be at least. The weights of units
-// are not those of every model, but not that far from them: an invocation that reported
-// more tokens than it had used would make what comes after it cheap.
-const leastOfList = 10
+// minListShare limits how cheap a computed rate may be: at least the list price divided by this.
+// The weights of units are not exact for every model, but nearly. A larger difference means that an
+// invocation reported more tokens than it used, which would make later invocations look cheap.
+const minListShare = 10
 
-// estimate prices tokens model by model: at the rates of the exact entries of this run,
-// otherwise, or where these are not credible, at the list prices that come with the
-// tokens. Tokens without either are left out.
+// estimate adds prices to the tokens of each model: rates from the exact entries of this run, or
+// the list prices in used if no rate is credible. Tokens without either are left out.
 func (l ledger) estimate(used []ModelCost) []ModelCost {
 	var priced []ModelCost
 	for _, u := range used {
 		if cost, units := l.rate(u.Model); units > 0 {
-			if rated := usd(float64(cost) * float64(u.units()) / float64(units)); rated >= (u.CostUSD-u.Surcharge)/leastOfList {
+			if rated := usd(float64(cost) * float64(u.units()) / float64(units)); rated >= (u.CostUSD-u.Surcharge)/minListShare {
 				u.CostUSD = rated.Plus(u.Surcharge)
 			}
 		}
@@ -106,7 +104,7 @@ func (l ledger) estimate(used []ModelCost) []ModelCost {
 	return priced
 }
 
-// rate sums what the exact entries of a model cost and used.
+// rate returns the total cost and units of a model in the exact entries.
 func (l ledger) rate(model string) (cost USD, units int64) {
 	for e := range l.entries() {
 		for _, m := range e.Models {
@@ -119,28 +117,28 @@ func (l ledger) rate(model string) (cost USD, units int64) {
 	return cost, units
 }
 
-// charge adds what an agent's invocation has cost to the ledger, and reports whether all
-// of that is known. Once in a run it adds the event about 80 % of the budget.
+// charge adds the cost of an agent's invocation to the ledger. It reports whether all of the cost is
+// known. When the run has spent 80 % of its budget, it adds a Limit event, once.
 func (s *Step) charge(a *Agent, o Outcome) bool {
 	entry, delta := s.ledger().entry(a, o), &s.delta
 	delta.Ledger = append(delta.Ledger, entry)
 	delta.Progress.TotalUSD = delta.Progress.TotalUSD.Plus(entry.CostUSD)
 	e, spent := a.Exec, entry.spent()
 	e.Spent, e.AttemptSpent, e.Models = e.Spent.Plus(spent), e.AttemptSpent.Plus(spent), withShares(e.Models, entry.Models)
-	e.count(o)
+	e.countTokens(o)
 	limits := s.limits()
 	budget := limits.options.BudgetUSD
 	if isNear := float64(delta.Progress.TotalUSD)*10 > float64(budget)*8; budget != 0 && isNear && !delta.Progress.Warned {
 		delta.Progress.Warned = true
-		warning := about(nil, limits.event(limits.options.own()))
+		warning := about(nil, limits.event(limits.options.ownBudget()))
 		warning.Exec = e.Iteration
 		s.record(warning)
 	}
 	return entry.Kind != Unknown && entry.Unpriced == 0
 }
 
-// count adds the tokens that an invocation is known to have used.
-func (e *Exec) count(o Outcome) {
+// countTokens adds the tokens that an invocation is known to have used.
+func (e *Exec) countTokens(o Outcome) {
 	for _, m := range slices.Concat(o.Cost.Usage, o.Used) {
 		if m.Total() == 0 {
 			continue
@@ -149,11 +147,11 @@ func (e *Exec) count(o Outcome) {
 		if e.Tokens != nil {
 			so = *e.Tokens
 		}
-		e.Tokens = new(so.plus(m.Usage)) // that of the run stays as it is
+		e.Tokens = new(so.plus(m.Usage)) // a copy: the run's own Tokens must not change
 	}
 }
 
-// plus returns the tokens with those of one model.
+// plus returns the sum of t and the tokens of one model.
 func (t Tokens) plus(u Usage) Tokens {
 	return Tokens{
 		Input:  tokenSum(t.Input, tokenSum(u.Input, u.CacheWrite)),
@@ -161,7 +159,7 @@ func (t Tokens) plus(u Usage) Tokens {
 	}
 }
 
-// withModel adds what a model used and cost to a list. It changes the list.
+// withModel adds the usage and cost of a model to a list. It may change the list.
 func withModel(list []ModelCost, m ModelCost) []ModelCost {
 	for i := range list {
 		if SameModel(list[i].Model, m.Model) {
@@ -173,8 +171,8 @@ func withModel(list []ModelCost, m ModelCost) []ModelCost {
 	return append(list, m)
 }
 
-// withShares returns a copy of sums with the shares of one invocation added.
-// Models that cost nothing are left out.
+// withShares returns a copy of sums with the costs of one invocation added. Models without cost are
+// left out.
 func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 	sums = maps.Clone(sums)
 	for _, m := range shares {
@@ -192,14 +190,14 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 // Float returns the amount in dollars, for display.
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
-// Spent returns what the run has cost, and how well that is known.
+// Spent returns the cost of the run, and how well it is known.
 func (r *Run) Spent() Spent { return r.ledger().spent() }
 
 func (r *Run) ledger() ledger {
 	return ledger{total: r.Progress.TotalUSD, saved: r.Ledger}
 }
 
-// Tokens returns the tokens that the run is known to have used, those of all models together.
+// Tokens returns the tokens that the run is known to have used, summed over all models.
 func (r *Run) Tokens() Tokens {
 	var all Tokens
 	for _, e := range r.Ledger {
@@ -210,11 +208,11 @@ func (r *Run) Tokens() Tokens {
 	return all
 }
 
-// Unfinished lists what the state executions under way have cost so far.
+// Unfinished returns the cost so far of each state execution under way.
 func (r *Run) Unfinished() []Unfinished { return unfinished(slices.Values(r.Agents)) }
 
-// unfinished lists what the executions of agents under way have cost. That of one
-// that failed was reported when it failed.
+// unfinished returns the cost so far of the agents' executions under way. It leaves out failed ones,
+// whose cost was reported when they failed.
 func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	var list []Unfinished
 	for a := range agents {
@@ -227,7 +225,7 @@ func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	return list
 }
 
-// usd returns an amount of n billionths of a dollar, at least 0 and at most MostUSD.
+// usd returns an amount of n billionths of a dollar, limited to 0 to MaxUSD.
 func usd(n float64) USD {
 	switch {
 	case math.IsNaN(n) || n <= 0:
@@ -238,15 +236,14 @@ func usd(n float64) USD {
 	return USD(math.Round(n))
 }
 
-// SameModel reports whether two names are of one model: with and without the
-// variant as in "opus[1m]", the date as in "-20251001" and "-2025-10-01", and what a
-// cloud adds before and after, as in "us.anthropic.claude-opus-5-v1:0", "@20260101" and
-// "models/gemini-3-pro".
-func SameModel(a, b string) bool { return a == b || plainModel(a) == plainModel(b) }
+// SameModel reports whether two names refer to the same model. It ignores a variant like "[1m]",
+// a date like "-20251001" or "-2025-10-01", and the additions of cloud services, as in
+// "us.anthropic.claude-opus-5-v1:0", "…@20260101" and "models/gemini-3-pro".
+func SameModel(a, b string) bool { return a == b || baseModel(a) == baseModel(b) }
 
 var isNumber = matches(`^[0-9]+$`)
 
-func plainModel(name string) string {
+func baseModel(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name, _, _ = strings.Cut(name, "[")
 	name, _, _ = strings.Cut(name, "@")
@@ -267,16 +264,16 @@ func plainModel(name string) string {
 	return name
 }
 
-// mostTokens is the largest count of tokens that is taken seriously.
-const mostTokens = 1e12
+// maxTokens is the largest number of tokens that is believed.
+const maxTokens = 1e12
 
-// units weighs tokens by what they cost relative to each other in Anthropic's
-// price list: output 5, cache write 1.25, for an hour 2, cache read 0.1 times an input token.
-// The unit is a twentieth of an input token.
+// units returns the tokens weighted by their relative prices in Anthropic's price list: output 5,
+// cache write 1.25, cache write for an hour 2, and cache read 0.1 times an input token. A unit is a
+// twentieth of an input token.
 func (u Usage) units() int64 {
-	count := func(n int64) int64 { return min(max(n, 0), mostTokens) }
+	count := func(n int64) int64 { return min(max(n, 0), maxTokens) }
 	return 20*count(u.Input) + 100*count(u.Output) + 25*count(u.CacheWrite) + 15*count(u.CacheHour) + 2*count(u.CacheRead)
 }
 
-// tokenSum adds two numbers of tokens, each of them within what is taken seriously.
-func tokenSum(a, b int64) int64 { return min(max(a, 0), mostTokens) + min(max(b, 0), mostTokens) }
+// tokenSum adds two numbers of tokens, each limited to 0 to maxTokens.
+func tokenSum(a, b int64) int64 { return min(max(a, 0), maxTokens) + min(max(b, 0), maxTokens) }

@@ -7,9 +7,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestWhatIsBeyondACount: the rest of what was written to the cache may be kept for an hour, and where no tokens are
-// left there is no surcharge.
-func TestWhatIsBeyondACount(t *testing.T) {
+// TestUsageIsSubtracted checks two rules of Minus: the rest of the cached tokens counts as cached for an hour as
+// far as possible, and without tokens the surcharge is zero.
+func TestUsageIsSubtracted(t *testing.T) {
 	used := state.Usage{Model: "m", Input: 5, CacheWrite: 10, CacheHour: 8, CacheRead: 3, Output: 2, Surcharge: 9, HasFees: true}
 	equal(t, "less nothing", used.Minus(state.Usage{}), used)
 	equal(t, "less a part", used.Minus(state.Usage{Input: 6, CacheWrite: 7, CacheRead: 3, Surcharge: 4}),
@@ -18,8 +18,8 @@ func TestWhatIsBeyondACount(t *testing.T) {
 	equal(t, "twice", used.Plus(used), state.Usage{Model: "m", Input: 10, CacheWrite: 20, CacheHour: 16, CacheRead: 6, Output: 4, Surcharge: 18, HasFees: true})
 }
 
-// TestNamesOfModels: the same model has a price whatever its service calls it.
-func TestNamesOfModels(t *testing.T) {
+// TestModelNamesMatchAcrossServices checks that a model has a price under the names of all services.
+func TestModelNamesMatchAcrossServices(t *testing.T) {
 	for _, same := range [][2]string{
 		{"gpt-5", "gpt-5-2025-08-07"}, {"openai/gpt-5", "gpt-5"}, {"models/gemini-2.5-pro", "gemini-2.5-pro"},
 	} {
@@ -28,7 +28,7 @@ func TestNamesOfModels(t *testing.T) {
 	equal(t, "a part of a name", state.SameModel("gpt-5", "gpt-5-9999-99-99"), false)
 }
 
-// TestBudgetOfAnInvocation: what is left, shared by those that run, a cent at least.
+// TestBudgetOfAnInvocation checks that running agents share the rest of the budget, and get at least a cent.
 func TestBudgetOfAnInvocation(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
@@ -38,7 +38,7 @@ func TestBudgetOfAnInvocation(t *testing.T) {
 	equal(t, "one runs", step(), 999*state.Dollar/100)
 	p.start("main_b1")
 	equal(t, "two run", step(), 999*state.Dollar/200)
-	p.end("main_b1", moves(9_985*state.Dollar/1000, goTo("B.md")))
+	p.end("main_b1", moveOutcome(9_985*state.Dollar/1000, goTo("B.md")))
 	equal(t, "less than a cent is left", step(), state.Dollar/100)
 	p.resume(func(o *state.Options) { o.BudgetUSD = 0 })
 	equal(t, "no budget", step(), state.USD(0))

@@ -6,37 +6,38 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// limits compares what a run may use with what it has used.
+// limits compares the use of a run with its limits.
 type limits struct {
 	options  *Options
 	progress *Progress
 	ledger   ledger
-	// inherited are the state executions that an earlier run has begun.
+	// inherited is the number of state executions that belong to the run it was copied from.
 	inherited int
 }
 
-// begun counts the state executions that the run has begun itself.
-func (l limits) begun() int { return l.progress.Iterations - l.inherited }
+// ownExecutions returns the number of state executions that this run has started itself.
+func (l limits) ownExecutions() int { return l.progress.Iterations - l.inherited }
 
-// overBudget says why nothing may cost any more, or "".
+// overBudget returns the reason why nothing may cost any more, or "".
 func (l limits) overBudget() string {
 	switch c := l.reached(); {
 	case c == nil:
 		return ""
 	case c.Which != budgetOfRun:
-		return c.why(l.progress)
+		return c.reason(l.progress)
 	case l.progress.Exhausted:
-		return fmt.Sprintf("an agent reached its share of the budget of $%s (spent %s)", c.MaxUSD, l.ledger.spent().ExactString())
+		return fmt.Sprintf("budget of %s exhausted (%s spent)", c.MaxUSD.Dollars(), l.ledger.spent())
 	default:
 		return fmt.Sprintf("spent %s of a budget of $%s", l.ledger.spent().ExactString(), c.MaxUSD)
 	}
 }
 
-// reached returns the limit on money that ends the run; nil for none. An agent that ended at its share of what
-// was left has reached whatever leaves least. The budget of the run itself may be spent to the end.
+// reached returns the limit on money that ends the run, or nil. If an agent CLI stopped at
+// its share of the rest, the tightest limit counts as reached. The run's own budget may be spent
+// completely.
 func (l limits) reached() *Cap {
 	total := l.progress.TotalUSD
-	if own := l.options.own(); own != nil && total > own.MaxUSD {
+	if own := l.options.ownBudget(); own != nil && total > own.MaxUSD {
 		return own
 	}
 	c := l.options.tightest(total)
@@ -49,16 +50,15 @@ func (l limits) reached() *Cap {
 // overIterations reports whether no further state execution may begin.
 func (l limits) overIterations() bool {
 	limit := l.options.MaxIterations
-	return limit > 0 && l.begun() >= limit
+	return limit > 0 && l.ownExecutions() >= limit
 }
 
-// blocked reports whether nothing at all may start: not even a reminder, a retry
-// or a further attempt.
+// blocked reports whether nothing may start: no execution, reminder, retry or attempt.
 func (l limits) blocked() bool {
 	return l.progress.Hold != "" || l.reached() != nil
 }
 
-// event tells how much is spent of a limit on money.
+// event returns the event that shows how much of a limit on money is spent.
 func (l limits) event(c *Cap) *Limit {
 	spent := l.ledger.spent()
 	return &Limit{
@@ -67,9 +67,9 @@ func (l limits) event(c *Cap) *Limit {
 	}
 }
 
-// checkMove returns the limit that keeps an agent from making a move, and why the agent
-// fails; nil when it may make the move. alive is the number of agents that have not
-// ended, and depth the number of callers that the agent has to return to.
+// checkMove returns the limit that forbids a move, and the reason for the agent's failure; nil if the
+// move is allowed. alive is the number of agents that have not ended, and depth the height of the
+// agent's return stack.
 func (o *Options) checkMove(move protocol.Decision, alive, depth int) (*Limit, string) {
 	if want := alive + len(move.Spawns); len(move.Spawns) > 0 && want > o.MaxAgents {
 		return &Limit{Which: "agents", Value: float64(want), Max: float64(o.MaxAgents)},

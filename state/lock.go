@@ -15,10 +15,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// LockedError says that another process holds the lock of a run.
+// LockedError is returned if another process holds the lock of a run.
 type LockedError struct {
 	ID     string
-	Holder string // the line that the process wrote beside the lock; "" for none
+	Holder string // the line that the process wrote beside the lock, or ""
 }
 
 // Error implements error.
@@ -26,18 +26,18 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
 
-// HolderLine returns the line by which a process names itself beside the lock.
+// HolderLine returns the line that describes the process that holds a lock.
 func HolderLine(pid int, host string, since time.Time) string {
 	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
 }
 
 // Driver is the process that drives a run.
 type Driver struct {
-	PID  int    `json:"pid"` // 0 when it did not name itself
+	PID  int    `json:"pid"` // 0 if the process has not written its line
 	Host string `json:"host"`
 }
 
-// driverOf reads the line that Holder makes; the zero Driver of any other.
+// driverOf parses a line of HolderLine. It returns the zero Driver for any other text.
 func driverOf(line string) Driver {
 	var d Driver
 	if _, err := fmt.Sscanf(line, "process %d on %s since", &d.PID, &d.Host); err != nil {
@@ -46,14 +46,14 @@ func driverOf(line string) Driver {
 	return d
 }
 
-// mayLive reports whether the process is not known to have ended. Of those on other machines nothing is known.
-func (d Driver) mayLive() bool {
+// mayBeAlive reports whether the process may still run. A process on another machine always may.
+func (d Driver) mayBeAlive() bool {
 	host, err := os.Hostname()
 	return d.PID > 0 && (err != nil || d.Host != host || !processes.IsDead(d.PID))
 }
 
-// FindDriver returns the process that drives a run, nil when nobody does. It does not
-// write, and keeps no process from driving the run.
+// FindDriver returns the process that drives a run, or nil. It writes nothing, and
+// doesn't prevent another process from driving the run.
 func FindDriver(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")
 	free, line, err := awaitLock(dir, id, 0, func() (bool, error) {
@@ -68,24 +68,25 @@ func FindDriver(dir, id string) (*Driver, error) {
 		return nil, nil
 	}
 	if err != nil {
-		return nil, fmt.Errorf("ask the lock of run %q: %w", id, err)
+		return nil, fmt.Errorf("check the lock of run %q: %w", id, err)
 	}
 	d := driverOf(line)
-	if d.PID > 0 && !d.mayLive() {
+	if d.PID > 0 && !d.mayBeAlive() {
 		return nil, nil
 	}
 	return &d, nil
 }
 
-// holderExt is the extension of the file that names who has the lock of a run, after its id. It is a file of its own:
-// Windows lets nobody, the holder included, write or read what is locked through another handle.
+// holderExt is the extension of the file that describes the holder of a run's lock, after its id. It is
+// a separate file because on Windows a locked file can't be read or written through another handle,
+// even by the holder.
 const holderExt = ".holder"
 
-// maxHolder is more than a line that names a holder has, in bytes.
+// maxHolder is the maximum number of bytes read from a holder file.
 const maxHolder = 4 << 10
 
-// checkLock returns an error for what must not be opened as a lock: opening a pipe would
-// never return.
+// checkLock returns an error if path must not be opened as a lock file: opening a named pipe would
+// block for ever.
 func checkLock(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -97,48 +98,49 @@ func checkLock(path string) error {
 	return nil
 }
 
-// These are the times for which a lock is waited for.
+// How long to wait for a lock that another process holds.
 const (
-	// patience is for a lock beside which no living process is named: its holder has yet to write its name, or died
-	// between fork and exec of a child, which has the lock for some milliseconds more.
-	patience = 5 * time.Second
-	// patienceWithLiving is for others: a process that asks who drives a run has the lock for a moment, too.
-	patienceWithLiving = 50 * time.Millisecond
-	lockPoll           = 10 * time.Millisecond
+	// lockTimeout applies if no living process is named beside the lock: its holder has not written
+	// its line yet, or has died between fork and exec of a child, which keeps the lock open for a
+	// few milliseconds.
+	lockTimeout = 5 * time.Second
+	// livingLockTimeout applies otherwise: FindDriver in another process also takes the lock briefly.
+	livingLockTimeout = 50 * time.Millisecond
+	lockPoll          = 10 * time.Millisecond
 )
 
-// awaitLock tries to get a lock until try has it, or its holder has had it for too long: living is for one that may be
-// alive. Then it returns the line that names the holder.
-func awaitLock(dir, id string, living time.Duration, try func() (bool, error)) (ok bool, holder string, err error) {
+// awaitLock calls try until it gets the lock or the wait is over. The wait is livingTimeout if the holder may
+// be alive, else lockTimeout. If the lock is not free in time, it returns the line of its holder.
+func awaitLock(dir, id string, livingTimeout time.Duration, try func() (bool, error)) (ok bool, holder string, err error) {
 	for began := time.Now(); ; time.Sleep(lockPoll) {
 		if ok, err = try(); ok || err != nil {
 			return ok, "", err
 		}
-		most := patience
-		line, _, _ := files.Read(filepath.Join(dir, id+holderExt), maxHolder) // it is "" when it can't be read
-		if holder = string(line); driverOf(holder).mayLive() {
-			most = living
+		timeout := lockTimeout
+		line, _, _ := files.Read(filepath.Join(dir, id+holderExt), maxHolder) // "" if the file can't be read
+		if holder = string(line); driverOf(holder).mayBeAlive() {
+			timeout = livingTimeout
 		}
-		if time.Since(began) >= most {
+		if time.Since(began) >= timeout {
 			return false, holder, nil
 		}
 	}
 }
 
-// take takes the lock of the run for holder, or fails with *LockedError.
-func (f *File) take(holder string) error {
+// takeLock takes the lock of the run, or fails with *LockedError.
+func (f *File) takeLock(holder string) error {
 	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
 	if err := ignoreMissing(checkLock(f.path(".lock"))); err != nil {
 		return err
 	}
-	ok, other, err := awaitLock(f.dir, f.id, patienceWithLiving, f.lock.TryLock)
+	ok, other, err := awaitLock(f.dir, f.id, livingLockTimeout, f.lock.TryLock)
 	if err != nil {
 		return fmt.Errorf("lock run %q: %w", f.id, err)
 	}
 	if !ok {
 		return errors.Join(&LockedError{ID: f.id, Holder: other}, f.lock.Close())
 	}
-	// On a full disk a run is driven without the name.
+	// If the disk is full, the run continues without this file.
 	_ = files.Write(f.path(holderExt), []byte(holder+"\n"), 0o600)
 	return nil
 }

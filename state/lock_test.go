@@ -14,8 +14,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// never is more than a process id can be on Linux.
-const never = 1 << 30
+// deadPID is larger than any process id on Linux.
+const deadPID = 1 << 30
 
 func holderLine(t *testing.T, pid int) string {
 	t.Helper()
@@ -24,8 +24,8 @@ func holderLine(t *testing.T, pid int) string {
 	return HolderLine(pid, host, time.Now()) + "\n"
 }
 
-// held takes a lock beside which line stands.
-func held(t *testing.T, line string) (dir string, lock *flock.Flock) {
+// holdLock takes the lock of a run and writes line as its holder.
+func holdLock(t *testing.T, line string) (dir string, lock *flock.Flock) {
 	t.Helper()
 	dir = t.TempDir()
 	lock = flock.New(filepath.Join(dir, "run-1.lock"))
@@ -37,27 +37,27 @@ func held(t *testing.T, line string) (dir string, lock *flock.Flock) {
 	return dir, lock
 }
 
-// TestALockIsWaitedForNoLongerThanNeeded: until its holder has written its name, or a child of a dead one has
-// given it up. A living one is not waited for.
-func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
+// TestLockWaitIsShort checks how long Create waits for a lock: until its holder has written its line, or until a
+// child of a dead holder has closed it. It hardly waits for a living holder.
+func TestLockWaitIsShort(t *testing.T) {
 	alive := holderLine(t, os.Getpid())
 	dead, driver := 5*time.Second, -1
-	if runtime.GOOS != "linux" { // which alone tells who is dead
-		dead, driver = 50*time.Millisecond, never
+	if runtime.GOOS != "linux" { // only on Linux can a process be recognized as dead
+		dead, driver = 50*time.Millisecond, deadPID
 	}
 	for name, c := range map[string]struct {
 		line   string
 		waited time.Duration
-		driver int // as DrivenBy tells it; -1 for none
+		driver int // process id that FindDriver returns; -1 for no driver
 	}{
 		"alive":            {alive, 50 * time.Millisecond, os.Getpid()},
-		"elsewhere":        {HolderLine(never, "another.example", time.Now()) + "\n", 50 * time.Millisecond, never},
+		"elsewhere":        {HolderLine(deadPID, "another.example", time.Now()) + "\n", 50 * time.Millisecond, deadPID},
 		"without its name": {"", 5 * time.Second, 0},
 		"half its name":    {alive[:len(alive)/4], 5 * time.Second, 0},
-		"dead":             {holderLine(t, never), dead, driver},
+		"dead":             {holderLine(t, deadPID), dead, driver},
 	} {
 		synctest.Test(t, func(t *testing.T) {
-			dir, lock := held(t, c.line)
+			dir, lock := holdLock(t, c.line)
 			began := time.Now()
 			var locked *LockedError
 			if _, err := Create(dir, "run-1", "me"); !errors.As(err, &locked) || locked.Holder != c.line || time.Since(began) != c.waited {
@@ -78,11 +78,11 @@ func TestALockIsWaitedForNoLongerThanNeeded(t *testing.T) {
 	}
 }
 
-func TestDrivenByAsksTheLock(t *testing.T) {
+func TestFindDriverChecksTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := holderLine(t, os.Getpid())
-		dir, lock := held(t, name[:len(name)/4])
-		time.AfterFunc(time.Second/2, func() { write(t, filepath.Join(dir, "run-1.holder"), []byte(name)) }) // a process writes its name just after it took the lock
+		dir, lock := holdLock(t, name[:len(name)/4])
+		time.AfterFunc(time.Second/2, func() { write(t, filepath.Join(dir, "run-1.holder"), []byte(name)) }) // a process writes its line just after it took the lock
 		d, err := FindDriver(dir, "run-1")
 		assert.NilError(t, err)
 		assert.Check(t, d != nil && d.PID == os.Getpid() && d.Host != "", "held: got %v, want this process", d)

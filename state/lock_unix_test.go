@@ -11,7 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-func TestPipeInPlaceOfTheLockIsRefused(t *testing.T) {
+func TestPipeAsLockIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600))
 	var bad *FileError

@@ -8,46 +8,45 @@ import (
 	"strings"
 )
 
-// USD is an amount of money in billionths of a US dollar, so that sums and
-// comparisons are exact. Its text and JSON form is a decimal number of dollars.
+// USD is an amount of money in billionths of a US dollar, so sums and comparisons are exact. Its text
+// and JSON form is a decimal number of dollars.
 type USD int64
 
 // Dollar is one US dollar.
 const Dollar USD = 1e9
 
-// MaxUSD is the largest amount that is kept. Sums stop there.
+// MaxUSD is the largest amount. Larger sums are reduced to it.
 const MaxUSD = 1e9 * Dollar
 
-// Plus returns the sum of two amounts that are not negative, at most MostUSD.
+// Plus returns the sum of two non-negative amounts, at most MaxUSD.
 func (u USD) Plus(v USD) USD { return min(min(u, MaxUSD)+min(v, MaxUSD), MaxUSD) }
 
-// Spent is what was spent and how well that is known.
+// Spent is an amount that was spent, and how well it is known.
 type Spent struct {
 	USD       USD  `json:"cost_usd"`
 	Estimated bool `json:"cost_estimated,omitempty"` // part of it is an estimate
-	Unknown   int  `json:"cost_unknown,omitempty"`   // invocations that are not in it because their cost is not known
-	// Unpriced is how many tokens are not in it because their model has no price.
+	Unknown   int  `json:"cost_unknown,omitempty"`   // invocations that the amount leaves out because their cost is unknown
+	// Unpriced is the number of tokens that USD leaves out because their model has no price.
 	Unpriced int64 `json:"cost_unpriced,omitempty"`
 }
 
-// Plus returns the sum of both.
+// Plus returns the sum of s and t.
 func (s Spent) Plus(t Spent) Spent {
 	return Spent{s.USD.Plus(t.USD), s.Estimated || t.Estimated, s.Unknown + t.Unknown, tokenSum(s.Unpriced, t.Unpriced)}
 }
 
-// Minus returns s without t, which is a part of it.
+// Minus returns s without t, which must be a part of s.
 func (s Spent) Minus(t Spent) Spent {
 	return Spent{max(0, s.USD-t.USD), s.Estimated, max(0, s.Unknown-t.Unknown), max(0, s.Unpriced-t.Unpriced)}
 }
 
-// AtLeast returns s, or what is known to have been spent by then, whichever is more.
+// AtLeast returns s, with each field at least as large as in t.
 func (s Spent) AtLeast(t Spent) Spent {
 	return Spent{max(s.USD, t.USD), s.Estimated || t.Estimated, max(s.Unknown, t.Unknown), max(s.Unpriced, t.Unpriced)}
 }
 
-// String returns what was spent as people read it: "$0.0123", "~$4.56" when part of it
-// is an estimate, "$0.0123 + 4.5k tokens" when these have no price, "$0.0123 + unknown",
-// or "unknown". Everything that shows money shows it in this way.
+// String returns the amount in the form in which it is displayed everywhere: "$0.0123", "~$4.56" if part of it is an
+// estimate, "$0.0123 + 4.5k tokens" if these have no price, "$0.0123 + unknown", or "unknown".
 func (s Spent) String() string {
 	var parts []string
 	if s.USD > 0 || s.Unpriced == 0 && s.Unknown == 0 {
@@ -66,8 +65,7 @@ func (s Spent) String() string {
 	return text
 }
 
-// manyTokens returns a number of tokens as people read it, such as "812 tokens" and
-// "4.5k tokens".
+// manyTokens returns a rounded number of tokens, like "812 tokens" and "4.5k tokens".
 func manyTokens(n int64) string {
 	switch {
 	case n == 1:
@@ -81,8 +79,7 @@ func manyTokens(n int64) string {
 	}
 }
 
-// ExactString returns what was spent with all its digits, such as "$1.03525" and
-// "~$1.03525".
+// ExactString returns the amount with all its digits, like "$1.03525" and "~$1.03525".
 func (s Spent) ExactString() string {
 	if s.Estimated {
 		return "~$" + s.USD.String()
@@ -90,8 +87,7 @@ func (s Spent) ExactString() string {
 	return "$" + s.USD.String()
 }
 
-// Dollars returns an amount as people read it: from a dollar up to the cent, below that
-// to a hundredth of a cent.
+// Dollars returns the rounded amount: cents from one dollar up, hundredths of a cent below.
 func (u USD) Dollars() string {
 	step, decimals := Dollar/10_000, 4
 	if u+step/2 >= Dollar {
@@ -101,15 +97,14 @@ func (u USD) Dollars() string {
 	return fmt.Sprintf("$%d.%0*d", n/per, decimals, n%per)
 }
 
-// ParseUSD reads a plain decimal number of dollars ("10", "0.25"). Digits
-// beyond the ninth decimal are rounded to nearest. Signs, leading zeros,
-// hexadecimal forms, infinities and amounts over a billion dollars are errors;
-// an exponent is accepted because JSON numbers may carry one.
+// ParseUSD parses a plain decimal number of dollars ("10", "0.25"). Digits beyond the ninth decimal
+// are rounded to nearest. Signs, leading zeros, hexadecimal forms, infinities and amounts over a
+// billion dollars are errors. An exponent is allowed because JSON numbers may have one.
 func ParseUSD(s string) (USD, error) {
 	if !isPlain(s) {
 		return 0, errors.New("want a plain decimal number of US dollars")
 	}
-	r, _ := new(big.Rat).SetString(s) // which any such number can be
+	r, _ := new(big.Rat).SetString(s) // isPlain ensures that this succeeds
 	r.Mul(r, big.NewRat(int64(Dollar), 1))
 	r.Add(r, big.NewRat(1, 2))
 	n := new(big.Int).Div(r.Num(), r.Denom())
@@ -119,10 +114,10 @@ func ParseUSD(s string) (USD, error) {
 	return USD(n.Int64()), nil
 }
 
-// isPlain reports whether a text is a JSON number that is not negative and whose exponent, if any, is small.
+// isPlain reports whether a text is a non-negative JSON number with at most a small exponent.
 var isPlain = matches(`^(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-2]?[0-9])?$`)
 
-// String returns the amount in dollars with as many decimals as it needs.
+// String returns the amount in dollars with as many decimals as necessary.
 func (u USD) String() string {
 	out := strconv.FormatInt(int64(u/Dollar), 10)
 	if frac := u % Dollar; frac != 0 {
@@ -132,10 +127,10 @@ func (u USD) String() string {
 	return out
 }
 
-// MarshalJSON implements json.Marshaler with a decimal number.
+// MarshalJSON implements json.Marshaler: a decimal number of dollars.
 func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses what ParseUSD refuses.
+// UnmarshalJSON implements json.Unmarshaler. It accepts what ParseUSD accepts.
 func (u *USD) UnmarshalJSON(data []byte) error {
 	v, err := ParseUSD(string(data))
 	*u = v

@@ -30,8 +30,8 @@ func TestParseUSD(t *testing.T) {
 	}
 }
 
-// FuzzUSD: what is accepted has a text that means the same amount, in JSON too,
-// and is never negative.
+// FuzzUSD checks that an accepted amount is not negative, and that its text and its JSON form are read back as the
+// same amount.
 func FuzzUSD(f *testing.F) {
 	for _, s := range []string{"0", "10.00", "0.000000001", "1e3", "1000000000", "1.5e-3", "0x1p3", "010", "٣"} {
 		f.Add(s)

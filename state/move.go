@@ -9,18 +9,18 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// follow makes the moves of a decision, which has ended an execution: new agents first, then
-// the agent itself.
+// follow makes the moves of a decision that ended execution number exec: it creates the forked agents
+// first, then moves the agent a itself.
 func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	from := a.State
-	tell := func(body Body) {
+	emit := func(body Body) {
 		e := about(a, body)
 		e.Exec = exec
 		s.record(e)
 	}
 	s.delta.Progress.HasProgress = true
 	for _, spawn := range d.Spawns {
-		tell(&Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
+		emit(&Transition{Tag: string(protocol.Fork), Target: spawn.State, From: from, Next: spawn.Next})
 		s.spawn(a, spawn)
 	}
 	if len(d.Spawns) > 0 {
@@ -31,14 +31,14 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	if d.Then.Verb == protocol.Result {
 		t.Target = a.ReturnState()
 	}
-	tell(t)
+	emit(t)
 	if text, ended := a.move(d.Then, s.run.Dir); ended {
-		tell(&AgentFinished{Result: &text})
+		emit(&AgentFinished{Result: &text})
 		e := Ending{Agent: a.ID, Result: text}
-		if a.Parent != "" { // it may be joined
+		if a.Parent != "" { // a join may deliver its result
 			e.Parent, e.N = a.Parent, a.N
 		}
-		if s.part != nil { // the work of a part is brought back, also where nobody works any more
+		if s.part != nil { // the files of a part are merged, also from directories in which no agent works any more
 			e.Dir = a.Dir
 		}
 		s.delta.Ended = append(s.delta.Ended, e)
@@ -54,16 +54,16 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	case d.Then.Verb == protocol.Join:
 		s.delta.Progress.HasJoin = true
 		if len(s.completeJoins([]string{a.ID})) == 0 {
-			s.await(a, WaitCondition{For: ForAgents})
+			s.beginWait(a, WaitCondition{For: ForAgents})
 		}
 	case d.Then.Verb == protocol.Ask:
-		s.ask(a, d.Then.Question)
+		s.askQuestion(a, d.Then.Question)
 	case d.Then.After > 0:
-		s.await(a, WaitCondition{For: ForTime, Until: s.later(d.Then.After)})
+		s.beginWait(a, WaitCondition{For: ForTime, Until: s.timeAfter(d.Then.After)})
 	}
 }
 
-// spawn creates the agent that a fork tag asks for.
+// spawn creates the agent that a fork tag requests.
 func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
 	child := &Agent{ID: s.newName(parent, f.State), Parent: parent.ID, By: parent.By, Vars: f.Vars}
 	if f.Dir != "" {
@@ -71,11 +71,11 @@ func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
 	}
 	child.enter(f.State, f.Input)
 	s.add(child)
-	s.tell(child, child.started())
+	s.emit(child, child.startEvent())
 }
 
-// started is the event about an agent that begins.
-func (a *Agent) started() *AgentStarted {
+// startEvent returns the event for the start of the agent.
+func (a *Agent) startEvent() *AgentStarted {
 	vars := maps.Clone(a.Vars)
 	if vars == nil {
 		vars = map[string]string{}
@@ -94,8 +94,8 @@ func (s *Step) newName(parent *Agent, state string) string {
 	}
 }
 
-// resolve makes a cd attribute absolute, against the directory of the agent or, when it
-// has none of its own, that of the run.
+// resolve makes the value of a cd attribute absolute, relative to the agent's directory or, if it has
+// none, to the directory of the run.
 func (a *Agent) resolve(cd, runDir string) string {
 	switch {
 	case filepath.IsAbs(cd):
@@ -106,8 +106,8 @@ func (a *Agent) resolve(cd, runDir string) string {
 	return filepath.Join(runDir, cd)
 }
 
-// move makes a move without spawns. A result without a caller to return to ends the
-// agent; move then returns the result.
+// move makes a move without forks. A result without a caller to return to ends the agent; move then
+// returns the result.
 func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 	switch m.Verb {
 	case protocol.Goto, protocol.Join, protocol.Ask:
@@ -137,13 +137,13 @@ func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 	return "", false
 }
 
-// push remembers where the agent returns to.
+// push adds a frame to the return stack: the agent will return to state.
 func (a *Agent) push(state string) {
 	a.Stack = append(a.Stack, Frame{State: state, Session: a.Session, Branch: a.Branch, Dir: a.Dir})
 }
 
-// ReturnState is the state in which the agent goes on when it ends with a result, "" when it
-// ends itself.
+// ReturnState returns the state in which the agent continues after a result, "" if a result ends the
+// agent.
 func (a *Agent) ReturnState() string {
 	if len(a.Stack) == 0 {
 		return ""
@@ -151,17 +151,17 @@ func (a *Agent) ReturnState() string {
 	return a.Stack[len(a.Stack)-1].State
 }
 
-// enter makes the agent ready to begin a state, and counts that.
+// enter makes the agent ready to begin a state, and counts the visit.
 func (a *Agent) enter(state, payload string) {
 	a.State, a.Status, a.Payload = state, Ready, Text(payload)
-	a.visit(1)
+	a.addVisits(1)
 }
 
-// leave takes back that the agent has entered its state, which it does not begin.
-func (a *Agent) leave() { a.visit(-1) }
+// uncountVisit undoes the count of a visit to a state that the agent entered but does not begin.
+func (a *Agent) uncountVisit() { a.addVisits(-1) }
 
-func (a *Agent) visit(n int) {
-	visits := maps.Clone(a.Visits) // that of the run stays as it is
+func (a *Agent) addVisits(n int) {
+	visits := maps.Clone(a.Visits) // a copy: the run's own map must not change
 	if visits == nil {
 		visits = map[string]int{}
 	}
@@ -171,10 +171,10 @@ func (a *Agent) visit(n int) {
 	a.Visits = visits
 }
 
-// person is Agent.By of what somebody has said.
+// person returns the value of Agent.By for a state that a person's answer or comment leads to.
 func person(login string) string { return "person " + login }
 
-// abbrev returns the part of a forked agent's name that stands for its first state.
+// abbrev returns up to six characters of a state's name, for the name of an agent forked there.
 func abbrev(state string) string {
 	name := strings.ToLower(state)
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestDirectories: cd counts from the agent's own directory, a worker without one
-// starts in the orchestrator's, and a result comes back to the caller's.
+// TestDirectories checks that cd is relative to the agent's directory, that a worker without cd starts in the
+// orchestrator's directory, and that a result returns to the caller's directory.
 func TestDirectories(t *testing.T) {
 	p := newPlay(t, nil)
 	at := func(want string) {
@@ -38,9 +38,9 @@ func TestDirectories(t *testing.T) {
 	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", state.Abs("/d/x/z/w")})
 }
 
-// TestWhereMainHasEndedIsKept, where a comment may continue its conversation: a run that
-// follows begins in a branch of it.
-func TestWhereMainHasEndedIsKept(t *testing.T) {
+// TestEndOfMainIsRecorded checks that a run that comments may continue records where main ended, and that the
+// next run begins in a copy of that conversation.
+func TestEndOfMainIsRecorded(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		p := newPlay(t, nil)
 		if keeps {
@@ -68,9 +68,9 @@ func TestWhereMainHasEndedIsKept(t *testing.T) {
 	}
 }
 
-// TestWhatAnAgentCLICantDo: a conversation stays with the CLI that began it; a call that can't
-// branch it is refused, and else a new one begins, with a note.
-func TestWhatAnAgentCLICantDo(t *testing.T) {
+// TestLimitsOfAgentCLIs checks that a conversation stays with the agent CLI that began it. A call that needs a copy
+// that the CLI can't make is refused. Otherwise a new conversation begins, with a note.
+func TestLimitsOfAgentCLIs(t *testing.T) {
 	codex := state.CLI{Name: protocol.BackendCodex}
 	deaf := state.CLI{Name: protocol.BackendClaude}
 	for _, c := range []struct {
@@ -78,14 +78,14 @@ func TestWhatAnAgentCLICantDo(t *testing.T) {
 		move   protocol.Move
 		policy protocol.Policy
 		cli    state.CLI
-		want   string // the mode, or what is in the refusal
+		want   string // the mode, or a part of the failure reason
 	}{
 		{"another CLI", goTo("C.md"), protocol.Policy{}, codex, "belongs to the agent claude; reach the state by <reset>, <function> or <fork>"},
 		{"another CLI, called", call("C.md", "B.md"), protocol.Policy{}, codex, "belongs to the agent claude"},
 		{"another CLI, with attempts", goTo("C.md"),
 			protocol.Policy{Convergence: &protocol.Convergence{AttemptContext: "fresh"}}, codex, "belongs to the agent claude"},
 		{"another CLI, after a reset", reset("C.md"), protocol.Policy{}, codex, "fresh"},
-		{"one that told no session", goTo("C.md"), protocol.Policy{}, deaf, "fresh, the agent claude can't continue its conversation, since it told no session"},
+		{"no session id", goTo("C.md"), protocol.Policy{}, deaf, "fresh, the agent claude can't continue its conversation, because it reported no session id"},
 		{"the same, called", call("C.md", "B.md"), protocol.Policy{}, deaf, "which branches the conversation of the caller, but the agent claude can't branch it"},
 	} {
 		p := newPlay(t, nil)
@@ -99,12 +99,12 @@ func TestWhatAnAgentCLICantDo(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("B.md"))
 	told := *p.agent("main").Session
-	for id, want := range map[string]string{"": "fresh it told no session", "thread-1": "resume "} {
+	for id, want := range map[string]string{"": "fresh it reported no session id", "thread-1": "resume "} {
 		told.Backend, told.CLIID = protocol.BackendCodex, id
 		a := *p.agent("main")
 		a.Session = &told
 		plan := a.Plan(p.state("B.md"), codex)
-		_, why, _ := strings.Cut(plan.Note, "since ")
+		_, why, _ := strings.Cut(plan.Note, "because ")
 		why, _, _ = strings.Cut(why, ":")
 		equal(t, "the session "+id, string(plan.Mode)+" "+why, want)
 	}

@@ -5,34 +5,33 @@ import (
 	"time"
 )
 
-// DefaultOverloadWait is how long failures of the service are waited out when the
-// options of a run don't say.
+// DefaultOverloadWait is how long an agent waits for a failing service by default.
 const DefaultOverloadWait = 10 * time.Minute
 
-// maxOutageBackoff is the longest wait between two tries while the service fails; the
-// first is firstBackoff, and it doubles from there.
+// maxOutageBackoff is the longest wait between two tries while the service fails. The first wait is
+// firstBackoff, and each wait is twice the one before.
 const maxOutageBackoff = time.Minute
 
 // SuspendOnOverload is the value of Options.OnOverload that suspends the run.
 const SuspendOnOverload = "suspend"
 
-// How long a run is suspended because the service fails: the first time, and at most,
-// since it doubles from time to time; and how often in a row.
+// The length of the first and the longest suspension because of a failing service (each is twice as
+// long as the one before), and how many may follow each other.
 const (
 	firstSuspension   = 15 * time.Minute
 	longestSuspension = 4 * time.Hour
 	maxSuspensions    = 6
 )
 
-// Outage is a row of failures of the service that an agent waits out in this process. They are
-// not counted as retries of its state.
+// Outage is a series of failures of the model's service while an agent waits in this process. They don't
+// count as retries of its state.
 type Outage struct {
-	Since time.Time `json:"since" is:"set"`  // of the first of them
-	N     int       `json:"n" is:"positive"` // how many there were
+	Since time.Time `json:"since" is:"set"`  // time of the first failure
+	N     int       `json:"n" is:"positive"` // number of failures
 }
 
-// overloadWait is how long failures of the service are waited out; 0 counts them
-// like others.
+// overloadWait returns how long to wait for a failing service; 0 means that such failures count as
+// ordinary failures.
 func (o *Options) overloadWait() time.Duration {
 	if o.OverloadWait == nil {
 		return DefaultOverloadWait
@@ -40,8 +39,8 @@ func (o *Options) overloadWait() time.Duration {
 	return time.Duration(*o.OverloadWait)
 }
 
-// waitForService makes the agent wait because the service failed, and reports false
-// when that is not to be waited for, or no longer. In that case it adds the reason to f.
+// waitForService makes the agent wait because the service failed. It reports false if the run doesn't
+// wait for the service, or has waited long enough; then it adds the reason to f.
 func (x *execution) waitForService(f *Failure) bool {
 	limit := x.options.overloadWait()
 	if f.Class != Service || limit == 0 {
@@ -52,14 +51,14 @@ func (x *execution) waitForService(f *Failure) bool {
 		o = *x.agent.Outage
 	}
 	o.N++
-	left := min(o.Since.Add(limit).Sub(x.now), limit) // a clock that was put back can't make it longer
+	left := min(o.Since.Add(limit).Sub(x.now), limit) // the minimum matters if the clock was set back
 	asked := f.NotBefore.Sub(x.now)
 	switch {
 	case left <= 0:
-		f.Message += fmt.Sprintf(" (the service has failed for the %s of overload-wait)", limit)
+		f.Message += fmt.Sprintf(" (the service kept failing for %s, the limit of overload-wait)", limit)
 		return x.suspendForService(f)
 	case asked > left:
-		f.Message += fmt.Sprintf(" (the service asks for a wait until %s, which is beyond the %s of overload-wait)",
+		f.Message += fmt.Sprintf(" (the service is unavailable until %s, which exceeds the limit of overload-wait, %s)",
 			f.NotBefore.UTC().Format("2006-01-02 15:04:05 UTC"), limit)
 		return x.suspendForService(f)
 	}
@@ -68,13 +67,13 @@ func (x *execution) waitForService(f *Failure) bool {
 	x.agent.Outage = &o
 	x.agent.Exec.undoInvocation()
 	x.agent.pause(x.now, wait)
-	x.tell(&Retry{N: o.N, Error: f.Message, BackoffMS: wait.Milliseconds(), Service: true})
+	x.emit(&Retry{N: o.N, Error: f.Message, BackoffMS: wait.Milliseconds(), Service: true})
 	return true
 }
 
-// suspendForService has the run suspended because the service has failed for too long,
-// and reports false when the agent is to fail instead. In that case it adds the reason to
-// f, if there is one. Of agents that wait for the service only the first one counts.
+// suspendForService suspends the run because the service has failed for too long. It reports false if
+// the agent must fail instead; then it may add the reason to f. If several agents wait for the service,
+// only the first one changes the time of the resume.
 func (x *execution) suspendForService(f *Failure) bool {
 	p := x.progress()
 	switch {

@@ -11,60 +11,59 @@ import (
 	"strings"
 )
 
-// MaxParts is how many jobs a matrix has at most.
+// MaxParts is the maximum number of jobs in a matrix.
 const MaxParts = 256
 
-// mostEarlier is how many parts of earlier matrices are kept.
-const mostEarlier = 1024
+// maxEarlier is the maximum number of parts from earlier matrices that a run keeps.
+const maxEarlier = 1024
 
-// PartStart is how far a run had come when a part of it began: what comes after it in the
-// part's own run is the part's own.
+// PartStart is the progress of a run when a part began. In the part's own run, larger
+// numbers belong to the part.
 type PartStart struct {
 	Progress
-	Ended int `json:"ended"` // agents that had ended, and whose results were kept
+	Ended int `json:"ended"` // number of results in Run.Ended at that time
 }
 
-// HandOver packs the agents that wait for a job into at most so many parts of a matrix,
-// all of about the same size, and makes them the parts of the run. Without a name it is the
-// first of the jobs that are waited for. Agents that another job may be running are in none
-// of the parts.
-func (s *Step) HandOver(job string, most int) {
-	now := map[string]Handover{} // agents that wait for a job, as they stand
+// HandOver divides the agents that wait for a job into at most maxJobs parts of about equal size, and
+// makes these the parts of the run. If job is "", it takes the first job in alphabetical order that
+// agents wait for. It leaves out agents that another job may be running.
+func (s *Step) HandOver(job string, maxJobs int) {
+	now := map[string]Handover{} // all agents that wait for a job, with their present numbers
 	waiting := map[string][]Handover{}
 	for a := range s.Agents() {
 		if a.Status != Waiting || a.Waits.For != ForJob {
 			continue
 		}
 		now[a.ID] = Handover{a.ID, a.Handovers}
-		if !s.run.Parts.hold(a.ID) {
+		if !s.run.Parts.mayBeRunning(a.ID) {
 			waiting[a.Waits.Job] = append(waiting[a.Waits.Job], now[a.ID])
 		}
 	}
 	if job == "" && len(waiting) > 0 {
 		job = slices.Min(slices.Collect(maps.Keys(waiting)))
 	}
-	parts := pack(job, waiting[job], most)
+	parts := pack(job, waiting[job], maxJobs)
 	packed := len(parts)
-	for _, p := range s.run.Parts { // those of earlier matrices that a job may still run, or run again
+	for _, p := range s.run.Parts { // parts of earlier matrices, which a job may still run, or run again
 		if p.Earlier && !p.Running {
-			p = p.standing(now)
+			p = p.present(now)
 		}
-		if len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts)-packed < mostEarlier {
+		if len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts)-packed < maxEarlier {
 			parts = append(parts, p)
 		}
 	}
 	seen := map[string]bool{}
-	parts = slices.DeleteFunc(parts, func(p Part) bool { // of a name that there was before
-		was := seen[p.Name]
+	parts = slices.DeleteFunc(parts, func(p Part) bool { // keep the first part of each name
+		isDuplicate := seen[p.Name]
 		seen[p.Name] = true
-		return was
+		return isDuplicate
 	})
 	s.delta.Parts = &parts
 }
 
-// standing returns the part with those of its agents that wait for a job, and their present
-// numbers: when a job of an earlier matrix is run again, it is what is left for it.
-func (p Part) standing(now map[string]Handover) Part {
+// present returns the part reduced to the agents that still wait for a job, with their present
+// numbers. A job of an earlier matrix that is run again runs these.
+func (p Part) present(now map[string]Handover) Part {
 	var agents []Handover
 	for _, a := range p.Agents {
 		if h, ok := now[a.Agent]; ok {
@@ -75,9 +74,9 @@ func (p Part) standing(now map[string]Handover) Part {
 	return p
 }
 
-// pack deals agents out to parts, one after the other.
-func pack(job string, agents []Handover, most int) []Part {
-	n := min(max(1, min(most, MaxParts)), len(agents))
+// pack distributes agents evenly over at most maxParts parts.
+func pack(job string, agents []Handover, maxParts int) []Part {
+	n := min(max(1, min(maxParts, MaxParts)), len(agents))
 	parts := make([]Part, n)
 	for i, a := range agents {
 		parts[i%n].Agents = append(parts[i%n].Agents, a)
@@ -91,12 +90,12 @@ func pack(job string, agents []Handover, most int) []Part {
 // Parts are the parts of a run.
 type Parts []Part
 
-// hold reports whether another job may be running an agent, so that nobody else does.
-func (all Parts) hold(agent string) bool {
+// mayBeRunning reports whether another job may be running the agent, so that this process must not.
+func (all Parts) mayBeRunning(agent string) bool {
 	return slices.ContainsFunc(all, func(p Part) bool { return p.Running && p.isGiven(agent) })
 }
 
-// partName is the name of the part that has these agents: 8 hex digits.
+// partName returns the name of the part with these agents: 8 hex digits.
 func partName(agents []Handover) string {
 	sorted := slices.SortedFunc(slices.Values(agents), func(a, b Handover) int { return cmp.Compare(a.Agent, b.Agent) })
 	text := ""
@@ -107,12 +106,12 @@ func partName(agents []Handover) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// Matrix returns the parts that the last step handed over, for the jobs of a matrix.
+// Matrix returns the parts that the last step handed over to the jobs of a matrix.
 func (all Parts) Matrix() []Part {
 	return slices.DeleteFunc(slices.Clone(all), func(p Part) bool { return p.Earlier || p.Running })
 }
 
-// Label names a part for people: its agents, or the first of many.
+// Label returns a short text for a part: the names of its agents, or the first one and a count.
 func (p *Part) Label() string {
 	switch n := len(p.Agents); {
 	case n <= 3:
@@ -126,8 +125,8 @@ func (p *Part) Label() string {
 	}
 }
 
-// NewPart returns the part of those of the named agents that wait for one of the jobs; it
-// has no agents when none does.
+// NewPart returns the part with the named agents, except agents that do not wait for any of the jobs. It
+// may be empty.
 func NewPart(agents []*Agent, names, jobs []string) Part {
 	var p Part
 	for _, a := range agents {
@@ -141,7 +140,7 @@ func NewPart(agents []*Agent, names, jobs []string) Part {
 	return p
 }
 
-// NewRun returns the run with which the part of r begins.
+// NewRun returns the run in which a job runs the part p of r.
 func (p Part) NewRun(r *Run) *Run {
 	next := r.copied()
 	p.Earlier, p.Running = false, false
@@ -151,13 +150,13 @@ func (p Part) NewRun(r *Run) *Run {
 	return next
 }
 
-// mark is the mark of the run of this part. Parts may run on one machine at the same time,
-// where each ends what it has started itself.
+// mark returns the mark of the part's run. Parts may run on one machine at the same time, and each
+// must only end its own processes.
 func (p *Part) mark(r *Run) string { return r.Mark + "p" + p.Name }
 
-// BudgetShare returns the budget of the run of a part that begins: what is spent, and of what is
-// left of budget as much as the part has of the agents that wait for its job. It is 0
-// where budget is, which is none.
+// BudgetShare returns the budget for the run of a part that begins: spent plus a share of the rest of
+// budget, in proportion to the part's agents among all agents that wait for its job. It is 0 if budget
+// is 0, which means no budget.
 func (p Part) BudgetShare(budget, spent USD, agents []*Agent) USD {
 	if budget == 0 {
 		return 0
@@ -167,11 +166,10 @@ func (p Part) BudgetShare(budget, spent USD, agents []*Agent) USD {
 	}))
 	left, n := max(0, budget-spent), min(len(p.Agents), all)
 	share := left/USD(all)*USD(n) + left%USD(all)*USD(n)/USD(all)
-	return max(1, spent+share) // 0 would be none
+	return max(1, spent+share) // 0 would mean no budget
 }
 
-// OwnPart returns the part of which these are the parts of the run, and false for the run of no
-// part.
+// OwnPart returns the part that this run runs, and false if the run is not the run of a part.
 func (all Parts) OwnPart() (Part, bool) {
 	if len(all) == 1 && all[0].Start != nil {
 		return all[0], true
@@ -181,14 +179,13 @@ func (all Parts) OwnPart() (Part, bool) {
 
 // check checks the parts of a run.
 func (all Parts) check(c *checker) {
-	c.want(len(all) <= MaxParts+mostEarlier, "parts", "are %d, want %d at most", len(all), MaxParts+mostEarlier)
+	c.want(len(all) <= MaxParts+maxEarlier, "parts", "are %d, want %d at most", len(all), MaxParts+maxEarlier)
 	for i, p := range all {
 		p.check(c, fmt.Sprintf("parts[%d]", i))
 	}
 }
 
-// Validate returns nil for a part that this program could have named. Its error is a
-// *FileError.
+// Validate returns nil for a part that this program could have created. Its error is a *FileError.
 func (p *Part) Validate() error {
 	c := &checker{}
 	eachField(reflect.ValueOf(p), "", "part", c.field)

@@ -6,33 +6,33 @@ import (
 	"strings"
 )
 
-// Check returns a *FileError unless run can be that of this part of r.
+// Check returns a *FileError unless run can be the run of this part of r.
 func (p *Part) Check(r, run *Run) error {
 	c := &checker{}
 	own, ok := run.Parts.OwnPart()
-	c.want(ok, "parts", "is not the one part that this is the run of")
+	c.want(ok, "parts", "does not contain exactly the part of this run")
 	c.want(run.WorkflowID == r.WorkflowID, "workflow_id", "is %q, want %q", run.WorkflowID, r.WorkflowID)
-	c.want(run.Mark == p.mark(r), "mark", "is not that of this part of the run")
+	c.want(run.Mark == p.mark(r), "mark", "does not belong to this part of the run")
 	c.want(own.Name == p.Name, "parts[0].name", "is %q, want %q", own.Name, p.Name)
 	if c.err != nil {
 		return c.err
 	}
-	c.want(own.Start.Ended <= len(run.Ended), "ended", "are %d, and were %d", len(run.Ended), own.Start.Ended)
+	c.want(own.Start.Ended <= len(run.Ended), "ended", "are %d, want at least %d", len(run.Ended), own.Start.Ended)
 	p.checkAgents(c, r, run)
 	for i, e := range run.Ledger {
-		c.want(e.N <= own.Start.Launches || p.MayContain(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q is not of this part", e.Agent)
+		c.want(e.N <= own.Start.Launches || p.MayContain(e.Agent), fmt.Sprintf("ledger[%d].agent", i), "%q does not belong to this part", e.Agent)
 	}
 	return c.result()
 }
 
-// checkAgents checks that the agents of a part's run are those that were handed over to it,
-// and others that these have forked.
+// checkAgents checks that the agents of a part's run were handed over to the part, or were forked by
+// such agents.
 func (p *Part) checkAgents(c *checker, r, run *Run) {
 	created := run.Parts[0].Start.Created
 	for i, a := range run.Agents {
 		at := fmt.Sprintf("agents[%d]", i)
 		if a.N > created {
-			c.want(p.MayContain(a.ID) && p.MayContain(a.Parent) && !p.isGiven(a.ID), at+".id", "%q is not of this part", a.ID)
+			c.want(p.MayContain(a.ID) && p.MayContain(a.Parent) && !p.isGiven(a.ID), at+".id", "%q does not belong to this part", a.ID)
 		} else if was, ok := r.Agent(a.ID); p.isGiven(a.ID) && ok {
 			c.want(a.N == was.N && a.Parent == was.Parent, at+".n", "is %d with parent %q, want %d and %q", a.N, a.Parent, was.N, was.Parent)
 		}
@@ -49,12 +49,11 @@ func (p *Part) isGiven(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return h.Agent == id })
 }
 
-// MayContain reports whether an agent can be the part's: one that was handed over to it, or that
-// these have forked, whose name begins with theirs.
+// MayContain reports whether an agent can belong to the part: it was handed over, or according to its
+// name it is a descendant of an agent that was.
 func (p *Part) MayContain(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return isOf(id, h.Agent) })
 }
 
-// isOf reports whether an agent is the other one, or was forked by it or by one of those
-// that it has forked.
+// isOf reports whether the name id belongs to ancestor itself or to a descendant.
 func isOf(id, ancestor string) bool { return id == ancestor || strings.HasPrefix(id, ancestor+"_") }

@@ -5,33 +5,33 @@ import (
 	"slices"
 )
 
-// checkEvents returns a *FileError unless the events can be those of the part.
+// checkEvents returns a *FileError unless the events can be events of the part.
 func (o *partMerge) checkEvents(events []Event) error {
 	c := &checker{}
-	last := o.began.Events
+	last := o.start.Events
 	for i, e := range events {
 		at := fmt.Sprintf("events[%d]", i)
 		c.want(e.Seq > last, at+".seq", "is %d, want more than %d", e.Seq, last)
-		c.want(e.Agent == "" || o.part.MayContain(e.Agent), at+".agent", "%q is not of this part", e.Agent)
+		c.want(e.Agent == "" || o.part.MayContain(e.Agent), at+".agent", "%q does not belong to this part", e.Agent)
 		last = e.Seq
 	}
 	return c.result()
 }
 
-// events returns the part's events with the numbers that they have in the run, with those of the part's last
-// save, which its log may lack. Those of agents that are not taken are left out.
+// events returns the part's events, renumbered for the merged run. It adds the events of the part's
+// last saved step, which its log may lack, and leaves out agents that are not taken.
 func (o *partMerge) events(own []Event) []Event {
 	var out []Event
-	last := o.began.Events
+	last := o.start.Events
 	for _, e := range slices.Concat(own, o.from.Events) {
-		if e.Seq <= last || e.Agent != "" && !o.takes(e.Agent, o.began.Created+1) {
+		if e.Seq <= last || e.Agent != "" && !o.takes(e.Agent, o.start.Created+1) {
 			continue
 		}
 		last = e.Seq
-		e.Exec = after(e.Exec, o.began.Iterations, o.at.Iterations)
+		e.Exec = renumber(e.Exec, o.start.Iterations, o.merged.Iterations)
 		if b, ok := e.Body.(*AgentWaits); ok {
 			b = new(*b)
-			b.Number = after(b.Number, o.began.Questions, o.at.Questions)
+			b.Number = renumber(b.Number, o.start.Questions, o.merged.Questions)
 			e.Body = b
 		}
 		out = append(out, e)
@@ -39,7 +39,7 @@ func (o *partMerge) events(own []Event) []Event {
 	return out
 }
 
-// mergeEvents puts logs together by time, each in its own order, and numbers them anew.
+// mergeEvents merges logs by time, keeping the order within each, and numbers the events after last.
 func mergeEvents(last int, logs [][]Event) []Event {
 	var out []Event
 	for {

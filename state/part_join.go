@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// PartRun is a part of a matrix, and what its job has left of it.
+// PartRun is a part of a matrix with the results that its jobs stored.
 type PartRun struct {
 	Part Part
-	// Running says that a job may still be running it: it is left alone.
+	// Running is set if a job may still be running the part. Then it is not merged.
 	Running bool
-	// Runs are the part's own runs. The first counts; of the others, of jobs that ran the
-	// part once more, only what they cost. There is none when nothing was stored.
+	// Runs are the stored runs of the part. The first one is merged. The others come from jobs
+	// that ran the part again; only their cost counts. Empty if no job stored anything.
 	Runs []*Run
-	// Events is the log of the first one, from where the part began.
+	// Events is the log of the first run, from the start of the part.
 	Events []Event
 }
 
-// OwnRun returns the first run with the part's own agents alone.
+// OwnRun returns the first run, with only the agents that belong to the part.
 func (r *PartRun) OwnRun() *Run {
 	own := r.Runs[0].copied()
 	own.Agents = slices.DeleteFunc(own.Agents, func(a *Agent) bool { return !r.Part.MayContain(a.ID) })
 	return own
 }
 
-// PartJoin is what is merged into a run.
+// PartJoin is the input of a merge of parts into their run.
 type PartJoin struct {
 	Base  *Run
-	Parts []PartRun // those of the run, in its order
-	// JobOf returns the job of a state.
+	Parts []PartRun // the parts of the run, in its order
+	// JobOf returns the job that runs a state.
 	JobOf func(state string) string
 	Now   time.Time
 }
@@ -37,103 +37,102 @@ type PartJoin struct {
 // JoinedRun is a run into which its parts were merged.
 type JoinedRun struct {
 	Run    *Run
-	Events []Event // that follow those of the run's log
-	Merged []bool  // which of the parts were merged
+	Events []Event // they follow the log of the base
+	Merged []bool  // for each part, whether it was merged
 }
 
-// PartConflict says that two parts can't both be joined.
+// PartConflict is returned if two parts can't both be merged.
 type PartConflict struct {
-	Agent string // that both have
-	what  string
+	Agent  string // the agent that both parts have
+	reason string
 }
 
 // Error implements error.
-func (e *PartConflict) Error() string { return "agent " + e.Agent + " " + e.what }
+func (e *PartConflict) Error() string { return "agent " + e.Agent + " " + e.reason }
 
-// Join returns the base with the work of its parts. Agents stand where their part has left
-// them, and those of parts that have stored nothing where they were handed over. Agents
-// that failed wait for their job again. An agent is taken only from a part to which it was
-// handed over with the number that it still has, so that joining the same parts once more
-// changes nothing. The base stays as it is.
+// Join returns the base with the work of its parts merged into it. Agents are as their part left them;
+// agents of parts that stored nothing still wait. Agents that failed wait for their
+// job again. An agent is taken from a part only if it still has the number with which it was handed
+// over, so merging the same parts again changes nothing. Join does not change the base.
 //
-// Errors are *PartConflict, and *FileError for runs that can't be of this run's parts.
+// Its error is a *PartConflict, or a *FileError for a run that can't belong to a part of the base.
 func (j PartJoin) Join() (*JoinedRun, error) {
-	m := &merge{PartJoin: j, run: j.Base.copied(), took: map[string]string{}}
+	m := &merge{PartJoin: j, run: j.Base.copied(), takenFrom: map[string]string{}}
 	m.run.Parts = nil
 	var logs [][]Event
 	out := &JoinedRun{}
-	for _, ran := range j.Parts {
-		took, own, err := m.join(ran)
+	for _, run := range j.Parts {
+		merged, own, err := m.join(run)
 		if err != nil {
 			return nil, err
 		}
-		logs, out.Merged = append(logs, own), append(out.Merged, took)
+		logs, out.Merged = append(logs, own), append(out.Merged, merged)
 	}
 	if err := m.finish(); err != nil {
 		return nil, err
 	}
 	out.Run, out.Events = m.run, mergeEvents(j.Base.Progress.Events, logs)
 	m.run.Progress.Events += len(out.Events)
-	m.run.Events = m.told
-	for i := range m.told {
+	m.run.Events = m.waitEvents
+	for i := range m.waitEvents {
 		m.run.Progress.Events++
-		m.told[i].Seq = m.run.Progress.Events
+		m.waitEvents[i].Seq = m.run.Progress.Events
 	}
-	if m.told == nil && len(out.Events) > 0 {
+	if m.waitEvents == nil && len(out.Events) > 0 {
 		m.run.Events = out.Events[len(out.Events)-1:]
 	}
 	return out, m.run.Validate()
 }
 
-// merge is one call of Join.
+// merge is the state of one call of Join.
 type merge struct {
 	PartJoin
-	run  *Run
-	took map[string]string // by agent, the part that has it
-	told []Event           // agents that wait again
+	run        *Run
+	takenFrom  map[string]string // the name of the part from which each agent was taken
+	waitEvents []Event           // events of agents that wait for their job again
 }
 
-// join merges one part, if there is anything to merge, and returns the part's events.
-func (m *merge) join(ran PartRun) (took bool, events []Event, err error) {
-	p, given := ran.Part, ran.Part.given(m.Base)
+// join merges one part and returns its events. merged is false if there is nothing to merge.
+func (m *merge) join(part PartRun) (merged bool, events []Event, err error) {
+	p, given := part.Part, part.Part.stillWaiting(m.Base)
 	if len(given) == 0 {
-		return false, nil, nil // it was joined before
+		return false, nil, nil // merged before
 	}
-	p.Earlier, p.Running = !ran.Running, ran.Running
+	p.Earlier, p.Running = !part.Running, part.Running
 	m.run.Parts = append(m.run.Parts, p)
-	if ran.Running || len(ran.Runs) == 0 {
+	if part.Running || len(part.Runs) == 0 {
 		return false, nil, nil
 	}
-	for _, run := range ran.Runs {
-		if err := ran.Part.Check(m.Base, run); err != nil {
+	for _, run := range part.Runs {
+		if err := part.Part.Check(m.Base, run); err != nil {
 			return false, nil, err
 		}
 	}
-	for _, a := range ran.Part.Agents {
-		other, twice := m.took[a.Agent]
+	for _, a := range part.Part.Agents {
+		other, twice := m.takenFrom[a.Agent]
 		switch {
 		case !given[a.Agent]:
 		case twice:
-			return false, nil, &PartConflict{a.Agent, fmt.Sprintf("was handed over once (number %d), and two parts have it: %s and %s", a.Number, other, p.Name)}
+			return false, nil, &PartConflict{a.Agent, fmt.Sprintf("was handed over once (number %d), but two parts contain it: %s and %s", a.Number, other, p.Name)}
 		default:
-			m.took[a.Agent] = ran.Part.Name
+			m.takenFrom[a.Agent] = part.Part.Name
 		}
 	}
-	own, _ := ran.Runs[0].Parts.OwnPart()
-	o := &partMerge{merge: m, from: ran.Runs[0], began: own.Start, at: m.run.Progress, part: ran.Part, given: given}
-	if err := o.checkEvents(ran.Events); err != nil {
+	own, _ := part.Runs[0].Parts.OwnPart()
+	o := &partMerge{merge: m, from: part.Runs[0], start: own.Start, merged: m.run.Progress, part: part.Part, taken: given}
+	if err := o.checkEvents(part.Events); err != nil {
 		return false, nil, err
 	}
 	o.addAgents()
 	o.addEnded()
-	o.addLedger(ran.Runs)
+	o.addLedger(part.Runs)
 	o.addProgress()
-	return true, o.events(ran.Events), nil
+	return true, o.events(part.Events), nil
 }
 
-// given returns the agents that were handed over to the part with the numbers that they
-// still have in r.
-func (p *Part) given(r *Run) map[string]bool {
+// stillWaiting returns the agents of the part that still wait in r with the number with which they were handed
+// over.
+func (p *Part) stillWaiting(r *Run) map[string]bool {
 	given := map[string]bool{}
 	for _, h := range p.Agents {
 		a, ok := r.Agent(h.Agent)
@@ -144,9 +143,9 @@ func (p *Part) given(r *Run) map[string]bool {
 	return given
 }
 
-// finish numbers the agents of parts that have stored nothing anew, since a job that
-// comes too late must not be taken for one that runs them now, and counts. Its error is a *PartConflict: names
-// of states can be such that agents of two parents get one name.
+// finish computes the totals of the merged run. It gives new numbers to the agents of parts that stored
+// nothing, so that a job that runs it too late is recognized. Its error is a *PartConflict:
+// with some names of states, agents with different parents get the same name.
 func (m *merge) finish() error {
 	r, names := m.run, map[string]int{}
 	for _, a := range r.Agents {
@@ -157,13 +156,13 @@ func (m *merge) finish() error {
 	}
 	for id, n := range names {
 		if n > 1 {
-			return &PartConflict{id, "is there twice: two agents were given one name in two jobs"}
+			return &PartConflict{id, "exists twice: two jobs gave two agents the same name"}
 		}
 	}
 	for _, p := range r.Parts {
 		for _, h := range p.Agents {
 			at := slices.IndexFunc(r.Agents, func(a *Agent) bool { return a.ID == h.Agent })
-			if at < 0 || p.Running || m.took[h.Agent] != "" || r.Agents[at].Handovers != h.Number {
+			if at < 0 || p.Running || m.takenFrom[h.Agent] != "" || r.Agents[at].Handovers != h.Number {
 				continue
 			}
 			a := *r.Agents[at]
@@ -177,10 +176,10 @@ func (m *merge) finish() error {
 	for _, e := range r.Ledger {
 		p.TotalUSD = p.TotalUSD.Plus(e.CostUSD)
 	}
-	r.Forgotten = p.Created - len(r.Agents) - len(r.Ended) // with those of a part that were not taken
+	r.Forgotten = p.Created - len(r.Agents) - len(r.Ended) // including agents of a part that were not taken
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}
-	r.fold()
+	r.dropOldEndings()
 	return nil
 }

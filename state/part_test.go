@@ -18,8 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// matrixRun is a run whose main has forked n agents that wait for the job work, with the
-// number 1.
+// matrixRun returns a run whose main agent has forked n agents that wait for the job work, each handed over once.
 func matrixRun(t *testing.T, n int) *play {
 	t.Helper()
 	p := newPlay(t, func(o *state.Options) { o.MaxParallel, o.MaxAgents, o.BudgetUSD = 99, 999, 100*state.Dollar })
@@ -39,7 +38,7 @@ func matrixRun(t *testing.T, n int) *play {
 	return p
 }
 
-// handOver has the run hand its agents over to so many jobs.
+// handOver hands the waiting agents over to at most most jobs.
 func (p *play) handOver(most int) []state.Part {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
@@ -49,8 +48,8 @@ func (p *play) handOver(most int) []state.Part {
 	return p.run.Parts.Matrix()
 }
 
-// leave ends the wait of agents.
-func leave(run *state.Run, agents ...string) *state.Run {
+// endWaits ends the waits of the named agents.
+func endWaits(run *state.Run, agents ...string) *state.Run {
 	next := run.With(&state.Delta{Progress: run.Progress, Events: run.Events})
 	for i, a := range next.Agents {
 		if slices.Contains(agents, a.ID) {
@@ -63,16 +62,16 @@ func leave(run *state.Run, agents ...string) *state.Run {
 	return next.With(&state.Delta{Progress: next.Progress, Events: next.Events})
 }
 
-// work does what an agent does in its job: what that is depends on its name alone.
+// work makes the agent work as in its job. Its work depends only on its name.
 func (p *play) work(id string) {
 	p.t.Helper()
 	rnd := rand.New(rand.NewPCG(7, uint64(len(id))*uint64(id[len(id)-1])))
 	p.now = p.now.Add(time.Duration(1+rnd.IntN(5)) * time.Second)
 	for range rnd.IntN(3) {
-		o := moves(3, goTo("C.md"))
+		o := moveOutcome(3, goTo("C.md"))
 		o.Cost.Usage = []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 5, Output: 2}, CostUSD: 3}}
 		o.Cost.Unpriced, o.Cost.Listed = 2, true
-		p.ends(id, o)
+		p.invoke(id, o)
 	}
 	if rnd.IntN(2) == 0 {
 		p.turn(id, goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
@@ -81,7 +80,7 @@ func (p *play) work(id string) {
 		}
 	}
 	switch rnd.IntN(4) {
-	case 0: // it is in the middle of a state
+	case 0: // stop in the middle of a state
 		p.start(id)
 	case 1:
 		p.turn(id, call("A.md", "C.md"))
@@ -90,14 +89,14 @@ func (p *play) work(id string) {
 	}
 }
 
-// partOf is a part that its job has run.
-func (p *play) partOf(part state.Part) state.PartRun {
+// runPart runs a part in its job and returns the result.
+func (p *play) runPart(part state.Part) state.PartRun {
 	q := &play{t: p.t, now: p.now, policies: p.policies, ids: 1000 * len(part.Agents)}
 	var names []string
 	for _, a := range part.Agents {
 		names = append(names, a.Agent)
 	}
-	q.run = leave(part.NewRun(p.run), names...)
+	q.run = endWaits(part.NewRun(p.run), names...)
 	for _, name := range names {
 		q.work(name)
 	}
@@ -105,21 +104,21 @@ func (p *play) partOf(part state.Part) state.PartRun {
 	return state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}
 }
 
-func joining(base *state.Run, parts ...state.PartRun) state.PartJoin {
+func partJoin(base *state.Run, parts ...state.PartRun) state.PartJoin {
 	return state.PartJoin{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
 }
 
 func (p *play) join(parts ...state.PartRun) *state.JoinedRun {
 	p.t.Helper()
 	before := string(fileOf(p.t, p.run))
-	joined, err := joining(p.run, parts...).Join()
+	joined, err := partJoin(p.run, parts...).Join()
 	assert.NilError(p.t, err)
 	equal(p.t, "the run that is joined", string(fileOf(p.t, p.run)), before)
 	return joined
 }
 
-// alike is what of a run does not depend on where it was driven.
-func alike(run *state.Run) *state.Run {
+// normalized returns a copy of the run without the fields that depend on where it was driven.
+func normalized(run *state.Run) *state.Run {
 	c := run.With(&state.Delta{Progress: run.Progress})
 	c.Parts, c.Options = nil, state.Options{}
 	c.Progress.LastBegun, c.Progress.Status, c.Progress.Reason = 0, "", ""
@@ -131,8 +130,8 @@ func alike(run *state.Run) *state.Run {
 	return c
 }
 
-// lines are events as a log has them.
-func lines(t *testing.T, events []state.Event) []string {
+// logLines returns events as lines of a log.
+func logLines(t *testing.T, events []state.Event) []string {
 	t.Helper()
 	var out []string
 	for _, e := range events {
@@ -143,8 +142,9 @@ func lines(t *testing.T, events []state.Event) []string {
 	return out
 }
 
-// TestPartsJoinedAreOneRun that did all of it, one part after the other.
-func TestPartsJoinedAreOneRun(t *testing.T) {
+// TestJoinedPartsEqualOneRun checks that parts, joined in any number of jobs, equal a run that did all of the work
+// in one job.
+func TestJoinedPartsEqualOneRun(t *testing.T) {
 	for jobs := 1; jobs <= 7; jobs++ {
 		p := matrixRun(t, 7)
 		parts := p.handOver(jobs)
@@ -152,31 +152,31 @@ func TestPartsJoinedAreOneRun(t *testing.T) {
 		single := &play{t: t, run: p.run, now: p.now, policies: p.policies}
 		var ran []state.PartRun
 		for _, part := range parts {
-			ran = append(ran, p.partOf(part))
+			ran = append(ran, p.runPart(part))
 		}
 		for _, part := range parts {
 			single.ids = 1000 * len(part.Agents)
 			for _, a := range part.Agents {
-				single.run = leave(single.run, a.Agent)
+				single.run = endWaits(single.run, a.Agent)
 			}
 			for _, a := range part.Agents {
 				single.work(a.Agent)
 			}
 		}
 		joined := p.join(ran...)
-		want := alike(single.run)
+		want := normalized(single.run)
 		want.Progress.Events = joined.Run.Progress.Events
-		assert.Check(t, is.DeepEqual(alike(joined.Run), want, cmpopts.IgnoreUnexported(state.Run{})), "%d jobs: joined -, one run +", jobs)
-		assert.Check(t, is.DeepEqual(lines(t, joined.Events), lines(t, single.events)), "%d jobs: events, joined -, of one run +", jobs)
+		assert.Check(t, is.DeepEqual(normalized(joined.Run), want, cmpopts.IgnoreUnexported(state.Run{})), "%d jobs: joined -, one run +", jobs)
+		assert.Check(t, is.DeepEqual(logLines(t, joined.Events), logLines(t, single.events)), "%d jobs: events, joined -, of one run +", jobs)
 	}
 }
 
-// TestJoinAgainChangesNothing: the job died after it had saved what it had joined.
+// TestJoinAgainChangesNothing checks that a job which died after it had saved the joined run can join again.
 func TestJoinAgainChangesNothing(t *testing.T) {
 	p := matrixRun(t, 6)
 	var ran []state.PartRun
 	for i, part := range p.handOver(3) {
-		r := p.partOf(part)
+		r := p.runPart(part)
 		if i == 2 {
 			r = state.PartRun{Part: part} // it has stored nothing
 		}
@@ -188,25 +188,25 @@ func TestJoinAgainChangesNothing(t *testing.T) {
 			t.Errorf("%s is %s with the number %d, want it to wait with 2, so that a job that comes too late is told from the next one", a.ID, a.Status, a.Handovers)
 		}
 	}
-	late := p.partOf(ran[2].Part)
-	if joined, err := joining(once.Run, late).Join(); err != nil || joined.Run.Progress.TotalUSD != once.Run.Progress.TotalUSD {
+	late := p.runPart(ran[2].Part)
+	if joined, err := partJoin(once.Run, late).Join(); err != nil || joined.Run.Progress.TotalUSD != once.Run.Progress.TotalUSD {
 		t.Errorf("a job that came too late: got %v with %v, want nothing of it", err, joined)
 	}
-	again, err := joining(once.Run, ran...).Join()
+	again, err := partJoin(once.Run, ran...).Join()
 	assert.NilError(t, err)
-	if diff := cmp.Diff(alike(once.Run), alike(again.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" || len(again.Events) > 0 {
+	if diff := cmp.Diff(normalized(once.Run), normalized(again.Run), cmpopts.IgnoreUnexported(state.Run{})); diff != "" || len(again.Events) > 0 {
 		t.Errorf("joined once -, twice +: %d events\n%s", len(again.Events), diff)
 	}
 }
 
-// TestWhatFailedWaitsAgain with its error told, and under another number. The earlier part is kept
-// with its present numbers, since a job of the first matrix may be run again.
-func TestWhatFailedWaitsAgain(t *testing.T) {
+// TestFailedAgentWaitsAgain checks that an agent that failed in a part waits for its job again, with its error and
+// a new number. The earlier part is kept with its present numbers, since its job may be run again.
+func TestFailedAgentWaitsAgain(t *testing.T) {
 	p := matrixRun(t, 4)
 	parts := p.handOver(2)
-	one, two := p.partOf(parts[0]), p.partOf(parts[1])
-	q := &play{t: t, now: p.now, run: leave(parts[1].NewRun(p.run), "main_b2"), policies: p.policies}
-	q.ends("main_b2", fail(state.Fatal, "it broke"))
+	one, two := p.runPart(parts[0]), p.runPart(parts[1])
+	q := &play{t: t, now: p.now, run: endWaits(parts[1].NewRun(p.run), "main_b2"), policies: p.policies}
+	q.invoke("main_b2", fail(state.Fatal, "it broke"))
 	two.Runs, two.Events = []*state.Run{q.run}, q.events
 	joined := p.join(one, two)
 	a, _ := joined.Run.Agent("main_b2")
@@ -223,16 +223,16 @@ func TestWhatFailedWaitsAgain(t *testing.T) {
 	}
 }
 
-// TestARunningPartIsLeftAlone: nobody else gets its agents until it has ended.
-func TestARunningPartIsLeftAlone(t *testing.T) {
+// TestRunningPartIsLeftAlone checks that no other job gets the agents of a part before it has ended.
+func TestRunningPartIsLeftAlone(t *testing.T) {
 	p := matrixRun(t, 2)
 	parts := p.handOver(2)
-	one, two := p.partOf(parts[0]), p.partOf(parts[1])
+	one, two := p.runPart(parts[0]), p.runPart(parts[1])
 	held := two
 	held.Running = true
 	p.run = p.join(one, held).Run
 	step := p.run.Step(p.now)
-	step.UpdateWaits(state.Here{}) // all jobs are here
+	step.UpdateWaits(state.Here{}) // this process runs all jobs
 	if a, _ := step.Agent("main_b2"); a.Status != state.Waiting {
 		t.Errorf("main_b2 is %s while a job may be running it, want it to wait", a.Status)
 	}
@@ -244,13 +244,13 @@ func TestARunningPartIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestAPartThatRanTwiceCountsOnce in results, and twice in money.
-func TestAPartThatRanTwiceCountsOnce(t *testing.T) {
+// TestPartThatRanTwiceCountsOnce checks that only the first result counts, but the cost of both.
+func TestPartThatRanTwiceCountsOnce(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(1)[0]
-	one, two := p.partOf(part), p.partOf(part)
+	one, two := p.runPart(part), p.runPart(part)
 	spent := one.Runs[0].Progress.TotalUSD - p.run.Progress.TotalUSD
-	for i, e := range two.Runs[0].Ledger { // its invocations are others
+	for i, e := range two.Runs[0].Ledger { // so that they count as other invocations
 		two.Runs[0].Ledger[i].Session = "x" + e.Session
 	}
 	once := p.join(one).Run
@@ -261,28 +261,28 @@ func TestAPartThatRanTwiceCountsOnce(t *testing.T) {
 	equal(t, "cost of one that was continued", same.Progress.TotalUSD, once.Progress.TotalUSD)
 }
 
-// TestTwoPartsWithOneAgentAreAConflict.
+// TestTwoPartsWithOneAgentAreAConflict checks that an agent can't be taken from two parts.
 func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
 	p := matrixRun(t, 3)
 	whole := state.NewPart(p.run.Agents, []string{"main_b1", "main_b2", "main_b3"}, []string{"work"})
 	parts := p.handOver(3)
-	one, all := p.partOf(parts[0]), p.partOf(whole)
-	_, err := joining(p.run, one, all).Join()
+	one, all := p.runPart(parts[0]), p.runPart(whole)
+	_, err := partJoin(p.run, one, all).Join()
 	var conflict *state.PartConflict
 	assert.Check(t, errors.As(err, &conflict), "got %v, want a conflict about main_b1", err)
 	assert.Check(t, is.Equal(conflict.Agent, "main_b1"))
-	all.Runs = nil // its job has done nothing
-	_, err = joining(p.run, one, all).Join()
+	all.Runs = nil // its job has stored nothing
+	_, err = partJoin(p.run, one, all).Join()
 	assert.Check(t, err)
 }
 
-// forgeAgent adds an agent to a run that looks as if it had been created there.
+// forgeAgent adds an agent to a run as if it had been created in the run.
 func forgeAgent(run *state.Run, id, parent string) {
 	run.Progress.Created++
 	run.Agents = append(run.Agents, &state.Agent{ID: id, N: run.Progress.Created, Parent: parent, State: "A.md", Status: state.Ready})
 }
 
-// TestForgedPartsAreRefused.
+// TestForgedPartsAreRefused checks that Join refuses runs that can't belong to their part.
 func TestForgedPartsAreRefused(t *testing.T) {
 	for name, forge := range map[string]func(r *state.PartRun, run *state.Run){
 		"another run":     func(_ *state.PartRun, run *state.Run) { run.WorkflowID = "run-2" },
@@ -319,7 +319,7 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		},
 	} {
 		p := matrixRun(t, 2)
-		ran := p.partOf(p.handOver(2)[0])
+		ran := p.runPart(p.handOver(2)[0])
 		run := *ran.Runs[0]
 		run.Agents, run.Ended, run.Ledger = slices.Clone(run.Agents), slices.Clone(run.Ended), slices.Clone(run.Ledger)
 		if a := *run.Agents[1]; true {
@@ -328,12 +328,12 @@ func TestForgedPartsAreRefused(t *testing.T) {
 		forge(&ran, &run)
 		ran.Runs = []*state.Run{&run}
 		var bad *state.FileError
-		_, err := joining(p.run, ran).Join()
+		_, err := partJoin(p.run, ran).Join()
 		assert.Check(t, errors.As(err, &bad), "%s: got %v, want a FileError", name, err)
 	}
 }
 
-// TestForgedPartsAreNotRead.
+// TestForgedPartsAreNotRead checks that Decode refuses invalid parts.
 func TestForgedPartsAreNotRead(t *testing.T) {
 	for name, forge := range map[string]func(*state.Part){
 		"a negative beginning": func(p *state.Part) { p.Start.Launches = -1 },
@@ -349,11 +349,12 @@ func TestForgedPartsAreNotRead(t *testing.T) {
 	}
 }
 
-// TestAnAgentIsTakenWithTheNumberItStandsAt: of a part that has two of them one was handed over again meanwhile.
-func TestAnAgentIsTakenWithTheNumberItStandsAt(t *testing.T) {
+// TestAgentIsTakenOnlyWithItsPresentNumber joins a part with two agents after the first was handed over again
+// meanwhile.
+func TestAgentIsTakenOnlyWithItsPresentNumber(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(1)[0]
-	q := &play{t: t, now: p.now, run: leave(part.NewRun(p.run), "main_b1", "main_b2"), policies: p.policies}
+	q := &play{t: t, now: p.now, run: endWaits(part.NewRun(p.run), "main_b1", "main_b2"), policies: p.policies}
 	for _, id := range []string{"main_b1", "main_b2"} {
 		q.turn(id, goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
 	}
@@ -365,11 +366,11 @@ func TestAnAgentIsTakenWithTheNumberItStandsAt(t *testing.T) {
 	equal(t, "of the other", []any{p.agent("main_b2").State, p.agent("main_b2_c1").State, len(p.run.Agents)}, []any{"C.md", "C.md", 4})
 }
 
-// TestANameThatIsTaken by another agent is a conflict: nothing is joined.
-func TestANameThatIsTaken(t *testing.T) {
+// TestTakenNameIsAConflict checks that Join refuses two agents with the same name.
+func TestTakenNameIsAConflict(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(2)[0]
-	q := &play{t: t, now: p.now, run: leave(part.NewRun(p.run), "main_b1"), policies: p.policies}
+	q := &play{t: t, now: p.now, run: endWaits(part.NewRun(p.run), "main_b1"), policies: p.policies}
 	q.turn("main_b1", goTo("C.md"), protocol.Spawn{State: "C.md", Next: "C.md"})
 	base := p.run.With(&state.Delta{Progress: p.run.Progress})
 	base.Ended = append(base.Ended, state.Ending{Agent: "main_b1_c1"})
@@ -378,16 +379,16 @@ func TestANameThatIsTaken(t *testing.T) {
 		if ends {
 			q.turn("main_b1_c1", result("done"))
 		}
-		_, err := joining(base, state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Join()
+		_, err := partJoin(base, state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}).Join()
 		var conflict *state.PartConflict
 		assert.Check(t, errors.As(err, &conflict), "got %v, want a conflict about main_b1_c1", err)
 		assert.Check(t, is.Equal(conflict.Agent, "main_b1_c1"))
 	}
 }
 
-// TestAShareOfTheBudget is what is left times the part's agents by all that wait. What a part ends
-// of its own, on whatever machine, is neither another part's nor the run's.
-func TestAShareOfTheBudget(t *testing.T) {
+// TestBudgetShareOfAPart checks that a share is proportional to the part's agents. It also checks that each part
+// has its own mark, so that it ends only its own processes.
+func TestBudgetShareOfAPart(t *testing.T) {
 	p := matrixRun(t, 12)
 	spent := p.run.Progress.TotalUSD
 	left, seen := 100*state.Dollar-spent, map[string]bool{p.run.Mark: true}
@@ -404,7 +405,7 @@ func TestAShareOfTheBudget(t *testing.T) {
 	}
 }
 
-// TestAgentsArePackedEvenly, in no more parts than jobs.
+// TestAgentsArePackedEvenly checks the sizes of parts for different numbers of jobs.
 func TestAgentsArePackedEvenly(t *testing.T) {
 	for most, sizes := range map[int][]int{4: {2, 2, 2, 1}, 64: {1, 1, 1, 1, 1, 1, 1}, 0: {7}, -3: {7}} {
 		got := []int{}

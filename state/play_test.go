@@ -13,21 +13,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// able is an agent CLI that can do everything.
-var able = state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}
+// fullCLI describes an agent CLI without limitations.
+var fullCLI = state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}
 
-// play takes steps of a run by hand. Every run it makes must be valid.
+// play drives a run step by step. It checks that the run is valid after each step.
 type play struct {
 	t        *testing.T
 	run      *state.Run
 	now      time.Time
 	ids      int
 	policies map[string]protocol.Policy
-	events   []state.Event // all so far
+	events   []state.Event // all events so far
 	flow     *protocol.Workflow
 }
 
-// newPlay begins a run; change, which may be nil, sets its options.
+// newPlay begins a run. If change is not nil, it changes the options of the run.
 func newPlay(t *testing.T, change func(*state.Options)) *play {
 	t.Helper()
 	p := &play{t: t, run: newRun(), now: epoch, policies: map[string]protocol.Policy{}}
@@ -38,14 +38,14 @@ func newPlay(t *testing.T, change func(*state.Options)) *play {
 	return p
 }
 
-// do takes one step.
+// do makes one step.
 func (p *play) do(f func(*state.Step)) {
 	p.t.Helper()
 	step := p.run.Step(p.now)
 	f(step)
 	next := p.run.With(step.Delta())
 	if len(next.Agents) == 0 && next.Progress.Status == state.Running {
-		ended := *next // the owner closes such a run in the same step
+		ended := *next // the runner closes the run in the same step
 		ended.Progress.Status = state.Completed
 		next = &ended
 	}
@@ -53,8 +53,8 @@ func (p *play) do(f func(*state.Step)) {
 	p.run, p.events = next, append(p.events, next.Events...)
 }
 
-// resume stops the process and continues with what is saved. used is what the
-// transcripts of lost invocations show.
+// resume simulates a new process that resumes the saved run. used is the usage in the transcripts of
+// interrupted invocations.
 func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
@@ -92,16 +92,15 @@ func (p *play) state(name string) *protocol.State {
 func (p *play) plan(id string) state.Plan {
 	p.t.Helper()
 	a := p.agent(id)
-	return a.Plan(p.state(a.State), able)
+	return a.Plan(p.state(a.State), fullCLI)
 }
 
-// start starts an invocation of an agent, whose transcript is 100 bytes long,
-// and returns it.
+// start starts an invocation of an agent and returns it. The transcript of its conversation has 100 bytes.
 func (p *play) start(id string) state.Invocation {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
 		a, _ := s.Agent(id)
-		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), able), Cwd: state.Abs("/d")}
+		l := state.Launch{State: p.state(a.State), Plan: a.Plan(p.state(a.State), fullCLI), Cwd: state.Abs("/d")}
 		switch l.Plan.Mode {
 		case state.Resume:
 			l.SessionID, l.Length = l.Plan.Session.ID, l.Plan.Cut
@@ -117,7 +116,7 @@ func (p *play) start(id string) state.Invocation {
 	return *p.agent(id).Exec.Running
 }
 
-// end ends the invocation of an agent.
+// end ends the invocation of an agent with the given outcome.
 func (p *play) end(id string, o state.Outcome) {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
@@ -126,22 +125,22 @@ func (p *play) end(id string, o state.Outcome) {
 	})
 }
 
-// ends starts an agent, whose invocation ends in some way, and returns it.
-func (p *play) ends(id string, o state.Outcome) state.Invocation {
+// invoke starts an invocation of an agent, ends it with the given outcome, and returns it.
+func (p *play) invoke(id string, o state.Outcome) state.Invocation {
 	p.t.Helper()
 	started := p.start(id)
 	p.end(id, o)
 	return started
 }
 
-// turn starts an agent and ends it with a move, for a cent when it is a prompt.
+// turn starts an invocation of an agent and ends it with a move. It costs a cent.
 func (p *play) turn(id string, move protocol.Move, spawns ...protocol.Spawn) state.Invocation {
 	p.t.Helper()
-	return p.ends(id, state.Outcome{Cost: cost(state.Dollar / 100), Decision: protocol.Decision{Spawns: spawns, Then: move}})
+	return p.invoke(id, state.Outcome{Cost: cost(state.Dollar / 100), Decision: protocol.Decision{Spawns: spawns, Then: move}})
 }
 
-// moves is a move that has cost something.
-func moves(usd state.USD, move protocol.Move) state.Outcome {
+// moveOutcome returns the outcome of an invocation that costs usd and ends with a move.
+func moveOutcome(usd state.USD, move protocol.Move) state.Outcome {
 	return state.Outcome{Cost: cost(usd), Decision: protocol.Decision{Then: move}}
 }
 
@@ -161,7 +160,7 @@ func call(to, back string) protocol.Move {
 
 func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Result, Text: text} }
 
-// next returns the agent that takes the next of the free slots, "" for none.
+// next returns the name of the agent that takes the next free slot, "" for none.
 func (p *play) next(busy int) string {
 	a, ok := p.run.Step(p.now).Next(busy)
 	if !ok {
@@ -175,7 +174,7 @@ func equal(t *testing.T, what string, got, want any) {
 	assert.Check(t, is.DeepEqual(got, want), what)
 }
 
-// fileOf is a run as it is saved.
+// fileOf returns the content of the run's state file.
 func fileOf(tb testing.TB, run *state.Run) []byte {
 	tb.Helper()
 	data, err := run.Encode()

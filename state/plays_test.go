@@ -19,8 +19,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestPlays are file pairs: what is done with a run, line by line, and what that makes of it. Each line "== name {options}"
-// begins a run of the workflow whose files are there; A.md, B.md, C.md and S.sh always are.
+// TestPlays runs the scripts in testdata/plays. A play is a list of commands that change a run, one per line,
+// and the expected output shows the changes after each. A line "== name {options}" begins a new run of the
+// workflow in the archive, to which A.md, B.md, C.md and S.sh are added if missing.
 func TestPlays(t *testing.T) {
 	goldentest.Each(t, "testdata/plays/*.txtar", func(t *testing.T, files map[string]string) string {
 		var told strings.Builder
@@ -38,12 +39,12 @@ func TestPlays(t *testing.T) {
 	})
 }
 
-// scene is a play that tells what changes.
+// scene runs a play and prints the changes of its run.
 type scene struct {
 	*play
-	begun string                       // how the invocation of the line was started
-	known map[string]map[string]string // what was told of each agent, and of the run, by field
-	seen  int                          // events
+	begun string                       // how the last invocation was started
+	known map[string]map[string]string // fields printed last, by "run", the name of an agent, or another heading
+	seen  int                          // number of events printed so far
 }
 
 func newScene(t *testing.T, files map[string]string, title string) *scene {
@@ -66,11 +67,11 @@ func newScene(t *testing.T, files map[string]string, title string) *scene {
 	})
 	p.flow, p.run.Files = w, w.Hashes()
 	s := &scene{play: p, known: map[string]map[string]string{}}
-	s.told()
+	s.printChanges()
 	return s
 }
 
-// take does what a line says, and returns what has changed by it.
+// take runs one line of a play and returns the changes.
 func (s *scene) take(line string) string {
 	s.t.Helper()
 	s.t.Log(line)
@@ -88,14 +89,14 @@ func (s *scene) take(line string) string {
 	case "end":
 		id, how, _ := strings.Cut(rest, " ")
 		s.end(id, s.outcome(id, how))
-	case "last": // ends and closes in one step
+	case "last": // ends the last invocation and closes the run in one step
 		id, how, _ := strings.Cut(rest, " ")
 		s.begin(id)
 		s.do(func(step *state.Step) {
 			step.End(id, s.state(s.agent(id).State), s.outcome(id, how))
 			step.Close(step.Closing(nil))
 		})
-	case "check": // AGENT RC {verification}
+	case "check": // arguments: AGENT EXIT_CODE {verification}
 		v := state.Verification{Results: []state.CommandResult{{Cmd: "check", RC: number, Tail: "tail of it"}}}
 		if _, more, ok := strings.Cut(rest, "{"); ok {
 			assert.NilError(s.t, json.Unmarshal([]byte("{"+more), &v), line)
@@ -126,10 +127,10 @@ func (s *scene) take(line string) string {
 	default:
 		s.event(verb, rest)
 	}
-	return s.told()
+	return s.printChanges()
 }
 
-// event is what comes to a run from elsewhere, or a turn of the agent that the verb names.
+// event runs a command that comes from outside the run, or a turn of the agent that verb names.
 func (s *scene) event(verb, rest string) {
 	s.t.Helper()
 	words := append(strings.Fields(rest), "", "")
@@ -157,8 +158,8 @@ func (s *scene) event(verb, rest string) {
 	}
 }
 
-// begin starts an invocation when its agent may go on, and says in which conversation: its mode, its session, where that
-// branched off, and the length of the transcript to come back to.
+// begin starts an invocation of an agent, after its pause if it has one, and records how it starts: mode,
+// session id, session that it was copied from, and length of the transcript.
 func (s *scene) begin(id string) {
 	s.t.Helper()
 	if at := s.agent(id).NotBefore; at.After(s.now) {
@@ -171,14 +172,15 @@ func (s *scene) begin(id string) {
 	}
 }
 
-// here is where all states run.
+// here returns a state.Here in which every state runs.
 func (s *scene) here() state.Here {
 	here := anywhere
 	here.JobOf = s.flow.JobOf
 	return here
 }
 
-// outcome is how an invocation ends, for nothing: what is in JSON, then "!CLASS message |" of a failure, and what was said.
+// outcome parses how an invocation ends: fields of the outcome as JSON, then "!CLASS MESSAGE |" for a
+// failure, then the final message. All parts are optional. The invocation costs nothing.
 func (s *scene) outcome(id, how string) state.Outcome {
 	s.t.Helper()
 	o := state.Outcome{Cost: cost(0), Reminder: "again"}
@@ -200,8 +202,8 @@ func (s *scene) outcome(id, how string) state.Outcome {
 	return o
 }
 
-// told returns the events of the last step, and the fields of agents and of the run that have changed.
-func (s *scene) told() string {
+// changed prints the events of the last step, and the fields of agents and of the run that changed.
+func (s *scene) printChanges() string {
 	s.t.Helper()
 	var b strings.Builder
 	if s.begun = strings.Join(strings.Fields(s.begun), " "); s.begun != "" {
@@ -251,7 +253,8 @@ func (s *scene) told() string {
 	return b.String()
 }
 
-// changes are the fields that differ, by name; fields that have gone together are one.
+// changes returns the fields that differ, sorted by name. If all fields below a name are gone, it prints
+// only that name.
 func changes(before, now map[string]string) string {
 	all := maps.Clone(now)
 	for name := range before {
@@ -276,12 +279,13 @@ func changes(before, now map[string]string) string {
 	return strings.Join(list, " ")
 }
 
-// boring matches the fields that say the same in each play, count what is told, or repeat an event, and values that are none.
+// boring matches fields that plays don't print: fields that are the same in every play, counters, fields that
+// repeat an event, and zero values.
 var boring = regexp.MustCompile(`(^|\.)(backend|scope|started|attempt_started|since|cmd|tail|reask)=|` +
 	`^(seq|events|last_begun|created|launches|n|id|cwd|session_id|session|exec\.(iteration|verdict\.[^r].*|running\.(n|mode|session_id|from|length)))=|` +
 	`=(""|0|false|null|\[\]|"0001-.*")$|^(exec\.phase="agent"|kind="(exact|prompt|script)")$`)
 
-// fields are those of a value in JSON that are not empty, fields of fields by their names with dots.
+// fields returns the JSON fields of a value that are not boring. Names of nested fields are joined by dots.
 func fields(t *testing.T, v any) map[string]string {
 	t.Helper()
 	data, err := json.Marshal(v)

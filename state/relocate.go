@@ -2,9 +2,9 @@ package state
 
 import "reflect"
 
-// Relocate returns a copy of the run for another machine. where returns the path that a
-// directory has there. What agents said, and variables, stay as they are, even if they
-// contain paths. The copy shares nothing with r.
+// Relocate returns a copy of the run for another machine. where converts the path of a directory.
+// Messages of agents and variables stay unchanged, even if they contain paths. The copy shares nothing
+// with r.
 func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	data, err := r.Encode()
 	if err != nil {

@@ -10,8 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestRelocateMovesEveryDirectory finds directories by their value: a field that
-// gains one and is not moved keeps it.
+// TestRelocateMovesEveryDirectory finds directories by their value, so that it also covers new fields.
 func TestRelocateMovesEveryDirectory(t *testing.T) {
 	run := newRun()
 	run.Scope, run.Dir = state.Abs("/old/flow"), state.Abs("/old")

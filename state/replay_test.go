@@ -15,7 +15,7 @@ import (
 // replaySteps returns the journal of a run that forks twice and ends one agent.
 func replaySteps(tb testing.TB) []byte {
 	tb.Helper()
-	run, journal := tiny(), []byte{}
+	run, journal := tinyRun(), []byte{}
 	st := &protocol.State{Name: "A.sh", Kind: protocol.Script}
 	fork := protocol.Decision{
 		Spawns: []protocol.Spawn{{State: "A.sh", Next: "A.sh"}}, Then: protocol.Move{Verb: protocol.Goto, To: "A.sh"},
@@ -47,8 +47,8 @@ func replaySteps(tb testing.TB) []byte {
 	return journal
 }
 
-// checked gives each line of a journal the checksum that it needs to be read.
-func checked(lines []byte) []byte {
+// withChecksums gives each line of a journal a correct checksum.
+func withChecksums(lines []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(lines) {
 		data := bytes.TrimSuffix(line, []byte("\n"))
@@ -60,14 +60,13 @@ func checked(lines []byte) []byte {
 	return out
 }
 
-// replay applies the steps of a journal to the run that they follow.
+// replay applies a journal to the run tiny.
 func replay(journal []byte) (*Run, error) {
-	run := tiny()
+	run := tinyRun()
 	return run, run.replay(bytes.NewReader(journal))
 }
 
-// FuzzReplay: no journal makes reading it panic, with good checksums or bad
-// ones.
+// FuzzReplay checks that no journal causes a panic, with good checksums or bad ones.
 func FuzzReplay(f *testing.F) {
 	journal := replaySteps(f)
 	f.Add(journal)
@@ -76,7 +75,7 @@ func FuzzReplay(f *testing.F) {
 	f.Add(bytes.ReplaceAll(journal, []byte(`"id":"main"`), []byte(`"id":"main_x1"`)))
 	f.Add(bytes.ReplaceAll(journal, []byte(`"gone":["main_a1"]`), []byte(`"gone":["main","main"]`)))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		for _, journal := range [][]byte{data, checked(data)} {
+		for _, journal := range [][]byte{data, withChecksums(data)} {
 			var invalid *FileError
 			if _, err := replay(journal); err != nil && !errors.As(err, &invalid) {
 				t.Fatalf("got error %v, want a FileError", err)
@@ -85,8 +84,8 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// TestJournalThatDoesNotFit: steps that are whole, and can't follow the run.
-func TestJournalThatDoesNotFit(t *testing.T) {
+// TestStepsThatDoNotFitAreRefused checks journals with complete lines whose steps can't follow the run.
+func TestStepsThatDoNotFitAreRefused(t *testing.T) {
 	journal := string(replaySteps(t))
 	lines := strings.SplitAfter(journal, "\n")
 	for name, bad := range map[string]string{
@@ -104,7 +103,7 @@ func TestJournalThatDoesNotFit(t *testing.T) {
 	} {
 		text := []byte(bad)
 		if !strings.HasPrefix(name, "a line") {
-			text = checked(text)
+			text = withChecksums(text)
 		}
 		var invalid *FileError
 		_, err := replay(text)

@@ -6,48 +6,48 @@ import (
 	"time"
 )
 
-// RerunOf says that a run began as a copy of another one, as it was at an earlier step.
+// RerunOf identifies the run, and the step in it, from which a rerun was copied.
 type RerunOf struct {
-	WorkflowID string `json:"workflow_id"` // of the other run
-	// Exec is the first state execution that was run again. The numbers before it are those
-	// of the other run.
+	WorkflowID string `json:"workflow_id"` // id of the other run
+	// Exec is the first state execution that was run again. Executions with lower numbers belong to
+	// the other run.
 	Exec int `json:"exec"`
-	// Trace is the id of the trace that the other run was exported as; "" if it was not.
+	// Trace is the trace id of the other run; "" if that run was not exported.
 	Trace string `json:"trace,omitempty" is:"trace?"`
 }
 
-// RerunParams is what a rerun has of its own.
+// RerunParams are the properties in which a rerun differs from the original run.
 type RerunParams struct {
 	WorkflowID string
-	Mark       string // random, as that of a new run
+	Mark       string // random, like the mark of a new run
 	Now        time.Time
-	// Files has the SHA-256 of every state file as it is now, in hex.
+	// Files has the present SHA-256 of every state file, in hex.
 	Files map[string]string
 }
 
-// MissingStateError says that a run can't be run again because the workflow lacks a state.
+// MissingStateError is returned if a run can't be run again because the workflow no longer has a state.
 type MissingStateError struct {
 	StateRef
 }
 
 // Error implements error.
 func (e *MissingStateError) Error() string {
-	return fmt.Sprintf("%s: the workflow has no state %q any more", e.Field, e.State)
+	return fmt.Sprintf("%s: the workflow no longer has a state %q", e.Field, e.State)
 }
 
-// Rerun returns a new run that begins as r, with state execution n about to start. r is the run
-// as it was after the step that started n, as Started returns it, and stays as it is.
+// Rerun returns a new run that begins as a copy of r, with state execution n about to start. r is the
+// run after the step that started n, as RunAtExecution returns it. Rerun does not change r, and the new
+// run shares nothing with it.
 //
-// Executions with a higher number that the same step started are about to start, too. Those
-// with a lower one that were under way are repeated as after a crash. Results, stacks,
-// variables, waits and questions are those of r; questions are asked anew. Numbers of
-// executions continue with n, while limits count only what the new run begins, and its costs
-// begin with zero: what r had cost is in InheritedUSD. Conversations are still those of r: see
-// LengthOf and RenameSession. All other fields, as Options, Meta and Scope, are those of r, for the caller to
-// change: the run shares nothing with r.
+// Executions with higher numbers that the same step started are also about to start. Executions with
+// lower numbers that were under way are repeated as after a crash. Results, return stacks, variables,
+// waits and questions are copied, and questions are posted again. Numbers of executions continue with
+// n, but limits count only new executions, and the cost of the new run begins at zero: the cost of r is in
+// InheritedUSD. The new run refers to the conversations of r: see TranscriptLength and RenameSession.
+// All other fields, for example Options, Meta and Scope, are copied, and the caller may change them.
 //
-// The error is a *NotThereError for a state that is needed and not among the files, and a
-// *FileError for a run that this program can't have written.
+// Its error is a *MissingStateError if the files lack a state that the run needs, and a *FileError for a
+// run that this program can't have written.
 func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	next, err := r.Relocate(func(dir string) string { return dir })
 	if err != nil {
@@ -87,7 +87,7 @@ func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	return next, next.Validate()
 }
 
-// started returns the agent whose state execution n is under way; nil when there is none.
+// started returns the agent whose state execution n is under way, or nil.
 func (r *Run) started(n int) *Agent {
 	for _, a := range r.Agents {
 		if a.Exec != nil && a.Exec.Iteration == n {
@@ -97,19 +97,19 @@ func (r *Run) started(n int) *Agent {
 	return nil
 }
 
-// before counts the state executions that are the other run's.
-func (o *RerunOf) before() int {
+// inheritedExecutions returns the number of state executions that belong to the other run.
+func (o *RerunOf) inheritedExecutions() int {
 	if o == nil {
 		return 0
 	}
 	return o.Exec - 1
 }
 
-// OwnExecutions counts the state executions that the run has begun itself.
-func (r *Run) OwnExecutions() int { return r.Progress.Iterations - r.RerunOf.before() }
+// OwnExecutions returns the number of state executions that this run has started itself.
+func (r *Run) OwnExecutions() int { return r.Progress.Iterations - r.RerunOf.inheritedExecutions() }
 
-// rewind makes an agent what it is when state execution n is about to start. Nobody has driven
-// the run for the idle time.
+// rewind sets the agent back to the moment before state execution n starts. idle is the time for which no
+// process has driven the run.
 func (a *Agent) rewind(n int, idle time.Duration, now time.Time) {
 	if a.Waits != nil && a.Waits.Question != nil {
 		a.Waits.Question.Token, a.Waits.Question.Comment = "", 0
@@ -127,7 +127,7 @@ func (a *Agent) rewind(n int, idle time.Duration, now time.Time) {
 		e.undoInvocation()
 		a.Status = Ready
 	}
-	e.leaveOut(idle, now)
+	e.excludeTime(idle, now)
 	e.Inherited = true
 	e.Spent, e.AttemptSpent, e.Models, e.Tokens = Spent{}, Spent{}, nil, nil
 }

@@ -6,11 +6,10 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// firstBackoff is the wait before the first retry; it doubles from there.
+// firstBackoff is the wait before the first retry. Each further wait is twice the one before.
 const firstBackoff = time.Second
 
-// endFailed decides what the agent does after an invocation that brought no usable
-// answer.
+// endFailed decides how the agent continues after an invocation that returned no usable answer.
 func (x *execution) endFailed(o Outcome) {
 	a, e, f, prompt := x.agent, x.agent.Exec, *o.Failure, x.state.Kind == protocol.Prompt
 	switch {
@@ -29,13 +28,13 @@ func (x *execution) endFailed(o Outcome) {
 		e.Retries++
 		e.undoInvocation()
 		x.agent.pause(x.now, wait)
-		x.tell(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
+		x.emit(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
 	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
 		x.awaitVerdict(o)
-		if o.Session == "" { // there may be no conversation that the next attempt could continue
+		if o.Session == "" { // the next attempt may have no conversation to continue
 			e.Session = nil
 		}
-		if f.Class == Service { // the next attempts may all fail in the same way
+		if f.Class == Service { // all further attempts may fail in the same way
 			e.LastingFailure = &AgentFailure{Class: string(f.Class), Message: f.Message}
 		}
 	default:
@@ -43,18 +42,18 @@ func (x *execution) endFailed(o Outcome) {
 	}
 }
 
-// reachUsageLimit has the agent wait for the end of the limit, if that is known and comes
-// within hold; the others continue meanwhile. Otherwise nothing new starts until then.
+// reachUsageLimit makes the agent wait for the end of the usage limit if that end is known and at most
+// hold away; other agents continue. Otherwise nothing new starts until the run is resumed.
 func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 	a, left := x.agent, f.Reset.Sub(x.now)
 	a.Exec.undoInvocation()
-	x.tell(&Limit{Which: "usage"})
+	x.emit(&Limit{Which: "usage"})
 	if left <= 0 || hold >= 0 && left > hold {
 		a.Status = Ready
 		x.progress().Hold, x.progress().Until = f.Message, f.Reset
 		return
 	}
-	x.step.await(a, WaitCondition{For: ForTime, Until: f.Reset.UTC().Round(0)})
+	x.step.beginWait(a, WaitCondition{For: ForTime, Until: f.Reset.UTC().Round(0)})
 }
 
 // failForGood fails an agent whose invocation failed and is not tried again.
@@ -70,8 +69,8 @@ func (x *execution) failForGood(f Failure, o Outcome) {
 	x.fail(f.Class, f.Message, o)
 }
 
-// continueLater keeps the conversation of an invocation that ended before its work
-// was done, so that the next one continues it.
+// continueLater keeps the conversation of an invocation that ended before its work was done, so that
+// the next invocation continues it.
 func (x *execution) continueLater(o Outcome) {
 	e := x.agent.Exec
 	e.Session = e.sessionAfter(x.agent.Session, o)

@@ -5,23 +5,24 @@ import (
 	"time"
 )
 
-// SetExclusive has some agents run at once with each other alone: while one of them is ready or running, Next returns no other agent.
-func (s *Step) SetExclusive(isAlone func(*Agent) bool) { s.alone = isAlone }
+// SetExclusive makes the agents for which isExclusive reports true run only with each other: while one
+// of them is ready or running, Next returns no other agent.
+func (s *Step) SetExclusive(isExclusive func(*Agent) bool) { s.isExclusive = isExclusive }
 
-// Next returns the agent that takes the next free slot at the time of the step, and
-// false when there is none. First come executions under way, then those that waited for
-// a retry, then new ones, round-robin in order of creation. When nothing may start,
-// done_when commands are still run. busy is the number of slots that are taken.
+// Next returns the agent that takes the next free slot at the time of the step, and false if there is
+// none. Executions under way come first, then executions whose pause is over, then new executions,
+// round-robin in order of creation. If nothing may start, done_when commands still run. busy is the
+// number of slots in use.
 func (s *Step) Next(busy int) (*Agent, bool) {
 	if busy >= s.Options().MaxParallel {
 		return nil, false
 	}
 	isBlocked := s.limits().blocked()
-	if s.alone != nil {
-		if a := s.nextOf(s.alone); a != nil && !isBlocked {
+	if s.isExclusive != nil {
+		if a := s.nextOf(s.isExclusive); a != nil && !isBlocked {
 			return a, true
 		}
-		if count(s.members(), func(a *Agent) bool { return a.Status == Busy && s.alone(a) }) > 0 {
+		if count(s.members(), func(a *Agent) bool { return a.Status == Busy && s.isExclusive(a) }) > 0 {
 			return nil, false
 		}
 	}
@@ -32,10 +33,11 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 	return a, a != nil
 }
 
-// nextOf is Next for some of the agents, but for done_when commands.
+// nextOf is Next for the agents for which counts reports true. It is not for runs in which only done_when
+// commands may run.
 func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
-	mayBegin := s.begins()
-	var going, waited, later, first *Agent // in order of precedence
+	mayBegin := s.mayBegin()
+	var going, waited, later, first *Agent // candidates, in order of precedence
 	for a := range s.members() {
 		switch {
 		case a.Status != Ready || a.NotBefore.After(s.now) || !counts(a):
@@ -53,14 +55,14 @@ func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
 	return cmp.Or(going, waited, later, first)
 }
 
-// begins reports whether a new execution may begin.
-func (s *Step) begins() bool {
+// mayBegin reports whether a new execution may begin.
+func (s *Step) mayBegin() bool {
 	limits, failed := s.limits(), count(s.members(), isStuck) > 0
 	return !limits.blocked() && !limits.overIterations() && (!failed || s.Options().KeepGoing)
 }
 
-// nextToVerify returns an agent whose done_when commands are to run. They belong
-// to what has begun already, and cost nothing.
+// nextToVerify returns an agent whose done_when commands are to run. They are part of an execution that
+// has begun, and cost nothing.
 func (s *Step) nextToVerify() (*Agent, bool) {
 	for a := range s.members() {
 		if a.Status == Ready && a.Exec != nil && a.Exec.Phase == PhaseVerify {
@@ -70,8 +72,7 @@ func (s *Step) nextToVerify() (*Agent, bool) {
 	return nil, false
 }
 
-// WakeTime returns when the next agent that is held back may continue; the zero time when there
-// is no such agent.
+// WakeTime returns when the next pause of an agent ends, or the zero time.
 func (s *Step) WakeTime() time.Time {
 	var wake time.Time
 	if s.limits().blocked() {

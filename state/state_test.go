@@ -23,8 +23,7 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// TestFileForgetsNothing: every field of a run, also one added next year, comes
-// back from its file.
+// TestFileForgetsNothing checks that every field of a run, including new ones, is read back from its file.
 func TestFileForgetsNothing(t *testing.T) {
 	r := new(state.Run)
 	state.Fill(reflect.ValueOf(r).Elem())
@@ -35,7 +34,7 @@ func TestFileForgetsNothing(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, r, cmpopts.IgnoreUnexported(state.Run{})), "read -, saved +")
 }
 
-// newRun returns a run whose workflow has states A to F and a script S.
+// newRun returns a run whose workflow has the prompts A, B and C and the script S.
 func newRun() *state.Run {
 	files := map[string]string{}
 	for _, name := range []string{"A.md", "B.md", "C.md", "S.sh"} {
@@ -58,12 +57,12 @@ func stateOf(name string) *protocol.State {
 	return &protocol.State{Name: name, Kind: kind}
 }
 
-// walker takes random but legal steps.
+// walker makes random but legal steps.
 type walker struct {
 	rnd  *rand.Rand
 	now  time.Time
 	ids  int
-	text string // that agents, agent CLIs and models say
+	text string // part of the output of agents, agent CLIs and models
 }
 
 func (w *walker) step(r *state.Run) *state.Delta {
@@ -81,7 +80,7 @@ func (w *walker) step(r *state.Run) *state.Delta {
 	case w.rnd.IntN(12) == 0:
 		s.Resume(nil)
 	case w.rnd.IntN(12) == 0:
-		return s.Delta() // without an event, as what is seen of costs meanwhile
+		return s.Delta() // a step without an event, like RecordProgress
 	case len(busy) > 0:
 		id := busy[w.rnd.IntN(len(busy))]
 		a, _ := s.Agent(id)
@@ -99,7 +98,7 @@ func (w *walker) start(s *state.Step, busy int) {
 			return
 		}
 		st := stateOf(a.State)
-		l := state.Launch{State: st, Plan: a.Plan(st, able), Cwd: state.Abs("/d")}
+		l := state.Launch{State: st, Plan: a.Plan(st, fullCLI), Cwd: state.Abs("/d")}
 		if l.Plan.Mode == state.Resume {
 			l.SessionID, l.Length = l.Plan.Session.ID, new(int64(w.rnd.IntN(100)))
 		} else if l.Plan.Mode != "" {
@@ -143,10 +142,9 @@ func (w *walker) outcome(a *state.Agent) state.Outcome {
 	return o
 }
 
-// TestFilesEqualMemory walks at random and checks after every step that the run
-// read from snapshot and journal is the one in memory, that it is valid (and so its
-// total is the sum of its ledger), that no step reaches back into an earlier run, nor
-// changes what was booked, and that no agent has the name of an earlier one.
+// TestFilesEqualMemory makes random steps and checks after each step that the run read from snapshot and journal
+// equals the run in memory and is valid (so its total is the sum of its ledger), that no step changes an earlier
+// run or old entries of the ledger, and that no two agents have the same name.
 func TestFilesEqualMemory(t *testing.T) {
 	for seed := range uint64(walks) {
 		walk(t, seed)
@@ -175,8 +173,8 @@ func walk(t *testing.T, seed uint64) {
 	}
 }
 
-// stored returns a folder with a run.
-func stored(t *testing.T) (dir string) {
+// savedDir returns a folder with one saved run.
+func savedDir(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
 	f, err := state.Create(dir, "run-1", "me")
@@ -186,9 +184,9 @@ func stored(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestTwoOwnersOfOneRun: the lock is the first one's until it gives it back, and an id is that of one run.
-func TestTwoOwnersOfOneRun(t *testing.T) {
-	dir := stored(t)
+// TestRunHasOneOwner checks that only one process holds the lock until it releases it, and that an id is used once.
+func TestRunHasOneOwner(t *testing.T) {
+	dir := savedDir(t)
 	f, _, err := state.Open(dir, "run-1", "the first")
 	assert.NilError(t, err)
 	if info, err := os.Stat(filepath.Join(dir, "run-1.lock")); err != nil || info.Size() > 0 {
@@ -207,6 +205,6 @@ func TestTwoOwnersOfOneRun(t *testing.T) {
 	}
 	assert.NilError(t, os.Remove(filepath.Join(dir, "run-1.json")))
 	f, err = state.Create(dir, "run-1", "me")
-	assert.NilError(t, err) // beside a lock that nobody holds
+	assert.NilError(t, err) // in spite of the lock file, which no process holds
 	assert.NilError(t, f.Close())
 }

@@ -2,6 +2,6 @@
 
 package state
 
-// syncDir does nothing where folders can't be synced: the rename itself is
-// journaled by the file system.
+// syncDir does nothing on systems where folders can't be synced: the file system's own journal
+// contains the rename.
 func syncDir(string) error { return nil }

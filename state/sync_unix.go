@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// syncDir makes renames in dir survive a crash of the machine.
+// syncDir syncs the directory, so that renames in it survive a crash of the machine.
 func syncDir(dir string) error {
 	d, err := os.OpenFile(dir, os.O_RDONLY|syscall.O_DIRECTORY|syscall.O_NONBLOCK, 0)
 	if err != nil {

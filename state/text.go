@@ -5,9 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is what an agent or a script said, byte for byte. Its JSON form is a
-// string when it is valid UTF-8 and {"base64": "…"} when it is not, so that no
-// byte is lost in a file.
+// Text is output of an agent or a script, byte for byte. Its JSON form is a string if it is valid UTF-8,
+// and {"base64": "…"} if not, so that no byte is lost.
 type Text string
 
 type encodedText struct {

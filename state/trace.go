@@ -9,21 +9,21 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Trace is the OpenTelemetry trace that a run is exported as. It is kept so that later jobs
-// add to the same trace. A run that was never exported has none.
+// Trace is the OpenTelemetry trace of a run. It is saved so that later jobs add to the same trace. A run
+// that was never exported has no Trace.
 type Trace struct {
 	ID string `json:"id" is:"trace"` // 32 hexadecimal digits
-	// Parent is the span of whoever started the run, 16 hexadecimal digits; "" for none.
+	// Parent is the span that started the run, 16 hexadecimal digits, or "".
 	Parent string `json:"parent,omitempty" is:"span?"`
-	// Segments counts the processes that have exported the run, with the one that does so now.
+	// Segments counts the processes that have exported the run, including the present one.
 	Segments int `json:"parts" is:"positive"`
-	// Dropped says that whoever started the run wanted nothing of it recorded.
+	// Dropped is set if the parent span is not sampled, so the run is not recorded either.
 	Dropped bool `json:"dropped,omitempty"`
-	// Paused says that the process that drives the run now does not export it.
+	// Paused is set if the process that drives the run now does not export it.
 	Paused bool `json:"paused,omitempty"`
 }
 
-// SpanRef names a span as a traceparent of the W3C does.
+// SpanRef identifies a span, like a W3C traceparent.
 type SpanRef struct {
 	Trace, Span string // 32 and 16 hexadecimal digits
 	Sampled     bool
@@ -31,8 +31,8 @@ type SpanRef struct {
 
 var traceparent = text.Regexp(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
-// ParseTraceparent reads a value of the variable or the header of that name. The second
-// value is false for one that the W3C's recommendation tells to ignore.
+// ParseTraceparent parses the value of TRACEPARENT or of a traceparent header. The second result is false
+// for a value that must be ignored according to the W3C recommendation.
 func ParseTraceparent(text string) (SpanRef, bool) {
 	m := traceparent().FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" || !isSet(m[2]) || !isSet(m[3]) {
@@ -42,7 +42,7 @@ func ParseTraceparent(text string) (SpanRef, bool) {
 	return SpanRef{Trace: m[2], Span: m[3], Sampled: flags&1 == 1}, true
 }
 
-// String is the traceparent of a span.
+// String returns the traceparent of a span.
 func (r SpanRef) String() string {
 	flags := "00"
 	if r.Sampled {
@@ -51,7 +51,7 @@ func (r SpanRef) String() string {
 	return "00-" + r.Trace + "-" + r.Span + "-" + flags
 }
 
-// NewTrace is the trace of a run. Of a run that was started by a span it is the trace of that.
+// NewTrace returns the trace of a new run: the trace of parent, or a new one if parent is zero.
 func NewTrace(workflowID string, parent SpanRef) Trace {
 	if parent.Trace != "" {
 		return Trace{ID: parent.Trace, Parent: parent.Span, Dropped: !parent.Sampled}
@@ -59,22 +59,22 @@ func NewTrace(workflowID string, parent SpanRef) Trace {
 	return Trace{ID: digest(16, "raymond:"+workflowID)}
 }
 
-// The ids of spans are derived, so that every job knows those of the others, and what a span
-// is told to its children before it has ended.
+// The ids of spans are derived from names. Every job therefore knows the ids of spans that other jobs
+// have created or have not yet ended.
 
-// RunSpan is the span that all others of the run are below.
+// RunSpan returns the root span of the run.
 func (t Trace) RunSpan() SpanRef { return t.span("run") }
 
-// SegmentSpan is the span of a process that drives the run in a later job. name is unique among
-// them.
+// SegmentSpan returns the span of a process that continues the run in a later job. name identifies the
+// process within the run.
 func (t Trace) SegmentSpan(name string) SpanRef { return t.span("part", name) }
 
-// ExecSpan is the span of a state execution of an agent, by its number.
+// ExecSpan returns the span of an agent's state execution, by its number.
 func (t Trace) ExecSpan(agent string, exec int) SpanRef {
 	return t.span("exec", agent, strconv.Itoa(exec))
 }
 
-// AttemptSpan is the span of an attempt in a state execution.
+// AttemptSpan returns the span of an attempt in a state execution.
 func (t Trace) AttemptSpan(agent string, exec, attempt int) SpanRef {
 	return t.span("attempt", agent, strconv.Itoa(exec), strconv.Itoa(attempt))
 }
@@ -83,7 +83,7 @@ func (t Trace) span(words ...string) SpanRef {
 	return SpanRef{Trace: t.ID, Span: digest(8, t.ID+"\x00"+strings.Join(words, "\x00")), Sampled: !t.Dropped}
 }
 
-// digest returns the first bytes of a SHA-256, in hexadecimal.
+// digest returns the first n bytes of the SHA-256 of text, in hexadecimal.
 func digest(n int, text string) string {
 	sum := sha256.Sum256([]byte(text))
 	return hex.EncodeToString(sum[:n])

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// checker keeps the first problem of a run.
+// checker records the first problem of a run.
 type checker struct{ err *FileError }
 
-// want notes a problem of a field unless ok.
+// want records a problem of a field unless ok is true. The first problem wins.
 func (c *checker) want(ok bool, field, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = &FileError{Field: field, What: fmt.Sprintf(what, args...)}
 	}
 }
 
-// result is the problem, if there was one.
+// result returns the problem as an error, or nil.
 func (c *checker) result() error {
 	if c.err == nil {
 		return nil
@@ -24,8 +24,8 @@ func (c *checker) result() error {
 	return c.err
 }
 
-// Validate returns nil for a run that this program could have written.
-// Its error is a *FileError that names the first field that is wrong.
+// Validate returns nil for a run that this program could have written. Its error is a *FileError that
+// names the first bad field.
 func (r *Run) Validate() error {
 	c := &checker{}
 	c.want(r.Schema == Schema, "schema", "is %d, want %d", r.Schema, Schema)
@@ -35,7 +35,7 @@ func (r *Run) Validate() error {
 	}
 	eachField(reflect.ValueOf(r), "", "", c.field)
 	p, there, sum := &r.Progress, len(r.Agents)+len(r.Ended)+r.Forgotten, USD(0)
-	c.want(p.Created == there, "progress.created", "is %d, but %d agents are there", p.Created, there)
+	c.want(p.Created == there, "progress.created", "is %d, but there are %d agents", p.Created, there)
 	c.want((p.Status == Completed) == (len(r.Agents) == 0), "progress.status", "is %q with %d agents left", p.Status, len(r.Agents))
 	r.checkAgents(c)
 	for _, e := range r.Ledger {
@@ -46,14 +46,14 @@ func (r *Run) Validate() error {
 	return c.result()
 }
 
-// checkAgents checks the agents that have ended, and those that have not.
+// checkAgents checks all agents, ended and alive.
 func (r *Run) checkAgents(c *checker) {
 	seen, asked, last := map[string]bool{}, map[int]bool{}, 0
 	for i, e := range r.Ended {
 		at := fmt.Sprintf("ended[%d]", i)
 		c.want(!seen[e.Agent], at+".agent", "%q ended twice", e.Agent)
-		c.want(e.Error == "" || e.Result == "", at+".error", "is there beside a result")
-		c.want(isChild(e.Agent, e.Parent), at+".parent", "%q has not forked it", e.Parent)
+		c.want(e.Error == "" || e.Result == "", at+".error", "is set although there is a result")
+		c.want(fitsParent(e.Agent, e.Parent), at+".parent", "%q can't have forked it", e.Parent)
 		seen[e.Agent] = true
 	}
 	for i, a := range r.Agents {
@@ -64,21 +64,21 @@ func (r *Run) checkAgents(c *checker) {
 		}
 		c.want(!seen[a.ID], at+".id", "%q appears twice", a.ID)
 		c.want(a.N > last && a.N <= r.Progress.Created, at+".n", "is %d, want one of %d to %d", a.N, last+1, r.Progress.Created)
-		c.want(isChild(a.ID, a.Parent), at+".parent", "%q has not forked it", a.Parent)
+		c.want(fitsParent(a.ID, a.Parent), at+".parent", "%q can't have forked it", a.Parent)
 		seen[a.ID], last = true, a.N
 		a.check(c, at)
-		if q := a.asks(); q != nil {
-			c.want(q.Number <= r.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, again or of %d", q.Number, r.Progress.Questions)
+		if q := a.openQuestion(); q != nil {
+			c.want(q.Number <= r.Progress.Questions && !asked[q.Number], at+".waits.question.number", "is %d, want an unused number from 1 to %d", q.Number, r.Progress.Questions)
 			asked[q.Number] = true
 		}
 	}
 }
 
-// isChild reports whether an agent can have been forked by another one, "" for none. So nobody is an
-// ancestor of itself.
-func isChild(id, parent string) bool { return parent == "" || strings.HasPrefix(id, parent+"_") }
+// fitsParent reports whether the name of an agent fits its parent, which may be "". This also
+// ensures that an agent is not its own ancestor.
+func fitsParent(id, parent string) bool { return parent == "" || strings.HasPrefix(id, parent+"_") }
 
-// check checks that the fields of an agent fit together.
+// check checks that the fields of an agent are consistent.
 func (a *Agent) check(c *checker, at string) {
 	for name, n := range a.Visits {
 		c.want(fileName(name), at+".visits."+name, "is %d", n)

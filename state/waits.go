@@ -9,115 +9,113 @@ import (
 	"time"
 )
 
-// WaitFor names what an agent waits for.
+// WaitFor is the kind of a wait.
 type WaitFor string
 
-// What an agent may wait for.
+// The kinds of waits.
 const (
-	ForTime   WaitFor = "time"   // until Waits.Until
-	ForAnswer WaitFor = "answer" // of somebody to Waits.Question, or until Waits.Until
-	ForAgents WaitFor = "agents" // that it has forked, and theirs
-	ForJob    WaitFor = "job"    // Waits.Job, which runs its state
+	ForTime   WaitFor = "time"   // for the time WaitCondition.Until
+	ForAnswer WaitFor = "answer" // for an answer to WaitCondition.Question, until WaitCondition.Until
+	ForAgents WaitFor = "agents" // for all agents that it has forked and their descendants
+	ForJob    WaitFor = "job"    // for WaitCondition.Job, the job that runs its state
 )
 
-// WaitCondition is what an agent waits for before its state starts.
+// WaitCondition is the condition for which an agent waits before its state starts.
 type WaitCondition struct {
 	For   WaitFor   `json:"for" is:"wait"`
 	Since time.Time `json:"since" is:"set"`
-	// Until is when it no longer waits: for a time, and for an answer with a timeout.
+	// Until is when the wait ends: a wait for a time, or for an answer with a timeout.
 	Until    time.Time `json:"until,omitzero"`
 	Job      string    `json:"job,omitempty" is:"job?"`
 	Question *Question `json:"question,omitempty"`
-	// Error is why the agent waits for the job again: it failed in a part of a matrix.
+	// Error is why the agent failed in a part of a matrix and so waits for the job again.
 	Error string `json:"error,omitempty"`
 }
 
-// Question is one that people are asked.
+// Question is a question of an agent to people.
 type Question struct {
 	Number  int      `json:"number" is:"positive"` // within the run, from 1, never used again
 	Text    Text     `json:"text"`
-	Choices []string `json:"choices,omitempty"` // what may be answered; nil for anything
-	// TimeoutNext is the state that comes when nobody has answered until Waits.Until.
+	Choices []string `json:"choices,omitempty"` // allowed answers; nil for any answer
+	// TimeoutNext is the next state without an answer before WaitCondition.Until.
 	TimeoutNext string   `json:"timeout_next,omitempty" is:"file?"`
-	Where       int      `json:"where,omitempty"` // number of the issue or pull request; 0 for that of the event
-	From        []string `json:"from,omitempty"`  // logins that may answer; nil for all who may start the run
+	Where       int      `json:"where,omitempty"` // number of the issue or pull request; 0 for the issue or pull request of the run's event
+	From        []string `json:"from,omitempty"`  // logins that may answer; nil for everyone who may start the run
 	Untrusted   bool     `json:"untrusted,omitempty"`
-	// Token is in the comment that asks the question: 32 random hex digits. Comment is
-	// that comment, 0 while there is none.
+	// Token is 32 random hex digits in the comment that asks the question. Comment is the id of this
+	// comment, 0 before it is posted.
 	Token   string `json:"token,omitempty" is:"token?"`
 	Comment int64  `json:"comment,omitempty"`
 }
 
-// Continuation says whether the step that a deadline has ended starts its workflow again,
-// and if not, why.
+// Continuation is the decision whether the action starts its workflow again after a deadline.
 type Continuation string
 
-// Whether a run continues by itself.
+// The values of Continuation.
 const (
-	Continues  Continuation = "dispatch"    // the step starts its workflow again
-	NoProgress Continuation = "no_progress" // this part of the run has brought nothing
-	TooOften   Continuation = "too_often"   // it has been continued so for as often as it may
+	Continues  Continuation = "dispatch"    // the action starts its workflow again
+	NoProgress Continuation = "no_progress" // no agent made progress in this segment of the run
+	TooOften   Continuation = "too_often"   // it has been started again too often in a row
 )
 
-// LastConversation is where the conversation of main has ended; empty before it has.
+// LastConversation is where the main agent ended; empty until then.
 type LastConversation struct {
 	Session *Session `json:"session,omitempty"`
-	Dir     string   `json:"dir,omitempty" is:"path?"` // absolute; "" for the orchestrator's
+	Dir     string   `json:"dir,omitempty" is:"path?"` // absolute; "" for Run.Dir
 	Model   string   `json:"model,omitempty"`
 }
 
-// Part is a share of the agents that wait for a job: one job of a matrix runs them.
+// Part is a group of agents that wait for a job. One job of a matrix runs it.
 type Part struct {
-	Name   string     `json:"name"` // 8 hex digits, from the agents and their numbers
+	Name   string     `json:"name"` // 8 hex digits, derived from the agents and their numbers
 	Job    string     `json:"job"`
 	Agents []Handover `json:"agents"`
-	// Earlier says that no entry of the present matrix is this part: a job of an earlier
-	// one may still run it, or run it again. Running says that one may be running it now,
-	// so that nobody else takes its agents.
+	// Earlier is set if the part belongs to an earlier matrix, whose job may still run it or run it
+	// again. Running is set if a job may be running it now, so no other job may take its agents.
 	Earlier bool `json:"earlier,omitempty"`
 	Running bool `json:"running,omitempty"`
-	// Start is how far the run had come when the part began; set in the part's own run.
+	// Start is the progress of the run when the part began; set only in the part's own run.
 	Start *PartStart `json:"began,omitempty"`
 }
 
-// Handover is an agent that waits for a job.
+// Handover is an agent that was handed over to a job.
 type Handover struct {
 	Agent  string `json:"agent" is:"agent"`
-	Number int    `json:"number"` // Agent.Handed of it
+	Number int    `json:"number"` // its Agent.Handovers at that time
 }
 
-// WaitingAgent is an agent that waits, as it is shown to people and programs.
+// WaitingAgent is an agent that waits, in the form shown to people and programs.
 type WaitingAgent struct {
 	Agent string  `json:"agent"`
 	For   WaitFor `json:"for"`
-	// Until is RFC 3339 in UTC; "" where no time is set.
+	// Until is RFC 3339 in UTC; "" if no time is set.
 	Until    string `json:"until,omitempty"`
 	Job      string `json:"job,omitempty"`
 	Question string `json:"question,omitempty"` // at most 1,000 characters
-	Number   int    `json:"number,omitempty"`   // of the question
+	Number   int    `json:"number,omitempty"`   // number of the question
 	Where    int    `json:"where,omitempty"`    // number of the issue or pull request that the question names
 }
 
-// Answer is what somebody answers to a question.
+// Answer is a person's answer to a question.
 type Answer struct {
 	Text string
 	By   string // a login, or "cli"
 }
 
-// AgentWaits says that an agent waits before its state starts.
+// AgentWaits is emitted when an agent begins to wait before its state starts.
 type AgentWaits struct {
 	For         WaitFor  `json:"for"`                    // "time", "answer", "agents" or "job"
-	Until       string   `json:"until,omitempty"`        // when it no longer waits, RFC 3339 in UTC; absent where no time is set
-	Job         string   `json:"job,omitempty"`          // that it waits for
+	Until       string   `json:"until,omitempty"`        // when the wait ends, RFC 3339 in UTC; absent if no time is set
+	Job         string   `json:"job,omitempty"`          // the job that it waits for
 	Question    string   `json:"question,omitempty"`     // redacted, at most 1,000 characters
-	Number      int      `json:"number,omitempty"`       // of the question
+	Number      int      `json:"number,omitempty"`       // number of the question
 	Where       int      `json:"where,omitempty"`        // number of the issue or pull request that the question names
-	Choices     []string `json:"choices,omitempty"`      // what may be answered; absent for anything
-	TimeoutNext string   `json:"timeout_next,omitempty"` // the state that comes when nobody answers in time
-	From        []string `json:"from,omitempty"`         // logins that may answer; absent for all who may start the run
+	Choices     []string `json:"choices,omitempty"`      // allowed answers; absent for any answer
+	TimeoutNext string   `json:"timeout_next,omitempty"` // the next state without an answer in time
+	From        []string `json:"from,omitempty"`         // logins that may answer; absent for everyone who may start the run
 }
 
-// AgentGoesOn says that an agent no longer waits.
+// AgentGoesOn is emitted when the wait of an agent ends.
 type AgentGoesOn struct {
 	By string `json:"by"` // a login, "cli", "time", "timeout", "agents", or a job's name
 }
@@ -128,13 +126,13 @@ func (*AgentWaits) Type() string { return "agent_waits" }
 // Type implements Body.
 func (*AgentGoesOn) Type() string { return "agent_goes_on" }
 
-// isOver reports whether the time until which the agent waits has come.
+// isOver reports whether the time at which the wait ends has come.
 func (w *WaitCondition) isOver(now time.Time) bool { return !w.Until.IsZero() && !w.Until.After(now) }
 
-// maxShown is how much of a question is shown, in characters.
+// maxShown is how many characters of a question are shown.
 const maxShown = 1000
 
-// event tells that the agent waits.
+// event returns the event for the wait.
 func (w *WaitCondition) event() *AgentWaits {
 	e := &AgentWaits{For: w.For, Job: w.Job}
 	if !w.Until.IsZero() {
@@ -148,8 +146,8 @@ func (w *WaitCondition) event() *AgentWaits {
 	return e
 }
 
-// words says what the agent waits for, as in "waits for an answer to question 1".
-func (w *WaitCondition) words() string {
+// describe describes the wait, for example "waits for an answer to question 1".
+func (w *WaitCondition) describe() string {
 	switch w.For {
 	case ForTime:
 		return "waits until " + w.Until.UTC().Format("2006-01-02 15:04:05 UTC")
@@ -161,7 +159,7 @@ func (w *WaitCondition) words() string {
 	return "waits for the agents that it forked"
 }
 
-// WaitingAgents lists the agents that wait, in order of creation; never nil.
+// WaitingAgents returns the agents that wait, in order of creation; never nil.
 func (r *Run) WaitingAgents() []WaitingAgent {
 	list := []WaitingAgent{}
 	for _, a := range r.Agents {
@@ -173,20 +171,20 @@ func (r *Run) WaitingAgents() []WaitingAgent {
 	return list
 }
 
-// OpenQuestions returns the agents that wait for an answer, in the order of the questions'
-// numbers. They must not be changed.
+// OpenQuestions returns the agents that wait for an answer, ordered by the number of their question. The
+// caller must not change them.
 func (r *Run) OpenQuestions() []*Agent {
 	var open []*Agent
 	for _, a := range r.Agents {
-		if a.asks() != nil {
+		if a.openQuestion() != nil {
 			open = append(open, a)
 		}
 	}
-	slices.SortFunc(open, func(a, b *Agent) int { return cmp.Compare(a.asks().Number, b.asks().Number) })
+	slices.SortFunc(open, func(a, b *Agent) int { return cmp.Compare(a.openQuestion().Number, b.openQuestion().Number) })
 	return open
 }
 
-// NextJobs names the jobs that agents wait for, sorted; never nil.
+// NextJobs returns the names of the jobs that agents wait for, sorted; never nil.
 func (r *Run) NextJobs() []string {
 	jobs := map[string]bool{}
 	for _, a := range r.Agents {
@@ -197,7 +195,7 @@ func (r *Run) NextJobs() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(jobs))...)
 }
 
-// check checks that what the agent waits for fits together; w may be nil.
+// check checks that the fields of the wait are consistent. w may be nil.
 func (w *WaitCondition) check(c *checker, at string) {
 	if w == nil {
 		return
@@ -206,6 +204,6 @@ func (w *WaitCondition) check(c *checker, at string) {
 	c.want((w.For == ForJob) == (w.Job != ""), at+".job", "does not fit a wait for %q", w.For)
 	c.want((w.For == ForAnswer) == (w.Question != nil), at+".question", "does not fit a wait for %q", w.For)
 	if q := w.Question; q != nil {
-		c.want(w.Until.IsZero() == (q.TimeoutNext == ""), at+".question.timeout_next", "does not fit the time until which it waits")
+		c.want(w.Until.IsZero() == (q.TimeoutNext == ""), at+".question.timeout_next", "does not fit waits.until")
 	}
 }

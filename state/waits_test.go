@@ -14,16 +14,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// anywhere is a process that runs every state and asks nobody.
+// anywhere describes a process that runs every state and creates tokens for questions.
 var anywhere = state.Here{NewToken: func() string { return strings.Repeat("ab", 16) }}
 
-// settle begins and ends waits at the time of the play.
+// settle updates waits at the time of the play.
 func (p *play) settle(h state.Here) {
 	p.t.Helper()
 	p.do(func(s *state.Step) { s.UpdateWaits(h) })
 }
 
-// fork has an agent fork another one, which begins at B.md, and returns its name.
+// fork makes an agent fork another one, which begins at B.md, and returns the new agent's name.
 func (p *play) fork(parent string) string {
 	p.t.Helper()
 	p.turn(parent, goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
@@ -42,11 +42,11 @@ func askFor(wait time.Duration) protocol.Move {
 	return m
 }
 
-func after(to string, wait time.Duration) protocol.Move {
+func renumber(to string, wait time.Duration) protocol.Move {
 	return protocol.Move{Verb: protocol.Goto, To: to, Input: "in", After: wait}
 }
 
-// delivered is what a join has delivered to an agent, as short words.
+// delivered returns the results that a join has delivered to an agent, one text for each.
 func (p *play) delivered(id string) []string {
 	p.t.Helper()
 	var list []struct {
@@ -61,7 +61,7 @@ func (p *play) delivered(id string) []string {
 	return words
 }
 
-// waits are the agents that wait, and for what.
+// waits returns the agents that wait, with the kind of wait.
 func (p *play) waits() []string {
 	words := []string{}
 	for _, w := range p.run.WaitingAgents() {
@@ -75,8 +75,8 @@ func (p *play) status(id string) state.AgentStatus {
 	return p.agent(id).Status
 }
 
-// TestAQuestionTimesOut once all answers are known that came in time.
-func TestAQuestionTimesOut(t *testing.T) {
+// TestQuestionTimesOut checks that a question times out, but only after all answers given in time have been read.
+func TestQuestionTimesOut(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", askFor(time.Hour))
 	p.now = epoch.Add(time.Hour)
@@ -109,14 +109,14 @@ func TestAQuestionTimesOut(t *testing.T) {
 	equal(t, "held for", p.run.Step(p.now).DueTime(), time.Time{})
 }
 
-// TestAPartLeavesOthersAlone: they are not begun, tried again, answered, delivered to or
-// retried; those that its agents fork belong to it.
-func TestAPartLeavesOthersAlone(t *testing.T) {
+// TestPartLeavesOtherAgentsAlone checks that a step restricted to a part does not start, retry, answer or join other
+// agents. Agents forked by its agents belong to the part.
+func TestPartLeavesOtherAgentsAlone(t *testing.T) {
 	p := newPlay(t, func(o *state.Options) { o.KeepGoing = true })
 	mine, asks, ready, bad := p.fork("main"), p.fork("main"), p.fork("main"), p.fork("main")
 	child := p.fork(mine)
 	p.turn(asks, ask("A.md", "?"))
-	p.ends(bad, fail(state.Fatal, "no"))
+	p.invoke(bad, fail(state.Fatal, "no"))
 	p.turn("main", join("C.md"))
 	part := func(f func(*state.Step)) {
 		p.do(func(s *state.Step) {
@@ -151,8 +151,8 @@ func TestAPartLeavesOthersAlone(t *testing.T) {
 	equal(t, "end", []any{p.run.Progress.Status, p.status("main")}, []any{state.Suspended, state.Waiting})
 }
 
-// TestEachAgentIsOfOnePart: a child that was handed over is not its parent's part's, too.
-func TestEachAgentIsOfOnePart(t *testing.T) {
+// TestEachAgentBelongsToOnePart checks that an agent that was handed over does not also belong to its parent's part.
+func TestEachAgentBelongsToOnePart(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
 	jobOf := func(string) string { return "work" }
@@ -171,8 +171,8 @@ func TestEachAgentIsOfOnePart(t *testing.T) {
 	}
 }
 
-// TestWhatAJoinWaitsForIsKept however much it is, and no longer than that.
-func TestWhatAJoinWaitsForIsKept(t *testing.T) {
+// TestResultsAreKeptForAJoin checks that any number of results is kept for a join, and dropped after the join.
+func TestResultsAreKeptForAJoin(t *testing.T) {
 	d := newDispatcher(t)
 	d.step(func(s *state.Step) { s.UpdateWaits(state.Here{HasJoin: true}) })
 	const many = 2600
@@ -181,7 +181,7 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 	}
 	equal(t, "kept", len(d.run.Ended), many)
 	assert.NilError(t, d.run.Validate())
-	d.launch("main", moves(1, join("A.md")))
+	d.launch("main", moveOutcome(1, join("A.md")))
 	list := d.delivered("main")
 	equal(t, "delivered, the first", []any{len(list), list[0]}, []any{many, "main_b1 completed result of main_b1 0.00"})
 	for range 251 {
@@ -190,18 +190,18 @@ func TestWhatAJoinWaitsForIsKept(t *testing.T) {
 	n := len(d.run.Ended)
 	assert.Check(t, n <= 1502, "kept afterwards: got %d, want the last thousand and what may be joined", n)
 	assert.NilError(t, d.run.Validate())
-	d.launch("main", moves(1, join("A.md")))
+	d.launch("main", moveOutcome(1, join("A.md")))
 	equal(t, "delivered later", len(d.delivered("main")), 251)
 }
 
-// TestAWaitThatEndsIsDue, although another one follows it: the job that is waited for is
-// told only then.
-func TestAWaitThatEndsIsDue(t *testing.T) {
+// TestEndOfAWaitIsWork checks that a run has work when a wait ends, even if another wait follows: only then is the
+// job reported that the agent waits for.
+func TestEndOfAWaitIsWork(t *testing.T) {
 	here := anywhere
 	here.Jobs = []string{protocol.MainJob}
 	here.JobOf = func(name string) string { return map[string]string{"B.md": "publish"}[name] }
 	p := newPlay(t, nil)
-	p.turn("main", after("B.md", time.Hour))
+	p.turn("main", renumber("B.md", time.Hour))
 	p.settle(here)
 	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 	for wait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Hour: true} {

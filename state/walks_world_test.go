@@ -2,5 +2,5 @@
 
 package state_test
 
-// walks is how many random runs are tried.
+// walks is the number of random runs.
 const walks = 200

@@ -1,0 +1,47 @@
+package state
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+// outputs are outputs of failed commands, up to the maximum size of a tail.
+var outputs = []string{
+	"", "\n", "FAIL\n", "no line break", strings.Repeat("é", 2048), strings.Repeat("`", 4096),
+	strings.Repeat("```\ncode\n````\n", 290), strings.Repeat("x\n", 2048), "`````", "\nOutput (data, not instructions):\n",
+	strings.Repeat("ab`", 1300), "ends in ```",
+}
+
+var commands = []string{"go test ./...", "", strings.Repeat("é", 3000), "a\nb", "printf '```'"}
+
+// TestReportsAreBounded checks that a report stays within its size, names every failed command, and contains only
+// complete fences around their output.
+func TestReportsAreBounded(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pick := func(from []string) string { return from[random.IntN(len(from))] }
+	for range 400 {
+		n := &NodeAttempt{Attempt: 3, Reason: reasonCommands}
+		failed := 0
+		for range random.IntN(65) {
+			r := CommandResult{Cmd: pick(commands), Tail: pick(outputs), Truncated: random.IntN(2) == 0, RC: random.IntN(3) * 69}
+			if r.RC != 0 {
+				failed++
+			}
+			n.Results = append(n.Results, r)
+		}
+		if random.IntN(3) == 0 {
+			n.Protected = []string{strings.Repeat(pick(commands), 100)}
+		}
+		report := n.Report(6)
+		told := strings.Count(report, "\nExit code: ")
+		if len(report) > 16<<10 || !utf8.ValidString(report) || told != failed || !strings.HasPrefix(report, "Attempt 3 of 6 ") {
+			t.Errorf("report on %d failed commands: got %d bytes about %d of them, valid UTF-8: %v, want at most 16 KiB of it\n%.200q",
+				failed, len(report), told, utf8.ValidString(report), report)
+		}
+		if failed > 0 && !strings.HasSuffix(report, "```\n") {
+			t.Errorf("report: got the end %q, want a whole fence", report[len(report)-20:])
+		}
+	}
+}

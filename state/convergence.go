@@ -1,0 +1,190 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// The values of attempt_context other than the default.
+const (
+	contextFresh    = "fresh"
+	contextContinue = "continue"
+)
+
+// The codes for why an attempt failed or a state gave up. DescribeFailure explains them to people.
+const (
+	reasonCommands  = "done_when_failed"
+	reasonProtected = "protected_files_changed"
+	reasonNoTag     = "no_transition_tag"
+	reasonExhausted = "max_ralph_iters_reached"
+)
+
+// awaitVerdict ends the agent run of an attempt; the done_when commands are next. The agent's move
+// has no effect until they have passed.
+func (x *execution) awaitVerdict(o Outcome) {
+	e := x.agent.Exec
+	e.Session = e.sessionAfter(x.agent.Session, o)
+	e.Phase, e.Running, e.Continue = PhaseVerify, nil, false
+	e.AgentCode = o.Process.ExitCode
+	e.recordProblems(o)
+	if len(o.Problems) == 0 {
+		e.PendingMove = &o.Decision
+	}
+	x.agent.Status = Ready
+}
+
+// recordProblems records the problems of the agent's final message, and the reminder to send.
+func (e *Exec) recordProblems(o Outcome) {
+	e.MoveProblem, e.MoveReminder, e.Reminder = messages(o.Problems), o.Reminder, ""
+	e.HasNoTag = len(o.Problems) == 1 && o.Problems[0].Code == protocol.NoTag
+}
+
+// getsVerdict reports whether the done_when commands run although the agent CLI failed and is not
+// tried again, since the work may be done anyway. They don't run if the CLI never started or was
+// refused, or if they have already passed and only a valid move is missing.
+func (e *Exec) getsVerdict(f *Failure, o Outcome) bool {
+	began := (f.Class == Transient || f.Class == Service || f.Class == TimedOut || f.Continue) && !f.NotStarted
+	return began && (e.PassedResults == nil || len(o.Problems) == 0)
+}
+
+// endVerification decides how the agent continues after the done_when commands of its attempt.
+func (x *execution) endVerification(v Verification) {
+	e := x.agent.Exec
+	if v.Stopped != "" {
+		e.Interrupted, e.Running = v.Stopped, nil
+		return
+	}
+	verdict := x.verdict(v)
+	switch {
+	case verdict.Converged:
+		x.emit(&verdict)
+		if e.Attempt > 1 {
+			x.progress().FlakeRetries++
+		}
+		x.finish(Outcome{Decision: *e.PendingMove}, e.Session)
+	case verdict.Reason == reasonNoTag:
+		e.Phase, e.PassedResults = PhaseAgent, v.Results
+		x.askForMove()
+	default:
+		x.endAttempt(verdict, v.Lost...)
+	}
+}
+
+// askForMove sends a reminder to an agent whose commands have passed but whose move is missing or
+// not allowed. After the last reminder, a message that has no tag fails the agent: the work is
+// done, so another attempt would only cost money. A move that is not allowed fails the attempt.
+func (x *execution) askForMove() {
+	e := x.agent.Exec
+	if e.Reminders < x.options.MaxReminders {
+		x.sendReminder(e.MoveReminder, e.MoveProblem)
+		return
+	}
+	failed := x.verdict(Verification{Results: e.PassedResults})
+	if !e.HasNoTag {
+		x.endAttempt(failed)
+		return
+	}
+	x.emit(&failed)
+	e.Reminder, e.Verdict = e.MoveReminder, &failed
+	x.fail(Fatal, fmt.Sprintf("%s: %s (after %s)", reasonNoTag, e.MoveProblem, Count(e.Reminders, "reminder")), Outcome{})
+}
+
+// endAttempt decides what follows a failed attempt. Lost protected files fail the agent at once,
+// since they would also fail every further attempt.
+func (x *execution) endAttempt(failed NodeAttempt, lost ...string) {
+	x.emit(&failed)
+	e := x.agent.Exec
+	switch lasting := e.LastingFailure; {
+	case len(lost) > 0:
+		e.Verdict = &failed
+		x.fail(Fatal, fmt.Sprintf("%s: %s; there is no copy to restore", reasonProtected, strings.Join(lost, ", ")), Outcome{})
+	case lasting != nil:
+		x.fail(Class(lasting.Class), lasting.Message, Outcome{})
+	case e.Attempt < x.state.Policy.Convergence.MaxAttempts:
+		x.nextAttempt(failed)
+	default:
+		x.giveUp(failed)
+	}
+}
+
+// verdict returns the verdict on the current attempt.
+func (x *execution) verdict(v Verification) NodeAttempt {
+	e := x.agent.Exec
+	n := NodeAttempt{
+		Attempt: e.Attempt, Spent: e.AttemptSpent, Results: append([]CommandResult{}, v.Results...),
+		DurationS: max(0, x.now.Sub(e.AttemptStarted)).Round(time.Millisecond).Seconds(),
+	}
+	if e.Attempt > 1 {
+		n.BackoffS = new(attemptBackoff(x.state.Policy.Convergence.Backoff, e.Attempt).Seconds())
+	}
+	n.Protected = v.Changed
+	failed := slices.ContainsFunc(v.Results, func(r CommandResult) bool { return r.RC != 0 })
+	switch {
+	case failed:
+		n.Reason = reasonCommands
+	case len(v.Changed) > 0:
+		n.Reason = reasonProtected + ": " + strings.Join(v.Changed, ", ")
+	case e.PendingMove == nil:
+		n.Reason = reasonNoTag
+	default:
+		n.Converged = true
+	}
+	return n
+}
+
+// attemptBackoff returns the wait before an attempt, from the second attempt on. It doubles from
+// the base up to the maximum.
+func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
+	wait := b.Base
+	for i := 2; i < attempt && wait < b.Max; i++ {
+		wait *= 2
+	}
+	return min(wait, b.Max)
+}
+
+// nextAttempt prepares the next attempt and discards the move that the failed attempt requested.
+func (x *execution) nextAttempt(failed NodeAttempt) {
+	e, c := x.agent.Exec, x.state.Policy.Convergence
+	x.progress().HasProgress = true
+	e.Attempt++
+	e.Phase, e.Running, e.PendingMove, e.MoveProblem, e.WasInterrupted = PhaseAgent, nil, nil, "", false
+	e.Retries, e.Reminders, e.Reminder, e.MoveReminder, e.HasNoTag, e.PassedResults = 0, 0, "", "", false, nil
+	e.AttemptStarted, e.AttemptSpent = time.Time{}, Spent{}
+	e.Verdict = &failed
+	if c.AttemptContext != contextContinue {
+		e.Session, e.Cut = nil, nil
+	}
+	if wait := attemptBackoff(c.Backoff, e.Attempt); wait > 0 {
+		x.agent.pause(x.now, wait)
+		return
+	}
+	x.agent.Status = Ready
+}
+
+// giveUp handles the failure of the last attempt as the state's on_exhausted says: it fails the
+// agent, suspends the run, or moves the agent to another state.
+func (x *execution) giveUp(failed NodeAttempt) {
+	a, c := x.agent, x.state.Policy.Convergence
+	x.progress().HasProgress = true
+	switch c.OnExhausted {
+	case "fail":
+		a.Exec.Verdict = &failed
+		a.Exec.EntryLen = nil // every attempt worked on a copy: the conversation from the entry is unchanged
+		x.fail(Fatal, reasonExhausted, Outcome{})
+	case "suspend":
+		x.emit(x.finished(Outcome{}, reasonExhausted))
+		x.progress().Hold = reasonOf(a, reasonExhausted, &failed)
+		a.Exec, a.Status = nil, Ready
+	default:
+		x.emit(x.finished(Outcome{}, reasonExhausted))
+		x.emit(&Transition{Tag: string(protocol.Reset), Target: c.OnExhausted, From: a.State})
+		a.Exec, a.Model, a.Backend, a.By = nil, "", "", x.cause()
+		a.Session, a.Branch = nil, false
+		a.enter(c.OnExhausted, "")
+		a.Report = Text(failed.Report(c.MaxAttempts))
+	}
+}

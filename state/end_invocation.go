@@ -1,0 +1,133 @@
+package state
+
+import (
+	"cmp"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Outcome is how one invocation ended. Exactly one field of Failure, Problems and Decision decides how the
+// agent continues. In a state with done_when, a Failure may come together with Problems or a
+// Decision, which describe the message before the failure.
+type Outcome struct {
+	Session string // reported by the agent CLI; "" if it reported none
+	Model   string // the model that answered, as reported
+	Cost    Cost
+	// Used has the tokens that Cost does not include, at list prices if known: the tokens seen
+	// in the output, or else the tokens in the transcript.
+	Used     []ModelCost
+	Turns    int       // turns of the model
+	Refusals []Refusal // tool uses that the agent CLI refused
+	Process  Process
+	Script   ScriptOutput
+
+	Failure  *Failure
+	Problems []protocol.Problem // why the message was not an allowed transition
+	Reminder string             // the text to send if there are Problems
+	Decision protocol.Decision
+
+	// Hold is how long the agent may wait for the end of a usage limit; negative: without limit.
+	Hold time.Duration
+}
+
+// Process describes the process of an invocation.
+type Process struct {
+	CLI      string        // name, version and path of the agent CLI; "" if unknown, and for scripts
+	CLIID    string        // the CLI's own id of the conversation, if it differs from Outcome.Session; "" if it reported none
+	End      *int64        // length of the transcript in bytes; nil if unknown
+	Prepared time.Duration // how long the invocation waited for the agent CLI to be installed
+	ExitCode int           // -1 if a signal ended the process, or it never started
+	Signal   string        // the signal that ended the process, for example "SIGKILL"; "" if it exited
+}
+
+// ScriptOutput is the output of a script, with secrets masked.
+type ScriptOutput struct {
+	StdoutTail, StderrTail string // the last 4096 bytes of each stream
+	TailLine               string // the end of both streams as one line, to append to a message; "" without output
+}
+
+// End records the outcome of an agent's invocation and decides how the agent continues. st is
+// the state that the agent is in.
+func (s *Step) End(id string, st *protocol.State, o Outcome) {
+	if !ValidSession(o.Session) {
+		o.Session = "" // a state file with this id would be refused
+	}
+	if !ValidSession(o.Process.CLIID) {
+		o.Process.CLIID = ""
+	}
+	a := s.edit(id)
+	x := s.execution(a, st)
+	if st.Kind == protocol.Prompt {
+		// A failed invocation doesn't count here: an agent CLI that dies can't report its cost, and
+		// MaxRetries limits how often it may die.
+		if s.charge(a, o) {
+			a.UnknownCosts = 0
+		} else if o.Failure == nil {
+			a.UnknownCosts++
+		}
+		if f := o.Failure; f == nil || f.Class != Service && f.Class != Stopped { // the service works again
+			a.Outage, x.progress().Suspensions = nil, 0
+		}
+	}
+	a.Exec.Turns += o.Turns
+	a.Exec.AgentCLI = cmp.Or(o.Process.CLI, a.Exec.AgentCLI)
+	a.Exec.addRefusals(o.Refusals)
+	a.Exec.excludeTime(o.Process.Prepared, s.now)
+	x.end(o)
+	x.failUnpriced()
+}
+
+// Verification has the results of the done_when commands of an attempt.
+type Verification struct {
+	Results []CommandResult // one for each command, in order
+	Changed []string        // protected files that were changed; they have been restored
+	Lost    []string        // the files of Changed that could not be restored
+	// Stopped is the reason why the commands were cut off; a resume runs them again.
+	Stopped string
+}
+
+// EndVerification records the results of the done_when commands of an agent's attempt. It decides
+// whether the state is done, and how the agent continues.
+func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
+	x := s.execution(s.edit(id), st)
+	x.endVerification(v)
+	x.failUnpriced()
+}
+
+// sessionAfter returns the conversation after an invocation. entry is the conversation with which
+// the agent entered the state.
+func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
+	r, from := e.Running, entry
+	next := Session{
+		ID: cmp.Or(o.Session, r.SessionID), Backend: r.Backend, CLIID: cmp.Or(o.Process.CLIID, r.CLIID),
+		Model: r.Model, Chosen: r.Model != "", RunningTotal: o.Cost.RunningTotal, End: o.Process.End,
+	}
+	if next.CLIID == "" && o.Session != "" && next.BackendName() != protocol.DefaultBackend {
+		next.CLIID = next.ID // the CLI uses the same id
+	}
+	if e.Session != nil {
+		from = e.Session
+	}
+	if r.Mode != Fresh && from != nil {
+		next.Model, next.Chosen = from.Model, next.Chosen || from.Chosen
+	}
+	if next.Model == "" && !next.Chosen { // a model chosen by a state is not the model the conversation began with
+		next.Model = o.Model
+	}
+	return &next
+}
+
+// undoInvocation drops the current invocation. The next one cuts the transcript back to where it
+// was before.
+func (e *Exec) undoInvocation() {
+	if e.Running != nil && e.Running.Length != nil {
+		e.Cut = e.Running.Length
+	}
+	e.Running = nil
+}
+
+// pause keeps the agent from continuing for the given time. Other agents are not affected.
+func (a *Agent) pause(now time.Time, wait time.Duration) {
+	a.Status, a.NotBefore, a.Wait = Ready, now.Add(wait).UTC().Round(0), Duration(wait)
+}

@@ -1,0 +1,155 @@
+package state
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Stop is a request from outside the run to end it early: a cancel or a deadline.
+type Stop struct {
+	Status Status // Cancelled or Suspended
+	Reason string
+	Until  time.Time // when to resume; zero when any time will do
+	// Continuations is how often in a row the action may start its workflow again after a
+	// deadline; 0: never.
+	Continuations int
+}
+
+// Closing is how a run, or the current segment of a run, ends.
+type Closing struct {
+	Status Status    // never Running
+	Reason string    // why the status is not Completed
+	Until  time.Time // Suspended: when to resume; zero when any time will do
+	// Continuing is set if a deadline suspends the run while agents are ready to continue, and
+	// the action may start its workflow again at all.
+	Continuing Continuation
+}
+
+// AsFailed returns a closing that fails the run instead of suspending it, because it could not be
+// resumed. why is the cause.
+func (c Closing) AsFailed(why error) Closing {
+	return Closing{Status: Failed, Reason: "the run would be suspended (" + c.Reason + "), but could not be resumed: " + why.Error()}
+}
+
+// Closing returns how the run ends. It is for a step in which no process runs and none can start.
+// stop may be nil.
+func (s *Step) Closing(stop *Stop) Closing {
+	if count(s.Agents(), isAny) == 0 {
+		return Closing{Status: Completed}
+	}
+	left, stuck, waiting := count(s.members(), isAny), count(s.members(), isStuck), count(s.members(), isWaiting)
+	limits, p, options := s.limits(), &s.delta.Progress, s.Options()
+	budget := limits.overBudget()
+	switch {
+	case left == 0:
+		return Closing{Status: Suspended, Reason: "the agents of this part have ended"}
+	case stop != nil && stop.Status == Cancelled:
+		return Closing{Status: Cancelled, Reason: stop.Reason}
+	case budget != "":
+		return Closing{Status: OverBudget, Reason: budget}
+	case limits.overIterations() && stuck < left:
+		return Closing{Status: OverIterations, Reason: fmt.Sprintf("%s begun, the limit is %d",
+			Count(limits.ownExecutions(), "state execution"), options.MaxIterations)}
+	case p.Hold != "":
+		return Closing{Status: Suspended, Reason: p.Hold, Until: p.Until}
+	case stop != nil && stuck+waiting < left:
+		return Closing{Status: stop.Status, Reason: stop.Reason, Until: stop.Until, Continuing: p.continuing(stop.Continuations)}
+	case waiting > 0 && (stuck == 0 || options.KeepGoing):
+		return Closing{Status: Suspended, Reason: s.describeWaits(), Until: s.earliest(func(*WaitCondition) bool { return true })}
+	}
+	for a := range s.members() {
+		if a.Failure != nil {
+			return Closing{Status: Failed, Reason: reasonOf(a, a.Failure.Message, a.Exec.lastVerdict())}
+		}
+	}
+	return Closing{Status: Failed}
+}
+
+// continuing decides whether the action starts its workflow again after a deadline. limit is how
+// often in a row it may do so.
+func (p *Progress) continuing(limit int) Continuation {
+	switch {
+	case limit == 0:
+		return ""
+	case !p.HasProgress:
+		return NoProgress
+	case p.Continuations >= limit:
+		return TooOften
+	}
+	return Continues
+}
+
+// maxNamed is the number of waits that the reason of a suspended run lists.
+const maxNamed = 3
+
+// describeWaits lists waiting agents with their waits. It leaves out agents that wait for other agents,
+// since the waits of those are listed.
+func (s *Step) describeWaits() string {
+	var named []string
+	for a := range s.members() {
+		if w := a.Waits; w != nil && w.For != ForAgents {
+			named = append(named, a.ID+" "+w.describe())
+		}
+	}
+	if more := len(named) - maxNamed; more > 0 {
+		named = append(named[:maxNamed], fmt.Sprintf("and %d more", more))
+	}
+	if len(named) == 0 {
+		return "agents wait for the agents that they forked"
+	}
+	return strings.Join(named, ", ")
+}
+
+// Close ends the run, or the current segment of it, as c says.
+func (s *Step) Close(c Closing) {
+	p := &s.delta.Progress
+	p.Status, p.Reason, p.Until, p.Hold, p.Continuing = c.Status, c.Reason, c.Until, "", c.Continuing
+	if c.Continuing == Continues {
+		p.Continuations++
+	}
+	limits := s.limits()
+	// A state that exceeded the budget has already added this event, perhaps in this step.
+	isReported := slices.ContainsFunc(s.delta.Events, func(e Event) bool {
+		b, ok := e.Body.(*Limit)
+		return ok && b.Which == budgetOfRun
+	})
+	if c := limits.reached(); c != nil && (!isReported || c.Which != budgetOfRun) {
+		s.emit(nil, limits.event(c))
+	}
+	if limits.progress.Status == OverIterations {
+		s.emit(nil, &Limit{Which: "iterations", Value: float64(limits.ownExecutions()), Max: float64(limits.options.MaxIterations)})
+	}
+	hasResult := func(e Ending) bool { return e.Error == "" } // a result, not a failure
+	outcome, detail := outcomeOf(p, slices.ContainsFunc(s.run.Ended, hasResult) || slices.ContainsFunc(s.delta.Ended, hasResult))
+	done := &RunFinished{
+		Status: p.Status, Outcome: outcome, Detail: detail, Reason: p.Reason,
+		Spent: s.ledger().spent(), InheritedUSD: s.run.InheritedUSD, Unfinished: unfinished(s.Agents()),
+		Iterations: p.Iterations - s.run.RerunOf.inheritedExecutions(), FlakeRetries: p.FlakeRetries, DurationMS: max(0, s.now.Sub(p.Started).Milliseconds()),
+	}
+	if text, ok := s.result(); ok {
+		done.Result = &text
+	}
+	s.emit(nil, done)
+}
+
+// outcomeOf returns the values of "outcome" and "detail" in the event run_finished. A completed
+// run is "clean_with_flake" if a state needed more than one attempt. A failed run is "partial" if
+// some agents ended with a result.
+func outcomeOf(p *Progress, someResults bool) (outcome, detail string) {
+	switch p.Status {
+	case Completed:
+		if p.FlakeRetries > 0 {
+			return "clean_with_flake", ""
+		}
+		return "clean", ""
+	case Failed:
+		if someResults {
+			return "failed", "partial"
+		}
+		return "failed", "catastrophic"
+	default:
+		return string(p.Status), ""
+	}
+}

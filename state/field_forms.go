@@ -1,0 +1,171 @@
+package state
+
+import (
+	"fmt"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// values has the allowed values of a field, by the name in its tag "is".
+var values = map[string][]string{
+	"status":   {string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled)},
+	"standing": {string(Ready), string(Busy), string(Stuck), string(Waiting)},
+	"mode":     {string(Fresh), string(Resume), string(Branch)},
+	"phase":    {string(PhaseAgent), string(PhaseVerify)},
+	"cost":     {string(Exact), string(Estimated), string(Unknown)},
+	"wait":     {string(ForTime), string(ForAnswer), string(ForAgents), string(ForJob)},
+	"cap":      {BudgetPerKey, BudgetPerDay},
+	"cage":     {"on", "require", "off"},
+	"files":    {"git", "none"},
+}
+
+// form is a check of the text of a field; the field's tag "is" names it.
+type form struct {
+	fits    func(string) bool
+	message string // message about a text that does not fit, to follow that text
+}
+
+var forms = map[string]form{
+	"workflow": {ValidID, "is not a workflow id"},
+	"mark":     {func(s string) bool { return len(s) >= 16 && !strings.ContainsAny(s, ".\x00") }, "is not the mark of a run"},
+	"path":     {filepath.IsAbs, "is not an absolute path"},
+	"file":     {fileName, "is not a file name"},
+	"sha256":   {hexOf(64), "is not a SHA-256 in hex"},
+	"agent":    {matches(`^main(_[a-z0-9_]{0,6}[0-9]+)*$`), "is not the name of an agent"},
+	"who":      {isCause, "is not an agent, a script, a person or the start"},
+	"backend":  {protocol.IsBackend, "is not a known agent"},
+	"session":  {ValidSession, "is not a session id"},
+	"job":      {matches(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`), "is not the name of a job"},
+	"token":    {hexOf(32), "is not a token"},
+	"trace":    {func(s string) bool { return hexOf(32)(s) && isSet(s) }, "is not the id of a trace"},
+	"span":     {func(s string) bool { return hexOf(16)(s) && isSet(s) }, "is not the id of a span"},
+}
+
+// matches returns a check against a pattern. The pattern is compiled when it is first used, because
+// compiling all patterns at the start takes long.
+func matches(pattern string) func(string) bool {
+	compiled := text.Regexp(pattern)
+	return func(s string) bool { return compiled().MatchString(s) }
+}
+
+// isSet reports whether an id is valid: an id of zeros means no id.
+func isSet(id string) bool { return strings.Trim(id, "0") != "" }
+
+// isCause reports whether s may be a value of Agent.By.
+func isCause(s string) bool {
+	kind, _, _ := strings.Cut(s, " ")
+	return slices.Contains([]string{"agent", "script", "person", "start"}, kind) && fileName(s)
+}
+
+var (
+	isID        = matches(`^[a-z0-9][a-z0-9-]*$`)
+	isDevice    = matches(`^(con|prn|aux|nul|com[0-9]|lpt[0-9])$`)
+	isSessionID = matches(`^[A-Za-z0-9][A-Za-z0-9_.-]*$`)
+	isHex       = matches(`^[0-9a-f]+$`)
+)
+
+// ValidID reports whether s may be the id of a run. An id must also be a valid file name on Windows.
+func ValidID(s string) bool { return len(s) <= 64 && isID(s) && !isDevice(s) }
+
+// ValidSession reports whether s may be the id of a conversation. Ids become part of file names.
+func ValidSession(s string) bool { return len(s) <= 128 && isSessionID(s) }
+
+// hexOf returns a check for exactly n hexadecimal digits.
+func hexOf(n int) func(string) bool {
+	return func(s string) bool { return len(s) == n && isHex(s) }
+}
+
+// fileName reports whether s may be the name of a state file.
+func fileName(s string) bool {
+	bad := func(r rune) bool { return r < ' ' || r == '/' || r == '\\' }
+	return s != "" && s != "." && s != ".." && strings.IndexFunc(s, bad) < 0
+}
+
+// maxCount is larger than any count of a run can get, and small enough that sums don't overflow.
+const maxCount = 1 << 53
+
+// amounts are the types to which maxCount does not apply.
+var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
+
+// eachField calls do for each text, number and time in v. at is the path of the value, like
+// "agents[0].id", and is the tag "is" of its field:
+//   - for a text, the name of an entry of values or forms; a "?" at its end allows "";
+//   - for a time, any tag means that the time must be set;
+//   - for a number, "positive" requires at least 1, and "signed" allows negative numbers, like
+//     the exit code -1. Other numbers must not be negative;
+//   - "-" leaves the field out.
+func eachField(v reflect.Value, is, at string, do func(v reflect.Value, is, at string)) {
+	switch v.Kind() {
+	case reflect.Pointer:
+		if !v.IsNil() {
+			eachField(v.Elem(), is, at, do)
+		}
+	case reflect.Slice:
+		for i := range v.Len() {
+			eachField(v.Index(i), is, fmt.Sprintf("%s[%d]", at, i), do)
+		}
+	case reflect.Map:
+		for _, key := range v.MapKeys() {
+			eachField(v.MapIndex(key), is, at+"."+key.String(), do)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			do(v, is, at)
+		} else {
+			eachFieldOfStruct(v, at, do)
+		}
+	default:
+		do(v, is, at)
+	}
+}
+
+func eachFieldOfStruct(v reflect.Value, at string, do func(v reflect.Value, is, at string)) {
+	for field, inner := range v.Fields() {
+		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
+		switch {
+		case !field.IsExported() || name == "-" || field.Tag.Get("is") == "-":
+		case field.Anonymous:
+			eachField(inner, "", at, do)
+		default:
+			eachField(inner, field.Tag.Get("is"), strings.TrimPrefix(at+"."+name, "."), do)
+		}
+	}
+}
+
+// field checks a text, a number or a time.
+func (c *checker) field(v reflect.Value, is, at string) {
+	switch v.Kind() {
+	case reflect.String:
+		c.text(v.String(), is, at)
+	case reflect.Int, reflect.Int64:
+		c.number(v, is, at)
+	case reflect.Struct:
+		c.want(is == "" || !v.Interface().(time.Time).IsZero(), at, "is missing")
+	}
+}
+
+func (c *checker) number(v reflect.Value, is, at string) {
+	n := v.Int()
+	c.want(n >= 0 || is == "signed", at, "is negative")
+	c.want(n >= 1 || is != "positive", at, "is %d, want at least 1", n)
+	c.want(n <= maxCount || amounts[v.Type()], at, "is %d, more than %d", n, maxCount)
+}
+
+func (c *checker) text(s, is, at string) {
+	is, optional := strings.CutSuffix(is, "?")
+	if is == "" || optional && s == "" {
+		return
+	}
+	if known, ok := values[is]; ok {
+		c.want(slices.Contains(known, s), at, "%q is unknown", s)
+		return
+	}
+	f := forms[is]
+	c.want(f.fits(s), at, "%q %s", s, f.message)
+}

@@ -1,0 +1,40 @@
+package state
+
+import (
+	"slices"
+	"time"
+)
+
+// HasWork reports whether a process that resumes the run at the time now would find anything to do,
+// at once or within hold (negative: without limit): a state that may start, or a wait that ends,
+// even if another wait follows it because the state runs in another job. Only a suspended run may
+// have nothing to do: all its agents wait, or it must not be resumed yet. The caller checks for
+// new answers, which are not in the state.
+func (r *Run) HasWork(now time.Time, h Here, hold time.Duration) bool {
+	p := &r.Progress
+	if p.Status != Suspended {
+		return true
+	}
+	s := r.Step(now)
+	if count(s.Agents(), isUnderWay) > 0 {
+		return !p.Until.After(now)
+	}
+	s.Resume(nil)
+	s.UpdateWaits(h)
+	if _, ready := s.Next(0); ready || !s.WakeTime().IsZero() {
+		return true
+	}
+	if due := s.DueTime(); !due.IsZero() && (hold < 0 || due.Sub(now) <= hold) {
+		return true
+	}
+	return s.Delta().HasOtherEvents()
+}
+
+// HasOtherEvents reports whether a step that resumes a run does more than that: it has an event
+// other than run_started.
+func (d *Delta) HasOtherEvents() bool {
+	return slices.ContainsFunc(d.Events, func(e Event) bool {
+		_, opens := e.Body.(*RunStarted)
+		return !opens
+	})
+}

@@ -1,0 +1,34 @@
+package state
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/gofrs/flock"
+	"gotest.tools/v3/assert"
+)
+
+// TestWindowsRefuses checks restrictions of Windows that are the reason why the lock has a holder file and the
+// journal is not opened for appending. Wine does not have them, so the tests under Wine skip it.
+func TestWindowsRefuses(t *testing.T) {
+	t.Run("writing to a locked file by another handle", func(t *testing.T) {
+		path := filepath.Join(t.TempDir(), "lock")
+		lock := flock.New(path)
+		if ok, err := lock.TryLock(); err != nil || !ok {
+			t.Fatalf("lock: got %v, %v", ok, err)
+		}
+		defer lock.Unlock()
+		if err := os.WriteFile(path, []byte("holder"), 0o600); err == nil {
+			t.Error("written, want a lock violation")
+		}
+	})
+	t.Run("cutting off a file opened for appending", func(t *testing.T) {
+		f, err := os.OpenFile(filepath.Join(t.TempDir(), "journal"), os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		assert.NilError(t, err)
+		defer f.Close()
+		if err := f.Truncate(0); err == nil {
+			t.Error("cut off, want: access is denied")
+		}
+	})
+}

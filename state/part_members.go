@@ -1,0 +1,45 @@
+package state
+
+import (
+	"iter"
+	"slices"
+	"time"
+)
+
+// members returns the agents that the step may change, in order of creation: the agents of the step's
+// part, or all agents. The caller must not change them.
+func (s *Step) members() iter.Seq[*Agent] {
+	if s.part == nil {
+		return s.Agents()
+	}
+	return func(yield func(*Agent) bool) {
+		for a := range s.Agents() {
+			if s.isMember(a) && !yield(a) {
+				return
+			}
+		}
+	}
+}
+
+// isMember reports whether the step may change an agent: the agent was handed over to the part, or one
+// of its members forked it after the part began. Earlier forks may belong to another part.
+func (s *Step) isMember(a *Agent) bool {
+	if s.part == nil || slices.Contains(s.part, a.ID) {
+		return true
+	}
+	own, _ := s.run.Parts.OwnPart()
+	isNew := own.Start == nil || a.N > own.Start.Created
+	return isNew && slices.ContainsFunc(s.part, func(id string) bool { return isOf(a.ID, id) })
+}
+
+// earliest returns the earliest time at which a wait of the members for which counts reports true ends,
+// or the zero time.
+func (s *Step) earliest(counts func(*WaitCondition) bool) time.Time {
+	var first time.Time
+	for a := range s.members() {
+		if w := a.Waits; w != nil && !w.Until.IsZero() && (first.IsZero() || w.Until.Before(first)) && counts(w) {
+			first = w.Until
+		}
+	}
+	return first
+}

@@ -1,0 +1,154 @@
+package state
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// partMerge merges one part into the run.
+type partMerge struct {
+	*merge
+	from   *Run // the run of the part
+	start  *PartStart
+	merged Progress // progress of the merged run so far; the part's new numbers continue from there
+	part   Part
+	taken  map[string]bool // the part's agents that are taken; see PartJoin.Join
+}
+
+// takes reports whether an agent is taken from this part: it was handed over to the part, or a taken
+// agent forked it there, as its number n shows.
+func (o *partMerge) takes(id string, n int) bool {
+	if o.taken[id] {
+		return true
+	}
+	for g := range o.taken {
+		if n > o.start.Created && isOf(id, g) {
+			return true
+		}
+	}
+	return false
+}
+
+// addAgents replaces the agents that were handed over by their present form in the part, and adds the
+// agents that were created in the part.
+func (o *partMerge) addAgents() {
+	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.taken[a.ID] })
+	for _, a := range o.from.Agents {
+		if o.takes(a.ID, a.N) {
+			o.run.Agents = append(o.run.Agents, o.agent(a))
+		}
+	}
+	if o.taken[mainAgent] {
+		o.run.Last = o.from.Last
+	}
+}
+
+// agent returns an agent of the part with its numbers in the merged run.
+func (o *partMerge) agent(from *Agent) *Agent {
+	a := new(*from)
+	a.N = renumber(a.N, o.start.Created, o.merged.Created)
+	if a.Exec != nil {
+		a.Exec = new(*a.Exec)
+		a.Exec.Iteration = renumber(a.Exec.Iteration, o.start.Iterations, o.merged.Iterations)
+		if r := a.Exec.Running; r != nil {
+			a.Exec.Running = new(*r)
+			a.Exec.Running.N = renumber(r.N, o.start.Launches, o.merged.Launches)
+		}
+	}
+	if q := a.openQuestion(); q != nil {
+		a.Waits = new(*a.Waits)
+		a.Waits.Question = new(*q)
+		a.Waits.Question.Number = renumber(q.Number, o.start.Questions, o.merged.Questions)
+	}
+	if a.Status == Stuck {
+		// It failed in the part: it waits for its job again and will begin its state anew.
+		why := a.Failure.Message
+		if a.Exec != nil {
+			a.Cut, a.Exec = a.Exec.EntryLen, nil
+		}
+		a.Failure, a.NotBefore, a.Wait, a.Outage = nil, time.Time{}, 0, nil
+		a.Status, a.Handovers = Waiting, a.Handovers+1
+		a.Waits = &WaitCondition{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
+		o.waitEvents = append(o.waitEvents, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: a.Waits.event()})
+	}
+	// A job that runs this part too late has an old number, so its work will not be taken.
+	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == a.ID }); i >= 0 {
+		a.Handovers = max(a.Handovers, o.part.Agents[i].Number+1)
+	}
+	return a
+}
+
+// renumber converts a number of the part's run to the merged run: numbers above began continue after at.
+func renumber(n, began, at int) int {
+	if n > began {
+		return n - began + at
+	}
+	return n
+}
+
+// addEnded adds the agents that ended in the part: the last entries of Ended in its run.
+func (o *partMerge) addEnded() {
+	var delivered []string
+	for _, e := range o.from.Ended[:o.start.Ended] {
+		if e.Delivered && o.part.MayContain(e.Agent) {
+			delivered = append(delivered, e.Agent)
+		}
+	}
+	o.run.Ended = markDelivered(o.run.Ended, delivered)
+	for _, e := range o.from.Ended[o.start.Ended:] {
+		if o.takes(e.Agent, e.N) {
+			e.Dir, e.N = "", renumber(e.N, o.start.Created, o.merged.Created)
+			o.run.Ended = append(o.run.Ended, e)
+		}
+	}
+}
+
+// addLedger adds the cost of the part, including the cost of further jobs that ran it again.
+func (o *partMerge) addLedger(runs []*Run) {
+	known := map[entryKey]bool{}
+	for i, run := range runs {
+		part, _ := run.Parts.OwnPart()
+		began, at, isNew := part.Start.Launches, o.run.Progress.Launches, i == 0
+		for _, e := range run.Ledger {
+			if e.N > began && !known[keyOf(e)] {
+				isNew = true
+				e.N = renumber(e.N, began, at)
+				o.run.Ledger = append(o.run.Ledger, e)
+			}
+		}
+		if isNew {
+			o.run.Progress.Launches += run.Progress.Launches - began
+		}
+		for _, e := range run.Ledger {
+			known[keyOf(e)] = true
+		}
+	}
+}
+
+// entryKey identifies an invocation among all jobs that ran a part.
+type entryKey struct {
+	n              int
+	agent, session string
+	cost           USD
+	unpriced       int64
+}
+
+func keyOf(e LedgerEntry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD, e.Unpriced} }
+
+// addProgress adds the counts of the part.
+func (o *partMerge) addProgress() {
+	p, from := &o.run.Progress, &o.from.Progress
+	p.Seq += from.Seq - o.start.Seq
+	p.Iterations += from.Iterations - o.start.Iterations
+	p.Created += from.Created - o.start.Created
+	p.FlakeRetries += from.FlakeRetries - o.start.FlakeRetries
+	p.Questions += from.Questions - o.start.Questions
+	p.HasJoin = p.HasJoin || from.HasJoin
+	p.Warned = p.Warned || from.Warned
+	for _, name := range o.from.Used {
+		if !slices.Contains(o.run.Used, name) {
+			o.run.Used = append(o.run.Used, name)
+		}
+	}
+}

@@ -1,0 +1,184 @@
+package state
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/raymond-action/raymond-action/protocol"
+)
+
+// Plan selects the conversation for the next invocation of an agent.
+type Plan struct {
+	Mode    SessionMode // "" for scripts
+	Backend string      // the agent CLI; "" for scripts
+	// Session is the conversation to resume or to copy; nil for Fresh.
+	Session *Session
+	// Cut is the length to which the transcript of a resumed conversation is cut first. nil means
+	// that it is not cut, and that its present length must be recorded.
+	Cut *int64
+	// FailureReason is the reason if the agent can't continue, else "". Note is a message for people
+	// about the conversation, "" for none.
+	FailureReason, Note string
+}
+
+// Plan returns the plan for the agent's next invocation in the state st, which cli runs if it is a
+// prompt. It follows the table of tags in docs/language.md.
+func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
+	p := a.wantedPlan(st)
+	if p.Mode == "" {
+		return p
+	}
+	p.Backend = cli.Name
+	followsUp := a.Branch && len(a.Stack) == 0 // for a run that has ended, whose conversation may belong to another agent CLI
+	if followsUp && p.Mode == Branch && p.Session.BackendName() != cli.Name {
+		return Plan{Mode: Fresh, Backend: cli.Name, Note: fmt.Sprintf(
+			"the previous conversation belongs to the agent %s, so the agent %s begins a new one in the state %s", p.Session.BackendName(), cli.Name, st.Name)}
+	}
+	if p.Session == nil {
+		p.Session = a.Session // even a fresh attempt must use the agent CLI of the agent's conversation
+	}
+	return cli.limit(p, st.Name, a.Branch && !followsUp)
+}
+
+// wantedPlan returns the plan without regard to the abilities of the agent CLI.
+func (a *Agent) wantedPlan(st *protocol.State) Plan {
+	e := a.Exec
+	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {
+		return Plan{}
+	}
+	c := st.Policy.Convergence
+	if e != nil && e.Session != nil && (e.Reminder != "" || e.Continue || c != nil && c.AttemptContext == contextContinue && e.Attempt > 1) {
+		return Plan{Mode: Resume, Session: e.Session, Cut: e.Cut}
+	}
+	switch {
+	case a.Session == nil, c != nil && c.AttemptContext == contextFresh:
+		return Plan{Mode: Fresh}
+	case a.Branch, c != nil:
+		return Plan{Mode: Branch, Session: a.Session}
+	case e != nil && e.Cut != nil:
+		return Plan{Mode: Resume, Session: a.Session, Cut: e.Cut}
+	}
+	return Plan{Mode: Resume, Session: a.Session, Cut: a.Cut}
+}
+
+// Launch has the parameters with which an agent's next invocation starts.
+type Launch struct {
+	State     *protocol.State
+	Plan      Plan
+	SessionID string // Fresh and Branch: a new id; Resume: the id of the conversation
+	// Length is the length of the transcript of a resumed conversation after the cut; nil for a
+	// new conversation.
+	Length *int64
+	Cwd    string
+	// Protected has a digest of each protected file. Only the first invocation of an execution
+	// needs it.
+	Protected map[string]string
+}
+
+// Start marks an agent as running and returns it. The step must be saved before the process starts. If
+// the plan has a FailureReason, the agent fails instead.
+func (s *Step) Start(id string, l Launch) *Agent {
+	a, now := s.edit(id), stamp(s.now)
+	if l.Plan.FailureReason != "" {
+		a.NotBefore, a.Wait = time.Time{}, 0
+		s.execution(a, l.State).fail(Fatal, l.Plan.FailureReason, Outcome{Process: Process{ExitCode: -1}})
+		return a
+	}
+	s.delta.Progress.Launches++
+	restart := a.Exec == nil || a.Exec.Inherited || (a.Exec.Interrupted != "" &&
+		a.Exec.Phase == PhaseAgent && a.Exec.Reminder == "" && !a.Exec.Continue && a.Exec.Attempt == 1)
+	if a.Exec == nil {
+		a.Exec = s.newExec(a, l)
+	}
+	e := a.Exec
+	if restart {
+		e.Started = now
+	}
+	if e.AttemptStarted.IsZero() {
+		e.AttemptStarted = now
+	}
+	e.Running = l.invocation(s.delta.Progress.Launches, a, s.Options())
+	if e.Interrupted != "" {
+		e.Interrupted, e.WasInterrupted = "", true
+	}
+	e.Cut, e.Inherited, a.Cut = nil, false, nil
+	a.Status, a.NotBefore, a.Wait = Busy, time.Time{}, 0
+	if restart {
+		cwd := l.Cwd
+		if l.State.Trusted {
+			cwd = ""
+		}
+		s.emit(a, &StateStarted{
+			Kind: string(l.State.Kind), Attempt: e.Attempt, Session: e.Running.Mode,
+			SessionID: e.Running.SessionID, Model: e.Running.Model, Cwd: cwd, Backend: l.Plan.Backend,
+		})
+	}
+	return a
+}
+
+// RecordProgress stores data about an agent's invocation under way, so that a crash does not
+// lose it: the tokens used so far, and the CLI's own id of the conversation. nil and "" keep the
+// present value.
+func (s *Step) RecordProgress(id string, used []Usage, cliID string) {
+	e := s.edit(id).Exec
+	if e == nil || e.Running == nil {
+		return
+	}
+	running := *e.Running
+	if used != nil {
+		running.Metered = used
+	}
+	if ValidSession(cliID) && cliID != running.SessionID {
+		running.CLIID = cliID
+	}
+	e.Running = &running
+}
+
+// newExec begins an execution of the agent's state.
+func (s *Step) newExec(a *Agent, l Launch) *Exec {
+	p := &s.delta.Progress
+	p.Iterations++
+	p.LastBegun = a.N
+	if !slices.Contains(s.run.Used, a.State) && !slices.Contains(s.delta.Used, a.State) {
+		s.delta.Used = append(s.delta.Used, a.State) // a resume refuses to continue if a file in Used has changed
+	}
+	e := &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
+	if l.Plan.Mode == Resume {
+		e.EntryLen = l.Length
+	}
+	return e
+}
+
+// invocation returns invocation number n of the run.
+func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
+	i := &Invocation{N: n}
+	if l.Plan.Mode != "" {
+		i.Mode, i.SessionID, i.Length, i.Model = l.Plan.Mode, l.SessionID, l.Length, l.Plan.Model(a, l.State, options)
+		i.Backend = l.Plan.Backend
+	}
+	switch from := l.Plan.Session; l.Plan.Mode {
+	case Resume:
+		i.CLIID = from.CLIID
+	case Branch:
+		i.From, i.FromCLIID = from.ID, from.CLIID
+	}
+	return i
+}
+
+// Model returns the model to request in a state; "" leaves the choice to the agent CLI. The model in
+// options applies only to the run's default agent CLI.
+func (p Plan) Model(a *Agent, st *protocol.State, options *Options) string {
+	ofRun := options.Model
+	if p.Backend != options.BackendName() {
+		ofRun = ""
+	}
+	if m := cmp.Or(a.Model, st.Policy.Model, ofRun); m != "" {
+		return m
+	}
+	if from := p.Session; from != nil && from.Chosen {
+		return from.Model
+	}
+	return ""
+}
