@@ -42,5 +42,5 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 		return err
 	}
 	admin := filepath.Join(h.dir, strings.TrimPrefix(shown, h.shield))
-	return replace(dotGit, []byte("gitdir: "+filepath.ToSlash(admin)+"\n"), 0o666)
+	return replaceAtomically(dotGit, []byte("gitdir: "+filepath.ToSlash(admin)+"\n"), 0o666)
 }

@@ -83,7 +83,7 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	}
 	c.in = nil
 	err = w.git.run(ctx, c, "update-index", "-q", "--refresh")
-	if exited(err, 1) {
+	if exitedWith(err, 1) {
 		return nil // some files differ from the index
 	}
 	return err
@@ -105,7 +105,7 @@ func (t *treePlan) indexChanges() string {
 	}
 	var in strings.Builder
 	for path := range differ {
-		in.WriteString(removal(path))
+		in.WriteString(removalEntry(path))
 	}
 	for at, want := range t.want.index {
 		if differ[at.path] {

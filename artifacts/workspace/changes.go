@@ -139,7 +139,7 @@ func parseNameStatus(out string, all []*snapshotDiff) error {
 		what, rest, _ := strings.Cut(out, "\x00")
 		path, rest, ok := strings.Cut(rest, "\x00")
 		if !ok || next == 0 || changeNames[what] == "" {
-			return fmt.Errorf("git diff-tree: %.80q is an unknown line", out)
+			return fmt.Errorf("git diff-tree: unknown line %.80q", out)
 		}
 		if c := all[next-1]; len(c.files) < maxChanges {
 			c.files = append(c.files, Change{Path: path, What: changeNames[what], isTwice: what == "T"})

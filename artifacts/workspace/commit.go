@@ -66,7 +66,7 @@ func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
 	}
 	defer root.Close()
 	for path, it := range fresh {
-		is, err := onDisk(root, path)
+		is, err := itemOnDisk(root, path)
 		isFile := it.mode != "" && it.mode != modeSub && it.mode != modeLink && is.mode != modeLink
 		if err == nil && isFile && is.id != "" && is.id != it.id {
 			wt.status = append(wt.status, entry{kind: '1', staged: '.', changed: 'M', index: [4]item{it}, mode: it.mode, path: path})

@@ -15,7 +15,7 @@ import (
 
 // planTrees compares every worktree with its saved state.
 func (w *restorer) planTrees(ctx context.Context, p *plan) error {
-	listings, err := w.list(ctx, p)
+	listings, err := w.readListings(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -76,7 +76,7 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if err != nil {
 		return err
 	}
-	wt, err := w.git.lookAt(ctx, here)
+	wt, err := w.git.readStatus(ctx, here)
 	if err != nil {
 		return err
 	}
@@ -163,7 +163,7 @@ func (c *comparison) hasOtherEntry(p string) bool {
 // compareFile compares a file that must be replaced, or that differs from the index.
 func (c *comparison) compareFile(p string, clean bool) error {
 	want, wanted := c.want.work[p]
-	have, err := onDisk(c.root, p)
+	have, err := itemOnDisk(c.root, p)
 	if err != nil {
 		return err
 	}

@@ -47,7 +47,7 @@ type source struct {
 	notes    []string
 }
 
-// worktree is a worktree to save. Before tool.look, only the directory in Tree is set.
+// worktree is a worktree to save. Before tool.updateStatus, only the directory in Tree is set.
 type worktree struct {
 	*location
 	Tree

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// modeDir is the mode of a directory in onDisk.
+// modeDir is the mode of a directory in itemOnDisk.
 const modeDir = "040000"
 
 // blobHash returns a hash that computes the object id of a blob of the given size.
@@ -26,9 +26,9 @@ func blobHash(size int64) hash.Hash {
 	return h
 }
 
-// onDisk returns the mode and the object id that git would give to a path without filters. The result
+// itemOnDisk returns the mode and the object id that git would give to a path without filters. The result
 // is zero for a missing path, and if a link is on the way. Directories have no id.
-func onDisk(root *os.Root, p string) (item, error) {
+func itemOnDisk(root *os.Root, p string) (item, error) {
 	var info fs.FileInfo
 	at := ""
 	for name := range strings.SplitSeq(p, "/") {

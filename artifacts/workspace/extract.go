@@ -55,7 +55,7 @@ func (g *Git) Extract(ctx context.Context, c CommitPath, to string) error {
 		ids = append(ids, f.id)
 	}
 	left := int64(maxBytes)
-	return t.blobs(ctx, bare, ids, func(i int, blob *io.LimitedReader) error {
+	return t.eachBlob(ctx, bare, ids, func(i int, blob *io.LimitedReader) error {
 		if left -= blob.N; left < 0 {
 			return fmt.Errorf("the files of %q in commit %s have more than %s", c.Name, c.Commit, formatBytes(maxBytes))
 		}

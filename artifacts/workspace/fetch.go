@@ -14,9 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// provide makes sure that the repository has the commits that a bundle needs, and in a partial clone
+// fetchNeeded makes sure that the repository has the commits that a bundle needs, and in a partial clone
 // their files. Missing objects are fetched from origin by id.
-func (w *restorer) provide(ctx context.Context, p *plan) error {
+func (w *restorer) fetchNeeded(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	missing, err := w.git.missing(ctx, c, p.saved.Needs)
 	if err != nil {
@@ -33,7 +33,7 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 		}
 	}
 	if len(missing) == 0 {
-		return w.git.complete(ctx, c, p.common, lines(p.saved.Needs...), "--no-walk")
+		return w.git.fetchMissing(ctx, c, p.common, lines(p.saved.Needs...), "--no-walk")
 	}
 	what := "commit " + missing[0] + ", which the saved work builds on, is neither in the repository nor available from origin"
 	if why != nil {
@@ -45,9 +45,9 @@ func (w *restorer) provide(ctx context.Context, p *plan) error {
 // ErrNoObjects means that origin did not provide objects that a partial clone lacks.
 var ErrNoObjects = errors.New("the partial clone lacks objects that origin does not provide")
 
-// complete fetches objects of commits that a repository lacks, if the clone at common is partial.
+// fetchMissing fetches objects of commits that a repository lacks, if the clone at common is partial.
 // commits are in the input format of git rev-list.
-func (t *tool) complete(ctx context.Context, c call, common, commits string, options ...string) error {
+func (t *tool) fetchMissing(ctx context.Context, c call, common, commits string, options ...string) error {
 	if h := t.views[common]; h == nil || !h.origin.partial || commits == "" {
 		return nil
 	}
@@ -118,7 +118,7 @@ func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 	if err != nil {
 		return err
 	}
-	if err := t.deepen(ctx, ends, common); err != nil {
+	if err := t.markShallow(ctx, ends, common); err != nil {
 		return err
 	}
 	packs, err := filepath.Glob(filepath.Join(own, "objects", "pack", "*.pack"))
@@ -203,12 +203,12 @@ func (w *restorer) verify(ctx context.Context, p *plan) error {
 	for _, x := range p.saved.Extras {
 		reach += lines(x.ID)
 	}
-	return w.git.areWhole(ctx, c, reach+without(p.saved.Needs))
+	return w.git.checkComplete(ctx, c, reach+excluding(p.saved.Needs))
 }
 
-// areWhole returns an error if a repository lacks any object that commits reach. commits are in the
+// checkComplete returns an error if a repository lacks any object that commits reach. commits are in the
 // input format of git rev-list.
-func (t *tool) areWhole(ctx context.Context, c call, commits string) error {
+func (t *tool) checkComplete(ctx context.Context, c call, commits string) error {
 	c.in = strings.NewReader(commits)
 	return t.run(ctx, c, "rev-list", "--objects", "--quiet", "--stdin")
 }

@@ -173,8 +173,8 @@ func (f *failure) Error() string {
 
 func (f *failure) Unwrap() error { return f.err }
 
-// exited reports whether git exited with any of the codes.
-func exited(err error, codes ...int) bool {
+// exitedWith reports whether git exited with any of the codes.
+func exitedWith(err error, codes ...int) bool {
 	var exit *exec.ExitError
 	return errors.As(err, &exit) && slices.Contains(codes, exit.ExitCode())
 }
@@ -251,9 +251,9 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	return nil
 }
 
-// piped runs git while read reads its standard output. An error of read takes precedence over git's
+// runPiped runs git while read reads its standard output. An error of read takes precedence over git's
 // error. read returns errFull, which is not an error, when it needs no further output.
-func (t *tool) piped(ctx context.Context, c call, read func(io.Reader) error, args ...string) error {
+func (t *tool) runPiped(ctx context.Context, c call, read func(io.Reader) error, args ...string) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
 	go func() {

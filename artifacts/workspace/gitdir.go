@@ -72,7 +72,7 @@ func (t *tool) findLocation(ctx context.Context, dir string) (*location, error) 
 	if !p.isConfirmed() {
 		return nil, fmt.Errorf("its .git points to %q, which doesn't belong to this worktree; git worktree repair may help", p.gitDir)
 	}
-	if err := errors.Join(check(p.gitDir, "HEAD", "index", "info/sparse-checkout"), check(p.top, filesOfTree...)); err != nil {
+	if err := errors.Join(checkFiles(p.gitDir, "HEAD", "index", "info/sparse-checkout"), checkFiles(p.top, filesOfTree...)); err != nil {
 		return nil, err
 	}
 	p.setTop(dir, inside)
@@ -90,9 +90,9 @@ func (p *location) isConfirmed() bool {
 	return err == nil && filepath.Dir(p.gitDir) == filepath.Join(p.common, "worktrees") && filepath.Base(back) == ".git" && sameDir(filepath.Dir(resolveIn(p.gitDir, back)), p.top)
 }
 
-// nearest returns the nearest directory above or at dir that has a .git, and the git directory that the
+// nearestGitDir returns the nearest directory above or at dir that has a .git, and the git directory that the
 // .git is or names; "" for none. A .git of an agent hides repositories above it.
-func nearest(dir string) (top, gitDir string, err error) {
+func nearestGitDir(dir string) (top, gitDir string, err error) {
 	for ; ; dir = filepath.Dir(dir) {
 		dotGit := filepath.Join(dir, ".git")
 		if _, err := os.Lstat(dotGit); err == nil {
@@ -120,7 +120,7 @@ func nearest(dir string) (top, gitDir string, err error) {
 // claimedLocation returns the location that the files around a directory claim; nil for none. Agents
 // may have written them.
 func claimedLocation(dir string) (*location, error) {
-	top, gitDir, err := nearest(dir)
+	top, gitDir, err := nearestGitDir(dir)
 	if err != nil || gitDir == "" {
 		return nil, err
 	}
@@ -217,9 +217,9 @@ var (
 	filesOfTree   = []string{".gitignore", ".gitattributes", ".gitmodules"}
 )
 
-// check returns an error if a file that git reads could block it or never end. Each must be a regular
+// checkFiles returns an error if a file that git reads could block it or never end. Each must be a regular
 // file of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size.
-func check(dir string, names ...string) error {
+func checkFiles(dir string, names ...string) error {
 	n := 0
 	for _, name := range names {
 		err := filepath.WalkDir(resolved(filepath.Join(dir, filepath.FromSlash(name))), func(path string, d fs.DirEntry, err error) error {

@@ -116,7 +116,7 @@ func (x *handOver) build(ctx context.Context, to string) error {
 	c := call{dir: to, bare: to}
 	var moves []refUpdate
 	for _, b := range x.branches {
-		if err := x.clean(ctx, c, b); err != nil {
+		if err := x.dropForgeChanges(ctx, c, b); err != nil {
 			return err
 		}
 		moves = append(moves, refUpdate{"refs/heads/" + b.Name, "", b.ID})
@@ -171,7 +171,7 @@ func (x *handOver) commit(ctx context.Context, repository, tree string, m newCom
 
 // workCommit returns the commit with the work of a worktree: HEAD, or a new commit on top with the uncommitted changes.
 func (x *handOver) workCommit(ctx context.Context, b *handOverBranch) (string, error) {
-	wt, err := x.git.lookAt(ctx, b.location)
+	wt, err := x.git.readStatus(ctx, b.location)
 	changed, subErr := x.git.changedSubmodules(ctx, b.top)
 	if err = errors.Join(err, subErr); err != nil {
 		return "", err
@@ -238,7 +238,7 @@ func (x *handOver) uncommitted(ctx context.Context, b *handOverBranch, status []
 		info, err := root.Lstat(e.path)
 		switch {
 		case e.kind == '1' && (e.changed == 'D' || e.staged == 'D'), err != nil && e.changed != '.':
-			gone.WriteString(removal(e.path))
+			gone.WriteString(removalEntry(e.path))
 			continue
 		case e.kind == '1' && e.staged != '.':
 			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index[0].mode, e.index[0].id, e.path)
@@ -277,8 +277,8 @@ const (
 	forgeFiles  = "files that forges run are handed over only with workflows=true"
 )
 
-// removal returns the entry that makes git update-index remove a path.
-func removal(path string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID, path) }
+// removalEntry returns the entry that makes git update-index remove a path.
+func removalEntry(path string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID, path) }
 
 // leftOut returns the reason why an uncommitted change is left out; "" if it isn't.
 func (x *handOver) leftOut(b *handOverBranch, e entry) string {
@@ -313,9 +313,9 @@ func (x *handOver) existedBefore(path string) bool {
 	return true
 }
 
-// clean records omissions of a branch, and restores files that forges run to the checkout's version. If commits changed such
+// dropForgeChanges records omissions of a branch, and restores files that forges run to the checkout's version. If commits changed such
 // files, a single commit replaces all commits, because a forge would refuse each of them.
-func (x *handOver) clean(ctx context.Context, c call, b *handOverBranch) error {
+func (x *handOver) dropForgeChanges(ctx context.Context, c call, b *handOverBranch) error {
 	all, err := x.git.differences(ctx, c, b.ID, x.Base)
 	if err != nil {
 		return err
@@ -327,7 +327,7 @@ func (x *handOver) clean(ctx context.Context, c call, b *handOverBranch) error {
 		case !x.Workflows && isForgePath(d.path):
 			x.missing[b.label(d.path)] = forgeFiles
 			if d.to.mode == "" {
-				gone.WriteString(removal(d.path))
+				gone.WriteString(removalEntry(d.path))
 			} else {
 				fmt.Fprintf(&back, "%s %s\t%s\x00", d.to.mode, d.to.id, d.path)
 			}
@@ -367,7 +367,7 @@ func (t *tool) differences(ctx context.Context, c call, from, to string) ([]diff
 		switch {
 		case len(out) == 0:
 		case len(f) != 5 || len(d) != 2:
-			return nil, fmt.Errorf("git diff-tree: %.80q is unknown", d[0])
+			return nil, fmt.Errorf("git diff-tree: unknown line %.80q", d[0])
 		default:
 			all = append(all, difference{itemOf(f[0], f[2]), itemOf(f[1], f[3]), d[1]})
 		}
@@ -380,7 +380,7 @@ func (x *handOver) restoreForgeFiles(ctx context.Context, c call, b *handOverBra
 	if x.Workflows {
 		return nil
 	}
-	c.in, c.env = strings.NewReader(b.ID+"\n"+without(x.ends)), []string{"GIT_LITERAL_PATHSPECS=0", "GIT_ICASE_PATHSPECS=1"}
+	c.in, c.env = strings.NewReader(b.ID+"\n"+excluding(x.ends)), []string{"GIT_LITERAL_PATHSPECS=0", "GIT_ICASE_PATHSPECS=1"}
 	touched, err := x.git.output(ctx, c, append([]string{"rev-list", "--max-count=1", "--full-history", "--stdin", "--"}, forgePaths...)...)
 	if err != nil || entries == "" && len(touched) == 0 {
 		return err

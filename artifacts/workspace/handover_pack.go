@@ -57,7 +57,7 @@ func (x *handOver) copy(ctx context.Context, to string) error {
 	if err := x.git.copyObjects(ctx, copyRequest{from: x.borrower, to: to, names: tips, ends: x.ends, most: x.most}); err != nil {
 		return fmt.Errorf("copy the checkout and the agents' work: %w", err)
 	}
-	return x.git.areWhole(ctx, call{dir: to, bare: to}, tips)
+	return x.git.checkComplete(ctx, call{dir: to, bare: to}, tips)
 }
 
 // copyRequest describes the objects that copyObjects copies.

@@ -25,7 +25,7 @@ var (
 // that describes the login. If the search fails, it returns "" and the error. Settings of all
 // repositories are parsed by git, from standard input, with all files that they include.
 func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(name string) bool) (file string, err error) {
-	found, err := suspects(ctx, folders, isLoginFile)
+	found, err := possibleLoginFiles(ctx, folders, isLoginFile)
 	if err != nil || len(found) == 0 {
 		return "", err
 	}
@@ -60,8 +60,8 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 	return "", nil
 }
 
-// suspects returns the files below directories whose text may contain a login.
-func suspects(ctx context.Context, folders []string, isLoginFile func(name string) bool) (found []string, err error) {
+// possibleLoginFiles returns the files below directories whose text may contain a login.
+func possibleLoginFiles(ctx context.Context, folders []string, isLoginFile func(name string) bool) (found []string, err error) {
 	for _, folder := range folders {
 		err = errors.Join(err, filepath.WalkDir(folder, func(path string, d fs.DirEntry, err error) error {
 			dir, name := filepath.Split(path)

@@ -99,7 +99,7 @@ func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
 
 // write writes the bundle and completes the repository's entry in the index.
 func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
-	reach := lines(saveRef) + without(p.has)
+	reach := lines(saveRef) + excluding(p.has)
 	var moves []refUpdate
 	for i, x := range r.Extras {
 		moves = append(moves, refUpdate{extraRefs + strconv.Itoa(i), "", x.ID})
@@ -108,7 +108,7 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	if err := p.git.updateRefs(ctx, p.call, "", moves); err != nil {
 		return err
 	}
-	if err := p.git.complete(ctx, p.call, p.src.common, reach); err != nil {
+	if err := p.git.fetchMissing(ctx, p.call, p.src.common, reach); err != nil {
 		return err
 	}
 	bundle, err := p.git.bundle(ctx, p.call, bundleRequest{
@@ -195,14 +195,14 @@ func (p *packer) hasWork(needs []string) bool {
 }
 
 // lines returns names one per line, as input for git.
-func lines(names ...string) string { return prefixed("", names) }
+func lines(names ...string) string { return prefixLines("", names) }
 
-// without returns lines that make git exclude commits and everything they reach.
-func without(ids []string) string {
-	return prefixed("^", ids)
+// excluding returns lines that make git exclude commits and everything they reach.
+func excluding(ids []string) string {
+	return prefixLines("^", ids)
 }
 
-func prefixed(prefix string, names []string) string {
+func prefixLines(prefix string, names []string) string {
 	var b strings.Builder
 	for _, name := range names {
 		b.WriteString(prefix + name + "\n")

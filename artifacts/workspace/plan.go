@@ -48,13 +48,13 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 // checkMove returns a *Conflict if a branch has commits that are neither in the save nor at the remote
 // nor in the checkout's HEAD.
 func (w *restorer) checkMove(ctx context.Context, p *plan, m refUpdate) error {
-	in := lines(m.from) + without(append([]string{p.saved.Save}, p.at.remote...))
+	in := lines(m.from) + excluding(append([]string{p.saved.Save}, p.at.remote...))
 	head, err := w.git.id(ctx, call{dir: p.dir}, "HEAD")
-	if err != nil && !exited(err, 1) {
+	if err != nil && !exitedWith(err, 1) {
 		return err
 	}
 	if head != "" {
-		in += without([]string{head})
+		in += excluding([]string{head})
 	}
 	out, err := w.git.output(ctx, call{dir: p.common, bare: p.common, in: strings.NewReader(in)}, "rev-list", "--max-count=1", "--stdin")
 	if err != nil {
@@ -90,8 +90,8 @@ type listing struct {
 // maxPaths is the maximum number of paths in the commit of a save, counting files and index entries.
 const maxPaths = 2 << 20
 
-// list reads the commit of a save.
-func (w *restorer) list(ctx context.Context, p *plan) ([]*listing, error) {
+// readListings reads the commit of a save.
+func (w *restorer) readListings(ctx context.Context, p *plan) ([]*listing, error) {
 	all := make([]*listing, len(p.saved.Trees))
 	for i := range all {
 		all[i] = &listing{map[slot]item{}, map[string]item{}}

@@ -71,7 +71,7 @@ func (t *tool) view(ctx context.Context, dir string) (*repoView, error) {
 	if h := t.views[dir]; h != nil {
 		return h, nil
 	}
-	if err := check(dir, filesOfCommon...); err != nil {
+	if err := checkFiles(dir, filesOfCommon...); err != nil {
 		return nil, err
 	}
 	list, err := t.config(ctx, filepath.Join(dir, "config"))

@@ -165,7 +165,7 @@ func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
 
 // receive adds the objects of a save to a repository, including the commits that the bundle needs.
 func (w *restorer) receive(ctx context.Context, p *plan) error {
-	if err := w.provide(ctx, p); err != nil {
+	if err := w.fetchNeeded(ctx, p); err != nil {
 		return err
 	}
 	if err := w.unpack(ctx, p.saved, p.common); err != nil {
@@ -239,7 +239,7 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	if _, err := seekPack(f); err != nil {
 		return fmt.Errorf("read %s: %w", r.Bundle, err)
 	}
-	if err := w.git.deepen(ctx, r.Shallow, common); err != nil {
+	if err := w.git.markShallow(ctx, r.Shallow, common); err != nil {
 		return err
 	}
 	if err := w.git.indexPack(ctx, common, f, "--fix-thin", fsck); err != nil {
@@ -253,9 +253,9 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,missingSpaceBeforeEmail=ignore," +
 	"badTimezone=ignore,zeroPaddedDate=ignore,nullSha1=ignore"
 
-// deepen marks commits as shallow whose parents are not transferred. It skips commits that the
+// markShallow marks commits as shallow whose parents are not transferred. It skips commits that the
 // repository already has, because it may have their parents.
-func (t *tool) deepen(ctx context.Context, ends []string, common string) error {
+func (t *tool) markShallow(ctx context.Context, ends []string, common string) error {
 	missing, err := t.missing(ctx, call{dir: common, bare: common}, ends)
 	if err != nil || len(missing) == 0 {
 		return err
@@ -268,12 +268,12 @@ func (t *tool) deepen(ctx context.Context, ends []string, common string) error {
 }
 
 func writeShallow(common string, ids []string) error {
-	return replace(filepath.Join(common, "shallow"), []byte(strings.Join(ids, "\n")+"\n"), 0o666)
+	return replaceAtomically(filepath.Join(common, "shallow"), []byte(strings.Join(ids, "\n")+"\n"), 0o666)
 }
 
-// replace replaces the content of a file in a repository atomically, so that a concurrent git reads
+// replaceAtomically replaces the content of a file in a repository atomically, so that a concurrent git reads
 // either version.
-func replace(name string, data []byte, perm os.FileMode) error {
+func replaceAtomically(name string, data []byte, perm os.FileMode) error {
 	if err := files.Write(name+".lock", data, perm); err != nil {
 		return err
 	}

@@ -64,7 +64,7 @@ func (w *restorer) receiveObjects(ctx context.Context, r *repository) (*plan, er
 	}
 	p, err := w.locate(ctx, r)
 	if errors.As(err, new(*Conflict)) {
-		w.note("the work in %s is not restored: there is no such repository here", w.Dir(r.Trees[0].Dir))
+		w.note("the work in %s is not restored: the repository does not exist here", w.Dir(r.Trees[0].Dir))
 		return nil, nil
 	}
 	if err != nil {

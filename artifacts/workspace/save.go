@@ -89,7 +89,7 @@ func (w *saver) saveAll(ctx context.Context, sources []*source) (SaveResult, err
 		notes := s.notes
 		err := retryMoved(func() (err error) {
 			s.notes = slices.Clone(notes)
-			r, err = w.once(ctx, s)
+			r, err = w.saveOnce(ctx, s)
 			return err
 		})
 		if err != nil {
@@ -120,9 +120,9 @@ func retryMoved(do func() error) error {
 	return ErrMoved
 }
 
-// once saves a repository, or takes it from the last save. The error is errMovedNow if HEAD or branches
+// saveOnce saves a repository, or takes it from the last save. The error is errMovedNow if HEAD or branches
 // moved meanwhile.
-func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
+func (w *saver) saveOnce(ctx context.Context, s *source) (*repository, error) {
 	before, err := w.git.refs(ctx, &s.location, s.trees...)
 	if err != nil {
 		return nil, err
@@ -154,7 +154,7 @@ func (w *saver) once(ctx context.Context, s *source) (*repository, error) {
 // scan reads the status of each worktree of a repository.
 func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 	for _, wt := range s.trees {
-		if err := w.git.look(ctx, wt); err != nil {
+		if err := w.git.updateStatus(ctx, wt); err != nil {
 			return err
 		}
 		if err := w.noteSubmodules(ctx, s, wt); err != nil {

@@ -139,7 +139,7 @@ func (t *snapshotTool) viewOwn() error {
 	if t.git.views[t.dir] != nil { // set by an earlier call
 		return nil
 	}
-	if err := check(t.dir, filesOfCommon...); err != nil {
+	if err := checkFiles(t.dir, filesOfCommon...); err != nil {
 		return err
 	}
 	return t.git.createView(&repoView{dir: t.dir, isOurs: true}, "[core]\n\trepositoryFormatVersion = 0\n\tbare = true\n")

@@ -35,7 +35,7 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, erro
 	b := bundleRequest{to: to, room: s.limit(), limit: s.limit()}
 	// The number of snapshots is halved until the bundle fits.
 	for n := len(all); n > 0; n /= 2 {
-		b.reach = without(known)
+		b.reach = excluding(known)
 		for _, one := range all[len(all)-n:] {
 			b.reach += one.ref() + "\n"
 		}
@@ -81,13 +81,15 @@ func (s *Snapshots) Unpack(ctx context.Context, r RestoreRequest, dirs []string)
 	}
 	defer plain.close()
 	t := &snapshotTool{git: plain, dir: s.dir}
-	if err = t.arrive(ctx, newRestorer(plain, r), dirs); err != nil {
+	if err = t.unpackBundle(ctx, newRestorer(plain, r), dirs); err != nil {
 		err = errors.Join(err, os.RemoveAll(s.dir))
 	}
 	return err
 }
 
-func (t *snapshotTool) arrive(ctx context.Context, w *restorer, dirs []string) error {
+// unpackBundle creates the repository of snapshots for dirs, unpacks the bundle, and maps the snapshots to this
+// machine.
+func (t *snapshotTool) unpackBundle(ctx context.Context, w *restorer, dirs []string) error {
 	if err := os.RemoveAll(t.dir); err != nil {
 		return err
 	}
@@ -124,7 +126,7 @@ func (t *snapshotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
 		return err
 	}
 	p.saved.Needs = head.needs
-	if err := w.provide(ctx, p); err != nil {
+	if err := w.fetchNeeded(ctx, p); err != nil {
 		return err
 	}
 	if err := w.unpack(ctx, p.saved, t.dir); err != nil {
@@ -169,7 +171,7 @@ func (t *snapshotTool) makeRefs(ctx context.Context, h header) error {
 			return fmt.Errorf("%.80q is not a commit of a snapshot", line)
 		}
 	}
-	return errors.Join(t.git.areWhole(ctx, c, lines(tips...)+without(h.needs)), t.git.updateRefs(ctx, c, "", moves))
+	return errors.Join(t.git.checkComplete(ctx, c, lines(tips...)+excluding(h.needs)), t.git.updateRefs(ctx, c, "", moves))
 }
 
 // relocate maps the paths in the snapshots to this machine. It removes snapshots of repositories that

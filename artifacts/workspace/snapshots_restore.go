@@ -22,7 +22,7 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 		return nil, err
 	}
 	if info, err := os.Stat(one.Common); err != nil || !info.IsDir() {
-		return nil, fmt.Errorf("%s: the repository of the snapshot is no longer there", one.Dir)
+		return nil, fmt.Errorf("%s: the repository of the snapshot no longer exists", one.Dir)
 	}
 	tree := Tree{Dir: one.Dir, Head: one.Head, Operation: one.Operation}
 	if one.Head == "" {
@@ -89,6 +89,6 @@ func (t *snapshotTool) copyObjects(ctx context.Context, one *Snapshot) error {
 	}
 	c := t.call()
 	c.in = strings.NewReader(want)
-	return t.git.piped(ctx, c, func(r io.Reader) error { return t.git.indexPack(ctx, one.Common, r, "--fix-thin", fsck) },
+	return t.git.runPiped(ctx, c, func(r io.Reader) error { return t.git.indexPack(ctx, one.Common, r, "--fix-thin", fsck) },
 		"pack-objects", "--quiet", "--stdout", "--revs", "--thin")
 }

@@ -41,7 +41,7 @@ func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	if err := s.checkSize(); err != nil {
 		return err
 	}
-	err = retryMoved(func() error { return s.once(ctx, t, p, one) })
+	err = retryMoved(func() error { return s.takeOnce(ctx, t, p, one) })
 	if errors.Is(err, ErrMoved) {
 		err = fmt.Errorf("%s: %w", p.top, err)
 	}
@@ -96,7 +96,7 @@ func borrow(dir, common string) error {
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			return err
 		}
-		if err := replace(path, append(data, line+"\n"...), 0o600); err != nil {
+		if err := replaceAtomically(path, append(data, line+"\n"...), 0o600); err != nil {
 			return err
 		}
 	}
@@ -144,9 +144,9 @@ func (l *takeState) add(s *Snapshot) {
 	}
 }
 
-// once takes a snapshot, or returns errMovedNow.
-func (s *Snapshots) once(ctx context.Context, t *snapshotTool, p *location, one Snapshot) error {
-	wt, err := t.git.lookAt(ctx, p)
+// takeOnce takes a snapshot, or returns errMovedNow.
+func (s *Snapshots) takeOnce(ctx context.Context, t *snapshotTool, p *location, one Snapshot) error {
+	wt, err := t.git.readStatus(ctx, p)
 	if err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (t *snapshotTool) base(ctx context.Context, l *takeState, s *Snapshot) erro
 		s.Base = s.Head
 	default:
 		out, err := t.git.output(ctx, t.call(), "merge-base", first, s.Head)
-		if err != nil && !exited(err, 1) {
+		if err != nil && !exitedWith(err, 1) {
 			return err
 		}
 		s.Base = strings.TrimSpace(string(out))

@@ -45,15 +45,15 @@ type entry struct {
 	isSubmodule bool
 }
 
-// lookAt returns a worktree with its branch, HEAD and status.
-func (t *tool) lookAt(ctx context.Context, p *location) (*worktree, error) {
+// readStatus returns a worktree with its branch, HEAD and status.
+func (t *tool) readStatus(ctx context.Context, p *location) (*worktree, error) {
 	wt := worktreeAt(p)
-	return wt, t.look(ctx, wt)
+	return wt, t.updateStatus(ctx, wt)
 }
 
-// look updates the branch, HEAD and status of a worktree. Filters that the repository configures don't
+// updateStatus updates the branch, HEAD and status of a worktree. Filters that the repository configures don't
 // run, so files that they would convert count as changed, except files of git LFS.
-func (t *tool) look(ctx context.Context, wt *worktree) error {
+func (t *tool) updateStatus(ctx context.Context, wt *worktree) error {
 	off, err := t.filtersOff(ctx, wt.Dir)
 	if err != nil {
 		return err
@@ -96,7 +96,7 @@ func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 		return nil, nil
 	}
 	out, err := t.output(ctx, call{dir: dir}, "config", "-z", "--name-only", "--get-regexp", `^filter\.`)
-	if err != nil && !exited(err, 1) {
+	if err != nil && !exitedWith(err, 1) {
 		return nil, err
 	}
 	var off []setting

@@ -36,7 +36,7 @@ func (t *tool) unsavedRepositories(ctx context.Context, sources []*source) (note
 // hasWork reports whether a worktree has changes, or a commit that origin lacks. It is true if git
 // can't read the worktree.
 func (t *tool) hasWork(ctx context.Context, p *location) bool {
-	wt, err := t.lookAt(ctx, p)
+	wt, err := t.readStatus(ctx, p)
 	if err != nil || len(wt.status) > 0 {
 		return true
 	}

@@ -56,7 +56,7 @@ func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []str
 		if sub == nil || !sameDir(sub.top, dir) {
 			continue // not checked out
 		}
-		wt, err := t.lookAt(ctx, sub)
+		wt, err := t.readStatus(ctx, sub)
 		if err != nil {
 			return nil, err
 		}

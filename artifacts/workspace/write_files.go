@@ -39,7 +39,7 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	for _, path := range t.write {
 		ids = append(ids, t.want.work[path].id)
 	}
-	return w.git.blobs(ctx, p.common, ids, func(i int, blob *io.LimitedReader) error {
+	return w.git.eachBlob(ctx, p.common, ids, func(i int, blob *io.LimitedReader) error {
 		path := t.write[i]
 		if err := replaceFile(root, path, t.want.work[path].mode, blob); err != nil {
 			return fmt.Errorf("write %q: %w", path, err)
@@ -134,14 +134,14 @@ func writeFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	return errors.Join(err, f.Close())
 }
 
-// blobs calls take for each blob in the order of ids. The limit of the reader is initially the blob's
+// eachBlob calls take for each blob in the order of ids. The limit of the reader is initially the blob's
 // size.
-func (t *tool) blobs(ctx context.Context, common string, ids []string, take func(i int, blob *io.LimitedReader) error) error {
+func (t *tool) eachBlob(ctx context.Context, common string, ids []string, take func(i int, blob *io.LimitedReader) error) error {
 	if len(ids) == 0 {
 		return nil
 	}
 	c := call{dir: common, bare: common, in: strings.NewReader(lines(ids...))}
-	return t.piped(ctx, c, func(r io.Reader) error { return readBlobs(r, ids, take) }, "cat-file", "--batch")
+	return t.runPiped(ctx, c, func(r io.Reader) error { return readBlobs(r, ids, take) }, "cat-file", "--batch")
 }
 
 func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedReader) error) error {
@@ -153,7 +153,7 @@ func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedRe
 		}
 		var size int64
 		if n, err := fmt.Sscanf(line, id+" blob %d\n", &size); n != 1 || err != nil {
-			return fmt.Errorf("git cat-file: %q is no blob %s", strings.TrimSpace(line), id)
+			return fmt.Errorf("git cat-file: %q is not the blob %s", strings.TrimSpace(line), id)
 		}
 		blob := &io.LimitedReader{R: r, N: size}
 		if err := take(i, blob); err != nil {
