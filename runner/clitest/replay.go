@@ -17,9 +17,8 @@ type Recording struct {
 	Mode   state.SessionMode
 	Stdout []byte
 	Exit   proc.Exit // with stderr
-	// Before is the transcript before the invocation, and After the lines that the
-	// invocation appended. Both
-	// are empty if the transcript was not recorded.
+	// Before is the transcript before the invocation, and After the lines that the invocation
+	// appended. Both are empty if the transcript was not recorded.
 	Before, After []byte
 	// Beside are the transcripts of subagents, by file name.
 	Beside map[string][]byte

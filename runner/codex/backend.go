@@ -27,8 +27,7 @@ func (b *Backend) Source() program.Source {
 // Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	// The CLI's databases contain absolute paths, which would keep a thread from being resumed
-	// elsewhere, and all other data
-	// is in the rollout too. So each invocation gets new databases.
+	// elsewhere, and all other data is in the rollout too. So each invocation gets new databases.
 	databases := ""
 	defer func() { os.RemoveAll(databases) }()
 	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {

@@ -24,7 +24,8 @@ const (
 	maxTextsPerExec = 128 << 10
 )
 
-// limitSize removes the data that exceeds the limits, and returns how many bytes are left for files and messages.
+// limitSize removes the data that exceeds the limits, and returns how many bytes are left for files
+// and messages.
 func limitSize(r *Report) int {
 	limitLists(r)
 	r.Result = shorten(r.Result, 64<<10)

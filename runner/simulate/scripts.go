@@ -19,7 +19,8 @@ func (b *scripts) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 }
 
 // polls counts, by state, how often an agent has run the same scripts without a prompt in between.
-// Without a prompt an agent only waits for others, so simulated time must pass, or the run would never end.
+// Without a prompt an agent only waits for others, so simulated time must pass, or the run would
+// never end.
 type polls map[string]int
 
 // maxPoll is the longest simulated duration of a script.

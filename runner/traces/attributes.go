@@ -16,9 +16,9 @@ const maxText = 500
 // shown makes a text from other sources fit for an attribute: valid UTF-8, and not too long.
 func shown(s string) string { return text.Truncate(strings.ToValidUTF8(s, "\uFFFD"), maxText) }
 
-// about returns the attributes of the resource: the program and, in a CI job, the job. Attributes
-// that the user sets take precedence.
-func about(e environ, version string) resource {
+// newResource returns the resource of all spans with its attributes: the program and, in a CI job,
+// the job. Attributes that the user sets take precedence.
+func newResource(e environ, version string) resource {
 	all := map[string]string{"service.name": "raymond", "service.version": version}
 	maps.Copy(all, map[string]string{ // as in the semantic conventions for CI/CD and repositories
 		"cicd.pipeline.name":         e.get("GITHUB_WORKFLOW"),

@@ -45,8 +45,8 @@ func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *c
 // busyError is a failure of a request that may succeed later.
 type busyError struct{ error }
 
-// upload sends an export. If refused is above 0, the error has the reason why the collector refused that many
-// spans, and the others have arrived. A busyError means that the request may be repeated.
+// upload sends an export. If refused is above 0, the error has the reason why the collector refused
+// that many spans, and the others have arrived. A busyError means that the request may be repeated.
 func (c *client) upload(body []byte) (refused int64, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.settings.timeout)
 	defer cancel()

@@ -66,7 +66,7 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 		o.Note("traces: " + s.note)
 	}
 	r := &Reporter{
-		out: newPipeline(s, o.transport, about(env, o.Version), o.Version), options: o, toolEvents: map[string]*span{}, patient: waitCancelled, hasToolInputs: s.hasContents,
+		out: newPipeline(s, o.transport, newResource(env, o.Version), o.Version), options: o, toolEvents: map[string]*span{}, patient: waitCancelled, hasToolInputs: s.hasContents,
 		original: run.RerunOf,
 	}
 	r.begin(run, resumed, s)

@@ -51,8 +51,8 @@ func (k Store) cliID(c runner.Conversation) string {
 	return c.ID
 }
 
-// Path returns the newest transcript of a conversation, and false if no such file exists. It looks in the
-// folders of dirs first, in order, and then everywhere. dir is the directory in which the
+// Path returns the newest transcript of a conversation, and false if no such file exists. It looks
+// in the folders of dirs first, in order, and then everywhere. dir is the directory in which the
 // conversation was held, if known, else the first of dirs.
 func (k Store) Path(id string, dirs ...string) (path, dir string, ok bool) {
 	if !IsUUID(id) {

@@ -2,8 +2,8 @@
 // agent CLIs: files of lines, one file for each conversation. It never follows links that an agent
 // may have created.
 //
-// It doesn't depend on a particular agent CLI: a Store and a MessageReader describe where a CLI stores its
-// files and what they contain.
+// It doesn't depend on a particular agent CLI: a Store and a MessageReader describe where a CLI
+// stores its files and what they contain.
 package transcripts
 
 import (
@@ -43,7 +43,7 @@ func FingerprintOf(path string) (runner.Fingerprint, error) {
 	return fingerprint(f, info, err, math.MaxInt64)
 }
 
-// fingerprint reads at most that many bytes of a file, and closes it. It returns err if that is
+// fingerprint hashes the first bytes of a file, up to most, and closes the file. It returns err if that is
 // set.
 func fingerprint(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fingerprint, error) {
 	if err != nil {
