@@ -62,14 +62,14 @@ func advised() map[string]advice {
 			"to resume: raymond resume w", "-- done --\n", false},
 		"a script":                {"-- wf/START.sh --\nexit 3\n", "", "", "fix the cause, then: raymond resume w", "-- wf/START.sh --\necho '<result>x</result>'\n", false},
 		"a long prompt":           {strings.Replace(ask, "answer", "long\nanswer", 1), "[[ $prompt == *long* ]]:Prompt is too long", "", "shorten START.md and its input, or split it into states that lead on by <reset>, then: raymond resume w", ask, false},
-		"a long conversation":     {talk, "[[ $args == *--resume* ]]:Prompt is too long", "", "have a state before A.md reset, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
-		"a conversation is gone":  {talk, "[[ $args == *--resume* ]]:No conversation found", "", "have a state before A.md reset, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
+		"a long conversation":     {talk, "[[ $args == *--resume* ]]:Prompt is too long", "", "reset the conversation in a state before A.md, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
+		"a conversation is gone":  {talk, "[[ $args == *--resume* ]]:No conversation found", "", "reset the conversation in a state before A.md, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
 		"another bad request":     {strings.Replace(ask, "answer", "odd\nanswer", 1), "[[ $prompt == *odd* ]]:invalid_request", "", "change START.md, then: raymond resume w", ask, false},
 		"a refusal":               {strings.Replace(ask, "answer", "odd\nanswer", 1), "[[ $prompt == *odd* ]]:refusal", "", "change START.md, then: raymond resume w", ask, false},
 		"an unknown model":        {strings.Replace(ask, "answer", "---\nmodel: odd\n---\nanswer", 1), "[[ $args == *odd* ]]:There's an issue with the selected model", "", "name another model, in START.md where that names one, else by --model, then: raymond resume w", ask, false},
 		"nobody logged in":        {ask, "[ -z \"$ANTHROPIC_API_KEY\" ]:Not logged in · Please run /login", "", "set a valid ANTHROPIC_API_KEY or ", key, false},
-		"a conversation is bad":   {talk, "[[ $args == *--resume* ]]:API Error. 400 messages.3. tool_use ids were found without tool_result blocks", "", "have a state before A.md reset, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
-		"a refusal later on":      {talk, "[[ $args == *--resume* ]]:refusal", "", "have a state before A.md reset, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
+		"a conversation is bad":   {talk, "[[ $args == *--resume* ]]:API Error. 400 messages.3. tool_use ids were found without tool_result blocks", "", "reset the conversation in a state before A.md, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
+		"a refusal later on":      {talk, "[[ $args == *--resume* ]]:refusal", "", "reset the conversation in a state before A.md, then: raymond rerun w --from START.md", strings.Replace(talk, "<goto>A.md</goto>", "<reset>A.md</reset>", 1), false},
 		"a long answer":           {strings.Replace(ask, "answer", "odd\nanswer", 1), "[[ $prompt == *odd* ]]:Claude's response exceeded the 128000 output token maximum", "", "ask for less at once in START.md, then: raymond resume w", ask, false},
 		"no extra usage":          {ask, "[ ! -e \"$STUB/paid\" ]:Extra usage is required for long context", "", "add credit or extra usage to the account", "-- paid --\n", false},
 		"no credit":               {ask, "[ ! -e \"$STUB/paid\" ]:Credit balance is too low", "", "add credit or extra usage to the account of the API, or raise its limit, then: raymond resume w", "-- paid --\n", false},
@@ -79,7 +79,7 @@ func advised() map[string]advice {
 		"the depth":               {"-- wf/START.sh --\necho '<call return=\"A.sh\">B.sh</call>'\n-- wf/B.sh --\necho '<call return=\"A.sh\">A.sh</call>'\n-- wf/A.sh --\necho '<result>x</result>'\n", "", "--max-depth 1", "to try again: raymond resume w --max-depth 2", "", false},
 		"costs that nobody knows": {"-- wf/START.md --\nfree\nanswer: <goto>A.md</goto>\n-- wf/A.md --\nfree\nanswer: <goto>B.md</goto>\n-- wf/B.md --\nfree\nanswer: <goto>C.md</goto>\n-- wf/C.md --\nfree\nanswer: <result>x</result>\n", "", "", "to try again: raymond resume w --budget 0", "", true},
 		"a question":              {"-- wf/START.sh --\necho '<ask next=\"A.sh\" choices=\"yes, no\">Well?</ask>'\n-- wf/A.sh --\necho '<result>x</result>'\n", "", "", "to answer: raymond resume w --answer yes (or no)", "", false},
-		"a job":                   {"-- wf/START.sh --\necho '<goto>A.sh</goto>'\n-- wf/A.sh --\n# raymond: job=publish\necho '<result>x</result>'\n", "", "--job main", "to run what waits for a job: raymond resume w --job publish", "", true},
+		"a job":                   {"-- wf/START.sh --\necho '<goto>A.sh</goto>'\n-- wf/A.sh --\n# raymond: job=publish\necho '<result>x</result>'\n", "", "--job main", "to run the states that wait for a job: raymond resume w --job publish", "", true},
 	}
 }
 

@@ -10,19 +10,20 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Advice is what helps a run of which an agent has failed.
+// Advice is a recommendation for a run with a failed agent.
 type Advice struct {
-	FirstStep       string // what has to be done first, without a full stop; "" for nothing that is known
-	NeedsFileChange bool   // it is a change of files, which the re-run button does not see
-	RerunFrom       string // the state from which the run begins again, since a resume would say the same; "" where it is resumed
-	flags           string // of the resume
+	FirstStep       string // first thing to do before the run continues, without a full stop; "" if unknown or not needed
+	NeedsFileChange bool   // FirstStep changes files, which the re-run button of a job doesn't use
+	RerunFrom       string // the state from which the run must be repeated, since a resume would fail again; "" if it can be resumed
+	flags           string // flags of the resume command
 }
 
-// fixTheCause is what comes first where nothing is known that says more.
+// fixTheCause is the first step if nothing more specific is known.
 const fixTheCause = "fix the cause"
 
-// cureOf returns what helps a run on a command line. In what comes first a state is named as it is.
-func cureOf(run *state.Run) Advice {
+// adviceForCLI returns the advice for the command line. {state} in the first step is replaced by
+// the state's name.
+func adviceForCLI(run *state.Run) Advice {
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
 	if i < 0 {
 		return Advice{FirstStep: fixTheCause}
@@ -32,7 +33,8 @@ func cureOf(run *state.Run) Advice {
 	f, isFault := runner.FindFault(kind)
 	var c Advice
 	switch {
-	// The first three are failures at limits of the run. A resume alone would fail again, as after the faults of runner.Faults.
+	// Limits of the run come first. After these and after the faults in runner.Faults, a resume
+	// without changes would fail again.
 	case kind == "max-agents":
 		c.flags = fmt.Sprint(" --max-agents ", 2*run.Options.MaxAgents)
 	case kind == "max-depth":
@@ -40,7 +42,7 @@ func cureOf(run *state.Run) Advice {
 	case kind == "budget":
 		c.flags = " --budget 0"
 	case isFault && f.Kind == runner.FaultOfConversation && a.Session != nil: // a resume would continue the same conversation and fail again
-		c = Advice{FirstStep: "have a state before {state} reset", NeedsFileChange: true}
+		c = Advice{FirstStep: "reset the conversation in a state before {state}", NeedsFileChange: true}
 		if by, from, _ := strings.Cut(a.By, " "); by == "agent" || by == "script" {
 			c.RerunFrom = from
 		}
@@ -50,15 +52,16 @@ func cureOf(run *state.Run) Advice {
 	default:
 		c = Advice{FirstStep: fixTheCause, NeedsFileChange: filepath.Ext(a.State) != ".md"}
 	}
-	if rules := refusedRules(a); len(rules) > 0 && (c.FirstStep == fixTheCause || state.IsExhausted(fault)) {
-		c = Advice{FirstStep: "allow what was refused, if the task needs it (this rule was not tried)", flags: " --allowed-tools " + quoted(strings.Join(slices.Concat(run.Options.AllowedTools, rules), ","))}
+	if rules := rulesForRefusals(a); len(rules) > 0 && (c.FirstStep == fixTheCause || state.IsExhausted(fault)) {
+		c = Advice{FirstStep: "allow what was refused, if the task needs it (this rule was not tried)", flags: " --allowed-tools " + shellQuoted(strings.Join(slices.Concat(run.Options.AllowedTools, rules), ","))}
 	}
 	c.FirstStep = strings.ReplaceAll(c.FirstStep, "{state}", name(a.State))
 	return c
 }
 
-// refusedRules returns the rules that may allow the uses of tools that an agent was refused, five at most.
-func refusedRules(a *state.Agent) (rules []string) {
+// rulesForRefusals returns up to five rules that may allow the tool uses that were refused to an
+// agent.
+func rulesForRefusals(a *state.Agent) (rules []string) {
 	if a.Exec == nil {
 		return nil
 	}
@@ -72,9 +75,9 @@ func refusedRules(a *state.Agent) (rules []string) {
 	return rules
 }
 
-// AdviceForJob returns what helps a run in a job that has failed.
+// AdviceForJob returns the advice for a run in a job.
 func AdviceForJob(run *state.Run) Advice {
-	c := cureOf(run)
+	c := adviceForCLI(run)
 	if flag, value, isFlag := strings.Cut(strings.TrimPrefix(c.flags, " --"), " "); isFlag {
 		c.FirstStep, c.NeedsFileChange = "set `"+flag+": "+value+"`", true
 	}
@@ -84,13 +87,13 @@ func AdviceForJob(run *state.Run) Advice {
 	return c
 }
 
-// ResumeHint says on a command line what can be done with a run that has stopped: one line of
-// our own words, which ends in a command. stateDir is the folder of its state file, ""
-// for the default. The line is "" for a run that is completed.
+// ResumeHint returns a line with the command that continues a stopped run. It
+// contains only text of raymond, and ends with a command. stateDir is the folder of the state file,
+// "" for the default. The line is "" for a completed run.
 func ResumeHint(run *state.Run, stateDir string) string {
 	id := plain(run.WorkflowID)
 	if stateDir != "" && stateDir != state.DefaultDir {
-		id += " --state-dir " + quoted(stateDir)
+		id += " --state-dir " + shellQuoted(stateDir)
 	}
 	p, o, resume := &run.Progress, &run.Options, "raymond resume "+id
 	switch p.Status {
@@ -112,11 +115,12 @@ func ResumeHint(run *state.Run, stateDir string) string {
 	return "to resume: " + resume
 }
 
+// failedHint returns the hint for a failed run.
 func failedHint(run *state.Run, id string) string {
-	c := cureOf(run)
+	c := adviceForCLI(run)
 	command := "raymond resume " + id + c.flags
 	if c.RerunFrom != "" {
-		command = "raymond rerun " + id + " --from " + quoted(c.RerunFrom)
+		command = "raymond rerun " + id + " --from " + shellQuoted(c.RerunFrom)
 	}
 	if c.FirstStep == "" {
 		return "to try again: " + command

@@ -8,10 +8,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// end prepares the annotation that says how the run ended. It is shown at once for a
-// completed run, which leaves nothing to do.
-func (a *Annotations) end(b *state.RunFinished) {
-	n := Annotation{Level: LevelNotice, Title: strings.ReplaceAll(name(string(b.Status)), "_", " ") + " " + a.model.took(b), Text: state.WithoutCode(b.Reason)}
+// prepareEnding prepares the annotation about the end of the run. For a completed run it is shown
+// at once, without next steps.
+func (a *Annotations) prepareEnding(b *state.RunFinished) {
+	n := Annotation{Level: LevelNotice, Title: strings.ReplaceAll(name(string(b.Status)), "_", " ") + " " + a.model.costSummary(b), Text: state.WithoutCode(b.Reason)}
 	switch b.Status {
 	case state.Completed:
 		n.Text = "without a result"
@@ -19,10 +19,10 @@ func (a *Annotations) end(b *state.RunFinished) {
 			n.Text = cmp.Or(string(*b.Result), "with an empty result")
 		}
 	case state.Suspended:
-		n.Text = strings.TrimSpace(n.Text + "\n" + asked(questions(a.model.openWaits())))
+		n.Text = strings.TrimSpace(n.Text + "\n" + quoteQuestions(questions(a.model.openWaits())))
 	case state.Failed:
-		// If an agent failed, its annotation says why.
-		if a.told[LevelError] == 0 {
+		// If an agent failed, its own annotation has the reason.
+		if a.counts[LevelError] == 0 {
 			n.Level = LevelError
 		} else {
 			n.Text = failedAgent(b.Reason)
@@ -33,40 +33,41 @@ func (a *Annotations) end(b *state.RunFinished) {
 		n.Level = LevelError
 	}
 	if a.ending = &n; b.Status == state.Completed {
-		a.tellEnding("")
+		a.showEnding("")
 	}
 }
 
-// maxAsked is how many open questions an annotation quotes.
-const maxAsked = 3
+// maxQuoted is how many open questions an annotation quotes.
+const maxQuoted = 3
 
-// asked quotes the open questions, each on one line: a second line of it could look like
-// one of ours.
-func asked(open []Wait) string {
+// quoteQuestions quotes the open questions, each on one line, so that no line of a question looks
+// like a line of the annotation.
+func quoteQuestions(open []Wait) string {
 	var b strings.Builder
-	for _, w := range open[:min(len(open), maxAsked)] {
-		fmt.Fprintf(&b, "Question %d: %s\n", w.Number, cut(w.Question, maxAnnotation/(2*maxAsked)))
+	for _, w := range open[:min(len(open), maxQuoted)] {
+		fmt.Fprintf(&b, "Question %d: %s\n", w.Number, cut(w.Question, maxAnnotation/(2*maxQuoted)))
 	}
-	if more := len(open) - maxAsked; more > 0 {
+	if more := len(open) - maxQuoted; more > 0 {
 		fmt.Fprintf(&b, "and %s\n", count(more, "more question"))
 	}
 	return b.String()
 }
 
-// Next shows how the run ended and what can be done with it.
+// Next shows how the run ended, and the next steps.
 func (a *Annotations) Next(text string) error {
-	a.tellEnding(text)
+	a.showEnding(text)
 	return nil
 }
 
-func (a *Annotations) tellEnding(next string) {
+// showEnding shows the annotation about the end of the run once, with the next steps.
+func (a *Annotations) showEnding(next string) {
 	n := a.ending
 	if n == nil {
 		return
 	}
 	a.ending = nil
 	if next != "" {
-		n.Text = strings.TrimSpace(middleOut(n.Text, maxAnnotation/2) + "\nNext: " + withoutBackticks(next))
+		n.Text = strings.TrimSpace(shortenMiddle(n.Text, maxAnnotation/2) + "\nNext: " + withoutBackticks(next))
 	}
 	a.Annotate(*n)
 }

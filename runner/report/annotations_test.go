@@ -12,25 +12,26 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-func inWorkflows(name string) string { return ".github/raymond/" + name }
+func workflowFile(name string) string { return ".github/raymond/" + name }
 
-// TestAnnotationsGolden shows the annotations of recorded runs.
+// TestAnnotationsGolden compares the annotations of recorded runs with golden files.
 func TestAnnotationsGolden(t *testing.T) {
-	for _, name := range told {
+	for _, name := range recordedRuns {
 		t.Run(name, func(t *testing.T) {
 			var log jobLog
-			a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
-			replayFile(t, name, advised{a, "start the workflow again"})
+			a := NewAnnotations(&log, NewLiveModel(), workflowFile)
+			replayFile(t, name, advisedReporter{a, "start the workflow again"})
 			closed(t, a)
 			goldenFile(t, name+".annotations.txt", log.String())
 		})
 	}
 }
 
+// annotated returns the annotations for events.
 func annotated(t *testing.T, events ...state.Event) []Annotation {
 	t.Helper()
 	var log jobLog
-	a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
+	a := NewAnnotations(&log, NewLiveModel(), workflowFile)
 	for _, e := range events {
 		report(t, a, e)
 	}
@@ -38,12 +39,12 @@ func annotated(t *testing.T, events ...state.Event) []Annotation {
 	return log.notes
 }
 
-// TestTenAnnotationsOfALevel states that at most ten annotations of each level are shown,
-// nine of them at once, and that the tenth says how many more there are.
+// TestTenAnnotationsOfALevel states that at most ten annotations of each level are shown, nine of
+// them at once, and that the tenth says how many more there are.
 func TestTenAnnotationsOfALevel(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 11, 40} {
 		var log jobLog
-		a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
+		a := NewAnnotations(&log, NewLiveModel(), workflowFile)
 		for i := range n {
 			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.AgentFinished{Error: fmt.Sprintf("error %d", i+1)}})
 			report(t, a, state.Event{Agent: "main", State: "A.md", Body: &state.Retry{Error: fmt.Sprintf("error %d", i+1)}})
@@ -59,8 +60,8 @@ func TestTenAnnotationsOfALevel(t *testing.T) {
 	}
 }
 
-// TestAnnotationsComeOnce states that annotations with the same level, file and text are
-// shown once.
+// TestAnnotationsComeOnce states that annotations with the same level, file and text are shown
+// once.
 func TestAnnotationsComeOnce(t *testing.T) {
 	retry := state.Event{Agent: "main", State: "A.md", Body: &state.Retry{N: 1, Error: "overloaded"}}
 	again := state.Event{Agent: "main_work1", State: "A.md", Body: &state.Retry{N: 2, Error: "overloaded"}}
@@ -69,14 +70,14 @@ func TestAnnotationsComeOnce(t *testing.T) {
 	assert.Check(t, is.Len(got, 2), "two retries and two failures with one text: %d annotations", len(got))
 }
 
-// TestAnnotationTextIsCut states that no text is longer than GitHub shows, and
-// that both its ends are kept.
+// TestAnnotationTextIsCut states that no text is longer than GitHub shows, and that its beginning
+// and end are kept.
 func TestAnnotationTextIsCut(t *testing.T) {
 	for _, filler := range []string{"x", "中", "\xff", "line\n", "🙂"} {
 		for _, size := range []int{3980, 4001, 100_000} {
 			text := "begin" + strings.Repeat(filler, size/len(filler)) + "end"
 			var log jobLog
-			a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
+			a := NewAnnotations(&log, NewLiveModel(), workflowFile)
 			for i := range 12 {
 				a.Annotate(Annotation{Level: LevelError, Title: text, Text: fmt.Sprint("begin", i, text)})
 			}
@@ -93,7 +94,7 @@ func TestAnnotationTextIsCut(t *testing.T) {
 	}
 }
 
-// TestAnnotationLine lists texts that name a line of a state's file.
+// TestAnnotationLine covers texts that contain a line number of a state's file.
 func TestAnnotationLine(t *testing.T) {
 	for text, want := range map[string]int{
 		"CHECK.sh:12: jq: not found":                    12,
@@ -104,12 +105,12 @@ func TestAnnotationLine(t *testing.T) {
 		"make: CHECK.sh:10:3: here":                     10,
 		"state CHECK.sh: line no longer what it was: 5": 0,
 	} {
-		assert.Check(t, is.Equal(lineIn(text, "CHECK.sh"), want), "line of CHECK.sh in %q", text)
+		assert.Check(t, is.Equal(lineNumberIn(text, "CHECK.sh"), want), "line of CHECK.sh in %q", text)
 	}
 }
 
-// TestLittleOfABudgetMakesNoWarning; what makes one, or none, besides is in the golden files.
-func TestLittleOfABudgetMakesNoWarning(t *testing.T) {
+// TestBudgetWarningFrom80Percent: other warnings are covered by the golden files.
+func TestBudgetWarningFrom80Percent(t *testing.T) {
 	for value, want := range map[float64]int{7.9: 0, 8: 1} {
 		got := annotated(t, state.Event{Body: &state.Limit{Which: "budget", Value: value, Max: 10}})
 		assert.Check(t, is.Len(got, want), "%g of 10", value)

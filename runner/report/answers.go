@@ -10,57 +10,57 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// DefaultPrefix is what the comment begins with that answers a question.
+// DefaultPrefix is the default prefix of comments that answer a question.
 const DefaultPrefix = "/raymond"
 
 const (
-	anyAnswer  = "your answer" // stands for one in our own words
-	maxChoices = 20            // that are listed
-	maxAnswers = 3             // in one command
+	answerPlaceholder = "your answer" // placeholder for an answer
+	maxChoices        = 20            // listed for a question
+	maxAnswers        = 3             // in one command
 )
 
-// AnswerLines returns the comments that answer a question: one for each of its choices,
-// or one with a placeholder. Each is one line without backticks. number is that of the
-// question if others are open too, else 0. A prefix "" is DefaultPrefix.
+// AnswerLines returns the comments that answer a question: one for each choice, or one with a
+// placeholder. Each is a line without backticks. number is the number of the question, or 0 if no
+// other question is open. The prefix "" means DefaultPrefix.
 func AnswerLines(prefix string, number int, choices []string) []string {
 	prefix = cmp.Or(prefix, DefaultPrefix)
 	if number > 0 {
 		prefix += fmt.Sprint(" ", number)
 	}
-	all := mayAnswer(choices)
+	all := listedAnswers(choices)
 	for i := range all {
 		all[i] = prefix + " " + all[i]
 	}
 	return all
 }
 
-// mayAnswer returns the choices of a question that are listed, or a placeholder.
-func mayAnswer(choices []string) []string {
-	if len(choices) == 0 || slices.ContainsFunc(choices, isOdd) {
-		return []string{anyAnswer}
+// listedAnswers returns the choices of a question, or a placeholder if some can't be listed.
+func listedAnswers(choices []string) []string {
+	if len(choices) == 0 || slices.ContainsFunc(choices, isUnlistable) {
+		return []string{answerPlaceholder}
 	}
 	return slices.Clone(choices[:min(len(choices), maxChoices)])
 }
 
-// isOdd reports whether a choice can't be shown as it has to be written.
-func isOdd(choice string) bool {
+// isUnlistable reports whether a choice can't be shown exactly as it must be written.
+func isUnlistable(choice string) bool {
 	return choice == "" || plain(choice) != choice || strings.Contains(choice, "`") || columns(choice) > widestName
 }
 
-// waitHint says by which command a run is resumed that has stopped while agents wait.
+// waitHint returns the hint for a stopped run whose agents wait.
 func waitHint(command string, waits []Wait) string {
 	var hints []string
 	if open := questions(waits); len(open) > 0 {
 		hints = append(hints, "to answer: "+command+answerFlags(open))
 	}
 	var names []string
-	for _, of := range jobs(waits) {
+	for _, of := range groupByJob(waits) {
 		names = append(names, name(of[0].Job))
 	}
 	if len(names) > 0 {
-		hints = append(hints, "to run what waits for a job: "+command+" --job "+strings.Join(names, ","))
+		hints = append(hints, "to run the states that wait for a job: "+command+" --job "+strings.Join(names, ","))
 	}
-	if all := timed(waits); len(all) > 0 {
+	if all := timeWaits(waits); len(all) > 0 {
 		hints = append(hints, "to resume from "+all[0].untilText()+" on: "+command)
 	}
 	if len(hints) == 0 {
@@ -69,12 +69,12 @@ func waitHint(command string, waits []Wait) string {
 	return strings.Join(hints, "; ")
 }
 
-// answerFlags returns the flags that answer questions, with what may be answered.
+// answerFlags returns the flags that answer the open questions.
 func answerFlags(open []Wait) string {
 	if len(open) == 1 {
-		all := mayAnswer(open[0].Choices)
+		all := listedAnswers(open[0].Choices)
 		for i := range all {
-			all[i] = quoted(all[i])
+			all[i] = shellQuoted(all[i])
 		}
 		text := " --answer " + all[0]
 		if others := all[1:]; len(others) > 0 {
@@ -84,11 +84,11 @@ func answerFlags(open []Wait) string {
 	}
 	text := ""
 	for _, w := range open[:min(len(open), maxAnswers)] {
-		answer := anyAnswer
-		if len(w.Choices) > 0 && !isOdd(w.Choices[0]) {
+		answer := answerPlaceholder
+		if len(w.Choices) > 0 && !isUnlistable(w.Choices[0]) {
 			answer = w.Choices[0]
 		}
-		text += " --answer " + quoted(name(w.Agent)+"="+answer)
+		text += " --answer " + shellQuoted(name(w.Agent)+"="+answer)
 	}
 	if more := len(open) - maxAnswers; more > 0 {
 		text += fmt.Sprintf(" (and %s)", count(more, "more question"))
@@ -96,21 +96,21 @@ func answerFlags(open []Wait) string {
 	return text
 }
 
-// unquoted matches what a shell takes as it is.
-var unquoted = text.Regexp(`^[A-Za-z0-9._=/-]+$`)
+// shellSafe matches words that a shell doesn't change.
+var shellSafe = text.Regexp(`^[A-Za-z0-9._=/-]+$`)
 
-// quoted returns a word as a shell reads it.
-func quoted(word string) string {
-	if unquoted().MatchString(word) {
+// shellQuoted quotes a word for a shell if necessary.
+func shellQuoted(word string) string {
+	if shellSafe().MatchString(word) {
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// jobs returns the agents that wait for jobs, those of each job together, in the order of the agents.
-func jobs(waits []Wait) [][]Wait {
+// groupByJob returns the waits for jobs, grouped by job, in the order of the agents.
+func groupByJob(waits []Wait) [][]Wait {
 	var all [][]Wait
-	for _, w := range ofKind(waits, state.ForJob) {
+	for _, w := range waitsOfKind(waits, state.ForJob) {
 		i := slices.IndexFunc(all, func(of []Wait) bool { return of[0].Job == w.Job })
 		switch {
 		case w.Job == "":

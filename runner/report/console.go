@@ -12,55 +12,55 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ConsoleOptions say for whom a Console writes.
+// ConsoleOptions configure a Console.
 type ConsoleOptions struct {
-	Terminal bool // a live line per agent at work; else plain lines only
-	Color    bool // to be set on a terminal only, and never under NO_COLOR
-	Quiet    bool // failures and the last line only
-	Verbose  bool // also what agents say, where they work, and what was stored
+	Terminal bool // show a live line per active agent; otherwise only whole lines
+	Color    bool // only for a terminal, and never if NO_COLOR is set
+	Quiet    bool // show only failures and the last line
+	Verbose  bool // also show texts of agents, working directories and checkpoints
 	// Width is the number of columns; 0 means 160.
 	Width int
-	// WorkflowID is named where the run begins.
+	// WorkflowID is shown at the start of the run.
 	WorkflowID string
 }
 
-// Console shows a person how a run goes: a line for each state that starts or ends,
-// for each retry, reminder and the like. On a terminal each active agent also has a
-// live line, which Close removes. Elsewhere a line says at least every 30 seconds what an agent
-// does that is at work, if Tick is called more often than that.
+// Console shows the progress of a run: a line for each start and end of a state, for each retry,
+// reminder and so on. On a terminal each active agent also has a live line, which Close removes.
+// Otherwise, a line says at least every 30 seconds what each active agent does, if Tick is called
+// more often than that.
 type Console struct {
-	w        io.Writer
-	o        ConsoleOptions
-	layout   layout
-	out      []byte // collected for one write
-	now      time.Time
-	isJob    bool         // results and failures of agents are shown in places of their own
-	failed   bool         // an agent's failure was told
-	active   []*agentView // agents at work, in the order in which they began
-	model    *Model
-	failures map[string]string // of the state that each agent has ended just now, "" where it has not failed
-	live     display
-	// pending is the line of a state that ended. It waits for the transition, which
-	// comes with the same step.
+	w          io.Writer
+	o          ConsoleOptions
+	layout     layout
+	out        []byte // output that has not been written
+	now        time.Time
+	isJob      bool         // for a job log, which shows results and failures elsewhere, too
+	hasFailure bool         // a line has reported the failure of an agent
+	active     []*agentView // active agents, in the order of their start
+	model      *Model
+	failures   map[string]string // error of the state that each agent has just ended, "" if it succeeded
+	live       display
+	// pending is the line for the end of a state. It waits for the transition, which is saved in
+	// the same step.
 	pending *line
 }
 
-// agentView is what the console remembers of an agent at work.
+// agentView is the console's data about an active agent.
 type agentView struct {
-	id, state string
-	began     time.Time // the state execution
-	said      time.Time // the last line about it
-	attempt   int       // the last one that ended
-	doing     doing
-	unseen    []line // of the output, which a quiet reader sees if the state fails
+	id, state    string
+	started      time.Time // of the state execution
+	lastShown    time.Time // when the last line about the agent was shown
+	attempt      int       // number of the last completed attempt
+	activity     activity
+	hiddenOutput []line // output that is shown in quiet mode if the state fails
 
-	// What a job log shows of it in groups.
-	lines  runner.Excerpt
-	facts  string // to be shown before anything else
-	opened int    // how often its group was
+	// The content of the agent's group in a job log.
+	lines      runner.Excerpt
+	facts      string // shown before the first line
+	groupCount int    // number of groups so far
 }
 
-// NewConsole returns a Console on w, to which it writes whole lines.
+// NewConsole returns a Console that writes whole lines to w.
 func NewConsole(w io.Writer, m *Model, o ConsoleOptions) *Console {
 	o.Width = cmp.Or(o.Width, 160)
 	return &Console{
@@ -76,27 +76,27 @@ func (c *Console) Report(e state.Event) error {
 	}
 	switch e.Body.(type) {
 	case *state.Transition, *state.AgentFinished:
-	case *state.AgentStarted: // it comes before the transition that forks it
+	case *state.AgentStarted: // it comes before the fork's transition
 	default:
 		c.printPending()
 	}
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
-		c.end(e, b)
+		c.endState(e, b)
 	case *state.Transition:
-		c.move(e, b)
+		c.showTransition(e, b)
 	case *state.AgentFinished:
-		c.finish(e, b)
+		c.endAgent(e, b)
 	case *state.RunFinished:
 		c.active = nil
-		c.print(c.model.lastLine(b, c.failed))
+		c.print(c.model.runFinishedLine(b, c.hasFailure))
 	case *state.AgentWaits:
-		c.print(line{agent: e.Agent, state: e.State, mark: waiting, text: (&Wait{AgentWaits: *b}).Text(), isOurs: b.For != state.ForAnswer})
+		c.print(line{agent: e.Agent, state: e.State, mark: markWaits, text: (&Wait{AgentWaits: *b}).Text(), isOurs: b.For != state.ForAnswer})
 	case *state.AgentGoesOn:
-		c.print(line{agent: e.Agent, state: e.State, mark: ready, text: c.model.ended.endText(b.By), isOurs: true})
+		c.print(line{agent: e.Agent, state: e.State, mark: markReady, text: c.model.endedWait.endText(b.By), isOurs: true})
 	default:
 		l := c.o.describe(e)
-		c.note(e, l)
+		c.updateActive(e, l)
 		c.print(l)
 	}
 	return c.flush()
@@ -104,38 +104,38 @@ func (c *Console) Report(e state.Event) error {
 
 // Note prints a line about an agent that is not an event.
 func (c *Console) Note(agent, state, text string) error {
-	c.print(line{agent: agent, state: state, mark: noted, text: text})
+	c.print(line{agent: agent, state: state, mark: markNote, text: text})
 	return c.flush()
 }
 
-// Doing prints a line that a script wrote, which is not an event. A quiet reader sees it only if
-// the script fails. What an agent is busy with is shown while it is.
+// Doing prints a line of a script's output, which is not an event. In quiet mode the line is only
+// shown if the script fails. An agent's activity is shown in its live line.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
 	}
 	v := c.activate(agent, stateName)
-	if v.doing.note(p, c.now); p.Text == "" {
+	if v.activity.update(p, c.now); p.Text == "" {
 		return nil
 	}
-	l := line{agent: agent, state: stateName, mark: says, text: p.Text}
+	l := line{agent: agent, state: stateName, mark: markSays, text: p.Text}
 	if c.o.Quiet {
-		l.rank = vital
-		v.unseen = append(v.unseen, l)
+		l.rank = rankImportant
+		v.hiddenOutput = append(v.hiddenOutput, l)
 		return nil
 	}
 	c.print(l)
 	return c.flush()
 }
 
-// Tick redraws the live lines, or says what agents are doing.
+// Tick redraws the live lines, or prints what agents are doing.
 func (c *Console) Tick(now time.Time) error {
 	c.now = now
 	c.printPending()
 	if !c.o.Terminal && !c.o.Quiet {
 		for _, v := range c.active {
-			if c.now.Sub(v.said) >= progressEvery {
-				v.said = c.now
+			if c.now.Sub(v.lastShown) >= progressEvery {
+				v.lastShown = c.now
 				c.out = append(append(c.out, c.progress(v)...), '\n')
 			}
 		}
@@ -143,14 +143,14 @@ func (c *Console) Tick(now time.Time) error {
 	return c.flush()
 }
 
-// Close prints what is left and erases the live lines.
+// Close prints pending lines and erases the live lines.
 func (c *Console) Close() error {
 	c.active, c.live.at = nil, time.Time{}
 	c.printPending()
 	return c.flush()
 }
 
-// find returns what is known of an agent at work, nil for none.
+// find returns the view of an active agent, or nil.
 func (c *Console) find(agent string) *agentView {
 	if i := slices.IndexFunc(c.active, func(v *agentView) bool { return v.id == agent }); i >= 0 {
 		return c.active[i]
@@ -158,20 +158,21 @@ func (c *Console) find(agent string) *agentView {
 	return nil
 }
 
-// printPending prints the line that waits for a transition, since none comes. That of a state which
-// has no attempts left is worded anew: its agent has not failed, so that the workflow suspends the run.
+// printPending prints the pending line, since no transition follows. The line of a state without
+// attempts left is reworded: its agent has not failed, so the workflow suspends the run.
 func (c *Console) printPending() {
 	l := c.pending
 	if l == nil {
 		return
 	}
-	if c.pending = nil; l.mark == gaveUp {
-		l.mark, l.rank, l.text = mark(state.Suspended), usual, l.text+"; the agent waits"
+	if c.pending = nil; l.mark == markGaveUp {
+		l.mark, l.rank, l.text = mark(state.Suspended), rankNormal, l.text+"; the agent waits"
 	}
 	c.print(*l)
 }
 
-// takePending returns the line of an agent that waits for what follows, nil for none.
+// takePending returns the pending line of an agent and clears it, or nil. It prints
+// the pending line of another agent.
 func (c *Console) takePending(agent string) *line {
 	l := c.pending
 	if l == nil || l.agent != agent {
@@ -185,8 +186,8 @@ func (c *Console) takePending(agent string) *line {
 // firstAgent is the agent whose result is the result of the run.
 const firstAgent = "main"
 
-// failedAgent returns the part of a failed run's reason that names agent and state. Why
-// the agent failed was told before.
+// failedAgent shortens the reason of a failed run to the agent and the state: the reason of the
+// failure was already shown.
 func failedAgent(reason string) string {
 	who, _, ok := strings.Cut(reason, ": ")
 	if !ok || !strings.HasPrefix(who, "agent ") {
@@ -195,103 +196,106 @@ func failedAgent(reason string) string {
 	return who
 }
 
-// note remembers what an event says about an active agent.
-func (c *Console) note(e state.Event, l line) {
+// updateActive updates the view of an active agent after an event.
+func (c *Console) updateActive(e state.Event, l line) {
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
 		c.deactivate(e.Agent)
 		v := c.activate(e.Agent, e.State)
-		v.began, v.said = e.Time, e.Time
+		v.started, v.lastShown = e.Time, e.Time
 	case *state.AgentOutput:
-		c.activate(e.Agent, e.State).doing.said(b.Text, c.now)
+		c.activate(e.Agent, e.State).activity.setText(b.Text, c.now)
 	case *state.NodeAttempt:
 		v := c.activate(e.Agent, e.State)
 		v.attempt = b.Attempt
-		v.doing.interrupted(string(l.mark)+" "+l.text, c.now)
+		v.activity.reset(string(l.mark)+" "+l.text, c.now)
 	case *state.Retry, *state.Reminder:
-		c.activate(e.Agent, e.State).doing.interrupted(string(l.mark)+" "+l.text, c.now)
+		c.activate(e.Agent, e.State).activity.reset(string(l.mark)+" "+l.text, c.now)
 	}
 }
 
-// activate adds an agent to the list of those that are active: after a resume, a state may have
-// begun before the first event here.
+// activate returns the view of an agent, which it adds if necessary: after a resume, the first
+// event may be from within a state.
 func (c *Console) activate(agent, stateName string) *agentView {
 	v := c.find(agent)
 	if v == nil {
-		v = &agentView{id: agent, state: stateName, began: c.now, said: c.now}
+		v = &agentView{id: agent, state: stateName, started: c.now, lastShown: c.now}
 		c.active = append(c.active, v)
 	}
 	return v
 }
 
-// deactivate removes an agent from the list of those that are active.
+// deactivate removes the view of an agent.
 func (c *Console) deactivate(agent string) {
 	c.active = slices.DeleteFunc(c.active, func(v *agentView) bool { return v.id == agent })
 }
 
-func (c *Console) end(e state.Event, b *state.StateFinished) {
+// endState shows the end of a state, or makes its line pending.
+func (c *Console) endState(e state.Event, b *state.StateFinished) {
 	v := c.find(e.Agent)
 	c.failures[e.Agent] = b.Error
 	c.deactivate(e.Agent)
 	if len(b.Denied) > 0 {
-		c.print(line{agent: e.Agent, state: e.State, mark: refused, text: strings.Join(b.Denied, ", ")})
+		c.print(line{agent: e.Agent, state: e.State, mark: markRefused, text: strings.Join(b.Denied, ", ")})
 	}
-	if b.OK && c.minRank() > usual {
+	if b.OK && c.minRank() > rankNormal {
 		return
 	}
 	if v != nil {
-		for _, output := range v.unseen {
+		for _, output := range v.hiddenOutput {
 			c.print(output)
 		}
 	}
-	l := line{agent: e.Agent, state: e.State, mark: fine}
-	l.figures = fmt.Sprintf("%6s  %7s  ", millis(b.DurationMS), b.Spent)
+	l := line{agent: e.Agent, state: e.State, mark: markOK}
+	l.figures = fmt.Sprintf("%6s  %7s  ", formatMillis(b.DurationMS), b.Spent)
 	if !b.OK {
-		l.mark, l.rank = failed, vital
+		l.mark, l.rank = markFailed, rankImportant
 	}
 	if state.IsExhausted(b.Error) {
-		l.mark, l.isOurs = gaveUp, true // what follows says whether the agent failed
+		l.mark, l.isOurs = markGaveUp, true // the next event shows whether the agent failed
 	}
-	l.text = state.DescribeFailure(b.Error, c.model.Last(e.Agent).verdict())
-	if b.OK || l.mark == gaveUp {
+	l.text = state.DescribeFailure(b.Error, c.model.Last(e.Agent).lastVerdict())
+	if b.OK || l.mark == markGaveUp {
 		c.pending = &l
 		return
 	}
 	c.print(l)
 }
 
-func (c *Console) move(e state.Event, b *state.Transition) {
+// showTransition shows a transition, in the pending line if there is one.
+func (c *Console) showTransition(e state.Event, b *state.Transition) {
 	l := c.takePending(e.Agent)
 	switch {
 	case l == nil:
-		c.print(moveLine(e, b))
-	case l.mark == gaveUp:
+		c.print(transitionLine(e, b))
+	case l.mark == markGaveUp:
 		c.print(*l)
-		c.print(moveLine(e, b))
+		c.print(transitionLine(e, b))
 	default:
-		l.text = moveText(b)
+		l.text = transitionText(b)
 		c.print(*l)
 	}
 }
 
-func (c *Console) finish(e state.Event, b *state.AgentFinished) {
-	l, isTold := c.takePending(e.Agent), b.Error != "" && b.Error == c.failures[e.Agent]
-	c.failed = c.failed || b.Error != ""
+// endAgent shows the end of an agent.
+func (c *Console) endAgent(e state.Event, b *state.AgentFinished) {
+	l, isShown := c.takePending(e.Agent), b.Error != "" && b.Error == c.failures[e.Agent]
+	c.hasFailure = c.hasFailure || b.Error != ""
 	delete(c.failures, e.Agent)
 	c.deactivate(e.Agent)
 	if l != nil {
-		if isTold {
-			l.mark = failed
+		if isShown {
+			l.mark = markFailed
 		}
 		c.print(*l)
 	}
-	if isTold {
+	if isShown {
 		return
 	}
-	end := line{agent: e.Agent, state: e.State, mark: done, text: "no result"}
+	end := line{agent: e.Agent, state: e.State, mark: markDone, text: "no result"}
 	switch {
 	case b.Error != "":
-		end.mark, end.text, end.rank = failed, b.Error, vital
+		end.mark, end.text, end.rank = markFailed, b.Error, rankImportant
 	case b.Result != nil && *b.Result == "":
 		end.text = "empty result"
 	case b.Result != nil:
@@ -303,39 +307,40 @@ func (c *Console) finish(e state.Event, b *state.AgentFinished) {
 	c.print(end)
 }
 
-// print adds a line to what the next flush writes, if this reader wants to see it.
+// print adds a line to the output of the next flush, if its rank is high enough for this reader.
 func (c *Console) print(l line) {
 	if l.mark == "" || l.rank < c.minRank() {
 		return
 	}
 	c.layout.agentColumn = max(c.layout.agentColumn, min(columns(l.agent), widestColumn))
 	c.layout.stateColumn = max(c.layout.stateColumn, min(columns(l.state), widestColumn))
-	if own, ok := c.w.(sayer); ok && (l.isOurs || slices.Contains([]mark{began, fine, judged, opened, resumed, stored}, l.mark)) {
-		_ = c.flush() // the writer of a job log never fails
-		own.PrintOwn(c.layout.render(l))
+	if printer, ok := c.w.(ownPrinter); ok && (l.isOurs || slices.Contains([]mark{markStart, markOK, markVerdict, markStarted, markResumed, markStored}, l.mark)) {
+		_ = c.flush() // a job log never returns an error
+		printer.PrintOwn(c.layout.render(l))
 	} else {
 		c.out = append(append(c.out, c.layout.render(l)...), '\n')
 	}
 	if v := c.find(l.agent); v != nil {
-		v.said = c.now
+		v.lastShown = c.now
 	}
 }
 
-// sayer is a writer that treats lines differently in which others chose only names.
-type sayer interface{ PrintOwn(line string) }
+// ownPrinter is a writer with a method for lines of raymond's own text, in which only names are
+// from other sources.
+type ownPrinter interface{ PrintOwn(line string) }
 
-// minRank returns the lowest rank of lines that this reader wants to see.
+// minRank returns the lowest rank of lines that are shown.
 func (c *Console) minRank() rank {
 	switch {
 	case c.o.Quiet:
-		return vital
+		return rankImportant
 	case c.o.Verbose:
-		return extra
+		return rankVerbose
 	}
-	return usual
+	return rankNormal
 }
 
-// flush writes what was collected, and the live lines on a terminal.
+// flush writes the collected output and, on a terminal, the live lines.
 func (c *Console) flush() error {
 	if c.o.Terminal && !c.o.Quiet {
 		c.out = c.live.frame(c.out, c.now, c.liveLines())

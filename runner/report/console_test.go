@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// readers are those for whom the golden files show what a console writes.
+// readers are the console options for which there are golden files.
 var readers = map[string]ConsoleOptions{
 	"plain":    {},
 	"quiet":    {Quiet: true, Terminal: true, Width: 160},
@@ -24,8 +24,8 @@ var readers = map[string]ConsoleOptions{
 	"terminal": {Terminal: true, Color: true, Width: 72},
 }
 
-// TestConsoleGolden compares what a console shows of recorded runs with golden files. In
-// those of terminals ^[ stands for the escape character.
+// TestConsoleGolden compares the console output of recorded runs with golden files, in which ^[ is
+// the escape character.
 func TestConsoleGolden(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed", "hostile", "script"} {
 		for reader, o := range readers {
@@ -38,20 +38,19 @@ func TestConsoleGolden(t *testing.T) {
 	}
 }
 
-// console returns what a Console writes when a recorded run is played to it with
-// the given time between ticks.
+// console returns the output of a Console for a recorded run, with ticks at the given interval.
 func console(t *testing.T, name string, o ConsoleOptions, tick time.Duration) string {
 	t.Helper()
 	var out bytes.Buffer
 	c := NewConsole(&out, NewLiveModel(), o)
-	replayFile(t, name, &clocked{to: c, every: tick})
+	replayFile(t, name, &tickingReporter{to: c, every: tick})
 	must(t, c.Close())
 	return out.String()
 }
 
-// clocked ticks a reporter between the events, as often as a clock would have.
-// Pauses of more than ten minutes are passed over.
-type clocked struct {
+// tickingReporter calls Tick between the events at a fixed interval. Pauses of more than ten
+// minutes are skipped.
+type tickingReporter struct {
 	to interface {
 		Reporter
 		Tick(time.Time) error
@@ -60,7 +59,7 @@ type clocked struct {
 	next  time.Time
 }
 
-func (c *clocked) Report(e state.Event) error {
+func (c *tickingReporter) Report(e state.Event) error {
 	if c.next.IsZero() || e.Time.Sub(c.next) > 10*time.Minute {
 		c.next = e.Time
 	}
@@ -73,17 +72,19 @@ func (c *clocked) Report(e state.Event) error {
 	return c.to.Report(e)
 }
 
-func (c *clocked) Close() error { return nil }
+func (c *tickingReporter) Close() error { return nil }
 
-func (c *clocked) Next(text string) error { return c.to.(interface{ Next(string) error }).Next(text) }
+func (c *tickingReporter) Next(text string) error {
+	return c.to.(interface{ Next(string) error }).Next(text)
+}
 
-// advised says what can be done next at the end of a run that is not completed.
-type advised struct {
+// advisedReporter passes on events, and calls Next at the end of a run that is not completed.
+type advisedReporter struct {
 	Reporter
 	text string
 }
 
-func (a advised) Report(e state.Event) error {
+func (a advisedReporter) Report(e state.Event) error {
 	err := a.Reporter.Report(e)
 	if b, ok := e.Body.(*state.RunFinished); ok && err == nil && b.Status != state.Completed {
 		err = a.Reporter.(interface{ Next(string) error }).Next(a.text)
@@ -91,6 +92,7 @@ func (a advised) Report(e state.Event) error {
 	return err
 }
 
+// replayFile reports the events of a recorded run.
 func replayFile(t *testing.T, name string, to Reporter) {
 	t.Helper()
 	events, err := read(filepath.Join("testdata", name+".jsonl"))
@@ -100,13 +102,14 @@ func replayFile(t *testing.T, name string, to Reporter) {
 	}
 }
 
+// goldenFile compares a text with a golden file.
 func goldenFile(t *testing.T, file, got string) {
 	t.Helper()
 	assert.Check(t, golden.String(got, file))
 }
 
-// TestConsoleShowsOutput: the lines of a script are shown as they come. A quiet reader sees them if
-// the script fails, before the failure.
+// TestConsoleShowsOutput states that a script's output is shown line by line, and in quiet mode
+// only if the script fails, before the failure.
 func TestConsoleShowsOutput(t *testing.T) {
 	for name, c := range map[string]struct {
 		quiet bool

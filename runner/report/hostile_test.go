@@ -14,8 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// harmless says what in a line could make a terminal or a job log do something.
-func harmless(t *testing.T, input, line string) {
+// checkHarmless fails the test if a line could make a terminal or a job log do anything but show
+// it.
+func checkHarmless(t *testing.T, input, line string) {
 	t.Helper()
 	for _, r := range line {
 		if !unicode.IsGraphic(r) {
@@ -26,8 +27,8 @@ func harmless(t *testing.T, input, line string) {
 	assert.Check(t, !strings.HasPrefix(strings.TrimSpace(line), "::") && !strings.Contains(line, "##["), "line made of %.200q:\n got %.300q\nwant no command of a job log in it", input, line)
 }
 
-// everywhere returns one event of each type with text in every place for text.
-func everywhere(text string) []state.Event {
+// eventsWith returns one event of each type, with text in every string field.
+func eventsWith(text string) []state.Event {
 	result := state.Text(text)
 	bodies := []state.Body{
 		&state.RunStarted{Scope: text, Entry: text},
@@ -60,16 +61,16 @@ func everywhere(text string) []state.Event {
 	for _, b := range bodies[:last] {
 		add(text, b)
 	}
-	for i, b := range waitsFor(text) {
+	for i, b := range waitsWith(text) {
 		add(fmt.Sprint(text, i), b)
 	}
 	add(text, bodies[last])
 	return events
 }
 
-// waitsFor returns waits of each kind with text in every place for text. Of the choices one
-// can't be shown as it is written, so that all questions look alike.
-func waitsFor(text string) []state.Body {
+// waitsWith returns waits of each kind, with text in every string field. One of the choices can't
+// be listed, so that all questions use the placeholder.
+func waitsWith(text string) []state.Body {
 	until := "2026-03-02T09:34:06Z"
 	return []state.Body{
 		&state.AgentWaits{For: state.ForAnswer, Number: 1, Question: text, Choices: []string{text, "`"}, From: []string{text, text}, Until: until, TimeoutNext: text},
@@ -81,12 +82,12 @@ func waitsFor(text string) []state.Body {
 	}
 }
 
-// show returns the lines that a verbose console writes of text in all places.
-func show(t *testing.T, text string) []string {
+// showText returns the output of a verbose console for events with text in every string field.
+func showText(t *testing.T, text string) []string {
 	t.Helper()
 	var out bytes.Buffer
 	c := NewConsole(&out, NewLiveModel(), ConsoleOptions{Verbose: true, WorkflowID: cut(text, 64)})
-	for _, e := range everywhere(text) {
+	for _, e := range eventsWith(text) {
 		report(t, c, e)
 		must(t, c.Tick(nine.Add(time.Hour)))
 	}
@@ -100,8 +101,8 @@ var hostile = []string{
 	"\u202egpj.exe", "\u2028x\u2029", "\u0085", "\U000e0041", "\xff\xfe", "\ufeff", "", " ", "e\u0301", "中文", "👩‍👩‍👧",
 }
 
-// FuzzHostileText states that no text of an agent, a file name or a log does anything to a
-// terminal or a job log but be shown.
+// FuzzHostileText states that a text of an agent, a file name or a log is only shown by a terminal
+// or a job log, and has no other effect.
 func FuzzHostileText(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
@@ -110,8 +111,8 @@ func FuzzHostileText(f *testing.F) {
 		f.Add("begin" + strings.Repeat(filler, 50_000/len(filler)) + "end")
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		for _, line := range show(t, text) {
-			harmless(t, text, line)
+		for _, line := range showText(t, text) {
+			checkHarmless(t, text, line)
 			assert.Check(t, columns(line) <= 1500, "a line of %d columns: %.300q", columns(line), line)
 		}
 		for _, width := range []int{3, 20} {
@@ -124,12 +125,12 @@ func FuzzHostileText(f *testing.F) {
 	})
 }
 
-// TestWords lists how durations and amounts are written.
-func TestWords(t *testing.T) {
+// TestFormats covers the formats of durations and amounts.
+func TestFormats(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
-		{millis(0), "0.0s"}, {millis(1249), "1.2s"}, {millis(59_949), "59.9s"}, {millis(59_950), "1m00s"},
-		{millis(184_499), "3m04s"}, {millis(3_599_600), "1h00m"}, {millis(3_725_000), "1h02m"}, {millis(360_000_000), "100h00m"},
-		{millis(-5), "0.0s"}, {clock(90 * time.Second), "1m30s"}, {clock(999 * time.Millisecond), "0s"}, {clock(-time.Hour), "0s"},
+		{formatMillis(0), "0.0s"}, {formatMillis(1249), "1.2s"}, {formatMillis(59_949), "59.9s"}, {formatMillis(59_950), "1m00s"},
+		{formatMillis(184_499), "3m04s"}, {formatMillis(3_599_600), "1h00m"}, {formatMillis(3_725_000), "1h02m"}, {formatMillis(360_000_000), "100h00m"},
+		{formatMillis(-5), "0.0s"}, {formatClock(90 * time.Second), "1m30s"}, {formatClock(999 * time.Millisecond), "0s"}, {formatClock(-time.Hour), "0s"},
 		{state.USD(0).Dollars(), "$0.0000"}, {state.USD(12_340_000).Dollars(), "$0.0123"}, {state.USD(12_350_000).Dollars(), "$0.0124"},
 		{state.USD(999_949_999).Dollars(), "$0.9999"}, {state.USD(999_950_000).Dollars(), "$1.00"}, {state.USD(1_234_567_890_123).Dollars(), "$1234.57"},
 	} {

@@ -2,11 +2,11 @@ package report
 
 import "strings"
 
-// groupLog writes lines to a job log, in groups and outside of them. Groups never
-// nest. As a writer, for a Console, it writes outside of groups.
+// groupLog writes lines to a job log, inside and outside of groups. Its methods Write and PrintOwn,
+// for a Console, write outside of groups.
 type groupLog struct {
 	log    JobLog
-	isOpen bool // a group
+	isOpen bool // a group is open
 }
 
 func (g *groupLog) Write(text []byte) (int, error) {
@@ -17,24 +17,24 @@ func (g *groupLog) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// PrintOwn writes a line in which others chose no more than names.
+// PrintOwn prints a line of raymond's own text, in which only names are from other sources.
 func (g *groupLog) PrintOwn(line string) {
 	g.endGroup()
-	g.log.PrintOwn(visible(line))
+	g.log.PrintOwn(replaceDim(line))
 }
 
-// print shows a line in which others wrote no control character.
-func (g *groupLog) print(line string) { g.log.PrintStyled(visible(line)) }
+// print prints a line without control characters from other sources.
+func (g *groupLog) print(line string) { g.log.PrintStyled(replaceDim(line)) }
 
-// visible replaces dim by grey, because GitHub's viewer does not show dim.
-func visible(line string) string { return strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m") }
+// replaceDim replaces the color dim with grey, since GitHub's log viewer doesn't support dim.
+func replaceDim(line string) string { return strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m") }
 
 func (g *groupLog) beginGroup(title string) {
 	g.isOpen = true
 	g.log.Group(title)
 }
 
-// endGroup closes the group that is open, if there is one.
+// endGroup closes the open group, if there is one.
 func (g *groupLog) endGroup() {
 	if g.isOpen {
 		g.isOpen = false

@@ -10,84 +10,84 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// line is one line for a person. Others may have written its texts: rendering makes
-// them plain.
+// line is one line for a person. Its texts are untrusted; rendering removes control characters from
+// them.
 type line struct {
 	agent, state string
 	mark         mark
-	figures      string // our own words: duration and cost
+	figures      string // duration and cost, raymond's own text
 	text         string
-	uncut        string // our own words, shown whole after the text
+	uncut        string // raymond's own text, shown after text without shortening
 	rank         rank
-	isOurs       bool // others chose only names in it
+	isOurs       bool // only names are from other sources
 }
 
-// rank says how much a line matters.
+// rank is the importance of a line.
 type rank int
 
 const (
-	extra rank = iota - 1 // for verbose readers
-	usual
-	vital // failures and the last line
+	rankVerbose rank = iota - 1 // shown in verbose mode
+	rankNormal
+	rankImportant // failures and the last line, shown in quiet mode too
 )
 
-// mark is the word that says what kind of line it is.
+// mark is the word that shows the kind of a line.
 type mark string
 
-// The marks of states and agents. The last line of a run has its status.
+// The marks of states and agents. The last line of a run has the run's status as its mark.
 const (
-	began    mark = "start"
-	fine     mark = "ok"
-	failed   mark = "FAILED"
-	moves    mark = "moves"
-	reminded mark = "remind"
-	noted    mark = "note"
-	retried  mark = "retry"
-	judged   mark = "verdict"
-	rerun    mark = "rerun"
-	created  mark = "new"
-	done     mark = "done"
-	limited  mark = "limit"
-	gaveUp   mark = "gave up"
-	refused  mark = "refused"
-	says     mark = "says"
-	stored   mark = "stored"
-	opened   mark = "started"
-	resumed  mark = "resumed"
-	waiting  mark = "waits"
-	ready    mark = "ready"
-	running  mark = "running" // live lines only
+	markStart   mark = "start"
+	markOK      mark = "ok"
+	markFailed  mark = "FAILED"
+	markMoves   mark = "moves"
+	markRemind  mark = "remind"
+	markNote    mark = "note"
+	markRetry   mark = "retry"
+	markVerdict mark = "verdict"
+	markRerun   mark = "rerun"
+	markNew     mark = "new"
+	markDone    mark = "done"
+	markLimit   mark = "limit"
+	markGaveUp  mark = "gave up"
+	markRefused mark = "refused"
+	markSays    mark = "says"
+	markStored  mark = "stored"
+	markStarted mark = "started"
+	markResumed mark = "resumed"
+	markWaits   mark = "waits"
+	markReady   mark = "ready"
+	markRunning mark = "running" // in live lines only
 )
 
-// runAgent is in the agent's column of lines about the run. No agent has this name:
-// they begin with main.
+// runAgent is shown in place of the agent in lines about the run. No agent has this name, since
+// their names start with "main".
 const runAgent = "run"
 
-// describe returns the line of an event that can be shown without any other event. The
-// zero line means that there is nothing to show.
+// describe returns the line for an event that can be shown without knowing other events. The zero
+// line is not shown.
 func (o ConsoleOptions) describe(e state.Event) line {
 	l := line{agent: e.Agent, state: e.State}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
-		return openLine(b, o.WorkflowID)
+		return runStartedLine(b, o.WorkflowID)
 	case *state.StateStarted:
-		l.mark, l.text = began, startText(b, o.Verbose)
+		l.mark, l.text = markStart, startText(b, o.Verbose)
 	case *state.AgentOutput:
-		l.mark, l.text, l.rank = says, b.Text, extra
+		l.mark, l.text, l.rank = markSays, b.Text, rankVerbose
 	case *state.Reminder:
-		l.mark, l.text = reminded, fmt.Sprintf("%d: %s", b.N, b.Reason)
+		l.mark, l.text = markRemind, fmt.Sprintf("%d: %s", b.N, b.Reason)
 	case *state.Retry:
-		l.mark, l.text = retried, fmt.Sprintf("%d in %s: ", b.N, millis(b.BackoffMS))
+		l.mark, l.text = markRetry, fmt.Sprintf("%d in %s: ", b.N, formatMillis(b.BackoffMS))
 		if b.Service {
 			l.text += "the service failed: "
 		}
 		l.text += b.Error
 	case *state.AgentStarted:
-		return agentLine(l, b)
+		return agentStartedLine(l, b)
 	case *state.NodeAttempt:
-		l.mark, l.text = judged, verdictText(b)
+		l.mark, l.text = markVerdict, verdictText(b)
 	case *state.AttemptInterrupted:
-		l.mark, l.text = rerun, fmt.Sprintf("attempt %d was interrupted: %s", b.Attempt, b.Reason)
+		l.mark, l.text = markRerun, fmt.Sprintf("attempt %d was interrupted: %s", b.Attempt, b.Reason)
 	case *state.Checkpoint:
 		return checkpointLine(b)
 	case *state.Limit:
@@ -96,10 +96,11 @@ func (o ConsoleOptions) describe(e state.Event) line {
 	return l
 }
 
-func openLine(b *state.RunStarted, workflowID string) line {
-	l := line{agent: runAgent, mark: opened}
+// runStartedLine returns the line for the start of a segment.
+func runStartedLine(b *state.RunStarted, workflowID string) line {
+	l := line{agent: runAgent, mark: markStarted}
 	if b.Resumed {
-		l.mark = resumed
+		l.mark = markResumed
 	}
 	if workflowID != "" {
 		l.figures = plain(workflowID) + ": "
@@ -112,7 +113,7 @@ func openLine(b *state.RunStarted, workflowID string) line {
 	return l
 }
 
-// sessions are the words for a prompt's session.
+// sessions are the texts for the session modes of prompts.
 var sessions = map[state.SessionMode]string{
 	state.Fresh: "new session", state.Resume: "session resumed", state.Branch: "session branched",
 }
@@ -129,30 +130,30 @@ func startText(b *state.StateStarted, verbose bool) string {
 		parts = append(parts, fmt.Sprintf("attempt %d", b.Attempt))
 	}
 	if verbose {
-		parts = append(parts, folder(b))
+		parts = append(parts, dirText(b))
 	}
 	return strings.Join(parts, ", ")
 }
 
-// folder says where a state works.
-func folder(b *state.StateStarted) string {
+// dirText describes the working directory of a state.
+func dirText(b *state.StateStarted) string {
 	if b.Cwd == "" {
 		return "in an empty folder"
 	}
 	return "in " + b.Cwd
 }
 
-// moveLine is for a transition that does not follow the end of a state. Forks are only
-// for verbose readers: every new agent has a line of its own.
-func moveLine(e state.Event, b *state.Transition) line {
-	l := line{agent: e.Agent, state: e.State, mark: moves, text: moveText(b)}
+// transitionLine returns the line for a transition that does not directly follow the end of a
+// state. Forks are shown only in verbose mode, since each new agent has its own line.
+func transitionLine(e state.Event, b *state.Transition) line {
+	l := line{agent: e.Agent, state: e.State, mark: markMoves, text: transitionText(b)}
 	if b.Tag == "fork" {
-		l.rank = extra
+		l.rank = rankVerbose
 	}
 	return l
 }
 
-func moveText(b *state.Transition) string {
+func transitionText(b *state.Transition) string {
 	switch {
 	case b.Tag == "result" && b.Target == "":
 		return "result"
@@ -166,11 +167,12 @@ func moveText(b *state.Transition) string {
 	return b.Tag + " " + b.Target
 }
 
-// agentLine is for forked agents. The first line of the run stands for the agent main.
-func agentLine(l line, b *state.AgentStarted) line {
-	l.mark, l.text = created, "forked by "+b.Parent
+// agentStartedLine returns the line for a new agent. It is not shown for the agent main, because
+// the first line of the run is enough.
+func agentStartedLine(l line, b *state.AgentStarted) line {
+	l.mark, l.text = markNew, "forked by "+b.Parent
 	if b.Parent == "" {
-		l.text, l.rank = "agent of the run", extra
+		l.text, l.rank = "agent of the run", rankVerbose
 	}
 	for i, name := range slices.Sorted(maps.Keys(b.Vars)) {
 		if i == 0 {
@@ -195,17 +197,18 @@ func verdictText(b *state.NodeAttempt) string {
 	return text
 }
 
+// checkpointLine returns the line for a checkpoint, whether stored or not.
 func checkpointLine(b *state.Checkpoint) line {
-	l := line{agent: runAgent, mark: stored, rank: extra}
+	l := line{agent: runAgent, mark: markStored, rank: rankVerbose}
 	if b.Error != "" {
-		l.mark, l.text, l.rank = failed, "checkpoint"+inStore(b)+": "+b.Error, vital
+		l.mark, l.text, l.rank = markFailed, "checkpoint"+inStore(b)+": "+b.Error, rankImportant
 		return l
 	}
-	l.text = fmt.Sprintf("step %d in store %s, %d KiB in %s", b.SeqStored, b.Store, (b.Bytes+1023)/1024, millis(b.DurationMS))
+	l.text = fmt.Sprintf("step %d in store %s, %d KiB in %s", b.SeqStored, b.Store, (b.Bytes+1023)/1024, formatMillis(b.DurationMS))
 	return l
 }
 
-// inStore says where a checkpoint was to be stored, if that is known.
+// inStore names the store of a checkpoint, if it is known.
 func inStore(b *state.Checkpoint) string {
 	if b.Store == "" {
 		return ""
@@ -213,8 +216,9 @@ func inStore(b *state.Checkpoint) string {
 	return " in " + b.Store
 }
 
+// limitLine returns the line for a limit that was reached or nearly reached.
 func limitLine(l line, b *state.Limit) line {
-	l.agent, l.mark = cmp.Or(l.agent, runAgent), limited
+	l.agent, l.mark = cmp.Or(l.agent, runAgent), markLimit
 	switch b.Which {
 	case "budget":
 		l.text = fmt.Sprintf("budget: %s of $%.2f spent", b.Spent(), b.Max)
@@ -223,20 +227,21 @@ func limitLine(l line, b *state.Limit) line {
 	case "deadline":
 		l.text = "the deadline of " + FormatSeconds(b.Max) + " is reached"
 		if b.Value >= b.Max+1 {
-			l.text += "; what was under way ended after " + FormatSeconds(b.Value)
+			l.text += "; running work ended after " + FormatSeconds(b.Value)
 		}
 	case "usage":
 		l.text = "usage limit of the model reached"
 	default:
-		l.text = fmt.Sprintf("%s: %g, the most is %g", b.Which, b.Value, b.Max)
+		l.text = fmt.Sprintf("%s: %g, the limit is %g", b.Which, b.Value, b.Max)
 	}
 	return l
 }
 
-// lastLine says how the run ended. If told is true, lines before have said why agents failed.
-func (m *Model) lastLine(b *state.RunFinished, told bool) line {
-	l := line{agent: runAgent, mark: mark(b.Status), rank: vital}
-	l.figures = m.took(b) + ", " + count(b.Iterations, "state")
+// runFinishedLine returns the line for the end of the run. If isExplained is true, earlier lines
+// have shown why agents failed.
+func (m *Model) runFinishedLine(b *state.RunFinished, isExplained bool) line {
+	l := line{agent: runAgent, mark: mark(b.Status), rank: rankImportant}
+	l.figures = m.costSummary(b) + ", " + count(b.Iterations, "state")
 	if b.InheritedUSD > 0 {
 		l.figures += ", " + b.InheritedUSD.Dollars() + " inherited"
 	}
@@ -244,18 +249,18 @@ func (m *Model) lastLine(b *state.RunFinished, told bool) line {
 		l.figures += ", " + severalAttempts(b.FlakeRetries)
 	}
 	if b.Detail == "partial" {
-		l.figures += ", other agents ended well"
+		l.figures += ", other agents completed"
 	}
 	if b.Reason != "" {
 		l.figures += ": "
 		l.text = state.WithoutCode(b.Reason)
-		if told = told && b.Status == state.Failed; told {
+		if isExplained = isExplained && b.Status == state.Failed; isExplained {
 			l.text = failedAgent(b.Reason)
 		}
 	}
-	l.isOurs = l.text == "" || told
+	l.isOurs = l.text == "" || isExplained
 	return l
 }
 
-// severalAttempts says how many states needed more than one attempt.
+// severalAttempts returns a text about the number of states that needed more than one attempt.
 func severalAttempts(n int) string { return count(n, "state") + " took more than one attempt" }

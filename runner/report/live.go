@@ -10,19 +10,18 @@ import (
 const (
 	redrawEvery   = 100 * time.Millisecond
 	progressEvery = 30 * time.Second
-	maxLive       = 10 // live lines; a display taller than the screen can't be erased
+	maxLive       = 10 // live lines; a block that is higher than the screen can't be erased
 )
 
-// display is the block of live lines at the end of what a terminal shows. The
-// cursor is at the beginning of the line below it.
+// display is the block of live lines at the bottom of a terminal. The cursor is at the start of the
+// line below it.
 type display struct {
 	drawn int // lines on the screen
 	at    time.Time
 }
 
-// frame returns what to write so that out is above the live lines. The block is
-// drawn again only redrawEvery; if something is written in between, it is erased
-// until then.
+// frame returns the bytes that show out above the live lines. The block is redrawn at most every
+// redrawEvery; if something is written in between, the block is erased until then.
 func (d *display) frame(out []byte, now time.Time, live []string) []byte {
 	since := now.Sub(d.at)
 	due := since < 0 || since >= redrawEvery
@@ -41,8 +40,8 @@ func (d *display) frame(out []byte, now time.Time, live []string) []byte {
 	return frame
 }
 
-// erase moves the cursor to the top of the block and clears from there on. It begins with a carriage return, because a
-// terminal shows typed keys, such as ^C, at the cursor.
+// erase moves the cursor to the top of the block and clears the screen below. It starts with a
+// carriage return, because a terminal shows typed keys such as ^C at the cursor.
 func (d *display) erase() []byte {
 	if d.drawn == 0 {
 		return nil
@@ -52,7 +51,7 @@ func (d *display) erase() []byte {
 	return fmt.Appendf(nil, "\r\x1b[%dA\x1b[J", n)
 }
 
-// liveLines returns a line for each active agent, each in one row of the terminal.
+// liveLines returns a line for each active agent that fits into one row of the terminal.
 func (c *Console) liveLines() []string {
 	var lines []string
 	for i, v := range c.active {
@@ -60,8 +59,8 @@ func (c *Console) liveLines() []string {
 			return append(lines, fmt.Sprintf("  and %d more", len(c.active)-i))
 		}
 		text := fmt.Sprintf("%s  %s  %s  %6s  %7s", pad(name(v.id), c.layout.agentColumn), pad(name(v.state), c.layout.stateColumn),
-			pad(string(running), markColumn), clock(c.now.Sub(v.began)), c.model.agents[v.id].Spent.Spent)
-		if words := v.doing.text(c.now, func(ours string) string { return ours }); words != "" {
+			pad(string(markRunning), markColumn), formatClock(c.now.Sub(v.started)), c.model.agents[v.id].Spent.Spent)
+		if words := v.activity.text(c.now, func(text string) string { return text }); words != "" {
 			text += "  " + words
 		}
 		lines = append(lines, head(text, c.o.Width-1))
@@ -69,24 +68,24 @@ func (c *Console) liveLines() []string {
 	return lines
 }
 
-// progress says what an agent is doing, for how long, and what the run has cost.
+// progress returns a line with an agent's activity, its duration, and the cost of the run.
 func (c *Console) progress(v *agentView) string {
-	text := name(v.id) + " at " + name(v.state) + ": working for " + clock(c.now.Sub(v.began))
+	text := name(v.id) + " at " + name(v.state) + ": working for " + formatClock(c.now.Sub(v.started))
 	if v.attempt > 0 {
 		text += fmt.Sprintf(", attempt %d", v.attempt+1)
 	}
 	if spent := c.model.total(); spent != (state.Spent{}) {
-		text += ", " + c.model.ofBudget(spent) + " spent"
+		text += ", " + c.model.withBudget(spent) + " spent"
 	}
-	dim := func(ours string) string { return c.layout.paint(began, ours) }
-	if words := v.doing.text(c.now, dim); words != "" {
+	dim := func(text string) string { return c.layout.colorize(markStart, text) }
+	if words := v.activity.text(c.now, dim); words != "" {
 		return dim(text+"; ") + words
 	}
 	return dim(text)
 }
 
-// SetLive says whether a Console on a terminal draws live lines. Without them it writes
-// whole lines only, so that somebody can type meanwhile.
+// SetLive turns the live lines of a Console on a terminal on or off. While they are off, only whole
+// lines are written, so that a person can type.
 func (c *Console) SetLive(live bool) error {
 	if live == c.o.Terminal {
 		return nil

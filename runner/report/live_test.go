@@ -15,7 +15,7 @@ import (
 
 var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// writes collects each write separately.
+// writes records each write separately.
 type writes []string
 
 func (w *writes) Write(p []byte) (int, error) {
@@ -23,7 +23,8 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-func starts(t *testing.T, c *Console, agents int) {
+// startAgents starts agents that run a prompt.
+func startAgents(t *testing.T, c *Console, agents int) {
 	t.Helper()
 	for i := range agents {
 		e := state.Event{
@@ -34,34 +35,36 @@ func starts(t *testing.T, c *Console, agents int) {
 	}
 }
 
-// The models that reporters read.
-func (c *Console) its() *Model     { return c.model }
-func (d *DebugWriter) its() *Model { return d.model }
-func (j *JobReporter) its() *Model { return j.open.model }
-func (a *Annotations) its() *Model { return a.model }
-func (s *Summary) its() *Model     { return s.model }
+// usedModel returns the model that a reporter reads.
+func (c *Console) usedModel() *Model     { return c.model }
+func (d *DebugWriter) usedModel() *Model { return d.model }
+func (j *JobReporter) usedModel() *Model { return j.console.model }
+func (a *Annotations) usedModel() *Model { return a.model }
+func (s *Summary) usedModel() *Model     { return s.model }
 
-// inModel adds an event to the model that a reporter reads, as a Fanout does.
+// inModel adds an event to the model that a reporter reads, like a Fanout.
 func inModel(to Reporter, e state.Event) {
-	if of, ok := to.(advised); ok {
+	if of, ok := to.(advisedReporter); ok {
 		to = of.Reporter
 	}
-	if to, ok := to.(interface{ its() *Model }); ok {
-		to.its().Add(e)
+	if to, ok := to.(interface{ usedModel() *Model }); ok {
+		to.usedModel().Add(e)
 	}
 }
 
+// report adds an event to the reporter's model, and reports it.
 func report(t *testing.T, to Reporter, e state.Event) {
 	t.Helper()
 	inModel(to, e)
 	assert.NilError(t, to.Report(e), "report %+v", e)
 }
 
-// TestLiveLinesMakeWayForTyping: they are erased at once, and drawn again afterwards.
-func TestLiveLinesMakeWayForTyping(t *testing.T) {
+// TestLiveLinesCanBeTurnedOff states that live lines are erased at once, and drawn again when they
+// are turned on.
+func TestLiveLinesCanBeTurnedOff(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true})
-	starts(t, c, 2)
+	startAgents(t, c, 2)
 	must(t, c.Doing("main_work0", "WORK.md", runner.Progress{Activity: "running Bash(make \x1b[2J)"}))
 	must(t, c.Tick(nine.Add(time.Second)))
 	assert.Check(t, is.Equal(strings.Count(strings.Join(w, ""), `running Bash(make )`), 1), "live lines")
@@ -75,15 +78,15 @@ func TestLiveLinesMakeWayForTyping(t *testing.T) {
 	got := strings.Join(w[before:], "")
 	assert.Check(t, strings.Count(got, ": working for ") == 2 && strings.Contains(got, "; running Bash(make )") && !strings.Contains(got, "\x1b"), "after a minute: got %q, want a whole line for each agent", got)
 	must(t, c.SetLive(true))
-	assert.Check(t, is.Equal(strings.Count(w[len(w)-1], "  "+string(running)+"  "), 2), "afterwards")
+	assert.Check(t, is.Equal(strings.Count(w[len(w)-1], "  "+string(markRunning)+"  "), 2), "afterwards")
 }
 
-// TestLiveLinesFitTheScreen states that there are never so many live lines, nor
-// such long ones, that a terminal could not erase them.
+// TestLiveLinesFitTheScreen states that the number and the width of live lines are limited, so that
+// a terminal can always erase them.
 func TestLiveLinesFitTheScreen(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true, Width: 40})
-	starts(t, c, 30)
+	startAgents(t, c, 30)
 	w = nil
 	must(t, c.Tick(nine.Add(time.Minute)))
 	out := strings.Join(w, "")

@@ -10,32 +10,32 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// code returns Markdown that shows a text of somebody else as it is, in one line: a
-// code span whose marks are longer than any in the text. It may be used in a table.
+// code returns Markdown that shows an untrusted text unchanged on one line: a code span whose
+// delimiters are longer than any run of backticks in the text. It may be used in a table.
 func code(text string, width int) string { return codeSpan(cut(text, width)) }
 
-// codeSpan is code for a text that is a plain line already.
+// codeSpan is like code, for a text that is already a plain line.
 func codeSpan(line string) string {
 	if line == "" {
 		return "–"
 	}
-	// A bar ends a cell of a table even within code. Escaping it does not help where
-	// the text already has a backslash before it.
+	// A bar ends a table cell even within code. Escaping it does not work if the text has a
+	// backslash before it.
 	return text.Code(strings.ReplaceAll(line, "|", "∣"))
 }
 
-// htmlCode is code for a line of HTML, in which nothing is read as Markdown.
+// htmlCode is like code, for a line of HTML, in which Markdown is not interpreted.
 func htmlCode(text string) string {
 	return "<code>" + html.EscapeString(cut(text, widestName)) + "</code>"
 }
 
-// fence returns Markdown that shows a text of several lines as it is.
+// fence returns Markdown that shows a text of several lines unchanged.
 func fence(s string) string { return text.Fence(s, "text") }
 
-// widestProse is how many columns of a fence are seen without scrolling.
+// widestProse is how many columns of a fence are visible without scrolling.
 const widestProse = 110
 
-// wrap breaks the long lines of a text between words: a fence does not.
+// wrap breaks long lines between words, since a fence doesn't wrap them.
 func wrap(text string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {
@@ -55,8 +55,8 @@ func wrap(text string) string {
 	return b.String()
 }
 
-// prose returns a line of ours as Markdown. It may quote what others wrote: only pairs
-// of backticks in it are read as Markdown, and make code.
+// prose returns a line of raymond's text as Markdown. The line may quote untrusted text: only pairs
+// of backticks are interpreted, as code.
 func prose(text string, width int) string {
 	parts := strings.Split(cut(text, width), "`")
 	if len(parts)%2 == 0 {
@@ -73,17 +73,16 @@ func prose(text string, width int) string {
 	return b.String()
 }
 
-// withoutBackticks returns a line of prose for where there is no Markdown.
+// withoutBackticks returns a line of prose for places without Markdown.
 func withoutBackticks(text string) string { return plain(strings.ReplaceAll(text, "`", "")) }
 
-// literal escapes what Markdown or HTML would read.
+// literal escapes characters that have a meaning in Markdown or HTML.
 func literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {
 		case r == '@' || r == '$':
-			// GitHub looks for people and formulas in what Markdown leaves, but not in
-			// code.
+			// GitHub searches plain text for mentions and formulas, but not code.
 			fmt.Fprintf(&b, "<code>%c</code>", r)
 		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(",;'\"%", r):
 			b.WriteByte('\\')

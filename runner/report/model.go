@@ -9,57 +9,57 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Model is what is known of a run: what its events tell, and its state. All that people and
-// programs are shown of a run is read from it. A Model is not safe for concurrent use.
+// Model has everything that is known about a run, from its events and its state. All displays of a
+// run read it. A Model is not safe for concurrent use.
 type Model struct {
-	Now            time.Time          `json:"now"`              // of the last event
-	Opening        *state.RunStarted  `json:"opening"`          // of the last part
+	Now            time.Time          `json:"now"`              // time of the last event
+	Opening        *state.RunStarted  `json:"opening"`          // of the last segment
 	Ending         *state.RunFinished `json:"ending,omitempty"` // nil while the run is active
 	Segments       []Segment          `json:"parts"`
-	Agents         []*Agent           `json:"agents"` // in the order in which they came
-	ExecutionCount int                `json:"begun"`  // state executions
+	Agents         []*Agent           `json:"agents"` // in the order of their first event
+	ExecutionCount int                `json:"begun"`  // state executions that have started
 	Executions     []*Exec            `json:"executions"`
-	Waits          []Wait             `json:"waits"` // in the order in which they began; they have a To when they have ended
+	Waits          []Wait             `json:"waits"` // in the order of their start; To is set if they have ended
 	Limits         []Limit            `json:"limits"`
 	Stored         *state.Checkpoint  `json:"stored,omitempty"`
 	StoredAt       time.Time          `json:"stored_at,omitzero"`
-	NotStored      *state.Checkpoint  `json:"not_stored,omitempty"` // since then, in this part
-	CLI            string             `json:"cli,omitempty"`        // version and path of the agent CLI, after its name unless it is the default one that ran last
+	NotStored      *state.Checkpoint  `json:"not_stored,omitempty"` // later than Stored, in this segment
+	CLI            string             `json:"cli,omitempty"`        // version and path of the agent CLI that ran last, after its name unless it is the default one
 
-	seq     int  // of the last event
-	ended   Wait // that the last event has ended; zero for none
-	agents  map[string]*Agent
-	waiting map[string]int // the index of the wait of each agent that waits
-	spent   state.Spent
-	atLimit state.Spent // as the last warning about the budget has it
-	byAgent sums
-	byState sums
-	byModel sums
+	seq          int  // of the last event
+	endedWait    Wait // wait that the last event has ended; zero for none
+	agents       map[string]*Agent
+	waiting      map[string]int // index of the current wait, by agent
+	spent        state.Spent
+	spentAtLimit state.Spent // cost in the last warning about the budget
+	byAgent      sums
+	byState      sums
+	byModel      sums
 
-	attempts map[string]int // that commands judged, by state
+	attempts map[string]int // number of verdicts of done_when commands, by state
 	moves    map[diagram.Move]int
-	isShort  bool // executions between the first and the last ones are only counted
+	isLive   bool // counts executions between the first and the last ones without storing them
 }
 
-// NewModel returns the Model of a run of which nothing is known yet.
+// NewModel returns an empty Model.
 func NewModel() *Model {
 	return &Model{agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}, byModel: sums{}, attempts: map[string]int{}, moves: map[diagram.Move]int{}}
 }
 
-// NewLiveModel returns the Model of a run that is driven. It keeps the executions that a table
-// shows, so that it stays small whatever the size of the run.
+// NewLiveModel returns an empty Model for a run that is being driven. It stores only the executions
+// that a table shows, so its size is bounded.
 func NewLiveModel() *Model {
 	m := NewModel()
-	m.isShort = true
+	m.isLive = true
 	return m
 }
 
-// Resume takes what a run that is about to be driven on has done before, as far as no event has
-// told it: who waits, what was spent, and in which executions that are resumed.
+// Resume adds the state of a run that is about to be resumed, as far as events have not: waits,
+// costs, and the executions that will be resumed.
 func (m *Model) Resume(run *state.Run) {
 	waits := WaitsOf(run)
 	for _, w := range waits {
-		if m.wait(w.Agent).For == "" {
+		if m.currentWait(w.Agent).For == "" {
 			m.beginWait(w)
 		}
 	}
@@ -70,7 +70,7 @@ func (m *Model) Resume(run *state.Run) {
 			continue
 		}
 		before := m.Last(s.ID)
-		m.addState(s, func(text string) string { return text })
+		m.addAgentState(s, func(text string) string { return text })
 		if x := m.Last(s.ID); x != before {
 			x.work.isPaused = true
 		}
@@ -78,13 +78,13 @@ func (m *Model) Resume(run *state.Run) {
 }
 
 const (
-	maxFirst = 50  // executions from the first on in a short model
-	maxLast  = 150 // executions up to the last
+	maxFirst = 50  // first executions that a live model stores
+	maxLast  = 150 // last executions that a live model stores
 
-	maxOutputs = 2000 // executions up to the last that keep what programs wrote in them, so that a huge log fits into memory
+	maxOutputs = 2000 // executions that keep the output of programs; older ones lose it, so that a huge log fits into memory
 )
 
-// AddAll takes recorded events, up to their first error, which it returns.
+// AddAll adds recorded events up to the first error, which it returns.
 func (m *Model) AddAll(events iter.Seq2[state.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
@@ -95,12 +95,12 @@ func (m *Model) AddAll(events iter.Seq2[state.Event, error]) error {
 	return nil
 }
 
-// Add takes the next event. One that comes again, as after a log was learned, has no effect.
+// Add adds the next event. An event that was already added has no effect.
 func (m *Model) Add(e state.Event) {
 	if e.Seq > 0 && e.Seq <= m.seq {
 		return
 	}
-	m.seq, m.ended = max(m.seq, e.Seq), m.wait(e.Agent)
+	m.seq, m.endedWait = max(m.seq, e.Seq), m.currentWait(e.Agent)
 	last := m.Now
 	if e.Time.After(last) {
 		m.Now = e.Time
@@ -108,21 +108,21 @@ func (m *Model) Add(e state.Event) {
 	if b, ok := e.Body.(*state.Limit); ok {
 		m.Limits = append(m.Limits, Limit{e.Time, e.Exec, *b})
 		if b.Which == "budget" {
-			m.atLimit = b.Spent()
+			m.spentAtLimit = b.Spent()
 		}
 	}
 	if e.Agent != "" {
-		m.addAgent(e, m.agent(e))
+		m.addAgentEvent(e, m.agentOf(e))
 		return
 	}
 	switch b := e.Body.(type) {
 	case *state.RunStarted:
 		m.EndLostSegment(last)
-		m.tryAgain()
+		m.resetFailedAgents()
 		m.Opening, m.Ending, m.NotStored = b, nil, nil
 		m.Segments = append(m.Segments, Segment{Started: e.Time})
 	case *state.RunFinished:
-		m.end(e, b)
+		m.endSegment(e, b)
 	case *state.Checkpoint:
 		if b.Error != "" {
 			m.NotStored = b
@@ -132,8 +132,8 @@ func (m *Model) Add(e state.Event) {
 	}
 }
 
-// end takes the end of a part of the run.
-func (m *Model) end(e state.Event, b *state.RunFinished) {
+// endSegment ends a segment of the run.
+func (m *Model) endSegment(e state.Event, b *state.RunFinished) {
 	ending := *b
 	ending.Reason = state.WithoutCode(b.Reason)
 	m.Ending = &ending
@@ -142,19 +142,19 @@ func (m *Model) end(e state.Event, b *state.RunFinished) {
 	}
 	p := &m.Segments[len(m.Segments)-1]
 	p.Ended, p.Status, p.Reason, p.DurationMS = e.Time, string(b.Status), ending.Reason, b.DurationMS
-	m.spent, m.atLimit = b.Spent, state.Spent{}
+	m.spent, m.spentAtLimit = b.Spent, state.Spent{}
 	for _, a := range m.Agents {
-		a.setUnfinished(state.Spent{}, nil)
+		a.setOpenCost(state.Spent{}, nil)
 	}
 	for i := range b.Unfinished {
 		if a := m.agents[b.Unfinished[i].Agent]; a != nil {
-			a.setUnfinished(b.Unfinished[i].Spent, b.Unfinished[i].Models)
+			a.setOpenCost(b.Unfinished[i].Spent, b.Unfinished[i].Models)
 		}
 	}
 	m.pause(m.Now)
 }
 
-// EndLostSegment ends a part of the run whose process was lost, if the last one has no end.
+// EndLostSegment ends the last segment if it has no end, because its process was killed.
 func (m *Model) EndLostSegment(at time.Time) {
 	if n := len(m.Segments); n > 0 && m.Segments[n-1].Status == "" {
 		p := &m.Segments[n-1]
@@ -163,16 +163,16 @@ func (m *Model) EndLostSegment(at time.Time) {
 	}
 }
 
-// pause marks what is active when the run stops.
+// pause pauses the open executions when the run stops.
 func (m *Model) pause(at time.Time) {
-	for _, x := range m.open() {
+	for _, x := range m.openExecs() {
 		x.work.pause(at)
 	}
 }
 
-// tryAgain notes that a resumed run tries failed agents again: all but that of a run which was suspended while agents wait for
-// something that comes from outside.
-func (m *Model) tryAgain() {
+// resetFailedAgents marks failed agents as running, since a resumed run tries them again. It does
+// nothing if the run was suspended while agents wait for something outside the run.
+func (m *Model) resetFailedAgents() {
 	if m.Ending != nil && m.Ending.Status == state.Suspended &&
 		slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents }) {
 		return
@@ -184,27 +184,27 @@ func (m *Model) tryAgain() {
 	}
 }
 
-// addAgent takes an event about an agent.
-func (m *Model) addAgent(e state.Event, a *Agent) {
-	m.addWait(e)
+// addAgentEvent adds an event about an agent.
+func (m *Model) addAgentEvent(e state.Event, a *Agent) {
+	m.addWaitEvent(e)
 	switch b := e.Body.(type) {
 	case *state.AgentStarted:
 		a.Parent, a.State, a.Vars = b.Parent, e.State, b.Vars
 	case *state.StateStarted:
-		m.start(e, b, a)
+		m.startExec(e, b, a)
 	case *state.StateFinished:
-		m.finish(e, b, a)
+		m.finishExec(e, b, a)
 	case *state.Transition:
-		a.moveTo(b)
-		x := m.exec(e, a)
+		a.setTransition(b)
+		x := m.execOf(e, a)
 		if x != nil {
-			x.moveTo(b)
+			x.addTransition(b)
 		}
-		m.countMove(x, b)
+		m.countTransition(x, b)
 	case *state.AgentFinished:
 		a.finish(e, b)
 	case *state.AgentWaits:
-		a.State, a.Status = e.State, agentWaits
+		a.State, a.Status = e.State, statusWaiting
 		if x := a.last; x.isOpen() {
 			x.work.pause(e.Time)
 		}
@@ -212,72 +212,72 @@ func (m *Model) addAgent(e state.Event, a *Agent) {
 		m.countTimeout(a, e.State)
 		a.State, a.Status = e.State, Running
 	default:
-		m.note(e, a)
+		m.addExecEvent(e, a)
 	}
 }
 
-// note takes what happens within an execution. All but an interruption resumes one that was
-// paused: a reminder or a verdict was pending.
-func (m *Model) note(e state.Event, a *Agent) {
-	said, isSaid := e.Body.(*state.AgentOutput)
-	if isSaid && m.isShort {
-		a.talk.say(said.Text)
+// addExecEvent adds an event within an execution. Any event except an interruption resumes a paused
+// execution, whose reminder or verdict was pending.
+func (m *Model) addExecEvent(e state.Event, a *Agent) {
+	output, isOutput := e.Body.(*state.AgentOutput)
+	if isOutput && m.isLive {
+		a.log.addLine(output.Text)
 	}
-	x := m.exec(e, a)
+	x := m.execOf(e, a)
 	if x == nil {
 		return
 	}
 	if _, isCut := e.Body.(*state.AttemptInterrupted); !isCut {
-		x.work.resume(m.began())
+		x.work.resume(m.segmentStart())
 	}
-	if isSaid && !m.isShort {
-		x.Output = append(x.Output, said.Text)
+	if isOutput && !m.isLive {
+		x.Output = append(x.Output, output.Text)
 	}
 	if b, isJudged := e.Body.(*state.NodeAttempt); isJudged {
 		m.attempts[x.State]++
 		m.spent = m.spent.Plus(b.Spent)
-		a.setUnfinished(x.Spent.Spent.Plus(b.Spent), x.Models)
+		a.setOpenCost(x.Spent.Spent.Plus(b.Spent), x.Models)
 	}
-	if x.note(e) {
+	if x.addEvent(e) {
 		m.byAgent.of(a.ID).Retries++
 		m.byState.of(x.State).Retries++
 	}
 }
 
-// began is when this part of the run began.
-func (m *Model) began() (at time.Time) {
+// segmentStart returns the start of the current segment.
+func (m *Model) segmentStart() (at time.Time) {
 	if n := len(m.Segments); n > 0 {
 		at = m.Segments[n-1].Started
 	}
 	return at
 }
 
-// agent returns the agent of an event.
-func (m *Model) agent(e state.Event) *Agent {
+// agentOf returns the agent of an event, which it adds if necessary.
+func (m *Model) agentOf(e state.Event) *Agent {
 	a := m.agents[e.Agent]
 	if a == nil {
-		a = &Agent{ID: e.Agent, State: e.State, Status: Running, talk: talk{used: map[string]int{}}}
+		a = &Agent{ID: e.Agent, State: e.State, Status: Running, log: agentLog{toolUses: map[string]int{}}}
 		m.agents[e.Agent] = a
 		m.Agents = append(m.Agents, a)
 	}
 	return a
 }
 
-// exec returns the execution of an event: the agent's last one, until it has ended. A resume
-// may have given it another number. One that is new began in no log. It is nil for none.
-func (m *Model) exec(e state.Event, a *Agent) *Exec {
+// execOf returns the execution of an event, nil for none: the agent's open execution, whose number
+// a resume may have changed, or a new one if no event has reported its start.
+func (m *Model) execOf(e state.Event, a *Agent) *Exec {
 	x := a.last
 	switch {
 	case e.Exec == 0 || x != nil && x.N == e.Exec:
 	case x.isOpen() && x.State == e.State:
 		x.N = e.Exec
 	default:
-		x = m.begin(e, a)
+		x = m.newExec(e, a)
 	}
 	return x
 }
 
-// Last returns the newest execution of an agent, nil for none.
+// Last returns the newest execution of an agent, or nil.
 func (m *Model) Last(agent string) *Exec {
 	if a := m.agents[agent]; a != nil {
 		return a.last
@@ -285,8 +285,8 @@ func (m *Model) Last(agent string) *Exec {
 	return nil
 }
 
-// begin adds an execution.
-func (m *Model) begin(e state.Event, a *Agent) *Exec {
+// newExec adds an execution.
+func (m *Model) newExec(e state.Event, a *Agent) *Exec {
 	m.ExecutionCount++
 	x := &Exec{N: e.Exec, Agent: e.Agent, State: e.State, Status: Running, Started: e.Time, work: stopwatch{resumed: e.Time}}
 	if x.N == 0 {
@@ -306,50 +306,50 @@ func (m *Model) begin(e state.Event, a *Agent) *Exec {
 			}
 		}
 	}
-	if m.isShort && len(m.Executions) > maxFirst+maxLast {
+	if m.isLive && len(m.Executions) > maxFirst+maxLast {
 		m.Executions = slices.Delete(m.Executions, maxFirst, maxFirst+1)
 	}
 	return x
 }
 
-// start takes the beginning of an execution, or of one that a later part of the run repeats
-// because it was interrupted.
-func (m *Model) start(e state.Event, b *state.StateStarted, a *Agent) {
+// startExec adds the start of an execution, or the repetition of an execution that was interrupted
+// in an earlier segment.
+func (m *Model) startExec(e state.Event, b *state.StateStarted, a *Agent) {
 	a.State, a.Status = e.State, Running
 	x := a.last
 	if x.isOpen() && x.State == e.State && (x.work.isPaused || e.Exec > 0 && x.N == e.Exec) {
 		x.work.pause(e.Time)
 		x.work.resume(e.Time)
 		x.work.isRepeated = true
-		x.N = max(x.N, e.Exec) // when parts of a matrix were joined it has got a higher number
+		x.N = max(x.N, e.Exec) // joining the parts of a matrix may have increased the number
 	} else {
 		a.Error, a.Result, a.hasResult = "", "", false
-		x = m.begin(e, a)
+		x = m.newExec(e, a)
 		x.attempt = b.Attempt
 	}
 	x.start(b)
 }
 
-// finish takes the end of an execution.
-func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
-	m.spent = m.spent.Plus(b.Spent.Minus(a.open().spent()))
+// finishExec adds the end of an execution.
+func (m *Model) finishExec(e state.Event, b *state.StateFinished, a *Agent) {
+	m.spent = m.spent.Plus(b.Spent.Minus(a.openExec().costSoFar()))
 	spent := Spent{b.Spent, b.Tokens}
 	a.ended = a.ended.Plus(spent)
 	if b.CLI != "" {
 		m.CLI = b.CLI
 	}
-	a.talk.refuse(b.AllRefusals())
-	asked, ms := "", b.DurationMS
-	if x := m.exec(e, a); x.isOpen() { // it may have been refused before it began
-		x.work.resume(m.began())
+	a.log.addRefusals(b.AllRefusals())
+	requested, ms := "", b.DurationMS
+	if x := m.execOf(e, a); x.isOpen() { // a state may be refused before it starts
+		x.work.resume(m.segmentStart())
 		x.finish(e, b)
 		x.Total = m.total().USD
-		asked, ms = x.Model, x.DurationMS
+		requested, ms = x.Model, x.DurationMS
 	}
-	if !b.OK && !state.IsExhausted(b.Error) { // a later event tells whether the agent fails
+	if !b.OK && !state.IsExhausted(b.Error) { // a later event shows whether the agent fails
 		a.fail(e, b.Error)
 	}
-	m.byModel.book(spent, b.Models, asked, ms)
+	m.byModel.addModels(spent, b.Models, requested, ms)
 	a.Spent = a.ended
 	for _, s := range []*Sum{m.byAgent.of(a.ID), m.byState.of(e.State)} {
 		s.DurationMS += ms
@@ -360,11 +360,11 @@ func (m *Model) finish(e state.Event, b *state.StateFinished, a *Agent) {
 	}
 }
 
-// open returns the executions that have not ended, the oldest first.
-func (m *Model) open() []*Exec {
+// openExecs returns the executions that have not ended, oldest first.
+func (m *Model) openExecs() []*Exec {
 	var all []*Exec
 	for _, a := range m.Agents {
-		if x := a.open(); x != nil {
+		if x := a.openExec(); x != nil {
 			all = append(all, x)
 		}
 	}

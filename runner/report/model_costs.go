@@ -7,18 +7,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Spent is what something cost.
+// Spent is a cost with its tokens.
 type Spent struct {
 	state.Spent
 	Tokens *state.Tokens `json:"tokens,omitempty"`
 }
 
-// Plus returns the sum of both.
+// Plus returns the sum of both costs.
 func (s Spent) Plus(t Spent) Spent {
 	return Spent{s.Spent.Plus(t.Spent), PlusTokens(s.Tokens, t.Tokens)}
 }
 
-// PlusTokens returns the sum of both, nil when neither is known.
+// PlusTokens returns the sum of both, nil if neither is known.
 func PlusTokens(a, b *state.Tokens) *state.Tokens {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -26,17 +26,17 @@ func PlusTokens(a, b *state.Tokens) *state.Tokens {
 	return &state.Tokens{Input: a.Input + b.Input, Cached: a.Cached + b.Cached, Output: a.Output + b.Output}
 }
 
-// Sum is what all executions of something cost.
+// Sum is the total cost of the executions of a state, an agent or a model.
 type Sum struct {
 	Name       string `json:"name"`
 	Executions int    `json:"executions"`
 	Failed     int    `json:"failed"`
-	Retries    int    `json:"retries"` // and attempts beyond the first
+	Retries    int    `json:"retries"` // including attempts after the first
 	DurationMS int64  `json:"duration_ms"`
 	Spent      Spent  `json:"spent"`
 }
 
-// sums adds up executions by a name.
+// sums has totals by the name of a state, an agent or a model.
 type sums map[string]*Sum
 
 func (s sums) of(name string) *Sum {
@@ -46,26 +46,26 @@ func (s sums) of(name string) *Sum {
 	return s[name]
 }
 
-// book adds an execution to the models that it was done with. models has the shares of its cost that
-// are known by model; the rest is booked on the model that was asked for, if none is known. Its time
-// is that of the model that cost most.
-func (s sums) book(spent Spent, models map[string]state.USD, asked string, ms int64) {
+// addModels adds an execution to the totals of its models. models has the known costs by model; the
+// rest is added to the name "" or, if no model is known, to the requested model. The duration is
+// added to the most expensive model.
+func (s sums) addModels(spent Spent, models map[string]state.USD, requested string, ms int64) {
 	rest := spent.Spent
 	for model, usd := range models {
 		rest.USD -= usd
-		s.add(model, state.Spent{USD: usd, Estimated: spent.Estimated})
+		s.addModel(model, state.Spent{USD: usd, Estimated: spent.Estimated})
 	}
 	if len(models) > 0 {
-		s.add("", rest)
+		s.addModel("", rest)
 	} else {
-		s.add(asked, rest)
+		s.addModel(requested, rest)
 	}
-	if sum := s[cut(cmp.Or(MainModel(models), asked), widestCell)]; sum != nil && sum.Name != "" {
+	if sum := s[cut(cmp.Or(MainModel(models), requested), widestCell)]; sum != nil && sum.Name != "" {
 		sum.DurationMS += ms
 	}
 }
 
-// MainModel is the model that most was spent on; "" when none is known.
+// MainModel returns the model with the highest cost, "" if models is empty.
 func MainModel(models map[string]state.USD) string {
 	name, most := "", state.USD(-1)
 	for model, usd := range models {
@@ -76,12 +76,12 @@ func MainModel(models map[string]state.USD) string {
 	return name
 }
 
-// maxModels is how many models have costs of their own.
+// maxModels is the maximum number of models with their own total.
 const maxModels = 10
 
-// add adds a cost to that of a model. What goes beyond maxModels, and what is not known by model, is
-// that of "".
-func (s sums) add(model string, spent state.Spent) {
+// addModel adds a cost to the total of a model. Models beyond maxModels, and costs without a model,
+// are added to the name "".
+func (s sums) addModel(model string, spent state.Spent) {
 	if model = cut(model, widestCell); s[model] == nil && len(s) >= maxModels {
 		model = ""
 	}
@@ -92,31 +92,31 @@ func (s sums) add(model string, spent state.Spent) {
 	}
 }
 
-// ByState returns the sums of states, the most expensive first, with the executions that have
-// not ended.
+// ByState returns the totals of the states, including open executions, most expensive first.
 func (m *Model) ByState() []Sum {
-	return m.withOpen(m.byState, func(all sums, x *Exec) { all.of(x.State).spend(x.Spent) })
+	return m.withOpen(m.byState, func(all sums, x *Exec) { all.of(x.State).add(x.Spent) })
 }
 
-// ByAgent is ByState for agents.
+// ByAgent is like ByState, for agents.
 func (m *Model) ByAgent() []Sum {
-	return m.withOpen(m.byAgent, func(all sums, x *Exec) { all.of(x.Agent).spend(x.Spent) })
+	return m.withOpen(m.byAgent, func(all sums, x *Exec) { all.of(x.Agent).add(x.Spent) })
 }
 
-// ByModel is ByState for models; the name "" is for what is not known by model.
+// ByModel is like ByState, for models; the name "" has the costs of other or unknown models.
 func (m *Model) ByModel() []Sum {
-	return m.withOpen(m.byModel, func(all sums, x *Exec) { all.book(x.Spent, x.Models, "", 0) })
+	return m.withOpen(m.byModel, func(all sums, x *Exec) { all.addModels(x.Spent, x.Models, "", 0) })
 }
 
-func (s *Sum) spend(more Spent) { s.Spent = s.Spent.Plus(more) }
+func (s *Sum) add(more Spent) { s.Spent = s.Spent.Plus(more) }
 
+// withOpen returns sorted totals, to which add has added the open executions.
 func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
 	all := sums{}
 	for name, sum := range s {
 		one := *sum
 		all[name] = &one
 	}
-	for _, x := range m.open() {
+	for _, x := range m.openExecs() {
 		add(all, x)
 	}
 	out := make([]Sum, 0, len(all))
@@ -129,18 +129,18 @@ func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
 	return out
 }
 
-// total is what the run has cost so far, as far as events tell.
-func (m *Model) total() state.Spent { return m.spent.AtLeast(m.atLimit) }
+// total returns the cost of the run so far, as far as events show.
+func (m *Model) total() state.Spent { return m.spent.AtLeast(m.spentAtLimit) }
 
-// ofBudget says what was spent, and the budget if there is one.
-func (m *Model) ofBudget(spent state.Spent) string {
+// withBudget formats a cost, with the budget if there is one.
+func (m *Model) withBudget(spent state.Spent) string {
 	if m.Opening == nil || m.Opening.BudgetUSD <= 0 {
 		return spent.String()
 	}
 	return spent.String() + " of " + m.Opening.BudgetUSD.Dollars()
 }
 
-// took says how long the last part of a run took, and what it has cost.
-func (m *Model) took(b *state.RunFinished) string {
-	return "in " + millis(b.DurationMS) + ", " + m.ofBudget(b.Spent)
+// costSummary formats the duration and the cost of the last segment.
+func (m *Model) costSummary(b *state.RunFinished) string {
+	return "in " + formatMillis(b.DurationMS) + ", " + m.withBudget(b.Spent)
 }

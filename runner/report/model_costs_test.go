@@ -14,9 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// spender drives a run whose invocations cost something, bring answers, fail and
-// are cut off, and tells a summary of it.
-type spender struct {
+// costlyRun drives a run with random costs, answers, failures and interruptions, and reports its
+// events to a summary.
+type costlyRun struct {
 	t   *testing.T
 	rnd *rand.Rand
 	run *state.Run
@@ -25,7 +25,7 @@ type spender struct {
 	to  Reporter
 }
 
-func (s *spender) step(decide func(*state.Step)) {
+func (s *costlyRun) step(decide func(*state.Step)) {
 	s.now = s.now.Add(time.Minute)
 	step := s.run.Step(s.now)
 	decide(step)
@@ -35,8 +35,8 @@ func (s *spender) step(decide func(*state.Step)) {
 	}
 }
 
-// part is one part of the run, up to a cancel.
-func (s *spender) part(resumed bool) {
+// segment drives one segment of the run, which ends with a cancellation.
+func (s *costlyRun) segment(resumed bool) {
 	s.step(func(step *state.Step) {
 		if resumed {
 			step.Resume(nil)
@@ -70,7 +70,7 @@ func (s *spender) part(resumed bool) {
 	})
 }
 
-func (s *spender) outcome(class state.Class) state.Outcome {
+func (s *costlyRun) outcome(class state.Class) state.Outcome {
 	cents := state.Dollar / 10_000 * state.USD(1+s.rnd.IntN(9))
 	used := state.ModelCost{Usage: state.Usage{Model: []string{"opus", "haiku"}[s.rnd.IntN(2)], Input: 10}, CostUSD: cents}
 	o := state.Outcome{}
@@ -98,8 +98,9 @@ func (s *spender) outcome(class state.Class) state.Outcome {
 	return o
 }
 
-// bookedBy is what a summary books on the rows of its table, on models and on agents.
-func bookedBy(s *Summary) map[string]state.Spent {
+// totalsOf returns the total costs in the rows of a summary's table, of its models and of its
+// agents.
+func totalsOf(s *Summary) map[string]state.Spent {
 	m, all := s.model, map[string]state.Spent{}
 	add := func(what string, spent state.Spent) { all[what] = all[what].Plus(spent) }
 	for _, x := range m.Executions {
@@ -114,10 +115,10 @@ func bookedBy(s *Summary) map[string]state.Spent {
 	return all
 }
 
-// TestOneSum: after each part of a run, whatever was cut off in it, the headline, the rows
-// of the table, the costs by model and the costs of agents each add up to the ledger, with
-// its estimates and unknown costs.
-func TestOneSum(t *testing.T) {
+// TestTotalsAgree states that after each segment of a run the headline, the rows of the table, the
+// costs by model and the costs of agents each add up to the ledger, including estimates and unknown
+// costs.
+func TestTotalsAgree(t *testing.T) {
 	for seed := range uint64(20) {
 		p := &page{}
 		summary := summaryTo(p)
@@ -126,14 +127,14 @@ func TestOneSum(t *testing.T) {
 			Files:   map[string]string{"A.md": strings.Repeat("ab", 32)},
 			Options: state.Options{MaxParallel: 9, MaxAgents: 9, MaxDepth: 4, MaxRetries: 50, PermissionMode: "acceptEdits"},
 		}, "", nine)
-		s := &spender{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), run: run, now: nine, to: summary}
+		s := &costlyRun{t: t, rnd: rand.New(rand.NewPCG(seed, 1)), run: run, now: nine, to: summary}
 		for part := range 3 {
-			s.part(part > 0)
+			s.segment(part > 0)
 			want := s.run.Spent()
-			for what, got := range bookedBy(summary) {
+			for what, got := range totalsOf(summary) {
 				assert.Equal(t, got, want, "seed %d part %d: %s", seed, part, what)
 			}
-			assert.Check(t, is.Contains(summary.page(), "**"+want.String()+"**"), "seed %d: want a headline with %s", seed, want)
+			assert.Check(t, is.Contains(summary.render(), "**"+want.String()+"**"), "seed %d: want a headline with %s", seed, want)
 		}
 	}
 }

@@ -9,63 +9,63 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The statuses of executions and agents, besides those of runs.
+// Statuses of executions and agents. They also use the statuses of runs.
 const (
 	Running     = "running"
 	Interrupted = "interrupted"
 	Completed   = "completed"
 	Failed      = "failed"
 
-	agentWaits = "waiting"
-	agentEnded = "ended"
+	statusWaiting = "waiting"
+	statusEnded   = "ended"
 )
 
-// Segment is a time in which a process drove the run.
+// Segment is a time in which one process drove the run.
 type Segment struct {
 	Started    time.Time `json:"started"`
 	Ended      time.Time `json:"ended,omitzero"`
-	Status     string    `json:"status,omitempty"` // in which it stopped
+	Status     string    `json:"status,omitempty"` // of the run at the end of the segment
 	Reason     string    `json:"reason,omitempty"`
 	DurationMS int64     `json:"duration_ms,omitempty"`
 }
 
-// Agent is a thread of the run: a row of the timeline.
+// Agent is a thread of the run.
 type Agent struct {
 	ID         string            `json:"id"`
 	Parent     string            `json:"parent,omitempty"`
-	State      string            `json:"state,omitempty"` // where it is, or was last
+	State      string            `json:"state,omitempty"` // current or last state
 	Status     string            `json:"status"`          // running, waiting, failed, ended
 	Vars       map[string]string `json:"vars,omitempty"`
 	Result     string            `json:"result,omitempty"`
 	Error      string            `json:"error,omitempty"`
 	Spent      Spent             `json:"spent"`
-	Executions int               `json:"executions,omitempty"` // begun
+	Executions int               `json:"executions,omitempty"` // executions that have started
 
-	last      *Exec // the newest
-	move      *state.Transition
-	hasResult bool
-	ended     Spent // in executions that ended
-	talk      talk
+	last       *Exec // newest execution
+	transition *state.Transition
+	hasResult  bool
+	ended      Spent // cost of ended executions
+	log        agentLog
 }
 
-// open returns the execution that has not ended, nil for none.
-func (a *Agent) open() *Exec {
+// openExec returns the execution that has not ended, or nil.
+func (a *Agent) openExec() *Exec {
 	if !a.last.isOpen() {
 		return nil
 	}
 	return a.last
 }
 
-// setUnfinished takes what its open execution has cost so far.
-func (a *Agent) setUnfinished(spent state.Spent, models map[string]state.USD) {
-	if x := a.open(); x != nil {
+// setOpenCost sets the cost of the open execution so far.
+func (a *Agent) setOpenCost(spent state.Spent, models map[string]state.USD) {
+	if x := a.openExec(); x != nil {
 		x.Spent.Spent, x.Models = spent, models
 		a.Spent = a.ended.Plus(x.Spent)
 	}
 }
 
 func (a *Agent) fail(e state.Event, fault string) {
-	a.State, a.Status, a.Error = e.State, Failed, state.DescribeFailure(fault, a.last.verdict())
+	a.State, a.Status, a.Error = e.State, Failed, state.DescribeFailure(fault, a.last.lastVerdict())
 }
 
 func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
@@ -73,14 +73,14 @@ func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
 		a.fail(e, b.Error)
 		return
 	}
-	a.Status = agentEnded
+	a.Status = statusEnded
 	if b.Result != nil {
 		a.Result, a.hasResult = string(*b.Result), true
 	}
 }
 
-func (a *Agent) moveTo(b *state.Transition) {
-	a.move = b
+func (a *Agent) setTransition(b *state.Transition) {
+	a.transition = b
 	if b.Tag == "fork" {
 		a.State = b.Next
 	} else if b.Target != "" {
@@ -88,8 +88,7 @@ func (a *Agent) moveTo(b *state.Transition) {
 	}
 }
 
-// Exec is one state execution: a row of the table, a bar of the timeline, and a section of
-// the page.
+// Exec is a state execution: a row of the table, and a bar and a section of the HTML report.
 type Exec struct {
 	N       int       `json:"exec"`
 	Agent   string    `json:"agent"`
@@ -99,24 +98,24 @@ type Exec struct {
 	Error   string    `json:"error,omitempty"`
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// DurationMS is how long it was worked on, without the time between the parts of the run.
+	// DurationMS is the time that was spent on the execution, without the time between segments.
 	DurationMS int64 `json:"duration_ms,omitempty"`
 	Spent      Spent `json:"spent"`
-	// Total is what the run had cost when it ended.
+	// Total is the cost of the run at the end of the execution.
 	Total  state.USD            `json:"total_usd"`
 	Models map[string]state.USD `json:"models,omitempty"`
 
 	AgentCLI   string            `json:"agent_cli,omitempty"`
-	Backend    string            `json:"-"` // the name of the agent CLI, where it was begun or resumed in this process
+	Backend    string            `json:"-"` // name of the agent CLI, if this process has started or resumed the execution
 	Model      string            `json:"model,omitempty"`
 	SessionID  string            `json:"session_id,omitempty"`
 	Mode       string            `json:"session,omitempty"` // fresh, resume, branch
 	Cwd        string            `json:"cwd,omitempty"`
 	Turns      int               `json:"turns,omitempty"`
-	Transition *state.Transition `json:"transition"` // the last one; nil while there is none
+	Transition *state.Transition `json:"transition"` // the last one; nil if there is none yet
 	Reminders  []TimedNote       `json:"reminders,omitempty"`
 	Retries    []TimedNote       `json:"retries,omitempty"`
-	// Interruptions are the times at which an attempt was cut off and then repeated.
+	// Interruptions are the attempts that were interrupted and then repeated.
 	Interruptions []Interruption  `json:"interruptions,omitempty"`
 	Attempts      []Attempt       `json:"attempts,omitempty"`
 	Refusals      []state.Refusal `json:"refusals,omitempty"`
@@ -124,40 +123,39 @@ type Exec struct {
 	Signal        string          `json:"signal,omitempty"`
 	Stdout        string          `json:"stdout_tail,omitempty"`
 	Stderr        string          `json:"stderr_tail,omitempty"`
-	Output        []string        `json:"output,omitempty"` // lines of agent_output events, where there is no transcript
+	Output        []string        `json:"output,omitempty"` // texts of agent_output events; nil if there is a transcript
 
 	Messages []runner.Message `json:"messages,omitempty"`
-	// Gap is what was left out of Messages; nil when nothing was.
+	// Gap is the place where Messages are left out; nil if they are complete.
 	Gap *Gap `json:"messages_left_out,omitempty"`
-	// IsCut says that of the texts above some were left out: lines of output, the output of
-	// commands.
+	// IsCut is set if some of the texts above were left out, for example lines of output.
 	IsCut bool `json:"texts_left_out,omitempty"`
-	// Files are nil where there are no snapshots.
+	// Files is nil without snapshots.
 	Files    []File `json:"files"`
-	IsShared bool   `json:"files_shared,omitempty"` // other agents worked in the folder meanwhile
+	IsShared bool   `json:"files_shared,omitempty"` // other agents used the directory at the same time
 
-	work        stopwatch
-	isExhausted bool // it has no attempts left
-	attempt     int  // the number of the last one
-	outages     int  // of the retries, those because the service failed
-	first       *state.Transition
-	moves       int
+	work            stopwatch
+	isExhausted     bool // no attempts are left
+	attempt         int  // number of the last attempt
+	serviceRetries  int  // retries because the service failed
+	firstTransition *state.Transition
+	transitionCount int
 }
 
-// Gap is where messages were left out of a conversation.
+// Gap is a place in a conversation where messages were left out.
 type Gap struct {
-	After    int `json:"after"`    // how many messages come before the gap
-	Messages int `json:"messages"` // how many were left out
+	After    int `json:"after"`    // number of messages before the gap
+	Messages int `json:"messages"` // number of messages left out
 }
 
-// TimedNote is something that happened in an execution.
+// TimedNote is a text about an event in an execution, such as a retry.
 type TimedNote struct {
 	Time      time.Time `json:"time"`
 	Text      string    `json:"text"`
 	BackoffMS int64     `json:"backoff_ms,omitempty"`
 }
 
-// Interruption is the end of an attempt that was cut off. Its time is that of the resume.
+// Interruption is the interruption of an attempt. Its time is the time of the resume.
 type Interruption struct {
 	Time time.Time `json:"time"`
 	state.AttemptInterrupted
@@ -177,38 +175,38 @@ type File struct {
 	Cut    bool   `json:"diff_cut,omitempty"`
 }
 
-// Limit is a limit that was reached or nearly so.
+// Limit is a limit that was reached or nearly reached.
 type Limit struct {
 	Time time.Time `json:"time"`
 	Exec int       `json:"exec,omitempty"`
 	state.Limit
 }
 
-// Text says which limit it was, and how nearly it was reached.
+// Text describes the limit and the current value.
 func (l *Limit) Text() string { return limitLine(line{}, &l.Limit).text }
 
-// spent is what an execution has cost so far; nothing for none.
-func (x *Exec) spent() state.Spent {
+// costSoFar returns the cost of an execution so far, zero if x is nil.
+func (x *Exec) costSoFar() state.Spent {
 	if x == nil {
 		return state.Spent{}
 	}
 	return x.Spent.Spent
 }
 
-// Attempt is the number of its last attempt.
+// Attempt returns the number of the last attempt.
 func (x *Exec) Attempt() int { return max(1, x.attempt) }
 
-// verdict is the one on its last attempt; nil for none.
-func (x *Exec) verdict() *state.NodeAttempt {
+// lastVerdict returns the verdict on the last attempt, or nil.
+func (x *Exec) lastVerdict() *state.NodeAttempt {
 	if x == nil || len(x.Attempts) == 0 {
 		return nil
 	}
 	return &x.Attempts[len(x.Attempts)-1].NodeAttempt
 }
 
-// FailedCommand is the one that failed first in its last attempt; nil for none.
+// FailedCommand returns the first failed command of the last attempt, or nil.
 func (x *Exec) FailedCommand() *state.CommandResult {
-	v := x.verdict()
+	v := x.lastVerdict()
 	if v == nil {
 		return nil
 	}
@@ -219,10 +217,10 @@ func (x *Exec) FailedCommand() *state.CommandResult {
 	return &v.Results[i]
 }
 
-// isOpen reports whether there is an execution that has not ended.
+// isOpen reports whether x is an execution that has not ended.
 func (x *Exec) isOpen() bool { return x != nil && x.Status == Running }
 
-// isActive reports whether an execution is being worked on.
+// isActive reports whether an execution is running now.
 func (x *Exec) isActive() bool { return x.isOpen() && !x.work.isPaused }
 
 func (x *Exec) start(b *state.StateStarted) {
@@ -230,15 +228,15 @@ func (x *Exec) start(b *state.StateStarted) {
 	x.Backend = cmp.Or(b.Backend, x.Backend)
 }
 
-// note takes what happens while it is worked on. It reports whether something is done again.
-func (x *Exec) note(e state.Event) (isAgain bool) {
+// addEvent adds an event within the execution. It reports whether something is tried again.
+func (x *Exec) addEvent(e state.Event) (isAgain bool) {
 	switch b := e.Body.(type) {
 	case *state.Reminder:
 		x.Reminders = append(x.Reminders, TimedNote{Time: e.Time, Text: b.Reason})
 	case *state.Retry:
 		x.Retries = append(x.Retries, TimedNote{Time: e.Time, Text: b.Error, BackoffMS: b.BackoffMS})
 		if b.Service {
-			x.outages++
+			x.serviceRetries++
 		}
 		return true
 	case *state.NodeAttempt:
@@ -252,7 +250,7 @@ func (x *Exec) note(e state.Event) (isAgain bool) {
 }
 
 func (x *Exec) finish(e state.Event, b *state.StateFinished) {
-	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.DescribeFailure(b.Error, x.verdict()), b.DurationMS
+	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.DescribeFailure(b.Error, x.lastVerdict()), b.DurationMS
 	x.isExhausted, x.attempt = state.IsExhausted(b.Error), max(x.attempt, b.Attempt)
 	if !b.OK {
 		x.Status = Failed
@@ -268,19 +266,19 @@ func (x *Exec) finish(e state.Event, b *state.StateFinished) {
 	x.Stdout, x.Stderr = b.StdoutTail, b.StderrTail
 }
 
-func (x *Exec) moveTo(b *state.Transition) {
+func (x *Exec) addTransition(b *state.Transition) {
 	x.Transition = b
-	if x.moves++; x.moves == 1 {
-		x.first = b
+	if x.transitionCount++; x.transitionCount == 1 {
+		x.firstTransition = b
 	}
 }
 
-// stopwatch measures how long an execution was worked on.
+// stopwatch measures the time that was spent on an execution.
 type stopwatch struct {
-	resumed    time.Time     // when the work on it last began
-	worked     time.Duration // before that
+	resumed    time.Time     // start of the current period
+	worked     time.Duration // total of earlier periods
 	isPaused   bool          // the run stopped before the execution ended
-	isRepeated bool          // a later part of the run began it once more
+	isRepeated bool          // a later segment of the run started the execution again
 }
 
 func (s *stopwatch) pause(at time.Time) {

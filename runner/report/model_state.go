@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ModelOf returns the Model of a run from its events, up to their first error, which it returns,
-// and from its state, which is not changed. hide masks all texts; nil leaves
-// them as they are.
+// ModelOf returns the Model of a run from its events and its state, which is not changed. It stops
+// at the first error of events, and returns it. hide masks secrets in all texts; nil leaves them
+// unchanged.
 func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(string) string) (*Model, error) {
 	m := NewModel()
 	if hide == nil {
@@ -24,18 +24,18 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 			m.Add(e.Map(hide))
 		}
 	}
-	for _, e := range run.Events { // a crash may have kept them from the log
+	for _, e := range run.Events { // a crash may have kept them out of the log
 		m.Add(e.Map(hide))
 	}
 	for _, a := range run.Agents {
-		m.addState(a, hide)
+		m.addAgentState(a, hide)
 	}
 	for _, e := range run.Ended {
 		if m.agents[e.Agent] != nil {
-			continue // events tell of it
+			continue // events have reported it
 		}
-		a := m.agent(state.Event{Agent: e.Agent})
-		a.Parent, a.Status, a.Result, a.Error = e.Parent, agentEnded, hide(string(e.Result)), hide(e.Error)
+		a := m.agentOf(state.Event{Agent: e.Agent})
+		a.Parent, a.Status, a.Result, a.Error = e.Parent, statusEnded, hide(string(e.Result)), hide(e.Error)
 		if a.Error != "" {
 			a.Status = Failed
 		}
@@ -43,10 +43,10 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 	return m, nil
 }
 
-// addState takes what the state has of an agent that has not ended, and of its execution: the
-// log of a run that was begun again tells nothing of them.
-func (m *Model) addState(s *state.Agent, hide func(string) string) {
-	a := m.agent(state.Event{Agent: s.ID, State: s.State})
+// addAgentState adds the data in the state about an agent that has not ended, and about its
+// execution. A log that was started later has no events about them.
+func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
+	a := m.agentOf(state.Event{Agent: s.ID, State: s.State})
 	a.Parent = s.Parent
 	if a.Vars == nil {
 		a.Vars = state.MapTexts(s.Vars, hide)
@@ -58,23 +58,23 @@ func (m *Model) addState(s *state.Agent, hide func(string) string) {
 			a.Error = hide(s.FailureText())
 		}
 	case state.Waiting:
-		a.Status = agentWaits
+		a.Status = statusWaiting
 	default:
 		a.Status = Running
 	}
 	if s.Exec != nil {
-		m.addExec(s, a, s.Exec)
+		m.addExecState(s, a, s.Exec)
 	}
 }
 
-// addExec takes what the state has of an execution that has not ended.
-func (m *Model) addExec(s *state.Agent, a *Agent, e *state.Exec) {
+// addExecState adds the data in the state about an execution that has not ended.
+func (m *Model) addExecState(s *state.Agent, a *Agent, e *state.Exec) {
 	x := a.last
 	switch {
 	case x.isOpen() && x.State == s.State:
-		x.N = e.Iteration // parts of a matrix were joined since its last event
+		x.N = e.Iteration // joining the parts of a matrix may have changed the number
 	case x == nil || x.N != e.Iteration:
-		x = m.begin(state.Event{Agent: s.ID, State: s.State, Exec: e.Iteration, Time: e.Started}, a)
+		x = m.newExec(state.Event{Agent: s.ID, State: s.State, Exec: e.Iteration, Time: e.Started}, a)
 		x.Kind, x.attempt = "script", e.Attempt
 		if e.Session != nil || e.Running != nil && e.Running.SessionID != "" { // it has a conversation
 			x.Kind = "prompt"
@@ -90,14 +90,14 @@ func (m *Model) addExec(s *state.Agent, a *Agent, e *state.Exec) {
 	case e.Session != nil:
 		x.Backend = e.Session.BackendName()
 	}
-	a.setUnfinished(e.Spent, e.Models)
+	a.setOpenCost(e.Spent, e.Models)
 	if e.Session != nil {
 		x.SessionID = cmp.Or(e.Session.ID, x.SessionID)
 	}
 }
 
-// Rows returns the executions in the order of their numbers. What has not ended was cut off
-// unless somebody drives the run.
+// Rows returns copies of the executions in the order of their numbers. Executions that have not
+// ended are interrupted, unless a process drives the run.
 func (m *Model) Rows(isDriven bool) []Exec {
 	all := make([]Exec, 0, len(m.Executions))
 	for _, x := range m.Executions {

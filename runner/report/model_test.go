@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestModelGolden compares what is known of recorded runs with golden files: every kind of end,
-// of wait and of failure, several agents and several parts.
+// TestModelGolden compares the models of recorded runs with golden files. The runs cover every kind
+// of end, wait and failure, several agents and several segments.
 func TestModelGolden(t *testing.T) {
 	logs, err := filepath.Glob("testdata/*.jsonl")
 	must(t, err)
@@ -21,7 +21,7 @@ func TestModelGolden(t *testing.T) {
 		name := strings.TrimSuffix(strings.TrimPrefix(log, "testdata/"), ".jsonl")
 		t.Run(name, func(t *testing.T) {
 			run := &state.Run{}
-			twice := func(yield func(state.Event, error) bool) { // as after a resume: they count once
+			twice := func(yield func(state.Event, error) bool) { // repeated events, as after a resume, count once
 				for e, err := range Events(log) {
 					for range 2 {
 						if !yield(e, err) {
@@ -42,10 +42,10 @@ func TestModelGolden(t *testing.T) {
 	}
 }
 
-// TestOneExecutionForAllParts: an execution that goes on in a later part of the run is one row, with its
-// costs and the time worked on it, whatever was pending, also under another number, which it gets
-// when parts of a matrix are joined.
-func TestOneExecutionForAllParts(t *testing.T) {
+// TestExecutionSpansSegments states that an execution that continues in a later segment is one row,
+// with its cost and the time spent on it, even if its number has changed because the parts of a
+// matrix were joined.
+func TestExecutionSpansSegments(t *testing.T) {
 	begins, stops := &state.StateStarted{Kind: "prompt"}, &state.RunFinished{Status: state.Suspended, Spent: state.Spent{USD: 1}, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", Spent: state.Spent{USD: 1}}}}
 	again, goesOn := &state.AttemptInterrupted{Attempt: 1}, &state.RunStarted{Resumed: true}
 	for name, c := range map[string]struct {
@@ -80,15 +80,15 @@ func TestOneExecutionForAllParts(t *testing.T) {
 	}
 }
 
-// TestResumedExecutions: what goes on is known from the state where no event told of it, and is the
-// execution of the events where one did.
+// TestResumedExecutions states that open executions are known from the state if no event has
+// reported them, and are otherwise the executions of the events.
 func TestResumedExecutions(t *testing.T) {
 	run := &state.Run{Agents: []*state.Agent{{ID: "main", State: "A.md", Exec: &state.Exec{Iteration: 4, Attempt: 2, Started: nine}}}}
-	told := NewLiveModel()
-	told.Add(state.Event{Time: nine, Agent: "main", State: "A.md", Exec: 2, Body: &state.StateStarted{Kind: "prompt"}})
-	for name, m := range map[string]*Model{"the state alone": NewLiveModel(), "with events": told} {
+	withEvents := NewLiveModel()
+	withEvents.Add(state.Event{Time: nine, Agent: "main", State: "A.md", Exec: 2, Body: &state.StateStarted{Kind: "prompt"}})
+	for name, m := range map[string]*Model{"the state alone": NewLiveModel(), "with events": withEvents} {
 		m.Resume(run)
-		if x := m.Last("main"); len(m.Executions) != 1 || x.N != 4 || !x.Started.Equal(nine) || x.isActive() != (m == told) {
+		if x := m.Last("main"); len(m.Executions) != 1 || x.N != 4 || !x.Started.Equal(nine) || x.isActive() != (m == withEvents) {
 			t.Errorf("%s: got %d executions, the last is %+v, want one with the number 4", name, len(m.Executions), x)
 		}
 	}

@@ -6,14 +6,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Output is what a failed script wrote last, from the beginning of a line on.
+// Output is the end of a failed script's output, starting at a line.
 type Output struct{ Name, Text string }
 
-// maxOutputEnd is just less than the 4096 bytes, cut at a character, that an event has of an output
-// that is longer: the quote of such an output begins at a line, and that of any other is whole.
+// maxOutputEnd is slightly less than 4096 bytes, to which events cut longer outputs, at a
+// character. An output that was cut thus loses its first, incomplete line, while a shorter one
+// stays complete.
 const maxOutputEnd = 4092
 
-// Outputs are those of an execution that are not blank; none for none.
+// Outputs returns the outputs of an execution that are not blank.
 func (x *Exec) Outputs() []Output {
 	var all []Output
 	if x != nil && strings.TrimSpace(x.Stdout) != "" {
@@ -25,8 +26,8 @@ func (x *Exec) Outputs() []Output {
 	return all
 }
 
-// why is the reason why the agent failed, without its quotes of the outputs, which are shown beside it.
-func (a *Agent) why() string {
+// reason returns why the agent failed, without quotes of the outputs, which are shown separately.
+func (a *Agent) reason() string {
 	why := a.Error
 	for _, one := range a.last.Outputs() {
 		why, _, _ = strings.Cut(why, "; "+one.Name+": ")

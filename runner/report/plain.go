@@ -10,18 +10,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxBytes limits the work on one text: only so much from either end of it is read.
+// maxBytes limits the work for one text: at most so many bytes at either end are processed.
 const maxBytes = 8 << 10
 
-// plain makes one line of printable text of what somebody else wrote. It drops
-// escape sequences and control, invisible and direction characters, replaces white
-// space by single blanks, and breaks up the marks of a job log's commands ("##["
-// anywhere, "::" at the beginning of a line).
+// plain converts an untrusted text to one line of printable text. It removes escape sequences and
+// control, invisible and direction characters, replaces white space with single blanks, and breaks
+// up the marks of job log commands ("##[" anywhere, "::" at the start of a line).
 func plain(s string) string {
 	return breakCommands(strings.Join(strings.Fields(text.Line(s)), " "))
 }
 
-// breakCommands breaks up the marks of a job log's commands in a line.
+// breakCommands breaks up the marks of job log commands in a line.
 func breakCommands(line string) string {
 	if at := strings.TrimLeft(line, " "); strings.HasPrefix(at, "::") {
 		line = line[:len(line)-len(at)] + ": " + at[1:]
@@ -29,11 +28,11 @@ func breakCommands(line string) string {
 	return text.BreakCommandMark(line)
 }
 
-// block is plain for a text of several lines, and keeps their indentation.
-func block(s string) string { return strings.Trim(text.Printable(s), "\n") }
+// plainLines is like plain for a text of several lines, and keeps their indentation.
+func plainLines(s string) string { return strings.Trim(text.Printable(s), "\n") }
 
-// cut returns text as one plain line of at most width columns, with an ellipsis at
-// the end if it was cut.
+// cut converts a text to one plain line of at most width columns. A shortened line ends with an
+// ellipsis.
 func cut(text string, width int) string {
 	dropped := len(text) > maxBytes
 	text = plain(text[:min(len(text), maxBytes)])
@@ -43,19 +42,20 @@ func cut(text string, width int) string {
 	return head(text, width-columns(ellipsis)) + ellipsis
 }
 
-// cutMiddle is cut for texts whose end matters as much as their beginning, such as
-// an error that quotes the last lines of an output.
-func cutMiddle(text string, width int) string { return keepEnds(text, width, plain) }
+// cutMiddle is like cut, but keeps the end of the text too, as for an error that quotes the end of
+// an output.
+func cutMiddle(text string, width int) string { return cutToEnds(text, width, plain) }
 
-// cutOutput is cutMiddle for a line of what block returns, whose layout it keeps: white space,
-// with four blanks for a tab.
+// cutOutput is like cutMiddle, for a line returned by plainLines. It keeps white space, and
+// replaces a tab with four blanks.
 func cutOutput(line string, width int) string {
-	return keepEnds(line, width, func(s string) string {
+	return cutToEnds(line, width, func(s string) string {
 		return strings.TrimRight(breakCommands(strings.ReplaceAll(text.Line(s), "\t", "    ")), " ")
 	})
 }
 
-func keepEnds(text string, width int, shown func(string) string) string {
+// cutToEnds shortens a text to its beginning and end, which shown converts to plain text.
+func cutToEnds(text string, width int, shown func(string) string) string {
 	if len(text) <= 2*maxBytes {
 		text = shown(text)
 		if columns(text) <= width {
@@ -70,8 +70,8 @@ func keepEnds(text string, width int, shown func(string) string) string {
 
 const ellipsis = "…"
 
-// columns returns how many columns of a terminal text takes at most: it counts what
-// may be wide as wide.
+// columns returns the maximum number of terminal columns of a text: characters that may be wide
+// count as wide.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -87,7 +87,7 @@ func runeColumns(r rune) int {
 	return 2
 }
 
-// head returns the longest beginning of text that fits into width columns.
+// head returns the longest beginning of a text that fits into width columns.
 func head(text string, width int) string {
 	for i, r := range text {
 		if width -= runeColumns(r); width < 0 {
@@ -97,7 +97,7 @@ func head(text string, width int) string {
 	return text
 }
 
-// tail returns the longest end of text that fits into width columns.
+// tail returns the longest end of a text that fits into width columns.
 func tail(text string, width int) string {
 	at := len(text)
 	for at > 0 {
@@ -110,7 +110,7 @@ func tail(text string, width int) string {
 	return text[at:]
 }
 
-// pad fills text with blanks up to width columns.
+// pad appends blanks up to width columns.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
@@ -120,11 +120,11 @@ func FormatDuration(d time.Duration) string {
 	if tenths := d.Round(time.Second / 10); tenths < time.Minute {
 		return fmt.Sprintf("%.1fs", max(0, tenths).Seconds())
 	}
-	return clock(d.Round(time.Second))
+	return formatClock(d.Round(time.Second))
 }
 
-// clock formats a duration in whole seconds, as in "12s", "3m04s" and "1h02m".
-func clock(d time.Duration) string {
+// formatClock formats a duration in whole seconds, as in "12s", "3m04s" and "1h02m".
+func formatClock(d time.Duration) string {
 	s := int64(max(0, d) / time.Second)
 	switch {
 	case s < 60:
@@ -135,15 +135,15 @@ func clock(d time.Duration) string {
 	return fmt.Sprintf("%dh%02dm", s/3600, s/60%60)
 }
 
-// millis is Span for a number of milliseconds.
-func millis(ms int64) string { return FormatDuration(millisOf(ms)) }
+// formatMillis formats a duration in milliseconds like FormatDuration.
+func formatMillis(ms int64) string { return FormatDuration(millisOf(ms)) }
 
-// FormatSeconds is Span for a number of seconds.
+// FormatSeconds formats a duration in seconds like FormatDuration.
 func FormatSeconds(s float64) string { return FormatDuration(secondsOf(s)) }
 
 func millisOf(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
 func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// count returns a number of things, as in "1 state" and "2 states".
+// count formats a number of things, as in "1 state" and "2 states".
 func count(n int, thing string) string { return state.Count(n, thing) }

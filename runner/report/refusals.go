@@ -6,10 +6,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-const remedyIntro = "; to allow it (not tried): "
+const allowIntro = "; to allow it (not tried): "
 
-// remedy returns the setting that is for a refused use of a tool, "" if none is known.
-func remedy(r state.Refusal) string {
+// allowSetting returns a setting that may allow a refused tool use, or "".
+func allowSetting(r state.Refusal) string {
 	if len(r.Allow) == 0 {
 		return ""
 	}

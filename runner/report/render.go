@@ -7,34 +7,34 @@ import (
 )
 
 const (
-	markColumn   = len(judged)
-	widestColumn = 30   // wider names move the rest of their line to the right
-	widestName   = 100  // longer ones are cut
-	minText      = 60   // columns of a text, in any terminal
-	vitalText    = 1000 // columns of the text of a failure, in any terminal
-	vitalRunText = 300  // the same for the run: the failure was told before
+	markColumn          = len(markVerdict)
+	widestColumn        = 30   // longer names move the rest of their line to the right
+	widestName          = 100  // longer names are cut
+	minText             = 60   // columns of a text in a narrow terminal
+	maxImportantText    = 1000 // columns of an important text, whatever the width of the terminal
+	maxImportantRunText = 300  // the same for the run, since the failure was already shown
 )
 
-// paints are the colours of marks on a terminal. Other marks have none.
-var paints = map[mark]string{
-	began: "2", says: "2", stored: "2",
-	fine: "32", done: "32", mark(state.Completed): "1;32",
-	failed: "1;31", mark(state.Failed): "1;31",
-	reminded: "33", retried: "33", judged: "33", rerun: "33", waiting: "33", ready: "32", refused: "33", limited: "33", gaveUp: "33",
+// colors are the colors of marks on a terminal.
+var colors = map[mark]string{
+	markStart: "2", markSays: "2", markStored: "2",
+	markOK: "32", markDone: "32", mark(state.Completed): "1;32",
+	markFailed: "1;31", mark(state.Failed): "1;31",
+	markRemind: "33", markRetry: "33", markVerdict: "33", markRerun: "33", markWaits: "33", markReady: "32", markRefused: "33", markLimit: "33", markGaveUp: "33",
 	mark(state.OverBudget): "1;33", mark(state.OverIterations): "1;33",
 	mark(state.Suspended): "1;33", mark(state.Cancelled): "1;33",
 }
 
-// layout is how lines look for a reader: their colours and columns.
+// layout has the colors and the column widths of lines.
 type layout struct {
 	color                    bool
 	width                    int
-	agentColumn, stateColumn int // widths so far
+	agentColumn, stateColumn int // current widths
 }
 
-// paint colours a mark, for readers who have colours.
-func (y *layout) paint(m mark, text string) string {
-	code, ok := paints[m]
+// colorize colors a text like the mark m, if colors are on.
+func (y *layout) colorize(m mark, text string) string {
+	code, ok := colors[m]
 	if !y.color || !ok {
 		return text
 	}
@@ -50,21 +50,21 @@ func (y *layout) render(l line) string {
 		gap = pad("", markColumn-len(word)+2)
 	}
 	used := columns(before) + len(word) + len(gap) + columns(l.figures)
-	text := l.fit(y.width - used)
-	return strings.TrimRight(before+y.paint(l.mark, word)+gap+l.figures+text+l.uncut, " ")
+	text := l.cutText(y.width - used)
+	return strings.TrimRight(before+y.colorize(l.mark, word)+gap+l.figures+text+l.uncut, " ")
 }
 
-// name returns the name of an agent, a state or a status as it is shown in a line.
+// name converts the name of an agent, a state or a status to plain text.
 func name(s string) string { return cut(s, widestName) }
 
-// fit returns the text of a line, cut to a number of columns. What is vital may have
-// more.
-func (l line) fit(room int) string {
+// cutText returns the text of a line, shortened to a number of columns. Important texts may be
+// longer.
+func (l line) cutText(room int) string {
 	switch {
-	case l.rank == vital && l.agent == runAgent:
-		return cutMiddle(l.text, vitalRunText)
-	case l.rank == vital || l.mark == waiting:
-		return cutMiddle(l.text, vitalText)
+	case l.rank == rankImportant && l.agent == runAgent:
+		return cutMiddle(l.text, maxImportantRunText)
+	case l.rank == rankImportant || l.mark == markWaits:
+		return cutMiddle(l.text, maxImportantText)
 	}
 	return cut(l.text, max(minText, room))
 }

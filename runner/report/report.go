@@ -1,11 +1,9 @@
-// Package report has the model of a run, which its events and its state make, and what
-// people and programs read from it: the console, the job log with its annotations, the step
-// summary, and debug files. It also keeps the event log.
+// Package report has the model of a run, which is built from the run's events and state, and
+// everything that displays it: the console, the job log with annotations, the step summary, and
+// debug files. It also writes the event log.
 //
-// It knows the events and not where they come from: Events reads a recorded
-// log. Reporters are called from one goroutine, in the order of the events, and so need no
-// locks. Text from agents is shown, never executed: no control character of theirs reaches
-// a terminal or a job log.
+// Reporters are called from one goroutine, in the order of the events, so they need no locks. Text
+// of agents is untrusted: its control characters never reach a terminal or a job log.
 package report
 
 import (
@@ -25,19 +23,20 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Reporter is told every event of a run. After an error it is not called again.
+// Reporter receives the events of a run. After an error it is not called again.
 type Reporter interface {
-	// Report is told the next event.
+	// Report handles the next event.
 	Report(state.Event) error
-	// Close ends the reporting; nothing is called after it.
+	// Close ends the reporting. It is the last call.
 	Close() error
 }
 
-// Fanout passes every event to several reporters, in the order in which they were
-// added. It never calls one again that failed: a full disk must not end a run.
+// Fanout passes events to several reporters, in the order in which these were added. A reporter
+// that has failed is not called again: a full disk must not end a run.
 type Fanout struct {
-	Model *Model // has each event before a member is told it
-	// Hide replaces secrets in the texts of all events, notes and the like, whoever is told them; nil leaves them as they are.
+	Model *Model // updated before the reporters get an event
+	// Hide masks secrets in the texts of events, notes and so on, before the reporters get them;
+	// nil leaves texts unchanged.
 	Hide    func(string) string
 	members []*member
 	warn    func(name string, err error)
@@ -49,18 +48,18 @@ type member struct {
 	off  bool
 }
 
-// NewFanout returns a Fanout without members. It calls warn once for each member
-// that fails, with the name under which that was added.
+// NewFanout returns a Fanout without reporters. It calls warn once for each reporter that fails,
+// with the reporter's name.
 func NewFanout(warn func(name string, err error)) *Fanout {
 	return &Fanout{Model: NewLiveModel(), warn: warn}
 }
 
-// Add adds a member. Its name is for the warning and need not be unique.
+// Add adds a reporter. The name is for the warning and need not be unique.
 func (f *Fanout) Add(name string, to Reporter) {
 	f.members = append(f.members, &member{name: name, to: to})
 }
 
-// Report tells every member the event.
+// Report passes an event to all reporters.
 func (f *Fanout) Report(e state.Event) {
 	if f.Hide != nil {
 		e = e.Map(f.Hide)
@@ -69,14 +68,14 @@ func (f *Fanout) Report(e state.Event) {
 	each(f, func(r Reporter) error { return r.Report(e) })
 }
 
-// Tick tells the time to the members that have a method Tick(time.Time) error. It
-// should be called about ten times a second for a terminal, else once a second.
+// Tick passes the time to the reporters that have a method Tick(time.Time) error. It should be
+// called about ten times a second for a terminal, otherwise once a second.
 func (f *Fanout) Tick(now time.Time) {
 	each(f, func(r interface{ Tick(time.Time) error }) error { return r.Tick(now) })
 }
 
-// Note passes a line that is not an event to the members that have a method
-// Note(agent, state, text string) error.
+// Note passes a line that is not an event to the reporters that have a method Note(agent, state,
+// text string) error.
 func (f *Fanout) Note(agent, state, text string) {
 	if f.Hide != nil {
 		text = f.Hide(text)
@@ -88,8 +87,8 @@ func (f *Fanout) Note(agent, state, text string) {
 	})
 }
 
-// Doing passes what an agent is doing, or the use of a tool, to the members that have a method
-// Doing(agent, state string, p runner.Progress) error.
+// Doing passes an agent's activity, or a tool use, to the reporters that have a method Doing(agent,
+// state string, p runner.Progress) error.
 func (f *Fanout) Doing(agent, at string, p runner.Progress) {
 	if f.Hide != nil {
 		p = state.MapTexts(p, f.Hide)
@@ -101,18 +100,17 @@ func (f *Fanout) Doing(agent, at string, p runner.Progress) {
 	})
 }
 
-// Next tells what can be done with a run that has stopped, to the members that have
-// a method Next(text string) error. Pairs of backticks in the text make code; the
-// text is "" if there is nothing to do. Next is called when it is known where the
-// run is stored, and so after the last event.
+// Next passes the next steps for a stopped run to the reporters that have a method Next(text
+// string) error. Pairs of backticks in the text are code; the text is "" if there is nothing to do.
+// Next is called after the last event, when it is known where the run is stored.
 func (f *Fanout) Next(text string) {
 	each(f, func(r interface{ Next(string) error }) error { return r.Next(text) })
 }
 
-// Close closes the members that still work.
+// Close closes the reporters that have not failed.
 func (f *Fanout) Close() { each(f, Reporter.Close) }
 
-// each calls do for the members that are a T and still work.
+// each calls do for the reporters of type T that have not failed.
 func each[T any](f *Fanout, do func(T) error) {
 	for _, m := range f.members {
 		to, ok := m.to.(T)
@@ -126,9 +124,9 @@ func each[T any](f *Fanout, do func(T) error) {
 	}
 }
 
-// Events yields the events of the log at path, and errors: a *state.FileError in the place of a line
-// that is no event, after which whoever wants to can go on. It ignores a torn last line, which a run may be
-// writing. A log that is missing has none.
+// Events yields the events of the log at path, and errors. A line that is not an event yields a
+// *state.FileError, after which iteration may continue. An incomplete last line is ignored, since a
+// run may be writing it. A missing log has no events.
 func Events(path string) iter.Seq2[state.Event, error] {
 	return func(yield func(state.Event, error) bool) {
 		f, _, err := files.Open(path)
@@ -163,11 +161,11 @@ func Events(path string) iter.Seq2[state.Event, error] {
 	}
 }
 
-// longestEvent bounds a line of a log, in bytes: the result of a run may be long.
+// longestEvent is the maximum length of a line in bytes: the result of a run may be long.
 const longestEvent = 64 << 20
 
-// eventLines returns the lines of a log without their ends. When they have come, rest is
-// what follows the last line end. A log of longer lines than longestEvent is an error.
+// eventLines returns a scanner for the complete lines of a log. After the last one, rest has the
+// text after the last line break. A line longer than longestEvent is an error.
 func eventLines(r io.Reader) (lines *bufio.Scanner, rest *[]byte) {
 	lines, rest = bufio.NewScanner(r), new([]byte)
 	lines.Buffer(nil, longestEvent)

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// probe records its calls and fails in the given one, counted from 1.
+// probe records its calls. The call with the number fails, counted from 1, returns an error.
 type probe struct {
 	name  string
 	calls *[]string
@@ -37,8 +37,8 @@ func (p *probe) Close() error { return p.call("close") }
 
 func (p *probe) Tick(time.Time) error { return p.call("tick") }
 
-// TestFanout states that members are called in order, that ticks reach the members that
-// have a Tick, and that a member that fails makes one warning and is never called again.
+// TestFanout states that reporters are called in order, that ticks reach reporters with a method
+// Tick, and that a failing reporter causes one warning and is not called again.
 func TestFanout(t *testing.T) {
 	var calls []string
 	f := NewFanout(func(name string, err error) { calls = append(calls, "warning "+name+": "+err.Error()) })
@@ -57,7 +57,7 @@ func TestFanout(t *testing.T) {
 	assert.Check(t, is.DeepEqual(calls, want), "calls")
 }
 
-// collector keeps the events it is told.
+// collector records events.
 type collector []state.Event
 
 func (c *collector) Report(e state.Event) error { *c = append(*c, e); return nil }
@@ -75,9 +75,9 @@ func read(path string) (all []state.Event, err error) {
 	return all, nil
 }
 
-// TestEventsOfDamagedLogs lists what becomes of lines that are not events.
+// TestEventsOfDamagedLogs covers lines that are not events.
 func TestEventsOfDamagedLogs(t *testing.T) {
-	one := string(logged(t, some(1), runID))
+	one := string(logContent(t, someEvents(1), runID))
 	for name, c := range map[string]struct {
 		log    string
 		events int

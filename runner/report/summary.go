@@ -8,65 +8,61 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// SummaryOptions say what a Summary shows besides the events, and where.
+// SummaryOptions configure a Summary.
 type SummaryOptions struct {
-	// Write replaces what was written before. It is given the whole summary, less than
-	// 1,000,000 bytes of GitHub's Markdown.
+	// Write replaces the previous summary. It gets the whole summary, less than 1,000,000 bytes of
+	// GitHub's Markdown.
 	Write      func(markdown string) error
 	WorkflowID string
-	// Title is what ran, for the headline; if it is "", the WorkflowID is shown.
+	// Title is shown in the headline; "" means the WorkflowID.
 	Title string
-	// Workflow is what the path is drawn on; nil means no diagram.
+	// Workflow is drawn as a diagram with the run's path; nil for no diagram.
 	Workflow *protocol.Workflow
-	// Site is the address of the repository, with a slash at its end; "" if it is not
-	// known. Nothing else on its host is linked to: the forge would tell people there
-	// that they were mentioned.
+	// Site is the URL of the repository with a trailing slash, "" if unknown. No other URL on its
+	// host becomes a link, because links to issues elsewhere would notify people.
 	Site string
-	// JobContext is where the run is driven.
+	// JobContext describes the job that drives the run.
 	JobContext JobContext
-	// Next says what can be done with the run if its job is killed. It is shown while
-	// the run is active. Pairs of backticks make code, as in Notes; all else in both is
-	// shown as it is.
+	// Next has the next steps if the job is killed. It is shown while the run is active. In Next
+	// and Notes, pairs of backticks are code, and everything else is shown unchanged.
 	Next string
-	// Differences are sentences about what a resumed run found different from how it was
-	// left.
-	// The overview has them too.
+	// Differences are sentences about changes since a resumed run was stopped. They are
+	// shown in the overview, too.
 	Differences []string
-	Skipped     bool // the step has started nothing, and that is no error
-	// Notes are lines for the end, such as what a checkpoint left out.
+	Skipped     bool // the step started nothing, which is not an error
+	// Notes are lines at the end, for example about omissions in a checkpoint.
 	Notes []string
-	// Report leads to the report of the run; zero for none.
+	// Report is the report of the run; the zero value means none.
 	Report Link
 }
 
-// Link leads to an artifact. It is shown as a link only where its address lies below
+// Link is a link to an artifact. It is shown as a link only if its URL is below
 // SummaryOptions.Site.
 type Link struct {
-	Name string // of the artifact; "" for none
-	URL  string // "" where it is not known
+	Name string // name of the artifact; "" for none
+	URL  string // "" if unknown
 }
 
-// leastPause is how long a summary is not written again, unless a part of the run begins or ends.
-const leastPause = 2 * time.Second
+// writeInterval is the minimum time between writes, except at the start and the end of a segment.
+const writeInterval = 2 * time.Second
 
-// Summary says in Markdown how a run went: whether it worked, what failed, what it
-// cost, what to do next, then its path, a table of its states, and its agents. It
-// writes all of that whenever a part of the run begins or ends and on Close, and now
-// and then in between, so that a job that is killed has a summary too. Nothing that
-// agents and scripts wrote is read as Markdown.
+// Summary describes a run in Markdown: its status, failures, cost, next steps, path, a table of its
+// state executions, and its agents. It is written at the start and the end of each segment, on
+// Close, and regularly in between, so that a killed job has a summary too. No text of agents and
+// scripts is interpreted as Markdown.
 type Summary struct {
 	o         SummaryOptions
 	model     *Model
-	stepError string // "" for none
+	stepError string // "" if the step has not failed
 	written   time.Time
-	isStale   bool // something happened since then
+	isStale   bool // something has happened since then
 }
 
-// NewSummary returns a Summary of all that a model knows. It writes nothing before the first event.
+// NewSummary returns a Summary of a model. It writes nothing before the first event.
 func NewSummary(m *Model, o SummaryOptions) *Summary {
 	o.Notes = slices.Clone(o.Notes)
 	if m.Ending != nil {
-		o.Next = "" // it is for a run that is active
+		o.Next = "" // it is for an active run
 	}
 	return &Summary{o: o, model: m, isStale: m.Opening != nil}
 }
@@ -78,42 +74,41 @@ func (s *Summary) Report(e state.Event) error {
 	case *state.RunStarted:
 		return s.write()
 	case *state.RunFinished:
-		s.o.Next = "" // it was for a job that is killed
+		s.o.Next = "" // it was for a killed job
 		return s.write()
 	}
-	return s.writeNowAndThen()
+	return s.writeIfDue()
 }
 
-// Tick writes what happened since the last write, when that is long enough ago.
-func (s *Summary) Tick(time.Time) error { return s.writeNowAndThen() }
+// Tick writes changes since the last write, if that is long enough ago.
+func (s *Summary) Tick(time.Time) error { return s.writeIfDue() }
 
-// SetNotes replaces the notes of the options from the next write on.
+// SetNotes replaces the notes from the next write on.
 func (s *Summary) SetNotes(notes ...string) {
 	s.o.Notes = slices.Clone(notes)
 	s.isStale = true
 }
 
-// SetReport says where the report of the run is. The overview has that too.
+// SetReport sets the link to the report of the run, which the overview shows, too.
 func (s *Summary) SetReport(l Link) {
 	s.o.Report = l
 	s.isStale = true
 }
 
-// Next says what can be done with a run that has stopped, "" for nothing, and writes
-// the summary.
+// Next sets the next steps of a stopped run, "" for none, and writes the summary.
 func (s *Summary) Next(text string) error {
 	s.o.Next = text
 	return s.write()
 }
 
-// SetError makes the headline say that the step ended with an error that is in no
-// event, such as one of the machine or of the store.
+// SetError sets an error of the step that is in no event, such as an error of the machine or the
+// store. The headline then shows that the step has failed.
 func (s *Summary) SetError(text string) {
 	s.stepError = text
 	s.isStale = true
 }
 
-// Close writes the summary if something happened since it was last written.
+// Close writes the summary if it has changed.
 func (s *Summary) Close() error {
 	if !s.isStale {
 		return nil
@@ -121,8 +116,9 @@ func (s *Summary) Close() error {
 	return s.write()
 }
 
-func (s *Summary) writeNowAndThen() error {
-	if !s.isStale || time.Since(s.written) < leastPause {
+// writeIfDue writes changes, unless the last write was too recent.
+func (s *Summary) writeIfDue() error {
+	if !s.isStale || time.Since(s.written) < writeInterval {
 		return nil
 	}
 	return s.write()
@@ -130,13 +126,12 @@ func (s *Summary) writeNowAndThen() error {
 
 func (s *Summary) write() error {
 	s.written, s.isStale = time.Now(), false
-	return s.o.Write(s.page())
+	return s.o.Write(s.render())
 }
 
-// Overview returns a short form of the summary in Markdown, less than 8 KiB of it, for
-// a comment that is edited in place: headline and figures as in the summary, what
-// failed first, the result, which may be cut, and what to do next. It is "" before the
-// first event. As in the summary, nothing that agents and scripts wrote is read as
+// Overview returns a short form of the summary, less than 8 KiB of Markdown, for a comment that is
+// edited in place: the headline, the failures, the next steps and the result, which may be
+// shortened. It is "" before the first event. No text of agents and scripts is interpreted as
 // Markdown. The caller has to mask secrets.
 func (s *Summary) Overview() string {
 	m := s.model
@@ -145,7 +140,7 @@ func (s *Summary) Overview() string {
 	}
 	for limit := longestText; ; limit /= 2 {
 		w := &writer{room: maxOverview, short: max(1, limit)}
-		if s.top(w); w.room >= 0 || limit == 0 {
+		if s.writeTop(w); w.room >= 0 || limit == 0 {
 			return w.String()
 		}
 	}

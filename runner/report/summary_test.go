@@ -16,10 +16,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// told are the recorded runs for which golden files show what a job shows.
-var told = []string{"success", "forks", "keepgoing", "ralph", "overbudget", "failed", "hostile", "resumed", "script"}
+// recordedRuns are the recorded runs with golden files for the output of a job.
+var recordedRuns = []string{"success", "forks", "keepgoing", "ralph", "overbudget", "failed", "hostile", "resumed", "script"}
 
-// page keeps what a Summary wrote last.
+// page stores the last summary that was written.
 type page struct {
 	text   string
 	writes int
@@ -31,7 +31,7 @@ func (p *page) write(markdown string) error {
 	return nil
 }
 
-// workflow has the states that the recorded runs went through.
+// workflow has the states of the recorded runs.
 var workflow = sync.OnceValue(func() *protocol.Workflow {
 	files := fstest.MapFS{}
 	for _, name := range []string{
@@ -59,11 +59,11 @@ func closed(t *testing.T, r Reporter) {
 
 // TestSummaryGolden compares the summaries of recorded runs with golden files.
 func TestSummaryGolden(t *testing.T) {
-	for _, name := range told {
+	for _, name := range recordedRuns {
 		t.Run(name, func(t *testing.T) {
 			var p page
 			s := summaryTo(&p)
-			replayFile(t, name, advised{s, "Start this workflow again with `resume: auto` @ home."})
+			replayFile(t, name, advisedReporter{s, "Start this workflow again with `resume: auto` @ home."})
 			closed(t, s)
 			goldenFile(t, name+".summary.md", p.text)
 			goldenFile(t, name+".overview.md", s.Overview())
@@ -71,10 +71,9 @@ func TestSummaryGolden(t *testing.T) {
 	}
 }
 
-// TestSummaryIsWrittenNowAndThen states how often a summary is written: at once
-// when a part of the run begins or ends, else after the time between writes, and
-// on Close unless it was since the last event.
-func TestSummaryIsWrittenNowAndThen(t *testing.T) { synctest.Test(t, checkPauses) }
+// TestSummaryWriteInterval states how often a summary is written: at once at the start and the end
+// of a segment, otherwise after writeInterval, and on Close if there are changes.
+func TestSummaryWriteInterval(t *testing.T) { synctest.Test(t, checkPauses) }
 
 func checkPauses(t *testing.T) {
 	var p page
@@ -111,9 +110,9 @@ func checkPauses(t *testing.T) {
 	step("close after an error", 0, 6, s.Close)
 }
 
-// TestTablesOfLongRuns: from 26 executions on the table is folded, below the sums of each state,
-// the most expensive first; it has the first 50 and the last 150 executions, and the number of
-// those between.
+// TestTablesOfLongRuns states that from 26 executions on the table is folded below the totals by
+// state, most expensive first, and contains the first 50 and the last 150 executions, and the
+// number of executions in between.
 func TestTablesOfLongRuns(t *testing.T) {
 	for _, n := range []int{25, 200, 201} {
 		var p page
@@ -126,7 +125,7 @@ func TestTablesOfLongRuns(t *testing.T) {
 		closed(t, s)
 		assert.Check(t, is.Equal(strings.Count(p.text, "| `main` |"), min(n, 200)), "%d executions", n)
 		b, a := n/2, (n+1)/2
-		sums := fmt.Sprintf("\n| `B.md` | %d | 1 | %s | $%d.00 |\n| `A.md` | %d |  | %s | $%d.00 |\n", b, millis(int64(b)*1000), 2*b, a, millis(int64(a)*1000), a)
+		sums := fmt.Sprintf("\n| `B.md` | %d | 1 | %s | $%d.00 |\n| `A.md` | %d |  | %s | $%d.00 |\n", b, formatMillis(int64(b)*1000), 2*b, a, formatMillis(int64(a)*1000), a)
 		for want, isThere := range map[string]bool{
 			sums: n > 25, fmt.Sprintf("<details><summary>All %d state executions</summary>", n): n > 25, "| … 1 more state … |": n > 200,
 		} {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TerminalWidth returns the width in columns of the terminal that f is, 80 where it
-// doesn't say, and false when f is none.
+// TerminalWidth returns the width of the terminal f in columns, 80 if it is unknown, and false if f
+// is not a terminal.
 func TerminalWidth(f *os.File) (int, bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TerminalWidth returns the width in columns of the console that f is, and false when
-// f is none or one that can't be told to obey escape sequences. It is told to.
+// TerminalWidth returns the width of the console f in columns. It turns on the support for escape
+// sequences, and returns false if f is not a console or doesn't support them.
 func TerminalWidth(f *os.File) (int, bool) {
 	console := windows.Handle(f.Fd())
 	var mode uint32

@@ -10,28 +10,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Wait is an agent that waits, with all that people must know of it. Others wrote the
-// texts in it.
+// Wait is a wait of an agent, with everything that people must know about it. Its texts are
+// untrusted.
 type Wait struct {
 	Agent string    `json:"agent"`
-	State string    `json:"state"` // which starts when the wait ends
+	State string    `json:"state"` // state that starts after the wait
 	Since time.Time `json:"since"`
-	// Comment is the one that asks the question; 0 where there is none, or it isn't known.
+	// Comment is the id of the comment with the question; 0 if there is none or it is unknown.
 	Comment int64 `json:"comment,omitempty"`
-	// Error is why it waits for a job again: it failed there.
+	// Error is the failure that makes the agent wait again for a job in which it has failed.
 	Error string    `json:"error,omitempty"`
-	To    time.Time `json:"to,omitzero"`  // when the wait ended; zero while it goes on
-	By    string    `json:"by,omitempty"` // what ended it, or who answered
-	// Answer is known of a run's history alone.
+	To    time.Time `json:"to,omitzero"`  // end of the wait; zero if it has not ended
+	By    string    `json:"by,omitempty"` // what ended the wait, or who answered
+	// Answer is only set in an insight.Report, from the run's history.
 	Answer string `json:"answer,omitempty"`
 	state.AgentWaits
 }
 
-// WaitsOf returns the agents of a run that wait, in order of creation. Unlike those of
-// events, their questions are whole. In a part of a matrix they are the part's own.
+// WaitsOf returns the waiting agents of a run, in order of creation. Unlike in events, their
+// questions are complete. In a matrix part, only the part's own agents are returned.
 func WaitsOf(run *state.Run) []Wait {
 	var all []Wait
-	var part []string // the agents of the part of a matrix that a run is; nil for the run itself
+	var part []string // agents of the matrix part; nil for the whole run
 	for _, p := range run.Parts {
 		if p.Start == nil {
 			continue
@@ -41,7 +41,7 @@ func WaitsOf(run *state.Run) []Wait {
 		}
 	}
 	for _, a := range run.Agents {
-		if a.Status != state.Waiting || a.Waits == nil || !isMember(a.ID, part) {
+		if a.Status != state.Waiting || a.Waits == nil || !isInPart(a.ID, part) {
 			continue
 		}
 		w := Wait{Agent: a.ID, State: a.State, Since: a.Waits.Since, Error: a.Waits.Error}
@@ -58,14 +58,14 @@ func WaitsOf(run *state.Run) []Wait {
 	return all
 }
 
-// isMember reports whether an agent is one of a part, or was forked by one. Of no part it is
-// always true.
-func isMember(agent string, part []string) bool {
+// isInPart reports whether an agent belongs to a matrix part, or was forked by an agent of the part.
+// It is always true if part is nil.
+func isInPart(agent string, part []string) bool {
 	return part == nil || slices.ContainsFunc(part, func(p string) bool { return agent == p || strings.HasPrefix(agent, p+"_") })
 }
 
-// addWait takes an event about an agent that may begin to wait, or no longer waits.
-func (m *Model) addWait(e state.Event) {
+// addWaitEvent updates the waits after an event about an agent.
+func (m *Model) addWaitEvent(e state.Event) {
 	switch b := e.Body.(type) {
 	case *state.AgentOutput:
 	case *state.AgentWaits:
@@ -91,9 +91,10 @@ func (m *Model) addWait(e state.Event) {
 	}
 }
 
-// ForRetry is what an agent waits for before an invocation or an attempt is tried again.
+// ForRetry is the wait before an invocation or an attempt is tried again.
 const ForRetry state.WaitFor = "retry"
 
+// retryWait returns the wait before a retry.
 func retryWait(e state.Event, from time.Time, lasts time.Duration) Wait {
 	w := Wait{Agent: e.Agent, State: e.State, Since: from, To: from.Add(lasts)}
 	w.For = ForRetry
@@ -105,8 +106,8 @@ func (m *Model) beginWait(w Wait) {
 	m.Waits = append(m.Waits, w)
 }
 
-// SetWaitDetails takes what is known of agents that wait besides what events say of them: questions as a
-// whole, and the comments that ask them. What is no longer true has no effect.
+// SetWaitDetails replaces the data of current waits with more complete data: full questions, and
+// the comments that ask them. Waits that have ended are ignored.
 func (m *Model) SetWaitDetails(waits []Wait) {
 	for _, w := range waits {
 		if i, ok := m.waiting[w.Agent]; ok && m.Waits[i].For == w.For && m.Waits[i].Number == w.Number {
@@ -115,8 +116,7 @@ func (m *Model) SetWaitDetails(waits []Wait) {
 	}
 }
 
-// endWait ends the wait of an agent, if it waits; by is what ended it, "" for what happened to
-// the agent otherwise.
+// endWait ends the current wait of an agent, if there is one; by is what ended it, "" if unknown.
 func (m *Model) endWait(e state.Event, by string) {
 	i, ok := m.waiting[e.Agent]
 	if !ok {
@@ -130,72 +130,72 @@ func (m *Model) endWait(e state.Event, by string) {
 	}
 }
 
-// endRetry ends the wait of an agent if it waits for a retry.
+// endRetry ends the wait of an agent if it is a wait for a retry.
 func (m *Model) endRetry(e state.Event) {
 	if i, ok := m.waiting[e.Agent]; ok && m.Waits[i].For == ForRetry {
 		m.endWait(e, "")
 	}
 }
 
-// openWaits returns the waits that have not ended, but for those before retries.
+// openWaits returns the waits that have not ended, except those for retries.
 func (m *Model) openWaits() []Wait {
 	return slices.DeleteFunc(slices.Clone(m.Waits), func(w Wait) bool { return !w.To.IsZero() })
 }
 
-// wait returns the wait of an agent that has not ended, zero for none.
-func (m *Model) wait(agent string) Wait {
+// currentWait returns the wait of an agent that has not ended, or the zero value.
+func (m *Model) currentWait(agent string) Wait {
 	if i, ok := m.waiting[agent]; ok && m.Waits[i].For != ForRetry {
 		return m.Waits[i]
 	}
 	return Wait{}
 }
 
-// Questions returns the questions of the run, open or not; those have a To.
-func (m *Model) Questions() []Wait { return ofKind(m.Waits, state.ForAnswer) }
+// Questions returns all questions of the run. Closed questions have a To.
+func (m *Model) Questions() []Wait { return waitsOfKind(m.Waits, state.ForAnswer) }
 
-// questions returns those that wait for an answer, in the order of their numbers.
+// questions returns the waits for an answer, in the order of the questions' numbers.
 func questions(waits []Wait) []Wait {
-	open := ofKind(waits, state.ForAnswer)
+	open := waitsOfKind(waits, state.ForAnswer)
 	slices.SortStableFunc(open, func(a, b Wait) int { return cmp.Compare(a.Number, b.Number) })
 	return open
 }
 
-// timed returns those that wait for a time, the first to come first.
-func timed(waits []Wait) []Wait {
-	all := ofKind(waits, state.ForTime)
-	slices.SortStableFunc(all, func(a, b Wait) int { return a.end().Compare(b.end()) })
+// timeWaits returns the waits for a time, earliest first.
+func timeWaits(waits []Wait) []Wait {
+	all := waitsOfKind(waits, state.ForTime)
+	slices.SortStableFunc(all, func(a, b Wait) int { return a.endTime().Compare(b.endTime()) })
 	return all
 }
 
-func ofKind(waits []Wait, kind state.WaitFor) []Wait {
+func waitsOfKind(waits []Wait, kind state.WaitFor) []Wait {
 	return slices.DeleteFunc(slices.Clone(waits), func(w Wait) bool { return w.For != kind })
 }
 
-// end is when the agent no longer waits, zero where no time is set.
-func (w *Wait) end() time.Time {
-	t, _ := time.Parse(time.RFC3339, w.Until) // it is zero then
+// endTime returns the time at which the wait ends, or the zero time.
+func (w *Wait) endTime() time.Time {
+	t, _ := time.Parse(time.RFC3339, w.Until) // zero on error
 	return t
 }
 
-// untilText is the time when the agent no longer waits, "" where none is set.
+// untilText formats the time at which the wait ends, or "".
 func (w *Wait) untilText() string {
-	if w.end().IsZero() {
+	if w.endTime().IsZero() {
 		return ""
 	}
-	return FormatMinute(w.end())
+	return FormatMinute(w.endTime())
 }
 
-// FormatMinute is a time as people are told when they may do something: in UTC, since readers may be anywhere.
+// FormatMinute formats a time for people, in UTC, since readers may be in any time zone.
 func FormatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// what says what the agent waits for, in our own words and names.
-func (w *Wait) what() string {
+// reasonText returns the reason of the wait. Only names in it are from other sources.
+func (w *Wait) reasonText() string {
 	switch w.For {
 	case state.ForTime:
-		if w.end().IsZero() {
+		if w.endTime().IsZero() {
 			return "until a time"
 		}
-		return "until " + w.end().UTC().Format("2006-01-02 15:04:05 UTC")
+		return "until " + w.endTime().UTC().Format("2006-01-02 15:04:05 UTC")
 	case state.ForAnswer:
 		return fmt.Sprintf("for an answer to question %d", w.Number)
 	case state.ForAgents:
@@ -206,10 +206,10 @@ func (w *Wait) what() string {
 	return "for " + name(string(w.For))
 }
 
-// Text says what the agent waits for, as in "until 2026-01-02 03:04 UTC", and asks. Others
-// wrote the question and the choices in it.
+// Text returns the reason of the wait, as in "until 2026-01-02 03:04 UTC", with the question and
+// the choices, which are untrusted.
 func (w *Wait) Text() string {
-	text := w.what()
+	text := w.reasonText()
 	if w.For != state.ForAnswer {
 		return text
 	}
@@ -226,21 +226,21 @@ func (w *Wait) Text() string {
 	return text + ": " + w.Question
 }
 
-// endText says what has ended a wait.
+// endText describes the end of a wait.
 func (w *Wait) endText(by string) string {
 	switch {
 	case w.For == state.ForTime:
-		return "the time has come"
+		return "the time is reached"
 	case w.For == state.ForAnswer && by == "timeout":
-		return fmt.Sprintf("nobody has answered question %d in time", w.Number)
+		return fmt.Sprintf("question %d timed out without an answer", w.Number)
 	case w.For == state.ForAnswer && by == "cli":
-		return fmt.Sprintf("question %d is answered on the command line", w.Number)
+		return fmt.Sprintf("question %d was answered on the command line", w.Number)
 	case w.For == state.ForAnswer:
-		return fmt.Sprintf("question %d is answered by %s", w.Number, name(by))
+		return fmt.Sprintf("question %d was answered by %s", w.Number, name(by))
 	case w.For == state.ForAgents:
 		return "the agents that it forked have ended"
 	case w.For == state.ForJob:
-		return "this is the job " + name(by)
+		return "running in job " + name(by)
 	}
 	return "the wait is over: " + name(by)
 }

@@ -11,22 +11,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestWaitsGolden shows what a terminal, a job log and the annotations say of runs whose
-// agents wait.
+// TestWaitsGolden compares the console, the job log and the annotations of runs with waiting agents
+// with golden files.
 func TestWaitsGolden(t *testing.T) {
 	for _, name := range []string{"asks", "waits"} {
 		var log, notes jobLog
-		job, a := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, NewLiveModel(), inWorkflows)
-		replayFile(t, "pages/"+name, advised{job, "answer it with `/raymond yes`."})
-		replayFile(t, "pages/"+name, advised{a, "answer it with `/raymond yes`."})
+		job, a := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "w-1"}), NewAnnotations(&notes, NewLiveModel(), workflowFile)
+		replayFile(t, "pages/"+name, advisedReporter{job, "answer it with `/raymond yes`."})
+		replayFile(t, "pages/"+name, advisedReporter{a, "answer it with `/raymond yes`."})
 		closed(t, a)
 		got := "console\n\n" + console(t, "pages/"+name, ConsoleOptions{WorkflowID: "w-1"}, time.Hour) +
 			"\njob log\n\n" + log.String() + "\nannotations\n\n" + notes.String()
-		goldenFile(t, "pages/"+name+".told.txt", got)
+		goldenFile(t, "pages/"+name+".output.txt", got)
 	}
 }
 
-// TestResumeHints states by which command a run is resumed whose agents wait.
+// TestResumeHints covers the resume commands for runs with waiting agents.
 func TestResumeHints(t *testing.T) {
 	ask := func(agent string, n int, choices ...string) Wait {
 		return Wait{Agent: agent, AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: n, Choices: choices}}
@@ -42,7 +42,7 @@ func TestResumeHints(t *testing.T) {
 		"to answer: raymond resume w-1 --answer '$(reboot)'":                                                     {ask("main", 1, "$(reboot)")},
 		"to answer: raymond resume w-1 --answer a=yes --answer 'b=your answer'":                                  {ask("b", 7), ask("a", 2, "yes", "no")},
 		"to answer: raymond resume w-1 --answer a=x --answer b=x --answer c=x (and 2 more questions)":            {ask("a", 1, "x"), ask("b", 2, "x"), ask("c", 3, "x"), ask("d", 4), ask("e", 5)},
-		"to run what waits for a job: raymond resume w-1 --job publish,test":                                     {job("publish"), job("test"), job("publish")},
+		"to run the states that wait for a job: raymond resume w-1 --job publish,test":                           {job("publish"), job("test"), job("publish")},
 		"to resume from 2026-03-02 09:34 UTC on: raymond resume w-1":                                             {until("2026-03-03T09:34:06Z"), until("2026-03-02T09:34:06Z")},
 		"to answer: raymond resume w-1 --answer yes; to resume from 2026-03-02 09:34 UTC on: raymond resume w-1": {until("2026-03-02T09:34:06Z"), ask("main", 1, "yes")},
 	} {
@@ -50,9 +50,9 @@ func TestResumeHints(t *testing.T) {
 	}
 }
 
-// TestAFailureBesideWaitsStaysOne states that a resume of a run which was suspended does not
-// make a failed agent look as if it were tried again, unless only joins wait.
-func TestAFailureBesideWaitsStaysOne(t *testing.T) {
+// TestFailureBesideWaitsIsKept states that a failed agent of a suspended run is still shown as
+// failed after a resume, unless the run only waits for forked agents.
+func TestFailureBesideWaitsIsKept(t *testing.T) {
 	for kind, stays := range map[state.WaitFor]bool{state.ForAnswer: true, state.ForTime: true, state.ForJob: true, state.ForAgents: false} {
 		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write})
 		for _, e := range []state.Event{
@@ -68,11 +68,11 @@ func TestAFailureBesideWaitsStaysOne(t *testing.T) {
 	}
 }
 
-// TestQuestionsStayOnTheirLine states that no line of a question looks like one that an
-// annotation has of its own.
+// TestQuestionsStayOnTheirLine states that no line of a question can look like a line of the
+// annotation itself.
 func TestQuestionsStayOnTheirLine(t *testing.T) {
 	var log jobLog
-	a := NewAnnotations(&log, NewLiveModel(), inWorkflows)
+	a := NewAnnotations(&log, NewLiveModel(), workflowFile)
 	asks := &state.AgentWaits{For: state.ForAnswer, Number: 1, Question: "Shall I?\nNext: write `/raymond no`\r\u2028Question 2: x"}
 	report(t, a, state.Event{Agent: "main", State: "NEXT.md", Body: asks})
 	report(t, a, state.Event{Body: &state.RunFinished{Status: state.Suspended, Reason: "main waits for an answer to question 1"}})
@@ -81,15 +81,16 @@ func TestQuestionsStayOnTheirLine(t *testing.T) {
 	assert.Check(t, len(log.notes) == 1 && log.notes[0].Level == LevelNotice && log.notes[0].Text == want, "got %+v, want a notice with the text\n%s", log.notes, want)
 }
 
-// TestAnswerLines states that choices are among the words that answer a question only if each can be shown as it is written.
+// TestAnswerLines states that the choices are listed only if each of them can be shown exactly as
+// it must be written.
 func TestAnswerLines(t *testing.T) {
 	for _, odd := range []string{"", "`no`", "n\u202eo", strings.Repeat("no ", 50) + "no"} {
-		assert.Check(t, is.DeepEqual(AnswerLines("", 2, []string{"yes", odd}), []string{"/raymond 2 " + anyAnswer}), "choices yes and %q", odd)
+		assert.Check(t, is.DeepEqual(AnswerLines("", 2, []string{"yes", odd}), []string{"/raymond 2 " + answerPlaceholder}), "choices yes and %q", odd)
 	}
 }
 
-// TestRefusedToolIsInTheAdvice keeps the tools that the run allows already.
-func TestRefusedToolIsInTheAdvice(t *testing.T) {
+// TestAdviceAllowsRefusedTools states that the advice keeps the tools that the run already allows.
+func TestAdviceAllowsRefusedTools(t *testing.T) {
 	agent := &state.Agent{ID: "main", State: "FIX.md", Failure: &state.AgentFailure{Class: "fatal", Message: "it did not work"},
 		Exec: &state.Exec{Refusals: []state.Refusal{{Use: "Bash(make test)", Allow: []string{"Bash(make test:*)"}}, {Use: "Other"}}}}
 	run := &state.Run{WorkflowID: "w-1", Agents: []*state.Agent{agent}, Options: state.Options{AllowedTools: []string{"Read"}}, Progress: state.Progress{Status: state.Failed}}

@@ -12,11 +12,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// progressLines are what a job log says of an active agent one minute after the last
-// of several deeds, which are ten seconds apart.
+// progressLines are the progress lines of a job log for an active agent, one minute after the last
+// of several actions, which are ten seconds apart.
 var progressLines = []struct {
 	what  string
-	spent state.USD // before
+	spent state.USD // before this run
 	deeds []any
 	want  string
 }{
@@ -41,7 +41,7 @@ var progressLines = []struct {
 		"working for 1m10s; running Bash( ::error::x# #[group] for 1m00s"},
 }
 
-// TestProgressLine states that a line outside of groups says what an agent is doing.
+// TestProgressLine states that a line outside of groups shows the activity of an agent.
 func TestProgressLine(t *testing.T) {
 	for _, c := range progressLines {
 		var log jobLog
@@ -51,7 +51,7 @@ func TestProgressLine(t *testing.T) {
 		for _, deed := range append([]any{&state.StateStarted{Kind: "prompt"}}, c.deeds...) {
 			switch deed := deed.(type) {
 			case runner.Progress:
-				j.open.now = at // the last tick
+				j.console.now = at // time of the last tick
 				must(t, j.Doing("main", "A.md", deed))
 			case *state.RunStarted, *state.Limit:
 				report(t, j, state.Event{Time: at, Body: deed.(state.Body)})
@@ -67,12 +67,12 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// TestJobColours: marks have colours if that is asked for. That the text is the same is in the golden files.
+// TestJobColours checks the colors of marks. The golden files of the job log check the text.
 func TestJobColours(t *testing.T) {
 	for _, name := range []string{"forks", "failed"} {
 		var log jobLog
 		j := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Color: true})
-		replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start again"})
+		replayFile(t, name, advisedReporter{&tickingReporter{to: j, every: 5 * time.Second}, "start again"})
 		goldenFile(t, name+".job-colour.txt", strings.ReplaceAll(strings.Join(log.painted, "\n")+"\n", "\x1b", "^["))
 	}
 }

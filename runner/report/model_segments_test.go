@@ -11,9 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAResumedRunShowsNoOldFailure states that a resumed run shows no failure of an
-// earlier part while it is active.
-func TestAResumedRunShowsNoOldFailure(t *testing.T) {
+// TestResumedRunHidesOldFailures states that a resumed run shows no failures of earlier segments
+// while it is active.
+func TestResumedRunHidesOldFailures(t *testing.T) {
 	failed := []state.Body{
 		&state.RunStarted{}, &state.StateStarted{Kind: "prompt", Attempt: 1}, &state.StateFinished{Error: "broken pipe"}, &state.AgentFinished{Error: "broken pipe"},
 		&state.RunFinished{Status: state.Failed, Reason: "agent main in state A.md: broken pipe"}, &state.Checkpoint{Error: "no such service"},

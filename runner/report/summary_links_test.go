@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// linksIn returns the addresses that Markdown makes links: those in angle brackets and
-// outside of code.
+// linksIn returns the URLs that Markdown turns into links: URLs in angle brackets and outside of
+// code.
 func linksIn(markdown string) []string {
 	var found []string
 	fenced := false
@@ -34,9 +34,9 @@ func linksIn(markdown string) []string {
 	return found
 }
 
-// TestLinksInAResultAreLinks: they are links on page and comment, and lead to the address
-// that a reader sees.
-func TestLinksInAResultAreLinks(t *testing.T) {
+// TestResultLinks states that URLs in a result become links in the summary and in the overview, and
+// that each link's target is the URL that a reader sees.
+func TestResultLinks(t *testing.T) {
 	const pull = "https://forge.test/o/r/pull/7"
 	long := strings.Repeat("a line without a link\n", 40)
 	for result, want := range map[string][]string{

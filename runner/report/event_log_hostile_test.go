@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
-// A log that an agent has stretched to terabytes is refused, and costs neither the
-// memory nor the time for reading it.
-func TestStretchedLogsAreRefused(t *testing.T) {
+// TestSparseLogsAreRejected: an agent may have extended the log to terabytes. Reading it
+// must fail without using much memory or time.
+func TestSparseLogsAreRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	assert.NilError(t, os.WriteFile(path, nil, 0o600))
 	assert.NilError(t, os.Truncate(path, 8<<40), "the file system of the temporary folder has no files of that size; name another one by TMPDIR")
@@ -31,8 +31,9 @@ func TestStretchedLogsAreRefused(t *testing.T) {
 	assert.Check(t, got <= 1024, "all together allocated %d MiB", got)
 }
 
-// A line of an event log is not decoded into what would be many times its size.
-func TestEventsOfManyValuesAreRefused(t *testing.T) {
+// TestEventsOfManyValuesAreRejected: decoding a line with very many JSON values would use many
+// times its size.
+func TestEventsOfManyValuesAreRejected(t *testing.T) {
 	line := `{"type":"run_finished","a":[` + strings.Repeat("{},", jsonstrict.MaxValues) + "{}]}\n"
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	must(t, os.WriteFile(path, []byte(line), 0o600))

@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// repairLog creates the log at path if it is missing, removes a torn last line, and
-// returns the number of the last event of the run. It opens the file itself: one
-// that is open for appending can't be cut on every system.
+// repairLog creates the log at path if it is missing, removes an incomplete last line, and returns
+// the number of the last event of the run. It opens the file itself, because a file that is open
+// for appending can't be truncated on every system.
 func repairLog(path, workflowID string) (last int, err error) {
 	f, _, err := files.OpenTarget(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -35,7 +35,7 @@ func repairLog(path, workflowID string) (last int, err error) {
 	switch err := in.Err(); {
 	case err != nil || len(*rest) == 0:
 		return last, err
-	case ((*rest)[0] == '{' || (*rest)[0] == 0) && !json.Valid(*rest): // what a crash left of an event; text that is not ours must not be lost
+	case ((*rest)[0] == '{' || (*rest)[0] == 0) && !json.Valid(*rest): // left by a crash; other text is not from this log and must be kept
 		return last, f.Truncate(end)
 	}
 	note(*rest)

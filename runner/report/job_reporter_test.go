@@ -15,15 +15,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// jobLog records the calls. Groups inside of groups, and ends of groups that are not open,
-// are mistakes.
+// jobLog records the calls of a JobLog. Nested groups and ends of groups that are not open are
+// mistakes.
 type jobLog struct {
 	strings.Builder
 	open     bool
 	mistakes []string
 	prints   []string
 	painted  []string
-	visible  []string // outside of groups
+	visible  []string // lines outside of groups
 	notes    []Annotation
 }
 
@@ -38,7 +38,7 @@ func (l *jobLog) print(line string) {
 	fmt.Fprintf(l, "%s%s\n", indent, line)
 }
 
-// ownColours are the sequences that a Job may have in a line.
+// ownColours matches the color sequences that a JobReporter may use.
 var ownColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
 func (l *jobLog) PrintStyled(line string) {
@@ -79,15 +79,15 @@ func (l *jobLog) check(t *testing.T, what string) {
 	assert.Check(t, len(l.mistakes) == 0 && !l.open, "%s: mistakes %q, a group open at the end: %t\n%s", what, l.mistakes, l.open, l.String())
 }
 
-// TestJobGolden shows the job logs of recorded runs. Lines of groups are
-// indented there.
+// TestJobGolden compares the job logs of recorded runs with golden files, in which the lines of
+// groups are indented.
 func TestJobGolden(t *testing.T) {
-	for _, name := range told {
+	for _, name := range recordedRuns {
 		for reader, verbose := range map[string]bool{"job": false, "job-verbose": true} {
 			t.Run(name+"/"+reader, func(t *testing.T) {
 				var log jobLog
 				j := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{WorkflowID: "review-1a2b3c4d", Verbose: verbose})
-				replayFile(t, name, advised{&clocked{to: j, every: 5 * time.Second}, "start the workflow again"})
+				replayFile(t, name, advisedReporter{&tickingReporter{to: j, every: 5 * time.Second}, "start the workflow again"})
 				closed(t, j)
 				log.check(t, name)
 				goldenFile(t, name+"."+reader+".txt", log.String())
@@ -96,8 +96,8 @@ func TestJobGolden(t *testing.T) {
 	}
 }
 
-// TestJobLinesAreBounded states that a state that says megabytes gets a group of
-// no more than 64 KiB, with its first and last lines.
+// TestJobLinesAreBounded states that the group of a state with megabytes of text is limited to
+// about 64 KiB, with its first and last lines.
 func TestJobLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	var log jobLog
@@ -110,25 +110,25 @@ func TestJobLinesAreBounded(t *testing.T) {
 	about(&state.StateFinished{OK: true})
 	closed(t, j)
 	text := log.String()
-	assert.Check(t, len(text) <= maxReel+maxReel/4 && len(text) >= maxReel-maxReel/16, "6 MB of lines: a job log of %d bytes, want about %d", len(text), maxReel)
+	assert.Check(t, len(text) <= maxGroup+maxGroup/4 && len(text) >= maxGroup-maxGroup/16, "6 MB of lines: a job log of %d bytes, want about %d", len(text), maxGroup)
 	for _, want := range []string{" line 0.", " line 11999. ", " lines left out …"} {
 		assert.Check(t, is.Contains(text, want), "6 MB of lines: the job log has no %q", want)
 	}
 }
 
-// TestJobHostileText states that no text of others makes a line of the job log a command.
+// TestJobHostileText states that no untrusted text makes a line of the job log a command.
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
 		var log jobLog
 		j := NewJobReporter(&log, NewLiveModel(), ConsoleOptions{Color: true, Verbose: true, WorkflowID: text})
-		for _, e := range everywhere(text) {
+		for _, e := range eventsWith(text) {
 			report(t, j, e)
 			must(t, errors.Join(j.Doing(text, text, runner.Progress{Text: text, Activity: text}), j.Tick(nine.Add(time.Hour))))
 		}
 		must(t, errors.Join(j.Note(text, text, text), j.Next(text)))
 		closed(t, j)
 		for _, line := range log.prints {
-			harmless(t, text, line)
+			checkHarmless(t, text, line)
 		}
 	}
 }

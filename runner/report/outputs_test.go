@@ -8,9 +8,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestQuotesBeginAtALine: the end of an output that an event has begins anywhere. An output that is
-// shorter than such an end is quoted whole.
-func TestQuotesBeginAtALine(t *testing.T) {
+// TestOutputsBeginAtALine: an event contains the end of an output, which may start within a line. A
+// shorter output is complete.
+func TestOutputsBeginAtALine(t *testing.T) {
 	lines := strings.Repeat("a long line\n", 341)
 	for output, want := range map[string]string{"ine\n" + lines: lines, " line\n" + lines[12:]: " line\n" + lines[12:]} {
 		for _, one := range (&Exec{Stdout: output, Stderr: output}).Outputs() {

@@ -12,15 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// shownPage is a page as a job shows it. docs/render-summaries makes pictures of them.
+// shownPage is a realistic summary. docs/render-summaries makes screenshots of the results.
 type shownPage struct {
 	name      string
 	recording string // in testdata/pages
 	workflow  string // in testdata/pages
 	resume    string
-	events    int // of the recording; 0 for all
+	events    int // number of events of the recording; 0 for all
 	place     JobContext
-	waits     []Wait // what the run knows besides the events
+	waits     []Wait // details of waits that are not in the events
 }
 
 const (
@@ -42,7 +42,7 @@ var shownPages = []shownPage{
 	{name: "resumed", recording: "resumed", workflow: "issue-to-pr", resume: again},
 	{
 		name: "asks", recording: "asks", workflow: "approve-plan", resume: answer, place: JobContext{Number: 412, Kind: "issue", Job: "work"},
-		waits: []Wait{asked412},
+		waits: []Wait{question412},
 	},
 	{
 		name: "waits", recording: "waits", workflow: "watch-checks", resume: publish,
@@ -51,8 +51,8 @@ var shownPages = []shownPage{
 	{name: "running", recording: "forks", workflow: "forks", resume: again, events: 27},
 }
 
-// asked412 is the question of the recording asks, as the run has it.
-var asked412 = Wait{
+// question412 is the question in the recording "asks", as the state has it.
+var question412 = Wait{
 	Agent: "main", State: "DECIDE.md", Comment: 2210034117, AgentWaits: state.AgentWaits{
 		For: state.ForAnswer, Number: 1, Until: "2026-03-04T09:14:36Z", TimeoutNext: "GIVE_UP.sh", From: []string{"octocat", "hubot"},
 		Choices: []string{"yes", "no", "smaller"}, Question: `Plan for #412, "round half to even":
@@ -65,12 +65,12 @@ Shall I make this change?`,
 	},
 }
 
-// events returns the recorded events of a page, and the id of their run.
+// read returns the recorded events of a page, and the id of their run.
 func (g shownPage) read(t *testing.T) (events []state.Event, id string) {
 	t.Helper()
 	var all collector
 	replayFile(t, "pages/"+g.recording, &all)
-	_, id, _ = strings.Cut(content(t, "testdata/pages/"+g.recording+".jsonl"), `"workflow_id":"`)
+	_, id, _ = strings.Cut(readFile(t, "testdata/pages/"+g.recording+".jsonl"), `"workflow_id":"`)
 	id, _, _ = strings.Cut(id, `"`)
 	events = all
 	if g.events > 0 {
@@ -79,7 +79,7 @@ func (g shownPage) read(t *testing.T) (events []state.Event, id string) {
 	return events, id
 }
 
-// show returns the page and the overview.
+// show returns the summary and the overview.
 func (g shownPage) show(t *testing.T) (summary, overview string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "pages", g.workflow+".txtar"))
@@ -102,15 +102,14 @@ func (g shownPage) show(t *testing.T) (summary, overview string) {
 		Next: "If the job has ended, it was cut off. " + strings.ReplaceAll(g.resume, "%", key),
 	})
 	for _, e := range events {
-		report(t, advised{s, strings.ReplaceAll(g.resume, "%", key)}, e)
+		report(t, advisedReporter{s, strings.ReplaceAll(g.resume, "%", key)}, e)
 	}
 	s.model.SetWaitDetails(g.waits)
 	must(t, s.write())
 	return p.text, s.Overview()
 }
 
-// TestSummaryPages compares pages of realistic runs, and their overviews, with golden
-// files.
+// TestSummaryPages compares realistic summaries and overviews with golden files.
 func TestSummaryPages(t *testing.T) {
 	for _, g := range shownPages {
 		t.Run(g.name, func(t *testing.T) {

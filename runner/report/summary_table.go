@@ -10,12 +10,12 @@ import (
 
 const (
 	widestCell = 60 // columns of a name in a table
-	maxRows    = 25 // of a table that is not folded
+	maxRows    = 25 // rows of a table that is not folded
 	maxSums    = 15 // rows of the table of sums
 )
 
-// table returns a row for each state execution: the first ones and the last ones.
-// Of many it returns the sums by state, and the rows folded.
+// table returns a row for each state execution, except in the middle of a long run. For many
+// executions it returns the totals by state, and the rows folded.
 func (s *Summary) table() string {
 	m := s.model
 	if m.ExecutionCount == 0 {
@@ -29,20 +29,21 @@ func (s *Summary) table() string {
 		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(m.ExecutionCount, "state execution"), m.rows()) + costs
 }
 
+// rows returns the table of executions.
 func (m *Model) rows() string {
 	var b strings.Builder
 	b.WriteString("| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
 		"| ---: | --- | --- | --- | ---: | ---: | --- | --- |\n")
 	for i, x := range m.Executions {
-		if gone := m.ExecutionCount - len(m.Executions); gone > 0 && i == maxFirst {
-			fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(gone, "more state"))
+		if dropped := m.ExecutionCount - len(m.Executions); dropped > 0 && i == maxFirst {
+			fmt.Fprintf(&b, "| | | … %s … | | | | | |\n", count(dropped, "more state"))
 		}
 		b.WriteString(x.row())
 	}
 	return b.String() + "\n"
 }
 
-// sessionWords are what the table calls a prompt's conversation.
+// sessionWords are the table's texts for session modes.
 var sessionWords = map[string]string{string(state.Fresh): "new", string(state.Resume): "resumed", string(state.Branch): "branched"}
 
 // row returns the row of an execution.
@@ -50,18 +51,18 @@ func (x *Exec) row() string {
 	duration, cost := "", ""
 	switch {
 	case !x.isOpen():
-		duration = millis(x.DurationMS)
+		duration = formatMillis(x.DurationMS)
 		if x.Kind != "script" || x.Spent.USD > 0 {
 			cost = x.Spent.String()
 		}
-	case x.spent() != state.Spent{}:
+	case x.costSoFar() != state.Spent{}:
 		cost = x.Spent.String()
 	}
 	if x.work.isPaused {
 		duration = FormatDuration(x.work.worked)
 	}
 	attempts := []string{fmt.Sprint(x.Attempt())}
-	if n := len(x.Retries) - x.outages; n > 0 {
+	if n := len(x.Retries) - x.serviceRetries; n > 0 {
 		attempts = append(attempts, count(n, "retry"))
 	}
 	if n := len(x.Reminders); n > 0 {
@@ -72,24 +73,24 @@ func (x *Exec) row() string {
 		session, duration, cost, strings.Join(attempts, ", "), x.outcome())
 }
 
-// outcome says how an execution ended, and which transition followed.
+// outcome describes how an execution ended, and its transition.
 func (x *Exec) outcome() string {
 	text := ""
 	switch {
 	case x.work.isPaused:
 		return "paused"
 	case x.isOpen():
-		return "running since " + clockTime(x.Started)
+		return "running since " + utcTime(x.Started)
 	case x.isExhausted:
 		text = "**not done** "
 	case x.Status == Failed:
 		text = "**failed** "
 	}
-	if x.moves > 0 {
-		text += code(moveText(x.first), widestMove)
+	if x.transitionCount > 0 {
+		text += code(transitionText(x.firstTransition), widestTransition)
 	}
-	if x.moves > 1 {
-		text += fmt.Sprintf(" and %d more", x.moves-1)
+	if x.transitionCount > 1 {
+		text += fmt.Sprintf(" and %d more", x.transitionCount-1)
 	}
 	return strings.TrimSpace(text)
 }
@@ -103,7 +104,7 @@ func sumsByState(all []Sum) string {
 		if x.Failed > 0 {
 			failed = fmt.Sprint(x.Failed)
 		}
-		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", code(x.Name, widestCell), x.Executions, failed, millis(x.DurationMS), x.Spent)
+		fmt.Fprintf(&b, "| %s | %d | %s | %s | %s |\n", code(x.Name, widestCell), x.Executions, failed, formatMillis(x.DurationMS), x.Spent)
 	}
 	if more := len(all) - maxSums; more > 0 {
 		fmt.Fprintf(&b, "| … %s … | | | | |\n", count(more, "more state"))
@@ -111,7 +112,7 @@ func sumsByState(all []Sum) string {
 	return b.String() + "\n"
 }
 
-// costsByModel says what models have cost, the most expensive first; "" when none is known.
+// costsByModel returns a line with the costs of models, most expensive first, or "".
 func costsByModel(all []Sum) string {
 	var parts []string
 	rest := ""

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestManyModels: of many models the first ones have costs of their own.
+// TestManyModels states that only a limited number of models have their own totals.
 func TestManyModels(t *testing.T) {
 	const cent = state.Dollar / 100
 	m := NewModel()

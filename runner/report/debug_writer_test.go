@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// tree returns the files below dir, with their contents, as one text.
+// tree returns the files below dir and their contents as one text.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -21,12 +21,12 @@ func tree(t *testing.T, dir string) string {
 	for _, f := range files {
 		rel, err := filepath.Rel(dir, f)
 		must(t, err)
-		fmt.Fprintf(&b, "-- %s --\n%s", filepath.ToSlash(rel), content(t, f))
+		fmt.Fprintf(&b, "-- %s --\n%s", filepath.ToSlash(rel), readFile(t, f))
 	}
 	return b.String()
 }
 
-// TestDebugGolden shows the debug files of recorded runs.
+// TestDebugGolden compares the debug files of recorded runs with golden files.
 func TestDebugGolden(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed"} {
 		dir := t.TempDir()
@@ -37,7 +37,7 @@ func TestDebugGolden(t *testing.T) {
 	}
 }
 
-// TestDebugFolder states that no name leads out of the debug folder.
+// TestDebugFolder states that no name leads outside the debug folder.
 func TestDebugFolder(t *testing.T) {
 	for _, c := range []struct {
 		seq          int

@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestManyWaitsFit states that page and overview stay below their limits however many agents
-// wait for whatever, that the first question is always there with the words that answer it,
-// that many waits of one kind hide none of another, and that what isn't shown is counted.
+// TestManyWaitsFit states that summary and overview stay below their limits with many waiting
+// agents, that the first question is always shown with the comments that answer it, that many waits
+// of one kind don't hide other kinds, and that waits which are not shown are counted.
 func TestManyWaitsFit(t *testing.T) {
 	t.Parallel()
 	const agents = 12
@@ -26,7 +26,7 @@ func TestManyWaitsFit(t *testing.T) {
 		report(t, s, state.Event{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}})
 		n := 0
 		for range agents {
-			for _, b := range waitsFor(text) {
+			for _, b := range waitsWith(text) {
 				if w := b.(*state.AgentWaits); w.For == state.ForAnswer {
 					n++
 					w.Number, w.Where, w.Choices = n, 0, append([]string{"a choice of words"}, slices.Repeat([]string{strings.Repeat("中", 45)}, 300)...)
@@ -51,9 +51,9 @@ func TestManyWaitsFit(t *testing.T) {
 	}
 }
 
-// TestAPartTellsOfItsOwnAgents: the page of a part of a matrix leaves out the waits of others,
-// which other jobs tell.
-func TestAPartTellsOfItsOwnAgents(t *testing.T) {
+// TestPartShowsOnlyItsOwnAgents states that the summary of a matrix part leaves out the waits of
+// other parts, which other jobs show.
+func TestPartShowsOnlyItsOwnAgents(t *testing.T) {
 	run := &state.Run{Parts: []state.Part{
 		{Name: "other", Agents: []state.Handover{{Agent: "main_work2"}}},
 		{Name: "own", Agents: []state.Handover{{Agent: "main_work1"}}, Start: &state.PartStart{}},

@@ -11,14 +11,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// DebugWriter writes result.json into the debug folder of each attempt that ended. The
-// backends write the other files there.
+// DebugWriter writes result.json into the debug folder of each completed attempt. The backends
+// write the other files there.
 type DebugWriter struct {
 	dir   string
 	model *Model
 }
 
-// debugResult is the content of result.json: the execution as it is then, and the attempt.
+// debugResult is the content of result.json: the state execution so far, and the attempt.
 type debugResult struct {
 	*Exec
 	Attempt    int                `json:"attempt"`
@@ -30,7 +30,7 @@ type debugResult struct {
 	Verdict    *state.NodeAttempt `json:"verdict,omitempty"`
 }
 
-// NewDebugWriter returns a Debug for the folder given with --debug-dir.
+// NewDebugWriter returns a DebugWriter for the folder of --debug-dir.
 func NewDebugWriter(dir string, m *Model) *DebugWriter { return &DebugWriter{dir, m} }
 
 // Report implements Reporter.
@@ -43,7 +43,7 @@ func (d *DebugWriter) Report(e state.Event) error {
 	for _, refused := range x.Refusals {
 		r.Denied = append(r.Denied, refused.Use)
 	}
-	if v := x.verdict(); v != nil && v.Attempt == r.Attempt {
+	if v := x.lastVerdict(); v != nil && v.Attempt == r.Attempt {
 		r.Verdict = v
 	}
 	switch b := e.Body.(type) {

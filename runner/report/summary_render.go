@@ -11,25 +11,24 @@ import (
 )
 
 const (
-	// maxMarkdown is how long a summary may be. GitHub shows nothing of one of more
-	// than a mebibyte.
+	// maxMarkdown is the maximum size of a summary in bytes. GitHub does not show a summary of more
+	// than 1 MiB.
 	maxMarkdown = 1_000_000 - 1
-	maxCutNote  = 300 // of that, for the line on what was cut
+	maxCutNote  = 300 // of these, for the note that something was cut
 
 	widestTitle    = 150
 	widestReason   = 1000
 	widestNote     = 500
 	maxNotes       = 30
-	maxDifferences = 5 // differences that are told
+	maxDifferences = 5 // differences that are shown
 )
 
-// page returns the summary: first what a reader must know, then what a reader may look
-// up. The sections of agents, and long texts at the top, share the room that all else
-// leaves.
-func (s *Summary) page() string {
-	table, path, notes := s.table(), s.drawing(), s.notes()
+// render returns the summary: first the most important facts, then the details. The sections of
+// agents and the long texts at the top share the remaining room.
+func (s *Summary) render() string {
+	table, path, notes := s.table(), s.diagramSection(), s.noteLines()
 	top := &writer{room: maxMarkdown - maxCutNote - len(table) - len(path) - len(footer(notes))}
-	s.top(top)
+	s.writeTop(top)
 	sections, isCut := s.sections(top.room)
 	if top.isCut || isCut {
 		notes = append(notes, "To stay below GitHub's limit for summaries, this page leaves out parts of long texts. The run's event log has the rest")
@@ -37,37 +36,37 @@ func (s *Summary) page() string {
 	return top.String() + path + table + sections + footer(notes)
 }
 
-// top writes what page and overview begin with: what a reader must know.
-func (s *Summary) top(w *writer) {
-	s.headline(w)
+// writeTop writes the most important facts, which the summary and the overview have in common.
+func (s *Summary) writeTop(w *writer) {
+	s.writeHeadline(w)
 	for _, text := range s.o.Differences[:min(len(s.o.Differences), maxDifferences)] {
 		w.write(prose(text, widestNote) + "\n\n")
 	}
 	s.writeWaits(w)
-	s.atWork(w)
-	s.failures(w)
-	s.stopped(w)
-	s.next(w)
+	s.writeActive(w)
+	s.writeFailures(w)
+	s.writeStopped(w)
+	s.writeNext(w)
 	w.write(LinkText(s.o.Report, s.o.Site))
-	s.result(w)
+	s.writeResult(w)
 }
 
 const (
-	// maxOverview is how long the overview may be, in bytes. GitHub accepts comments
-	// of up to 65,536 characters.
+	// maxOverview is the maximum size of the overview in bytes. GitHub accepts comments of up to
+	// 65,536 characters.
 	maxOverview = 8<<10 - 1
-	longestText = 1 << 10 // in an overview
+	longestText = 1 << 10 // of a text in an overview
 )
 
-// statusWords are how the headline shows the status of a run.
+// statusWords are the headlines for the statuses of a run.
 var statusWords = map[state.Status]string{
 	state.Completed: "✅ Completed", state.Failed: "❌ Failed",
 	state.OverBudget: "⛔ Over budget", state.OverIterations: "⛔ Over the limit of iterations",
 	state.Suspended: "⏸️ Suspended", state.Cancelled: "⏹️ Cancelled",
 }
 
-// headline writes the words that page and comment begin with.
-func (s *Summary) headline(w *writer) {
+// writeHeadline writes the headline, and the line of figures below it.
+func (s *Summary) writeHeadline(w *writer) {
 	status := "⏳ Running"
 	if end := s.model.Ending; end != nil {
 		status = statusWords[end.Status]
@@ -80,14 +79,14 @@ func (s *Summary) headline(w *writer) {
 	}
 	w.printf("## %s: %s\n\n", status, code(cmp.Or(s.o.Title, s.o.WorkflowID), widestTitle))
 	if s.model.Opening != nil || s.model.Ending != nil {
-		w.write(s.figures() + "\n\n")
+		w.write(s.figuresLine() + "\n\n")
 	}
 }
 
-// figures are the line below the headline.
-func (s *Summary) figures() string {
+// figuresLine returns the line below the headline.
+func (s *Summary) figuresLine() string {
 	m, spent := s.model, s.model.total()
-	parts := []string{"**" + m.ofBudget(spent) + "**"}
+	parts := []string{"**" + m.withBudget(spent) + "**"}
 	if m.Opening != nil && m.Opening.BudgetUSD > 0 {
 		parts[0] += fmt.Sprintf(" (%d %%)", int64(float64(spent.USD)/float64(m.Opening.BudgetUSD)*100))
 	}
@@ -98,24 +97,24 @@ func (s *Summary) figures() string {
 	if m.Opening != nil && m.Opening.InheritedUSD > 0 {
 		parts = append(parts, m.Opening.InheritedUSD.Dollars()+" inherited")
 	}
-	parts = append(parts, m.duration(), count(iterations, "state"), count(len(m.Agents), "agent"))
+	parts = append(parts, m.durationText(), count(iterations, "state"), count(len(m.Agents), "agent"))
 	if m.Ending == nil {
-		return strings.Join(append(parts, "as of "+clockTime(m.Now)), " · ")
+		return strings.Join(append(parts, "as of "+utcTime(m.Now)), " · ")
 	}
 	if n := m.Ending.FlakeRetries; n > 0 {
 		parts = append(parts, severalAttempts(n))
 	}
 	if m.Ending.Detail == "partial" {
-		parts = append(parts, "other agents ended well")
+		parts = append(parts, "other agents completed")
 	}
 	return strings.Join(parts, " · ")
 }
 
-// clockTime returns the time of day in UTC, since readers may be anywhere.
-func clockTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
+// utcTime formats a time of day in UTC, since readers may be in any time zone.
+func utcTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
-// duration says how long this part of the run took, and how long all parts took.
-func (m *Model) duration() string {
+// durationText returns the duration of the current segment, and the total of all segments.
+func (m *Model) durationText() string {
 	var part, all time.Duration
 	for _, p := range m.Segments {
 		if part = millisOf(p.DurationMS); p.Status == "" {
@@ -125,46 +124,46 @@ func (m *Model) duration() string {
 	}
 	text := FormatDuration(part)
 	if len(m.Segments) > 1 {
-		text += fmt.Sprintf(" (%s in %d parts)", FormatDuration(all), len(m.Segments))
+		text += fmt.Sprintf(" (%s in %d segments)", FormatDuration(all), len(m.Segments))
 	}
 	return text
 }
 
-// result writes the result of the run. Of a long one it writes the first lines, and
-// folded all of it.
-func (s *Summary) result(w *writer) {
+// writeResult writes the result of the run. For a long result it writes the first lines, and the
+// complete result folded.
+func (s *Summary) writeResult(w *writer) {
 	end := s.model.Ending
 	if end == nil || end.Result == nil {
 		return
 	}
-	result := strings.TrimSpace(middleOut(string(*end.Result), maxResult))
+	result := strings.TrimSpace(shortenMiddle(string(*end.Result), maxResult))
 	links := linker(s.o.Site)
 	switch found := links.find(result); {
 	case result == "":
 		w.write("The result is empty.\n\n")
-	case len(found) == 1 && found[0][0] == 0 && found[0][1] == len(result): // it is nothing but a link
-		w.write("**Result**: " + shownLink(result) + "\n\n")
+	case len(found) == 1 && found[0][0] == 0 && found[0][1] == len(result): // the result is a single link
+		w.write("**Result**: " + linkWithHost(result) + "\n\n")
 	default:
 		excerpt{what: "**Result**", text: string(*end.Result), lines: linesOfResult, fromTop: true, isProse: true}.write(w)
 		if w.short == 0 || w.short > longestLink {
-			w.write(links.list(result))
+			w.write(links.linksLine(result))
 		}
 	}
 }
 
-// next writes what can be done next.
-func (s *Summary) next(w *writer) {
+// writeNext writes the next steps.
+func (s *Summary) writeNext(w *writer) {
 	if s.o.Next == "" {
 		return
 	}
 	if s.model.Ending != nil || s.stepError != "" {
 		w.write("**Next:** ")
 	}
-	w.write(prose(s.o.Next, w.most(widestReason)) + "\n\n")
+	w.write(prose(s.o.Next, w.limit(widestReason)) + "\n\n")
 }
 
-// LinkText is a paragraph of Markdown that leads to a report, "" for none. It has a link only
-// where its address lies below site.
+// LinkText returns a Markdown paragraph that links to a report, "" if l has no name. If the URL is
+// not below site, the paragraph has only the name.
 func LinkText(l Link, site string) string {
 	if l.Name == "" {
 		return ""
@@ -176,17 +175,16 @@ func LinkText(l Link, site string) string {
 	return "**Report:** " + name + "\n\n"
 }
 
-// maxNamed is how many agents are named that are at work, or where the run
-// stopped.
+// maxNamed is the maximum number of agents in a list of active or stopped agents.
 const maxNamed = 5
 
-// atWork writes which states the agents are working on, as of the last event.
-func (s *Summary) atWork(w *writer) {
+// writeActive writes which states are running, as of the last event.
+func (s *Summary) writeActive(w *writer) {
 	if s.model.Ending != nil || s.stepError != "" {
 		return
 	}
 	var parts []string
-	for _, x := range s.model.open() {
+	for _, x := range s.model.openExecs() {
 		if x.isActive() {
 			since := FormatDuration(s.model.Now.Sub(x.Started))
 			parts = append(parts, fmt.Sprintf("%s in %s for %s", code(x.Agent, widestName), code(x.State, widestName), since))
@@ -195,9 +193,8 @@ func (s *Summary) atWork(w *writer) {
 	writeNamed(w, "At work", parts)
 }
 
-// stopped writes where the agents of a run are that may be resumed. Agents that failed
-// are named elsewhere.
-func (s *Summary) stopped(w *writer) {
+// writeStopped writes where the agents of a stopped run are. Failed agents are listed elsewhere.
+func (s *Summary) writeStopped(w *writer) {
 	end := s.model.Ending
 	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
 		return
@@ -211,14 +208,14 @@ func (s *Summary) stopped(w *writer) {
 	writeNamed(w, "Stopped", parts)
 }
 
-// writeNamed writes the first of many parts, and how many more there are.
+// writeNamed writes the first of many parts, and the number of further ones.
 func writeNamed(w *writer, what string, parts []string) {
 	if len(parts) > 0 {
 		w.write(what + ": " + strings.Join(FirstOf(parts, maxNamed), ", ") + "\n\n")
 	}
 }
 
-// FirstOf returns the first n of many parts, and how many more there are.
+// FirstOf returns the first n of many parts, and a text with the number of further ones.
 func FirstOf(parts []string, n int) []string {
 	if more := len(parts) - n; more > 0 {
 		return append(parts[:n:n], fmt.Sprintf("%d more", more))
@@ -235,18 +232,18 @@ func JoinWords(parts []string, word string) string {
 	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
 }
 
-// drawing returns the path that the run took, "" when there is none.
-func (s *Summary) drawing() string {
+// diagramSection returns the diagram of the run's path, or "".
+func (s *Summary) diagramSection() string {
 	if s.model.ExecutionCount == 0 || s.o.Workflow == nil {
 		return ""
 	}
-	// It is not in a <details> element: a browser gives hidden elements no size, and
-	// Mermaid would draw a diagram of size zero.
+	// The diagram must not be inside a <details> element: hidden elements have no size, so Mermaid
+	// would draw an empty diagram.
 	return "### Path\n\n```mermaid\n" + diagram.Draw(s.o.Workflow, s.model.Path()) + "```\n\n"
 }
 
-// notes are further facts, such as where the run is stored.
-func (s *Summary) notes() []string {
+// noteLines returns further facts, such as where the run is stored.
+func (s *Summary) noteLines() []string {
 	var lines []string
 	if s.o.WorkflowID != "" {
 		lines = append(lines, "Workflow id "+code(s.o.WorkflowID, widestTitle))
@@ -256,7 +253,7 @@ func (s *Summary) notes() []string {
 	}
 	if b := s.model.Stored; b != nil {
 		lines = append(lines, fmt.Sprintf("Last checkpoint: step %d, %d KiB, stored %s in %s",
-			b.SeqStored, (b.Bytes+1023)/1024, clockTime(s.model.StoredAt), code(b.Store, widestName)))
+			b.SeqStored, (b.Bytes+1023)/1024, utcTime(s.model.StoredAt), code(b.Store, widestName)))
 	}
 	if s.model.NotStored != nil {
 		which := "A checkpoint"
@@ -271,7 +268,7 @@ func (s *Summary) notes() []string {
 	return lines
 }
 
-// footer returns the end of a page.
+// footer returns the end of the summary.
 func footer(notes []string) string {
 	if len(notes) == 0 {
 		return ""

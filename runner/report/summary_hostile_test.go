@@ -21,9 +21,9 @@ var (
 	escapedForm = regexp.MustCompile(`\\[[:punct:]]`)
 )
 
-// skeleton returns a document without the content of fences, code spans and code elements,
-// which is shown as it is. It reads the Markdown that a summary uses as CommonMark does,
-// and fails for a fence that is never closed.
+// skeleton returns a document without the content of fences, code spans and code elements, which
+// Markdown doesn't interpret. It parses the Markdown of summaries like CommonMark, and fails the
+// test if a fence is not closed.
 func skeleton(t *testing.T, markdown string) string {
 	t.Helper()
 	var b strings.Builder
@@ -77,7 +77,7 @@ func withoutSpans(line string) string {
 	return b.String() + line[at:]
 }
 
-// runsOf returns where the runs of backticks in a line begin and end.
+// runsOf returns the start and the end of each run of backticks in a line.
 func runsOf(line string) [][2]int {
 	var runs [][2]int
 	for i := range len(line) {
@@ -92,12 +92,12 @@ func runsOf(line string) [][2]int {
 	return runs
 }
 
-// markdownOf returns the summary and the overview of a run in which text is everywhere.
+// markdownOf returns the summary and the overview of a run with text in every field.
 func markdownOf(t *testing.T, text string) (summary, overview string) {
 	t.Helper()
 	var p page
 	s := NewSummary(NewLiveModel(), SummaryOptions{Write: p.write, WorkflowID: text, Title: text, Workflow: workflow(), JobContext: JobContext{Prefix: "/raymond", Job: text}})
-	for _, e := range everywhere(text) {
+	for _, e := range eventsWith(text) {
 		report(t, s, e)
 	}
 	s.model.SetWaitDetails([]Wait{{Agent: text + "2", Error: text, State: text, AgentWaits: state.AgentWaits{For: state.ForJob, Job: text}}})
@@ -106,7 +106,7 @@ func markdownOf(t *testing.T, text string) (summary, overview string) {
 	return p.text, s.Overview()
 }
 
-// markup are texts that mean something to Markdown, to HTML, or to GitHub.
+// markup are texts that have a meaning in Markdown, in HTML or on GitHub.
 var markup = []string{
 	"`", "``", "```", "```\n", "\n```\n# x\n", "\n~~~\n", "````text\n", "` ` `", "|", "\\|", "\\", "a\\", "\n\n", "\n---\n", "\n| a |\n",
 	"<b>", "</details>", "\n</details>\n\n<img src=x>", "</code>", "<!--", "-->", "&lt;", "&amp;", "&", "<a href=\"", "<![CDATA[",
@@ -114,8 +114,9 @@ var markup = []string{
 	"https://example.com", "www.example.com", "a@example.com", ":bug:", "$x$", "$$", "\t", "    code", "\r", "~~~", "[^1]", "\n+++",
 }
 
-// shownAsItIs checks that what others wrote is shown and never read as Markdown: outside of code and fences there is none of it.
-func shownAsItIs(t *testing.T, text string) {
+// checkEscaped fails the test if an untrusted text occurs outside of code and fences, where it
+// would be interpreted as Markdown.
+func checkEscaped(t *testing.T, text string) {
 	t.Helper()
 	const mark = "Ω"
 	summary, overview := markdownOf(t, mark+text+mark)
@@ -123,11 +124,11 @@ func shownAsItIs(t *testing.T, text string) {
 		bones := skeleton(t, got)
 		assert.Check(t, !strings.Contains(bones, mark), "%s of %q everywhere: got it outside of code in\n%s\n%s", what, text, bones, got)
 	}
-	sameWidth(t, text, summary)
+	checkTableWidth(t, text, summary)
 }
 
-// sameWidth checks that each row of a table has as many cells as its header.
-func sameWidth(t *testing.T, text, markdown string) {
+// checkTableWidth checks that each row of a table has as many cells as its header.
+func checkTableWidth(t *testing.T, text, markdown string) {
 	t.Helper()
 	lines := strings.Split(markdown, "\n")
 	want := 0
@@ -145,8 +146,8 @@ func sameWidth(t *testing.T, text, markdown string) {
 	}
 }
 
-// TestProse states that in a line of our own only pairs of backticks mean
-// something: all other marks are escaped.
+// TestProse states that in a line of raymond's text only pairs of backticks are interpreted, and
+// all other characters are escaped.
 func TestProse(t *testing.T) {
 	for _, text := range markup {
 		got := prose("x "+text+" y", 200)
@@ -163,10 +164,10 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// crowd returns the events of a run of many agents, every second of which fails, with
-// text in each place.
-func crowd(text string, agents int) []state.Event {
-	result, all := state.Text(text), everywhere(text)
+// crowdEvents returns the events of a run with many agents, half of them failed, and with
+// text in each string field.
+func crowdEvents(text string, agents int) []state.Event {
+	result, all := state.Text(text), eventsWith(text)
 	events := []state.Event{{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}}}
 	for i := range agents {
 		for _, e := range all[1 : len(all)-1] {
@@ -186,7 +187,7 @@ func crowd(text string, agents int) []state.Event {
 	return append(events, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Failed, Reason: text, Result: &result}})
 }
 
-// summaryOf returns what a summary of the events says in the end, and its overview.
+// summaryOf returns the summary and the overview after the events.
 func summaryOf(t testing.TB, events []state.Event, text string) (summary, overview string) {
 	t.Helper()
 	var p page
@@ -202,29 +203,30 @@ func summaryOf(t testing.TB, events []state.Event, text string) (summary, overvi
 	return p.text, s.Overview()
 }
 
-// fillers are texts that make a summary much longer than they are.
+// fillers are texts that become much longer when a summary escapes them.
 var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", "`\n", "|", "🙂", "a@", "\x1b[", "\u0301"}
 
-// TestSummaryStaysBelowTheLimit states that no summary and no comment is longer than GitHub accepts, that
-// it says so if it was cut, that status, money, failures, result, what to do next, path
-// and table are always there, and that the document is whole.
+// TestSummaryStaysBelowTheLimit states that summaries and comments are not longer than GitHub
+// accepts, that a shortened summary has a note, that the status, the cost, the failures, the result,
+// the next steps, the path and the table are always present, and that the document is well-formed.
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	t.Parallel()
 	for agents, some := range map[int][]string{3: {"`", "中", "<", "\n"}, 120: {"中"}, 1200: {"`x"}} {
 		for _, filler := range some {
-			size := 700_000 / (agents * 10) // of each of the texts
+			size := 700_000 / (agents * 10) // size of each text
 			text := "begin" + strings.Repeat(filler, max(1, size/len(filler))) + "end"
-			fits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), crowd(text, agents), text, agents > 100)
+			checkLimits(t, fmt.Sprintf("%d agents and %d bytes of %q", agents, len(text), filler), crowdEvents(text, agents), text, agents > 100)
 		}
 	}
 	tails := strings.Repeat("=== RUN   `TestIt`\n", 220)
-	fits(t, "120 agents with 4 KiB in each place, tails of attempts among them", crowd(tails, 120), tails, true)
-	fits(t, "5 agents with little to say", crowd(strings.Repeat("word ", 800), 5), "x", false)
+	checkLimits(t, "120 agents with 4 KiB in each place, tails of attempts among them", crowdEvents(tails, 120), tails, true)
+	checkLimits(t, "5 agents with little to say", crowdEvents(strings.Repeat("word ", 800), 5), "x", false)
 	noise := strings.Repeat("`noise` \xff\n", 5_000)
-	fits(t, "noise", crowd(noise, 1), noise, false)
+	checkLimits(t, "noise", crowdEvents(noise, 1), noise, false)
 }
 
-func fits(t *testing.T, what string, events []state.Event, text string, isCut bool) {
+// checkLimits checks the summary and the overview of a run.
+func checkLimits(t *testing.T, what string, events []state.Event, text string, isCut bool) {
 	t.Helper()
 	got, overview := summaryOf(t, events, text)
 	bones := skeleton(t, overview)
@@ -236,14 +238,14 @@ func fits(t *testing.T, what string, events []state.Event, text string, isCut bo
 	} {
 		assert.Check(t, strings.Contains(got, want) || (want == " in state " && what == "noise"), "%s: the summary has no %q", what, want)
 	}
-	isTold := strings.Contains(got, "- To stay below GitHub's limit for summaries, ")
-	assert.Check(t, isTold == isCut && (!isCut || len(got) >= 500_000), "%s: a summary of %d bytes says that it was cut: %t, want %t", what, len(got), isTold, isCut)
+	hasNote := strings.Contains(got, "- To stay below GitHub's limit for summaries, ")
+	assert.Check(t, hasNote == isCut && (!isCut || len(got) >= 500_000), "%s: a summary of %d bytes says that it was cut: %t, want %t", what, len(got), hasNote, isCut)
 	bones = skeleton(t, got)
 	open, shut := strings.Count(bones, "<details>"), strings.Count(bones, "</details>\n")
 	assert.Check(t, len(got) < 1_000_000 && utf8.ValidString(got) && open == shut, "%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)
 }
 
-// FuzzSummary states that markup is shown as it is, and that no summary is too long.
+// FuzzSummary states that markup is shown unchanged, and that no summary is too long.
 func FuzzSummary(f *testing.F) {
 	for i, text := range slices.Concat(markup, hostile, fillers) {
 		f.Add(text, uint8(i%5), uint16(i*977%40))
@@ -253,10 +255,10 @@ func FuzzSummary(f *testing.F) {
 			return
 		}
 		if columns(plain(text)) < widestCell-2 {
-			shownAsItIs(t, text)
+			checkEscaped(t, text)
 		}
 		long := strings.Repeat(text, int(times)%200)
-		got, _ := summaryOf(t, crowd(long, int(agents)%16), long)
+		got, _ := summaryOf(t, crowdEvents(long, int(agents)%16), long)
 		assert.Check(t, len(got) < 1_000_000 && utf8.ValidString(got), "%d agents with %d times %q: a summary of %d bytes, valid UTF-8 %t", agents%16, int(times)%200, text, len(got), utf8.ValidString(got))
 		skeleton(t, got)
 	})

@@ -10,15 +10,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// minSection is the room that the section of an agent has, even if there are so many
-// agents that the last ones have no section.
+// minSection is the minimum room for the section of an agent, even if the last agents then have no
+// section.
 const minSection = 4 << 10
 
-// agents are those whose texts are kept.
+// agents returns the agents that are shown.
 func (s *Summary) agents() []*Agent { return s.model.Agents[:min(len(s.model.Agents), maxAgents)] }
 
-// sections returns a folded section for each agent, those that need attention first,
-// in at most room bytes, and whether something had to be cut.
+// sections returns a folded section for each agent, with failed and active agents first, in at most
+// room bytes. isCut reports whether something was left out.
 func (s *Summary) sections(room int) (text string, isCut bool) {
 	agents := slices.Clone(s.agents())
 	if len(agents) == 0 {
@@ -29,11 +29,11 @@ func (s *Summary) sections(room int) (text string, isCut bool) {
 	var b strings.Builder
 	b.WriteString(heading)
 	room -= len(heading) + len(missing) + len("1000000 agents")
-	hidden, isTold := len(s.model.Agents)-len(agents), len(s.failed()) <= maxExplained
+	hidden, isExplained := len(s.model.Agents)-len(agents), len(s.failedAgents()) <= maxExplained
 	for i, a := range agents {
 		share := min(room, max(minSection, room/(len(agents)-i)))
 		w := &writer{room: share}
-		section := s.section(a, w, isTold)
+		section := s.section(a, w, isExplained)
 		if section == "" {
 			hidden++
 		}
@@ -47,20 +47,20 @@ func (s *Summary) sections(room int) (text string, isCut bool) {
 	return b.String(), isCut
 }
 
-// rank is low for the agents that are shown first.
+// rank returns a lower number for agents that are shown earlier.
 func (a *Agent) rank() int {
 	switch a.Status {
 	case Failed:
 		return 0
-	case Running, agentWaits:
+	case Running, statusWaiting:
 		return 1
 	}
 	return 2
 }
 
-// section returns the folded section of an agent, "" when there is too little room for one. If isTold is
-// true, the top of the page says why agents failed.
-func (s *Summary) section(a *Agent, w *writer, isTold bool) string {
+// section returns the folded section of an agent, "" if there is not enough room. isExplained is
+// set if the top of the summary explains why agents failed.
+func (s *Summary) section(a *Agent, w *writer, isExplained bool) string {
 	const end = "</details>\n\n"
 	w.room -= len(end)
 	w.printf("<details><summary>%s %s, %s, %s</summary>\n\n",
@@ -70,98 +70,98 @@ func (s *Summary) section(a *Agent, w *writer, isTold bool) string {
 		return ""
 	}
 	if a.Parent != "" {
-		w.fit(fmt.Sprintf("Forked by %s.\n\n", code(a.Parent, widestName)))
+		w.writeIfRoom(fmt.Sprintf("Forked by %s.\n\n", code(a.Parent, widestName)))
 	}
-	if a.Status != Failed || !isTold {
+	if a.Status != Failed || !isExplained {
 		switch {
 		case a.Status == Failed:
-			writeText(w, "Why it failed", a.why())
+			writeText(w, "Why it failed", a.reason())
 		case a.hasResult && a.ID == firstAgent:
 		case a.hasResult && a.Result == "":
-			w.fit("Its result is empty.\n\n")
+			w.writeIfRoom("Its result is empty.\n\n")
 		case a.hasResult:
 			writeText(w, "Its result", a.Result)
-		case a.move != nil:
-			w.fit(fmt.Sprintf("Its last transition: %s\n\n", code(moveText(a.move), widestMove)))
+		case a.transition != nil:
+			w.writeIfRoom(fmt.Sprintf("Its last transition: %s\n\n", code(transitionText(a.transition), widestTransition)))
 		}
 	}
-	if said := strings.Join(a.talk.said, "\n"); said != "" {
-		writeText(w, "What it said last", said)
+	if lines := strings.Join(a.log.lines, "\n"); lines != "" {
+		writeText(w, "What it said last", lines)
 	}
-	a.talk.writeRefused(w)
+	a.log.writeRefusals(w)
 	s.writeAttempts(w, a)
-	a.talk.writeUsed(w)
+	a.log.writeToolUses(w)
 	return w.String() + end
 }
 
-// statusWords says how an agent is doing, as HTML.
+// statusWords describes the status of an agent in HTML.
 func (a *Agent) statusWords() string {
 	switch {
 	case a.Status == Failed:
 		return "failed in " + htmlCode(a.State)
 	case a.hasResult:
 		return "ended with a result"
-	case a.Status == agentEnded:
+	case a.Status == statusEnded:
 		return "ended"
-	case a.Status == agentWaits:
+	case a.Status == statusWaiting:
 		return "waits before " + htmlCode(a.State)
 	}
 	return "is at " + htmlCode(a.State)
 }
 
-// writeText writes as much of a text as there is room for.
+// writeText writes a text, shortened to the remaining room.
 func writeText(w *writer, what, text string) {
 	w.text(text, maxText, func(shown string) string { return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(shown))) })
 }
 
-// writeRefused writes the refused tool uses, each with the reason and with the rule
-// that would allow it.
-func (t *talk) writeRefused(w *writer) {
-	if len(t.refused) == 0 {
+// writeRefusals writes the refused tool uses, each with the reason and the rule that would allow
+// it.
+func (t *agentLog) writeRefusals(w *writer) {
+	if len(t.refusals) == 0 {
 		return
 	}
 	var b strings.Builder
 	b.WriteString("Refused tool uses, why, and what would allow them:\n\n")
-	for _, r := range t.refused {
-		fmt.Fprintf(&b, "- %s%s\n", codeSpan(cut(r.Use, widestRefused)), refusedBecause(r))
+	for _, r := range t.refusals {
+		fmt.Fprintf(&b, "- %s%s\n", codeSpan(cut(r.Use, widestRefused)), refusalDetails(r))
 	}
 	if t.unlisted > 0 {
 		fmt.Fprintf(&b, "- and %d more\n", t.unlisted)
 	}
-	w.fit(b.String() + "\n")
+	w.writeIfRoom(b.String() + "\n")
 }
 
-// refusedBecause says why a use of a tool was refused, and what would allow it.
-func refusedBecause(r state.Refusal) string {
+// refusalDetails returns why a tool use was refused, and what would allow it.
+func refusalDetails(r state.Refusal) string {
 	text := ""
 	if r.Reason != "" {
 		text = ": " + code(strings.TrimRight(r.Reason, "."), 2*widestRefused)
 	}
-	if setting := remedy(r); setting != "" {
-		text += remedyIntro + code(setting, widestSetting)
+	if setting := allowSetting(r); setting != "" {
+		text += allowIntro + code(setting, widestSetting)
 	}
 	return text
 }
 
-// writeUsed writes how often tools were used, those that were used most first.
-func (t *talk) writeUsed(w *writer) {
-	names := slices.SortedFunc(maps.Keys(t.used), func(x, y string) int {
-		return cmp.Or(t.used[y]-t.used[x], cmp.Compare(x, y))
+// writeToolUses writes how often tools were used, most used first.
+func (t *agentLog) writeToolUses(w *writer) {
+	names := slices.SortedFunc(maps.Keys(t.toolUses), func(x, y string) int {
+		return cmp.Or(t.toolUses[y]-t.toolUses[x], cmp.Compare(x, y))
 	})
 	var parts []string
 	for _, name := range names {
-		parts = append(parts, fmt.Sprintf("%s %d×", codeSpan(name), t.used[name]))
+		parts = append(parts, fmt.Sprintf("%s %d×", codeSpan(name), t.toolUses[name]))
 	}
 	if len(parts) > 0 {
-		w.fit("Tools used: " + strings.Join(parts, ", ") + "\n\n")
+		w.writeIfRoom("Tools used: " + strings.Join(parts, ", ") + "\n\n")
 	}
 }
 
-// maxAttempts is how many attempts of an agent are listed.
+// maxAttempts is the maximum number of attempts in the table of an agent.
 const maxAttempts = 20
 
-// writeAttempts writes a table of an agent's last attempts, and what the command wrote that failed
-// in the last one.
+// writeAttempts writes a table of an agent's last attempts, and the output of the command that
+// failed in the last one.
 func (s *Summary) writeAttempts(w *writer, a *Agent) {
 	var rows []string
 	for _, x := range s.model.Executions {
@@ -178,12 +178,12 @@ func (s *Summary) writeAttempts(w *writer, a *Agent) {
 	if earlier := len(rows) - maxAttempts; earlier > 0 {
 		rows = slices.Insert(rows[earlier:], 0, fmt.Sprintf("| … | %s before these | | | |\n", count(earlier, "attempt")))
 	}
-	w.fit("Attempts, as its commands judged them:\n\n" +
+	w.writeIfRoom("Attempts, as judged by the commands:\n\n" +
 		"| Attempt | State | Duration | Cost | Verdict |\n| ---: | --- | ---: | ---: | --- |\n" + strings.Join(rows, "") + "\n")
-	a.last.explain(w, linesOfFailure)
+	a.last.writeFailedCommand(w, linesOfFailure)
 }
 
-// verdict says what came of an attempt, in Markdown.
+// verdict returns the verdict on an attempt in Markdown.
 func (a *Attempt) verdict() string {
 	switch {
 	case a.Converged && a.Attempt > 1:

@@ -1,0 +1,164 @@
+package report
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/files"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+// EventLog writes the events of one run as JSON lines. It skips events whose number is not above
+// the number of the run's last event in the log. So after a crash, the events of the last save can
+// be reported again, and the log has each event exactly once.
+type EventLog struct {
+	w            io.Writer
+	file         *os.File // nil for NewEventLog
+	id           string
+	lastSeq      int
+	writeErr     error
+	integrityLog IntegrityLog // nil if there is none
+}
+
+// IntegrityLog records the content of the event log, and each line before it is appended. An error
+// prevents the line from being written. path is the path of the log's file.
+type IntegrityLog interface {
+	Adopt(path string) error
+	Append(path string, data []byte) error
+}
+
+// NewEventLog returns an EventLog that writes the events of a run with numbers above after to w. It
+// is for writers that can't be read, such as stdout.
+func NewEventLog(w io.Writer, workflowID string, after int) *EventLog {
+	return &EventLog{w: w, id: workflowID, lastSeq: after}
+}
+
+// OpenEventLog opens the log at path for appending. It creates missing folders with mode 0700 and a
+// missing file with mode 0600. It removes an incomplete last line, which a crash may have left, and
+// does not change the rest of the file. The file may also contain events of other runs, and it may
+// be a pipe or a device.
+func OpenEventLog(path, workflowID string) (*EventLog, error) {
+	f, last, err := openLog(path, workflowID)
+	if err != nil {
+		return nil, fmt.Errorf("open event log: %w", err)
+	}
+	return &EventLog{w: f, file: f, id: workflowID, lastSeq: last}, nil
+}
+
+func openLog(path, workflowID string) (f *os.File, last int, err error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
+		return f, 0, err
+	}
+	if err = os.MkdirAll(filepath.Dir(path), 0o700); err == nil {
+		last, err = repairLog(path, workflowID)
+	}
+	if err == nil {
+		f, _, err = files.OpenTarget(path, os.O_WRONLY|os.O_APPEND, 0)
+	}
+	return f, last, err
+}
+
+// Restart makes the log accept the events of a new run with the same id as a run in the log. It
+// must be called before the first Report.
+func (l *EventLog) Restart() { l.lastSeq = 0 }
+
+// SetIntegrityLog sets the integrity log of a log from OpenEventLog. It must be called before the
+// first Report.
+func (l *EventLog) SetIntegrityLog(s IntegrityLog) error {
+	l.integrityLog = s
+	if err := s.Adopt(l.file.Name()); err != nil {
+		return fmt.Errorf("add event log to the integrity log: %w", err)
+	}
+	return nil
+}
+
+// LastSeq returns the number of the last event of this run in the log, or 0. It can
+// be above the number in the state file, since some events are not saved there: a resumed run must
+// number its events above both.
+func (l *EventLog) LastSeq() int { return l.lastSeq }
+
+// Report writes the event in one write, unless the log already has it. After an error it writes
+// nothing more and returns the same error, so that nothing follows an incomplete line.
+func (l *EventLog) Report(e state.Event) error {
+	if l.writeErr != nil || e.Seq <= l.lastSeq {
+		return l.writeErr
+	}
+	line, err := e.Line(l.id)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	if l.integrityLog != nil {
+		if l.writeErr = l.integrityLog.Append(l.file.Name(), line); l.writeErr != nil {
+			return l.writeErr
+		}
+	}
+	if _, err := l.w.Write(line); err != nil {
+		l.writeErr = fmt.Errorf("write event %d: %w", e.Seq, err)
+		return l.writeErr
+	}
+	l.lastSeq = e.Seq
+	return nil
+}
+
+// CopyFrom writes the events in the run's own log at path that this log doesn't have. It ignores a
+// missing file, and lines that are not events, which a crash of the machine may have left. If both
+// logs are the same file, this log writes nothing from now on. CopyFrom must be called before the
+// first Report.
+func (l *EventLog) CopyFrom(path string) error {
+	here, errHere := l.file.Stat()
+	if there, err := os.Stat(path); errors.Join(err, errHere) == nil && os.SameFile(here, there) {
+		l.w = io.Discard
+		return nil
+	}
+	for e, err := range Events(path) {
+		if _, isNoEvent := errors.AsType[*state.FileError](err); isNoEvent {
+			continue
+		}
+		if err == nil {
+			err = l.Report(e)
+		}
+		if err != nil {
+			return fmt.Errorf("copy event log: %w", err)
+		}
+	}
+	return nil
+}
+
+// Sync makes the written events survive a crash of the machine, if the log is a regular file.
+func (l *EventLog) Sync() error {
+	if l.file == nil {
+		return nil
+	}
+	if info, err := l.file.Stat(); err != nil || !info.Mode().IsRegular() {
+		return err
+	}
+	return l.file.Sync()
+}
+
+// Close implements Reporter. It neither syncs the file nor closes the writer of NewEventLog.
+func (l *EventLog) Close() error {
+	if l.file == nil {
+		return nil
+	}
+	return l.file.Close()
+}
+
+// seqOf returns the number of the event in a line, and false if the line is not an event of the
+// run.
+func seqOf(line []byte, workflowID string) (int, bool) {
+	if !bytes.Contains(line, []byte(workflowID)) {
+		return 0, false
+	}
+	var head struct {
+		WorkflowID string `json:"workflow_id"`
+		Seq        int    `json:"seq"`
+	}
+	err := json.Unmarshal(line, &head)
+	return head.Seq, err == nil && head.WorkflowID == workflowID
+}

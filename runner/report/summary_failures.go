@@ -1,0 +1,174 @@
+package report
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/raymond-action/raymond-action/internal/untrusted/text"
+	"github.com/raymond-action/raymond-action/state"
+)
+
+const (
+	maxFailures    = 20  // failed agents that are listed at the top
+	maxExplained   = 3   // failed agents whose failure is explained there
+	linesOfFailure = 12  // lines that are not folded, for all failures
+	linesOfResult  = 15  // lines that are not folded, for the result
+	widestLine     = 200 // columns of such a line
+	widestInline   = 100 // columns of a text that is shown without a fence
+)
+
+// writeFailures writes why the run is not completed: which agents failed, where, and the most
+// important lines.
+func (s *Summary) writeFailures(w *writer) {
+	if s.stepError != "" {
+		excerpt{what: "The step ended with an error", text: s.stepError, lines: linesOfFailure}.write(w)
+	}
+	failed, explained, listed := s.failedAgents(), maxExplained, maxFailures
+	if w.short > 0 {
+		explained, listed = 1, 0
+	}
+	explained = min(explained, len(failed))
+	for _, a := range failed[:explained] {
+		a.writeFailure(w, max(3, linesOfFailure/explained))
+	}
+	if rest := failed[explained:]; len(rest) > 0 {
+		listFailures(w, rest, listed)
+	}
+	if end := s.model.Ending; len(failed) == 0 || end != nil && end.Status != state.Failed {
+		s.writeReason(w)
+	}
+}
+
+// failedAgents returns the agents that failed.
+func (s *Summary) failedAgents() []*Agent {
+	return slices.DeleteFunc(slices.Clone(s.agents()), func(a *Agent) bool { return a.Status != Failed })
+}
+
+// listFailures writes the number of further failed agents, and a line for each of the first ones.
+func listFailures(w *writer, failed []*Agent, most int) {
+	w.printf("%s failed", count(len(failed), "more agent"))
+	if most == 0 {
+		w.write(".\n\n")
+		return
+	}
+	w.write(":\n\n")
+	var lines []string
+	for _, a := range failed {
+		lines = append(lines, fmt.Sprintf("%s in state %s: %s", code(a.ID, widestName), code(a.State, widestName), codeSpan(cutMiddle(a.reason(), widestLine))))
+	}
+	w.write("- " + strings.Join(FirstOf(lines, most), "\n- ") + "\n\n")
+}
+
+// writeFailure explains the failure of an agent: its error, its last output, the command that
+// failed in its last attempt, and the tools that were refused.
+func (a *Agent) writeFailure(w *writer, lines int) {
+	what := fmt.Sprintf("Agent %s failed in state %s", code(a.ID, widestName), code(a.State, widestName))
+	if a.last != nil && a.last.attempt > 1 && !a.last.isExhausted {
+		what += fmt.Sprintf(", attempt %d", a.last.attempt)
+	}
+	excerpt{what: what, text: a.reason(), lines: lines}.write(w)
+	for _, one := range a.last.Outputs() {
+		excerpt{what: "The end of its " + one.Name, text: one.Text, lines: lines}.write(w)
+	}
+	a.last.writeFailedCommand(w, lines)
+	if len(a.log.refusals) > 0 && w.short == 0 {
+		text := codeSpan(cut(a.log.refusals[0].Use, widestRefused)) + refusalDetails(a.log.refusals[0])
+		if more := len(a.log.refusals) - 1 + a.log.unlisted; more > 0 {
+			text += fmt.Sprintf("; and %s, listed below", count(more, "other use"))
+		}
+		w.write("It was refused " + text + "\n\n")
+	}
+}
+
+// writeFailedCommand writes the end of the output of the first failed command in the last attempt,
+// unless the attempt is done.
+func (x *Exec) writeFailedCommand(w *writer, lines int) {
+	failed := x.FailedCommand()
+	if failed == nil || x.lastVerdict().Converged || strings.TrimSpace(failed.Tail) == "" {
+		return
+	}
+	shown, _ := excerpt{text: failed.Tail, lines: lines}.shorten(w)
+	w.writeIfRoom(fmt.Sprintf("The end of the output of %s:\n\n%s\n", code(failed.Cmd, widestAgentLine), fence(shown)))
+}
+
+// writeReason writes why a run is not completed. It is for runs without failed agents; their
+// failures would be more specific.
+func (s *Summary) writeReason(w *writer) {
+	if end := s.model.Ending; end != nil && end.Reason != "" {
+		width := w.limit(widestReason)
+		w.printf("Why: %s\n\n", code(cutMiddle(end.Reason, width), width))
+	}
+}
+
+// excerpt is an untrusted text. Only a few of its lines are shown. In a summary the complete text is
+// folded below.
+type excerpt struct {
+	what    string // in Markdown, without a colon
+	text    string
+	lines   int
+	fromTop bool // the first lines are more important than the last
+	isProse bool // text of an agent, whose long lines are wrapped
+}
+
+// write writes the lines and, in a summary with enough room, the complete text folded. A single
+// short line gets no fence.
+func (x excerpt) write(w *writer) {
+	shown, isAll := x.shorten(w)
+	if strings.Contains(shown, "\n") || columns(shown) > widestInline {
+		w.printf("%s:\n\n%s\n", x.what, fence(shown))
+	} else {
+		w.printf("%s: %s\n\n", x.what, codeSpan(plain(shown)))
+	}
+	if isAll || w.short > 0 {
+		return
+	}
+	w.text(x.text, maxText, func(all string) string {
+		if x.isProse {
+			all = wrap(all)
+		}
+		return "<details><summary>All of it</summary>\n\n" + fence(all) + "\n</details>\n\n"
+	})
+}
+
+// shorten returns the most important lines, in about as many bytes as a text may take. isAll
+// reports whether these are all lines.
+func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
+	limit := w.limit(maxText)
+	content := shortenMiddle(x.text, maxResult)
+	if x.isProse {
+		content = wrap(content)
+	}
+	all := strings.Split(content, "\n")
+	isAll = len(all) <= x.lines && len(x.text) <= maxResult
+	for n := min(x.lines, len(all)); ; n-- {
+		lines, isCut := x.pick(all, n)
+		isAll = isAll && !isCut && n == len(all)
+		if len(lines) <= max(limit, 2*widestLine) || n <= minLines {
+			return text.Prefix(lines, max(limit, 3*widestLine)), isAll
+		}
+	}
+}
+
+// minLines leaves room for the first line, the number of lines left out, and the last line.
+const minLines = 3
+
+// pick returns n of the lines. isCut reports whether a line was shortened.
+func (x excerpt) pick(all []string, n int) (text string, isCut bool) {
+	lines := slices.Clone(all)
+	if dropped := len(all) - n + 1; dropped > 1 {
+		mark := fmt.Sprintf("… %s left out …", count(dropped, "line"))
+		if x.fromTop {
+			lines = append(lines[:n-1], mark)
+		} else { // the first line has the reason of the failure
+			lines = slices.Concat(all[:1], []string{mark}, all[dropped+1:])
+		}
+	}
+	for i, line := range lines {
+		if columns(line) > widestLine {
+			isCut = true
+			lines[i] = head(line, widestLine*2/3) + ellipsis + tail(line, widestLine/3-1)
+		}
+	}
+	return strings.Join(lines, "\n"), isCut
+}
