@@ -61,4 +61,5 @@ func (s *Session) BackendName() string {
 // BackendName returns the name of the agent CLI of the invocation.
 func (i *Invocation) BackendName() string { return backendName(i.Backend) }
 
+// backendName returns the name, or the default name if it is empty.
 func backendName(kept string) string { return cmp.Or(kept, protocol.DefaultBackend) }

@@ -15,8 +15,8 @@ type delivery struct {
 	CostUSD USD    `json:"cost_usd"`
 }
 
-// completeJoins delivers results to those agents of waiting that have no running descendants, and
-// returns them.
+// completeJoins delivers results to the agents in waiting that have no descendant left to wait for, and
+// returns these agents.
 func (s *Step) completeJoins(waiting []string) []string {
 	open := map[string]bool{}
 	for _, id := range waiting {
@@ -44,7 +44,7 @@ func (s *Step) isDeliverable(a *Agent) bool {
 }
 
 // deliver sets the agent's payload to the results of all its descendants that no join has delivered
-// yet. Descendants that have failed end with this.
+// yet. Failed descendants end when their failure is delivered.
 func (s *Step) deliver(id string) {
 	list := []delivery{}
 	costs := map[string]USD{}

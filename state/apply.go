@@ -90,6 +90,7 @@ func (r *Run) copied() *Run {
 	return &c
 }
 
+// index fills byID if it is not filled yet.
 func (r *Run) index() {
 	if r.byID != nil {
 		return

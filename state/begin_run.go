@@ -95,6 +95,7 @@ func (s *Step) Charge(lost map[string]Outcome) {
 	}
 }
 
+// openSegment begins a segment of the run: it resets the fields of the last segment and emits run_started.
 func (s *Step) openSegment(resumed bool) {
 	p, run := &s.delta.Progress, s.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false

@@ -28,6 +28,7 @@ type watchedFile struct {
 	path string
 }
 
+// note records a sync of path. what is appended to its name.
 func (d *watchedDisk) note(path, what string) {
 	name, err := filepath.Rel(d.dir, path)
 	assert.Check(d.t, err)
@@ -88,7 +89,7 @@ func TestSavedDataIsSynced(t *testing.T) {
 	_, _, err = saveSteps(f, run, false, false)
 	assert.NilError(t, err)
 	want := []string{"run-1.json.tmp true", ".", "run-1.journal true", "run-1.journal true"}
-	assert.Check(t, is.DeepEqual(watched.seen, want), "brought to the disk by a snapshot and two steps")
+	assert.Check(t, is.DeepEqual(watched.seen, want), "synced by a snapshot and two steps")
 }
 
 // busyDisk is a disk on which another process writes after the first read.

@@ -13,6 +13,7 @@ import (
 // would take too long.
 type dispatcher struct{ *play }
 
+// step makes one step and applies it in place.
 func (d dispatcher) step(f func(*state.Step)) {
 	step := d.run.Step(d.now)
 	f(step)

@@ -85,7 +85,7 @@ func (p *Progress) continuing(limit int) Continuation {
 const maxNamed = 3
 
 // describeWaits lists waiting agents with their waits. It leaves out agents that wait for other agents,
-// since the waits of those are listed.
+// since the waits of these other agents are listed.
 func (s *Step) describeWaits() string {
 	var named []string
 	for a := range s.members() {

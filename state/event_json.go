@@ -34,6 +34,7 @@ func (e Event) Line(workflowID string) ([]byte, error) {
 // contains it.
 func (e Event) MarshalJSON() ([]byte, error) { return e.encode("") }
 
+// encode returns the JSON of the event: the fields of its envelope followed by the fields of its body.
 func (e Event) encode(workflowID string) ([]byte, error) {
 	line, err := marshal(envelope{
 		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(), WorkflowID: workflowID,

@@ -17,6 +17,7 @@ type execution struct {
 	now     time.Time
 }
 
+// execution returns the execution of the state st by the agent a, which the step may change.
 func (s *Step) execution(a *Agent, st *protocol.State) *execution {
 	return &execution{step: s, agent: a, state: st, options: s.Options(), now: s.now}
 }

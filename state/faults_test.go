@@ -231,7 +231,7 @@ func checkFaultyDisk(t *testing.T, what string, d *faultyDisk) {
 		t.Fatalf("%s: got step %d (%v), want %d or the one after it, valid", what, seq, run.Validate(), acknowledged)
 	}
 	more, _, err := saveSteps(f, run, false, true, false)
-	assert.NilError(t, err, "%s: it goes on", what)
+	assert.NilError(t, err, "%s: saving more steps", what)
 	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*Run{run}, more))
 }
 
@@ -261,6 +261,7 @@ type damagedRun struct {
 	isAltered         bool // the snapshot was changed, so the run is unknown, but must be valid
 }
 
+// newDamagedRun returns a saved run whose files are not damaged yet.
 func newDamagedRun(t *testing.T) *damagedRun {
 	t.Helper()
 	d := &damagedRun{t: t, dir: quickDir(t)}
@@ -277,6 +278,7 @@ func newDamagedRun(t *testing.T) *damagedRun {
 	return d
 }
 
+// read returns the content of a file in the folder.
 func (d *damagedRun) read(name string) []byte {
 	d.t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.dir, name))
@@ -314,6 +316,7 @@ func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 	return run.Progress.Seq
 }
 
+// wantTrue checks that run equals a run that was saved.
 func (d *damagedRun) wantTrue(what string, run *Run) {
 	d.t.Helper()
 	if d.isAltered {

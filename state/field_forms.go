@@ -94,38 +94,39 @@ const maxCount = 1 << 53
 var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
 
 // eachField calls do for each text, number and time in v. at is the path of the value, like
-// "agents[0].id", and is the tag "is" of its field:
+// "agents[0].id", and rule is the tag "is" of its field:
 //   - for a text, the name of an entry of values or forms; a "?" at its end allows "";
 //   - for a time, any tag means that the time must be set;
 //   - for a number, "positive" requires at least 1, and "signed" allows negative numbers, like
 //     the exit code -1. Other numbers must not be negative;
 //   - "-" leaves the field out.
-func eachField(v reflect.Value, is, at string, do func(v reflect.Value, is, at string)) {
+func eachField(v reflect.Value, rule, at string, do func(v reflect.Value, rule, at string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
 		if !v.IsNil() {
-			eachField(v.Elem(), is, at, do)
+			eachField(v.Elem(), rule, at, do)
 		}
 	case reflect.Slice:
 		for i := range v.Len() {
-			eachField(v.Index(i), is, fmt.Sprintf("%s[%d]", at, i), do)
+			eachField(v.Index(i), rule, fmt.Sprintf("%s[%d]", at, i), do)
 		}
 	case reflect.Map:
 		for _, key := range v.MapKeys() {
-			eachField(v.MapIndex(key), is, at+"."+key.String(), do)
+			eachField(v.MapIndex(key), rule, at+"."+key.String(), do)
 		}
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
-			do(v, is, at)
+			do(v, rule, at)
 		} else {
 			eachFieldOfStruct(v, at, do)
 		}
 	default:
-		do(v, is, at)
+		do(v, rule, at)
 	}
 }
 
-func eachFieldOfStruct(v reflect.Value, at string, do func(v reflect.Value, is, at string)) {
+// eachFieldOfStruct is eachField for the fields of a struct.
+func eachFieldOfStruct(v reflect.Value, at string, do func(v reflect.Value, rule, at string)) {
 	for field, inner := range v.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
 		switch {
@@ -139,33 +140,35 @@ func eachFieldOfStruct(v reflect.Value, at string, do func(v reflect.Value, is, 
 }
 
 // field checks a text, a number or a time.
-func (c *checker) field(v reflect.Value, is, at string) {
+func (c *checker) field(v reflect.Value, rule, at string) {
 	switch v.Kind() {
 	case reflect.String:
-		c.text(v.String(), is, at)
+		c.text(v.String(), rule, at)
 	case reflect.Int, reflect.Int64:
-		c.number(v, is, at)
+		c.number(v, rule, at)
 	case reflect.Struct:
-		c.want(is == "" || !v.Interface().(time.Time).IsZero(), at, "is missing")
+		c.want(rule == "" || !v.Interface().(time.Time).IsZero(), at, "is missing")
 	}
 }
 
-func (c *checker) number(v reflect.Value, is, at string) {
+// number checks an integer against its tag and the maximum.
+func (c *checker) number(v reflect.Value, rule, at string) {
 	n := v.Int()
-	c.want(n >= 0 || is == "signed", at, "is negative")
-	c.want(n >= 1 || is != "positive", at, "is %d, want at least 1", n)
+	c.want(n >= 0 || rule == "signed", at, "is negative")
+	c.want(n >= 1 || rule != "positive", at, "is %d, want at least 1", n)
 	c.want(n <= maxCount || amounts[v.Type()], at, "is %d, more than %d", n, maxCount)
 }
 
-func (c *checker) text(s, is, at string) {
-	is, optional := strings.CutSuffix(is, "?")
-	if is == "" || optional && s == "" {
+// text checks a string against the values or the form that its tag names.
+func (c *checker) text(s, rule, at string) {
+	rule, optional := strings.CutSuffix(rule, "?")
+	if rule == "" || optional && s == "" {
 		return
 	}
-	if known, ok := values[is]; ok {
+	if known, ok := values[rule]; ok {
 		c.want(slices.Contains(known, s), at, "%q is unknown", s)
 		return
 	}
-	f := forms[is]
+	f := forms[rule]
 	c.want(f.fits(s), at, "%q %s", s, f.message)
 }

@@ -100,6 +100,7 @@ func Open(dir, id, holder string) (*File, *Run, error) {
 	return f, r, nil
 }
 
+// acquire creates the state folder, takes the lock of the run, and removes temporary files.
 func acquire(dir, id, holder string) (*File, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -135,6 +136,7 @@ func makeDir(dir string) error {
 	return nil // another process created the file
 }
 
+// path returns the path of the run's file with the extension ext.
 func (f *File) path(ext string) string { return filepath.Join(f.dir, f.id+ext) }
 
 // Close releases the lock. The lock file remains: if it were removed, two processes could hold locks
@@ -168,6 +170,7 @@ func Read(dir, id string) (*Run, error) {
 	return r, within(path, r.replay(journal))
 }
 
+// readSnapshot reads {id}.json without the journal.
 func readSnapshot(dir, id string) (*Run, error) {
 	path := filepath.Join(dir, id+".json")
 	data, err := disk.read(path)
@@ -251,6 +254,7 @@ func checkSize(data []byte) error {
 	return nil
 }
 
+// ignoreMissing returns nil for the error about a missing file, and other errors unchanged.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -206,12 +206,12 @@ func (e *NotInHistoryError) Error() string {
 	if e.Oldest == 0 {
 		return fmt.Sprintf("the step that started state execution %d is no longer stored, nor is any later step", e.Exec)
 	}
-	return fmt.Sprintf("the step that started state execution %d is no longer stored; the earliest one available is state execution %d", e.Exec, e.Oldest)
+	return fmt.Sprintf("the step that started state execution %d is no longer stored; the next available one is state execution %d", e.Exec, e.Oldest)
 }
 
-// RunAtExecution returns the run after the step that started state execution n, for Rerun.
-// It reads the history like ReadHistory. Its error is ErrNeverStarted for an unknown number,
-// *NotInHistoryError for an execution whose step is not stored, or an error of ReadHistory.
+// RunAtExecution returns the run after the step that started state execution n, for Rerun. It reads the
+// history like ReadHistory. Its error is ErrNeverStarted for an unknown number, *NotInHistoryError for an
+// execution whose step is not stored, or an error of ReadHistory.
 func RunAtExecution(dir, id string, n int) (*Run, error) {
 	oldest, begun := 0, 0
 	for step, err := range ReadHistory(dir, id) {

@@ -86,8 +86,8 @@ func TestLongHistoryIsCut(t *testing.T) {
 	}
 	var gone *state.NotInHistoryError
 	if _, err := state.RunAtExecution(r.dir, "run-1", 1); !errors.As(err, &gone) || gone.Oldest < 2 {
-		t.Fatalf("the first execution: got %v, want that it is not kept", err)
+		t.Fatalf("the first execution: got %v, want NotInHistoryError", err)
 	}
 	_, err = state.RunAtExecution(r.dir, "run-1", gone.Oldest)
-	assert.Check(t, err, "the oldest one that is kept: %v", err)
+	assert.Check(t, err, "the oldest execution in the history: %v", err)
 }

@@ -26,6 +26,7 @@ func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir s
 	return recordWith(t, &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}, steps, most, each...)
 }
 
+// recordWith is record for the steps of a given walker.
 func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
 	r := recording{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
@@ -61,6 +62,7 @@ func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir
 	return r
 }
 
+// diffRuns returns the differences between the state files of two runs.
 func diffRuns(t *testing.T, want, got *state.Run) string {
 	t.Helper()
 	return cmp.Diff(string(fileOf(t, want)), string(fileOf(t, got)))

@@ -220,6 +220,7 @@ func newestLines(path string, r *Run, from int64) ([]byte, error) {
 // castagnoli is computed at first use, since a run of one state needs no table.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
+// journalLine returns a line of a journal: checksum, data and a line break.
 func journalLine(data []byte) []byte {
 	return slices.Concat([]byte(checksum(data)), []byte(" "), data, []byte("\n"))
 }
@@ -262,6 +263,7 @@ func readEntries(from io.Reader) iter.Seq2[journalEntry, error] {
 	}
 }
 
+// parseLine parses line n of a journal. Errors are in the field damage.
 func parseLine(n int, text []byte) journalEntry {
 	e := journalEntry{n: n, size: int64(len(text)), text: text}
 	line, isWhole := bytes.CutSuffix(text, []byte("\n"))
@@ -291,6 +293,7 @@ func checkedLine(line []byte) ([]byte, error) {
 	return data, nil
 }
 
+// checksum returns the CRC-32C of data as eight hexadecimal digits.
 func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(data, castagnoli())) }
 
 // seqOf returns the number of a step, or of the last step of a run, without decoding all of it. It

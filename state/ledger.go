@@ -143,11 +143,11 @@ func (e *Exec) countTokens(o Outcome) {
 		if m.Total() == 0 {
 			continue
 		}
-		so := Tokens{}
+		sum := Tokens{}
 		if e.Tokens != nil {
-			so = *e.Tokens
+			sum = *e.Tokens
 		}
-		e.Tokens = new(so.plus(m.Usage)) // a copy: the run's own Tokens must not change
+		e.Tokens = new(sum.plus(m.Usage)) // a copy: the run's own Tokens must not change
 	}
 }
 
@@ -193,6 +193,7 @@ func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 // Spent returns the cost of the run, and how well it is known.
 func (r *Run) Spent() Spent { return r.ledger().spent() }
 
+// ledger returns the ledger of the run.
 func (r *Run) ledger() ledger {
 	return ledger{total: r.Progress.TotalUSD, saved: r.Ledger}
 }
@@ -243,6 +244,7 @@ func SameModel(a, b string) bool { return a == b || baseModel(a) == baseModel(b)
 
 var isNumber = matches(`^[0-9]+$`)
 
+// baseModel returns the part of a model's name that SameModel compares.
 func baseModel(name string) string {
 	name = name[strings.LastIndexByte(name, '/')+1:]
 	name, _, _ = strings.Cut(name, "[")

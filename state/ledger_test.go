@@ -33,7 +33,7 @@ func TestBudgetOfAnInvocation(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
 	step := func() state.USD { return p.run.Step(p.now).InvocationBudget() }
-	equal(t, "nobody runs", step(), 999*state.Dollar/100)
+	equal(t, "no agent runs", step(), 999*state.Dollar/100)
 	p.start("main")
 	equal(t, "one runs", step(), 999*state.Dollar/100)
 	p.start("main_b1")

@@ -160,6 +160,7 @@ func (a *Agent) enter(state, payload string) {
 // uncountVisit undoes the count of a visit to a state that the agent entered but does not begin.
 func (a *Agent) uncountVisit() { a.addVisits(-1) }
 
+// addVisits adds n to the number of visits of the agent's state.
 func (a *Agent) addVisits(n int) {
 	visits := maps.Clone(a.Visits) // a copy: the run's own map must not change
 	if visits == nil {

@@ -46,7 +46,7 @@ func (s *Step) HandOver(job string, maxJobs int) {
 	packed := len(parts)
 	for _, p := range s.run.Parts { // parts of earlier matrices, which a job may still run, or run again
 		if p.Earlier && !p.Running {
-			p = p.present(now)
+			p = p.withCurrentAgents(now)
 		}
 		if len(p.Agents) > 0 && (p.Earlier || p.Running) && len(parts)-packed < maxEarlier {
 			parts = append(parts, p)
@@ -61,9 +61,9 @@ func (s *Step) HandOver(job string, maxJobs int) {
 	s.delta.Parts = &parts
 }
 
-// present returns the part reduced to the agents that still wait for a job, with their present
+// withCurrentAgents returns the part reduced to the agents that still wait for a job, with their present
 // numbers. A job of an earlier matrix that is run again runs these.
-func (p Part) present(now map[string]Handover) Part {
+func (p Part) withCurrentAgents(now map[string]Handover) Part {
 	var agents []Handover
 	for _, a := range p.Agents {
 		if h, ok := now[a.Agent]; ok {
@@ -193,6 +193,7 @@ func (p *Part) Validate() error {
 	return c.result()
 }
 
+// check checks the agents and the name of the part.
 func (p *Part) check(c *checker, at string) {
 	c.want(len(p.Agents) > 0, at+".agents", "are missing")
 	c.want(p.Name == partName(p.Agents), at+".name", "is %q, want %q for these agents", p.Name, partName(p.Agents))

@@ -50,10 +50,10 @@ type PartConflict struct {
 // Error implements error.
 func (e *PartConflict) Error() string { return "agent " + e.Agent + " " + e.reason }
 
-// Join returns the base with the work of its parts merged into it. Agents are as their part left them;
-// agents of parts that stored nothing still wait. Agents that failed wait for their
-// job again. An agent is taken from a part only if it still has the number with which it was handed
-// over, so merging the same parts again changes nothing. Join does not change the base.
+// Join returns the base with the work of its parts merged into it. Agents are in the state in which their
+// part left them; agents of parts that stored nothing still wait. Agents that failed wait for their job
+// again. An agent is taken from a part only if it still has the number with which it was handed over, so
+// merging the same parts again changes nothing. Join does not change the base.
 //
 // Its error is a *PartConflict, or a *FileError for a run that can't belong to a part of the base.
 func (j PartJoin) Join() (*JoinedRun, error) {
@@ -130,8 +130,8 @@ func (m *merge) join(part PartRun) (merged bool, events []Event, err error) {
 	return true, o.events(part.Events), nil
 }
 
-// stillWaiting returns the agents of the part that still wait in r with the number with which they were handed
-// over.
+// stillWaiting returns the agents of the part that still wait in r with the number with which they were
+// handed over.
 func (p *Part) stillWaiting(r *Run) map[string]bool {
 	given := map[string]bool{}
 	for _, h := range p.Agents {
@@ -143,9 +143,9 @@ func (p *Part) stillWaiting(r *Run) map[string]bool {
 	return given
 }
 
-// finish computes the totals of the merged run. It gives new numbers to the agents of parts that stored
-// nothing, so that a job that runs it too late is recognized. Its error is a *PartConflict:
-// with some names of states, agents with different parents get the same name.
+// finish computes the totals of the merged run. Agents of parts that stored nothing get new numbers, so
+// that work which their job stores too late is not taken. Its error is a *PartConflict: depending on the
+// names of states, agents with different parents can get the same name.
 func (m *merge) finish() error {
 	r, names := m.run, map[string]int{}
 	for _, a := range r.Agents {

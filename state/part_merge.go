@@ -134,6 +134,7 @@ type entryKey struct {
 	unpriced       int64
 }
 
+// keyOf returns the key of a ledger entry.
 func keyOf(e LedgerEntry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD, e.Unpriced} }
 
 // addProgress adds the counts of the part.

@@ -104,10 +104,12 @@ func (p *play) runPart(part state.Part) state.PartRun {
 	return state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}
 }
 
+// partJoin returns the input to join parts into base.
 func partJoin(base *state.Run, parts ...state.PartRun) state.PartJoin {
 	return state.PartJoin{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
 }
 
+// join joins parts into the run of the play, which must not change.
 func (p *play) join(parts ...state.PartRun) *state.JoinedRun {
 	p.t.Helper()
 	before := string(fileOf(p.t, p.run))
@@ -185,7 +187,7 @@ func TestJoinAgainChangesNothing(t *testing.T) {
 	once := p.join(ran...)
 	for _, h := range ran[2].Part.Agents {
 		if a, _ := once.Run.Agent(h.Agent); a.Handovers != 2 || a.Status != state.Waiting {
-			t.Errorf("%s is %s with the number %d, want it to wait with 2, so that a job that comes too late is told from the next one", a.ID, a.Status, a.Handovers)
+			t.Errorf("%s is %s with the number %d, want it to wait with 2, so that work of a late job is not taken", a.ID, a.Status, a.Handovers)
 		}
 	}
 	late := p.runPart(ran[2].Part)
@@ -414,5 +416,5 @@ func TestAgentsArePackedEvenly(t *testing.T) {
 		}
 		equal(t, fmt.Sprintf("agents of %d jobs", most), got, sizes)
 	}
-	equal(t, "parts of nobody", len(matrixRun(t, 0).handOver(4)), 0)
+	equal(t, "parts without agents", len(matrixRun(t, 0).handOver(4)), 0)
 }

@@ -47,6 +47,7 @@ type scene struct {
 	seen  int                          // number of events printed so far
 }
 
+// newScene begins a run of the workflow in files. title may contain options as JSON.
 func newScene(t *testing.T, files map[string]string, title string) *scene {
 	t.Helper()
 	flow := fstest.MapFS{}

@@ -35,9 +35,11 @@ func (p Price) Surcharge(u Usage) USD {
 // perToken converts dollars for a million tokens to billionths of a dollar for one token.
 const perToken = float64(Dollar) / 1e6
 
+// input returns the cost of all input tokens, in billionths of a dollar.
 func (p Price) input(u Usage) float64 {
 	plain := p.Input*float64(u.Input) + p.CachedInput*float64(u.CacheRead) + p.CacheWrite*float64(u.CacheWrite)
 	return (plain + (hourFactor*p.Input-p.CacheWrite)*float64(u.CacheHour)) * perToken
 }
 
+// output returns the cost of the output tokens, in billionths of a dollar.
 func (p Price) output(u Usage) float64 { return p.Output * float64(u.Output) * perToken }

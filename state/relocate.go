@@ -14,8 +14,8 @@ func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	if err != nil {
 		return nil, err
 	}
-	eachField(reflect.ValueOf(c), "", "", func(v reflect.Value, is, _ string) {
-		if (is == "path" || is == "path?") && v.String() != "" {
+	eachField(reflect.ValueOf(c), "", "", func(v reflect.Value, rule, _ string) {
+		if (rule == "path" || rule == "path?") && v.String() != "" {
 			v.SetString(where(v.String()))
 		}
 	})

@@ -60,7 +60,7 @@ func withChecksums(lines []byte) []byte {
 	return out
 }
 
-// replay applies a journal to the run tiny.
+// replay applies a journal to the run of tinyRun.
 func replay(journal []byte) (*Run, error) {
 	run := tinyRun()
 	return run, run.replay(bytes.NewReader(journal))
@@ -94,7 +94,7 @@ func TestStepsThatDoNotFitAreRefused(t *testing.T) {
 		"another number of an agent":   strings.ReplaceAll(journal, `"id":"main_a1","n":2`, `"id":"main_a1","n":1`),
 		"an agent of no known number":  strings.ReplaceAll(journal, `"id":"main","n":1`, `"id":"main","n":9`),
 		"numbers out of order":         strings.ReplaceAll(journal, `"id":"main_a1","n":2`, `"id":"main_a1","n":10`),
-		"a field nobody knows":         strings.Replace(journal, `"progress":{`, `"progress":{"unheard_of":1,`, 1),
+		"an unknown field":             strings.Replace(journal, `"progress":{`, `"progress":{"unheard_of":1,`, 1),
 		"the progress is null":         strings.Replace(journal, `"status":"running"`, `"status":null`, 1),
 		"an agent that is not there":   strings.ReplaceAll(journal, `"gone":["main_a1"]`, `"gone":["main_z1"]`),
 		"a sum that does not add up":   strings.ReplaceAll(journal, `"total_usd":0`, `"total_usd":1`),

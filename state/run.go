@@ -14,7 +14,7 @@ const Schema = 10
 // Status is the state of a run as a whole: under way, or how it ended.
 type Status string
 
-// The statuses of a run. Every status except Running means that no process drives the run.
+// The statuses of a run. The process that drives a run ends with any status except Running.
 const (
 	Running        Status = "running"
 	Completed      Status = "completed"
@@ -25,7 +25,7 @@ const (
 	Cancelled      Status = "cancelled"
 )
 
-// IsKnown reports whether s is in the list above.
+// IsKnown reports whether s is a defined status.
 func (s Status) IsKnown() bool {
 	return slices.Contains(values["status"], string(s))
 }

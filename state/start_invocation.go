@@ -31,7 +31,7 @@ func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
 		return p
 	}
 	p.Backend = cli.Name
-	followsUp := a.Branch && len(a.Stack) == 0 // for a run that has ended, whose conversation may belong to another agent CLI
+	followsUp := a.Branch && len(a.Stack) == 0 // follow-up of a run that has ended; its conversation may belong to another agent CLI
 	if followsUp && p.Mode == Branch && p.Session.BackendName() != cli.Name {
 		return Plan{Mode: Fresh, Backend: cli.Name, Note: fmt.Sprintf(
 			"the previous conversation belongs to the agent %s, so the agent %s begins a new one in the state %s", p.Session.BackendName(), cli.Name, st.Name)}

@@ -16,8 +16,8 @@ type StateRef struct {
 func (r *Run) StateRefs() []StateRef {
 	var places []StateRef
 	for i, a := range r.Agents {
-		eachField(reflect.ValueOf(a), "", fmt.Sprintf("agents[%d]", i), func(v reflect.Value, is, at string) {
-			if (is == "file" || is == "file?") && v.String() != "" {
+		eachField(reflect.ValueOf(a), "", fmt.Sprintf("agents[%d]", i), func(v reflect.Value, rule, at string) {
+			if (rule == "file" || rule == "file?") && v.String() != "" {
 				places = append(places, StateRef{at, v.String()})
 			}
 		})

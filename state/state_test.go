@@ -65,6 +65,7 @@ type walker struct {
 	text string // part of the output of agents, agent CLIs and models
 }
 
+// step returns a random step: the run begins or resumes, or an invocation ends; then agents start.
 func (w *walker) step(r *state.Run) *state.Delta {
 	w.now = w.now.Add(time.Duration(w.rnd.IntN(5000)) * time.Millisecond)
 	s := r.Step(w.now)
@@ -91,6 +92,7 @@ func (w *walker) step(r *state.Run) *state.Delta {
 	return s.Delta()
 }
 
+// start starts agents until all slots are used. busy is the number of slots in use.
 func (w *walker) start(s *state.Step, busy int) {
 	for {
 		a, ok := s.Next(busy)
@@ -110,6 +112,7 @@ func (w *walker) start(s *state.Step, busy int) {
 	}
 }
 
+// outcome returns a random outcome for an invocation of the agent.
 func (w *walker) outcome(a *state.Agent) state.Outcome {
 	o := state.Outcome{Turns: 1, Cost: state.Cost{Kind: state.Exact, USD: state.USD(w.rnd.IntN(1e8))}}
 	o.Cost.Usage = []state.ModelCost{
@@ -151,6 +154,7 @@ func TestFilesEqualMemory(t *testing.T) {
 	}
 }
 
+// walk makes one random walk for TestFilesEqualMemory.
 func walk(t *testing.T, seed uint64) {
 	t.Helper()
 	names := map[string]bool{}
@@ -190,7 +194,7 @@ func TestRunHasOneOwner(t *testing.T) {
 	f, _, err := state.Open(dir, "run-1", "the first")
 	assert.NilError(t, err)
 	if info, err := os.Stat(filepath.Join(dir, "run-1.lock")); err != nil || info.Size() > 0 {
-		t.Errorf("the locked file, which Windows lets nobody write: got %v, %v, want it empty", info, err)
+		t.Errorf("the locked file, which can't be written on Windows: got %v, %v, want it empty", info, err)
 	}
 	var locked *state.LockedError
 	if _, _, err := state.Open(dir, "run-1", "the second"); !errors.As(err, &locked) || !strings.Contains(locked.Error(), "the first") {
@@ -198,7 +202,7 @@ func TestRunHasOneOwner(t *testing.T) {
 	}
 	assert.NilError(t, f.Close())
 	if _, err := os.Stat(filepath.Join(dir, "run-1.holder")); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("the name of who gave the lock back: got %v, want it gone", err)
+		t.Errorf("the holder file after the lock was released: got %v, want it gone", err)
 	}
 	if _, err := state.Create(dir, "run-1", "me"); !errors.Is(err, state.ErrExists) {
 		t.Errorf("Create: %v, want ErrExists", err)

@@ -125,7 +125,7 @@ func (s *Step) record(e Event) {
 	s.delta.Events = append(s.delta.Events, e)
 }
 
-// stamp converts a time to the form in which the files of a run contain it.
+// stamp converts a time to UTC with milliseconds, the form in which the files of a run store times.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
 // ledger returns the ledger with the entries of this step.
@@ -156,8 +156,8 @@ func (s *Step) isTaken(id string) bool {
 	return isMine || isKnown || slices.ContainsFunc(s.run.Ended, has) || slices.ContainsFunc(s.delta.Ended, has)
 }
 
-// Override replaces the options of the run, and the hashes of its files by their present values. A resume
-// calls it.
+// Override replaces the options of the run, and the hashes of the workflow's files. A resume with other
+// flags or changed files calls it.
 func (s *Step) Override(o Options, files map[string]string) {
 	d := &s.delta
 	d.Options, d.Files = &o, files
@@ -183,11 +183,11 @@ func (s *Step) RecordDeadline(limit time.Duration) {
 	s.emit(nil, &Limit{Which: "deadline", Value: s.now.Sub(began).Seconds(), Max: limit.Seconds()})
 }
 
-// count returns the number of agents for which is reports true.
-func count(agents iter.Seq[*Agent], is func(*Agent) bool) int {
+// count returns the number of agents for which isCounted reports true.
+func count(agents iter.Seq[*Agent], isCounted func(*Agent) bool) int {
 	n := 0
 	for a := range agents {
-		if is(a) {
+		if isCounted(a) {
 			n++
 		}
 	}

@@ -79,6 +79,7 @@ func (t Trace) AttemptSpan(agent string, exec, attempt int) SpanRef {
 	return t.span("attempt", agent, strconv.Itoa(exec), strconv.Itoa(attempt))
 }
 
+// span returns the span whose id is derived from words.
 func (t Trace) span(words ...string) SpanRef {
 	return SpanRef{Trace: t.ID, Span: digest(8, t.ID+"\x00"+strings.Join(words, "\x00")), Sampled: !t.Dropped}
 }

@@ -41,6 +41,7 @@ type place struct {
 	set   func(any)
 }
 
+// places returns all values within v. at is the path of v.
 func places(v any, at string) []place {
 	var all []place
 	add := func(path string, value any, set func(any)) {

@@ -82,8 +82,8 @@ func (s *Step) RecordComment(agent string, number int, comment int64) {
 	}
 }
 
-// DueTime returns when the next wait for a time ends, which <goto after> has started. It ignores the
-// timeouts of questions. It returns zero without a wait, and if nothing could start then.
+// DueTime returns when the next wait for a time ends, for example after <goto after>. It ignores the
+// timeouts of questions. It returns the zero time if no wait ends, or if nothing could start then.
 func (s *Step) DueTime() time.Time {
 	if !s.mayBegin() {
 		return time.Time{}
@@ -92,7 +92,7 @@ func (s *Step) DueTime() time.Time {
 }
 
 // NextUpdate returns when UpdateWaits will next end a wait because of the time, which may be in the
-// past, or zero.
+// past. It returns the zero time if no wait depends on the time.
 func (s *Step) NextUpdate(h Here) time.Time {
 	return s.earliest(func(w *WaitCondition) bool { return w.For == ForTime || !w.isOver(s.now) || h.hasRead(w.Until) })
 }

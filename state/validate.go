@@ -98,6 +98,7 @@ func (a *Agent) check(c *checker, at string) {
 	}
 }
 
+// check checks that the fields of an execution are consistent.
 func (e *Exec) check(c *checker, at string) {
 	c.want(e.Session != nil || !e.Continue && (e.Reminder == "" || e.PassedResults != nil), at+".session", "is missing")
 	if r := e.Running; r != nil {

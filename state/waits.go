@@ -24,7 +24,7 @@ const (
 type WaitCondition struct {
 	For   WaitFor   `json:"for" is:"wait"`
 	Since time.Time `json:"since" is:"set"`
-	// Until is when the wait ends: a wait for a time, or for an answer with a timeout.
+	// Until is when the wait ends, if it is for a time, or for an answer with a timeout.
 	Until    time.Time `json:"until,omitzero"`
 	Job      string    `json:"job,omitempty" is:"job?"`
 	Question *Question `json:"question,omitempty"`
@@ -37,7 +37,7 @@ type Question struct {
 	Number  int      `json:"number" is:"positive"` // within the run, from 1, never used again
 	Text    Text     `json:"text"`
 	Choices []string `json:"choices,omitempty"` // allowed answers; nil for any answer
-	// TimeoutNext is the next state without an answer before WaitCondition.Until.
+	// TimeoutNext is the state that follows if the question times out, at WaitCondition.Until.
 	TimeoutNext string   `json:"timeout_next,omitempty" is:"file?"`
 	Where       int      `json:"where,omitempty"` // number of the issue or pull request; 0 for the issue or pull request of the run's event
 	From        []string `json:"from,omitempty"`  // logins that may answer; nil for everyone who may start the run
@@ -58,7 +58,7 @@ const (
 	TooOften   Continuation = "too_often"   // it has been started again too often in a row
 )
 
-// LastConversation is where the main agent ended; empty until then.
+// LastConversation is the conversation and the directory with which main ended; zero until then.
 type LastConversation struct {
 	Session *Session `json:"session,omitempty"`
 	Dir     string   `json:"dir,omitempty" is:"path?"` // absolute; "" for Run.Dir
@@ -111,7 +111,7 @@ type AgentWaits struct {
 	Number      int      `json:"number,omitempty"`       // number of the question
 	Where       int      `json:"where,omitempty"`        // number of the issue or pull request that the question names
 	Choices     []string `json:"choices,omitempty"`      // allowed answers; absent for any answer
-	TimeoutNext string   `json:"timeout_next,omitempty"` // the next state without an answer in time
+	TimeoutNext string   `json:"timeout_next,omitempty"` // the state that follows if the question times out
 	From        []string `json:"from,omitempty"`         // logins that may answer; absent for everyone who may start the run
 }
 

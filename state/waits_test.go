@@ -42,7 +42,7 @@ func askFor(wait time.Duration) protocol.Move {
 	return m
 }
 
-func renumber(to string, wait time.Duration) protocol.Move {
+func goToAfter(to string, wait time.Duration) protocol.Move {
 	return protocol.Move{Verb: protocol.Goto, To: to, Input: "in", After: wait}
 }
 
@@ -96,7 +96,7 @@ func TestQuestionTimesOut(t *testing.T) {
 	a := p.agent("main")
 	equal(t, "continues at", []any{a.State, a.Status, string(a.Payload)}, []any{"C.md", state.Ready, ""})
 	last := p.events[len(p.events)-1]
-	equal(t, "told", []any{last.State, *last.Body.(*state.AgentGoesOn)}, []any{"C.md", state.AgentGoesOn{By: "timeout"}})
+	equal(t, "last event", []any{last.State, *last.Body.(*state.AgentGoesOn)}, []any{"C.md", state.AgentGoesOn{By: "timeout"}})
 
 	p.run = late
 	p.now = epoch.Add(1000 * time.Hour)
@@ -179,7 +179,7 @@ func TestResultsAreKeptForAJoin(t *testing.T) {
 	for range many {
 		d.fork("main", "B.md", cost(1))
 	}
-	equal(t, "kept", len(d.run.Ended), many)
+	equal(t, "results", len(d.run.Ended), many)
 	assert.NilError(t, d.run.Validate())
 	d.launch("main", moveOutcome(1, join("A.md")))
 	list := d.delivered("main")
@@ -188,7 +188,7 @@ func TestResultsAreKeptForAJoin(t *testing.T) {
 		d.fork("main", "B.md", cost(1))
 	}
 	n := len(d.run.Ended)
-	assert.Check(t, n <= 1502, "kept afterwards: got %d, want the last thousand and what may be joined", n)
+	assert.Check(t, n <= 1502, "results afterwards: got %d, want the last thousand and those of new forks", n)
 	assert.NilError(t, d.run.Validate())
 	d.launch("main", moveOutcome(1, join("A.md")))
 	equal(t, "delivered later", len(d.delivered("main")), 251)
@@ -201,7 +201,7 @@ func TestEndOfAWaitIsWork(t *testing.T) {
 	here.Jobs = []string{protocol.MainJob}
 	here.JobOf = func(name string) string { return map[string]string{"B.md": "publish"}[name] }
 	p := newPlay(t, nil)
-	p.turn("main", renumber("B.md", time.Hour))
+	p.turn("main", goToAfter("B.md", time.Hour))
 	p.settle(here)
 	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 	for wait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Hour: true} {

@@ -132,6 +132,7 @@ func withUnlogged(events []state.Event, run *state.Run) []state.Event {
 // findings are the violations found so far.
 type findings []string
 
+// add records a violation of the invariant id.
 func (f *findings) add(id, format string, args ...any) {
 	*f = append(*f, id+": "+fmt.Sprintf(format, args...))
 }

@@ -24,6 +24,7 @@ type actor struct {
 	ids      int
 }
 
+// do makes one step and logs its events.
 func (a *actor) do(f func(*state.Step)) {
 	a.t.Helper()
 	s := a.run.Step(epoch)
@@ -59,6 +60,7 @@ func (a *actor) start(id string) {
 	a.evidence.Effects = append(a.evidence.Effects, ParseEffects([]string{line})...)
 }
 
+// end ends the invocation of an agent with a move. It costs a dollar.
 func (a *actor) end(id string, then protocol.Move, spawns ...protocol.Spawn) {
 	a.t.Helper()
 	a.do(func(s *state.Step) {
@@ -68,6 +70,7 @@ func (a *actor) end(id string, then protocol.Move, spawns ...protocol.Spawn) {
 	})
 }
 
+// turn starts an invocation of an agent and ends it with a move.
 func (a *actor) turn(id string, then protocol.Move, spawns ...protocol.Spawn) {
 	a.t.Helper()
 	a.start(id)

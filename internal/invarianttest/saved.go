@@ -38,6 +38,7 @@ func (f *findings) saved(ev Evidence, w *walk) {
 	}
 }
 
+// valid checks that a saved run is valid.
 func (f *findings) valid(what string, run *state.Run) {
 	if err := run.Validate(); err != nil {
 		f.add("P-8", "%s: an invalid state was written: %v", what, err)
@@ -77,6 +78,7 @@ func lastEnd(events []state.Event) *state.RunFinished {
 	return last
 }
 
+// isEndOf reports whether the event agrees with the run's progress.
 func isEndOf(b *state.RunFinished, run *state.Run) bool {
 	p := run.Progress
 	return b.Status == p.Status && b.Reason == p.Reason && b.USD == p.TotalUSD && b.Unknown == run.Spent().Unknown &&

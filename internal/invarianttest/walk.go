@@ -64,6 +64,7 @@ func (w *walk) position() map[string]walker {
 	return p
 }
 
+// take updates the walk for one event, and reports the event if no run can have it at this point.
 func (w *walk) take(e state.Event) {
 	started, ok := e.Body.(*state.AgentStarted)
 	if ok || w.fork != nil {
@@ -109,6 +110,7 @@ func (w *walk) wrong(id string, is bool, e state.Event, a *walker) {
 	}
 }
 
+// ofAgent updates the position of an agent for an event about it.
 func (w *walk) ofAgent(e state.Event) {
 	a := w.agents[e.Agent]
 	if a == nil {
