@@ -37,7 +37,7 @@ var mutants = []mutant{
 	{"internal/untrusted/files", "notRegular", "return nil"},
 	{"internal/untrusted/secrets", "IsSecret", "return false"},
 	{"internal/untrusted/secrets", "IsWithheld", "return false"},
-	{"internal/untrusted/secrets", "encoded", "return nil"},
+	{"internal/untrusted/secrets", "base64Forms", "return nil"},
 	{"internal/untrusted/secrets", "Set.Text", "return text"},
 	{"internal/untrusted/text", "IsInvisible", "return false"},
 	{"internal/untrusted/text", "WithoutHidden", "return s"},
