@@ -151,7 +151,7 @@ type screenPrompter struct {
 	isShared bool
 }
 
-// Open implements runner.Prompter. The console draws no live lines while a user types.
+// UpdateQuestions implements runner.Prompter. The console draws no live lines while a user types.
 func (p *screenPrompter) UpdateQuestions(run *state.Run) {
 	if p.isShared {
 		asks := len(run.OpenQuestions()) > 0 && !p.IsSettled()

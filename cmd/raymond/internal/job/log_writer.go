@@ -71,7 +71,7 @@ func (c *LogWriter) Print(text string) {
 	c.show(b.String())
 }
 
-// Paint is like Print for one line with our colours: sequences like "\x1b[32m", which the caller
+// PrintStyled is like Print for one line with our colours: sequences like "\x1b[32m", which the caller
 // has removed from text from outside. A line that is too long loses its colours.
 func (c *LogWriter) PrintStyled(line string) {
 	text := painted(line)
@@ -82,7 +82,7 @@ func (c *LogWriter) PrintStyled(line string) {
 	c.show(strings.TrimRight(linePrefix+text, " ") + "\n")
 }
 
-// Say is like Paint for a line of our words, in which only names come from outside. If nothing in
+// PrintOwn is like PrintStyled for a line of our words, in which only names come from outside. If nothing in
 // the line can be read as a command, it doesn't stop commands, which saves two lines of the log.
 func (c *LogWriter) PrintOwn(line string) {
 	text := strings.TrimRight(linePrefix+painted(line), " ")

@@ -57,7 +57,7 @@ func is(targets ...error) func(error) bool {
 	}
 }
 
-// isOfAct reports whether act runs the job, which has no API.
+// isOfAct reports whether an error is due to act, which has no API.
 func isOfAct(err error) bool {
 	access, ok := errors.AsType[*slots.NoAccess](err)
 	return ok && access.Act
