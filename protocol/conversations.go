@@ -8,8 +8,8 @@ import (
 // Conversations records which agent CLIs may hold the conversation of an agent at each state, as
 // far as the files show.
 type Conversations struct {
-	// Starts are the ways in which a conversation may start, except for agent CLIs and models
-	// that are known only when the workflow runs.
+	// Starts are the ways in which a conversation may start. Starts with an agent CLI or a model
+	// that is known only when the workflow runs are left out.
 	Starts []ConversationStart
 	// IsIncomplete is true if a state may lead to states that it does not name.
 	IsIncomplete bool

@@ -139,16 +139,16 @@ func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 		return problems
 	}
 	m, states := matcher{catalog: w.catalog}, map[string]string{} // by role
-	for _, part := range t.StateRefs() {
-		name, problem := w.Resolve(strings.TrimSpace(part.State))
+	for _, ref := range t.StateRefs() {
+		name, problem := w.Resolve(strings.TrimSpace(ref.State))
 		if problem == nil && len(w.states[name].Problems) > 0 {
 			problem = &Problem{Code: brokenState, Message: fmt.Sprintf("state %s can't be run: %v", Quote(name), w.states[name].Problems[0])}
 		}
 		if problem != nil {
-			problem.Pos, problem.Message = t.Pos, fmt.Sprintf("%s of <%s>: %s", part.Role, t.Verb, problem.Message)
+			problem.Pos, problem.Message = t.Pos, fmt.Sprintf("%s of <%s>: %s", ref.Role, t.Verb, problem.Message)
 			problems = append(problems, *problem)
 		}
-		states[part.Role] = name
+		states[ref.Role] = name
 	}
 	switch {
 	case len(problems) > 0:

@@ -87,9 +87,9 @@ func (d *Analysis) IsComment(line string) bool { return d.State.isComment(line) 
 // the script lacks an option, or a target is trusted and not named by the workflow.
 func (d *Analysis) TrustProblems(t Tag) []Problem {
 	states := map[string]string{}
-	for _, part := range t.StateRefs() {
-		if name := d.Target(part.State).State; name != "" {
-			states[part.Role] = name
+	for _, ref := range t.StateRefs() {
+		if name := d.Target(ref.State).State; name != "" {
+			states[ref.Role] = name
 		}
 	}
 	return d.w.trustProblems(d.matcher(), d.State, t, states)
@@ -193,7 +193,7 @@ func (d *Analysis) shortExits() []Exit {
 // namesTarget reports whether an allowed tag of the text names the state.
 func (d *Analysis) namesTarget(target string) bool {
 	return slices.ContainsFunc(d.shown, func(t ParsedTag) bool {
-		return slices.ContainsFunc(t.StateRefs(), func(part StateRef) bool { return d.w.catalog.same(target, part.State) })
+		return slices.ContainsFunc(t.StateRefs(), func(ref StateRef) bool { return d.w.catalog.same(target, ref.State) })
 	})
 }
 

@@ -39,11 +39,11 @@ func (p *Transitions) isShort() bool { return p.Allowed == nil && (p.Tags != nil
 
 // inTargets reports whether the list contains every state that a tag names.
 func (m matcher) inTargets(targets []string, t Tag) bool {
-	isForeign := func(part StateRef) bool {
-		return !m.isOpen(part.State) && !slices.ContainsFunc(targets, func(target string) bool { return m.same(target, part.State) })
+	isForeign := func(ref StateRef) bool {
+		return !m.isOpen(ref.State) && !slices.ContainsFunc(targets, func(target string) bool { return m.same(target, ref.State) })
 	}
-	part := requiredOf[t.Verb]
-	if name, ok := t.Attrs[part]; part != "" && (!ok || name == "" && !m.isOpen(name)) {
+	role := requiredOf[t.Verb]
+	if name, ok := t.Attrs[role]; role != "" && (!ok || name == "" && !m.isOpen(name)) {
 		return false
 	}
 	return !slices.ContainsFunc(t.StateRefs(), isForeign)
@@ -73,11 +73,11 @@ func (m matcher) fitsValues(r Rule, t Tag) bool {
 		}
 	}
 	named := map[string]string{}
-	for _, part := range t.StateRefs() {
-		named[part.Role] = part.State
+	for _, ref := range t.StateRefs() {
+		named[ref.Role] = ref.State
 	}
-	for part, state := range r.States {
-		if name, ok := named[part]; !ok || !m.same(state, name) && !m.isOpen(name) {
+	for role, state := range r.States {
+		if name, ok := named[role]; !ok || !m.same(state, name) && !m.isOpen(name) {
 			return false
 		}
 	}
@@ -86,8 +86,8 @@ func (m matcher) fitsValues(r Rule, t Tag) bool {
 
 // namesRole reports whether the policy, which allows a tag, itself names the state that the tag
 // has in a role.
-func (m matcher) namesRole(p *Transitions, part string, t Tag) bool {
-	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.States[part] != "" && m.fits(r, t) })
+func (m matcher) namesRole(p *Transitions, role string, t Tag) bool {
+	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.States[role] != "" && m.fits(r, t) })
 }
 
 // implicit returns the tag that applies to a message without a tag: the only tag that the policy
@@ -103,14 +103,14 @@ func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	default:
 		return Tag{}, false
 	}
-	part := requiredOf[t.Verb]
+	role := requiredOf[t.Verb]
 	switch {
 	case t.Verb == "" || t.Verb == Ask:
 		return Tag{}, false
 	case t.Verb == Result:
 		return t, len(p.Allowed) == 1 && p.Allowed[0].Payload != nil && m.allows(p, t)
 	}
-	complete := t.Body != "" && (part == "" || t.Attrs[part] != "")
+	complete := t.Body != "" && (role == "" || t.Attrs[role] != "")
 	return t, complete && m.allows(p, t)
 }
 
@@ -127,8 +127,8 @@ func (r *Rule) AsTag() Tag {
 func (r *Rule) tagFor(v Verb) Tag {
 	t := Tag{Verb: v, Body: r.States[roleTarget], Attrs: map[string]string{}}
 	maps.Copy(t.Attrs, r.Attrs)
-	if part := requiredOf[v]; part != "" {
-		t.Attrs[part] = r.States[part]
+	if role := requiredOf[v]; role != "" {
+		t.Attrs[role] = r.States[role]
 	}
 	if next := r.States[roleTimeoutNext]; next != "" {
 		t.Attrs[roleTimeoutNext] = next

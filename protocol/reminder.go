@@ -112,8 +112,8 @@ func (r *Rule) example(v Verb) Tag {
 	case t.Body == "":
 		t.Body = placeholder
 	}
-	if part := requiredOf[v]; part != "" && t.Attrs[part] == "" {
-		t.Attrs[part] = placeholder
+	if role := requiredOf[v]; role != "" && t.Attrs[role] == "" {
+		t.Attrs[role] = placeholder
 	}
 	switch missing := checkTimeout(t.Attrs); {
 	case r.Tag != Ask || missing == "":

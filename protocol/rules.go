@@ -150,8 +150,8 @@ func (r *Rule) suitsVerb(v Verb) bool {
 	if r.Payload != nil && v != Result || r.Many && v != Fork {
 		return false
 	}
-	for part := range r.States {
-		if !v.namesState(part) {
+	for role := range r.States {
+		if !v.namesState(role) {
 			return false
 		}
 	}

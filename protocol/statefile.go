@@ -190,8 +190,8 @@ func (s *State) mentionedStates() []string {
 		names = append(names, r.Name)
 	}
 	for _, t := range s.tags {
-		for _, part := range t.StateRefs() {
-			names = append(names, strings.TrimSpace(part.State))
+		for _, ref := range t.StateRefs() {
+			names = append(names, strings.TrimSpace(ref.State))
 		}
 	}
 	return names

@@ -126,8 +126,8 @@ type StateRef struct {
 }
 
 // namesState reports whether a tag of this verb names a state in this role.
-func (v Verb) namesState(part string) bool {
-	return part == roleTarget && v.HasTarget() || requiredOf[v] == part || part == roleTimeoutNext && v == Ask
+func (v Verb) namesState(role string) bool {
+	return role == roleTarget && v.HasTarget() || requiredOf[v] == role || role == roleTimeoutNext && v == Ask
 }
 
 // StateRefs returns the states that a tag names, by role. It skips a required attribute that is

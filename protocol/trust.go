@@ -16,9 +16,9 @@ func (w *Workflow) trustProblems(m matcher, s *State, t Tag, states map[string]s
 		problems = append(problems, Problem{Pos: t.Pos, Code: code, Message: fmt.Sprintf(format, args...), Hint: hint})
 	}
 	p := &s.Policy.Transitions
-	for _, part := range slices.Sorted(maps.Keys(states)) {
-		name := states[part]
-		where := fmt.Sprintf("%s of <%s>: %s", part, t.Verb, Quote(name))
+	for _, role := range slices.Sorted(maps.Keys(states)) {
+		name := states[role]
+		where := fmt.Sprintf("%s of <%s>: %s", role, t.Verb, Quote(name))
 		isListed := slices.ContainsFunc(p.Targets, func(target string) bool { return m.same(target, name) })
 		switch isTrusted := w.states[name].Trusted; {
 		case s.Kind == Script && p.Targets != nil && !isListed:
@@ -26,8 +26,8 @@ func (w *Workflow) trustProblems(m matcher, s *State, t Tag, states map[string]s
 		case s.Kind == Script && p.Targets == nil && isTrusted:
 			add("trusted", "write # raymond: targets="+name+", with all other states that the script leads to",
 				"%s is trusted, but this script doesn't name it", where)
-		case s.Kind == Prompt && isTrusted && !m.namesRole(p, part, t):
-			add("trusted", fmt.Sprintf("allow it with an entry of allowed_transitions such as {tag: %s, %s: %s}", t.Verb, part, name),
+		case s.Kind == Prompt && isTrusted && !m.namesRole(p, role, t):
+			add("trusted", fmt.Sprintf("allow it with an entry of allowed_transitions such as {tag: %s, %s: %s}", t.Verb, role, name),
 				"%s is trusted, but the policy of this state doesn't name it", where)
 		}
 	}

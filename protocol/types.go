@@ -77,9 +77,10 @@ type State struct {
 	// Warnings are for lint, for example unknown frontmatter keys.
 	Warnings []Problem
 	Evidence Evidence
-	// Trusted is a script's option trusted=true: the script is the workflow's own code, may get secrets, and can't see anything
-	// that agents can write. Work is work=true: the script gets the agents' work as a repository. Workflows is workflows=true:
-	// that repository includes changes to files that forges run.
+	// Trusted is the option trusted=true: the script is the workflow's own code, may get secrets,
+	// and can't see files that agents can write. Work is the option work=true: the script gets
+	// the agents' work as a repository. Workflows is the option workflows=true: the repository
+	// includes changes to files that forges run.
 	Trusted, Work, Workflows bool
 	// Job is the job that runs the state; "" means MainJob.
 	Job string

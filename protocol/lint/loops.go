@@ -69,13 +69,13 @@ func (l *linter) checkLoops() {
 		waits := func(e protocol.Exit) bool { return e.Delay != "" && loop[l.successor(e)] }
 		names := slices.Sorted(maps.Keys(loop))
 		if len(names) > 0 && !slices.ContainsFunc(names, func(n string) bool { return slices.ContainsFunc(l.chart.Exits(n), waits) }) {
-			l.endless(name, names)
+			l.warnEndless(name, names)
 		}
 	}
 }
 
-// endless adds the warning about a loop without a way out.
-func (l *linter) endless(name string, loop []string) {
+// warnEndless adds the warning about a loop without a way out.
+func (l *linter) warnEndless(name string, loop []string) {
 	message := "this state leads only to itself: the loop has no way out"
 	if len(loop) > 1 {
 		message = fmt.Sprintf("%s lead only to each other: the loop has no way out", protocol.QuoteAll(loop))

@@ -30,8 +30,8 @@ func (l *linter) checkTags(d checkedState) {
 				l.add(severity, p)
 			}
 		}
-		for _, part := range t.StateRefs() {
-			l.checkTarget(d, t, part, severity)
+		for _, ref := range t.StateRefs() {
+			l.checkTarget(d, t, ref, severity)
 		}
 		l.checkTrust(d, t, severity)
 	}
@@ -72,24 +72,24 @@ func isExample(t protocol.ParsedTag) bool {
 // namesKnownStates reports whether every state that a tag names exists or is left open. Other
 // tags have a finding already.
 func (d checkedState) namesKnownStates(t protocol.ParsedTag) bool {
-	return !slices.ContainsFunc(t.StateRefs(), func(part protocol.StateRef) bool {
-		g := d.Target(part.State)
+	return !slices.ContainsFunc(t.StateRefs(), func(ref protocol.StateRef) bool {
+		g := d.Target(ref.State)
 		return g.State == "" && !g.Open
 	})
 }
 
 // checkTarget checks one state that a tag names.
-func (l *linter) checkTarget(d checkedState, t protocol.ParsedTag, part protocol.StateRef, severity Severity) {
-	name := strings.TrimSpace(part.State)
+func (l *linter) checkTarget(d checkedState, t protocol.ParsedTag, ref protocol.StateRef, severity Severity) {
+	name := strings.TrimSpace(ref.State)
 	g := d.Target(name)
-	isPlaceholder := g.Open && (name != "" || part.Role == "target")
+	isPlaceholder := g.Open && (name != "" || ref.Role == "target")
 	if g.State != "" || isPlaceholder && protocol.IsOpen(name) {
 		return
 	}
 	_, problem := l.w.Resolve(name)
 	p := *problem
 	p.File, p.Pos = d.State.Name, t.Pos
-	p.Message = fmt.Sprintf("%s of <%s>: %s", part.Role, t.Verb, p.Message)
+	p.Message = fmt.Sprintf("%s of <%s>: %s", ref.Role, t.Verb, p.Message)
 	if isPlaceholder {
 		severity, p.Hint = Hint, "taken for a placeholder, because the file shows other transitions"
 	}

@@ -25,7 +25,7 @@ var (
 	withNamed = []string{"properties", "patternProperties", "dependentSchemas", "$defs", "definitions"}
 )
 
-// node is one schema of a document.
+// node is the whole schema of a document, or a subschema in it.
 type node struct {
 	content any
 	pointer string // JSON pointer to the schema
@@ -39,27 +39,27 @@ func (n node) in(content any, names ...string) node {
 	return node{content, n.pointer}
 }
 
-// parts returns the direct subschemas of a schema.
-func (n node) parts() []node {
+// subschemas returns the direct subschemas of a schema.
+func (n node) subschemas() []node {
 	object, _ := n.content.(map[string]any)
-	var parts []node
+	var subs []node
 	for _, key := range slices.Sorted(maps.Keys(object)) {
 		switch {
 		case slices.Contains(withOne, key):
-			parts = append(parts, n.in(object[key], key))
+			subs = append(subs, n.in(object[key], key))
 		case slices.Contains(withList, key):
 			list, _ := object[key].([]any)
 			for i, content := range list {
-				parts = append(parts, n.in(content, key, strconv.Itoa(i)))
+				subs = append(subs, n.in(content, key, strconv.Itoa(i)))
 			}
 		case slices.Contains(withNamed, key):
 			named, _ := object[key].(map[string]any)
 			for _, name := range slices.Sorted(maps.Keys(named)) {
-				parts = append(parts, n.in(named[name], key, name))
+				subs = append(subs, n.in(named[name], key, name))
 			}
 		}
 	}
-	return parts
+	return subs
 }
 
 // compile makes a Schema of a document, or returns why it can't be used. It must not crash on
@@ -84,8 +84,8 @@ func (s *Schema) add(n node) *Violation {
 	if v := cmp.Or(checkKeywords(n, object), s.addPatterns(n, object)); v != nil {
 		return v
 	}
-	for _, part := range n.parts() {
-		if v := s.add(part); v != nil {
+	for _, sub := range n.subschemas() {
+		if v := s.add(sub); v != nil {
 			return v
 		}
 	}

@@ -57,10 +57,11 @@ func (c *check) evaluate(n node, value any, at string) []failure {
 // self checks the same value against another schema.
 func (c *check) self(n node) []failure { return c.evaluate(n, c.value, c.at) }
 
-// require adds the failures of the same value with another schema that it must meet.
+// require checks the same value against another schema that it must meet, and adds the failures.
 func (c *check) require(n node) { c.failures = append(c.failures, c.self(n)...) }
 
-// requirePart adds the failures of a member or an item with a schema that it must meet.
+// requirePart checks a member or an item against a schema that it must meet, and adds the
+// failures.
 func (c *check) requirePart(n node, name string, value any) {
 	c.failures = append(c.failures, c.evaluate(n, value, below(c.at, name))...)
 }
