@@ -91,7 +91,7 @@ func TestUnknownPermissionFailsTheStep(t *testing.T) {
 	f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: 503})
 	e := newJob(t, f, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip").do(problem.ExitCodes[problem.ClassStore])
 	e.WantOutputs(t, "error-class", "store", "status", "", "workflow-id", "")
-	e.WantSays(t, "error", "zoe", "could not be found out")
+	e.WantSays(t, "error", "zoe", "it is not known")
 	denied := newJob(t, f, repo, 401).on("issues", event(person("eve"))).do(problem.ExitCodes[problem.ClassDenied])
 	denied.WantSays(t, "error", "not allowed; to allow it, add eve to the input allow-actors")
 }

@@ -125,10 +125,10 @@ func TestForgedHistoryIsRefused(t *testing.T) {
 	}{
 		"another run's": {func(line string) string {
 			return strings.ReplaceAll(line, `"workflow_id":"`+id+`"`, `"workflow_id":"other"`)
-		}, problem.ClassUsage, "is not kept"},
+		}, problem.ClassUsage, "was not saved"},
 		"a state not there": {func(line string) string {
 			return strings.NewReplacer(`"state":"END.md"`, `"state":"EVIL.md"`, `"END.md":1`, `"EVIL.md":1`).Replace(line)
-		}, problem.ClassWorkflow, "EVIL.md: is gone"},
+		}, problem.ClassWorkflow, "EVIL.md: is missing"},
 	} {
 		forge(c.change)
 		s.job(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)

@@ -46,7 +46,7 @@ func TestUnresumableRunFailsAtItsDeadline(t *testing.T) {
 	assert.Check(t, is.Len(first.Texts("warning"), 1))
 	before, _, _ := strings.Cut(first.Stdout, "START.md")
 	assert.Check(t, is.Contains(before, "no state-key is set"), "log")
-	first.WantSays(t, "error", "it would be suspended", "the deadline of 10h0m0s", "state-key")
+	first.WantSays(t, "error", "would be suspended", "the deadline of 10h0m0s", "state-key")
 	s.letGo()
 	again := s.public(1).set("GITHUB_RUN_ATTEMPT", "2").do(0)
 	again.WantSays(t, "warning", "a new run starts", "transcripts", "state-key")
@@ -77,7 +77,7 @@ func TestForkRunsCannotBeResumed(t *testing.T) {
 	e := j.do(problem.ExitCodes[problem.ClassRunFailed])
 	e.WantOutputs(t, "status", "failed", "resumable", "false")
 	e.WantSays(t, "warning", "fork")
-	e.WantSays(t, "error", "fork", "it would be suspended")
+	e.WantSays(t, "error", "fork", "would be suspended")
 }
 
 // TestOneWarningNamesAllLosses checks that a single warning, before the first state, names
@@ -103,7 +103,7 @@ func TestWithoutGitNoWorkIsStored(t *testing.T) {
 	assert.Check(t, is.Len(first.Texts("warning"), 1))
 	first.WantOutputs(t, "resumable", "false")
 	assert.Check(t, is.Contains(first.Summary, "git is not installed"), "summary: want what is missing")
-	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "git is not installed")
+	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "was not installed")
 	s.job(3, "resume", "require", "max-iterations", "10", "resume-without-transcript", "true").do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
 	scripts := s.job(4, "key", "scripts", "workflow", "wf/ALONE.sh", "workspace", "git", "prompts", "false").set("PATH", path)
 	assert.Check(t, is.Len(scripts.end(scripts.start()).Texts("warning"), 0), "scripts alone: want no warning")

@@ -177,7 +177,7 @@ func TestLaterStepFindsAnswers(t *testing.T) {
 // one comment with the reason, that the step fails, and that no new run begins.
 func TestAnswerToABrokenRun(t *testing.T) {
 	t.Parallel()
-	for says, class := range map[string]problem.Class{"can't be taken": problem.ClassBadState, "expired or was deleted": problem.ClassUsage} {
+	for says, class := range map[string]problem.Class{"can't be used": problem.ClassBadState, "expired or was deleted": problem.ClassUsage} {
 		s := newScene(t, asksOnce)
 		s.onIssue(1).do(0)
 		if class == problem.ClassUsage {

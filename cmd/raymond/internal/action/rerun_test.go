@@ -52,7 +52,7 @@ func TestChangedWorkflow(t *testing.T) {
 	s.job(2, "changed-workflow", "refuse", "max-iterations", "9").do(conflict).WantSays(t, "error", `"START.sh"`, "changed-workflow: take")
 	middle, gone := filepath.Join(s.repo, "wf/MIDDLE.sh"), filepath.Join(s.repo, "wf/GONE.sh")
 	assert.NilError(t, os.Rename(middle, gone))
-	s.job(3, "max-iterations", "9").do(conflict).WantSays(t, "error", "MIDDLE.sh", "is gone")
+	s.job(3, "max-iterations", "9").do(conflict).WantSays(t, "error", "MIDDLE.sh", "is missing")
 	assert.NilError(t, os.Rename(gone, middle))
 	e := s.job(4, "max-iterations", "9", "input", "second", "meta", "color=blue").do(0)
 	e.WantOutputs(t, "workflow-id", first.Outputs["workflow-id"], "result", "changed blue")
