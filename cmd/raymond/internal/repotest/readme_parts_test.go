@@ -33,7 +33,7 @@ func TestGeneratedSectionsMatchTheirFiles(t *testing.T) {
 			rewrite(t, page, want)
 			got = want
 		}
-		assert.Check(t, is.DeepEqual(got, want), "%s: a part is not what it shows; go test ./cmd/raymond/internal/repotest -run Parts -update-docs rewrites it", page)
+		assert.Check(t, is.DeepEqual(got, want), "%s: a part is not what it shows; go test ./cmd/raymond/internal/repotest -run Sections -update-docs rewrites it", page)
 	}
 	assert.Check(t, is.Equal(parts["by commit"], 1), "parts of pages")
 	assert.Check(t, parts["file"] >= 2, "parts of pages: got %v, want one by commit and two files", parts)
