@@ -25,8 +25,8 @@ func (s *service) posted() int {
 	return len(slices.DeleteFunc(slices.Clone(s.all), func(r job.Comment) bool { return !strings.HasPrefix(r.Body, questionMark+token) }))
 }
 
-// asks returns a run whose agent waits for an answer.
-func asks(q state.Question) *state.Run {
+// runWithQuestion returns a run whose agent waits for an answer.
+func runWithQuestion(q state.Question) *state.Run {
 	if q.Token == "" {
 		q.Number, q.Text, q.Token = 1, "What?", token
 	}
@@ -81,8 +81,8 @@ func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (a
 	return answer, p.Finish(finish, true)
 }
 
-// copied returns a copy of a run, as a checkpoint would store it.
-func copied(run *state.Run) *state.Run {
+// copyRun returns a copy of a run, as a checkpoint would store it.
+func copyRun(run *state.Run) *state.Run {
 	c := *run
 	a := *run.Agents[0]
 	w := *a.Waits
@@ -104,7 +104,7 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 						defer kill()
 						f := &service{self: ours}
 						f.fate = func(string) fate {
-							if len(f.asked) != n {
+							if len(f.requests) != n {
 								return fate{}
 							}
 							if isKilled {
@@ -112,15 +112,15 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 							}
 							return fate{err: &forge.Error{Op: how}, done: how == "lost"}
 						}
-						run := asks(state.Question{})
-						stored := copied(run)
+						run := runWithQuestion(state.Question{})
+						stored := copyRun(run)
 						_, _ = drive(ctx, f, run, &state.Run{})
 						f.add("eve", "/raymond not me")
 						f.add("ann", "/raymond the answer")
 						f.add("ann", "/raymond too late")
 						time.Sleep(time.Minute)
-						again := copied(stored)
-						answer, err := drive(t.Context(), f, again, copied(stored))
+						again := copyRun(stored)
+						answer, err := drive(t.Context(), f, again, copyRun(stored))
 						if f.posted() != 1 || answer != "the answer" && f.all[0].Body[:5] == "<!-- " {
 							t.Errorf("got %d questions, the answer %q, %v; want one question and the answer\n%+v", f.posted(), answer, err, f.all)
 						}
@@ -136,7 +136,7 @@ func TestQuestionIsPostedAfterItsTokenIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
-		run := asks(state.Question{})
+		run := runWithQuestion(state.Question{})
 		p.UpdateQuestions(run)
 		_ = p.Report(state.Event{Body: &state.Checkpoint{SeqStored: 4}})
 		time.Sleep(time.Minute)
@@ -163,7 +163,7 @@ func TestOwnerGetsOnlyUpdatesItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours, fate: func(string) fate { return fate{takes: 100 * time.Millisecond} }}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
-		run, updates := asks(state.Question{}), 0
+		run, updates := runWithQuestion(state.Question{}), 0
 		step := func() {
 			time.Sleep(10 * time.Millisecond) // saving the step takes time
 			p.UpdateQuestions(run)
@@ -176,8 +176,8 @@ func TestOwnerGetsOnlyUpdatesItWaitsFor(t *testing.T) {
 			run.Progress.Seq++
 			updates++
 		}
-		if updates != 2 || len(f.asked) > 12 {
-			t.Errorf("got %d updates after %d requests, want one for the comment and one when all is settled: %q", updates, len(f.asked), f.asked)
+		if updates != 2 || len(f.requests) > 12 {
+			t.Errorf("got %d updates after %d requests, want one for the comment and one when all is settled: %q", updates, len(f.requests), f.requests)
 		}
 		_ = p.Finish(t.Context(), true)
 	})
@@ -188,10 +188,10 @@ func TestFrequentQuestionsDelayNoAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
-		run, answer := asks(state.Question{}), ""
+		run, answer := runWithQuestion(state.Question{}), ""
 		for n := 1; n < 6; n++ { // one question in 40 s
 			if n > 1 {
-				more := asks(state.Question{Number: n, Text: "And?", Token: fmt.Sprintf("%032d", n)}).Agents[0]
+				more := runWithQuestion(state.Question{Number: n, Text: "And?", Token: fmt.Sprintf("%032d", n)}).Agents[0]
 				more.ID = fmt.Sprintf("main_a%d", n)
 				run.Agents = append(run.Agents, more)
 			}
@@ -221,17 +221,17 @@ func TestFrequentQuestionsDelayNoAnswers(t *testing.T) {
 func TestHangingForgeDelaysForMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
-		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
+		run := runWithQuestion(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
 		f.add(ours, questionMark+token+" e30 -->")
 		f.add("ann", "/raymond yes")
 		f.fate = func(string) fate { return fate{takes: 10 * time.Second, err: &forge.Error{Op: "no answer"}} } // the time limit of forge.Once
 		began := time.Now()
-		answer, err := drive(t.Context(), f, run, copied(run))
+		answer, err := drive(t.Context(), f, run, copyRun(run))
 		if took := time.Since(began); answer != "" || err == nil || took > 5*time.Minute {
 			t.Errorf("got %q, %v after %v; want an error within minutes", answer, err, took)
 		}
 		f.fate = nil
-		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "yes" || err != nil {
+		if answer, err := drive(t.Context(), f, run, copyRun(run)); answer != "yes" || err != nil {
 			t.Errorf("later: got %q, %v; want the answer", answer, err)
 		}
 	})
@@ -252,10 +252,10 @@ func TestWhoMayAnswer(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			f := &service{self: ours}
-			run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, From: test.from, Untrusted: test.untrusted})
+			run := runWithQuestion(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, From: test.from, Untrusted: test.untrusted})
 			f.add(ours, questionMark+token+" e30 -->")
 			f.add(test.who, "/raymond x")
-			answer, err := drive(t.Context(), f, run, copied(run))
+			answer, err := drive(t.Context(), f, run, copyRun(run))
 			if isShown := strings.Contains(f.all[0].Body, "\n`"+test.who+"` has answered.\n"+answeredMark); answer != test.want || err != nil || isShown != (answer != "") {
 				t.Errorf("%+v: got %q, %v shown %t; want %q", test, answer, err, isShown, test.want)
 			}
@@ -267,7 +267,7 @@ func TestWhoMayAnswer(t *testing.T) {
 func TestCommentNamesTheNextStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
-		run := asks(state.Question{Number: 1, Text: "What?", Token: token, TimeoutNext: "LATE.md"})
+		run := runWithQuestion(state.Question{Number: 1, Text: "What?", Token: token, TimeoutNext: "LATE.md"})
 		run.Agents[0].Waits.Until = time.Now().Add(time.Hour)
 		_, err := drive(t.Context(), f, run, &state.Run{})
 		assert.NilError(t, err)
@@ -281,11 +281,11 @@ func TestCommentNamesTheNextStates(t *testing.T) {
 func TestWrongChoiceGetsOneReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
-		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, Choices: []string{"yes", "no"}})
+		run := runWithQuestion(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1, Choices: []string{"yes", "no"}})
 		f.add(ours, questionMark+token+" e30 -->")
 		f.add("ann", "/raymond perhaps")
 		for range 2 {
-			if answer, err := drive(t.Context(), f, run, copied(run)); answer != "" || err != nil {
+			if answer, err := drive(t.Context(), f, run, copyRun(run)); answer != "" || err != nil {
 				t.Errorf("got %q, %v; want no answer", answer, err)
 			}
 		}
@@ -293,7 +293,7 @@ func TestWrongChoiceGetsOneReply(t *testing.T) {
 			t.Errorf("comments: got %+v, want one reply with the choices", f.all)
 		}
 		f.add("ann", "/raymond YES")
-		if answer, err := drive(t.Context(), f, run, copied(run)); answer != "yes" || err != nil {
+		if answer, err := drive(t.Context(), f, run, copyRun(run)); answer != "yes" || err != nil {
 			t.Errorf("got %q, %v; want the choice as the question spells it", answer, err)
 		}
 	})
@@ -303,8 +303,8 @@ func TestWrongChoiceGetsOneReply(t *testing.T) {
 func TestAmbiguousAnswerGetsReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
-		run := asks(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
-		run.Agents = append(run.Agents, asks(state.Question{Number: 2, Text: "Who?", Token: "other", Comment: 2}).Agents...)
+		run := runWithQuestion(state.Question{Number: 1, Text: "What?", Token: token, Comment: 1})
+		run.Agents = append(run.Agents, runWithQuestion(state.Question{Number: 2, Text: "Who?", Token: "other", Comment: 2}).Agents...)
 		f.add(ours, questionMark+token+" e30 -->")
 		f.add(ours, questionMark+"other e30 -->")
 		f.add("ann", "/raymond yes")
@@ -318,13 +318,13 @@ func TestAmbiguousAnswerGetsReply(t *testing.T) {
 func TestLineCommentIncludesItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
-		run := asks(state.Question{Number: 1, Text: "How?", Token: token, Comment: 1})
+		run := runWithQuestion(state.Question{Number: 1, Text: "How?", Token: token, Comment: 1})
 		f.add(ours, questionMark+token+" e30 -->")
 		f.add("ann", "/raymond shorter, <!-- hidden -->please")
 		said := &f.all[1]
 		said.Kind, said.File, said.Line, said.Hunk = job.LineComment, "a.go", 12, "@@ -1 +1 @@\n+x <!--"
 		want := "File a.go, line 12:\n\n```diff\n@@ -1 +1 @@\n+x\n```\n\nshorter, please"
-		if answer, err := drive(t.Context(), f, run, copied(run)); answer != want || err != nil {
+		if answer, err := drive(t.Context(), f, run, copyRun(run)); answer != want || err != nil {
 			t.Errorf("got %q, %v; want %q", answer, err, want)
 		}
 	})

@@ -12,9 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// asking returns a run in which each agent asks a question. If the agent's name ends with "chooser",
+// runWithQuestions returns a run in which each agent asks a question. If the agent's name ends with "chooser",
 // the choices are Yes and No.
-func asking(agents ...string) *state.Run {
+func runWithQuestions(agents ...string) *state.Run {
 	run := &state.Run{}
 	for i, id := range agents {
 		q := &state.Question{Number: i + 1, Text: "What now?"}
@@ -38,25 +38,25 @@ func TestAnswersFindTheirQuestion(t *testing.T) {
 		}
 		return g
 	}
-	two := asking("main", "main_chooser")
+	two := runWithQuestions("main", "main_chooser")
 	for name, c := range map[string]struct {
 		run   *state.Run
 		given FlagAnswers
 		want  string // agent and text of each answer, or a part of the error
 	}{
 		"none":                    {two, nil, ""},
-		"the only question":       {asking("main"), text("as it is=yes "), "main: as it is=yes ;"},
-		"not the name of one":     {asking("main"), text("other=b"), "main: other=b;"},
-		"a choice":                {asking("chooser"), text(" yes "), "chooser: Yes;"},
-		"no choice":               {asking("chooser"), text("yes!"), `"yes!" is not one of the choices of chooser; open: chooser asks "What now?" (Yes, No)`},
+		"the only question":       {runWithQuestions("main"), text("as it is=yes "), "main: as it is=yes ;"},
+		"not the name of one":     {runWithQuestions("main"), text("other=b"), "main: other=b;"},
+		"a choice":                {runWithQuestions("chooser"), text(" yes "), "chooser: Yes;"},
+		"no choice":               {runWithQuestions("chooser"), text("yes!"), `"yes!" is not one of the choices of chooser; open: chooser asks "What now?" (Yes, No)`},
 		"both":                    {two, text("main_chooser=NO", "main="), "main_chooser: No;main: ;"},
 		"bare where several":      {two, text("x"), `"x": 2 questions are open; begin the answer with AGENT= to choose one; open: main asks "What now?"; main_chooser asks`},
 		"one good, one bare":      {two, text("main=x", "y"), `"y": 2 questions`},
-		"twice":                   {asking("main"), text("x", "main=y"), "the question of main is answered twice"},
-		"none is open":            {asking(), text("x"), `"x": the run has no open question`},
-		"a file":                  {asking("main"), FlagAnswers{{fileFlag, file}}, "main: two\nlines;"},
+		"twice":                   {runWithQuestions("main"), text("x", "main=y"), "the question of main is answered twice"},
+		"none is open":            {runWithQuestions(), text("x"), `"x": the run has no open question`},
+		"a file":                  {runWithQuestions("main"), FlagAnswers{{fileFlag, file}}, "main: two\nlines;"},
 		"a file for an agent":     {two, FlagAnswers{{fileFlag, "main=" + file}}, "main: two\nlines;"},
-		"a file that isn't there": {asking("main"), FlagAnswers{{fileFlag, file + "x"}}, "no such file"},
+		"a file that isn't there": {runWithQuestions("main"), FlagAnswers{{fileFlag, file + "x"}}, "no such file"},
 	} {
 		got := ""
 		updates, err := c.given.Match(c.run)

@@ -36,8 +36,8 @@ func withWaits(all ...report.Wait) func(*ask.Facts) {
 	return func(f *ask.Facts) { f.Waits = all }
 }
 
-// lacking returns a change that leaves something out of the checkpoint.
-func lacking(why string, what ...string) func(*ask.Facts) {
+// withOmissions returns a change that leaves something out of the checkpoint.
+func withOmissions(why string, what ...string) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		for _, w := range what {
 			f.LeftOut = append(f.LeftOut, checkpoint.Omission{What: w, Why: why})
@@ -45,8 +45,8 @@ func lacking(why string, what ...string) func(*ask.Facts) {
 	}
 }
 
-// isStatus returns a change to a status and to other facts.
-func isStatus(s state.Status, in ...func(*ask.Facts)) func(*ask.Facts) {
+// withStatus returns a change to a status and to other facts.
+func withStatus(s state.Status, in ...func(*ask.Facts)) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		f.Status = s
 		for _, change := range in {
@@ -68,58 +68,58 @@ var nextSteps = []struct {
 	do   func(*ask.Facts)
 	want string
 }{
-	{"completed", isStatus(state.Completed), ""},
-	{"suspended", isStatus(state.Suspended), "The next run with `key: k` resumes it, or the re-run button."},
+	{"completed", withStatus(state.Completed), ""},
+	{"suspended", withStatus(state.Suspended), "The next run with `key: k` resumes it, or the re-run button."},
 	{"of one branch", func(f *ask.Facts) { f.Branch = "b" }, "The next run with `key: k` on the branch `b` resumes it, or the re-run button."},
 	{"about a head", ofHead, "The next run with `key: k` for the head `0123456` resumes it, or the re-run button. An event of another head supersedes it."},
-	{"failed, about a head", isStatus(state.Failed, ofHead), "Fix the cause, then press the re-run button, or run the workflow with `resume: k-1a2b3c4d`."},
-	{"a question about a head", isStatus(state.Suspended, ofHead, withWaits(question(1))), "Answer question 1 with a comment on issue 12: `/raymond your answer`."},
+	{"failed, about a head", withStatus(state.Failed, ofHead), "Fix the cause, then press the re-run button, or run the workflow with `resume: k-1a2b3c4d`."},
+	{"a question about a head", withStatus(state.Suspended, ofHead, withWaits(question(1))), "Answer question 1 with a comment on issue 12: `/raymond your answer`."},
 	{"from a time on", func(f *ask.Facts) { f.Until = nine }, "The next run with `key: k` resumes it from 2026-03-01 09:00 UTC on, or the re-run button."},
-	{"stored later", isStatus(state.Cancelled, func(f *ask.Facts) { f.Storage, f.Until = ask.StoredLater, nine }),
+	{"stored later", withStatus(state.Cancelled, func(f *ask.Facts) { f.Storage, f.Until = ask.StoredLater, nine }),
 		"The next run with `key: k` resumes it, or the re-run button. The post phase stores it when this job ends."},
 	{"stored by post", func(f *ask.Facts) { f.PostArtifact = "a" }, "The next run with `key: k` resumes it, or the re-run button. The post phase has stored it as `a`."},
-	{"running", isStatus(state.Running), "If the job has ended, it was cut off. The next run with `key: k` resumes it, or the re-run button."},
+	{"running", withStatus(state.Running), "If the job has ended, it was cut off. The next run with `key: k` resumes it, or the re-run button."},
 	{"a job follows", func(f *ask.Facts) { f.Successor = "go-on" },
 		"The job `go-on` of this workflow run resumes it. If it does not: The next run with `key: k` resumes it, or the re-run button."},
 	{"resume: never", never, "The next run with `key: k` resumes it. The step that resumes it needs `resume: auto`; with `resume: never`, as here, each one starts from the beginning."},
 	{"no actions: read", blind,
 		"A later job of this workflow run with `key: k` resumes it, or the re-run button. Later workflow runs can't find it without `permissions: actions: read`."},
 	{"kept locally", locally, "The next run on this machine with `state-dir: runs` and `key: k` resumes it."},
-	{"failed", isStatus(state.Failed), "Fix the cause, then press the re-run button, or have the next event on this issue try it again."},
-	{"failed, on no issue", isStatus(state.Failed, noIssue), "Fix the cause, then press the re-run button, or run the workflow with `resume: k-1a2b3c4d`."},
-	{"failed, resume: never", isStatus(state.Failed, never), "Fix the cause, then run the step again with `key: k` and `resume: k-1a2b3c4d`."},
-	{"failed, no actions: read", isStatus(state.Failed, blind), "Fix the cause, then press the re-run button. Later workflow runs can't find it without `permissions: actions: read`."},
-	{"failed, kept locally", isStatus(state.Failed, locally), "Fix the cause, then run the step again on this issue, on this machine with `state-dir: runs` and `key: k`."},
-	{"failed, on no issue, kept locally", isStatus(state.Failed, locally, noIssue),
+	{"failed", withStatus(state.Failed), "Fix the cause, then press the re-run button, or have the next event on this issue try it again."},
+	{"failed, on no issue", withStatus(state.Failed, noIssue), "Fix the cause, then press the re-run button, or run the workflow with `resume: k-1a2b3c4d`."},
+	{"failed, resume: never", withStatus(state.Failed, never), "Fix the cause, then run the step again with `key: k` and `resume: k-1a2b3c4d`."},
+	{"failed, no actions: read", withStatus(state.Failed, blind), "Fix the cause, then press the re-run button. Later workflow runs can't find it without `permissions: actions: read`."},
+	{"failed, kept locally", withStatus(state.Failed, locally), "Fix the cause, then run the step again on this issue, on this machine with `state-dir: runs` and `key: k`."},
+	{"failed, on no issue, kept locally", withStatus(state.Failed, locally, noIssue),
 		"Fix the cause, then run the step again on this machine with `state-dir: runs` and `key: k` and `resume: k-1a2b3c4d`."},
-	{"failed for a known cause", isStatus(state.Failed, func(f *ask.Facts) { f.Cause = "the agents had no key" }),
+	{"failed for a known cause", withStatus(state.Failed, func(f *ask.Facts) { f.Cause = "the agents had no key" }),
 		"The agents had no key. Fix the cause, then press the re-run button, or have the next event on this issue try it again."},
-	{"over budget", isStatus(state.OverBudget, func(f *ask.Facts) { f.Budget = 5 * state.Dollar }),
+	{"over budget", withStatus(state.OverBudget, func(f *ask.Facts) { f.Budget = 5 * state.Dollar }),
 		"Raise `budget` above `$5`, then run the workflow again with `key: k`. The re-run button can't: it keeps the old limit."},
-	{"over a smaller budget", isStatus(state.OverBudget, blind), "Raise `budget` above `$1`, then run the workflow again with `key: k`. " +
+	{"over a smaller budget", withStatus(state.OverBudget, blind), "Raise `budget` above `$1`, then run the workflow again with `key: k`. " +
 		"Later workflow runs can't find it without `permissions: actions: read`. The re-run button can't: it keeps the old limit."},
-	{"over a limit of many runs", isStatus(state.OverBudget, func(f *ask.Facts) {
+	{"over a limit of many runs", withStatus(state.OverBudget, func(f *ask.Facts) {
 		f.Cap = ask.Cap{Which: "budget-per-key", Spent: 7 * state.Dollar, Max: 5 * state.Dollar}
 	}), "Raise `budget-per-key` above `$7`, or wait: only what was spent in the last 24 hours counts. The next run with `key: k` resumes it, or the re-run button."},
-	{"over iterations", isStatus(state.OverIterations, locally), "Raise `max-iterations` above `7`, then run the workflow again on this machine with `state-dir: runs` and `key: k`."},
+	{"over iterations", withStatus(state.OverIterations, locally), "Raise `max-iterations` above `7`, then run the workflow again on this machine with `state-dir: runs` and `key: k`."},
 
 	{"kept nowhere", func(f *ask.Facts) { f.Storage, f.Cause = ask.NotStored, "the agents had no key" }, "The agents had no key. This run can't be resumed: the reason."},
-	{"of a fork", lacking(checkpoint.FromFork, "workspace"), "This run can't be resumed: it was started by the event of a fork, whose runs are never resumed. " +
+	{"of a fork", withOmissions(checkpoint.FromFork, "workspace"), "This run can't be resumed: it was started by the event of a fork, whose runs are never resumed. " +
 		"A run of an event of this repository itself, such as a comment on the pull request, can be resumed."},
-	{"without a key", lacking(checkpoint.NoKey, "workspace", "transcripts"), "This run can't be resumed as it is: its transcripts and workspace could not be stored, because " +
+	{"without a key", withOmissions(checkpoint.NoKey, "workspace", "transcripts"), "This run can't be resumed as it is: its transcripts and workspace could not be stored, because " +
 		"anyone can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted. " +
 		"With `resume-without-transcript: true` a later run continues without them."},
 	{"without a key, and without them", func(f *ask.Facts) {
-		lacking(checkpoint.NoKey, "workspace")(f)
+		withOmissions(checkpoint.NoKey, "workspace")(f)
 		f.WithoutTranscript = true
 	}, "This run can't be resumed as it was: its workspace could not be stored, because anyone can read the artifacts of a public repository. " +
 		"With a `state-key` (`raymond keygen` makes one) they are stored encrypted. Another run with `resume-without-transcript: true` starts from the checkout instead."},
-	{"too large", lacking(checkpoint.TooLarge, "workspace"), "This run can't be resumed as it is: its workspace could not be stored, because it is over 256 MiB. " +
+	{"too large", withOmissions(checkpoint.TooLarge, "workspace"), "This run can't be resumed as it is: its workspace could not be stored, because it is over 256 MiB. " +
 		"Have git ignore large files, or set `workspace: none` if no work has to be kept. With `resume-without-transcript: true` a later run continues without them."},
-	{"a partial clone", lacking(checkpoint.NoObjects, "workspace"), "This run can't be resumed as it is: its workspace could not be stored, because the clone is partial, and origin did not give the " +
+	{"a partial clone", withOmissions(checkpoint.NoObjects, "workspace"), "This run can't be resumed as it is: its workspace could not be stored, because the clone is partial, and origin did not give the " +
 		"objects that it lacks. Let `github-token` read the repository, or check out without `filter`. With `resume-without-transcript: true` a later run continues without them."},
 	{"too large, and without it", func(f *ask.Facts) {
-		lacking(checkpoint.TooLarge, "workspace")(f)
+		withOmissions(checkpoint.TooLarge, "workspace")(f)
 		f.WithoutTranscript = true
 	}, "The next run with `key: k` resumes it, or the re-run button."},
 

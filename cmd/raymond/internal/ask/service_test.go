@@ -15,11 +15,11 @@ const ours = "github-actions[bot]"
 
 // service simulates the comments on issue 7, which opener has opened. It uses a fake clock.
 type service struct {
-	mu    sync.Mutex // guards the fields below
-	all   []job.Comment
-	last  int64
-	asked []string    // the requests, without arguments
-	wrote []time.Time // when a comment was created or edited
+	mu       sync.Mutex // guards the fields below
+	all      []job.Comment
+	last     int64
+	requests []string    // the requests, without arguments
+	writes   []time.Time // when a comment was created or edited
 
 	// fate decides what happens to a request; nil: all succeed.
 	fate func(what string) fate
@@ -51,8 +51,8 @@ type answer struct {
 func (s *service) request(ctx context.Context, what string, act func(*answer)) (answer, error) {
 	var got, late answer
 	s.mu.Lock()
-	if s.asked = append(s.asked, what); len(s.asked) > maxAsked {
-		panic("asked without end, the last " + what)
+	if s.requests = append(s.requests, what); len(s.requests) > maxAsked {
+		panic("requests without end; the last is " + what)
 	}
 	f := fate{}
 	if s.fate != nil {
@@ -121,14 +121,14 @@ func (s *service) IssueAuthor(ctx context.Context, _ int) (job.Account, error) {
 func (s *service) CreateComment(ctx context.Context, _ int, body string) (job.Comment, error) {
 	got, err := s.request(ctx, "create", func(a *answer) {
 		a.comment = s.append(ours, body)
-		s.wrote = append(s.wrote, time.Now())
+		s.writes = append(s.writes, time.Now())
 	})
 	return got.comment, err
 }
 
 func (s *service) EditComment(ctx context.Context, id int64, body string) error {
 	_, err := s.onComment(ctx, "edit", id, func(at int, _ *answer) {
-		s.all[at].Body, s.wrote = body, append(s.wrote, time.Now())
+		s.all[at].Body, s.writes = body, append(s.writes, time.Now())
 	})
 	return err
 }
@@ -171,7 +171,7 @@ func (s *service) count(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	n := 0
-	for _, a := range s.asked {
+	for _, a := range s.requests {
 		if a == what {
 			n++
 		}

@@ -60,7 +60,7 @@ func TestRefusalIsFinal(t *testing.T) {
 			err := s.finish(p, "ended")
 			var e *forge.Error
 			if !errors.As(err, &e) || errors.Is(err, ErrUnfinished) || s.count(at) != 1 {
-				t.Errorf("at %s: got %v and %q, want the refusal once", at, err, s.asked)
+				t.Errorf("at %s: got %v and %q, want the refusal once", at, err, s.requests)
 			}
 		})
 	}
@@ -87,7 +87,7 @@ func TestUnansweredCreationIsNotRepeated(t *testing.T) {
 func TestLateCreationLeavesNoDuplicate(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
-			if what == "create" && s.asked[len(s.asked)-1] == what && len(s.asked) < 3 {
+			if what == "create" && s.requests[len(s.requests)-1] == what && len(s.requests) < 3 {
 				return fate{err: &forge.Error{Kind: forge.Unanswered}, done: true, later: every + time.Second}
 			}
 			return fate{}
@@ -107,7 +107,7 @@ func TestStaleListHidesNoDuplicate(t *testing.T) {
 	s.add(ours, marker)
 	c := &StickyComment{api: s, marker: marker, id: 12, shown: "later", self: account{login: ours}}
 	err := c.find(t.Context())
-	if c.id != 11 || c.shown != marker || !slices.Equal(s.asked, []string{"list", "delete"}) {
-		t.Errorf("got %d, %q, %v after %q, want 11, its marker, and that 12 is deleted", c.id, c.shown, err, s.asked)
+	if c.id != 11 || c.shown != marker || !slices.Equal(s.requests, []string{"list", "delete"}) {
+		t.Errorf("got %d, %q, %v after %q, want 11, its marker, and that 12 is deleted", c.id, c.shown, err, s.requests)
 	}
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// trouble returns a random outcome of a request to an unreliable service.
-func trouble(random *rand.Rand) fate {
+// randomFate returns a random outcome of a request to an unreliable service.
+func randomFate(random *rand.Rand) fate {
 	passing := &forge.Error{Kind: forge.Unanswered, Op: "502"}
 	takes := time.Duration(random.IntN(3000)) * time.Millisecond
 	switch random.IntN(8) {
@@ -40,7 +40,7 @@ func TestNeverASecondComment(t *testing.T) {
 			s.add("eve", body("forged"))
 			s.add(ours, "> "+body("quoted"))
 			before := slices.Clone(s.all)
-			s.fate = func(string) fate { return trouble(fates) }
+			s.fate = func(string) fate { return randomFate(fates) }
 			s.self = []string{ours, ""}[seed%2]
 			for range 1 + random.IntN(4) {
 				s.poster(random)
@@ -51,7 +51,7 @@ func TestNeverASecondComment(t *testing.T) {
 			s.wantNoError(s.finish(s.start(), "ended"))
 			got := s.all
 			if len(got) != 3 || !slices.Equal(got[:2], before) || got[2].Author.Login != ours || got[2].Body != body("ended") {
-				t.Errorf("seed %d: got %+v, want %+v and one with the last text\nasked: %q", seed, got, before, s.asked)
+				t.Errorf("seed %d: got %+v, want %+v and one with the last text\nasked: %q", seed, got, before, s.requests)
 			}
 		})
 		if t.Failed() {

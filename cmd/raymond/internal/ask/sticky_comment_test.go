@@ -51,14 +51,14 @@ func (s *scene) wantOne(text string) job.Comment {
 	s.Helper()
 	got := s.of(ours)
 	if len(got) != 1 || got[0].Body != body(text) {
-		s.Fatalf("our comments: got %+v, want one that says %q\nasked: %q", got, text, s.asked)
+		s.Fatalf("our comments: got %+v, want one that says %q\nasked: %q", got, text, s.requests)
 	}
 	return got[0]
 }
 
 func (s *scene) wantNoError(err error) {
 	s.Helper()
-	assert.Check(s, err, "Finish\nasked: %q", s.asked)
+	assert.Check(s, err, "Finish\nasked: %q", s.requests)
 }
 
 // TestLongRunsUpdateLessOften: five hours with a new text every second take few of the requests that
@@ -76,12 +76,12 @@ func TestLongRunsUpdateLessOften(t *testing.T) {
 		s.wantOne("ended")
 		took := time.Since(began)
 		assert.Check(t, took <= 0, "last text: got it after %v, want at once", took)
-		for i, at := range s.wrote[1 : len(s.wrote)-1] {
-			if d := at.Sub(s.wrote[i]); d < every || d > slowEvery+time.Second {
+		for i, at := range s.writes[1 : len(s.writes)-1] {
+			if d := at.Sub(s.writes[i]); d < every || d > slowEvery+time.Second {
 				t.Errorf("write %d: got it %v after the one before, want %v to %v", i+1, d, every, slowEvery)
 			}
 		}
-		if n := len(s.wrote); n < 150 || n > 250 {
+		if n := len(s.writes); n < 150 || n > 250 {
 			t.Errorf("writes in five hours: got %d, want some 200", n)
 		}
 	})
@@ -121,7 +121,7 @@ func TestTwoPostersAgree(t *testing.T) {
 		s.wantNoError(s.finish(p, "p ended"))
 		s.wantNoError(s.finish(q, "q ended"))
 		if one := s.wantOne("q ended"); one.ID != 11 || s.count("create") != 2 {
-			t.Errorf("asked: got %q and comment %d, want two creations, and the first to stay", s.asked, one.ID)
+			t.Errorf("requests: got %q and comment %d, want two creations, and the first to stay", s.requests, one.ID)
 		}
 	})
 }

@@ -86,14 +86,14 @@ const help = "Type the answer and press Enter. With \\ at the end of a line, the
 // TestQuestionsAreAskedInTurn: in the order of their numbers, each until it is answered.
 func TestQuestionsAreAskedInTurn(t *testing.T) {
 	atTerminal(t, func(s *seat) {
-		run := asking("main", "main_chooser")
+		run := runWithQuestions("main", "main_chooser")
 		run.Agents[0].Waits.Question.Text = "first\x1b[31m\nsecret line"
 		run.Agents[0].Waits.Until, run.Agents[0].Waits.Question.TimeoutNext = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), "LATE.md"
 		s.UpdateQuestions(run)
 		s.want("first", s.screen.since(), "Question 1, from main:\n    first\n    *** line\n"+
 			"If there is no answer by 2026-01-02 03:04 UTC, LATE.md comes next.\n"+help)
 		if s.IsSettled() {
-			s.Error("settled: got true while a question is asked, want false")
+			s.Error("settled: got true while a question is open, want false")
 		}
 		s.types(" \r\n")
 		s.want("blanks", s.got(), "")
@@ -117,14 +117,14 @@ func TestQuestionsAreAskedInTurn(t *testing.T) {
 // TestEndOfInputEndsTheQuestions: after Ctrl-D the run may be suspended.
 func TestEndOfInputEndsTheQuestions(t *testing.T) {
 	atTerminal(t, func(s *seat) {
-		s.UpdateQuestions(asking("main", "other"))
+		s.UpdateQuestions(runWithQuestions("main", "other"))
 		s.types("not the whole line")
 		s.keys.Close()
 		s.want("after the end of input", s.got(), "no more input")
 		if s.screen.since(); !s.IsSettled() {
 			s.Error("settled: got false, want true")
 		}
-		s.UpdateQuestions(asking("main", "other", "third"))
+		s.UpdateQuestions(runWithQuestions("main", "other", "third"))
 		s.want("later", s.screen.since(), "")
 	})
 }
@@ -133,7 +133,7 @@ func TestEndOfInputEndsTheQuestions(t *testing.T) {
 // other question.
 func TestAnswerIsForTheDisplayedQuestion(t *testing.T) {
 	atTerminal(t, func(s *seat) {
-		run := asking("main", "other")
+		run := runWithQuestions("main", "other")
 		s.UpdateQuestions(run)
 		s.screen.since()
 		run.Agents = run.Agents[1:]
@@ -152,12 +152,12 @@ func TestFlagAnswersComeFirst(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var shown screen
 		p := NewTerminalPrompter(updates, NewTerminal(strings.NewReader(""), &shown, strings.ToLower))
-		p.UpdateQuestions(asking("main"))
+		p.UpdateQuestions(runWithQuestions("main"))
 		assert.Check(t, is.Equal(shown.since(), ""), "what is on the terminal")
 		p.Close()
 	})
 	p := NewTerminalPrompter(updates, nil)
-	p.UpdateQuestions(asking("main"))
+	p.UpdateQuestions(runWithQuestions("main"))
 	if p.IsSettled() || p.HasRead(time.Time{}) {
 		t.Errorf("with an answer to bring: got settled %v and has read %v, want neither", p.IsSettled(), p.HasRead(time.Time{}))
 	}
