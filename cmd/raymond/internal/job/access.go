@@ -72,7 +72,7 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowe
 	if d := eventDenial(rules, e); d != nil || writerEvents[e.Name] {
 		return "", d
 	}
-	people, d := causes(e)
+	people, d := actors(e)
 	if d != nil {
 		return "", d
 	}
@@ -113,8 +113,8 @@ func eventDenial(rules Rules, e Event) *Denial {
 	return nil
 }
 
-// causes returns the accounts that caused an event of people.
-func causes(e Event) ([]Account, *Denial) {
+// actors returns the accounts that caused an event of people.
+func actors(e Event) ([]Account, *Denial) {
 	all := append([]Account{e.Sender}, e.UpstreamActors...)
 	if e.Attempt > 1 && (e.TriggeringActor != "" || !e.IsGitea) {
 		all = append(all, Account{Login: e.TriggeringActor})

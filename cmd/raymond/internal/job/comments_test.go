@@ -78,8 +78,8 @@ func TestErrorsHaveKinds(t *testing.T) {
 				t.Errorf("%d %q to %s: got %+v, want kind %d, %q", test.status, test.body, request, err, test.kind, test.what)
 				continue
 			}
-			if len(f.asked) != 1 || f.asked[0] != request+" Bearer ghs_x" || strings.Contains(e.Error(), "127.0.0.1") || len(e.Error()) > 300 {
-				t.Errorf("%d to %s: got %q by %q, want one request, and no address", test.status, request, e.Error(), f.asked)
+			if len(f.requests) != 1 || f.requests[0] != request+" Bearer ghs_x" || strings.Contains(e.Error(), "127.0.0.1") || len(e.Error()) > 300 {
+				t.Errorf("%d to %s: got %q by %q, want one request, and no address", test.status, request, e.Error(), f.requests)
 			}
 		}
 	}
@@ -89,11 +89,11 @@ func TestErrorsHaveKinds(t *testing.T) {
 func TestOwnLoginIsReadFromTheAPI(t *testing.T) {
 	const graphql, user = "POST /api/graphql Bearer ghs_x", "GET /api/v3/user Bearer ghs_x"
 	for _, test := range []struct {
-		graphql string
-		status  int
-		body    string
-		login   string
-		asked   []string
+		graphql  string
+		status   int
+		body     string
+		login    string
+		requests []string
 	}{
 		{"/api/graphql", 0, `{"data":{"viewer":{"login":"github-actions[bot]"}}}`, "github-actions[bot]", []string{graphql}},
 		{"", 0, `{"login":"gitea-actions"}`, "gitea-actions", []string{user}},
@@ -104,8 +104,8 @@ func TestOwnLoginIsReadFromTheAPI(t *testing.T) {
 	} {
 		f := &api{answer: fmt.Sprint(max(200, test.status), " ", test.body)}
 		got, err := clientOf(t, f, test.graphql).OwnLogin(t.Context())
-		if got != test.login || (err != nil) != (test.login == "") || !slices.Equal(f.asked, test.asked) {
-			t.Errorf("%q, %d %s: got %q, %v by %q; want %q by %q", test.graphql, test.status, test.body, got, err, f.asked, test.login, test.asked)
+		if got != test.login || (err != nil) != (test.login == "") || !slices.Equal(f.requests, test.requests) {
+			t.Errorf("%q, %d %s: got %q, %v by %q; want %q by %q", test.graphql, test.status, test.body, got, err, f.requests, test.login, test.requests)
 		}
 	}
 }

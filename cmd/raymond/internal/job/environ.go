@@ -96,36 +96,36 @@ func agentEnviron(system, backend string, environ, allowed []string) []string {
 			families = slices.Concat(families, p.prefixes)
 		}
 	}
-	return keep(system, environ, allowed, families)
+	return selectVariables(system, environ, allowed, families)
 }
 
 // ScriptEnviron returns the variables of an environment that scripts may get: variables that every program
 // gets and the allowed ones, but never withheld variables.
 func ScriptEnviron(environ, allowed []string) []string {
-	return keep(runtime.GOOS, environ, allowed, prefixes)
+	return selectVariables(runtime.GOOS, environ, allowed, prefixes)
 }
 
 // isOn reports whether a variable is set to a value other than 0 and false.
 func isOn(system string, environ []string, name string) bool {
 	on := false
 	for _, kv := range environ {
-		if n, v, ok := strings.Cut(kv, "="); ok && spelled(system, n) == name {
+		if n, v, ok := strings.Cut(kv, "="); ok && normalName(system, n) == name {
 			on = v != "" && v != "0" && !strings.EqualFold(v, "false")
 		}
 	}
 	return on
 }
 
-// spelled returns a name in the form in which names are compared: Windows ignores case.
-func spelled(system, name string) string {
+// normalName returns a name in the form in which names are compared: Windows ignores case.
+func normalName(system, name string) string {
 	if system == "windows" {
 		return strings.ToUpper(name)
 	}
 	return name
 }
 
-// keep returns the variables that every program gets, and variables with allowed names or prefixes.
-func keep(system string, environ, allowed, families []string) (selected []string) {
+// selectVariables returns the variables that every program gets, and variables with allowed names or prefixes.
+func selectVariables(system string, environ, allowed, families []string) (selected []string) {
 	allowed = slices.Concat(common, allowed)
 	if system == "windows" {
 		allowed = append(allowed, windows...)
@@ -135,8 +135,8 @@ func keep(system string, environ, allowed, families []string) (selected []string
 		if !ok || secrets.IsWithheld(name) {
 			continue
 		}
-		name = spelled(system, name)
-		isIt := func(n string) bool { return spelled(system, n) == name }
+		name = normalName(system, name)
+		isIt := func(n string) bool { return normalName(system, n) == name }
 		isOf := func(family string) bool { return strings.HasPrefix(name, family) }
 		if slices.ContainsFunc(allowed, isIt) || slices.ContainsFunc(families, isOf) {
 			selected = append(selected, kv)

@@ -23,8 +23,8 @@ const jobEnvironment = `
 -NODE_OPTIONS=x -LD_PRELOAD=x -BASH_ENV=x -GIT_CONFIG_COUNT=1 -JAVA_HOME=/j -DEPLOY_KEY=x -path=/evil -AWS_SECRET_ACCESS_KEY=x -SystemRoot=C
 -ANTHROPIC_MODEL=m -GOOGLE_APPLICATION_CREDENTIALS=g`
 
-// marked splits a list into all entries, and the entries marked with +.
-func marked(list string) (all, kept []string) {
+// splitMarked splits a list into all entries, and the entries marked with +.
+func splitMarked(list string) (all, kept []string) {
 	for _, entry := range strings.Fields(list) {
 		all = append(all, entry[1:])
 		if entry[0] == '+' {
@@ -35,7 +35,7 @@ func marked(list string) (all, kept []string) {
 }
 
 func TestEnvironmentIsAnAllowList(t *testing.T) {
-	environ, want := marked(jobEnvironment)
+	environ, want := splitMarked(jobEnvironment)
 	assert.Check(t, is.DeepEqual(ScriptEnviron(environ, []string{"NAMED", "ABSENT"}), want), "scripts")
 	assert.Check(t, is.DeepEqual(agentEnviron("linux", protocol.BackendClaude, environ, []string{"NAMED"}), want), "agents")
 	got := ScriptEnviron(environ, []string{"GITHUB_TOKEN", "JAVA_HOME", "GITHUB_OUTPUT", "ANTHROPIC_API_KEY"})

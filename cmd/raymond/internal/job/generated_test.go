@@ -16,8 +16,8 @@ import (
 // root is the root of the repository.
 const root = "../../../.."
 
-// generated compares a file of the repository with its expected content.
-func generated(t *testing.T, name, want string) {
+// checkGenerated compares a file of the repository with its expected content.
+func checkGenerated(t *testing.T, name, want string) {
 	t.Helper()
 	file := filepath.Join(root, name)
 	if golden.FlagUpdate() {
@@ -51,7 +51,7 @@ func TestActionIsGenerated(t *testing.T) {
 		line("    description: %q", out.Text)
 	}
 	line("\nruns: {using: node24, main: cmd/shim/main.js, post: cmd/shim/post.js, post-if: always()}")
-	generated(t, "action.yml", b.String())
+	checkGenerated(t, "action.yml", b.String())
 }
 
 // cell escapes a text for a cell of a table.
@@ -82,7 +82,7 @@ func TestInputsPageIsGenerated(t *testing.T) {
 		line("| `%s` | %s |", out.Name, cell(out.Text))
 	}
 	b.WriteString(whoMayStart())
-	generated(t, "docs/inputs.md", b.String())
+	checkGenerated(t, "docs/inputs.md", b.String())
 }
 
 // inputRow returns the row of an input.

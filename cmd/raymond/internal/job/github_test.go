@@ -17,12 +17,12 @@ import (
 
 // api answers every request with a response of the form "200 body", and records the requests.
 type api struct {
-	answer string
-	asked  []string
+	answer   string
+	requests []string
 }
 
 func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	a.asked = append(a.asked, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization"))
+	a.requests = append(a.requests, r.Method+" "+r.URL.RequestURI()+" "+r.Header.Get("Authorization"))
 	status, body, _ := strings.Cut(a.answer, " ")
 	code, _ := strconv.Atoi(status)
 	w.WriteHeader(code)
@@ -62,7 +62,7 @@ func TestPermissionsAreAskedOfTheAPI(t *testing.T) {
 		if !strings.Contains(got, want) || strings.Contains(got, "127.0.0.1") || strings.Contains(got, "ghs_x") {
 			t.Errorf("%s: got %q, want %q, without address and token", answer, got, want)
 		}
-		assert.Check(t, is.Equal(a.asked[0], "GET /api/v3/repos/o/r/collaborators/ann/permission Bearer ghs_x"), "the request")
+		assert.Check(t, is.Equal(a.requests[0], "GET /api/v3/repos/o/r/collaborators/ann/permission Bearer ghs_x"), "the request")
 	}
 }
 
@@ -89,8 +89,8 @@ func TestHeadsAreLookedUp(t *testing.T) {
 		if e.Code.Fork != test.fork || e.Code.Known != test.known || (err != nil) != test.failed {
 			t.Errorf("%+v, %s: got %+v, %v; want fork %v, known %v, error %v", test.event, test.answer, e, err, test.fork, test.known, test.failed)
 		}
-		if want := test.answer != ""; want != (len(a.asked) == 1) || want && !strings.HasPrefix(a.asked[0], "GET /api/v3/repos/o/r/pulls/8 ") {
-			t.Errorf("%+v: got the requests %q", test.event, a.asked)
+		if want := test.answer != ""; want != (len(a.requests) == 1) || want && !strings.HasPrefix(a.requests[0], "GET /api/v3/repos/o/r/pulls/8 ") {
+			t.Errorf("%+v: got the requests %q", test.event, a.requests)
 		}
 	}
 }

@@ -74,7 +74,7 @@ func (c *LogWriter) Print(text string) {
 // PrintStyled is like Print for one line with our colours: sequences like "\x1b[32m", which the caller
 // has removed from text from outside. A line that is too long loses its colours.
 func (c *LogWriter) PrintStyled(line string) {
-	text := painted(line)
+	text := styledLine(line)
 	if len(text) > maxLine {
 		c.Print(line)
 		return
@@ -85,7 +85,7 @@ func (c *LogWriter) PrintStyled(line string) {
 // PrintOwn is like PrintStyled for a line of our words, in which only names come from outside. If nothing in
 // the line can be read as a command, it doesn't stop commands, which saves two lines of the log.
 func (c *LogWriter) PrintOwn(line string) {
-	text := strings.TrimRight(linePrefix+painted(line), " ")
+	text := strings.TrimRight(linePrefix+styledLine(line), " ")
 	if len(text) > maxLine || !isInert(text) {
 		c.PrintStyled(line)
 		return
@@ -116,7 +116,7 @@ func (c *LogWriter) show(lines string) {
 
 // Group begins a group of lines that can be folded.
 func (c *LogWriter) Group(title string) {
-	c.command(func(a *githubactions.Action) { a.Group(upright(text.BreakCommandMark(oneLine(title)))) })
+	c.command(func(a *githubactions.Action) { a.Group(avoidCombining(text.BreakCommandMark(oneLine(title)))) })
 }
 
 // EndGroup ends the group that began last.
@@ -156,7 +156,7 @@ func (c *LogWriter) Annotate(a report.Annotation) {
 	if title := oneLine(a.Title); title != "" {
 		fields["title"] = safeStart(title, " ")
 	}
-	says := upright(strings.TrimSpace(text.Printable(a.Text)))
+	says := avoidCombining(strings.TrimSpace(text.Printable(a.Text)))
 	c.command(func(runner *githubactions.Action) {
 		switch runner = runner.WithFieldsMap(fields); a.Level {
 		case report.LevelError:

@@ -33,8 +33,8 @@ var attacks = []string{
 	"##[TOKEN]\r##[error]x", "\x1b[0m::TOKEN::\n::error::x", "::TOKEN::x\n::error::x", "\u200b::TOKEN::\n::error::x", "##\u200b[TOKEN]\n::error::x",
 }
 
-// session writes all kinds of lines of a run, with a hostile text in every place.
-func session(text string) (output string, wantCommands []string) {
+// writeSession writes all kinds of lines of a run, with a hostile text in every place.
+func writeSession(text string) (output string, wantCommands []string) {
 	var b bytes.Buffer
 	c := NewLogWriter(&b, "/w")
 	text = strings.ReplaceAll(text, "TOKEN", c.token)
@@ -67,7 +67,7 @@ func commandNames(list []sitetest.RunnerCommand) []string {
 // would find none in the shown text even without stop-commands.
 func checkSession(t *testing.T, text string) {
 	t.Helper()
-	output, want := session(text)
+	output, want := writeSession(text)
 	for _, ignorable := range []bool{false, true} {
 		h := sitetest.Runner{Ignorable: ignorable}
 		h.Read(output)
@@ -122,7 +122,7 @@ func TestRunnerModelFindsCommands(t *testing.T) {
 // TestOneTokenPerStep: the runner keeps every token as a secret that it looks for in all later lines of
 // the job.
 func TestOneTokenPerStep(t *testing.T) {
-	output, _ := session("a")
+	output, _ := writeSession("a")
 	tokens := map[string]int{}
 	for _, m := range regexp.MustCompile(`(?m)^::stop-commands::([A-Z2-7]{26})$`).FindAllStringSubmatch(output, -1) {
 		tokens[m[1]]++
@@ -159,7 +159,7 @@ func TestCombiningCharactersArrive(t *testing.T) {
 	assert.Check(t, n >= 1703, "got %d characters, want the 1703 of the runner at least", n)
 }
 
-// TestLinesAreShown: a painted line keeps its colours, but no other control sequences.
+// TestLinesAreShown: a styled line keeps its colours, but no other control sequences.
 func TestLinesAreShown(t *testing.T) {
 	plain, paint := (*LogWriter).Print, (*LogWriter).PrintStyled
 	for _, test := range []struct {

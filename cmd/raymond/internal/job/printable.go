@@ -24,11 +24,11 @@ func printable(s string) []string {
 	return list
 }
 
-// colours matches the control sequences that painted keeps.
+// colours matches the control sequences that styledLine keeps.
 var colours = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("\x1b\\[[0-9;]{0,8}m") })
 
-// painted makes one printable line of a text, with its colours.
-func painted(s string) string {
+// styledLine makes one printable line of a text, with its colours.
+func styledLine(s string) string {
 	var b strings.Builder
 	from := 0
 	for _, at := range colours().FindAllStringIndex(s, -1) {
@@ -62,9 +62,9 @@ var combining = []*unicode.RangeTable{
 	{R32: []unicode.Range32{{Lo: 0x1F3FB, Hi: 0x1F3FF, Stride: 1}}},
 }
 
-// upright returns the data of a command so that it doesn't begin with a combining character. Before
+// avoidCombining returns the data of a command so that it doesn't begin with a combining character. Before
 // that the runner doesn't find the two colons, and so no command.
-func upright(data string) string {
+func avoidCombining(data string) string {
 	if first, _ := utf8.DecodeRuneInString(data); unicode.In(first, combining...) {
 		return "\u00a0" + data
 	}

@@ -20,9 +20,9 @@ func env(pairs ...string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// with returns the environment of a step with these inputs, as the runner makes it: every input is set,
+// stepEnv returns the environment of a step with these inputs, as the runner makes it: every input is set,
 // if only to its default. The token is empty.
-func with(pairs ...string) func(string) string {
+func stepEnv(pairs ...string) func(string) string {
 	var all []string
 	for _, in := range Inputs() {
 		all = append(all, InputVariable(in.Name), strings.ReplaceAll(in.Default, "${{ github.token }}", ""))
@@ -34,8 +34,8 @@ func with(pairs ...string) func(string) string {
 	return env(all...)
 }
 
-// standard returns the settings if only the workflow is named.
-func standard() Settings {
+// defaultSettings returns the settings if only the workflow is named.
+func defaultSettings() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
 		RetentionDays: 14, Workspace: WorkspaceGit, Summary: true, Annotations: true, Comment: CommentNone, OnDenied: OnDeniedFail,
@@ -44,13 +44,13 @@ func standard() Settings {
 }
 
 func TestSettingsHaveDefaults(t *testing.T) {
-	got, faults := ReadSettings(with())
+	got, faults := ReadSettings(stepEnv())
 	assert.Check(t, is.Len(faults, 0))
-	assert.Check(t, is.DeepEqual(got, standard(), cmpopts.EquateEmpty()))
+	assert.Check(t, is.DeepEqual(got, defaultSettings(), cmpopts.EquateEmpty()))
 }
 
 func TestSettingsAreRead(t *testing.T) {
-	getenv := with("mode", "simulate", "replies", "r.yaml", "working-directory", "sub dir", "input", "  two\nlines \n", "key", "a key",
+	getenv := stepEnv("mode", "simulate", "replies", "r.yaml", "working-directory", "sub dir", "input", "  two\nlines \n", "key", "a key",
 		"resume", "nightly-0a1b2c3d@REVIEW.md#2", "resume-from", "a.yml, .github/workflows/b.yaml\nc.yml", "resume-without-transcript", "TRUE",
 		"changed-workflow", "new", "store", "local", "state-dir", "/s", "state-key", "AGE-SECRET-KEY-1\nAGE-SECRET-KEY-2",
 		"checkpoint-interval", "1m30s", "retention-days", "400", "workspace", "none", "summary", "False", "annotations", "FALSE",
@@ -76,8 +76,8 @@ func TestSettingsAreRead(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, want))
 }
 
-// said formats a problem as one line.
-func said(f InputProblem) string {
+// formatProblem formats a problem as one line.
+func formatProblem(f InputProblem) string {
 	text := f.Input + ": "
 	if f.Value != "" {
 		text += fmt.Sprintf("%q: ", f.Value)
@@ -126,9 +126,9 @@ func TestWrongInputsAreFaults(t *testing.T) {
 			name, value, _ := strings.Cut(pair, "=")
 			pairs = append(pairs, name, value)
 		}
-		_, faults := ReadSettings(with(pairs...))
+		_, faults := ReadSettings(stepEnv(pairs...))
 		for _, f := range faults {
-			got = append(got, said(f))
+			got = append(got, formatProblem(f))
 		}
 		assert.Check(t, is.DeepEqual(got, test.want), "%.100q", test.inputs)
 	}
@@ -140,9 +140,9 @@ func TestSecretsAreInNoProblem(t *testing.T) {
 		if !in.Secret {
 			continue
 		}
-		_, faults := ReadSettings(with(in.Name, "hunter2 \x01 hunter2", "mode", "x"))
+		_, faults := ReadSettings(stepEnv(in.Name, "hunter2 \x01 hunter2", "mode", "x"))
 		for _, f := range faults {
-			assert.Check(t, !strings.Contains(said(f), "hunter2"), "%s: got the fault %q, want it without the value", in.Name, said(f))
+			assert.Check(t, !strings.Contains(formatProblem(f), "hunter2"), "%s: got the fault %q, want it without the value", in.Name, formatProblem(f))
 		}
 	}
 }
@@ -151,7 +151,7 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 	environ := []string{"PATH=/bin", "INPUT_WORKFLOW=wf", "INPUT_DONE-WHEN=true", "INPUT_DONE_WHEN=hunter2", "INPUT_BUDGTE=1", "INPUT_INSIGHTS=true"}
 	var got []string
 	for _, f := range UnknownInputs(environ) {
-		got = append(got, said(f))
+		got = append(got, formatProblem(f))
 	}
 	want := []string{
 		"done_when: is not an input of this action; did you mean done-when?",
@@ -168,11 +168,11 @@ func TestInputsBecomeFlags(t *testing.T) {
 		getenv func(string) string
 		want   []string
 	}{
-		{with(), nil},
-		{with("budget", " 2.50 ", "keep-going", "TRUE", "dangerously-skip-permissions", "False", "model", "--help"),
+		{stepEnv(), nil},
+		{stepEnv("budget", " 2.50 ", "keep-going", "TRUE", "dangerously-skip-permissions", "False", "model", "--help"),
 			[]string{"--budget=2.50", "--keep-going=true", "--model=--help", "--dangerously-skip-permissions=false"}},
-		{with("meta", "a=1\n\n  b=x y=z \r\n"), []string{"--meta=a=1", "--meta=b=x y=z"}},
-		{with("done-when", "go vet ./...\ngo test -run 'A B'", "claude-args", "--a\nb c"),
+		{stepEnv("meta", "a=1\n\n  b=x y=z \r\n"), []string{"--meta=a=1", "--meta=b=x y=z"}},
+		{stepEnv("done-when", "go vet ./...\ngo test -run 'A B'", "claude-args", "--a\nb c"),
 			[]string{"--done-when=go vet ./...", "--done-when=go test -run 'A B'", "--claude-arg=--a", "--claude-arg=b c"}},
 		{env("RUNNER_ENVIRONMENT", "github-hosted"), []string{"--deadline=5h30m"}},
 		{env("RUNNER_ENVIRONMENT", "github-hosted", "INPUT_DEADLINE", "1h"), []string{"--deadline=1h"}},
