@@ -169,8 +169,8 @@ var caches = []string{
 	".cargo/registry", ".gradle/caches", ".m2/repository", ".nuget/packages", ".composer/cache",
 }
 
-// unseen returns the existing caches that agents can't use.
-func (at *Site) unseen() (names []string) {
+// unusableCaches returns the existing caches that agents can't use.
+func (at *Site) unusableCaches() (names []string) {
 	for _, name := range caches {
 		path := filepath.Join(at.home(), filepath.FromSlash(name))
 		entries, err := fs.ReadDir(os.DirFS(path), ".")

@@ -55,19 +55,19 @@ type Site struct {
 
 // Cages are the cages of a run. The methods may be called concurrently.
 type Cages struct {
-	isOff   bool   // the user wants no cage
-	whyNone string // the reason why the run has no cage; "" with a cage
-	policy  cage.Policy
-	env     []string
-	own     string         // the run's own temporary directory
-	top     string         // top of the worktree in which the run works; "" for none
-	commons []string       // git's directories that the run may write
-	proxy   *forward.Proxy // nil if the network is open
-	notices *noticeLog
-	isClean bool
-	never   []string // paths that agents never write, whatever the user allows
-	private string   // the result of PrivateDir
-	begin   func(writable []string) error
+	isOff          bool   // the user wants no cage
+	whyNone        string // the reason why the run has no cage; "" with a cage
+	policy         cage.Policy
+	env            []string
+	own            string         // the run's own temporary directory
+	top            string         // top of the worktree in which the run works; "" for none
+	gitDirs        []string       // git's directories that the run may write
+	proxy          *forward.Proxy // nil if the network is open
+	notices        *noticeLog
+	neverHasAgents bool
+	never          []string // paths that agents never write, whatever the user allows
+	private        string   // the result of PrivateDir
+	beforeStart    func(writable []string) error
 
 	mu        sync.Mutex // guards worktrees
 	worktrees []string   // worktrees that agents were given besides the working directories
@@ -77,7 +77,7 @@ var _ runner.Cages = (*Cages)(nil)
 
 // New creates the cages of a run, before anything of the run is started. The caller closes them.
 func New(wish options.Cage, at Site) (*Cages, error) {
-	c := &Cages{notices: &noticeLog{label: at.Label, info: at.Info, warn: at.Warn}, isClean: at.NeverHasAgents, begin: at.BeforeStart}
+	c := &Cages{notices: &noticeLog{label: at.Label, info: at.Info, warn: at.Warn}, neverHasAgents: at.NeverHasAgents, beforeStart: at.BeforeStart}
 	switch {
 	case wish.IsOff():
 		c.isOff = true
@@ -135,10 +135,10 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	at.own, c.never = c.own, cage.ResolveAll(slices.Concat(at.Hidden, at.Guarded))
 	at.Readable = slices.Concat(at.Readable, at.Needs.Read, readable, []string{filepath.Join(c.private, "scope")})
 	at.write = slices.Concat(at.Needs.Write, writable)
-	git, commons := workspace.GitDirs(cage.Resolve(at.Dir))
+	git, gitDirs := workspace.GitDirs(cage.Resolve(at.Dir))
 	k := hiddenPaths{at.hiddenRoots(), cage.ResolveAll(at.Hidden)}
 	shown := slices.Concat(toolchains(at.home()), at.onPath(k), at.Readable)
-	c.policy, c.commons, c.top = at.filePolicy(git, shown, k), commons, at.top()
+	c.policy, c.gitDirs, c.top = at.filePolicy(git, shown, k), gitDirs, at.top()
 	if err := at.makeHome(append(shown, at.write...)); err != nil {
 		return problem.OfMachine("home folder of the agents", err)
 	}
@@ -146,7 +146,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	if isIn(c.private, c.agentPaths()) {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "temporary folder", What: "agents can write to " + filepath.Dir(c.private), Hint: "set TMPDIR to another directory"}
 	}
-	if unseen := at.unseen(); at.Temp != "" && len(unseen) > 0 {
+	if unseen := at.unusableCaches(); at.Temp != "" && len(unseen) > 0 {
 		at.Info("cage: agents can't use " + strings.Join(unseen, ", ") + "; " + c.notices.label("cage-write") + ": " + unseen[0] +
 			" shares one, but later steps then use what agents put there")
 	}
@@ -155,7 +155,7 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 			c.notices.note("cage: agents can write " + path + ": it is inside a directory that they may write; use a path elsewhere (for state files: --state-dir)")
 		}
 	}
-	for _, top := range Outermost(append(slices.Clone(commons), at.Dir)) {
+	for _, top := range Outermost(append(slices.Clone(gitDirs), at.Dir)) {
 		if err := splitHardLinks(top); err != nil {
 			c.notices.note("cage: files in " + top + " may have hard links elsewhere, through which agents can change them: " + err.Error())
 		}
@@ -246,8 +246,8 @@ func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 	if isCaged {
 		p, err = c.policyFor(dir)
 	}
-	if err == nil && c.begin != nil {
-		err = c.begin(c.agentPaths())
+	if err == nil && c.beforeStart != nil {
+		err = c.beforeStart(c.agentPaths())
 	}
 	switch {
 	case err != nil:
@@ -268,7 +268,7 @@ func (c *Cages) policyFor(dir string) (cage.Policy, error) {
 	if at == "" || isIn(at, p.Writable) {
 		return p, nil
 	}
-	if top := workspace.LinkedWorktree(at, c.commons); top != "" {
+	if top := workspace.LinkedWorktree(at, c.gitDirs); top != "" {
 		p.Writable = append(slices.Clone(p.Writable), top)
 		c.mu.Lock()
 		defer c.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 func (at *Site) filePolicy(git, shown []string, k hiddenPaths) cage.Policy {
 	writable := Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
 	readable := slices.Concat(cage.SystemPaths(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
-	return cage.Policy{Writable: writable, Readable: at.fixed(writable, readable), Hidden: k.roots}
+	return cage.Policy{Writable: writable, Readable: at.resolveSafe(writable, readable), Hidden: k.roots}
 }
 
 // hiddenRoots returns the directories that are hidden, except for paths in them that are named.
@@ -58,9 +58,9 @@ func withoutInner(all []string) []string {
 	})
 }
 
-// fixed resolves links in paths. It leaves out paths that agents can redirect, or could redirect in an
+// resolveSafe resolves links in paths. It leaves out paths that agents can redirect, or could redirect in an
 // earlier run; agents can read all writable files anyway.
-func (at *Site) fixed(writable, paths []string) (found []string) {
+func (at *Site) resolveSafe(writable, paths []string) (found []string) {
 	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
 	for _, path := range paths {
 		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet keeps its name

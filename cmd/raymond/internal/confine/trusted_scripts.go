@@ -13,7 +13,7 @@ func (c *Cages) PrivateDir() string { return c.private }
 
 // Trusted implements runner.Cages: the script sees no file that an agent can have written.
 func (c *Cages) Trusted(s runner.ScriptOrder) *cage.Cage {
-	if c.isOff || c.isClean {
+	if c.isOff || c.neverHasAgents {
 		return nil
 	}
 	if c.whyNone != "" {

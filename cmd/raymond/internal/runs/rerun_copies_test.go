@@ -34,8 +34,8 @@ func (c *copyist) Copy(k runner.Conversation, length int64, id, dir string) (str
 	return "cli-" + id, nil
 }
 
-// talking returns a run whose agent branches off the conversation of its caller.
-func talking() *state.Run {
+// runWithConversations returns a run whose agent branches off the conversation of its caller.
+func runWithConversations() *state.Run {
 	end := int64(70)
 	r := state.New(state.Run{WorkflowID: "w", Entry: "A.md", Dir: "/work"}, "", time.Now())
 	a := r.Agents[0]
@@ -51,7 +51,7 @@ func prepare(c *copyist, r *state.Run) ([]string, error) {
 
 // TestConversationsAreCopied: each once, up to the needed length, and all references are updated.
 func TestConversationsAreCopied(t *testing.T) {
-	c, r := &copyist{}, talking()
+	c, r := &copyist{}, runWithConversations()
 	notes, err := prepare(c, r)
 	assert.NilError(t, err)
 	assert.Assert(t, is.Len(notes, 0))
@@ -67,7 +67,7 @@ func TestConversationsAreCopied(t *testing.T) {
 // TestUncopiedConversationsBeginAnew: and a note reports it.
 func TestUncopiedConversationsBeginAnew(t *testing.T) {
 	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
-		c, r := &copyist{wrong: map[string]error{"caller": why}}, talking()
+		c, r := &copyist{wrong: map[string]error{"caller": why}}, runWithConversations()
 		notes, err := prepare(c, r)
 		assert.Check(t, err == nil && len(notes) == 1 && strings.Contains(notes[0], "caller"), "%v: got the notes %q (%v), want one", why, notes, err)
 		a := r.Agents[0]

@@ -53,13 +53,13 @@ func Listen(o StopOptions) *Stops {
 	}()
 	go func() {
 		for sig := range o.Signals {
-			s.signalled(sig, o.InJob)
+			s.handleSignal(sig, o.InJob)
 		}
 	}()
 	return s
 }
 
-func (s *Stops) signalled(sig os.Signal, inJob bool) {
+func (s *Stops) handleSignal(sig os.Signal, inJob bool) {
 	name, code := "SIGTERM", int32(143)
 	switch sig {
 	case os.Interrupt:
