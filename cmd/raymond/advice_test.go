@@ -37,7 +37,7 @@ echo '{"type":"result","subtype":"success","is_error":false,"result":"","stop_re
 // TestAdviceHelps: whatever has stopped a run, the command in its error completes it, after the step that the error asks for
 // first. Without that step it stops again.
 func TestAdviceHelps(t *testing.T) {
-	for name, c := range advised() {
+	for name, c := range adviceCases() {
 		t.Run(name, c.run)
 	}
 }
@@ -50,7 +50,7 @@ type advice struct {
 	isEnough         bool   // resuming is enough
 }
 
-func advised() map[string]advice {
+func adviceCases() map[string]advice {
 	const (
 		key  = "ANTHROPIC_API_KEY=sk-ant-of-a-test"
 		talk = "-- wf/START.md --\nanswer: <goto>A.md</goto>\n-- wf/A.md --\nanswer: <result>x</result>\n"
@@ -95,24 +95,24 @@ func (c advice) run(t *testing.T) {
 		}
 	}
 	raymond := func(args ...string) (int, string) {
-		var told bytes.Buffer
-		code := (&App{Args: args, Environ: environ, Stdout: &bytes.Buffer{}, Stderr: &told}).Main()
-		return code, told.String()
+		var output bytes.Buffer
+		code := (&App{Args: args, Environ: environ, Stdout: &bytes.Buffer{}, Stderr: &output}).Main()
+		return code, output.String()
 	}
 	write(c.files + "-- no --\n" + c.no + "\n")
-	code, told := raymond(append([]string{"run", "wf", "--workflow-id", "w", "--max-retries", "0"}, strings.Fields(c.flags)...)...)
-	command := regexp.MustCompile(`raymond (re(?:sume|run) .*?)( \(.*\))?\n$`).FindStringSubmatch(told)
-	if code == 0 || command == nil || !strings.Contains(told, "; "+c.says) {
-		t.Fatalf("the run: got exit code %d and\n%s\nwant an error that says %q", code, told, c.says)
+	code, output := raymond(append([]string{"run", "wf", "--workflow-id", "w", "--max-retries", "0"}, strings.Fields(c.flags)...)...)
+	command := regexp.MustCompile(`raymond (re(?:sume|run) .*?)( \(.*\))?\n$`).FindStringSubmatch(output)
+	if code == 0 || command == nil || !strings.Contains(output, "; "+c.says) {
+		t.Fatalf("the run: got exit code %d and\n%s\nwant an error that says %q", code, output, c.says)
 	}
-	if again, told := raymond("resume", "w"); !c.isEnough && again != code {
-		t.Errorf("without it: got exit code %d, want %d as before:\n%s", again, code, told)
+	if again, output := raymond("resume", "w"); !c.isEnough && again != code {
+		t.Errorf("without it: got exit code %d, want %d as before:\n%s", again, code, output)
 	}
 	if variable, _, _ := strings.Cut(c.cure, "="); !strings.Contains(variable, "\n") && variable != "" {
 		environ = append(environ, c.cure)
 	}
 	write(c.cure)
-	if code, told := raymond(strings.Fields(command[1])...); code != 0 {
-		t.Errorf("raymond %s: got exit code %d, want the run completed:\n%s", command[1], code, told)
+	if code, output := raymond(strings.Fields(command[1])...); code != 0 {
+		t.Errorf("raymond %s: got exit code %d, want the run completed:\n%s", command[1], code, output)
 	}
 }

@@ -23,7 +23,7 @@ func (a *App) diagramCommand() *cobra.Command {
 	}
 	o := a.newOptions(cmd)
 	run := ""
-	o.Add("run", "WORKFLOW_ID", "show the path of this run", options.Into(&run, anID))
+	o.Add("run", "WORKFLOW_ID", "show the path of this run", options.Into(&run, parseID))
 	o.AddStateDir()
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if len(args) > 1 || len(args) == 0 && !o.IsGiven("run") {

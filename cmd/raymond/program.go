@@ -107,8 +107,8 @@ func onRun(cmd *cobra.Command, o *options.Options, do func(id string) error) {
 	}
 }
 
-// anID accepts the id of a run as the value of a flag.
-func anID(s string) (string, error) {
+// parseID accepts the id of a run as the value of a flag.
+func parseID(s string) (string, error) {
 	if !state.ValidID(s) {
 		return s, errors.New("is not a workflow id; raymond list shows the runs")
 	}

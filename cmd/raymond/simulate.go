@@ -29,7 +29,7 @@ func (a *App) simulateCommand() *cobra.Command {
 	var replies string
 	o.Add("replies", "FILE", "file with the replies of the agents (YAML)", options.Into(&replies, options.NotEmpty))
 	record := ""
-	o.Add("record", "WORKFLOW_ID", "print the replies file of a finished run", options.Into(&record, anID))
+	o.Add("record", "WORKFLOW_ID", "print the replies file of a finished run", options.Into(&record, parseID))
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if o.IsGiven("record") {
 			if len(args) > 0 || o.IsGiven("replies") {

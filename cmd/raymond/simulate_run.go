@@ -91,7 +91,7 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	cfg := &s.Config
 	cfg.Clock, cfg.Prompter, cfg.Hold = people.Runner(clock), people, options.Endless
 	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
-	cfg.Reporter, cfg.Cancel = timeless{s.Events}, twice(stops.Reasons())
+	cfg.Reporter, cfg.Cancel = timeless{s.Events}, repeatReason(stops.Reasons())
 	*s.Events.Model = *report.NewModel() // the expected run is compared with all events
 	s.Events.Add("console", report.NewConsole(a.Stderr, s.Events.Model, a.consoleOptions(u.Options, "")))
 	run, err := s.Run(context.Background())
@@ -108,8 +108,8 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	for _, left := range slices.Concat(actor.Unused(), people.Unused()) {
 		a.warn("unused replies: " + left)
 	}
-	diff := slices.Concat(replies.Expect.Diff(s.Events.Model), added("replies missing in the file", actor.Missing()),
-		added("answers that are not one of the choices", people.Wrong()))
+	diff := slices.Concat(replies.Expect.Diff(s.Events.Model), addedLines("replies missing in the file", actor.Missing()),
+		addedLines("answers that are not one of the choices", people.Wrong()))
 	for _, line := range diff {
 		fmt.Fprintln(a.Stderr, text.Escape(line))
 	}
@@ -123,9 +123,9 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	return session.PrintResult(a.Stdout, u.Options.Events, run)
 }
 
-// twice sends the first reason to end twice, which ends running states at once: on the simulated clock they would get all
+// repeatReason sends the first reason to end twice, which ends running states at once: on the simulated clock they would get all
 // the time that they take, and a simulation has nothing to save.
-func twice(reasons <-chan string) <-chan string {
+func repeatReason(reasons <-chan string) <-chan string {
 	out := make(chan string, 2)
 	go func() {
 		reason := <-reasons
@@ -140,8 +140,8 @@ type timeless struct{ *report.Fanout }
 
 func (timeless) Tick(time.Time) {}
 
-// added formats unexpected lines as a difference.
-func added(title string, came []string) []string {
+// addedLines formats unexpected lines as a difference.
+func addedLines(title string, came []string) []string {
 	if len(came) == 0 {
 		return nil
 	}
