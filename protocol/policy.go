@@ -84,12 +84,6 @@ func (m matcher) fitsValues(r Rule, t Tag) bool {
 	return true
 }
 
-// namesRole reports whether the policy, which allows a tag, itself names the state that the tag
-// has in a role.
-func (m matcher) namesRole(p *Transitions, role string, t Tag) bool {
-	return p.Targets != nil || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.States[role] != "" && m.fits(r, t) })
-}
-
 // implicit returns the tag that applies to a message without a tag: the only tag that the policy
 // allows, if the policy leaves nothing open.
 func (m matcher) implicit(p *Transitions) (Tag, bool) {

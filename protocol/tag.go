@@ -39,9 +39,7 @@ type scanResult struct {
 }
 
 // scan finds the tags of a text whose verbs counts accepts.
-func scan(text string, counts func(Verb) bool) scanResult {
-	return pairUp(text, tokensOf(text, counts))
-}
+func scan(s string, counts func(Verb) bool) scanResult { return pairUp(s, tokensOf(s, counts)) }
 
 // pairUp returns the tags that the tokens of a text form.
 func pairUp(text string, tokens []token) (s scanResult) {

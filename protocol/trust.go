@@ -20,40 +20,38 @@ func (w *Workflow) trustProblems(m matcher, s *State, t Tag, states map[string]s
 		name := states[role]
 		where := fmt.Sprintf("%s of <%s>: %s", role, t.Verb, Quote(name))
 		isListed := slices.ContainsFunc(p.Targets, func(target string) bool { return m.same(target, name) })
+		namesRole := func(r Rule) bool { return r.States[role] != "" && m.fits(r, t) }
 		switch isTrusted := w.states[name].Trusted; {
 		case s.Kind == Script && p.Targets != nil && !isListed:
 			add("forbidden", "write # raymond: targets="+strings.Join(append(slices.Clone(p.Targets), name), ","), "%s is not among the targets of this script", where)
 		case s.Kind == Script && p.Targets == nil && isTrusted:
 			add("trusted", "write # raymond: targets="+name+", with all other states that the script leads to",
 				"%s is trusted, but this script doesn't name it", where)
-		case s.Kind == Prompt && isTrusted && !m.namesRole(p, role, t):
+		case s.Kind == Prompt && isTrusted && p.Targets == nil && !slices.ContainsFunc(p.Allowed, namesRole):
 			add("trusted", fmt.Sprintf("allow it with an entry of allowed_transitions such as {tag: %s, %s: %s}", t.Verb, role, name),
 				"%s is trusted, but the policy of this state doesn't name it", where)
 		}
 	}
-	if option := p.missingOption(t); s.Kind == Script && !s.Trusted && option != "" {
-		may, tags := "change the directory", ", in a <reset> or a <fork>"
-		if strings.HasPrefix(option, "ask=") {
-			may, tags = "say who is asked, or where", ""
-		}
-		add("forbidden", "allow it with # raymond: "+option+tags, "<%s>: a script that isn't trusted may not %s", t.Verb, may)
+	if option, forbidden := p.missingOption(t); s.Kind == Script && !s.Trusted && option != "" {
+		add("forbidden", "allow it with # raymond: "+option, "<%s>: a script that isn't trusted may not %s", t.Verb, forbidden)
 	}
 	return problems
 }
 
-// missingOption returns the option without which an untrusted script can't write a tag, or "".
+// missingOption returns the option that an untrusted script needs to write a tag, and what the script
+// may not do without it. Both are empty if the tag needs no option.
 // Such scripts run code of agents, which must not choose the recipients of questions or the directories of agents.
-func (p *Transitions) missingOption(t Tag) string {
+func (p *Transitions) missingOption(t Tag) (option, forbidden string) {
 	if _, ok := t.Attrs["cd"]; ok && !p.Dirs {
-		return "cd=true"
+		return "cd=true, in a <reset> or a <fork>", "change the directory"
 	}
 	used := t.addressing()
 	if !slices.ContainsFunc(used, func(name string) bool { return !slices.Contains(p.Asks, name) }) {
-		return ""
+		return "", ""
 	}
 	return "ask=" + strings.Join(slices.DeleteFunc(slices.Clone(addressingAttributes), func(name string) bool {
 		return !slices.Contains(used, name) && !slices.Contains(p.Asks, name)
-	}), ",")
+	}), ","), "say who is asked, or where"
 }
 
 // ShadowedMeta returns a message if a variable of a fork would hide a name of the run's

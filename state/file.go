@@ -239,7 +239,7 @@ func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
 	if err != nil {
 		return fmt.Errorf("save state: %w", err)
 	}
-	f.seq, f.isDirSynced, f.journal.sinceSnapshot, f.snapshotSize = r.Progress.Seq, true, 0, int64(len(data))
+	f.seq, f.isDirSynced, f.journal.appended, f.snapshotSize = r.Progress.Seq, true, 0, int64(len(data))
 	if f.journal.size > f.maxHistory {
 		return f.shorten(r)
 	}

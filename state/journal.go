@@ -18,12 +18,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// The steps after the snapshot may reach snapshotFactor times its size, and at least snapshotMin
+// The steps after the snapshot may reach maxGrowth times its size, and at least journalMin
 // bytes, before a new snapshot is due. Snapshots therefore cost only a constant share of the bytes
 // appended.
 const (
-	snapshotFactor = 8
-	snapshotMin    = 4 << 20
+	maxGrowth  = 8
+	journalMin = 4 << 20
 )
 
 // DefaultHistory is the default maximum size of a journal, in bytes.
@@ -35,11 +35,11 @@ const JournalExt = ".journal"
 // journal describes the part of a run's journal file that was scanned or written. Each line is a
 // step, or a whole run that makes the lines before it unnecessary.
 type journal struct {
-	file          writableFile // nil: scan the file before the next line is written
-	size          int64        // bytes of its lines; nothing follows them
-	last          int          // the step of the last line; 0 for none
-	isComplete    bool         // the journal ends with a whole run and all steps that followed it
-	sinceSnapshot int64        // bytes written since the last snapshot
+	file       writableFile // nil: scan the file before the next line is written
+	size       int64        // bytes of its lines; nothing follows them
+	last       int          // the step of the last line; 0 for none
+	isComplete bool         // the journal ends with a whole run and all steps that followed it
+	appended   int64        // bytes written since the last snapshot
 }
 
 // Append saves one step: it appends a line with a checksum to the journal and syncs the file. After
@@ -64,9 +64,7 @@ func (f *File) Append(d *Delta) error {
 }
 
 // Full reports whether it is time for a new snapshot.
-func (f *File) Full() bool {
-	return f.journal.sinceSnapshot > max(snapshotMin, snapshotFactor*f.snapshotSize)
-}
+func (f *File) Full() bool { return f.journal.appended > max(journalMin, maxGrowth*f.snapshotSize) }
 
 // appendBeforeSnapshot adds the step of a new snapshot to the journal, unless no history is kept. It
 // writes d, or all of r if d can't follow the last line. The line need not be on the disk before the
@@ -169,7 +167,7 @@ func (f *File) writeLine(what any, seq int) error {
 	j, size := &f.journal, int64(len(line))
 	_, isRun := what.(*Run)
 	j.isComplete = isRun || j.isComplete && seq == j.last+1
-	j.size, j.sinceSnapshot, j.last = j.size+size, j.sinceSnapshot+size, seq
+	j.size, j.appended, j.last = j.size+size, j.appended+size, seq
 	return nil
 }
 

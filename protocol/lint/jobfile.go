@@ -197,9 +197,7 @@ func (s Step) Runs(job string) bool {
 
 // MayRun reports whether a step runs the states of a job, or may run them as far as the file
 // shows.
-func (s Step) MayRun(job string) bool {
-	return s.CallsWorkflow || s.HasExpression("job") || s.Runs(job)
-}
+func (s Step) MayRun(j string) bool { return s.CallsWorkflow || s.HasExpression("job") || s.Runs(j) }
 
 // names reports whether the input workflow of a step may mean the workflow at an absolute path.
 func (s Step) names(abs string) bool {

@@ -51,14 +51,14 @@ type Options struct {
 
 // Proxy is a running proxy. It may be used by several goroutines at once.
 type Proxy struct {
-	options        Options
-	vendors        []*vendor
-	address        string         // "127.0.0.1:" and the port
-	addressPattern *regexp.Regexp // matches the address in a text
-	secrets        *secrets.Set
-	server         *http.Server
-	transport      *http.Transport
-	served         chan struct{} // closed when no connections are accepted any more
+	options   Options
+	vendors   []*vendor
+	address   string         // "127.0.0.1:" and the port
+	addresses *regexp.Regexp // matches the address in a text
+	secrets   *secrets.Set
+	server    *http.Server
+	transport *http.Transport
+	served    chan struct{} // closed when no connections are accepted any more
 
 	room     *semaphore.Weighted // memory for bodies of requests
 	accounts accounts            // of the running invocations, and their budget
@@ -89,7 +89,7 @@ func Start(o Options) (*Proxy, error) {
 		return nil, fmt.Errorf("start key proxy: %w", err)
 	}
 	p.address = l.Addr().String()
-	p.addressPattern = regexp.MustCompile(`(?:http://)?` + regexp.QuoteMeta(p.address) + `(?:` + regexp.QuoteMeta(prefix) + `[a-z]+/[A-Z2-7]{26})?`)
+	p.addresses = regexp.MustCompile(`(?:http://)?` + regexp.QuoteMeta(p.address) + `(?:` + regexp.QuoteMeta(prefix) + `[a-z]+/[A-Z2-7]{26})?`)
 	p.secrets, _ = secrets.New(values)
 	p.transport = newTransport(p.authorities())
 	p.serve(l)

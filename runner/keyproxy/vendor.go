@@ -82,13 +82,11 @@ func (p *Proxy) vendor(backend string) *vendor {
 
 // HideAddress replaces the proxy's address, with the path of an account, with the address of the API.
 // Errors of an agent CLI then name the server that matters.
-func (p *Proxy) HideAddress(text string) string {
-	return p.addressPattern.ReplaceAllStringFunc(text, p.apiAddress)
-}
+func (p *Proxy) HideAddress(s string) string { return p.addresses.ReplaceAllStringFunc(s, p.apiURL) }
 
-// apiAddress returns the API's address for an address of the proxy. Without a path, the API is known
+// apiURL returns the API's address for an address of the proxy. Without a path, the API is known
 // only if there is just one.
-func (p *Proxy) apiAddress(address string) string {
+func (p *Proxy) apiURL(address string) string {
 	rest, isURL := strings.CutPrefix(address, "http://")
 	backend, _, _ := strings.Cut(strings.TrimPrefix(rest, p.address+prefix), "/")
 	v := p.vendor(backend)

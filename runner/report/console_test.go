@@ -74,9 +74,7 @@ func (c *tickingReporter) Report(e state.Event) error {
 
 func (c *tickingReporter) Close() error { return nil }
 
-func (c *tickingReporter) Next(text string) error {
-	return c.to.(interface{ Next(string) error }).Next(text)
-}
+func (c *tickingReporter) Next(s string) error { return c.to.(interface{ Next(string) error }).Next(s) }
 
 // advisedReporter passes on events, and calls Next at the end of a run that is not completed.
 type advisedReporter struct {

@@ -148,9 +148,7 @@ func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 }
 
 // entry returns the value of a key in a map, or an empty node.
-func entry(n *yaml.Node, key string) *yaml.Node {
-	return cmp.Or(protocol.MapValue(n, key), &yaml.Node{})
-}
+func entry(n *yaml.Node, k string) *yaml.Node { return cmp.Or(protocol.MapValue(n, k), &yaml.Node{}) }
 
 // UnmarshalYAML implements yaml.Unmarshaler.
 func (c *Cost) UnmarshalYAML(n *yaml.Node) error {

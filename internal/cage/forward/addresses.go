@@ -121,11 +121,6 @@ func (e *restrictedError) Error() string {
 // targetKey is the context key of the target that a request named.
 type targetKey struct{}
 
-// withTarget returns a context for a dial to t, from which checkDial learns which name was requested.
-func withTarget(ctx context.Context, t target) context.Context {
-	return context.WithValue(ctx, targetKey{}, t)
-}
-
 // checkDial is the dialer's ControlContext: it decides about each address after the name was
 // resolved, just before connect. A name that resolves to a public address at first and to an
 // internal one later (DNS rebinding) therefore gains nothing. A name that is listed with its port

@@ -35,7 +35,7 @@ func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 	case err != nil:
 		return nil, err
 	case proxy == nil:
-		return p.dialer.DialContext(withTarget(ctx, t), "tcp", t.String())
+		return p.dialer.DialContext(context.WithValue(ctx, targetKey{}, t), "tcp", t.String())
 	}
 	conn, err := dialProxy(ctx, proxy)
 	if err != nil {
@@ -52,7 +52,7 @@ func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 // dialDirect connects to the target of a plain HTTP request without the job's own proxy.
 func (p *Proxy) dialDirect(ctx context.Context, network, address string) (net.Conn, error) {
 	t, _ := parseTarget(address, 0)
-	return p.dialer.DialContext(withTarget(ctx, t), network, address)
+	return p.dialer.DialContext(context.WithValue(ctx, targetKey{}, t), network, address)
 }
 
 func dialProxy(ctx context.Context, proxy *url.URL) (net.Conn, error) {

@@ -1,6 +1,7 @@
 package forward
 
 import (
+	"context"
 	"net"
 	"net/netip"
 	"strings"
@@ -113,7 +114,7 @@ func TestServicesOfTheJobAreReachable(t *testing.T) {
 	} {
 		meant, address, _ := strings.Cut(dial, " ")
 		at, ok := parseTarget(meant, 0)
-		if got := list.checkDial(withTarget(t.Context(), at), "tcp", address, nil); !ok || (got == nil) != want {
+		if got := list.checkDial(context.WithValue(t.Context(), targetKey{}, at), "tcp", address, nil); !ok || (got == nil) != want {
 			t.Errorf("%s: got %v, want it reached: %v", dial, got, want)
 		}
 	}

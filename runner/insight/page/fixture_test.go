@@ -16,8 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// testStart is the start time of the runs in tests.
-var testStart = time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
+// epoch is the start time of the runs in tests.
+var epoch = time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
 
 // fixtures are the reports for the tests of pages, by name.
 var fixtures = map[string]func() *insight.Report{
@@ -25,9 +25,7 @@ var fixtures = map[string]func() *insight.Report{
 	"failure": func() *insight.Report { return recordedReport("failure") },
 	"agents":  func() *insight.Report { return manyAgents(1000) },
 	"hostile": hostile,
-	"empty": func() *insight.Report {
-		return &insight.Report{WorkflowID: "empty", Status: "running", Created: testStart}
-	},
+	"empty":   func() *insight.Report { return &insight.Report{WorkflowID: "empty", Status: "running", Created: epoch} },
 }
 
 // recordedReport reads a report that was written by raymond report --json.
@@ -44,8 +42,8 @@ func recordedReport(name string) *insight.Report {
 func manyAgents(n int) *insight.Report {
 	random := rand.New(rand.NewPCG(3, 4))
 	r := &insight.Report{
-		WorkflowID: "fan-out-nightly-51c9e0d2", Status: "completed", Scope: "examples/fan-out", Entry: "LIST.sh", Created: testStart, BudgetUSD: 500 * state.Dollar,
-		Segments: []report.Segment{{Started: testStart}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
+		WorkflowID: "fan-out-nightly-51c9e0d2", Status: "completed", Scope: "examples/fan-out", Entry: "LIST.sh", Created: epoch, BudgetUSD: 500 * state.Dollar,
+		Segments: []report.Segment{{Started: epoch}}, Agents: []report.Agent{{ID: "main", Status: "ended"}},
 		LeftOut: []string{"Of the conversations, 12 MiB of 50 MiB are shown: those of failed and of the newest executions."},
 	}
 	ran := func(agent, name string, from time.Time, takes time.Duration) *report.Exec {
@@ -59,7 +57,7 @@ func manyAgents(n int) *insight.Report {
 		r.Executions = append(r.Executions, e)
 		return &r.Executions[len(r.Executions)-1]
 	}
-	began := ran("main", "LIST.sh", testStart, 3*time.Second).Ended
+	began := ran("main", "LIST.sh", epoch, 3*time.Second).Ended
 	free := slices.Repeat([]time.Time{began}, 32)
 	for i := range n {
 		agent, status, at := fmt.Sprintf("main.item%d", i+1), "ended", &free[i%len(free)]

@@ -45,7 +45,7 @@ func fill(v reflect.Value, trick string, n int64) {
 		v.SetMapIndex(key, value)
 	case reflect.Struct:
 		if v.Type() == reflect.TypeFor[time.Time]() {
-			v.Set(reflect.ValueOf(testStart))
+			v.Set(reflect.ValueOf(epoch))
 			return
 		}
 		for i := range v.NumField() {

@@ -66,7 +66,7 @@ func TestGolden(t *testing.T) {
 // TestLinksShowTheirTarget states that a URL in the result becomes a link that shows its complete
 // target with the host highlighted, and that nothing else becomes a link.
 func TestLinksShowTheirTarget(t *testing.T) {
-	r := &insight.Report{WorkflowID: "w", Status: "completed", Created: testStart}
+	r := &insight.Report{WorkflowID: "w", Status: "completed", Created: epoch}
 	r.Result = "see https://github.com/acme/ledger/pull/413, [github](https://evil.example:8443/x?y=1&z=2#f). http://a.example\n" +
 		"https://github.com@evil.example/ https://github.com\u202e/ javascript:alert(1) file:///etc/passwd //evil.example data:text/html,x HTTPS://B.example https://x/\"onclick=x"
 	page := render(t, r)

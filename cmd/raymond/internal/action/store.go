@@ -181,6 +181,8 @@ func (b *periodic) CheckResumable(left []*state.Agent) error {
 		return nil
 	}
 	var lacks []string
+	hasSession := func(f state.Frame) bool { return f.Session != nil }
+	hasConversation := func(a *state.Agent) bool { return a.Session != nil || slices.ContainsFunc(a.Stack, hasSession) }
 	if !b.step.in.ResumeWithoutTranscript && slices.ContainsFunc(left, hasConversation) {
 		lacks = append(lacks, "conversations")
 	}
@@ -194,10 +196,6 @@ func (b *periodic) CheckResumable(left []*state.Agent) error {
 	}
 	return fmt.Errorf("without a state-key its %s can't be stored, because anyone can read the artifacts; set the input state-key (raymond keygen creates one)",
 		strings.Join(lacks, " and "))
-}
-
-func hasConversation(a *state.Agent) bool {
-	return a.Session != nil || slices.ContainsFunc(a.Stack, func(f state.Frame) bool { return f.Session != nil })
 }
 
 var _ runner.Checkpoints = (*periodic)(nil)

@@ -130,9 +130,7 @@ func (at *Site) withFlag(name, flag string) string {
 }
 
 // isWritten reports whether the user lets agents write a path.
-func (at *Site) isWritten(path string) bool {
-	return isIn(cage.Resolve(path), cage.ResolveAll(at.write))
-}
+func (at *Site) isWritten(p string) bool { return isIn(cage.Resolve(p), cage.ResolveAll(at.write)) }
 
 // goVariables makes go read modules from the real module cache, as from a proxy, before it downloads any. go can't
 // change them there, and verifies them like all modules. Its own cache can be removed.
