@@ -42,7 +42,7 @@ func TestOwnCommentsStartNoRun(t *testing.T) {
 	for n, own := range []string{s.markerOf7() + "\n## Completed", question, "<!-- raymond-reply 0 1 -->\nToo late."} {
 		e := on(int64(10+n), own).do(0)
 		e.WantOutputs(t, "status", "skipped", "workflow-id", "")
-		e.WantSays(t, "notice", "skipped", "a comment that this action maintains")
+		e.WantAnnotation(t, "notice", "skipped", "a comment that this action maintains")
 	}
 	s.wantNoTalk()
 	on(2, "> "+s.markerOf7()+"\nyes, please").do(0).WantOutputs(t, "status", "completed")
@@ -73,12 +73,12 @@ func TestWhoMayStartARun(t *testing.T) {
 			before := len(f.All())
 			e := j.do(problem.ExitCodes[problem.ClassDenied])
 			e.WantOutputs(t, "error-class", "denied", "status", "", "workflow-id", "")
-			e.WantSays(t, "error", append(test.denied, "raymond: denied")...)
+			e.WantAnnotation(t, "error", append(test.denied, "raymond: denied")...)
 			assert.Check(t, is.Len(j.stateFiles(), 0), "%v", e)
 			assert.Check(t, is.Len(f.All(), before), "%v", e)
 			e = j.with("on-denied", "skip").do(0)
 			e.WantOutputs(t, "error-class", "", "status", "skipped", "workflow-id", "")
-			e.WantSays(t, "notice", append(test.denied, "skipped")...)
+			e.WantAnnotation(t, "notice", append(test.denied, "skipped")...)
 		})
 	}
 }
@@ -91,9 +91,9 @@ func TestUnknownPermissionFailsTheStep(t *testing.T) {
 	f.Fail(artifactstest.Fault{Op: "/collaborators/zoe/", Times: 3, Status: 503})
 	e := newJob(t, f, repo, 400).on("issues", event(person("zoe"))).with("on-denied", "skip").do(problem.ExitCodes[problem.ClassStore])
 	e.WantOutputs(t, "error-class", "store", "status", "", "workflow-id", "")
-	e.WantSays(t, "error", "zoe", "it is not known")
+	e.WantAnnotation(t, "error", "zoe", "it is not known")
 	denied := newJob(t, f, repo, 401).on("issues", event(person("eve"))).do(problem.ExitCodes[problem.ClassDenied])
-	denied.WantSays(t, "error", "not allowed; to allow it, add eve to the input allow-actors")
+	denied.WantAnnotation(t, "error", "not allowed; to allow it, add eve to the input allow-actors")
 }
 
 // base is the repository of its owners, and head is the change of a pull request.
@@ -167,7 +167,7 @@ func TestPricesInUntrustedCheckoutAreDenied(t *testing.T) {
 			assert.NilError(t, os.Symlink(j.Env["GITHUB_WORKSPACE"], dir))
 		}
 		if e := j.with("prices", filepath.Join(dir, "prices.yaml")).do(test.code); test.code != 0 {
-			e.WantSays(t, "error", "input prices", "checkout isn't trusted", "trust-checkout: true")
+			e.WantAnnotation(t, "error", "input prices", "checkout isn't trusted", "trust-checkout: true")
 		}
 	}
 }
@@ -185,8 +185,8 @@ func TestInputsDontFollowLinksOutOfTheWorkspace(t *testing.T) {
 		j := newJob(t, f, repo, 500).with(inputs[1:]...)
 		assert.NilError(t, os.Symlink("/etc", filepath.Join(j.Work, "link")))
 		e := j.with(name, strings.ReplaceAll(inputs[0], "WORK", j.Work)).do(problem.ExitCodes[problem.ClassDenied])
-		e.WantSays(t, "error", "input "+name, "out of the workspace")
-		assert.Check(t, !strings.Contains(fmt.Sprint(e.Texts("error")), "root:"), name)
+		e.WantAnnotation(t, "error", "input "+name, "out of the workspace")
+		assert.Check(t, !strings.Contains(fmt.Sprint(e.Annotations("error")), "root:"), name)
 	}
 }
 
@@ -199,6 +199,6 @@ func TestUnknownWorkflowCommitIsDenied(t *testing.T) {
 		j := newJob(t, f, repo, 300).on("pull_request", event(person("ann"), fromFork)).set("GITHUB_WORKFLOW_SHA", sha)
 		e := j.do(problem.ExitCodes[problem.ClassDenied])
 		e.WantOutputs(t, "error-class", "denied", "status", "")
-		e.WantSays(t, "error", "checkout isn't trusted", "trust-checkout: true")
+		e.WantAnnotation(t, "error", "checkout isn't trusted", "trust-checkout: true")
 	}
 }

@@ -91,8 +91,8 @@ func TestImpossibleRerunIsRefused(t *testing.T) {
 	s := newScene(t, wrongAtTheEnd)
 	first := s.job(1).do(0)
 	id, done, stored := first.Outputs["workflow-id"], s.done(), len(s.forge.All())
-	s.job(2, "resume", id+"@9").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "1 to 5")
-	s.job(3, "resume", id+"@1", "key", "other").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "no checkpoint")
+	s.job(2, "resume", id+"@9").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "1 to 5")
+	s.job(3, "resume", id+"@1", "key", "other").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "no checkpoint")
 	assert.Check(t, is.Equal(s.done(), done))
 	assert.Check(t, is.Len(s.forge.All(), stored))
 }
@@ -131,7 +131,7 @@ func TestForgedHistoryIsRefused(t *testing.T) {
 		}, problem.ClassWorkflow, "EVIL.md: is missing"},
 	} {
 		forge(c.change)
-		s.job(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantSays(t, "error", c.want)
+		s.job(2, append(local, "resume", id+"@4")...).do(problem.ExitCodes[c.class]).WantAnnotation(t, "error", c.want)
 		assert.Check(t, is.Equal(s.done(), done), "%s: want nothing started", name)
 	}
 	forge(func(line string) string {

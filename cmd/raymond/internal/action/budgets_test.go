@@ -80,7 +80,7 @@ func TestBudgetsAcrossRuns(t *testing.T) {
 			overLimit := problem.ExitCodes[problem.ClassOverLimit]
 			second := job(2, input, "0.04").do(overLimit)
 			second.WantOutputs(t, "status", "over_budget", "error-class", "over_limit", "cost-usd", "0.01", "resumable", "true")
-			second.WantSays(t, "error", input, "$0.04 of $0.04 in 24 hours")
+			second.WantAnnotation(t, "error", input, "$0.04 of $0.04 in 24 hours")
 			assert.Check(t, is.Contains(second.Summary, "Raise `"+input+"` above `$0.04`"), "summary: want what can be done")
 			s.wantLogged("start middle end start")
 			s.wantSpent("30000", "10000")
@@ -109,7 +109,7 @@ func TestPostStoresMeteredSpending(t *testing.T) {
 		j := s.job(1, "budget", "7")
 		c := j.start()
 		journal := func() string {
-			list, _ := filepath.Glob(filepath.Join(j.Own(), "*.journal"))
+			list, _ := filepath.Glob(filepath.Join(j.StepDir(), "*.journal"))
 			return strings.Join(list, "")
 		}
 		c.Until("what was metered", func() bool {
@@ -120,7 +120,7 @@ func TestPostStoresMeteredSpending(t *testing.T) {
 		if isAltered {
 			j.Site.Write(journal(), "")
 			e := j.end(j.command("action-post"))
-			e.WantSays(t, "warning", "the spending of this step is unknown", "budget-per-key")
+			e.WantAnnotation(t, "warning", "the spending of this step is unknown", "budget-per-key")
 			s.wantSpent("7000000")
 			continue
 		}
@@ -140,11 +140,11 @@ func TestUnknownSpending(t *testing.T) {
 	j := s.job(1, "budget-per-key", "0.02", "resume", "never")
 	j.Inputs["github-token"] = "another"
 	e := j.do(problem.ExitCodes[problem.ClassOverLimit])
-	e.WantSays(t, "warning", "budget-per-key", "a minimum", "actions: read")
+	e.WantAnnotation(t, "warning", "budget-per-key", "a minimum", "actions: read")
 	s.wantLogged("start middle")
 
 	s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts?per_page", Times: 99, Status: 500})
 	e = s.job(2, "budget-per-key", "9", "resume", "never").do(problem.ExitCodes[problem.ClassStore])
-	e.WantSays(t, "error", "budget-per-key", "could not read the spending of the last 24 hours")
+	e.WantAnnotation(t, "error", "budget-per-key", "could not read the spending of the last 24 hours")
 	s.wantLogged("start middle")
 }

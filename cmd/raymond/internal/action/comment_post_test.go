@@ -30,7 +30,7 @@ func TestPostCompletesThePageAfterAKill(t *testing.T) {
 	j := s.commented(1)
 	c := j.start()
 	c.Until("the wait of the job, with its comment", func() bool {
-		return s.done() == "reached" && len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1
+		return s.done() == "reached" && len(s.forge.Comments.By(7, sitetest.JobsAccount)) == 1
 	})
 	c.Kill()
 	assert.Check(t, is.Contains(sitetest.Read(j.T, j.CommandFile("GITHUB_STEP_SUMMARY")), "Running"), "summary of the killed step: want one of a run under way")
@@ -41,7 +41,7 @@ func TestPostCompletesThePageAfterAKill(t *testing.T) {
 	for _, word := range words {
 		assert.Check(t, is.Contains(post.Summary, word), "summary of the post part")
 	}
-	if post.Code != 0 || one.ID != two.ID || len(post.Texts("warning"))+len(post.Texts("error")) > 0 {
+	if post.Code != 0 || one.ID != two.ID || len(post.Annotations("warning"))+len(post.Annotations("error")) > 0 {
 		t.Errorf("post: got %v, comments %d and %d; want success and one", post, one.ID, two.ID)
 	}
 	left := filepath.Join(j.Temp, "raymond")

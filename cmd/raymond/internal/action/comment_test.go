@@ -22,11 +22,11 @@ func (s *scene) commented(run int64, inputs ...string) *bareJob {
 
 // wantComment checks that an issue has one comment of the job's account, which contains the given
 // texts.
-func (s *scene) wantComment(number int, parts ...string) sitetest.Said {
+func (s *scene) wantComment(number int, parts ...string) sitetest.Comment {
 	s.t.Helper()
-	ours := s.forge.Talk.By(number, sitetest.JobsAccount)
+	ours := s.forge.Comments.By(number, sitetest.JobsAccount)
 	if len(ours) != 1 {
-		s.t.Fatalf("comments on %d: got %+v, want one\nrequests: %q", number, ours, s.forge.Talk.Requests())
+		s.t.Fatalf("comments on %d: got %+v, want one\nrequests: %q", number, ours, s.forge.Comments.Requests())
 	}
 	for _, part := range parts {
 		assert.Check(s.t, is.Contains(ours[0].Body, part), "comment on %d", number)
@@ -42,7 +42,7 @@ func (*scene) markerOf7() string {
 // wantNoTalk checks that no request about comments was sent.
 func (s *scene) wantNoTalk() {
 	s.t.Helper()
-	assert.Check(s.t, is.Len(s.forge.Talk.Requests(), 0), "requests about comments")
+	assert.Check(s.t, is.Len(s.forge.Comments.Requests(), 0), "requests about comments")
 }
 
 // TestRunKeepsOneComment checks that the same comment is edited throughout a run, its resume on
@@ -61,9 +61,9 @@ func TestRunKeepsOneComment(t *testing.T) {
 		t.Errorf("got the comments %d, %d and %d, want one", one.ID, two.ID, three.ID)
 	}
 	assert.Check(t, first.Summary == "" && second.Summary != "", "summaries: got %q with summary: false, and %q without", first.Summary, second.Summary)
-	asked := s.forge.Talk.Requests()
+	asked := s.forge.Comments.Requests()
 	assert.Check(t, is.Equal(j.post().Summary, ""), "post: nothing is left to be done")
-	assert.Check(t, is.DeepEqual(s.forge.Talk.Requests(), asked), "post: nothing is left to be done")
+	assert.Check(t, is.DeepEqual(s.forge.Comments.Requests(), asked), "post: nothing is left to be done")
 }
 
 // TestNoNeedlessCommentRequests checks that no request about comments is sent without the input,
@@ -76,7 +76,7 @@ func TestNoNeedlessCommentRequests(t *testing.T) {
 	denied := event(person("eve"), `"issue":{"number":7}`)
 	s.commented(5).on("issues", denied).do(problem.ExitCodes[problem.ClassDenied])
 	e := s.commented(7).on("schedule", event()).do(0)
-	e.WantSays(t, "notice", "comment: sticky", "schedule", "no issue or pull request")
+	e.WantAnnotation(t, "notice", "comment: sticky", "schedule", "no issue or pull request")
 	e.WantOutputs(t, "status", "completed")
 	s.wantNoTalk()
 }
@@ -88,13 +88,13 @@ func TestRefusedCommentIsAWarning(t *testing.T) {
 	const notIntegrated = "Resource not accessible by integration"
 	for payload, permission := range map[string]string{`"issue":{"number":7}`: "issues", fromHome: "pull-requests"} {
 		s := newScene(t, threeScripts)
-		s.forge.Talk.Fault = sitetest.Refusing("^GET issues", http.StatusForbidden, notIntegrated)
+		s.forge.Comments.Fault = sitetest.RefuseRequests("^GET issues", http.StatusForbidden, notIntegrated)
 		j := s.commented(1).on("issues", event(person("ann"), payload))
 		e := j.do(0)
-		e.WantSays(t, "warning", "permissions: "+permission+": write", notIntegrated, "comment")
+		e.WantAnnotation(t, "warning", "permissions: "+permission+": write", notIntegrated, "comment")
 		e.WantOutputs(t, "status", "completed", "error-class", "")
 		j.post()
-		assert.Check(t, is.Len(e.Texts("warning"), 1))
-		assert.Check(t, is.Len(s.forge.Talk.Requests(), 1))
+		assert.Check(t, is.Len(e.Annotations("warning"), 1))
+		assert.Check(t, is.Len(s.forge.Comments.Requests(), 1))
 	}
 }

@@ -160,7 +160,7 @@ func TestStateKeys(t *testing.T) {
 	}{{"", problem.ClassDenied, "state-key"}, {foreign, problem.ClassBadState, ""}} {
 		e := s.job(2, "state-key", test.key, "max-iterations", "9").do(problem.ExitCodes[test.class])
 		e.WantOutputs(t, "error-class", string(test.class), "status", "")
-		e.WantSays(t, "error", test.says)
+		e.WantAnnotation(t, "error", test.says)
 	}
 	j := s.job(3, "state-key", next+"\n"+old, "max-iterations", "9", "resume", "require")
 	j.do(0).WantOutputs(t, "status", "completed", "result", "all done")

@@ -29,7 +29,7 @@ func TestPostReportsARunItCannotStore(t *testing.T) {
 	if e := j.end(j.command("action-post")); e.Code != problem.ExitCodes[problem.ClassUsage] || !strings.Contains(e.Stderr, "input budget") {
 		t.Errorf("post: got %v, want the fault of the input", e)
 	}
-	assert.Check(t, sitetest.Exists(j.Own()), "after a post part that has stored nothing: got the run removed")
+	assert.Check(t, sitetest.Exists(j.StepDir()), "after a post part that has stored nothing: got the run removed")
 }
 
 // TestSlowGitDoesNotDelayTheStep checks that the step ends soon after a signal although git matches

@@ -13,7 +13,7 @@ import (
 )
 
 // ended is the outcome of a step.
-type ended = sitetest.Ended
+type ended = sitetest.StepEnd
 
 // do runs the main phase of the step, which must end with the given code, and completes the
 // workflow run.
@@ -26,7 +26,7 @@ func (j *bareJob) do(code int) ended {
 
 func (j *bareJob) end(c *running) ended {
 	j.T.Helper()
-	e := sitetest.End(j.T, c.Wait(), j.CommandFile)
+	e := sitetest.ReadStepEnd(j.T, c.Wait(), j.CommandFile)
 	if j.Forge != nil {
 		j.Forge.ChangeRun(j.Run, func(run *artifactstest.Run) { run.Status = "completed" })
 	}

@@ -40,8 +40,8 @@ func TestOlderCheckpointIsNotAccepted(t *testing.T) {
 	s.replay(old)
 	e := begin("three", "9", second).do(conflict)
 	e.WantOutputs(t, "error-class", "conflict", "status", "")
-	e.WantSays(t, "error", "an older one was stored again", "resume: never")
-	begin("three", "9", "sha256:0").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "follows", "state-digest")
+	e.WantAnnotation(t, "error", "an older one was stored again", "resume: never")
+	begin("three", "9", "sha256:0").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "follows", "state-digest")
 	s.wantDone("start middle")
 
 	s.replay(newest)

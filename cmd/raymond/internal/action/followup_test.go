@@ -100,7 +100,7 @@ func TestFollowUpNeedsTheConversation(t *testing.T) {
 	}
 	public(s.onIssue(1)).do(0).WantOutputs(t, "status", "completed")
 	e := public(s.says(2, 7, "ann", "/raymond more")).do(problem.ExitCodes[problem.ClassDenied])
-	e.WantSays(t, "error", "transcripts", "resume-without-transcript")
+	e.WantAnnotation(t, "error", "transcripts", "resume-without-transcript")
 	assert.Check(t, !strings.Contains(s.done(), "asked"), "states that ran: got %q, want no follow-up", s.done())
 	public(s.says(3, 7, "ann", "/raymond more").with("resume-without-transcript", "true")).do(0).WantOutputs(t, "result", "followed")
 }

@@ -32,16 +32,16 @@ func TestPushSupersedesUnfinishedRun(t *testing.T) {
 		old := on(1, "head-1").do(0)
 		old.WantOutputs(t, "status", "suspended", "next-jobs", `["publish"]`)
 		id := old.Outputs["workflow-id"]
-		on(2, "head-2", "resume", "require").do(problem.ExitCodes[problem.ClassConflict]).WantSays(t, "error", id, "is superseded")
+		on(2, "head-2", "resume", "require").do(problem.ExitCodes[problem.ClassConflict]).WantAnnotation(t, "error", id, "is superseded")
 		next := on(3, "head-2").do(0)
 		assert.Check(t, next.Outputs["workflow-id"] != id && strings.Contains(next.Summary, "supersedes run `"+id+"`"), "%v\n%s", next, next.Summary)
 		late := publish(1, "head-1")
 		late.WantOutputs(t, "status", "skipped")
-		late.WantSays(t, "notice", id, "superseded by", next.Outputs["workflow-id"])
+		late.WantAnnotation(t, "notice", id, "superseded by", next.Outputs["workflow-id"])
 		assert.Check(t, strings.HasPrefix(late.Summary, "## ⏭️ Skipped") && strings.Contains(late.Summary, "was superseded by run"), late.Summary)
 		publish(3, "head-2").WantOutputs(t, "status", "completed", "workflow-id", next.Outputs["workflow-id"])
 		s.forge.Tips[7] = "head-2"
-		on(4, "head-1").set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0).WantSays(t, "notice", "nothing is started", "head-2")
+		on(4, "head-1").set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0).WantAnnotation(t, "notice", "nothing is started", "head-2")
 		s.wantDone("start start published")
 		on(5, "head-1", "resume", id, "job", "publish").do(0).WantOutputs(t, "status", "completed")
 	}

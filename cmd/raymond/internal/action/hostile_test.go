@@ -114,7 +114,7 @@ func TestHostileTextIsHarmless(t *testing.T) {
 		t.Errorf("output result: got %q, want %q and stars for the secrets", got, want)
 	}
 	e.WantOutputs(t, "status", "completed", "iterations", "3")
-	comments := f.Talk.By(7, sitetest.JobsAccount)
+	comments := f.Comments.By(7, sitetest.JobsAccount)
 	assert.Assert(t, is.Len(comments, 1), "comments")
 	assert.Assert(t, is.Contains(comments[0].Body, "***"), "comments")
 	j.wantNoLeaks("comment", comments[0].Body)

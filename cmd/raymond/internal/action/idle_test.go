@@ -30,17 +30,17 @@ func TestNothingDue(t *testing.T) {
 	inputs := []string{"comment", "sticky", "key", "k"}
 	first := s.onIssue(1, inputs...).do(0)
 	first.WantOutputs(t, "status", "suspended", "resumable", "true", "next-jobs", "[]")
-	stored, said := s.forge.All(), s.forge.Talk.By(7, sitetest.JobsAccount)
+	stored, said := s.forge.All(), s.forge.Comments.By(7, sitetest.JobsAccount)
 	j := s.job(2, inputs...).on("schedule", "{"+inPrivate+"}")
 	e := j.do(0)
 	e.WantOutputs(t, "status", "suspended", "workflow-id", first.Outputs["workflow-id"], "resumable", "true", "waiting", first.Outputs["waiting"])
-	e.WantSays(t, "notice", "nothing to do yet", first.Outputs["workflow-id"], "until ")
-	if n := len(e.Texts("notice")) + len(e.Texts("warning")) + len(e.Texts("error")); n != 1 || e.Summary != "" {
+	e.WantAnnotation(t, "notice", "nothing to do yet", first.Outputs["workflow-id"], "until ")
+	if n := len(e.Annotations("notice")) + len(e.Annotations("warning")) + len(e.Annotations("error")); n != 1 || e.Summary != "" {
 		t.Errorf("got %d annotations and the summary %q, want one line", n, e.Summary)
 	}
 	j.post()
 	assert.Check(t, is.DeepEqual(s.forge.All(), stored), "artifacts")
-	assert.Check(t, is.DeepEqual(s.forge.Talk.By(7, sitetest.JobsAccount), said), "comments")
+	assert.Check(t, is.DeepEqual(s.forge.Comments.By(7, sitetest.JobsAccount), said), "comments")
 	s.wantDone("start")
 	red := s.job(4, append(inputs, "suspended-is-failure", "true")...).on("schedule", "{"+inPrivate+"}").do(problem.ExitCodes[problem.ClassSuspended])
 	assert.Check(t, is.Contains(red.Stderr, "next run with key: k"), "a step that fails")

@@ -37,11 +37,11 @@ func TestAllBadInputsAreReported(t *testing.T) {
 	}
 	e := j.do(problem.ExitCodes[problem.ClassUsage])
 	for name := range bad {
-		if where := "usage: input " + name + ": "; strings.Count(e.Stderr, "raymond: "+where) != 1 || !e.Says("error", where) {
+		if where := "usage: input " + name + ": "; strings.Count(e.Stderr, "raymond: "+where) != 1 || !e.HasAnnotation("error", where) {
 			t.Errorf("input %s: want one line and one annotation\n%v", name, e)
 		}
 	}
-	assert.Check(t, is.Len(e.Texts("error"), len(bad)))
+	assert.Check(t, is.Len(e.Annotations("error"), len(bad)))
 	assert.Check(t, is.Equal(strings.Count(e.Stderr, "\n"), len(bad)))
 	for _, part := range []string{theirSecret, "hush-0123456789"} {
 		assert.Check(t, !strings.Contains(e.Unmasked(), part), "the secret value %q is shown\n%v", part, e)
@@ -55,7 +55,7 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	t.Helper()
 	e.WantOutputs(t, "error-class", string(problem.ClassUsage), "status", "", "workflow-id", "")
 	assert.Check(t, is.Len(j.stateFiles(), 0), "files of a state:\n%v", e)
-	assert.Check(t, is.Len(j.Forge.Questions(), 0), "requests:\n%v", e)
+	assert.Check(t, is.Len(j.Forge.Requests(), 0), "requests:\n%v", e)
 }
 
 // TestEachMistakeIsExplained checks the message for each of several mistakes.
@@ -76,7 +76,7 @@ func TestEachMistakeIsExplained(t *testing.T) {
 			j := newJob(t, f, repo, 1)
 			test.change(j)
 			e := j.do(problem.ExitCodes[problem.ClassUsage])
-			e.WantSays(t, "error", append(test.says, "raymond: usage")...)
+			e.WantAnnotation(t, "error", append(test.says, "raymond: usage")...)
 			wantNothingBegun(t, j, e)
 		})
 	}
@@ -90,7 +90,7 @@ func TestInputsOfCompositeActionsAreIgnored(t *testing.T) {
 	f, repo := sitetest.NewForge(t), folder(t, oneScript)
 	e := newJob(t, f, repo, 1).with("same", theirSecret).set("ACT", "true", "GITEA_ACTIONS", "true").do(0)
 	e.WantOutputs(t, "status", "completed", "error-class", "")
-	e.WantSays(t, "warning", "input same:", "composite")
+	e.WantAnnotation(t, "warning", "input same:", "composite")
 	assert.Check(t, !strings.Contains(e.String(), theirSecret), "got %v, want no values of unknown inputs", e)
 }
 
@@ -124,7 +124,7 @@ Say <goto>GONE.md</goto>.
 	for _, place := range []string{"flows/wf/START.md:2", "flows/wf/NEXT.md:3"} {
 		assert.Check(t, strings.HasPrefix(got[place], "workflow: "), "annotation at %s: got %q, want one\n%v", place, got, e)
 	}
-	assert.Check(t, is.Len(f.Questions(), 0), "requests")
+	assert.Check(t, is.Len(f.Requests(), 0), "requests")
 }
 
 // TestSudoExcludesACage checks that allow-sudo can't be combined with inputs that need a cage,
@@ -134,8 +134,8 @@ func TestSudoExcludesACage(t *testing.T) {
 	repo := folder(t, oneScript)
 	for input, value := range map[string]string{"cage": "require", "network": "github"} {
 		e := newJob(t, nil, repo, 1).with("cage", "on", "allow-sudo", "true", input, value).do(problem.ExitCodes[problem.ClassUsage])
-		e.WantSays(t, "error", "input "+input, "allow-sudo")
+		e.WantAnnotation(t, "error", "input "+input, "allow-sudo")
 	}
 	e := newJob(t, sitetest.NewForge(t), repo, 1).with("cage", "on", "allow-sudo", "true").do(0)
-	assert.Check(t, is.Len(e.Texts("warning"), 1))
+	assert.Check(t, is.Len(e.Annotations("warning"), 1))
 }

@@ -43,11 +43,11 @@ func (s *scene) ofKey(run int64, number int, name string, inputs ...string) *bar
 func TestAnswerOnPullRequestContinuesEachJob(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, asksOnThePull)
-	s.forge.Talk.Openers[34] = "eve"
+	s.forge.Comments.Authors[34] = "eve"
 	first := s.ofKey(1, 12, "work").do(0)
 	s.ofKey(1, 12, "publish").do(0).WantOutputs(t, "status", "suspended", "next-jobs", "[]")
 	s.wantDone("start published")
-	said := s.forge.Talk.Say(sitetest.Said{Number: 34, Author: "eve", Body: "/raymond blue"})
+	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 34, Author: "eve", Body: "/raymond blue"})
 	heard := func(j *bareJob) *bareJob {
 		return j.on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":34,"pull_request":{}}`,
 			fmt.Sprintf(`"comment":{"id":%d,"body":%q,"user":{"login":"eve","type":"User"}}`, said.ID, said.Body)))
@@ -65,7 +65,7 @@ func TestAnswerOnPullRequestContinuesEachJob(t *testing.T) {
 	s.wantDone("start published blue again")
 	assert.Check(t, s.newest().Manifest.Untrusted, "the checkout counts as trusted, though a stranger was asked")
 	heard(s.ofKey(4, 34, "work")).do(0).WantOutputs(t, "status", "skipped")
-	s.forge.Talk.Say(sitetest.Said{Number: 12, Author: "eve", Body: "/raymond red"})
+	s.forge.Comments.AddComment(sitetest.Comment{Number: 12, Author: "eve", Body: "/raymond red"})
 	s.ofKey(5, 12, "work").on("issue_comment", event(person("eve"), `"action":"created"`, `"issue":{"number":12}`,
 		`"comment":{"id":999,"body":"/raymond red","user":{"login":"eve","type":"User"}}`)).do(0).WantOutputs(t, "status", "skipped")
 }

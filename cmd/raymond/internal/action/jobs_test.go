@@ -61,11 +61,11 @@ echo told >>"$EFFECTS"; echo '<goto>START</goto>'
 	denied := problem.ExitCodes[problem.ClassDenied]
 	at := s.job(1, "prompts", "false", "key", "a").set("RUNNER_ENVIRONMENT", "github-hosted").do(denied)
 	at.WantOutputs(t, append(nobodyWaits, "error-class", "denied")...)
-	at.WantSays(t, "error", "denied", "START.md", "prompts: false")
+	at.WantAnnotation(t, "error", "denied", "START.md", "prompts: false")
 	s.wantDone("")
 	led := s.job(2, "prompts", "false", "key", "b", "workflow", "wf/TELL.sh").set("RUNNER_ENVIRONMENT", "github-hosted").do(denied)
 	led.WantOutputs(t, "error-class", "denied", "status", "failed")
-	led.WantSays(t, "error", "denied", "START.md", "prompts: false")
+	led.WantAnnotation(t, "error", "denied", "START.md", "prompts: false")
 	s.wantDone("told")
 	allowed := s.job(3, "prompts", "true", "key", "c", "max-iterations", "1")
 	allowed.do(problem.ExitCodes[problem.ClassOverLimit])
@@ -89,7 +89,7 @@ func (s *scene) other(run int64, name string, inputs ...string) *bareJob {
 
 // asksOfRuns returns the requests about runs and artifacts that the REST API got.
 func (s *scene) asksOfRuns() []string {
-	return slices.DeleteFunc(s.forge.Questions(), func(path string) bool { return !strings.Contains(path, "/actions/") })
+	return slices.DeleteFunc(s.forge.Requests(), func(path string) bool { return !strings.Contains(path, "/actions/") })
 }
 
 // TestNextJobContinuesTheRun checks that the next job of the workflow run finds the run without

@@ -24,7 +24,7 @@ func TestPublicRepositoryStoresNoConversations(t *testing.T) {
 	s := newGitScene(t, agentAtWork)
 	first := s.public(1, "max-iterations", "2").do(problem.ExitCodes[problem.ClassOverLimit])
 	first.WantOutputs(t, "status", "over_iterations", "resumable", "false")
-	first.WantSays(t, "error", "This run can't be resumed", "transcripts and workspace", "resume-without-transcript: true", "state-key")
+	first.WantAnnotation(t, "error", "This run can't be resumed", "transcripts and workspace", "resume-without-transcript: true", "state-key")
 	last := s.newest()
 	assert.Check(t, is.Equal(fmt.Sprint(last.Manifest.Omissions), "[{transcripts true key} {workspace true key}]"), "left out: want both, which held something")
 	for _, name := range []string{"transcripts", "workspace"} {
@@ -33,7 +33,7 @@ func TestPublicRepositoryStoresNoConversations(t *testing.T) {
 	for _, resume := range []string{"require", first.Outputs["workflow-id"]} {
 		e := s.public(2, "max-iterations", "9", "resume", resume).do(problem.ExitCodes[problem.ClassDenied])
 		e.WantOutputs(t, "error-class", "denied", "status", "")
-		e.WantSays(t, "error", "state-key", "resume-without-transcript: true", "transcripts and workspace")
+		e.WantAnnotation(t, "error", "state-key", "resume-without-transcript: true", "transcripts and workspace")
 	}
 	third := s.public(3, "max-iterations", "9", "resume-without-transcript", "true")
 	third.do(0).WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"])
@@ -50,7 +50,7 @@ func TestRunInProgressIsNotResumed(t *testing.T) {
 	c := j.start()
 	c.Until("a checkpoint of a run under way", func() bool { return len(s.checkpoints()) == 1 })
 	e := s.job(2).do(problem.ExitCodes[problem.ClassConflict])
-	e.WantSays(t, "error", s.forge.URL+"/runs/1", "in_progress", `job "build"`)
+	e.WantAnnotation(t, "error", s.forge.URL+"/runs/1", "in_progress", `job "build"`)
 	s.letGo()
 	j.end(c).WantOutputs(t, "status", "completed")
 	s.wantDone("start held")
@@ -81,8 +81,8 @@ func TestStoreLocal(t *testing.T) {
 	e := local(3, "max-iterations", "9").do(0)
 	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "state-artifact", "")
 	s.wantDone("start middle end")
-	assert.Check(t, is.Len(s.forge.Questions(), 0), "requests")
+	assert.Check(t, is.Len(s.forge.Requests(), 0), "requests")
 	assert.Check(t, sitetest.Exists(filepath.Join(dir, "o", "r", first.Outputs["workflow-id"]+".json")), "no state in the folder")
 	local(4, "key", "another", "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
-	local(5, "resume", "require").set("GITHUB_REPOSITORY", "o/other").on("workflow_dispatch", "{}").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "no run of this key was found")
+	local(5, "resume", "require").set("GITHUB_REPOSITORY", "o/other").on("workflow_dispatch", "{}").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "no run of this key was found")
 }

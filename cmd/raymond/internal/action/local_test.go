@@ -81,8 +81,8 @@ func TestStoreLocalOverwritesNothing(t *testing.T) {
 	second.Site.Write(own, "own\n")
 	e := second.do(problem.ExitCodes[problem.ClassConflict])
 	e.WantOutputs(t, "error-class", "conflict")
-	e.WantSays(t, "error", "work.txt", "check the repository out again", "workspace: none")
-	e.WantSays(t, "notice", "is at step 2, and its work was last stored at step 1")
+	e.WantAnnotation(t, "error", "work.txt", "check the repository out again", "workspace: none")
+	e.WantAnnotation(t, "notice", "is at step 2, and its work was last stored at step 1")
 	second.post()
 	assert.Check(t, is.Equal(sitetest.Read(t, own)+sitetest.Read(t, work), "own\n"+kept), "the checkout's own file and what is kept: want them left alone")
 	second.step("third").with("workspace", "none").do(0).WantOutputs(t, "result", "own")
@@ -95,9 +95,9 @@ func TestStoreLocalReportsMissingWork(t *testing.T) {
 	s := newGitScene(t, agentAtWork)
 	first, second := s.localJobs()
 	e := first.set("PATH", t.TempDir()).with("max-iterations", "1").do(problem.ExitCodes[problem.ClassOverLimit])
-	e.WantSays(t, "warning", "git is not installed")
-	e.WantSays(t, "error", "workspace", "resume-without-transcript: true")
-	second.with("resume", "require").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "stored without its workspace")
+	e.WantAnnotation(t, "warning", "git is not installed")
+	e.WantAnnotation(t, "error", "workspace", "resume-without-transcript: true")
+	second.with("resume", "require").do(problem.ExitCodes[problem.ClassDenied]).WantAnnotation(t, "error", "stored without its workspace")
 	second.step("third").with("resume-without-transcript", "true").do(0).WantOutputs(t, "status", "completed", "workflow-id", e.Outputs["workflow-id"])
 }
 

@@ -43,9 +43,9 @@ func TestSecretsWithOddNamesAreMasked(t *testing.T) {
 			texts[name+" of the checkpoint"] = sitetest.Read(j.T, filepath.Join(c.Dir, name))
 		}
 	}
-	e.WantSays(t, "warning", "too short", ": SHORT_TOKEN")
-	e.WantSays(t, "warning", "not masked", "RUNNER_PASSWORD")
-	assert.Check(t, !e.Says("warning", "SHORT,") && !e.Says("warning", "SETTING"), "warnings: got %q, want none about settings", e.Texts("warning"))
+	e.WantAnnotation(t, "warning", "too short", ": SHORT_TOKEN")
+	e.WantAnnotation(t, "warning", "not masked", "RUNNER_PASSWORD")
+	assert.Check(t, !e.HasAnnotation("warning", "SHORT,") && !e.HasAnnotation("warning", "SETTING"), "warnings: got %q, want none about settings", e.Annotations("warning"))
 	for _, secret := range strings.Fields(said)[2:] { // without the first two, which are settings
 		assert.Check(t, is.Contains(e.Stdout, "::add-mask::"+secret+"\n"), "what the runner is told to mask")
 	}

@@ -24,7 +24,7 @@ func TestMissingKeyIsReportedFirst(t *testing.T) {
 	}
 	e := hosted(1).do(problem.ExitCodes[problem.ClassUsage])
 	e.WantOutputs(t, "error-class", "usage", "status", "")
-	e.WantSays(t, "error", "anthropic-api-key", "claude-code-oauth-token")
+	e.WantAnnotation(t, "error", "anthropic-api-key", "claude-code-oauth-token")
 	s.wantDone("")
 	loggedIn := hosted(6)
 	loggedIn.Site.Write(filepath.Join(loggedIn.Env["HOME"], ".claude", ".credentials.json"), "{}")
@@ -54,7 +54,7 @@ func TestEachAgentNeedsItsOwnKey(t *testing.T) {
 		"openai-api-key sk-0123456789":                        "anthropic-api-key and claude-code-oauth-token",
 	} {
 		j := s.job(1, append(strings.Fields(inputs), "key", strings.ReplaceAll(inputs, " ", "-"))...).set("RUNNER_ENVIRONMENT", "github-hosted")
-		j.do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", want)
+		j.do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", want)
 	}
 	s.wantDone("")
 }
@@ -63,9 +63,9 @@ func TestEachAgentNeedsItsOwnKey(t *testing.T) {
 func TestErrorsNameInputs(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, threeScripts+"-- wf/NOTES.txt --\nx\n")
-	s.job(1, "workflow", "wf/NOTES.txt").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input workflow")
-	s.onIssue(3, "input-from", "issue.body").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "input input-from", "contains none of the fields issue.body")
+	s.job(1, "workflow", "wf/NOTES.txt").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "input workflow")
+	s.onIssue(3, "input-from", "issue.body").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "input input-from", "contains none of the fields issue.body")
 	e := s.job(2, "max-attempts", "3").do(problem.ExitCodes[problem.ClassUsage])
-	e.WantSays(t, "error", "input max-attempts: needs done-when")
+	e.WantAnnotation(t, "error", "input max-attempts: needs done-when")
 	assert.Check(t, !strings.Contains(e.String(), "--"), "got %v, want no flag named", e)
 }

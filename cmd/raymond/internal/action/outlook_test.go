@@ -27,9 +27,9 @@ func (s *scene) wantEverywhere(e ended, text string) {
 	s.t.Helper()
 	media := map[string]string{
 		"log": strings.Join(e.Lines, "\n"), "page": e.Summary, "stderr": e.Stderr,
-		"annotations": strings.Join(append(e.Texts("notice"), append(e.Texts("warning"), e.Texts("error")...)...), "\n"),
+		"annotations": strings.Join(append(e.Annotations("notice"), append(e.Annotations("warning"), e.Annotations("error")...)...), "\n"),
 	}
-	if ours := s.forge.Talk.By(7, sitetest.JobsAccount); len(ours) == 1 && !strings.Contains(ours[0].Body, "Running") {
+	if ours := s.forge.Comments.By(7, sitetest.JobsAccount); len(ours) == 1 && !strings.Contains(ours[0].Body, "Running") {
 		// A cancelled step may have no time for the comment; then the post phase writes it.
 		media["comment"] = ours[0].Body
 	}
@@ -70,7 +70,7 @@ func TestErrorsWithoutARunHaveAPage(t *testing.T) {
 
 	s = newScene(t, threeScripts)
 	e = s.commented(2).on("issues", event(person("eve"), `"action":"labeled"`, `"issue":{"number":7}`)).do(problem.ExitCodes[problem.ClassDenied])
-	if !strings.Contains(e.Summary, "❌ Error: `wf`") || !strings.Contains(e.Summary, "denied") || len(s.forge.Talk.By(7, sitetest.JobsAccount)) > 0 {
-		t.Errorf("page of a refused event: got\n%s\nand %d comments, want the refusal and none", e.Summary, len(s.forge.Talk.By(7, sitetest.JobsAccount)))
+	if !strings.Contains(e.Summary, "❌ Error: `wf`") || !strings.Contains(e.Summary, "denied") || len(s.forge.Comments.By(7, sitetest.JobsAccount)) > 0 {
+		t.Errorf("page of a refused event: got\n%s\nand %d comments, want the refusal and none", e.Summary, len(s.forge.Comments.By(7, sitetest.JobsAccount)))
 	}
 }

@@ -122,7 +122,7 @@ func TestTwelveAgentsOnFourJobs(t *testing.T) {
 	assert.Check(t, is.Len(f.stored("-claim"), 0), "claims in the end")
 	again := f.of(1, parts[0]).set("GITHUB_RUN_ATTEMPT", "2").do(0) // a job of the matrix is re-run
 	again.WantOutputs(t, nobodyWaits...)
-	again.WantSays(t, "notice", "nothing to do")
+	again.WantAnnotation(t, "notice", "nothing to do")
 	f.eachOnce()
 }
 
@@ -144,7 +144,7 @@ func TestOneOfFourJobsDies(t *testing.T) {
 	f.touch(".hold", false)
 	join := f.joins(1).do(0)
 	join.WantOutputs(t, "status", "suspended", "next-jobs", `["work"]`)
-	join.WantSays(t, "notice", "joined 4 parts", "lost jobs", "main_work3, main_work7, main_work11 (last checkpoint ")
+	join.WantAnnotation(t, "notice", "joined 4 parts", "lost jobs", "main_work3, main_work7, main_work11 (last checkpoint ")
 	if left := strings.Join(legs(t, join), ","); !strings.Contains(left, "main_work7") || strings.Contains(left, "main_work1,") {
 		t.Errorf("next matrix: got %q, want main_work7 and none of another part", left)
 	}
@@ -197,7 +197,7 @@ func TestRunWithRunningPartIsUnchanged(t *testing.T) {
 	before := f.forge.All()
 	e := f.plan(2).do(0)
 	e.WantOutputs(t, append(nobodyWaits[4:], "status", "suspended", "workflow-id", plan.Outputs["workflow-id"])...)
-	e.WantSays(t, "notice", "nothing to do yet")
+	e.WantAnnotation(t, "notice", "nothing to do yet")
 	assert.Check(t, is.DeepEqual(names(f.forge.All()), names(before)), "artifacts")
 	f.touch(".hold", false)
 	j.end(c)
@@ -296,7 +296,7 @@ func TestPartsShareTheRemainingBudget(t *testing.T) {
 	f := &fanned{newScene(t, cheapAndDear), []string{"budget-per-key", "0.02"}}
 	parts := legs(t, f.plan(1).do(0))
 	dear := f.of(1, parts[1]).set("GITHUB_JOB", "build").do(problem.ExitCodes[problem.ClassOverLimit])
-	dear.WantSays(t, "error", "budget-per-key: the runs of this key have spent")
+	dear.WantAnnotation(t, "error", "budget-per-key: the runs of this key have spent")
 	f.of(1, parts[0]).set("GITHUB_JOB", "build").do(0)
 	f.wantSpent("10000", "10000")
 }

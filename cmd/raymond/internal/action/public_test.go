@@ -42,14 +42,14 @@ func TestUnresumableRunFailsAtItsDeadline(t *testing.T) {
 	s := newScene(t, lateAgent)
 	first := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
 	first.WantOutputs(t, "status", "failed", "resumable", "false", "error-class", "run_failed")
-	first.WantSays(t, "warning", "state-key", "fails where it would be suspended")
-	assert.Check(t, is.Len(first.Texts("warning"), 1))
+	first.WantAnnotation(t, "warning", "state-key", "fails where it would be suspended")
+	assert.Check(t, is.Len(first.Annotations("warning"), 1))
 	before, _, _ := strings.Cut(first.Stdout, "START.md")
 	assert.Check(t, is.Contains(before, "no state-key is set"), "log")
-	first.WantSays(t, "error", "would be suspended", "the deadline of 10h0m0s", "state-key")
+	first.WantAnnotation(t, "error", "would be suspended", "the deadline of 10h0m0s", "state-key")
 	s.letGo()
 	again := s.public(1).set("GITHUB_RUN_ATTEMPT", "2").do(0)
-	again.WantSays(t, "warning", "a new run starts", "transcripts", "state-key")
+	again.WantAnnotation(t, "warning", "a new run starts", "transcripts", "state-key")
 	again.WantOutputs(t, "status", "completed", "resumable", "false")
 	assert.Check(t, again.Outputs["workflow-id"] != first.Outputs["workflow-id"], "got the run again, want a new one")
 }
@@ -60,7 +60,7 @@ func TestWorkIsNotStoredInPublic(t *testing.T) {
 	t.Parallel()
 	s := newGitScene(t, strings.Replace(leavesWork, "echo '<goto>", "[ -e \"$EFFECTS.go\" ] || late; echo '<goto>", 1))
 	e := s.public(1, "deadline", "10h").do(problem.ExitCodes[problem.ClassRunFailed])
-	e.WantSays(t, "error", "without a state-key its work in the workspace can't be stored")
+	e.WantAnnotation(t, "error", "without a state-key its work in the workspace can't be stored")
 	s.letGo()
 	s.stops(2, 1, "key", "private")
 	e = s.job(3, "key", "private", "max-iterations", "9", "workspace", "none").do(0)
@@ -76,8 +76,8 @@ func TestForkRunsCannotBeResumed(t *testing.T) {
 	j := s.job(1, "deadline", "10h", "trust-checkout", "true").on("pull_request", event(person("ann"), fromFork))
 	e := j.do(problem.ExitCodes[problem.ClassRunFailed])
 	e.WantOutputs(t, "status", "failed", "resumable", "false")
-	e.WantSays(t, "warning", "fork")
-	e.WantSays(t, "error", "fork", "would be suspended")
+	e.WantAnnotation(t, "warning", "fork")
+	e.WantAnnotation(t, "error", "fork", "would be suspended")
 }
 
 // TestOneWarningNamesAllLosses checks that a single warning, before the first state, names
@@ -88,8 +88,8 @@ func TestOneWarningNamesAllLosses(t *testing.T) {
 	s.letGo()
 	s.forge.Fail(artifactstest.Fault{Op: "actions/artifacts", Times: 99, Status: 403})
 	e := s.public(1).do(0)
-	e.WantSays(t, "warning", "actions: read", "state-key")
-	assert.Check(t, is.Len(e.Texts("warning"), 1))
+	e.WantAnnotation(t, "warning", "actions: read", "state-key")
+	assert.Check(t, is.Len(e.Annotations("warning"), 1))
 }
 
 // TestWithoutGitNoWorkIsStored checks that a missing git is reported before a prompt begins, and
@@ -99,14 +99,14 @@ func TestWithoutGitNoWorkIsStored(t *testing.T) {
 	s := newScene(t, agentAtWork+"-- wf/ALONE.sh --\necho '<result>alone</result>'\n")
 	path := sitetest.WithoutGit(t)
 	first := s.job(1, "workspace", "git", "max-iterations", "2").set("PATH", path).do(problem.ExitCodes[problem.ClassOverLimit])
-	first.WantSays(t, "warning", "git is not installed", "workspace: none")
-	assert.Check(t, is.Len(first.Texts("warning"), 1))
+	first.WantAnnotation(t, "warning", "git is not installed", "workspace: none")
+	assert.Check(t, is.Len(first.Annotations("warning"), 1))
 	first.WantOutputs(t, "resumable", "false")
 	assert.Check(t, is.Contains(first.Summary, "git is not installed"), "summary: want what is missing")
-	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantSays(t, "error", "was not installed")
+	s.job(2, "resume", "require", "max-iterations", "10").do(problem.ExitCodes[problem.ClassDenied]).WantAnnotation(t, "error", "was not installed")
 	s.job(3, "resume", "require", "max-iterations", "10", "resume-without-transcript", "true").do(0).WantOutputs(t, "workflow-id", first.Outputs["workflow-id"])
 	scripts := s.job(4, "key", "scripts", "workflow", "wf/ALONE.sh", "workspace", "git", "prompts", "false").set("PATH", path)
-	assert.Check(t, is.Len(scripts.end(scripts.start()).Texts("warning"), 0), "scripts alone: want no warning")
+	assert.Check(t, is.Len(scripts.end(scripts.start()).Annotations("warning"), 0), "scripts alone: want no warning")
 }
 
 // TestFailingJobRepeatsLittle checks how often a failing job says the same: workflow commands are
@@ -142,7 +142,7 @@ func TestAdvisedResumeTakesTheFix(t *testing.T) {
 	s := newGitScene(t, "-- wf/START.sh --\necho x >work.txt; echo '<goto>CHECK.sh</goto>'\n-- wf/CHECK.sh --\nexit 3\n")
 	failed := s.job(1, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassRunFailed])
 	id := failed.Outputs["workflow-id"]
-	failed.WantSays(t, "notice", "resume: "+id, "The button uses the files of this commit", "changed-workflow: take")
+	failed.WantAnnotation(t, "notice", "resume: "+id, "The button uses the files of this commit", "changed-workflow: take")
 	sitetest.Commit(t, s.repo, "-- wf/CHECK.sh --\ncat work.txt >&2; echo '<result>fixed</result>'\n")
 	s.job(2, "resume", id, "changed-workflow", "refuse").do(problem.ExitCodes[problem.ClassConflict])
 	s.job(3, "resume", id, "changed-workflow", "take").do(0).WantOutputs(t, "status", "completed", "result", "fixed")

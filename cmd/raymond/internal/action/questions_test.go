@@ -29,18 +29,18 @@ echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'
 // says posts a comment and returns the job that the comment starts.
 func (s *scene) says(run int64, number int, who, body string) *bareJob {
 	s.t.Helper()
-	said := s.forge.Talk.Say(sitetest.Said{Number: number, Author: who, Body: body})
+	said := s.forge.Comments.AddComment(sitetest.Comment{Number: number, Author: who, Body: body})
 	return s.heard(run, said)
 }
 
 // heard returns the job that a comment starts.
-func (s *scene) heard(run int64, said sitetest.Said) *bareJob {
+func (s *scene) heard(run int64, said sitetest.Comment) *bareJob {
 	s.t.Helper()
 	return s.onIssue(run).on("issue_comment", s.payloadOf(said))
 }
 
 // payloadOf returns the payload of a comment event.
-func (s *scene) payloadOf(said sitetest.Said) string {
+func (s *scene) payloadOf(said sitetest.Comment) string {
 	kind := "User"
 	if strings.HasSuffix(said.Author, "[bot]") {
 		kind = "Bot"
@@ -51,16 +51,16 @@ func (s *scene) payloadOf(said sitetest.Said) string {
 }
 
 // question returns the only question that the job's account has posted on an issue.
-func (s *scene) question(number int) sitetest.Said {
+func (s *scene) question(number int) sitetest.Comment {
 	s.t.Helper()
-	var all []sitetest.Said
-	for _, c := range s.forge.Talk.By(number, sitetest.JobsAccount) {
+	var all []sitetest.Comment
+	for _, c := range s.forge.Comments.By(number, sitetest.JobsAccount) {
 		if strings.HasPrefix(c.Body, "<!-- raymond-question ") {
 			all = append(all, c)
 		}
 	}
 	if len(all) != 1 {
-		s.t.Fatalf("questions on %d: got %+v, want one\nrequests: %q", number, all, s.forge.Talk.Requests())
+		s.t.Fatalf("questions on %d: got %+v, want one\nrequests: %q", number, all, s.forge.Comments.Requests())
 	}
 	return all[0]
 }
@@ -89,10 +89,10 @@ func TestAnswerIsTakenOnce(t *testing.T) {
 	s := newScene(t, strings.Replace(asksOnce, "echo '<result>all done</result>'", `echo '<ask next="LAST">And now?</ask>'`, 1)+
 		"-- wf/LAST.sh --\n"+`echo "$RAYMOND_RESULT" >>"$EFFECTS"; echo '<result>all done</result>'`+"\n")
 	s.onIssue(1).do(0)
-	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond yes"})
+	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond yes"})
 	second := s.heard(2, said).do(0)
 	second.WantOutputs(t, "status", "suspended")
-	last := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond end", At: time.Now().Add(time.Second)}) // in a later second than the first answer
+	last := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond end", At: time.Now().Add(time.Second)}) // in a later second than the first answer
 	s.heard(3, last).do(0).WantOutputs(t, "status", "completed")
 	e := s.heard(2, said).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann").do(0)
 	e.WantOutputs(t, "status", "completed", "result", "all done", "workflow-id", second.Outputs["workflow-id"])
@@ -104,17 +104,17 @@ func TestAnswerIsTakenOnce(t *testing.T) {
 func TestOtherCommentsStartNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
-	before := len(s.forge.Questions())
+	before := len(s.forge.Requests())
 	for run, body := range []string{"looks good", "> /raymond yes"} {
 		s.says(int64(run+1), 7, "eve", body).do(0).WantOutputs(t, "status", "skipped", "waiting", "[]", "next-jobs", "[]")
 	}
-	assert.Check(t, is.Len(s.forge.Questions(), before), "requests")
+	assert.Check(t, is.Len(s.forge.Requests(), before), "requests")
 	e := s.says(9, 7, "eve", "/raymond yes").do(0)
 	e.WantOutputs(t, "status", "skipped")
 	assert.Check(t, is.Contains(e.Stdout, "no question of a run is open here"))
 	s.wantDone("")
 	assert.Check(t, is.Len(s.forge.All(), 0), "stored")
-	assert.Check(t, is.Len(s.forge.Talk.By(7, sitetest.JobsAccount), 0), "comments")
+	assert.Check(t, is.Len(s.forge.Comments.By(7, sitetest.JobsAccount), 0), "comments")
 }
 
 // TestWhoMayAnswer checks that bots and people who may not start the run may not answer and get no
@@ -126,12 +126,12 @@ func TestWhoMayAnswer(t *testing.T) {
 	s.says(2, 7, "eve", "/raymond yes").do(problem.ExitCodes[problem.ClassDenied]).WantOutputs(t, "error-class", "denied")
 	s.says(3, 7, "renovate[bot]", "/raymond yes").with("on-denied", "skip").do(0).WantOutputs(t, "status", "skipped")
 	// The sender of this event may start the run, but the author of the comment may not answer.
-	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond yes"})
+	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "eve", Body: "/raymond yes"})
 	e := s.heard(4, said)
 	e.Payload = strings.Replace(e.Payload, `"sender":{"login":"eve"`, `"sender":{"login":"ann"`, 1)
 	e.do(0).WantOutputs(t, "status", "suspended")
 	s.wantDone("start")
-	assert.Check(t, is.Len(s.forge.Talk.By(7, sitetest.JobsAccount), 1), "comments")
+	assert.Check(t, is.Len(s.forge.Comments.By(7, sitetest.JobsAccount), 1), "comments")
 	s.says(5, 7, "ann", "/raymond no").do(0).WantOutputs(t, "status", "completed")
 	s.wantDone("start no")
 }
@@ -145,7 +145,7 @@ func TestQuestionMarkerLeadsToItsRun(t *testing.T) {
 	q := s.question(34)
 	// A copy of the question on another issue leads nowhere, regardless of its author.
 	for author, number := range map[string]int{"eve": 56, sitetest.JobsAccount: 57} {
-		s.forge.Talk.Say(sitetest.Said{Number: number, Author: author, Body: q.Body})
+		s.forge.Comments.AddComment(sitetest.Comment{Number: number, Author: author, Body: q.Body})
 		e := s.says(int64(number), number, "ann", "/raymond yes").do(0)
 		e.WantOutputs(t, "status", "skipped")
 		assert.Check(t, is.Contains(e.Stdout, "no question"), "on %d", number)
@@ -166,9 +166,9 @@ func TestLaterStepFindsAnswers(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
 	s.onIssue(1).do(0)
-	s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "eve", Body: "/raymond no"})
-	s.forge.Talk.Add(7, "root", "> Shall I go on?\n\n/raymond yes")
-	s.forge.Talk.Add(7, "ann", "/raymond no")
+	s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "eve", Body: "/raymond no"})
+	s.forge.Comments.Add(7, "root", "> Shall I go on?\n\n/raymond yes")
+	s.forge.Comments.Add(7, "ann", "/raymond no")
 	s.onIssue(2).on("schedule", event()).with("key", "agent-build.issue-7").do(0).WantOutputs(t, "status", "completed")
 	s.wantDone("start yes")
 }
@@ -182,7 +182,7 @@ func TestAnswerToABrokenRun(t *testing.T) {
 		s.onIssue(1).do(0)
 		if class == problem.ClassUsage {
 			later := sitetest.NewForge(t) // has the comments, but no artifacts
-			later.Talk = s.forge.Talk
+			later.Comments = s.forge.Comments
 			s.forge = later
 		} else {
 			last := s.forge.All()[len(s.forge.All())-1]
@@ -191,7 +191,7 @@ func TestAnswerToABrokenRun(t *testing.T) {
 		for run := int64(2); run < 4; run++ {
 			s.says(run, 7, "ann", "/raymond yes").do(problem.ExitCodes[class]).WantOutputs(t, "error-class", string(class))
 		}
-		got := s.forge.Talk.By(7, sitetest.JobsAccount)
+		got := s.forge.Comments.By(7, sitetest.JobsAccount)
 		assert.Assert(t, is.Len(got, 2), "comments")
 		assert.Check(t, is.Contains(got[1].Body, says), "comments")
 		s.wantDone("start")
@@ -218,8 +218,8 @@ func TestAnswerWhileTheRunIsDriven(t *testing.T) {
 	s := newScene(t, asksBeside)
 	first, second := s.onIssue(1), s.onIssue(2)
 	c := first.start()
-	c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
-	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond this"})
+	c.Until("the question", func() bool { return len(s.forge.Comments.By(7, sitetest.JobsAccount)) == 1 })
+	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond this"})
 	second.on("issue_comment", s.payloadOf(said))
 	e := second.do(0)
 	e.WantOutputs(t, "status", "skipped")
@@ -236,16 +236,16 @@ func TestAnswerWhileAllAgentsWait(t *testing.T) {
 	s := newScene(t, asksOnce)
 	first, second := s.onIssue(1), s.onIssue(2)
 	var isUp atomic.Bool
-	refuse := sitetest.Refusing(`^GET issues/comments/`, 503, "down") // the question exists but can't be read
-	s.forge.Talk.Fault = func(w http.ResponseWriter, asked string) bool { return !isUp.Load() && refuse(w, asked) }
+	refuse := sitetest.RefuseRequests(`^GET issues/comments/`, 503, "down") // the question exists but can't be read
+	s.forge.Comments.Fault = func(w http.ResponseWriter, asked string) bool { return !isUp.Load() && refuse(w, asked) }
 	c := first.start()
-	c.Until("the question", func() bool { return len(s.forge.Talk.By(7, sitetest.JobsAccount)) == 1 })
-	c.Until("the first look", func() bool { return slices.Contains(s.forge.Talk.Requests(), "GET issues/comments/101") })
-	said := s.forge.Talk.Say(sitetest.Said{Number: 7, Author: "ann", Body: "/raymond yes"})
+	c.Until("the question", func() bool { return len(s.forge.Comments.By(7, sitetest.JobsAccount)) == 1 })
+	c.Until("the first look", func() bool { return slices.Contains(s.forge.Comments.Requests(), "GET issues/comments/101") })
+	said := s.forge.Comments.AddComment(sitetest.Comment{Number: 7, Author: "ann", Body: "/raymond yes"})
 	second.on("issue_comment", s.payloadOf(said))
 	d := second.start()
 	looks := func() (n int) {
-		for _, q := range s.forge.Questions() {
+		for _, q := range s.forge.Requests() {
 			if strings.HasPrefix(q, "GET /api/repos/o/r/actions/runs/1") {
 				n++
 			}

@@ -55,7 +55,7 @@ func TestDeadlineStartsTheWorkflowAgain(t *testing.T) {
 	if p := s.newest().Run.Progress; p.Continuations != 1 || p.Continuing != state.TooOften {
 		t.Errorf("progress: got %+v, want 1 continuation, and that this is often enough", p)
 	}
-	if got := s.forge.Talk.By(7, sitetest.JobsAccount); len(got) != 1 || got[0].Edits == 0 {
+	if got := s.forge.Comments.By(7, sitetest.JobsAccount); len(got) != 1 || got[0].Edits == 0 {
 		t.Errorf("comments on the issue: got %+v, want one, edited", got)
 	}
 	if m := s.newest().Manifest; m.Event != "workflow_dispatch" || m.Number != 7 || m.Kind != "issue" || m.Title != "A title" {
@@ -74,9 +74,9 @@ func TestRefusedDispatchIsAWarning(t *testing.T) {
 	j := s.job(1, untilDeadline...)
 	e := j.do(0)
 	e.WantOutputs(t, "status", "suspended", "resumable", "true")
-	e.WantSays(t, "warning", "could not be started again", "403", "actions: write")
+	e.WantAnnotation(t, "warning", "could not be started again", "403", "actions: write")
 	j.post()
-	if told, asked := len(e.Texts("warning")), len(s.forge.Dispatches()); told != 1 || asked != 1 {
+	if told, asked := len(e.Annotations("warning")), len(s.forge.Dispatches()); told != 1 || asked != 1 {
 		t.Errorf("got %d warnings and %d requests, want one of each", told, asked)
 	}
 }
@@ -139,12 +139,12 @@ func TestDispatchBeginsNoRun(t *testing.T) {
 		}
 		e := j.do(0)
 		e.WantOutputs(t, "status", "skipped", "error-class", "")
-		e.WantSays(t, "notice", "nothing is started", c.says)
+		e.WantAnnotation(t, "notice", "nothing is started", c.says)
 		j.end(j.command("action-post"))
 	}
 	s.dispatched(4, "done").do(0).WantOutputs(t, "status", "skipped") // a completed run
 	other := s.dispatched(5, "agent-build.ref-main").set("GITHUB_JOB", "other")
-	other.do(0).WantSays(t, "notice", "nothing is started", "job build")
+	other.do(0).WantAnnotation(t, "notice", "nothing is started", "job build")
 	assert.Check(t, is.Len(s.forge.All(), before), "after dispatches that continue nothing")
 	assert.Check(t, is.Equal(s.done(), done), "after dispatches that continue nothing")
 	// On other events the input is ignored, because its text might be a stranger's.
@@ -184,7 +184,7 @@ func TestPullRequestContinuesOnTheDefaultBranch(t *testing.T) {
 		e := j.do(0)
 		got := s.forge.Dispatches()
 		if key == "" {
-			e.WantSays(t, "warning", "could not be started again", "state-key")
+			e.WantAnnotation(t, "warning", "could not be started again", "state-key")
 			assert.Check(t, is.Len(got, 0), "without a state-key")
 			continue
 		}

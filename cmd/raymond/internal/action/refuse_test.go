@@ -76,10 +76,10 @@ func TestUnsafeStepIsRefused(t *testing.T) {
 			if got == string(problem.ClassSuspended) { // the run waits for the job main
 				got = ""
 			}
-			assert.Check(t, got == string(want), "%s, cage: %s: got class %q, %q, want %q", name, mode, got, e.Texts("error"), want)
+			assert.Check(t, got == string(want), "%s, cage: %s: got class %q, %q, want %q", name, mode, got, e.Annotations("error"), want)
 			for _, says := range tt.says {
-				if want != "" && !e.Says("error", says) {
-					t.Errorf("%s: got %q, want %q in it", name, e.Texts("error"), says)
+				if want != "" && !e.HasAnnotation("error", says) {
+					t.Errorf("%s: got %q, want %q in it", name, e.Annotations("error"), says)
 				}
 			}
 		}
@@ -112,8 +112,8 @@ func TestStepAfterAgentsNeedsACage(t *testing.T) {
 		later := first.step("later").with("key", "later").with(strings.Fields(strings.ReplaceAll(tt.later, "WORK", first.Work))...)
 		first.with(strings.Fields(tt.first)...).end(first.start())
 		e := later.end(later.start())
-		if got := e.Outputs["error-class"]; got != string(tt.want) || tt.want != "" && !e.Says("error", "a separate job") {
-			t.Errorf("%s after %s: got class %q, %q, want %q", tt.later, tt.first, got, e.Texts("error"), tt.want)
+		if got := e.Outputs["error-class"]; got != string(tt.want) || tt.want != "" && !e.HasAnnotation("error", "a separate job") {
+			t.Errorf("%s after %s: got class %q, %q, want %q", tt.later, tt.first, got, e.Annotations("error"), tt.want)
 		}
 		assert.Check(t, e.Outputs["result"] != "stolen", "%s after %s", tt.later, tt.first)
 	}

@@ -52,7 +52,7 @@ func TestReportIsStored(t *testing.T) {
 		assert.Check(t, is.Equal(strings.Contains(html, part), want), "report: %q in it: got %v, want %v", part, !want, want)
 	}
 	link := fmt.Sprintf("[`%s`](https://example.test/o/r/actions/runs/1/artifacts/%d)", stored.Name, stored.ID)
-	comments := s.forge.Talk.By(7, sitetest.JobsAccount)
+	comments := s.forge.Comments.By(7, sitetest.JobsAccount)
 	if !strings.Contains(e.Summary, link) || len(comments) != 1 || !strings.Contains(comments[0].Body, link) {
 		t.Errorf("got the summary\n%s\nand the comments %v\nwant the link %s in both", e.Summary, comments, link)
 	}
@@ -99,7 +99,7 @@ func TestWhichRunsHaveAReport(t *testing.T) {
 			e := j.do(0)
 			j.post()
 			assert.Check(t, is.Equal(len(s.stored("-report-")) == 1, c.want), "report")
-			assert.Check(t, is.Equal(e.Says("warning", "report: true", "anyone can read"), c.warns), "warning:\n%v", e)
+			assert.Check(t, is.Equal(e.HasAnnotation("warning", "report: true", "anyone can read"), c.warns), "warning:\n%v", e)
 		})
 	}
 }
@@ -130,6 +130,6 @@ func TestFailedReportDoesNotFailTheStep(t *testing.T) {
 	s.forge.Fail(artifactstest.Fault{Op: "DeleteArtifact", Times: 2, Status: 403})
 	e := s.job(1).do(0) // the claim can't be deleted either
 	e.WantOutputs(t, "status", "completed")
-	e.WantSays(t, "notice", "the report of the run could not be stored")
+	e.WantAnnotation(t, "notice", "the report of the run could not be stored")
 	assert.Check(t, is.Contains(e.Summary, "The report of the run could not be stored"), "summary")
 }

@@ -32,7 +32,7 @@ func killedInTheMiddle(t *testing.T) (s *scene, j *bareJob, id string) {
 	c := j.start()
 	c.Until("the middle", func() bool { return s.done() != "" })
 	c.Kill()
-	list, err := filepath.Glob(filepath.Join(j.Own(), "*.json"))
+	list, err := filepath.Glob(filepath.Join(j.StepDir(), "*.json"))
 	assert.NilError(t, err, "state files")
 	assert.Assert(t, is.Len(list, 1), "state files")
 	return s, j, strings.TrimSuffix(filepath.Base(list[0]), ".json")
@@ -82,13 +82,13 @@ func TestAlteredRunFilesAreNotStored(t *testing.T) {
 			t.Parallel()
 			s, j, id := killedInTheMiddle(t)
 			before := len(s.forge.Checkpoints(t, nil))
-			a.do(t, j.Own(), id)
+			a.do(t, j.StepDir(), id)
 			if payload, err := os.ReadFile(j.Env["GITHUB_EVENT_PATH"]); err == nil {
 				j.Payload = string(payload) // the runner doesn't write it again
 			}
 			e := j.end(j.command("action-post"))
 			assert.Equal(t, e.Code, problem.ExitCodes[problem.ClassDenied], "post part")
-			e.WantSays(t, "error", "denied: ", strings.TrimPrefix(filepath.Base(a.file), "ID"), "altered since this step wrote it; ")
+			e.WantAnnotation(t, "error", "denied: ", strings.TrimPrefix(filepath.Base(a.file), "ID"), "altered since this step wrote it; ")
 			assert.Check(t, is.Equal(len(s.forge.Checkpoints(t, nil)), before), "checkpoints: want those that the main part stored")
 		})
 	}
@@ -105,7 +105,7 @@ func TestDenialLeavesNothingBehind(t *testing.T) {
 	c.Until("the script", func() bool { return len(s.stored("-claim")) == 1 && len(s.forge.Checkpoints(t, nil)) == 1 })
 	c.Kill()
 	assert.Assert(t, is.Len(j.conversations(), 1), "conversations of the main part")
-	states, err := filepath.Glob(filepath.Join(j.Own(), "*.json"))
+	states, err := filepath.Glob(filepath.Join(j.StepDir(), "*.json"))
 	assert.NilError(t, err, "state files")
 	assert.Assert(t, is.Len(states, 1), "state files")
 	j.Site.Write(states[0], strings.ReplaceAll(sitetest.Read(j.T, states[0]), "START", "OTHER"))

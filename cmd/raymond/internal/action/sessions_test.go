@@ -88,7 +88,7 @@ func TestUnstoredConversationsStay(t *testing.T) {
 		e := j.do(c.code)
 		if c.code != stop {
 			e.WantOutputs(t, "error-class", "store", "resumable", "false", "state-artifact", "")
-			e.WantSays(t, "error", "last checkpoint", "state stays")
+			e.WantAnnotation(t, "error", "last checkpoint", "state stays")
 		}
 		before := j.conversations()
 		assert.Equal(t, len(before), 1, "%s: conversations: got %v, want one", name, before)

@@ -30,11 +30,11 @@ func TestSecondUseInAJobNeedsAKey(t *testing.T) {
 	e.WantOutputs(t, "status", "completed")
 	s.wantDone("start middle end")
 	second := first.step("second").do(problem.ExitCodes[problem.ClassUsage])
-	second.WantSays(t, "error", "input key", "agent-build.ref-main", "earlier step")
+	second.WantAnnotation(t, "error", "input key", "agent-build.ref-main", "earlier step")
 	second.WantOutputs(t, "status", "", "error-class", "usage")
 	s.wantDone("start middle end")
 	first.step("fourth").with("key", "own").do(0)
-	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).WantSays(t, "error", "is completed")
+	first.step("fifth").with("key", "agent-build.ref-main", "resume", "require").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "is completed")
 	s.wantDone("start middle end start middle end")
 	s.job(1, "key", "agent-build.ref-main").set("GITHUB_JOB", "other").do(0)
 }
@@ -64,7 +64,7 @@ func TestUsesInACompositeActionAreSeparate(t *testing.T) {
 	for _, name := range []string{"two", "one"} {
 		before := len(s.checkpoints())
 		assert.Check(t, is.Equal(uses[name].end(uses[name].command("action-post")).Code, 0), "post of %s", name)
-		if own := uses[name].Own(); sitetest.Exists(own) || sitetest.Exists(filepath.Join(filepath.Dir(own), "keys")) != (name == "two") {
+		if own := uses[name].StepDir(); sitetest.Exists(own) || sitetest.Exists(filepath.Join(filepath.Dir(own), "keys")) != (name == "two") {
 			t.Errorf("post of %s: got its folder %s left, or what it shares removed before the last of the job", name, own)
 		}
 		added := s.checkpoints()[before:]

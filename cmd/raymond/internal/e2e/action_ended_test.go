@@ -10,7 +10,7 @@ import (
 )
 
 // stepEnd is everything the runner sees of a step that has ended.
-type stepEnd = sitetest.Ended
+type stepEnd = sitetest.StepEnd
 
 // do runs the main phase of the step, which must exit with code, and then ends the workflow run.
 func (j *bareJob) do(code int) stepEnd {
@@ -22,7 +22,7 @@ func (j *bareJob) do(code int) stepEnd {
 
 func (j *bareJob) end(c *sitetest.Command) stepEnd {
 	j.T.Helper()
-	e := sitetest.End(j.T, c.Wait(), j.CommandFile)
+	e := sitetest.ReadStepEnd(j.T, c.Wait(), j.CommandFile)
 	if left := j.Site.Processes(); len(left) > 0 {
 		j.T.Errorf("processes after the step: got %v, want none", sitetest.Describe(left))
 	}

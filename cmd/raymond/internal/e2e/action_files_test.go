@@ -39,7 +39,7 @@ func TestScriptsCannotWriteCommandFiles(t *testing.T) {
 	j := newJob(t, f, sitetest.Repository(t, commandFileWorkflow), 1).withInputs("cage", "off")
 	e := j.do(problem.ExitCodes[problem.ClassDenied])
 	for _, name := range sitetest.RunnerFiles {
-		e.WantSays(t, "error", "raymond: denied", name)
+		e.WantAnnotation(t, "error", "raymond: denied", name)
 		assert.Check(t, is.Contains(e.Stderr, name), "stderr")
 	}
 	e.WantOutputs(t, "result", "honest", "status", "completed", "error-class", "denied", "evil", "")

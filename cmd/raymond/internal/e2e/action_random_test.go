@@ -61,7 +61,7 @@ func (k *killChain) isOver(j *bareJob) bool {
 		return false
 	}
 	dir, run := all[len(all)-1].Dir, all[len(all)-1].Run // the post phase deletes all files on the machine
-	left := k.forge.History.Left(k.t, k.forge.Keys)
+	left := k.forge.History.Evidence(k.t, k.forge.Keys)
 	left.Run, left.Effects, left.IdleMoments, left.Undisturbed = run, invarianttest.ParseEffects(k.effectLines()), k.rests, k.whole
 	left.Events = sitetest.EventsIn(k.t, filepath.Join(dir, "events.jsonl"))
 	left.TempFiles = sitetest.Temporary(j.Temp)

@@ -138,7 +138,7 @@ func newMachine(t *testing.T, v clitest.Vendor, workflow string) *machine {
 	path := install(t, v)
 	m := &machine{Site: sitetest.New(t, workflow), vendor: v, model: &player{}, flags: v.Flags(path), home: t.TempDir()}
 	m.Env = append(v.Environ(t, v.Serve(t, m.model.answer), m.home), "TMPDIR="+t.TempDir(), "SIDE_EFFECTS="+m.SideEffects())
-	m.Sign()
+	m.AddMark()
 	return m
 }
 

@@ -15,7 +15,7 @@ import (
 // runWithFileLimit runs raymond with a limit on the size of each file, in blocks of 512 bytes.
 func (s *site) runWithFileLimit(blocks int, args ...string) sitetest.Outcome {
 	s.T.Helper()
-	s.Witness()
+	s.RecordIdle()
 	cmd := exec.Command("sh", append([]string{"-c", fmt.Sprintf("ulimit -f %d && exec \"$@\"", blocks), "sh", s.Bin}, args...)...)
 	cmd.Dir, cmd.Env = s.Work, s.Env
 	return sitetest.Begin(s.T, cmd).Wait()
@@ -33,7 +33,7 @@ func TestFullDisk(t *testing.T) {
 	for blocks, done := 1, false; !done; blocks += sitetest.Dose(10, 1) {
 		t.Run(fmt.Sprint(blocks), func(t *testing.T) {
 			s := killableSite(t)
-			s.Whole = effects
+			s.Undisturbed = effects
 			o := s.runWithFileLimit(blocks, s.killableArgs()...)
 			if o.Code == 0 {
 				s.wantTheEnd(o)

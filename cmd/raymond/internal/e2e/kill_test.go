@@ -45,7 +45,7 @@ func TestKilledAtRandomMoments(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, uint64(n)))
 			for kills := 0; kills < killsOfARun && !t.Failed(); {
 				s := killableSite(t)
-				s.Whole = effects
+				s.Undisturbed = effects
 				kills += killOften(s, random, took/2, killsOfARun-kills)
 			}
 		})

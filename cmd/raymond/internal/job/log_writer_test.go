@@ -140,7 +140,7 @@ func TestOneTokenPerStep(t *testing.T) {
 func TestCombiningCharactersArrive(t *testing.T) {
 	n := 0
 	for r := range unicode.MaxRune {
-		if !sitetest.Leans(r) || text.IsInvisible(r) {
+		if !sitetest.IsCombining(r) || text.IsInvisible(r) {
 			continue
 		}
 		n++

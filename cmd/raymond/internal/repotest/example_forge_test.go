@@ -69,9 +69,9 @@ func (f *Forge) Issue(number int) Issue {
 	return *f.issue(strconv.Itoa(number))
 }
 
-// jobComments returns the comments of jobs on an issue.
-func (f *Forge) jobComments(number int) []sitetest.Said {
-	return f.site.Talk.By(number, sitetest.JobsAccount)
+// comments returns the comments of jobs on an issue.
+func (f *Forge) comments(number int) []sitetest.Comment {
+	return f.site.Comments.By(number, sitetest.JobsAccount)
 }
 
 // Requests returns the requests so far, except to the results service, whose method and address contain a text.

@@ -137,14 +137,14 @@ func TestIssueBecomesPullRequest(t *testing.T) {
 // answer adds a comment by a user with write permission, and runs the workflow for its event.
 func (s *stage) answer(number int, text string) *result {
 	s.t.Helper()
-	said := s.forge.site.Talk.Say(sitetest.Said{Number: number, Author: "ann", Body: text})
+	said := s.forge.site.Comments.AddComment(sitetest.Comment{Number: number, Author: "ann", Body: text})
 	return s.Run("issue_comment", map[string]any{"action": "created", "issue": s.forge.Issue(number), "comment": said})
 }
 
 // wantSticky checks that the issue has one comment, with the given text.
 func wantSticky(t *testing.T, s *stage, text string) {
 	t.Helper()
-	if notes := s.forge.jobComments(7); len(notes) != 1 || !strings.Contains(notes[0].Body, text) {
+	if notes := s.forge.comments(7); len(notes) != 1 || !strings.Contains(notes[0].Body, text) {
 		t.Errorf("comments on the issue: got %+v, want one with %q", notes, text)
 	}
 }

@@ -16,7 +16,7 @@ func TestIssueWithoutAnswerIsGivenUp(t *testing.T) {
 	t.Parallel()
 	p := newScriptRunner(t, "scheduled-poll")
 	for range 120 {
-		p.forge.site.Talk.Add(7, "eve", "me too")
+		p.forge.site.Comments.Add(7, "eve", "me too")
 	}
 	p.forge.AddIssue(Issue{Number: 7, Title: "a & b", Body: "<c>\r\nd <!-- e -->\u202e"}, "examine")
 	const asked = "<function return=\"ANSWER.sh\" input=\"&gt; a &amp; b\n&gt; \n&gt; &lt;c&gt;\n&gt; d \">EXAMINE.md</function>\n"
@@ -28,7 +28,7 @@ func TestIssueWithoutAnswerIsGivenUp(t *testing.T) {
 	p.env["RAYMOND_WORKFLOW_ID"] = "d-4"
 	p.want("ITEM.sh", "", "<result>issue 7: nothing left to do</result>\n")
 	p.want("1_START.sh", "", "<result>nothing to do</result>\n")
-	i, said := p.forge.Issue(7), p.forge.jobComments(7)
+	i, said := p.forge.Issue(7), p.forge.comments(7)
 	if len(said) != 1 || !strings.Contains(said[0].Body, "3 times and came to no end") || len(i.Labels) > 0 {
 		t.Errorf("issue: got the labels %q and the comments %+v; want no label and one comment, which says why", i.Labels, said)
 	}
@@ -45,7 +45,7 @@ func TestAnswerIsPostedOnce(t *testing.T) {
 	for _, text := range []string{"first", "second"} {
 		p.want("ANSWER.sh", text, "<result>issue 7: answered</result>\n")
 	}
-	if i, said := p.forge.Issue(7), p.forge.jobComments(7); len(said) != 1 || !strings.Contains(said[0].Body, "```text\nfirst\n```") || len(i.Labels) > 0 {
+	if i, said := p.forge.Issue(7), p.forge.comments(7); len(said) != 1 || !strings.Contains(said[0].Body, "```text\nfirst\n```") || len(i.Labels) > 0 {
 		t.Errorf("issue: got %+v and the comments %+v, want the first answer and no label", i, said)
 	}
 	for _, n := range []string{"8", "9"} {

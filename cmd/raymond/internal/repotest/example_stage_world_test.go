@@ -86,7 +86,7 @@ func (s *stage) Run(event string, fields map[string]any) *result {
 	cmd := exec.Command(s.act, s.args(site, event, fields)...)
 	path := []string{s.cli, filepath.Dir(installtest.Node(s.t)), "/usr/local/bin", "/usr/bin", "/bin"}
 	cmd.Dir, cmd.Env = s.repo, []string{"HOME=" + filepath.Join(dir, "home"), "PATH=" + strings.Join(path, ":"), "LANG=C.UTF-8"}
-	site.Sign()
+	site.AddMark()
 	cmd.Env = append(cmd.Env, site.Env...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // act dies with the test process
 	r := resultOf(sitetest.Begin(s.t, cmd).Wait())

@@ -14,8 +14,8 @@ import (
 // RunnerFiles are the variables with which a runner names the command files that a step writes to.
 var RunnerFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
 
-// Ended is everything a runner sees of a step that has ended: its output and its command files.
-type Ended struct {
+// StepEnd is everything a runner sees of a step that has ended: its output and its command files.
+type StepEnd struct {
 	Outcome  // its Stdout has no colours
 	Outputs  map[string]string
 	Commands []RunnerCommand // the workflow commands in its log
@@ -26,10 +26,10 @@ type Ended struct {
 // logColours matches the escape sequences with which the job log is coloured.
 var logColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
-// End reads the command files of a step that has ended. file returns the path for a variable.
-func End(t testing.TB, o Outcome, file func(variable string) string) Ended {
+// ReadStepEnd reads the command files of a step that has ended. file returns the path for a variable.
+func ReadStepEnd(t testing.TB, o Outcome, file func(variable string) string) StepEnd {
 	t.Helper()
-	e := Ended{Outcome: o, Outputs: ReadOutputs(t, Read(t, file("GITHUB_OUTPUT"))), Summary: Read(t, file("GITHUB_STEP_SUMMARY"))}
+	e := StepEnd{Outcome: o, Outputs: ReadOutputs(t, Read(t, file("GITHUB_OUTPUT"))), Summary: Read(t, file("GITHUB_STEP_SUMMARY"))}
 	e.Stdout = logColours.ReplaceAllString(e.Stdout, "")
 	var runner Runner
 	runner.Read(e.Stdout)
@@ -46,7 +46,7 @@ func Read(t testing.TB, path string) string {
 }
 
 // Unmasked returns the log without the ::add-mask:: commands, which contain the masked values.
-func (e Ended) Unmasked() string {
+func (e StepEnd) Unmasked() string {
 	var b strings.Builder
 	for line := range strings.Lines(e.Stdout) {
 		if !strings.HasPrefix(line, "::add-mask::") {
@@ -57,14 +57,14 @@ func (e Ended) Unmasked() string {
 }
 
 // String formats the output of the step for a failure message, without masked values.
-func (e Ended) String() string {
+func (e StepEnd) String() string {
 	o := e.Outcome
 	o.Stdout = e.Unmasked()
 	return o.String()
 }
 
-// Texts returns the annotations of a level, each with its title.
-func (e Ended) Texts(level string) []string {
+// Annotations returns the annotations of a level, each with its title.
+func (e StepEnd) Annotations(level string) []string {
 	var texts []string
 	for _, c := range e.Commands {
 		if c.Name == level {
@@ -74,15 +74,15 @@ func (e Ended) Texts(level string) []string {
 	return texts
 }
 
-// Says reports whether one annotation of a level contains all the given texts.
-func (e Ended) Says(level string, parts ...string) bool {
-	return slices.ContainsFunc(e.Texts(level), func(text string) bool {
+// HasAnnotation reports whether one annotation of a level contains all the given texts.
+func (e StepEnd) HasAnnotation(level string, parts ...string) bool {
+	return slices.ContainsFunc(e.Annotations(level), func(text string) bool {
 		return !slices.ContainsFunc(parts, func(part string) bool { return !strings.Contains(text, part) })
 	})
 }
 
 // WantOutputs checks outputs of the step, given as names and values in turn.
-func (e Ended) WantOutputs(t testing.TB, pairs ...string) {
+func (e StepEnd) WantOutputs(t testing.TB, pairs ...string) {
 	t.Helper()
 	for i := 0; i < len(pairs); i += 2 {
 		if got := e.Outputs[pairs[i]]; got != pairs[i+1] {
@@ -91,10 +91,10 @@ func (e Ended) WantOutputs(t testing.TB, pairs ...string) {
 	}
 }
 
-// WantSays checks that one annotation of a level contains all the given texts.
-func (e Ended) WantSays(t testing.TB, level string, parts ...string) {
+// WantAnnotation checks that one annotation of a level contains all the given texts.
+func (e StepEnd) WantAnnotation(t testing.TB, level string, parts ...string) {
 	t.Helper()
-	if !e.Says(level, parts...) {
-		t.Errorf("annotations of level %s: got %q, want one with %q\n%v", level, e.Texts(level), parts, e)
+	if !e.HasAnnotation(level, parts...) {
+		t.Errorf("annotations of level %s: got %q, want one with %q\n%v", level, e.Annotations(level), parts, e)
 	}
 }

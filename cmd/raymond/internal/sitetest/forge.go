@@ -21,11 +21,11 @@ import (
 // comments, and the permissions of users in the repository o/r.
 type Forge struct {
 	*artifactstest.Server
-	API    *httptest.Server  // its REST API, below /api
-	levels map[string]string // permissions by login
-	Heads  map[int]int64     // ids of the head repositories of pull requests
-	Tips   map[int]string    // the head commits of pull requests
-	Talk   *Talk             // the comments on issues and pull requests
+	API      *httptest.Server  // its REST API, below /api
+	levels   map[string]string // permissions by login
+	Heads    map[int]int64     // ids of the head repositories of pull requests
+	Tips     map[int]string    // the head commits of pull requests
+	Comments *CommentAPI       // the comments on issues and pull requests
 	// OnDispatch returns the status with which a workflow dispatch is answered; nil means 204.
 	OnDispatch func(Dispatch) int
 	// History records the stored checkpoints. When the test ends they are checked against the
@@ -41,28 +41,28 @@ type Forge struct {
 // NewForge starts a fake GitHub, which stops when the test ends.
 func NewForge(t testing.TB) *Forge {
 	f := &Forge{
-		Server: artifactstest.New(t), Heads: map[int]int64{}, Tips: map[int]string{}, Talk: newTalk(),
+		Server: artifactstest.New(t), Heads: map[int]int64{}, Tips: map[int]string{}, Comments: newTalk(),
 		levels: map[string]string{"ann": "write", "eve": "read", "root": "admin"},
 	}
 	f.History = Watch(f.Server)
 	t.Cleanup(func() {
 		if !t.Failed() {
-			invarianttest.Want(t, f.History.Left(t, f.Keys))
+			invarianttest.Want(t, f.History.Evidence(t, f.Keys))
 		}
 	})
-	f.API = httptest.NewServer(http.HandlerFunc(f.answer))
+	f.API = httptest.NewServer(http.HandlerFunc(f.serveAPI))
 	t.Cleanup(f.API.Close)
 	return f
 }
 
 // Put stores an artifact that no job has uploaded.
 func (f *Forge) Put(a artifactstest.Artifact) int64 {
-	f.History.Forge()
+	f.History.Disable()
 	return f.Server.Put(a)
 }
 
-// answer serves the REST API.
-func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
+// serveAPI serves the REST API.
+func (f *Forge) serveAPI(w http.ResponseWriter, r *http.Request) {
 	f.mu.Lock()
 	f.asked = append(f.asked, r.URL.Path)
 	f.mu.Unlock()
@@ -72,8 +72,8 @@ func (f *Forge) answer(w http.ResponseWriter, r *http.Request) {
 	switch {
 	case isPermission && f.levels[login] != "":
 		fmt.Fprintf(w, `{"permission":%q}`, f.levels[login])
-	case f.dispatched(w, r, rest):
-	case f.Talk.answers(w, r):
+	case f.serveDispatch(w, r, rest):
+	case f.Comments.serve(w, r):
 	case isPull:
 		n, _ := strconv.Atoi(number)
 		fmt.Fprintf(w, `{"head":{"ref":"topic","sha":%q,"repo":{"id":%d}},"base":{"repo":{"id":%d}}}`, f.Tips[n], f.Heads[n], artifactstest.Repository)
@@ -91,8 +91,8 @@ type Dispatch struct {
 
 var ofDispatch = regexp.MustCompile(`^actions/workflows/([^/]+)/dispatches$`)
 
-// dispatched serves a workflow dispatch and reports whether the request was one.
-func (f *Forge) dispatched(w http.ResponseWriter, r *http.Request, path string) bool {
+// serveDispatch serves a workflow dispatch and reports whether the request was one.
+func (f *Forge) serveDispatch(w http.ResponseWriter, r *http.Request, path string) bool {
 	m := ofDispatch.FindStringSubmatch(path)
 	if m == nil || r.Method != http.MethodPost {
 		return false
@@ -119,8 +119,8 @@ func (f *Forge) Dispatches() []Dispatch {
 	return slices.Clone(f.dispatches)
 }
 
-// Questions returns all requests to the REST API and to the results service.
-func (f *Forge) Questions() []string {
+// Requests returns all requests to the REST API and to the results service.
+func (f *Forge) Requests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append(slices.Clone(f.asked), f.Requests()...)

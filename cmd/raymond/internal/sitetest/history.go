@@ -27,18 +27,18 @@ type History struct {
 // Watch starts to record the checkpoints of a server.
 func Watch(s *artifactstest.Server) *History {
 	h := &History{}
-	s.OnChange = h.note
+	s.OnChange = h.record
 	return h
 }
 
-// Forge disables the invariants for this history, since the test itself stores checkpoints.
-func (h *History) Forge() {
+// Disable disables the invariants for this history, since the test itself stores checkpoints.
+func (h *History) Disable() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.forged = true
 }
 
-func (h *History) note(list []artifactstest.Artifact) {
+func (h *History) record(list []artifactstest.Artifact) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	var there []int
@@ -56,9 +56,9 @@ func (h *History) note(list []artifactstest.Artifact) {
 	h.shelves = append(h.shelves, invarianttest.StoreListing{Stored: len(h.all), Present: there})
 }
 
-// Left returns the recorded checkpoints as evidence for the invariants. The evidence is empty if a
+// Evidence returns the recorded checkpoints as evidence for the invariants. The evidence is empty if a
 // checkpoint was sealed with other keys.
-func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Evidence {
+func (h *History) Evidence(t testing.TB, keys *checkpoint.Keys) invarianttest.Evidence {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -68,7 +68,7 @@ func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Eviden
 	}
 	for _, a := range h.all {
 		if keys != nil {
-			l.Sealed = append(l.Sealed, unpacked(t, a.Content)...)
+			l.Sealed = append(l.Sealed, unpack(t, a.Content)...)
 		}
 		s, err := readStored(t, a, keys)
 		if errors.Is(err, checkpoint.ErrSealed) {
@@ -84,8 +84,8 @@ func (h *History) Left(t testing.TB, keys *checkpoint.Keys) invarianttest.Eviden
 	return l
 }
 
-// unpacked returns an archive and the contents of all its files.
-func unpacked(t testing.TB, archive []byte) [][]byte {
+// unpack returns an archive and the contents of all its files.
+func unpack(t testing.TB, archive []byte) [][]byte {
 	t.Helper()
 	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
 	assert.NilError(t, err)

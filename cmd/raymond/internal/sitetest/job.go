@@ -135,8 +135,8 @@ func (j *Job) passState() {
 // PartState is the name of the saved value that numbers the main phases of a step.
 const PartState = "part"
 
-// Own returns the private folder of the step's last main phase.
-func (j *Job) Own() string {
+// StepDir returns the private folder of the step's last main phase.
+func (j *Job) StepDir() string {
 	j.passState()
 	return filepath.Join(j.Temp, "raymond", j.Env["GITHUB_JOB"]+"-"+j.Env["GITHUB_ACTION"]+"-"+j.Env["STATE_"+PartState])
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Witness records the saved run while no command is driving it. Start calls it.
-func (s *Site) Witness() {
+// RecordIdle records the saved run while no command is driving it. Start calls it.
+func (s *Site) RecordIdle() {
 	s.T.Helper()
 	if s.Tampered != "" {
 		return
@@ -22,24 +22,24 @@ func (s *Site) Witness() {
 		s.T.Errorf("the state at rest: %v", err)
 		return
 	}
-	if run == nil && len(s.rests) == 0 {
+	if run == nil && len(s.idleMoments) == 0 {
 		return // the run is about to start
 	}
-	s.rests = append(s.rests, invarianttest.IdleMoment{Run: run, Effects: len(invarianttest.ParseEffects(s.Lines("effects")))})
+	s.idleMoments = append(s.idleMoments, invarianttest.IdleMoment{Run: run, Effects: len(invarianttest.ParseEffects(s.Lines("effects")))})
 }
 
 // read returns the saved run of the site, or an error if it is missing or invalid.
 func (s *Site) read() (*state.Run, error) { return state.Read(s.StateDir(), RunID) }
 
-// Left returns the evidence of the run: its state, events, effects, processes and temporary files.
-func (s *Site) Left() invarianttest.Evidence {
+// Evidence returns the evidence of the run: its state, events, effects, processes and temporary files.
+func (s *Site) Evidence() invarianttest.Evidence {
 	s.T.Helper()
 	run, err := s.read()
 	if err != nil && !errors.Is(err, state.ErrNotFound) {
 		s.T.Errorf("the state in the end: %v", err)
 	}
 	l := invarianttest.Evidence{
-		Run: run, Events: s.Events(), Effects: invarianttest.ParseEffects(s.Lines("effects")), Undisturbed: s.Whole, IdleMoments: s.rests,
+		Run: run, Events: s.Events(), Effects: invarianttest.ParseEffects(s.Lines("effects")), Undisturbed: s.Undisturbed, IdleMoments: s.idleMoments,
 		TempFiles: Temporary(s.StateDir()),
 	}
 	for _, pid := range s.Processes() {
@@ -66,8 +66,8 @@ func Temporary(dir string) []string {
 
 // check checks the invariants when the test ends.
 func (s *Site) check() {
-	if !Exists(s.StateFile()) && len(s.rests) == 0 || s.Tampered != "" || s.T.Failed() {
+	if !Exists(s.StateFile()) && len(s.idleMoments) == 0 || s.Tampered != "" || s.T.Failed() {
 		return
 	}
-	invarianttest.Want(s.T, s.Left())
+	invarianttest.Want(s.T, s.Evidence())
 }

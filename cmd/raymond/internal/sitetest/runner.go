@@ -16,8 +16,8 @@ type RunnerCommand struct {
 	Data       string
 }
 
-// registered are the workflow commands that GitHub's runner knows.
-var registered = []string{
+// knownCommands are the workflow commands that GitHub's runner knows.
+var knownCommands = []string{
 	"set-env", "set-output", "save-state", "add-mask", "add-path", "add-matcher", "remove-matcher", "debug", "error",
 	"warning", "notice", "group", "endgroup", "echo", "internal-set-repo-path", "stop-commands",
 }
@@ -76,7 +76,7 @@ func (h *Runner) knows(name string) bool {
 	if h.Token != "" && strings.EqualFold(name, h.Token) {
 		return true
 	}
-	for _, r := range registered {
+	for _, r := range knownCommands {
 		if strings.EqualFold(name, r) {
 			return true
 		}
@@ -88,7 +88,7 @@ func (h *Runner) knows(name string) bool {
 func (h *Runner) parseV2(line string) (RunnerCommand, bool) {
 	rest, ok := strings.CutPrefix(strings.TrimLeftFunc(line, unicode.IsSpace), "::")
 	info, data, ended := strings.Cut(rest, "::")
-	if first, _ := utf8.DecodeRuneInString(data); Leans(first) {
+	if first, _ := utf8.DecodeRuneInString(data); IsCombining(first) {
 		return RunnerCommand{}, false // .NET searches by the rules of the culture
 	}
 	name, list, _ := strings.Cut(info, " ")
@@ -100,9 +100,9 @@ func (h *Runner) parseV2(line string) (RunnerCommand, bool) {
 	return RunnerCommand{name, pairs(strings.TrimSpace(list), ",", unescape), unescapeData.Replace(data)}, true
 }
 
-// Leans reports whether .NET treats a character as a part of the one before it. Measured on runner
+// IsCombining reports whether .NET treats a character as a part of the one before it. Measured on runner
 // 2.336: combining marks, skin tones, half-width voiced sound marks, and two vowels.
-func Leans(r rune) bool {
+func IsCombining(r rune) bool {
 	return unicode.Is(unicode.M, r) || r >= 0x1F3FB && r <= 0x1F3FF || r == 0xFF9E || r == 0xFF9F || r == 0x0E33 || r == 0x0EB3
 }
 

@@ -42,16 +42,16 @@ type Site struct {
 	// Tampered says how a test has changed the files of the run; if it is set, the invariants aren't
 	// checked.
 	Tampered string
-	// Whole are the effects of the same workflow without any interruption; nil if they are unknown.
-	Whole []invarianttest.Effect
-	rests []invarianttest.IdleMoment // the run between two commands
+	// Undisturbed are the effects of the same workflow without any interruption; nil if they are unknown.
+	Undisturbed []invarianttest.Effect
+	idleMoments []invarianttest.IdleMoment // the run between two commands
 }
 
 // Bare returns a site for a folder that the test has filled itself. All processes with the site's
 // mark in their environment belong to the site.
 func Bare(t testing.TB, dir string) *Site {
 	s := &Site{T: t, Work: dir, Mark: uuid.NewString()}
-	t.Cleanup(s.leave)
+	t.Cleanup(s.killLeftovers)
 	return s
 }
 
@@ -63,12 +63,12 @@ func New(t testing.TB, workflow string) *Site {
 		T: t, Bin: Raymond.Path(t), Mark: uuid.NewString(),
 		Flow: filepath.Join(root, "flow"), Work: filepath.Join(root, "work"),
 	}
-	t.Cleanup(s.leave)
+	t.Cleanup(s.killLeftovers)
 	s.Env = []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Join(root, "home"), "TMPDIR=" + t.TempDir(), "LANG=C.UTF-8",
 		"RAYMOND_CLAUDE=" + Stub.Path(t), "SIDE_EFFECTS=" + s.SideEffects(),
 	}
-	s.Sign()
+	s.AddMark()
 	for _, f := range txtar.Parse([]byte(workflow)).Files {
 		s.Write(filepath.Join(s.Flow, f.Name), string(f.Data))
 	}
@@ -76,14 +76,14 @@ func New(t testing.TB, workflow string) *Site {
 	return s
 }
 
-// Sign adds the site's mark to its environment.
-func (s *Site) Sign() {
+// AddMark adds the site's mark to its environment.
+func (s *Site) AddMark() {
 	// A race ends with an exit code that raymond doesn't use. The detector doesn't sleep at exit.
 	s.Env = append(s.Env, SiteVar+"="+s.Mark, "GORACE=atexit_sleep_ms=0 halt_on_error=1 exitcode=99")
 }
 
-// leave kills leftover processes of the site and fails the test if there are any.
-func (s *Site) leave() {
+// killLeftovers kills leftover processes of the site and fails the test if there are any.
+func (s *Site) killLeftovers() {
 	if left := s.Processes(); len(left) > 0 {
 		s.T.Errorf("processes left on the site: got %v, want none", Describe(left))
 		s.KillAll()
@@ -131,7 +131,7 @@ func (s *Site) SideEffects() string { return s.File("effects") }
 // Start starts raymond with the given arguments.
 func (s *Site) Start(args ...string) *Command {
 	s.T.Helper()
-	s.Witness()
+	s.RecordIdle()
 	cmd := exec.Command(s.Bin, args...)
 	cmd.Dir, cmd.Env = s.Work, s.Env
 	return Begin(s.T, cmd)

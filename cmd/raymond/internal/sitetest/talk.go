@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/artifactstest"
 )
 
-// Said is a comment as the fake GitHub stores it.
-type Said struct {
+// Comment is a comment as the fake GitHub stores it.
+type Comment struct {
 	ID     int64
 	Body   string
 	Author string
@@ -26,7 +26,7 @@ type Said struct {
 }
 
 // MarshalJSON encodes the comment as the REST API does.
-func (s Said) MarshalJSON() ([]byte, error) {
+func (s Comment) MarshalJSON() ([]byte, error) {
 	return json.Marshal(map[string]any{
 		"id": s.ID, "body": s.Body, "user": accountOf(s.Author), "issue_url": fmt.Sprintf("https://example.test/api/repos/o/r/issues/%d", s.Number),
 		"created_at": s.At.UTC().Format(time.RFC3339),
@@ -45,23 +45,23 @@ func accountOf(login string) map[string]any {
 // JobsAccount is the login that a job's token belongs to.
 const JobsAccount = "github-actions[bot]"
 
-// Talk is a fake REST API of the comments in the repository o/r.
-type Talk struct {
+// CommentAPI is a fake REST API of the comments in the repository o/r.
+type CommentAPI struct {
 	mu    sync.Mutex // guards all below
-	all   []Said
+	all   []Comment
 	last  int64
 	asked []string // methods and paths, as in "POST issues/7/comments"
-	// Openers are the authors of issues and pull requests by number; the default is "ann".
-	Openers map[int]string
+	// Authors are the authors of issues and pull requests by number; the default is "ann".
+	Authors map[int]string
 
 	// Fault may answer a request instead of Talk; it reports whether it has done so.
 	Fault func(w http.ResponseWriter, asked string) bool
 }
 
-func newTalk() *Talk { return &Talk{last: 100, Openers: map[int]string{}} }
+func newTalk() *CommentAPI { return &CommentAPI{last: 100, Authors: map[int]string{}} }
 
-// Refusing returns a Fault that answers all requests matching a pattern with a status and a message.
-func Refusing(pattern string, status int, message string) func(http.ResponseWriter, string) bool {
+// RefuseRequests returns a Fault that answers all requests matching a pattern with a status and a message.
+func RefuseRequests(pattern string, status int, message string) func(http.ResponseWriter, string) bool {
 	of := regexp.MustCompile(pattern)
 	return func(w http.ResponseWriter, asked string) bool {
 		if !of.MatchString(asked) {
@@ -80,8 +80,8 @@ var (
 	ofOpener  = regexp.MustCompile(`^issues/(\d+)$`)
 )
 
-// isOfTalk reports whether a path belongs to the API of comments.
-func isOfTalk(path string) bool {
+// isCommentPath reports whether a path belongs to the API of comments.
+func isCommentPath(path string) bool {
 	for _, of := range []*regexp.Regexp{ofIssue, ofComment, ofReviews, ofOpener} {
 		if of.MatchString(path) {
 			return true
@@ -90,10 +90,10 @@ func isOfTalk(path string) bool {
 	return path == "graphql" || path == "user"
 }
 
-// answers serves a request of the API of comments.
-func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
+// serve serves a request of the API of comments.
+func (k *CommentAPI) serve(w http.ResponseWriter, r *http.Request) bool {
 	path := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, "/api/"), "repos/o/r/")
-	if !isOfTalk(path) {
+	if !isCommentPath(path) {
 		return false
 	}
 	asked := r.Method + " " + path
@@ -115,7 +115,7 @@ func (k *Talk) answers(w http.ResponseWriter, r *http.Request) bool {
 	return true
 }
 
-func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
+func (k *CommentAPI) carryOut(r *http.Request, path string) (any, int) {
 	switch path {
 	case "graphql":
 		return map[string]any{"data": map[string]any{"viewer": map[string]any{"login": JobsAccount}}}, http.StatusOK
@@ -131,23 +131,23 @@ func (k *Talk) carryOut(r *http.Request, path string) (any, int) {
 		return k.onIssue(r, number, sent.Body)
 	}
 	if ofReviews.MatchString(path) {
-		return []Said{}, http.StatusOK
+		return []Comment{}, http.StatusOK
 	}
 	if m := ofOpener.FindStringSubmatch(path); m != nil {
 		number, _ := strconv.Atoi(m[1])
-		return map[string]any{"number": number, "user": accountOf(cmp.Or(k.Openers[number], "ann"))}, http.StatusOK
+		return map[string]any{"number": number, "user": accountOf(cmp.Or(k.Authors[number], "ann"))}, http.StatusOK
 	}
 	id, _ := strconv.ParseInt(ofComment.FindStringSubmatch(path)[1], 10, 64)
 	return k.onComment(r.Method, id, sent.Body)
 }
 
-func (k *Talk) onIssue(r *http.Request, number int, body string) (any, int) {
+func (k *CommentAPI) onIssue(r *http.Request, number int, body string) (any, int) {
 	if r.Method == http.MethodPost {
-		return k.add(Said{Body: body, Author: JobsAccount, Number: number}), http.StatusCreated
+		return k.add(Comment{Body: body, Author: JobsAccount, Number: number}), http.StatusCreated
 	}
 	query := r.URL.Query()
 	since, _ := time.Parse(time.RFC3339, query.Get("since")) // zero for none
-	list := k.only(func(c Said) bool {
+	list := k.filter(func(c Comment) bool {
 		return c.Number == number && (!c.At.Before(since) || c.Edits > 0)
 	})
 	size, _ := strconv.Atoi(query.Get("per_page")) // 0 for all
@@ -156,9 +156,9 @@ func (k *Talk) onIssue(r *http.Request, number int, body string) (any, int) {
 	return list[from:min(from+cmp.Or(size, len(list)), len(list))], http.StatusOK
 }
 
-// only returns the comments for which fits returns true; never nil, so that JSON has [] instead of null.
-func (k *Talk) only(fits func(Said) bool) []Said {
-	list := []Said{}
+// filter returns the comments for which fits returns true; never nil, so that JSON has [] instead of null.
+func (k *CommentAPI) filter(fits func(Comment) bool) []Comment {
+	list := []Comment{}
 	for _, c := range k.all {
 		if fits(c) {
 			list = append(list, c)
@@ -168,7 +168,7 @@ func (k *Talk) only(fits func(Said) bool) []Said {
 }
 
 // add stores a comment with the next id and the current time.
-func (k *Talk) add(s Said) Said {
+func (k *CommentAPI) add(s Comment) Comment {
 	k.last++
 	if s.ID = k.last; s.At.IsZero() {
 		s.At = time.Now()
@@ -177,8 +177,8 @@ func (k *Talk) add(s Said) Said {
 	return s
 }
 
-func (k *Talk) onComment(method string, id int64, body string) (any, int) {
-	at := slices.IndexFunc(k.all, func(c Said) bool { return c.ID == id })
+func (k *CommentAPI) onComment(method string, id int64, body string) (any, int) {
+	at := slices.IndexFunc(k.all, func(c Comment) bool { return c.ID == id })
 	switch {
 	case at < 0:
 		return nil, http.StatusNotFound
@@ -193,33 +193,33 @@ func (k *Talk) onComment(method string, id int64, body string) (any, int) {
 }
 
 // Add stores a comment of author on an issue and returns its id.
-func (k *Talk) Add(number int, author, body string) int64 {
-	return k.Say(Said{Number: number, Author: author, Body: body}).ID
+func (k *CommentAPI) Add(number int, author, body string) int64 {
+	return k.AddComment(Comment{Number: number, Author: author, Body: body}).ID
 }
 
-// Say stores a comment and returns it with its id and time.
-func (k *Talk) Say(s Said) Said {
+// AddComment stores a comment and returns it with its id and time.
+func (k *CommentAPI) AddComment(s Comment) Comment {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.add(s)
 }
 
-// Change edits a comment as its author would.
-func (k *Talk) Change(id int64, body string) {
+// Edit edits a comment as its author would.
+func (k *CommentAPI) Edit(id int64, body string) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	k.onComment(http.MethodPatch, id, body)
 }
 
 // By returns the comments of an author on an issue.
-func (k *Talk) By(number int, author string) []Said {
+func (k *CommentAPI) By(number int, author string) []Comment {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	return k.only(func(c Said) bool { return c.Author == author && c.Number == number })
+	return k.filter(func(c Comment) bool { return c.Author == author && c.Number == number })
 }
 
 // Requests returns all requests as "METHOD path".
-func (k *Talk) Requests() []string {
+func (k *CommentAPI) Requests() []string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return slices.Clone(k.asked)
