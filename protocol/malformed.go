@@ -113,7 +113,7 @@ func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 		return &Problem{Code: "tag-case", Message: fmt.Sprintf("<%s> is not a tag: tags are written in lower case", c.name), Hint: fmt.Sprintf("write <%s>", lower)}
 	case c.opens && strings.HasSuffix(c.attrs, "/"):
 		if attrs, _ := attributesIn(c.attrs); slices.ContainsFunc(slices.Collect(maps.Values(attrs)), func(v string) bool { return w.catalog.find(v) != "" }) {
-			return &Problem{Code: "not-closed", Message: fmt.Sprintf("<%s> is not closed: its state stands between an opening and a closing", c.verb), Hint: "write " + form(c.verb)}
+			return &Problem{Code: "not-closed", Message: fmt.Sprintf("<%s> is not closed: the state's name goes between an opening and a closing tag", c.verb), Hint: "write " + form(c.verb)}
 		}
 	case c.opens && isMeant:
 		p := &Problem{Code: "not-closed", Message: fmt.Sprintf("<%s> is not closed", c.verb), Hint: fmt.Sprintf("close it with </%s>", c.verb)}

@@ -102,7 +102,7 @@ func (u USD) Dollars() string {
 // billion dollars are errors. An exponent is allowed because JSON numbers may have one.
 func ParseUSD(s string) (USD, error) {
 	if !isPlain(s) {
-		return 0, errors.New("want a plain decimal number of US dollars")
+		return 0, errors.New("use a plain decimal number of US dollars")
 	}
 	r, _ := new(big.Rat).SetString(s) // isPlain ensures that this succeeds
 	r.Mul(r, big.NewRat(int64(Dollar), 1))

@@ -57,7 +57,7 @@ func (e *Unavailable) Unwrap() error { return e.Err }
 
 // ErrListTooLong is the error that the newest artifacts all have another origin, and the rest of
 // the list is not read.
-var ErrListTooLong = errors.New("look for a checkpoint: the newest 3,000 artifacts of this name belong to other workflows, branches or forks, and there are more")
+var ErrListTooLong = errors.New("look for a checkpoint: the newest 3,000 artifacts of this name belong to other workflows, branches or forks, and older ones are not read")
 
 // Gone is the error that the newest checkpoint no longer exists.
 type Gone struct {

@@ -22,7 +22,7 @@ func (f Facts) byHead(m *checkpoint.Manifest) (d Decision, ok bool) {
 	case f.Mode == Require && m != nil && f.Head != "" && m.Head != f.Head && m.Supersedes.Head == f.Head:
 		return f.superseded(m.Supersedes.WorkflowID, "run "+m.WorkflowID), true
 	case f.Head != "" && f.Current != "" && f.Current != f.Head && !own(f.Current):
-		return skip("the head of the pull request is now %s, and this event is about %s", Short(f.Current), Short(f.Head)), true
+		return skip("this event is about %s, but the head of the pull request is now %s", Short(f.Head), Short(f.Current)), true
 	case m == nil, m.Head == "", f.Head == "", m.Head == f.Head, own(f.Head), m.Status == state.Completed:
 		return d, false
 	case f.AsksPeople:

@@ -68,7 +68,7 @@ func (s *spending) elsewhere(ctx context.Context) error {
 	}
 	for a, err := range s.from(ctx, &list{each: []pages{{next: s.Archive.ListAll(spentPages)}}}) {
 		if errors.Is(err, ErrListTooLong) {
-			s.sum.Minimum = fmt.Sprintf("the repository has stored more than %d pages of artifacts in this period, and the older ones were not read", spentPages)
+			s.sum.Minimum = fmt.Sprintf("this repository has stored more artifacts in the last 24 hours than a step reads (%d pages), so older runs were not counted", spentPages)
 			return nil
 		}
 		if err != nil {

@@ -39,7 +39,7 @@ func Find(environ []string, avoid ...string) (string, error) {
 		second = cmp.Or(second, found)
 	}
 	if second == "" {
-		return "", fmt.Errorf("%w in a folder of PATH outside of the workspace, the home and temporary folders", ErrNoGit)
+		return "", fmt.Errorf("%w on PATH; folders in the workspace, the home folder and the temporary folder are not searched, so install git in a system folder", ErrNoGit)
 	}
 	return second, nil
 }

@@ -22,7 +22,7 @@ func (c *jobs) checkTokens() {
 			isBefore := s.Job == ours.Job && s.Index < ours.Index && strings.HasSuffix(s.Action, "actions/checkout")
 			if isBefore && !strings.EqualFold(s.Input("persist-credentials"), "false") && !s.HasExpression("persist-credentials") {
 				c.reportStep(Error, s, "persist-credentials", protocol.Problem{Code: "kept-token",
-					Message: "the checkout keeps its token on disk, where every agent and script of the workflow could read it, so the step is refused", Hint: "set persist-credentials: false"})
+					Message: "the checkout keeps its token on disk, where every agent and script could read it; the step of the action refuses to start", Hint: "set persist-credentials: false"})
 			}
 		}
 	}

@@ -42,7 +42,7 @@ func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	case s.Records == 0 && strings.Contains(string(exit.StderrTail), "Input must be provided either through stdin"):
 		// The CLI waits three seconds for the prompt, which it always gets: the machine must have stood
 		// still.
-		return program.Transient("the agent CLI took its prompt for missing: %s", program.DescribeExit(exit, o))
+		return program.Transient("the agent CLI did not read its prompt in time: %s", program.DescribeExit(exit, o))
 	case s.Records == 0 && exit.Code == 1 && refusesArguments().Match(exit.StderrTail):
 		// A retry would fail in the same way.
 		return program.Fatal("the agent CLI refuses to start: %s", program.DescribeExit(exit, o))

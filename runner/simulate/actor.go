@@ -173,7 +173,7 @@ func (r *Reply) outcome(o runner.Order) (runner.Answer, *runner.Failure, time.Du
 	failure := &runner.Failure{Class: runner.Fatal}
 	switch {
 	case strings.TrimSpace(o.Prompt.Text) == "":
-		failure.Message = "prompt is empty: the agent CLI takes none that is blank"
+		failure.Message = "the prompt is empty: agent CLIs accept no prompt that contains only spaces and line breaks; add text to the state, or check the values that it inserts"
 		return runner.Answer{}, failure, 0
 	case r == nil:
 		failure.Message = fmt.Sprintf("the replies file has no reply left for state %s of agent %s", o.State, o.Agent)

@@ -84,7 +84,7 @@ func check(data []byte) error {
 		case left < 0 || in == '{' && n > maxMembers:
 			return &Error{What: "has more values than this program would write"}
 		case tok.Kind() == 'n':
-			return &Error{field(d.StackPointer()), "is null, want a value"}
+			return &Error{field(d.StackPointer()), "is null; a value is required"}
 		case d.StackDepth() > 0:
 			continue
 		case len(bytes.TrimSpace(data[d.InputOffset():])) > 0:

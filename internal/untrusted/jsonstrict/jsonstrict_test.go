@@ -130,5 +130,5 @@ func FuzzDecode(f *testing.F) {
 
 func TestErrorsNameTheField(t *testing.T) {
 	err := Decode([]byte(`{"a":{"b":[0,{"c d":null}]}}`), new(any))
-	assert.Check(t, is.Equal(fmt.Sprint(err), "a.b[1].c d: is null, want a value"))
+	assert.Check(t, is.Equal(fmt.Sprint(err), "a.b[1].c d: is null; a value is required"))
 }

@@ -60,7 +60,7 @@ type Turn struct {
 // answer makes it nil, whatever the process does afterwards.
 func (c *CLI) Run(ctx context.Context, o runner.Order, report func(runner.Progress), p Prompt) (runner.Answer, error) {
 	if strings.TrimSpace(o.Prompt.Text) == "" {
-		return NoAnswer, Fatal("prompt is empty: the agent CLI takes none that is blank")
+		return NoAnswer, Fatal("the prompt is empty: agent CLIs accept no prompt that contains only spaces and line breaks; add text to the state, or check the values that it inserts")
 	}
 	began := time.Now()
 	found, fail := c.Find(ctx, p.Source, o, func(line string) { report(runner.Progress{Note: line}) })

@@ -134,7 +134,7 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 // program in notes for people.
 func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	if s.UnknownLines > 0 {
-		s.Note("skipped %s without a record in the %s's output", state.Count(s.UnknownLines, "line"), who)
+		s.Note("skipped %s of the %s's output that could not be parsed", state.Count(s.UnknownLines, "line"), who)
 	}
 	return runner.Answer{Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: append(s.Notes, exit.LeftoverNotes("agent")...)}
 }

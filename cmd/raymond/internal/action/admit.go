@@ -44,7 +44,7 @@ func admit(ctx context.Context, s *step, p *prepared) error {
 // warning, and the code counts as a stranger's.
 func findHead(ctx context.Context, api *job.GitHub, e *job.Event, log *jobLog) {
 	if err := api.FindHead(ctx, e); err != nil {
-		log.warn("could not find out where the code of this event comes from: " + err.Error())
+		log.warn("could not find out whether the code of this event comes from a fork, so it is treated as untrusted: " + err.Error())
 	}
 }
 

@@ -42,7 +42,7 @@ func keyAdvice(run *state.Run, given job.Settings, f *flow) string {
 		if len(inputs) > 1 {
 			empty = "inputs " + strings.Join(inputs, " and ") + " are empty"
 		}
-		return "agents had no credentials: the " + empty + "; set the secret that the workflow file names (events from forks get no secrets)"
+		return "agents had no credentials: the " + empty + "; set the secret that the workflow file uses (events from forks get no secrets)"
 	}
 	return ""
 }
@@ -64,12 +64,12 @@ func checkCredentials(env Env, in job.Settings, o *options.Options, f *scope.Sco
 		if given || len(inputs) == 0 || mayLogIn(env, in, backend) {
 			continue
 		}
-		const hint = "set the secret that the workflow file names (events from forks get no secrets)"
+		const hint = "set the secret that the workflow file uses (events from forks get no secrets)"
 		if len(inputs) == 1 {
 			errs = append(errs, problem.Usage("input "+inputs[0], "is empty, and the agent "+backend+" runs prompts of the workflow", hint))
 			continue
 		}
-		errs = append(errs, problem.Usage("inputs "+strings.Join(inputs, " and "), "both are empty, and the workflow has prompts",
+		errs = append(errs, problem.Usage("inputs "+strings.Join(inputs, " and "), "both are empty, but prompts of the workflow need a key",
 			hint+", or the variables of Bedrock, Vertex or a gateway"))
 	}
 	return errors.Join(errs...)

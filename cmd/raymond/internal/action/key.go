@@ -18,8 +18,8 @@ import (
 func chooseKey(env Env, e job.Event, in job.Settings) (key string, err error) {
 	key = cmp.Or(toldKey(e, in), in.Key, job.DefaultKey(env.Getenv, e, in.Matrix))
 	if in.Key == "" && in.Mode == job.ModeRun && in.IsCalled {
-		err = problem.Usage("input key", "is missing: in a reusable workflow there is no default, because two calls of it can't be told apart",
-			"let the caller pass one, for example through an input of the workflow")
+		err = problem.Usage("input key", "is missing: a job of a reusable workflow has no default key, because the action can't distinguish two calls of that workflow",
+			"add an input to the reusable workflow, let each caller pass a key, and set key to it")
 	}
 	return key, err
 }

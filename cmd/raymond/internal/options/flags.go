@@ -59,7 +59,7 @@ func (o *Options) AddAll() {
 		Into(&o.Workspace, OneOf(WorkspaceGit, WorkspaceNone)))
 	o.addAgents()
 	o.AddCage()
-	o.Add("script-env", "NAMES", "with a cage, variables that only trusted scripts get, separated by commas or blanks", Into(&o.ScriptEnv, each(variables)))
+	o.Add("script-env", "NAMES", "names of variables that only trusted scripts get when there is a cage, separated by commas or spaces", Into(&o.ScriptEnv, each(variables)))
 }
 
 // AddSimulated defines the flags of a run that simulations have too.
