@@ -19,7 +19,8 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 	if err := os.MkdirAll(t.dir, 0o777); err != nil {
 		return err
 	}
-	if h.shield != "" { // an existing directory is linked into the view
+	// git worktree add writes to the directory worktrees, so it must exist and the view must link to it.
+	if h.shield != "" {
 		all := filepath.Join(h.dir, "worktrees")
 		if err := os.MkdirAll(all, 0o777); err != nil {
 			return err
@@ -28,9 +29,10 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 			return err
 		}
 	}
-	head := cmp.Or(t.saved.Head, p.saved.Save) // a branch without commits becomes HEAD later
-	// The first --force is for a worktree that git still lists although its directory is gone, the second
-	// for a locked one.
+	// git worktree add needs a commit. For a branch without commits, setHead sets HEAD afterwards.
+	head := cmp.Or(t.saved.Head, p.saved.Save)
+	// The first --force allows a worktree that git still lists although its directory is gone. The second
+	// one also allows such a worktree if it is locked.
 	c := call{dir: t.dir, bare: p.common}
 	if err := w.git.run(ctx, c, "worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-checkout", "--", t.dir, head); err != nil || h.shield == "" {
 		return err

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// apply executes a plan: first files, then indexes, then branches and HEADs. If it is interrupted,
-// every file and every index entry is either as in the checkout or as planned, so that the next plan
-// finds no conflict.
+// apply carries out a plan. It writes files and indexes, then branches, tags and stash entries, and at
+// last HEADs. If it is interrupted, every file and every index entry is either as it was in the checkout
+// or as planned. A repeated restore therefore finds no conflict.
 func (w *restorer) apply(ctx context.Context, p *plan) error {
 	for _, t := range p.trees {
 		if t.isNew {
@@ -46,8 +46,8 @@ func (w *restorer) apply(ctx context.Context, p *plan) error {
 }
 
 // noteFiltered adds a note about files that were written in git's stored form, although a filter would
-// convert them. The agents didn't change these files, but the commit of this checkout has other
-// versions.
+// convert them. The agents did not change these files. They were written because this checkout's commit
+// contains other versions of them.
 func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 	var stored []string
 	for _, path := range t.write {
@@ -63,8 +63,9 @@ func (w *restorer) noteFiltered(ctx context.Context, t *treePlan) error {
 	return err
 }
 
-// setIndex updates the index. It touches only entries that differ, so that git need not read all files
-// again. Filters are off, because commands that write an index may read files and would run filters.
+// setIndex updates a worktree's index to the saved entries. It changes only entries that differ, so that
+// git need not read all files again. Git filters are turned off, because the commands that write an
+// index may read files and would run the filters.
 func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	off, err := w.git.filtersOff(ctx, t.dir)
 	if err != nil {
@@ -84,13 +85,13 @@ func (w *restorer) setIndex(ctx context.Context, t *treePlan) error {
 	c.in = nil
 	err = w.git.run(ctx, c, "update-index", "-q", "--refresh")
 	if exitedWith(err, 1) {
-		return nil // some files differ from the index
+		return nil // some files differ from the index, as they did when they were saved
 	}
 	return err
 }
 
-// indexChanges returns the input for git update-index: first the paths to remove, then the entries to
-// add, because a directory can replace a file.
+// indexChanges returns the input for git update-index. The paths to remove precede the entries to add,
+// because a directory can replace a file.
 func (t *treePlan) indexChanges() string {
 	differ := map[string]bool{}
 	for at, have := range t.now {
@@ -115,7 +116,7 @@ func (t *treePlan) indexChanges() string {
 	return in.String()
 }
 
-// setHead sets HEAD to the saved branch or commit.
+// setHead sets HEAD to the saved branch or, if HEAD was detached, to the saved commit.
 func (w *restorer) setHead(ctx context.Context, t *treePlan) error {
 	c := call{dir: t.dir}
 	switch want := t.saved; {

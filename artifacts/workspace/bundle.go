@@ -16,7 +16,8 @@ import (
 
 const maxHeader = 16 << 20
 
-// header is the header of a bundle: the commits that it needs, and its refs.
+// header is the header of a git bundle: the commits that a repository must have before the bundle can be
+// unpacked, and the bundle's refs.
 type header struct {
 	needs []string
 	heads []branch // with full ref names
@@ -54,9 +55,10 @@ func seekPack(f *os.File) (header, error) {
 	}
 }
 
-// checkBundleSize reads the header of a bundle and returns the inflated size of its pack. It fails with
-// an *inflatedError if the bundle, together with the before bytes of other bundles, exceeds the
-// inflated size that limit, a limit on packed bytes, allows.
+// checkBundleSize reads a bundle and returns its header and the inflated size of its pack. limit is the
+// limit on packed bytes, from which the limits on inflated bytes are computed. before is the inflated
+// size of the bundles that were read before this one. The error is an *inflatedError if one object, or
+// all bundles together, are too large.
 func checkBundleSize(f *os.File, limit, before int64) (header, int64, error) {
 	head, err := seekPack(f)
 	if err != nil {
@@ -71,18 +73,18 @@ type bundleRequest struct {
 	to    string // path of the new file
 	reach string // refs and commits in the input format of git rev-list
 	room  int64  // maximum number of bytes
-	limit int64  // limit that a restore will apply
+	limit int64  // limit on packed bytes that a restore will apply
 }
 
-// bundleResult describes a new bundle.
+// bundleResult describes a bundle that was created.
 type bundleResult struct {
 	header
 	size int64
 	sum  string // SHA-256, in hex
 }
 
-// bundle creates a bundle. If it is too large, the error is errFull or an *inflatedError, since no
-// restore would accept it. After an error the file doesn't exist.
+// bundle creates a bundle file. If the bundle is so large that no restore would accept it, the error is
+// errFull or an *inflatedError. After an error the file doesn't exist.
 func (t *tool) bundle(ctx context.Context, c call, b bundleRequest) (result bundleResult, err error) {
 	f, _, err := files.OpenFile(b.to, os.O_RDWR|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -107,12 +109,12 @@ func (t *tool) bundle(ctx context.Context, c call, b bundleRequest) (result bund
 	return bundleResult{head, out.written, hex.EncodeToString(sum.Sum(nil))}, err
 }
 
-// indexPack adds the objects of a pack to a repository.
+// indexPack adds the objects of a pack to a repository. options are further options of git index-pack.
 func (t *tool) indexPack(ctx context.Context, to string, pack io.Reader, options ...string) error {
 	return t.run(ctx, call{dir: to, bare: to, in: pack}, append([]string{"index-pack", "--stdin"}, options...)...)
 }
 
-// limitedWriter fails beyond a number of bytes.
+// limitedWriter writes to w until left bytes are written. A write of more bytes fails with errFull.
 type limitedWriter struct {
 	w             io.Writer
 	left, written int64

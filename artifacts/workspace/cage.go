@@ -11,10 +11,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// caVariables are the variables that name files with the certificates of certificate authorities.
+// caVariables are the environment variables that name files or directories with the certificates of
+// certificate authorities.
 var caVariables = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO", "GIT_SSL_CAPATH"}
 
-// cageFor returns the cage for a call, nil for none. The call's location was looked up before.
+// cageFor returns the cage for the git process of a call. It returns nil if git runs without a cage. The
+// call's location must be in t.locations already.
 func (t *tool) cageFor(c call) *cage.Cage {
 	if !t.caged {
 		return nil
@@ -24,7 +26,7 @@ func (t *tool) cageFor(c call) *cage.Cage {
 		for _, name := range caVariables {
 			read = append(read, Getenv(t.env, name))
 		}
-		read = append(read, strings.TrimPrefix(c.remote, "file://")) // path of a remote on this machine
+		read = append(read, strings.TrimPrefix(c.remote, "file://")) // path of a remote repository on this machine
 		return cage.New(cage.Policy{Readable: read, Writable: write, Network: cage.Network{IsOpen: true}})
 	}
 	for dir := range t.views {

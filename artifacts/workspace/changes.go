@@ -11,16 +11,16 @@ import (
 type Change struct {
 	Path string // path in the repository, with slashes
 	What string // "added", "changed" or "deleted"
-	// Diff is the part of a unified diff that starts with the first "@@"; "" for a file without lines.
-	// IsCut means that the diff was longer.
+	// Diff is the part of a unified diff that starts with the first "@@". It is empty for a file without
+	// lines. IsCut means that Diff is not the complete diff.
 	Diff     string
 	IsCut    bool
-	IsBinary bool // a file without lines, or with more than 1 MiB
+	IsBinary bool // the file is not text, or has more than 1 MiB
 
-	isTwice bool // the diff has two parts: the old entry is deleted, and an entry of another type is added
+	isTwice bool // the diff consists of two: the old entry is deleted, and an entry of another type is added
 }
 
-// maxChanges is how many changed files of a snapshot are reported.
+// maxChanges is the maximum number of changed files that are reported for a snapshot.
 const maxChanges = 10_000
 
 // Changes are the files that a state execution changed.
@@ -29,12 +29,14 @@ type Changes struct {
 	IsShared bool // another agent worked in the same worktree at the same time
 }
 
-// DiffLimits bound the bytes of diffs: of one file, of all files of a state execution, and in total.
+// DiffLimits are the maximum sizes of diffs in bytes: for one file, for all files of one state execution,
+// and in total.
 type DiffLimits struct{ File, Execution, All int64 }
 
-// Changes returns, for each state execution with a snapshot and a snapshot or commit to compare it
-// with, the files of the worktree that changed, at most ten thousand. The newest executions have diffs,
-// within the limits.
+// Changes returns the files that state executions changed in the worktree, by the number of the
+// execution. It omits executions without a snapshot, and executions whose snapshot can't be compared with
+// a previous snapshot or a commit. For each execution it lists at most ten thousand files. Newer
+// executions get their diffs before older ones, until a limit is reached.
 func (s *Snapshots) Changes(ctx context.Context, most DiffLimits) (map[int]Changes, error) {
 	t, err := s.open()
 	if t == nil {
@@ -61,11 +63,11 @@ func (s *Snapshots) Changes(ctx context.Context, most DiffLimits) (map[int]Chang
 // snapshotDiff is a snapshot with its changed files.
 type snapshotDiff struct {
 	of    *Snapshot
-	line  string // the trees before and after; the input of git, which starts its answer with the same line
+	line  string // the trees before and after, as input for git diff-tree, whose output begins with the same line
 	files []Change
 }
 
-// compare finds the files that changed in snapshots. It skips snapshots that can't be compared.
+// compare returns the files that changed in each snapshot. It skips snapshots that can't be compared.
 func (t *snapshotTool) compare(ctx context.Context, shots []Snapshot, most DiffLimits) ([]*snapshotDiff, error) {
 	all, err := t.trees(ctx, shots)
 	if err != nil || len(all) == 0 {
@@ -88,7 +90,7 @@ func (t *snapshotTool) compare(ctx context.Context, shots []Snapshot, most DiffL
 	return all, t.diffs(ctx, c, all, most)
 }
 
-// trees returns the trees to compare for each snapshot.
+// trees returns the two trees to compare for each snapshot. It skips snapshots that can't be compared.
 func (t *snapshotTool) trees(ctx context.Context, shots []Snapshot) ([]*snapshotDiff, error) {
 	var names []string
 	for _, s := range shots {
@@ -107,8 +109,8 @@ func (t *snapshotTool) trees(ctx context.Context, shots []Snapshot) ([]*snapshot
 		s := &shots[i]
 		after, _ := parseTree(lines[2*i])
 		before, isThere := parseTree(lines[2*i+1])
-		// A snapshot may have no files, and a first commit no predecessor. But a predecessor that no longer
-		// exists may have had any files.
+		// A snapshot may contain no files, and a first commit has no predecessor: these trees are empty. If
+		// the predecessor no longer exists, its files are unknown, and the snapshot is skipped.
 		if isLost := s.After > 0 && s.from == "" || s.Base != "" && !isThere; !isLost {
 			all = append(all, &snapshotDiff{of: s, line: before + " " + after + "\n"})
 		}
@@ -116,7 +118,8 @@ func (t *snapshotTool) trees(ctx context.Context, shots []Snapshot) ([]*snapshot
 	return all, nil
 }
 
-// parseTree parses a line about a tree. A tree that doesn't exist counts as empty.
+// parseTree parses a line of git cat-file about a tree. If the tree doesn't exist, it returns the id of
+// the empty tree, and false.
 func parseTree(line string) (id string, isThere bool) {
 	id, what, _ := strings.Cut(line, " ")
 	if what == "tree" && isID(id) {
@@ -125,6 +128,7 @@ func parseTree(line string) (id string, isThere bool) {
 	return emptyTree, false
 }
 
+// changeNames are the values of Change.What, by git's status letters.
 var changeNames = map[string]string{"A": "added", "M": "changed", "T": "changed", "D": "deleted"}
 
 // parseNameStatus parses the output of git diff-tree --name-status for all snapshots.

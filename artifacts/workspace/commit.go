@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// commit creates the commit that contains all work and returns its id.
+// commit creates the commit that contains all work of a repository and returns its id.
 func (p *packer) commit(ctx context.Context, limit int64) (id string, err error) {
 	for _, wt := range p.src.trees {
 		if err = p.addConverted(ctx, wt); err != nil {
@@ -52,9 +52,9 @@ func (p *packer) commit(ctx context.Context, limit int64) (id string, err error)
 	return p.git.id(ctx, p.call, p.ref)
 }
 
-// addConverted adds files that git considers unchanged although their bytes differ from the stored
-// ones: files with converted line ends, or with contents that git LFS or another filter stores
-// elsewhere. Only files whose index entry or commit is newer than the checkout need this.
+// addConverted adds files to the status that git considers unchanged although their bytes differ from
+// the stored ones. Examples are files with converted line ends, and files whose contents git LFS or
+// another filter stores elsewhere. Only files that were staged or committed after the checkout need this.
 func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
 	fresh, err := p.convertible(ctx, wt)
 	if err != nil || len(fresh) == 0 {
@@ -75,8 +75,8 @@ func (p *packer) addConverted(ctx context.Context, wt *worktree) error {
 	return nil
 }
 
-// convertible returns the index entries that the checkout's commit lacks and that match their files
-// according to git.
+// convertible returns the index entries that differ from the checkout's commit and that, according to
+// git, match their files.
 func (p *packer) convertible(ctx context.Context, wt *worktree) (map[string]item, error) {
 	all := map[string]item{}
 	if p.src.base != "" && wt.Head != "" && wt.Head != p.src.base {
@@ -120,7 +120,7 @@ func (p *packer) write(to io.Writer) error {
 // emptyTree is the id of the empty tree, which git knows without storing it.
 const emptyTree = "4b825dc642cb6eb9a060e54bf8d69288fbee4904"
 
-// Parts of a worktree's tree in the commit.
+// Names of the directories in a worktree's tree in the commit.
 const (
 	indexPart = "index"
 	workPart  = "work"
@@ -136,6 +136,7 @@ type treeWriter struct {
 	n    int // number of the worktree
 }
 
+// writeTree writes the tree of the n-th worktree: the tree of HEAD, changed by the worktree's status.
 func (p *packer) writeTree(w *bufio.Writer, n int, wt *worktree) error {
 	root, err := os.OpenRoot(wt.Dir)
 	if err != nil {
@@ -166,11 +167,12 @@ func (p *packer) writeTree(w *bufio.Writer, n int, wt *worktree) error {
 	return nil
 }
 
+// path returns the quoted path of a file in the commit.
 func (t *treeWriter) path(part, path string) string {
 	return quotePath(fmt.Sprintf("%d/%s/%s", t.n, part, path))
 }
 
-// writeIndex writes the index entry of a path, unless HEAD has the same.
+// writeIndex writes the index entries of a path. It writes nothing if the index matches HEAD at the path.
 func (t *treeWriter) writeIndex(e entry) {
 	if e.kind == '1' && e.staged == '.' {
 		return
@@ -189,7 +191,8 @@ func (t *treeWriter) writeIndex(e entry) {
 	}
 }
 
-// writeFile writes the current content of a file that differs from the index.
+// writeFile writes the current content of a file that differs from the index. If the path is a separate
+// repository that is not saved, it adds a note instead.
 func (t *treeWriter) writeFile(e entry) error {
 	switch {
 	case e.kind == '?' && strings.HasSuffix(e.path, "/"), e.isSubmodule, e.index[0].mode == modeSub && e.mode == modeSub:
@@ -203,7 +206,7 @@ func (t *treeWriter) writeFile(e entry) error {
 	to := t.path(workPart, e.path)
 	info, err := t.root.Lstat(e.path)
 	switch {
-	case errors.Is(err, fs.ErrNotExist): // it was removed meanwhile
+	case errors.Is(err, fs.ErrNotExist): // it was removed after git status read it
 		fmt.Fprintf(t.w, "D %s\n", to)
 		return nil
 	case err == nil && info.Mode()&fs.ModeSymlink != 0:
@@ -217,7 +220,7 @@ func (t *treeWriter) writeFile(e entry) error {
 	return t.writeContent(e, to)
 }
 
-// modeOf returns the mode to save a file with.
+// modeOf returns the mode with which a file is saved. here is the mode of the file on this machine.
 func (e *entry) modeOf(here string) string {
 	if e.kind == '?' || e.mode == modeLink {
 		return here
@@ -225,7 +228,8 @@ func (e *entry) modeOf(here string) string {
 	return e.mode
 }
 
-// writeContent writes the bytes of a file.
+// writeContent writes the bytes of a file. If the file is unreadable or not regular, it adds a note and
+// writes nothing.
 func (t *treeWriter) writeContent(e entry, to string) error {
 	f, info, err := files.OpenIn(t.root, e.path)
 	if errors.Is(err, fs.ErrPermission) || errors.Is(err, files.ErrNotRegular) {
@@ -242,7 +246,7 @@ func (t *treeWriter) writeContent(e entry, to string) error {
 	defer f.Close()
 	fmt.Fprintf(t.w, "M %s inline %s\ndata %d\n", e.modeOf(fileMode(info)), to, info.Size())
 	sum := blobHash(info.Size())
-	// If the file grows, only its size at opening is saved.
+	// If the file grows while it is read, only its size at opening is saved.
 	if n, err := io.CopyN(io.MultiWriter(t.w, sum), f, info.Size()); err != nil {
 		return asMoved(fmt.Errorf("read %q: %d of %d bytes: %w", e.path, n, info.Size(), err))
 	}
@@ -250,6 +254,7 @@ func (t *treeWriter) writeContent(e entry, to string) error {
 	return t.w.WriteByte('\n')
 }
 
+// writeLink writes a symbolic link.
 func (t *treeWriter) writeLink(path, to string) error {
 	target, err := t.root.Readlink(path)
 	if err != nil {
@@ -259,7 +264,8 @@ func (t *treeWriter) writeLink(path, to string) error {
 	return nil
 }
 
-// asMoved wraps errMovedNow around an error that means the file changed while it was read.
+// asMoved wraps errMovedNow around an error that means that a file was removed or became shorter while it
+// was read. The save is then repeated. Other errors are returned unchanged.
 func asMoved(err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, io.EOF) {
 		return fmt.Errorf("%w: %w", errMovedNow, err)

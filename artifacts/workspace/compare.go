@@ -13,7 +13,8 @@ import (
 	"strings"
 )
 
-// planTrees compares every worktree with its saved state.
+// planTrees compares every worktree with its saved state and plans the changes to it. The error is a
+// *Conflict if files in a worktree are in the way.
 func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 	listings, err := w.readListings(ctx, p)
 	if err != nil {
@@ -39,7 +40,8 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// isNewTree reports whether a worktree must be created.
+// isNewTree reports whether a linked worktree must be created. The error is a *Conflict if anything else
+// is at its path.
 func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
 	if t.saved.Main {
 		return false, nil
@@ -54,7 +56,8 @@ func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, e
 	return true, checkVacant(t.dir)
 }
 
-// compare finds the files to write, to remove, and in the way.
+// compare compares a worktree with its saved state. It adds to the plan which files to write, which to
+// remove, and which are in the way.
 func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	if t.isNew {
 		t.was.Head = t.saved.Head
@@ -96,7 +99,7 @@ func (w *restorer) compare(ctx context.Context, t *treePlan) error {
 	return c.checkRoom()
 }
 
-// indexOf returns the index of a worktree.
+// indexOf returns the index entries of a worktree, by path and stage.
 func (t *tool) indexOf(ctx context.Context, dir string) (map[slot]item, error) {
 	out, err := t.output(ctx, call{dir: dir}, "ls-files", "--stage", "-z")
 	all := map[slot]item{}
@@ -113,8 +116,8 @@ func (t *tool) indexOf(ctx context.Context, dir string) (map[slot]item, error) {
 type comparison struct {
 	*treePlan
 	root    *os.Root
-	staged  map[string]bool // the index differs from HEAD
-	changed map[string]bool // the file differs from the index
+	staged  map[string]bool // paths whose index entry differs from HEAD
+	changed map[string]bool // paths whose file differs from the index
 }
 
 // paths returns every path that is in the index or in the saved files.
@@ -129,6 +132,7 @@ func (c *comparison) paths() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
+// comparePath adds the change to one path to the plan.
 func (c *comparison) comparePath(p string) error {
 	want, wanted := c.want.work[p]
 	have, tracked := c.now[slot{p, 0}]
@@ -149,7 +153,7 @@ func (c *comparison) comparePath(p string) error {
 }
 
 // hasOtherEntry reports whether the index has an entry at a path that differs from the saved one. A
-// missing entry doesn't count, because nothing is lost.
+// missing entry doesn't count, because a restore then overwrites nothing.
 func (c *comparison) hasOtherEntry(p string) bool {
 	for stage := range 4 {
 		at := slot{p, stage}
@@ -160,7 +164,7 @@ func (c *comparison) hasOtherEntry(p string) bool {
 	return false
 }
 
-// compareFile compares a file that must be replaced, or that differs from the index.
+// compareFile compares the file at a path that must be replaced, or that differs from the index.
 func (c *comparison) compareFile(p string, clean bool) error {
 	want, wanted := c.want.work[p]
 	have, err := itemOnDisk(c.root, p)
@@ -168,9 +172,9 @@ func (c *comparison) compareFile(p string, clean bool) error {
 		return err
 	}
 	switch {
-	case have == want: // also if both are absent
-	case have.mode == modeDir && !wanted: // the file was removed
-	case wanted && (have == item{} || have.mode == modeDir), clean: // files in a directory are checked later
+	case have == want: // also if neither exists
+	case have.mode == modeDir && !wanted: // a directory has replaced the file, so there is nothing to remove
+	case wanted && (have == item{} || have.mode == modeDir), clean: // checkRoom checks the files in a directory
 		c.write = append(c.write, p)
 	default:
 		c.inTheWay = append(c.inTheWay, p)
@@ -178,7 +182,9 @@ func (c *comparison) compareFile(p string, clean bool) error {
 	return nil
 }
 
-// checkRoom checks that only files that will be removed are at the paths of new directories and files.
+// checkRoom checks the paths of the files to write. If the path of a needed directory is a file, or the
+// path of a file is a directory with files, it adds these files to the files in the way. Files that the
+// restore will remove don't count.
 func (c *comparison) checkRoom() error {
 	gone := map[string]bool{}
 	for _, p := range c.remove {
@@ -201,11 +207,12 @@ func (c *comparison) checkRoom() error {
 	return nil
 }
 
-// listInside adds the files in a directory that a file must replace to the files in the way.
+// listInside checks the path p of a file to write. If it is a directory, all files in it that the restore
+// doesn't remove are added to the files in the way.
 func (c *comparison) listInside(p string, gone map[string]bool) error {
 	info, err := c.root.Lstat(p)
 	if err != nil || !info.IsDir() {
-		return nil // no directory; compareFile checked it
+		return nil // compareFile has checked a path that is not a directory
 	}
 	top := c.root.Name()
 	return filepath.WalkDir(filepath.Join(top, filepath.FromSlash(p)), func(name string, d fs.DirEntry, err error) error {

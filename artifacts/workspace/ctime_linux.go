@@ -5,8 +5,8 @@ import (
 	"syscall"
 )
 
-// changeTime returns the time of the last change to a file or its inode, in nanoseconds. Unlike the
-// modification time, programs can't set it.
+// changeTime returns the time of the last change to a file or its inode, in nanoseconds. Programs can set
+// a file's modification time, but not this time.
 func changeTime(info os.FileInfo) int64 {
 	if st, ok := info.Sys().(*syscall.Stat_t); ok {
 		return st.Ctim.Nano()

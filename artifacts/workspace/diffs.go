@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// diffFactor limits how much diff text is read from git: this many times the total limit.
+// diffFactor times the total limit is the maximum number of bytes of diffs that are read from git.
 const diffFactor = 8
 
-// diffs adds diffs to the changed files within the limits. Git writes them in the order of the
-// snapshots and files.
+// diffs adds diffs to the changed files until a limit is reached. Git writes the diffs in the order of
+// the snapshots and their files.
 func (t *snapshotTool) diffs(ctx context.Context, c call, found []*snapshotDiff, most DiffLimits) error {
 	c.settings = []setting{{"core.bigFileThreshold", "1m"}}
 	var all bytes.Buffer
@@ -23,7 +23,8 @@ func (t *snapshotTool) diffs(ctx context.Context, c call, found []*snapshotDiff,
 	text := all.String()
 	for i, one := range found {
 		own := strings.TrimPrefix(text, one.line)
-		if i+1 < len(found) { // the next snapshot's line separates the diffs; no line of a diff can equal it
+		// The line of the next snapshot ends the diffs of this one. No line of a diff can equal it.
+		if i+1 < len(found) {
 			own, text, _ = strings.Cut("\n"+own, "\n"+found[i+1].line)
 			text = found[i+1].line + text
 		}
@@ -32,8 +33,8 @@ func (t *snapshotTool) diffs(ctx context.Context, c call, found []*snapshotDiff,
 	return ctx.Err()
 }
 
-// addDiffs adds the diffs of one snapshot to its files, and returns how many bytes of the total limit
-// they use. It returns the whole rest if that was too small for a diff.
+// addDiffs adds the diffs of one snapshot to its files. It returns how many bytes of the total limit they
+// use. If the rest of the total limit was too small for a diff, the whole rest counts as used.
 func (c *snapshotDiff) addDiffs(diffs []string, most DiffLimits) (used int64) {
 	for i := range c.files {
 		f := &c.files[i]

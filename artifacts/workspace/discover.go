@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// location says to which worktree and repository a directory belongs.
+// location describes the worktree and the repository that a directory belongs to.
 type location struct {
 	view     *repoView
 	top      string // top directory of the worktree, spelled like the caller's path
@@ -18,9 +18,11 @@ type location struct {
 	settings []setting
 }
 
+// isLinked reports whether the worktree is linked, not the main worktree.
 func (p *location) isLinked() bool { return p.gitDir != p.common }
 
-// setTop spells the top directory like the caller's path dir where possible. The machine that restores
+// setTop changes the top directory to the spelling in dir, the caller's path, if possible. inside is dir
+// without links. The top directory is saved in this spelling, because the machine that restores the work
 // can't resolve links of this machine.
 func (p *location) setTop(dir, inside string) {
 	written, ok := strings.CutSuffix(filepath.Clean(dir), strings.TrimPrefix(inside, p.top))
@@ -32,30 +34,33 @@ func (p *location) setTop(dir, inside string) {
 	}
 }
 
+// sameDir reports whether two paths name the same existing file or directory.
 func sameDir(a, b string) bool {
 	ia, errA := os.Stat(a)
 	ib, errB := os.Stat(b)
 	return errA == nil && errB == nil && os.SameFile(ia, ib)
 }
 
-// source is a repository to save.
+// source is a repository whose work is saved.
 type source struct {
 	location // of the main worktree
 	main     bool
-	base     string // commit of the checkout; "" if unknown
+	base     string // commit of the checkout; empty if unknown
 	trees    []*worktree
 	notes    []string
 }
 
-// worktree is a worktree to save. Before tool.updateStatus, only the directory in Tree is set.
+// worktree is a worktree whose work is saved. Until tool.updateStatus is called, only Dir and Main of Tree
+// are set.
 type worktree struct {
 	*location
 	Tree
-	tree   string // the tree of HEAD, "" for none; set by packer.commit
+	tree   string // the tree of HEAD, which packer.commit sets; empty before the first commit
 	status []entry
 	raw    []byte // output of git status
 }
 
+// worktreeAt returns the worktree at a location, with Dir and Main only.
 func worktreeAt(p *location) *worktree {
 	return &worktree{location: p, Tree: Tree{Dir: p.top, Main: !p.isLinked()}}
 }
@@ -64,8 +69,9 @@ func (s *source) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// discover returns the repositories that contain the directories, starting with the repository of the
-// first directory. Each has its main worktree and every linked worktree that contains a directory.
+// discover returns the repositories that contain the directories. The repository of the first directory
+// is the first one. Each lists its main worktree and every linked worktree that contains one of the
+// directories. discover also returns notes about worktrees that can't be saved.
 func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string, error) {
 	var sources []*source
 	var notes []string
@@ -100,8 +106,8 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	return sources, notes, nil
 }
 
-// source finds the main worktree of a repository. It returns nil if there is only a bare
-// repository.
+// source finds the main worktree of a repository. It returns nil if the repository has none in the
+// default location, for example because it is bare.
 func (t *tool) source(ctx context.Context, p *location) (*source, error) {
 	main := p
 	if p.isLinked() {

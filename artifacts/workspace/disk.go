@@ -26,8 +26,9 @@ func blobHash(size int64) hash.Hash {
 	return h
 }
 
-// itemOnDisk returns the mode and the object id that git would give to a path without filters. The result
-// is zero for a missing path, and if a link is on the way. Directories have no id.
+// itemOnDisk returns the mode and the object id that git, without filters, would give to the file at a
+// path. The result is zero if the path doesn't exist, or if one of its directories is a link. Directories
+// and special files have no id.
 func itemOnDisk(root *os.Root, p string) (item, error) {
 	var info fs.FileInfo
 	at := ""
@@ -64,4 +65,5 @@ func itemOnDisk(root *os.Root, p string) (item, error) {
 	return item{fileMode(info), hex.EncodeToString(h.Sum(nil))}, err
 }
 
+// isNotDir reports whether an error means that a directory in a path is a file.
 func isNotDir(err error) bool { return errors.Is(err, syscall.ENOTDIR) }

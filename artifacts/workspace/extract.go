@@ -12,23 +12,24 @@ import (
 	"strings"
 )
 
-// CommitPath is a file or directory of a commit.
+// CommitPath is a file or directory in a commit.
 type CommitPath struct {
 	Dir    string // a directory in the worktree; Name is relative to it
 	Commit string // full hash of the commit
 	Name   string // path of a file or directory
 }
 
-// Limits on a workflow: number of files, and their total bytes.
+// Limits on what Extract writes: the number of files, and their total size in bytes.
 const (
 	maxEntries = 1000
 	maxBytes   = 256 << 20
 )
 
-// Extract writes a file or directory of a commit below to, independent of the working tree: the path
-// a/b becomes to/a/b. It skips links, because they may lead out of the commit. It copies the objects
-// into a new repository first. So filters and attributes of the checkout have no effect, and an object
-// that an agent stored under another object's hash is not used.
+// Extract writes a file or directory from a commit into the directory to. The path a/b in the repository
+// becomes to/a/b. The working tree is not read. Symbolic links are skipped, because they may point outside
+// of the commit. Before it writes files, Extract copies the objects into a new repository. So filters and
+// attributes of the checkout have no effect, and an object that an agent stored under another object's
+// hash is not used.
 func (g *Git) Extract(ctx context.Context, c CommitPath, to string) error {
 	if !isID(c.Commit) {
 		return errors.New("the commit must be a full hash")
@@ -63,14 +64,14 @@ func (g *Git) Extract(ctx context.Context, c CommitPath, to string) error {
 	})
 }
 
-// committedFile is a file or a directory of a commit.
+// committedFile is a file or a directory in a commit.
 type committedFile struct {
 	item
 	path string
 }
 
-// committedFiles returns the regular files of a CommitPath, whose Name it makes relative to the
-// repository, and a new bare repository that contains them.
+// committedFiles returns the regular files that a CommitPath names, and a new bare repository that
+// contains them. It changes c.Name to a path relative to the repository.
 func (t *tool) committedFiles(ctx context.Context, c *CommitPath) (bare string, list []committedFile, err error) {
 	p, err := t.worktree(ctx, c.Dir)
 	if err != nil {
@@ -114,8 +115,7 @@ func (t *tool) committedFiles(ctx context.Context, c *CommitPath) (bare string, 
 	return bare, list, nil
 }
 
-// listCommitted lists the regular files of a CommitPath in a repository, and the directories on the
-// way.
+// listCommitted lists the regular files that a CommitPath names, and the directories that contain them.
 func (t *tool) listCommitted(ctx context.Context, bare string, c CommitPath) (list []committedFile, err error) {
 	args := []string{"ls-tree", "-r", "-t", "-z", c.Commit}
 	if c.Name != "." {
@@ -132,15 +132,17 @@ func (t *tool) listCommitted(ctx context.Context, bare string, c CommitPath) (li
 	return list, err
 }
 
-// Base returns the commit that a worktree was checked out at: started, if HEAD is that commit or a
-// descendant, else HEAD. The result is "" without a commit, a repository or git.
+// Base returns the commit at which the checkout of a worktree started. This is the commit started if HEAD
+// is that commit or a descendant, and otherwise HEAD. It returns "" if there is no commit, no repository
+// or no git. Base also records the tags of the checkout in g.TagsDir, so that a later save contains only
+// tags that were created after this call.
 func (g *Git) Base(ctx context.Context, dir, started string) string {
 	t, err := g.open()
 	if err != nil {
 		return ""
 	}
 	defer t.close()
-	_ = t.recordTags(ctx, dir) // after an error, all tags are saved
+	_ = t.recordTags(ctx, dir) // after an error, a save contains all tags
 	if isID(started) && t.run(ctx, call{dir: dir}, "merge-base", "--is-ancestor", started, "HEAD") == nil {
 		return started
 	}

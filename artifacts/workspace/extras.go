@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Extras of a save are the tags that agents created and the entries of the stash, oldest first, each
-// with the name of its ref.
+// The extras of a save are the tags that agents created, and the entries of the stash, oldest first. The
+// name of an extra is the full name of its ref.
 const (
 	tagRefs  = "refs/tags/"
 	stashRef = "refs/stash"
@@ -29,7 +29,8 @@ func isExtra(ref string) bool {
 	return ref == stashRef || isTag && isBranch(name)
 }
 
-// tagsFile returns the file in which Base records the tags of a checkout; "" for none.
+// tagsFile returns the file in which Base records the tags of a checkout. It returns "" if no directory
+// for these files is set.
 func (t *tool) tagsFile(p *location) string {
 	if t.opts.TagsDir == "" {
 		return ""
@@ -82,8 +83,8 @@ func (t *tool) stashed(ctx context.Context, p *location, at *refs) ([]string, er
 	return strings.Fields(string(out)), err
 }
 
-// restoreExtras creates the tags and stash entries that a repository lacks. A tag with another value
-// stays unchanged and is noted.
+// restoreExtras creates the tags and stash entries that a repository lacks. If a tag has another value
+// here, it stays unchanged, and a note is added.
 func (w *restorer) restoreExtras(ctx context.Context, p *plan) error {
 	c := call{dir: p.dir, settings: []setting{{"core.logAllRefUpdates", "always"}}} // git stash reads the reflog
 	have, err := w.git.stashed(ctx, &location{top: p.dir}, p.at)

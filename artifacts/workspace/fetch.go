@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// fetchNeeded makes sure that the repository has the commits that a bundle needs, and in a partial clone
-// their files. Missing objects are fetched from origin by id.
+// fetchNeeded fetches the commits that a bundle needs, if the repository lacks them, from origin. In a
+// partial clone it also fetches their files. If a commit is not available, the error is a *Conflict.
 func (w *restorer) fetchNeeded(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	missing, err := w.git.missing(ctx, c, p.saved.Needs)
@@ -46,7 +46,8 @@ func (w *restorer) fetchNeeded(ctx context.Context, p *plan) error {
 var ErrNoObjects = errors.New("the partial clone lacks objects that origin does not provide")
 
 // fetchMissing fetches objects of commits that a repository lacks, if the clone at common is partial.
-// commits are in the input format of git rev-list.
+// commits are in the input format of git rev-list. options are further options of git rev-list. If origin
+// doesn't provide an object, the error wraps ErrNoObjects.
 func (t *tool) fetchMissing(ctx context.Context, c call, common, commits string, options ...string) error {
 	if h := t.views[common]; h == nil || !h.origin.partial || commits == "" {
 		return nil
@@ -72,10 +73,10 @@ func (t *tool) fetchMissing(ctx context.Context, c call, common, commits string,
 	return nil
 }
 
-// fetch fetches objects from the origin of the repository at common into the repository to. The
-// fetching git runs in a new, empty repository, so the process with the network and the token sees no
-// files of agents. If commits are fetched, a shallow repository stays shallow, a full one full, and a
-// partial one partial.
+// fetch fetches objects from the origin of the repository at common into the repository at to. Git fetches
+// into a new, empty repository, so the process that has the network and the token sees no files of agents.
+// areCommits means that the ids are commits. Then a shallow repository stays shallow, a full one stays
+// full, and a partial one stays partial.
 func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCommits bool) error {
 	h, err := t.view(ctx, common)
 	if err != nil {
@@ -112,7 +113,8 @@ func (t *tool) fetch(ctx context.Context, common, to string, ids []string, areCo
 	return t.adoptPacks(ctx, own, to)
 }
 
-// adoptPacks adds the packs of a repository to another one and checks their hashes.
+// adoptPacks adds the packs and the shallow commits of the repository own to the repository common. Git
+// checks the hash of each object.
 func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 	ends, err := readShallow(own)
 	if err != nil {
@@ -137,9 +139,9 @@ func (t *tool) adoptPacks(ctx context.Context, own, common string) error {
 	return nil
 }
 
-// settings returns git settings with the URL of origin, and with the token if the URL belongs to the
-// server. Jobs have no SSH key, so SSH URLs become HTTPS. Redirects are not followed, because they
-// could send the token elsewhere.
+// settings returns git settings with the URL of origin. They contain the token only if the URL belongs to
+// the server. Jobs have no SSH key, so SSH URLs are converted to HTTPS. Redirects are not followed, because
+// they could send the token to another server.
 func (o origin) settings(server, token string) []setting {
 	address := overHTTP(o.url, server)
 	all := []setting{{"remote.origin.url", address}, {"http.followRedirects", "false"}}
@@ -176,8 +178,8 @@ func isBelow(address, server string) bool {
 		strings.HasPrefix(a.Path, strings.TrimSuffix(s.Path, "/")+"/")
 }
 
-// verify checks that a bundle contained the commits in the index, each a parent of the commit with all
-// work, and everything that they reach.
+// verify checks that the repository contains the saved work. Every commit that the index lists must be the
+// commit with all work or one of its parents, and no object that they reach may be missing.
 func (w *restorer) verify(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	ids := []string{p.saved.Save}

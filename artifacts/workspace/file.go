@@ -5,6 +5,7 @@ import (
 	"os"
 )
 
+// fileMode returns git's mode of a regular file.
 func fileMode(info os.FileInfo) string {
 	if info.Mode()&0o100 != 0 {
 		return modeExec
@@ -12,7 +13,7 @@ func fileMode(info os.FileInfo) string {
 	return modeFile
 }
 
-// formatBytes formats a number of bytes for people.
+// formatBytes formats a number of bytes for messages.
 func formatBytes(n int64) string {
 	switch {
 	case n >= 10<<30:

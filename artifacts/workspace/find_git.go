@@ -12,14 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// Find returns the absolute path of the git program on the PATH of an environment that agents can't
-// replace. It never returns a program in the user's home or in the directories to avoid. It prefers the
-// first program in a directory that this user can't write to. If this user can write everywhere, as
-// root can, it returns the first program elsewhere. Find must be called before agents start. Without a
-// suitable program it returns an error.
+// Find returns the absolute path of a git program on the PATH in environ that agents can't replace. It
+// never returns a program in the user's home or in the directories to avoid. It prefers the first program
+// in a directory that this user can't write to. If there is none, for example because root can write
+// everywhere, it returns the first program outside of the avoided directories. Find must be called before
+// agents start. If no program is suitable, the error wraps ErrNoGit.
 func Find(environ []string, avoid ...string) (string, error) {
 	home := homeOf(environ)
-	// In a container, root's home may be anything, even the root directory, which is not avoided.
+	// In a container, root's home may be the root directory. It is not avoided, because it contains
+	// everything.
 	if home != "" && filepath.Dir(filepath.Clean(home)) != filepath.Clean(home) {
 		avoid = append(avoid, home)
 	}
@@ -44,8 +45,8 @@ func Find(environ []string, avoid ...string) (string, error) {
 	return second, nil
 }
 
-// Getenv returns the value of a variable in an environment, "" for none. On Windows the case of the
-// name is ignored.
+// Getenv returns the value of a variable in an environment, or "" if it is not set. On Windows, the case of
+// the name is ignored.
 func Getenv(environ []string, name string) (last string) {
 	for _, v := range environ {
 		if n, value, _ := strings.Cut(v, "="); n == name || runtime.GOOS == "windows" && strings.EqualFold(n, name) {
@@ -55,7 +56,7 @@ func Getenv(environ []string, name string) (last string) {
 	return last
 }
 
-// homeOf returns the user's home directory.
+// homeOf returns the user's home directory in an environment, or "" if it is not set.
 func homeOf(environ []string) string {
 	if runtime.GOOS == "windows" {
 		return cmp.Or(Getenv(environ, "HOME"), Getenv(environ, "USERPROFILE"))
@@ -68,7 +69,7 @@ func resolved(path string) string {
 	return cmp.Or(cage.Resolve(path), path)
 }
 
-// canReplace reports whether this user may write to a program or to any directory on the way to it.
+// canReplace reports whether this user may write to a program or to any directory above it.
 func canReplace(program string) bool {
 	for _, path := range []string{program, resolved(program)} {
 		for ; ; path = filepath.Dir(path) {

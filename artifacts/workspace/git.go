@@ -21,47 +21,50 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Git has the settings for running git.
+// Git contains the settings for running git.
 type Git struct {
-	// Path is the git program that Find returned before agents started; "" for git on PATH.
+	// Path is the git program that Find returned before agents started. If empty, git is searched on PATH.
 	Path string
-	// Env is the environment of git. Variables that would change what git works on are removed. nil means
-	// the environment of this process.
+	// Env is the environment of git. Variables that would change what git works on are removed. If nil, the
+	// environment of this process is used.
 	Env   []string
-	Limit int64 // maximum bytes of all bundles of a save; 0 for 256 MiB
-	// Temp is an existing directory for temporary files that agents can't write to; "" for the system's.
+	Limit int64 // maximum size of all bundles of a save in bytes; 0 means 256 MiB
+	// Temp is an existing directory for temporary files that agents can't write to. If empty, the system's
+	// directory for temporary files is used.
 	Temp string
-	// Token is sent only to the server at ServerURL ("https://github.com"), when commits must be fetched;
-	// "" for no token.
+	// Token is sent only to the server at ServerURL (for example "https://github.com"), when commits must be
+	// fetched. If empty, no token is sent.
 	Token, ServerURL string
-	// TagsDir is a directory that agents can't write to, in which Base records the tags of a checkout
-	// before agents create others. With "" all tags count as created by agents.
-	TagsDir   string
-	Workspace string // directory that links may not lead out of; "" for none
-	// OutsideDirs are directories outside of the worktrees that agents may write to. Save notes work in
-	// repositories there.
+	// TagsDir is a directory that agents can't write to. Base records the tags of a checkout there before
+	// agents create others. If empty, all tags count as created by agents.
+	TagsDir string
+	// Workspace is a directory that links in paths may not leave. If empty, links may point anywhere.
+	Workspace string
+	// OutsideDirs are directories outside of the worktrees that agents may write to. Save adds notes about
+	// unsaved work in repositories there.
 	OutsideDirs []string
-	// IsUncaged means that git runs without a cage. In a cage, which only Linux has, it can access only its
-	// worktree, its repository and Temp. It has no network except for fetches, which run in an empty
-	// repository.
+	// IsUncaged means that git runs without a cage. Only Linux has cages. In a cage, git can access only its
+	// worktree, its repository and Temp, and it has no network. Only fetches have a network. They run in an
+	// empty repository.
 	IsUncaged bool
 
-	clock      atomic.Pointer[context.Context] // set by SetContext; nil for none
-	handed     int64                           // 0 for handLimit; smaller in tests
-	unreliable time.Duration                   // 0 for the constant unreliable; smaller in tests
-	within     time.Duration                   // 0 for commandWithin; smaller in tests
+	clock      atomic.Pointer[context.Context] // set by SetContext; may be nil
+	handed     int64                           // if not 0, replaces handLimit in tests
+	unreliable time.Duration                   // if not 0, replaces the constant unreliable in tests
+	within     time.Duration                   // if not 0, replaces commandWithin in tests
 }
 
-// SetContext limits all later git processes by a context: when it ends, running processes are killed
-// and no process is started.
+// SetContext limits all later git processes by a context. When the context ends, running processes are
+// killed, and no further process is started.
 func (g *Git) SetContext(ctx context.Context) { g.clock.Store(&ctx) }
 
 const defaultLimit = 256 << 20
 
-// rawFactor is how many times larger than the limit files may be before they are packed. Text is
-// compressed to a fourth or less.
+// rawFactor times the limit is the maximum total size of files before they are packed. Git compresses text
+// to a quarter of its size or less.
 const rawFactor = 4
 
+// limit returns the maximum size of all bundles of a save in bytes.
 func (g *Git) limit() int64 {
 	return cmp.Or(g.Limit, defaultLimit)
 }
@@ -72,7 +75,7 @@ var ErrNoGit = errors.New("git is not installed")
 // ErrSlow means that a git process exceeded its time limit.
 var ErrSlow = errors.New("took more than")
 
-// commandWithin is the time limit of one git process. Files of agents may block git forever.
+// commandWithin is the time limit of one git process. Without it, files of agents could block git forever.
 const commandWithin = 5 * time.Minute
 
 // tool runs git for one operation of this package.
@@ -82,17 +85,18 @@ type tool struct {
 	env   []string
 	temp  string   // temporary directory of this tool
 	caged bool     // git runs in a cage
-	reads []string // paths that every git process may read: the system's files and the program's
+	reads []string // paths that every git process may read: the files of the system and of the git program
 
 	settingsFiles []string // settings files of the user and the machine
 	machine       []setting
 	views         map[string]*repoView // by common directory
 	locations     map[string]*location // by directory
 	ownRepos      map[string]bool      // repositories that this tool created
-	tops          []string             // tops of the saved worktrees
+	tops          []string             // top directories of the saved worktrees
 }
 
-// open finds git. The caller must close the tool.
+// open finds git and returns a tool that runs it with these settings. If git is not found, the error wraps
+// ErrNoGit. The caller must close the tool.
 func (g *Git) open() (*tool, error) {
 	path, err := exec.LookPath(cmp.Or(g.Path, "git"))
 	if err != nil {
@@ -136,7 +140,7 @@ func (g *Git) open() (*tool, error) {
 		"GIT_TERMINAL_PROMPT=0", "GIT_OPTIONAL_LOCKS=0", "GIT_NO_REPLACE_OBJECTS=1", "GIT_LITERAL_PATHSPECS=1",
 		"GIT_AUTHOR_NAME=raymond", "GIT_AUTHOR_EMAIL=raymond@localhost",
 		"GIT_COMMITTER_NAME=raymond", "GIT_COMMITTER_EMAIL=raymond@localhost",
-		// The user's SSH settings could name programs.
+		// The user's SSH settings could name programs to run, so ssh doesn't read them.
 		"GIT_SSH_COMMAND=ssh -F none -o BatchMode=yes", "GIT_SSH_VARIANT=ssh",
 		"LC_ALL=C", "LANGUAGE=", "SSH_ASKPASS=", "PATH="+strings.Join(folders, string(filepath.ListSeparator)))
 	return t, nil
@@ -148,16 +152,16 @@ func (t *tool) close() { os.RemoveAll(t.temp) }
 // call describes one git process.
 type call struct {
 	dir      string // the working directory
-	bare     string // the repository to work on; "" for the repository that contains dir
-	alone    bool   // it works on no repository
-	remote   string // URL that it fetches from; "" for no network
+	bare     string // the repository to work on; if empty, the repository that contains dir
+	alone    bool   // git works on no repository
+	remote   string // URL to fetch from; if empty, git has no network
 	settings []setting
 	env      []string  // additional variables
-	in       io.Reader // standard input; nil for none
-	out      io.Writer // standard output; nil to discard it
+	in       io.Reader // standard input; may be nil
+	out      io.Writer // standard output; discarded if nil
 }
 
-// failure is a git command that failed.
+// failure is the error of a git command that failed.
 type failure struct {
 	command string
 	stderr  string
@@ -179,7 +183,7 @@ func exitedWith(err error, codes ...int) bool {
 	return errors.As(err, &exit) && slices.Contains(codes, exit.ExitCode())
 }
 
-// maxOutput limits the output of git that is kept in memory, in bytes.
+// maxOutput is the maximum size of git's output that is read into memory, in bytes.
 const maxOutput = 512 << 20
 
 // output runs git and returns its standard output.
@@ -196,8 +200,8 @@ func (t *tool) id(ctx context.Context, c call, name string) (string, error) {
 	return strings.TrimSpace(string(out)), err
 }
 
-// objects returns the output line of git cat-file --batch-check in the given format for each object,
-// which is named by id or revision.
+// objects runs git cat-file --batch-check with a format and returns its output line for each object. Names
+// are ids or revisions.
 func (t *tool) objects(ctx context.Context, c call, format string, names []string) ([]string, error) {
 	if len(names) == 0 {
 		return nil, nil
@@ -211,8 +215,8 @@ func (t *tool) objects(ctx context.Context, c call, format string, names []strin
 	return all, err
 }
 
-// run runs git. The first argument is the command. The process is killed when the context ends or its
-// time limit is reached.
+// run runs git. The first argument is the git command. The process is killed when the context ends or its
+// time limit is reached. If git exits with an error, the result is a *failure.
 func (t *tool) run(ctx context.Context, c call, args ...string) error {
 	within := cmp.Or(t.opts.within, commandWithin)
 	ctx, cancel := context.WithTimeoutCause(ctx, within, fmt.Errorf("git %s %w %v", args[0], ErrSlow, within))
@@ -252,7 +256,7 @@ func (t *tool) run(ctx context.Context, c call, args ...string) error {
 }
 
 // runPiped runs git while read reads its standard output. An error of read takes precedence over git's
-// error. read returns errFull, which is not an error, when it needs no further output.
+// error. If read needs no further output, it returns errFull, which does not count as an error.
 func (t *tool) runPiped(ctx context.Context, c call, read func(io.Reader) error, args ...string) error {
 	r, w := io.Pipe()
 	done := make(chan error, 1)
@@ -274,12 +278,13 @@ func (t *tool) runPiped(ctx context.Context, c call, read func(io.Reader) error,
 	return readErr
 }
 
-// environ returns the environment for a call. Git sees only repositories that this tool created as they
-// are; for all others it sees a view.
+// environ returns the environment for a call. Git works directly on repositories that this tool created.
+// For all others it sees a view.
 func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 	env, settings := slices.Clone(t.env), []setting{
 		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
-		{"pack.useSparse", "false"}, // sparse packing compares trees by path, and a save has other paths than the checkout
+		// Sparse packing compares trees by path, but the paths in a save differ from those in the checkout.
+		{"pack.useSparse", "false"},
 		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
 		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},
 		{"gc.auto", "0"}, {"maintenance.auto", "false"}, {"submodule.recurse", "false"},
@@ -315,7 +320,7 @@ func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 	return slices.Concat(env, []string{"GIT_CONFIG_COUNT=" + strconv.Itoa(len(settings))}, c.env), nil
 }
 
-// tail keeps the end of git's error output.
+// tail is a writer that retains the last 4 KiB of git's error output.
 type tail struct{ data []byte }
 
 func (t *tail) Write(p []byte) (int, error) {
@@ -326,7 +331,7 @@ func (t *tail) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line returns the most informative line: the first fatal one, else the last.
+// line returns the most informative line, without its prefix: the first fatal error or else the last line.
 func (t *tail) line() string {
 	lines := strings.Split(strings.TrimSpace(string(t.data)), "\n")
 	for _, l := range lines {

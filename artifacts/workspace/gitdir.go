@@ -17,8 +17,8 @@ import (
 // maxPointer is the maximum size of a file that contains the path of a directory, in bytes.
 const maxPointer = 64 << 10
 
-// location returns the location of a directory, or nil if it is in no worktree. It searches like git,
-// but reads no settings of untrusted files.
+// location returns the location of a directory, or nil if the directory is in no worktree. Like git, it
+// searches the directory and its parents, but it reads no settings in untrusted files.
 func (t *tool) location(ctx context.Context, dir string) (*location, error) {
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
 		return nil, nil // an agent may have removed it
@@ -45,6 +45,7 @@ func (t *tool) worktree(ctx context.Context, dir string) (*location, error) {
 	return p, err
 }
 
+// findLocation does the work of location for a directory that is not in t.locations.
 func (t *tool) findLocation(ctx context.Context, dir string) (*location, error) {
 	inside, err := cage.FollowLinks(dir, t.opts.Workspace)
 	if err != nil {
@@ -80,8 +81,8 @@ func (t *tool) findLocation(ctx context.Context, dir string) (*location, error) 
 }
 
 // isConfirmed reports whether the git directory is inside the worktree or itself names the worktree.
-// Otherwise an agent could write a .git file that makes this package save any repository of the
-// machine.
+// Without this check, an agent could write a .git file that points to any repository of the machine, and
+// this package would save that repository.
 func (p *location) isConfirmed() bool {
 	if !p.isLinked() {
 		return cage.IsWithin(p.gitDir, p.top) || p.view.worktree != "" && sameDir(resolveIn(p.gitDir, p.view.worktree), p.top)
@@ -90,8 +91,9 @@ func (p *location) isConfirmed() bool {
 	return err == nil && filepath.Dir(p.gitDir) == filepath.Join(p.common, "worktrees") && filepath.Base(back) == ".git" && sameDir(filepath.Dir(resolveIn(p.gitDir, back)), p.top)
 }
 
-// nearestGitDir returns the nearest directory above or at dir that has a .git, and the git directory that the
-// .git is or names; "" for none. A .git of an agent hides repositories above it.
+// nearestGitDir searches dir and its parent directories for a .git. It returns the directory that contains
+// the .git, and the git directory that the .git is or points to. If there is none, it returns "". A .git
+// that an agent created hides the repositories in parent directories.
 func nearestGitDir(dir string) (top, gitDir string, err error) {
 	for ; ; dir = filepath.Dir(dir) {
 		dotGit := filepath.Join(dir, ".git")
@@ -99,7 +101,7 @@ func nearestGitDir(dir string) (top, gitDir string, err error) {
 			break
 		}
 		if isGitDir(dir) || filepath.Dir(dir) == dir {
-			return "", "", nil // dir is inside a git directory
+			return "", "", nil // dir is inside a git directory, or no directory above it has a .git
 		}
 	}
 	gitDir = filepath.Join(dir, ".git")
@@ -117,8 +119,8 @@ func nearestGitDir(dir string) (top, gitDir string, err error) {
 	return dir, gitDir, err
 }
 
-// claimedLocation returns the location that the files around a directory claim; nil for none. Agents
-// may have written them.
+// claimedLocation returns the location that the files around a directory claim. It returns nil if they
+// claim none. Agents may have written these files.
 func claimedLocation(dir string) (*location, error) {
 	top, gitDir, err := nearestGitDir(dir)
 	if err != nil || gitDir == "" {
@@ -131,9 +133,9 @@ func claimedLocation(dir string) (*location, error) {
 	return &location{view: &repoView{}, top: top, gitDir: gitDir, common: common}, nil
 }
 
-// GitDirs returns the git directories that a process in dir needs, and the common directories among
-// them. Agents may have written the files that name them, so a directory counts only if it names the
-// worktree too. dir and the results are paths without links.
+// GitDirs returns the git directories that a process in dir needs, and the common directories among them.
+// Agents may have written the files that name a git directory, so it is returned only if it names the
+// worktree in turn. dir and the results are paths without links.
 func GitDirs(dir string) (needed, commons []string) {
 	p, err := claimedLocation(dir)
 	switch {
@@ -151,8 +153,8 @@ func GitDirs(dir string) (needed, commons []string) {
 	return nil, nil
 }
 
-// LinkedWorktree returns the top of the worktree around dir if it is a linked worktree of a repository
-// whose common directory is in commons; else "".
+// LinkedWorktree returns the top directory of the worktree around dir, if it is a linked worktree of a
+// repository whose common directory is in commons. Otherwise it returns "".
 func LinkedWorktree(dir string, commons []string) string {
 	if p, err := claimedLocation(dir); err == nil && p != nil && p.isLinked() && p.isConfirmed() && slices.Contains(commons, p.common) {
 		return p.top
@@ -177,7 +179,7 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// commonOf returns the common directory that the worktrees of a repository share.
+// commonOf returns the common directory of the repository that a git directory belongs to.
 func commonOf(gitDir string) (string, error) {
 	target, err := readPointer(filepath.Join(gitDir, "commondir"), "")
 	if errors.Is(err, fs.ErrNotExist) {
@@ -189,7 +191,7 @@ func commonOf(gitDir string) (string, error) {
 	return filepath.EvalSymlinks(resolveIn(gitDir, target))
 }
 
-// readPointer reads a file that contains a path after a prefix.
+// readPointer reads a file that consists of a prefix and a path, and returns the path.
 func readPointer(path, prefix string) (string, error) {
 	data, _, err := files.Read(resolved(path), maxPointer)
 	if err != nil {
@@ -202,7 +204,7 @@ func readPointer(path, prefix string) (string, error) {
 	return filepath.FromSlash(target), nil
 }
 
-// resolveIn resolves a path that may be relative to a directory.
+// resolveIn returns a path in absolute form. A relative path is relative to dir.
 func resolveIn(dir, path string) string {
 	if path = filepath.FromSlash(path); filepath.IsAbs(path) {
 		return path
@@ -210,15 +212,15 @@ func resolveIn(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-// Files that git reads in a common directory and at the top of a worktree, without objects and other
-// worktree files.
+// Files that git reads in a common directory and at the top of a worktree. Objects and the other files of
+// the worktree are not listed.
 var (
 	filesOfCommon = []string{"HEAD", "packed-refs", "shallow", "info/attributes", "info/exclude", "objects/info", "objects/pack", "worktrees", "refs"}
 	filesOfTree   = []string{".gitignore", ".gitattributes", ".gitmodules"}
 )
 
-// checkFiles returns an error if a file that git reads could block it or never end. Each must be a regular
-// file of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size.
+// checkFiles returns an error if git could block or read forever at one of the files. Each must be a
+// regular file of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size.
 func checkFiles(dir string, names ...string) error {
 	n := 0
 	for _, name := range names {
@@ -227,7 +229,7 @@ func checkFiles(dir string, names ...string) error {
 				return fmt.Errorf("%q has more than %d files", dir, maxFiles)
 			}
 			if err != nil || d.IsDir() {
-				return nil // removed meanwhile, or git reports it
+				return nil // it was removed during the walk, or git will report the error
 			}
 			info, err := os.Stat(path)
 			switch {

@@ -4,7 +4,8 @@ package workspace
 
 import "os/exec"
 
+// killGroup does nothing, because this system has no process groups.
 func killGroup(*exec.Cmd) {}
 
-// isWritable returns false: on this system only the directory of a program decides.
+// isWritable returns false, because Find checks only the directory of a program on this system.
 func isWritable(string) bool { return false }

@@ -16,4 +16,5 @@ func killGroup(cmd *exec.Cmd) {
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 }
 
+// isWritable reports whether this user may write to a file or directory.
 func isWritable(path string) bool { return unix.Access(path, unix.W_OK) == nil }

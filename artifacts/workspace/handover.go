@@ -16,34 +16,34 @@ import (
 	shown "github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// HandOverRequest describes the agents' work to hand over to a process that must not read files of agents.
+// HandOverRequest describes the work to hand over. The process that gets it must not read files of agents.
 type HandOverRequest struct {
 	Dir             string            // absolute working directory of the agent
-	Others          map[string]string // directories of other agents, by name; each other worktree of the repository becomes a branch
+	Others          map[string]string // working directories of other agents, by agent name; each other worktree of the repository becomes a branch
 	Base            string            // commit of the checkout; HandOver fails if it is empty or missing from the agent's repository
 	Date            time.Time         // date of the new commits; the same work and date give the same hashes
 	Workflows       bool              // hand over changes of files that forges run (.github and similar), too
-	UntrackedBefore []string          // result of Untracked before the first agent
+	UntrackedBefore []string          // result of Untracked, called before the first agent started
 	To              string            // an existing, empty directory that agents can't access
 }
 
-// HandOverResult has the paths of the handed-over work.
+// HandOverResult contains the paths of the handed-over work.
 type HandOverResult struct {
 	Repository  string // path of a bare repository
 	MissingList string // path of a file that lists omitted work, one item per line
 }
 
-// handLimit is the maximum size of the packed work, and also of all uncommitted files, in bytes.
+// handLimit is the maximum size in bytes: of the packed work, and of all uncommitted files together.
 const handLimit = 1 << 30
 
 // HandOver creates a bare repository with the work. Its objects' hashes are checked, and it has no hooks, remotes or
-// alternates. HEAD is detached at the commit of the checkout, and older history is cut off, as in a shallow clone. Branch work
-// is the agent's HEAD plus a commit with the uncommitted changes, and raymond/NAME is the same for another agent. Files are
-// added as git adds them, but without filters.
+// alternates. HEAD is detached at the commit of the checkout. Older history is cut off, as in a shallow clone. Branch work
+// contains the agent's HEAD plus a commit with the uncommitted changes. Branch raymond/NAME contains the same for the agent
+// NAME. Uncommitted files are added as git add would add them, but without filters.
 //
 // The repository leaves out files stored in git LFS, work in submodules, untracked files that existed before the first agent,
 // and, unless h.Workflows is set, changes to files that forges run. If commits of a branch changed files that forges run, a
-// single commit on top of the checkout replaces all commits of the branch. Exceeding a limit is an error.
+// single commit on top of the checkout replaces all commits of the branch. If the work exceeds a limit, HandOver fails.
 func (g *Git) HandOver(ctx context.Context, h HandOverRequest) (HandOverResult, error) {
 	t, err := g.open()
 	if err != nil {
@@ -69,22 +69,22 @@ func (g *Git) HandOver(ctx context.Context, h HandOverRequest) (HandOverResult, 
 type handOver struct {
 	HandOverRequest
 	git      *tool
-	borrower string // a new repository that borrows all other objects, for the new commits
+	borrower string // a new repository for the new commits, which borrows all other objects
 	branches []*handOverBranch
 	ends     []string // commits at which the history is cut off
 	most     int64
 	size     int64             // total size of the uncommitted files so far
-	missing  map[string]string // reason why something is left out, by its name
+	missing  map[string]string // reasons why work is left out, by the work's label
 	existing map[string]bool
 }
 
-// handOverBranch is a branch of the repository.
+// handOverBranch is a branch of the new repository and the worktree that its work comes from.
 type handOverBranch struct {
 	branch
 	*location
 }
 
-// label returns the name of a path of the branch in the list of missing things.
+// label returns the name of a path of the branch in the list of omitted work.
 func (b *handOverBranch) label(path string) string {
 	return strings.TrimPrefix(b.Name+":", "work:") + path
 }
@@ -124,7 +124,7 @@ func (x *handOver) build(ctx context.Context, to string) error {
 	return errors.Join(x.git.updateRefs(ctx, c, "", moves), x.git.run(ctx, c, "update-ref", "--no-deref", "HEAD", x.Base))
 }
 
-// findBranches finds the worktrees whose work is handed over.
+// findBranches finds the worktrees whose work is handed over, and records agents whose work can't be.
 func (x *handOver) findBranches(ctx context.Context) error {
 	p, err := x.git.worktree(ctx, x.Dir)
 	if err != nil {
@@ -146,7 +146,7 @@ func (x *handOver) findBranches(ctx context.Context) error {
 	return nil
 }
 
-// newCommit describes a commit to create; parent is "" for none.
+// newCommit describes a commit to create. If parent is empty, the commit has no parent.
 type newCommit struct{ message, parent string }
 
 // commitTree creates a commit and returns its id.
@@ -169,7 +169,7 @@ func (x *handOver) commit(ctx context.Context, repository, tree string, m newCom
 	return x.git.commitTree(ctx, c, tree, m)
 }
 
-// workCommit returns the commit with the work of a worktree: HEAD, or a new commit on top with the uncommitted changes.
+// workCommit returns a commit with the work of a worktree: HEAD or, if there are uncommitted changes, a new commit on HEAD.
 func (x *handOver) workCommit(ctx context.Context, b *handOverBranch) (string, error) {
 	wt, err := x.git.readStatus(ctx, b.location)
 	changed, subErr := x.git.changedSubmodules(ctx, b.top)
@@ -200,7 +200,7 @@ func (x *handOver) workCommit(ctx context.Context, b *handOverBranch) (string, e
 	return x.commit(ctx, x.borrower, tree, newCommit{"raymond: uncommitted work", wt.Head})
 }
 
-// writeTree changes entries of an index, adds files, and returns the tree.
+// writeTree sets or removes entries of an index, adds the files at paths, and returns the id of the index's tree.
 func (x *handOver) writeTree(ctx context.Context, c call, entries, paths string) (string, error) {
 	c.in = strings.NewReader(entries)
 	if err := x.git.run(ctx, c, "update-index", "-z", "--index-info"); err != nil {
@@ -218,7 +218,7 @@ func (x *handOver) writeTree(ctx context.Context, c call, entries, paths string)
 }
 
 // uncommitted returns the uncommitted changes as input for git update-index: entries to set or remove, and paths of files to
-// add.
+// add. It records the changes that are left out.
 func (x *handOver) uncommitted(ctx context.Context, b *handOverBranch, status []entry) (staged, added string, err error) {
 	root, err := os.OpenRoot(b.top)
 	if err != nil {
@@ -243,7 +243,7 @@ func (x *handOver) uncommitted(ctx context.Context, b *handOverBranch, status []
 		case e.kind == '1' && e.staged != '.':
 			fmt.Fprintf(&entries, "%s %s\t%s\x00", e.index[0].mode, e.index[0].id, e.path)
 		}
-		if e.changed == '.' || e.mode == modeSub { // the index has the whole change
+		if e.changed == '.' || e.mode == modeSub { // the index contains the whole change
 			continue
 		}
 		if why := cannotAdd(info, filters[e.path]); why != "" {
@@ -259,7 +259,7 @@ func (x *handOver) uncommitted(ctx context.Context, b *handOverBranch, status []
 	return gone.String() + entries.String(), names.String(), nil
 }
 
-// cannotAdd returns the reason why a file can't be added; "" if it can.
+// cannotAdd returns the reason why a file can't be added, or "" if it can.
 func cannotAdd(info os.FileInfo, filter string) string {
 	switch {
 	case filter == "lfs":
@@ -270,7 +270,7 @@ func cannotAdd(info os.FileInfo, filter string) string {
 	return ""
 }
 
-// Reasons that are used more than once.
+// Reasons in x.missing that are used more than once.
 const (
 	inLFS       = "git LFS keeps its content"
 	inSubmodule = "the work in the submodule"
@@ -280,7 +280,7 @@ const (
 // removalEntry returns the entry that makes git update-index remove a path.
 func removalEntry(path string) string { return fmt.Sprintf("0 %s\t%s\x00", nullID, path) }
 
-// leftOut returns the reason why an uncommitted change is left out; "" if it isn't.
+// leftOut returns the reason why an uncommitted change is left out, or "" if it is handed over.
 func (x *handOver) leftOut(b *handOverBranch, e entry) string {
 	isNew := e.kind == '?' || e.staged == 'A' || e.changed == 'A'
 	switch {
@@ -313,8 +313,8 @@ func (x *handOver) existedBefore(path string) bool {
 	return true
 }
 
-// dropForgeChanges records omissions of a branch, and restores files that forges run to the checkout's version. If commits changed such
-// files, a single commit replaces all commits, because a forge would refuse each of them.
+// dropForgeChanges records omissions of a branch, and restores files that forges run to the checkout's version. If commits
+// changed such files, a single commit replaces all of them, because a forge would reject each of them.
 func (x *handOver) dropForgeChanges(ctx context.Context, c call, b *handOverBranch) error {
 	all, err := x.git.differences(ctx, c, b.ID, x.Base)
 	if err != nil {

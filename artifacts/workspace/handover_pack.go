@@ -13,7 +13,7 @@ import (
 )
 
 // findEnds finds the commits at which the history is cut off: the checkout's commit, and commits of the
-// work that are older than it or unrelated to it.
+// work that are older than it or unrelated to it. It marks them as shallow in the borrower.
 func (x *handOver) findEnds(ctx context.Context) error {
 	in := "^" + x.Base + "\n"
 	for _, b := range x.branches {
@@ -48,7 +48,7 @@ func (x *handOver) findEnds(ctx context.Context) error {
 	return writeShallow(x.borrower, x.ends)
 }
 
-// copy creates the repository with all objects that the branches reach.
+// copy creates the repository to hand over, with all objects that the branches reach.
 func (x *handOver) copy(ctx context.Context, to string) error {
 	tips := lines(x.ends...)
 	for _, b := range x.branches {
@@ -62,15 +62,16 @@ func (x *handOver) copy(ctx context.Context, to string) error {
 
 // copyRequest describes the objects that copyObjects copies.
 type copyRequest struct {
-	from, to string   // repositories of this package; to is created
-	names    string   // commits, one per line; without ends, all objects to copy
+	from, to string   // repositories of this package; copyObjects creates to
+	names    string   // commits, one per line; if ends is nil, exactly the objects to copy
 	ends     []string // commits at which the history is cut off
 	most     int64    // maximum size of the pack in bytes
 }
 
 // copyObjects creates a repository with objects that agents may have written. git index-pack computes
-// each object's id from its content, so an object that was stored under a wrong id is not found. The
-// inflated size of the pack is checked before it is unpacked.
+// each object's id from its content. So an object that was stored under another object's id doesn't replace
+// that object.
+// The inflated size of the pack is checked before git unpacks it.
 func (t *tool) copyObjects(ctx context.Context, o copyRequest) error {
 	f, _, err := files.OpenFile(filepath.Join(t.temp, "copied.pack"), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {

@@ -26,17 +26,18 @@ const (
 type Tree struct {
 	Dir  string `json:"dir"`  // its top directory, absolute
 	Main bool   `json:"main"` // it is not a linked worktree
-	// Branch is the short name of the branch that HEAD points to, "" for a detached HEAD. Head is the
-	// commit, "" before the first commit.
+	// Branch is the short name of the branch that HEAD points to. It is empty if HEAD is detached. Head is
+	// the commit. It is empty before the first commit.
 	Branch string `json:"branch,omitempty"`
 	Head   string `json:"head,omitempty"`
-	// Operation is the git operation in progress: "merge", "rebase", "am", "cherry-pick", "revert",
-	// "bisect", or "".
+	// Operation is the git operation in progress: "merge", "rebase", "am", "cherry-pick", "revert" or
+	// "bisect". It is empty if there is none.
 	Operation string `json:"operation,omitempty"`
 }
 
-// Trees returns the top directories of the worktrees in a save, as paths of the machine that made it. A
-// directory without an index has no worktrees. An index that Save never writes is an error.
+// Trees returns the top directories of the worktrees in a save, as paths on the machine that made it. from
+// is the directory of the save. If it contains no index.json, Trees returns nil. If index.json is invalid,
+// Trees returns an error.
 func Trees(from string) (tops []string, err error) {
 	x, err := readIndex(from)
 	for _, r := range x.Repositories {
@@ -48,15 +49,16 @@ func Trees(from string) (tops []string, err error) {
 }
 
 // HasWork reports whether a save contains anything beyond the commit of its checkout, like
-// SaveResult.HasWork.
+// SaveResult.HasWork. If index.json can't be read, it returns true.
 func HasWork(from string) bool {
 	x, err := readIndex(from)
 	return err != nil || slices.ContainsFunc(x.Repositories, func(r repository) bool { return r.Held })
 }
 
-// Commits returns the newest commits of a save that were made on top of the checkout's commit.
+// Commits returns the newest commits in a save that were made on top of the checkout's commit. If
+// index.json can't be read, it returns nil.
 func Commits(from string) (ids []string) {
-	x, _ := readIndex(from) // the restore reports an error
+	x, _ := readIndex(from) // Restore reports the error
 	for _, r := range x.Repositories {
 		ids = append(ids, r.Commits...)
 	}
@@ -76,22 +78,24 @@ type repository struct {
 	Size   int64  `json:"size"`   // size of the bundle
 	SHA256 string `json:"sha256"` // hash of the bundle
 	Save   string `json:"save"`   // the commit that contains all work
-	// Needs are the commits that the bundle builds on.
+	// Needs are the commits that a repository must have before the bundle can be unpacked.
 	Needs []string `json:"needs,omitempty"`
-	// Shallow are the commits whose parents the repository lacks, if the bundle contains the whole
-	// repository.
+	// Shallow are the commits whose parents the saved repository lacks. It is set only if the bundle
+	// contains the whole repository.
 	Shallow  []string `json:"shallow,omitempty"`
 	Branches []branch `json:"branches,omitempty"`
-	// Commits are the newest commits on top of the checkout's commit.
+	// Commits are the newest commits that were made on top of the checkout's commit.
 	Commits []string `json:"commits,omitempty"`
 	Extras  []branch `json:"extras,omitempty"` // with full ref names
 	Trees   []Tree   `json:"trees"`
 	Held    bool     `json:"held"`
 	Notes   []string `json:"notes,omitempty"`
-	// Seen is a hash of everything that the save depends on, "" if a change could go unnoticed.
+	// Seen is a hash of everything that the save of the repository depends on. It is empty if a later
+	// change could leave the hash unchanged.
 	Seen string `json:"seen,omitempty"`
 }
 
+// branch is a ref and the id of its object. The name of a branch is without refs/heads/.
 type branch struct {
 	Name string `json:"name"`
 	ID   string `json:"id"`
@@ -105,7 +109,7 @@ func writeIndex(dir string, x index) error {
 	return files.WriteNew(filepath.Join(dir, indexName), data, 0o600)
 }
 
-// readIndex reads the index of a save. Without an index file the result is empty.
+// readIndex reads the index.json of a save. If the file doesn't exist, the result is empty.
 func readIndex(dir string) (index, error) {
 	if dir == "" {
 		return index{}, nil

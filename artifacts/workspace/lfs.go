@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// filtered returns the names of the filters of those paths that have one.
+// filtered returns the name of the git filter of each path that has a filter, such as "lfs".
 func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[string]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -36,8 +36,8 @@ func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[st
 }
 
 // withoutLFS removes files from the status that only seem changed because the filter of git LFS did not
-// run: their index entry is the pointer to their content. Saving them would store the large contents
-// that LFS keeps out of repositories.
+// run. The index entry of such a file is the LFS pointer to its content. Saving these files would store
+// the large contents that LFS keeps out of repositories.
 func (t *tool) withoutLFS(ctx context.Context, wt *worktree) error {
 	var paths []string
 	for _, e := range wt.status {
@@ -71,15 +71,17 @@ func (t *tool) withoutLFS(ctx context.Context, wt *worktree) error {
 	return nil
 }
 
+// pointsElsewhere reports whether the index entry may be an LFS pointer: only the file's content differs.
 func (e *entry) pointsElsewhere() bool {
 	return e.kind == '1' && e.changed == 'M' && !e.isSubmodule && e.mode == e.index[0].mode && e.mode != modeLink
 }
 
+// pointerForm matches the pointer that git LFS stores instead of a file's content.
 var pointerForm = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\Aversion https://git-lfs\.github\.com/spec/v1\n(?:ext-.*\n)*oid sha256:([0-9a-f]{64})\nsize ([0-9]+)\n\z`)
 })
 
-// isPointed reports whether the index entry of a path is the LFS pointer to the file's content.
+// isPointed reports whether the index entry of a path is the LFS pointer to the file's current content.
 func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, error) {
 	pointer, err := t.output(ctx, call{dir: root.Name()}, "cat-file", "blob", e.index[0].id)
 	if err != nil {

@@ -13,17 +13,19 @@ import (
 )
 
 var (
-	// loginText matches a login: in a settings file of a package manager, in a URL with a password or an
-	// HTTP user, and any JSON file. A reference to a variable doesn't count.
+	// loginText matches text that may contain a login: an entry in the settings of a package manager, a URL
+	// with a password or with a user name for HTTP or FTP, or the beginning of a JSON file. A reference to a
+	// variable doesn't count as a login.
 	loginText = text.Regexp(`(?im)^[^#;\n]*(?:_auth(?:token)?|npmauth(?:token|ident)|password)"?(?:[ \t]*[:=]|[ \t])[ \t]*["']?[^\s"'$:=]` +
 		`|(?:https?|ftps?)://[^/?#\s{]*@|://[^/?#\s{:@]*:[^/?#\s{]*@|\A\s*\{`)
 	// settingsText matches any text of git settings that may contain a login or an include.
 	settingsText = text.Regexp(`(?i)@|header|helper|path`)
 )
 
-// FindLogin searches directories for a file that contains a login. It returns the file and an error
-// that describes the login. If the search fails, it returns "" and the error. Settings of all
-// repositories are parsed by git, from standard input, with all files that they include.
+// FindLogin searches directories for a file that contains a login. It returns the file and an error that
+// describes the login. If the search fails, it returns "" and the error. Git parses the settings of all
+// repositories, and of the files that they include, from standard input. isLoginFile reports whether
+// another file with that name may contain a login.
 func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(name string) bool) (file string, err error) {
 	found, err := possibleLoginFiles(ctx, folders, isLoginFile)
 	if err != nil || len(found) == 0 {
@@ -45,8 +47,8 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		for _, s := range list {
 			section, _, _ := strings.Cut(s.key, ".")
 			name := s.key[strings.LastIndexByte(s.key, '.')+1:]
-			// A credential helper gives a login to any program. actions/checkout stores its token in a file named
-			// git-credentials-….
+			// A credential helper gives a login to any program. actions/checkout stores its token in a file
+			// named git-credentials-….
 			isNamed := name == "extraheader" || section == "credential" && name == "helper" || name == "path" && strings.Contains(s.value, "git-credentials-")
 			if isNamed && s.value != "" || loginText().MatchString(strings.ReplaceAll(s.key+"\n"+s.value, "://git@", "://")) {
 				return found[i], fmt.Errorf("the checkout keeps a login there, in the setting %s.*.%s", section, name)
@@ -69,7 +71,7 @@ func possibleLoginFiles(ctx context.Context, folders []string, isLoginFile func(
 			if err != nil || d.IsDir() || !isSettings && !isLoginFile(name) {
 				return context.Cause(ctx)
 			}
-			data, _ := readSettings(path) // agents can't read files that this user can't read
+			data, _ := readSettings(path) // a file that this user can't read is skipped, because agents can't read it either
 			isRepository := isGitDir(dir) || strings.Contains(filepath.ToSlash(dir), "/.git/")
 			if isSettings && isRepository && settingsText().Match(data) || !isSettings && loginText().Match(data) {
 				found = append(found, path)

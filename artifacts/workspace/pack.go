@@ -14,11 +14,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// saveRef is the ref of the commit in a bundle.
+// saveRef is the ref in a bundle that points to the commit with all work.
 const saveRef = "refs/raymond/save"
 
-// initBorrower creates a bare repository without settings that borrows the objects of the repository at
-// common, if common is not empty.
+// initBorrower creates a bare repository without settings. If common is not empty, the new repository
+// borrows the objects of the repository at common.
 func (t *tool) initBorrower(ctx context.Context, dir, common string) (string, error) {
 	if err := t.initBare(ctx, dir); err != nil {
 		return "", err
@@ -36,7 +36,7 @@ func (t *tool) initBare(ctx context.Context, dir string) error {
 	return t.run(ctx, c, "init", "--quiet", "--bare", "--template=", "--object-format=sha1", dir)
 }
 
-// readShallow returns the commits of a repository whose parents it lacks.
+// readShallow returns the commits of a repository whose parents it lacks, from its shallow file.
 func readShallow(common string) ([]string, error) {
 	data, _, err := files.Read(filepath.Join(common, "shallow"), maxList)
 	if errors.Is(err, os.ErrNotExist) {
@@ -45,7 +45,7 @@ func readShallow(common string) ([]string, error) {
 	return strings.Fields(string(data)), err
 }
 
-// pack writes the bundle of a repository.
+// pack writes the bundle of a repository and returns its entry for the index.
 func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, error) {
 	bare, err := w.git.initBorrower(ctx, filepath.Join(w.git.temp, w.bundle+".git"), s.common)
 	if err != nil {
@@ -82,11 +82,11 @@ func (w *saver) pack(ctx context.Context, s *source, at *refs) (*repository, err
 	return r, err
 }
 
-// maxCommits is how many commits of a run the index lists.
+// maxCommits is the maximum number of commits that the index lists for a repository.
 const maxCommits = 1000
 
-// ownCommits returns the newest commits on top of the checkout's commit, including commits that were
-// pushed meanwhile.
+// ownCommits returns the newest commits that were made on top of the checkout's commit. It includes
+// commits that have been pushed to origin since the checkout.
 func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
 	if p.src.base == "" {
 		return nil, nil
@@ -97,7 +97,7 @@ func (p *packer) ownCommits(ctx context.Context) ([]string, error) {
 	return strings.Fields(string(out)), err
 }
 
-// write writes the bundle and completes the repository's entry in the index.
+// write writes the bundle of a repository and completes the repository's entry for the index.
 func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	reach := lines(saveRef) + excluding(p.has)
 	var moves []refUpdate
@@ -125,24 +125,24 @@ func (w *saver) write(ctx context.Context, p *packer, r *repository) error {
 	return err
 }
 
-// packer creates the commit of a save or of a snapshot.
+// packer creates the commit of a save or of a workspace snapshot.
 type packer struct {
 	git  *tool
 	src  *source
 	call call // for git commands in the repository that gets the commit
 	at   *refs
-	has  []string // commits that a restore can be expected to have or to fetch
+	has  []string // commits that a restore is expected to have or to be able to fetch
 
 	ref      string    // name of the commit's ref
 	about    string    // commit message
 	settings []setting // git settings for writing the commit
-	stamps   *stamps   // cache of files that the repository contains already
+	stamps   *stamps   // cache of files that the repository already contains
 	single   int64     // maximum size of one file; 0 for no limit
-	largest  string    // text about the largest changed files
+	largest  string    // describes the largest changed files in error messages
 }
 
 // available returns the commits that need not be packed: the checkout's commit, commits of origin, and
-// the ends of a shallow history, which came from origin too.
+// the commits at which a shallow history ends, which came from origin too. It omits missing commits.
 func (t *tool) available(ctx context.Context, p *location, at *refs, base string) ([]string, error) {
 	shallow, err := readShallow(p.common)
 	if err != nil {
@@ -156,7 +156,7 @@ func (t *tool) available(ctx context.Context, p *location, at *refs, base string
 	return slices.DeleteFunc(has, func(id string) bool { return slices.Contains(missing, id) }), err
 }
 
-// missing returns the ids of the commits that a repository lacks.
+// missing returns those of the ids that are not commits in a repository.
 func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, error) {
 	lines, err := t.objects(ctx, c, "%(objectname) %(objecttype)", ids)
 	if err != nil {
@@ -171,7 +171,7 @@ func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, err
 	return missing, nil
 }
 
-// tips returns the commits that HEADs and branches point to.
+// tips returns the commits that the HEADs and branches point to.
 func (p *packer) tips() []string {
 	var ids []string
 	for _, wt := range p.src.trees {
@@ -186,22 +186,23 @@ func (p *packer) tips() []string {
 	return slices.Compact(ids)
 }
 
-// hasWork reports whether there is anything that a fresh checkout lacks. needs are the commits that the
-// bundle needs.
+// hasWork reports whether a save contains anything that a fresh checkout lacks. needs are the commits
+// that must exist before the bundle can be unpacked.
 func (p *packer) hasWork(needs []string) bool {
 	first := p.src.trees[0]
 	return !p.src.main || len(p.src.trees) > 1 || len(first.status) > 0 || first.Operation != "" ||
 		p.src.base != "" && first.Head != p.src.base || slices.ContainsFunc(p.tips(), func(id string) bool { return !slices.Contains(needs, id) })
 }
 
-// lines returns names one per line, as input for git.
+// lines returns text with one name per line, as input for git.
 func lines(names ...string) string { return prefixLines("", names) }
 
-// excluding returns lines that make git exclude commits and everything they reach.
+// excluding returns lines that make git exclude commits and everything that they reach.
 func excluding(ids []string) string {
 	return prefixLines("^", ids)
 }
 
+// prefixLines returns text with one name per line, each after the prefix.
 func prefixLines(prefix string, names []string) string {
 	var b strings.Builder
 	for _, name := range names {

@@ -13,20 +13,20 @@ import (
 	"strconv"
 )
 
-// A small pack can contain gigabytes of zeros. So the inflated size of a pack is checked before git
-// reads it, and the size of files before they are written.
+// A small pack can contain gigabytes of zeros. So the inflated size of a pack is checked before git reads
+// the pack, and the sizes of files are checked before they are written.
 
-// inflatedFactor is how many times larger than the packed limit an inflated pack may be, and the files
-// that a restore writes.
+// inflatedFactor limits the inflated size of a pack, and the size of the files that a restore writes: each
+// may be this many times larger than the limit on packed bytes.
 const inflatedFactor = 8
 
 // Limits on any pack.
 const (
 	maxObjects = 8 << 20   // git keeps some data about each object in memory
-	maxHeld    = 512 << 20 // for objects that git keeps in memory completely: all except blobs that are not deltas
+	maxHeld    = 512 << 20 // size of one object that git reads into memory completely: all except blobs that are not deltas
 )
 
-// inflatedError means that something is too large when unpacked.
+// inflatedError is the error for a pack, an object or files that would be too large when unpacked.
 type inflatedError struct {
 	what string
 	most int64
@@ -43,16 +43,16 @@ const (
 	nameDelta   = 7
 )
 
-// pack is the reader of a pack. Its memory use doesn't depend on the pack.
+// pack reads a pack file. Its memory use doesn't depend on the size of the pack.
 type pack struct {
 	r       *bufio.Reader
 	inflate io.ReadCloser // nil before the first object
 	largest int64         // maximum size of one object
 }
 
-// inflatedSize returns the total size of a pack's inflated objects, counting deltas by their own size.
-// It fails with an *inflatedError if an object has more than largest bytes or all have more than most.
-// Git checks everything else.
+// inflatedSize returns the total size of a pack's inflated objects. A delta counts with its own size. The
+// error is an *inflatedError if one object has more than largest bytes, or if all objects together have
+// more than most bytes. inflatedSize leaves all other checks to git.
 func inflatedSize(from io.Reader, largest, most int64) (int64, error) {
 	p := &pack{r: bufio.NewReaderSize(from, 1<<16), largest: largest}
 	var head struct {
@@ -79,7 +79,7 @@ func inflatedSize(from io.Reader, largest, most int64) (int64, error) {
 	return all, nil
 }
 
-// object skips one object and returns its size.
+// object reads one object without storing it, and returns its size.
 func (p *pack) object() (int64, error) {
 	kind, size, err := p.header()
 	if err != nil {
@@ -94,7 +94,8 @@ func (p *pack) object() (int64, error) {
 	}
 	switch kind {
 	case offsetDelta:
-		_, err = binary.ReadUvarint(p.r) // only the length matters here, which is the same as for other varints
+		// The offset's value doesn't matter. Its encoding ends like that of other varints.
+		_, err = binary.ReadUvarint(p.r)
 	case nameDelta:
 		_, err = p.r.Discard(sha1.Size)
 	}
@@ -110,7 +111,7 @@ func (p *pack) object() (int64, error) {
 			return 0, err
 		}
 	}
-	// Reading one byte more reveals an object that is larger than its header says.
+	// Reading one more byte than the header says shows whether the object is larger.
 	n, err := io.Copy(io.Discard, io.LimitReader(in, size+1))
 	if err == nil && n != size {
 		err = errors.New("its size differs from its header")
@@ -140,8 +141,8 @@ func (p *pack) begin() (err error) {
 	return p.inflate.(zlib.Resetter).Reset(p.r, nil)
 }
 
-// delta reads the two sizes at the start of a delta: of its base and of its result. It returns a reader
-// of the whole delta.
+// delta reads the two sizes at the start of a delta: the size of its base and the size of its result. It
+// returns a reader of the whole delta.
 func (p *pack) delta(size int64) (io.Reader, error) {
 	start := make([]byte, min(size, 2*binary.MaxVarintLen64))
 	if _, err := io.ReadFull(p.inflate, start); err != nil {
@@ -158,8 +159,8 @@ func (p *pack) delta(size int64) (io.Reader, error) {
 	return io.MultiReader(bytes.NewReader(start), p.inflate), nil
 }
 
-// checkFileSizes adds up the sizes of the files that will be written. A single object can be the
-// content of thousands of files.
+// checkFileSizes adds up the sizes of the files that will be written, because a single small object can be
+// the content of thousands of files. The error is an *inflatedError if the sum exceeds the limit.
 func (w *restorer) checkFileSizes(ctx context.Context, p *plan, t *treePlan) error {
 	var ids []string
 	for _, path := range t.write {
@@ -170,7 +171,7 @@ func (w *restorer) checkFileSizes(ctx context.Context, p *plan, t *treePlan) err
 		return err
 	}
 	for _, line := range lines {
-		if n, err := strconv.ParseInt(line, 10, 64); err == nil { // otherwise it is missing, and reading it will fail
+		if n, err := strconv.ParseInt(line, 10, 64); err == nil { // otherwise the object is missing, and reading it will fail
 			w.written += n
 		}
 		if most := w.limit * inflatedFactor; w.written > most {

@@ -10,10 +10,10 @@ import (
 	"strings"
 )
 
-// planBranches plans the moves of branches. If commits would be lost, or a branch can't exist next to
-// another one (feat and feat/x), the error is a *Conflict.
+// planBranches plans which branches to create or to set to another commit. The error is a *Conflict if
+// commits would be lost, or if a branch can't exist next to another one, like feat next to feat/x.
 func (w *restorer) planBranches(ctx context.Context, p *plan) error {
-	now, within := map[string]string{}, map[string]string{} // within: from a directory of refs to a branch in it
+	now, within := map[string]string{}, map[string]string{} // within maps a directory of refs to a branch in it
 	for _, b := range p.at.branches {
 		now[b.Name] = b.ID
 		for dir := path.Dir(b.Name); dir != "."; dir = path.Dir(dir) {
@@ -45,8 +45,8 @@ func (w *restorer) planBranches(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// checkMove returns a *Conflict if a branch has commits that are neither in the save nor at the remote
-// nor in the checkout's HEAD.
+// checkMove returns a *Conflict if a branch has commits that exist neither in the save nor at origin nor
+// in the checkout's HEAD. Setting the branch to another commit would lose them.
 func (w *restorer) checkMove(ctx context.Context, p *plan, m refUpdate) error {
 	in := lines(m.from) + excluding(append([]string{p.saved.Save}, p.at.remote...))
 	head, err := w.git.id(ctx, call{dir: p.dir}, "HEAD")
@@ -67,12 +67,12 @@ func (w *restorer) checkMove(ctx context.Context, p *plan, m refUpdate) error {
 	return nil
 }
 
-// treePlan describes the changes to one worktree.
+// treePlan describes the planned changes to one worktree.
 type treePlan struct {
 	saved Tree
 	dir   string // top directory on this machine
 	isNew bool   // the worktree must be created
-	was   Tree   // the current HEAD; for a new worktree the saved commit
+	was   Tree   // the current branch and HEAD; for a new worktree, Head is the saved commit
 	want  *listing
 
 	now      map[slot]item // the current index
@@ -81,7 +81,7 @@ type treePlan struct {
 	inTheWay []string
 }
 
-// listing is the content of one worktree in the commit of a save.
+// listing lists the index and the files of one worktree in the commit of a save.
 type listing struct {
 	index map[slot]item
 	work  map[string]item
@@ -90,7 +90,7 @@ type listing struct {
 // maxPaths is the maximum number of paths in the commit of a save, counting files and index entries.
 const maxPaths = 2 << 20
 
-// readListings reads the commit of a save.
+// readListings reads the commit of a save and returns a listing for each worktree.
 func (w *restorer) readListings(ctx context.Context, p *plan) ([]*listing, error) {
 	all := make([]*listing, len(p.saved.Trees))
 	for i := range all {
@@ -118,13 +118,13 @@ func (w *restorer) readListings(ctx context.Context, p *plan) ([]*listing, error
 	return all, nil
 }
 
-// number parses the number of a worktree or stage, which must be less than n.
+// number parses the number of a worktree or of a merge stage. The number must be less than n.
 func number(s string, n int) (int, bool) {
 	i, err := strconv.Atoi(s)
 	return i, err == nil && i >= 0 && i < n && strconv.Itoa(i) == s
 }
 
-// add adds an entry. It returns false if the path is invalid.
+// add adds the entry at a path in the commit's tree. It returns false if the path is invalid.
 func (l *listing) add(path string, it item) bool {
 	part, path, _ := strings.Cut(path, "/")
 	stage := 0
@@ -147,8 +147,8 @@ func (l *listing) add(path string, it item) bool {
 	return true
 }
 
-// isPlainPath reports whether a path stays within its worktree and outside of .git. Git checks this
-// too, but a restore doesn't rely on it.
+// isPlainPath reports whether a path stays within its worktree and outside of .git. Git checks this too,
+// but a restore doesn't rely on git's check.
 func isPlainPath(path string) bool {
 	for name := range strings.SplitSeq(path, "/") {
 		plain := strings.ToLower(strings.TrimRight(name, ". "))

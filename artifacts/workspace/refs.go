@@ -11,17 +11,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// refs are the HEADs and branches of a repository at one moment.
+// refs are the HEADs, branches, tags and remote refs of a repository at one moment.
 type refs struct {
-	raw      string // all of it as text, for comparison
+	raw      string // all refs and HEADs as text, for comparison
 	branches []branch
-	remote   []string // commits of the remote
+	remote   []string // commits that the refs of origin point to
 	others   int      // number of branches whose names can't be saved
 	tags     []branch // with full ref names
 	stash    bool
 }
 
-// refs reads the refs of a repository and the HEADs of worktrees.
+// refs reads the refs of a repository and the HEADs of some of its worktrees.
 func (t *tool) refs(ctx context.Context, p *location, trees ...*worktree) (*refs, error) {
 	out, err := t.output(ctx, call{dir: p.top}, "for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/remotes", "refs/tags", stashRef)
 	if err != nil {
@@ -46,8 +46,8 @@ func (t *tool) refs(ctx context.Context, p *location, trees ...*worktree) (*refs
 			at.tags = append(at.tags, branch{ref, id})
 		case ref == stashRef:
 			at.stash = true
-		// actions/checkout stores pull requests at refs/remotes/pull/N/merge. Commits of other remotes may be
-		// missing at origin.
+		// Commits of other remotes may be missing at origin, so they don't count. actions/checkout stores
+		// pull requests at refs/remotes/pull/N/merge.
 		case strings.HasPrefix(ref, "refs/remotes/origin/"), strings.HasPrefix(ref, "refs/remotes/pull/"):
 			at.remote = append(at.remote, id)
 		}
@@ -57,11 +57,12 @@ func (t *tool) refs(ctx context.Context, p *location, trees ...*worktree) (*refs
 	return at, nil
 }
 
-// refUpdate sets a ref to another commit, or deletes it if to is "". from is the expected old commit:
-// "" for any, and the null id for a new ref.
+// refUpdate sets a ref to another commit, or deletes the ref if to is empty. from is the commit that the
+// ref must have before. If from is empty, the ref may have any commit. If from is the null id, the ref
+// must not exist.
 type refUpdate struct{ name, from, to string }
 
-// updateRefs makes all updates or none. why is the message in the reflog, "" for none.
+// updateRefs makes all updates or none. If why is not empty, it becomes the message in the reflog.
 func (t *tool) updateRefs(ctx context.Context, c call, why string, moves []refUpdate) error {
 	if len(moves) == 0 {
 		return nil
@@ -82,8 +83,8 @@ func (t *tool) updateRefs(ctx context.Context, c call, why string, moves []refUp
 	return t.run(ctx, c, args...)
 }
 
-// operation returns the git operation in progress in a worktree. An interrupted rebase leaves
-// CHERRY_PICK_HEAD too, so rebases are checked first.
+// operation returns the git operation in progress in a worktree, or "". An interrupted rebase leaves the
+// file CHERRY_PICK_HEAD too, so rebases are checked before cherry-picks.
 func operation(gitDir string) string {
 	for _, o := range []struct{ file, name string }{
 		{"rebase-merge", "rebase"}, {"rebase-apply/applying", "am"}, {"rebase-apply", "rebase"}, {"MERGE_HEAD", "merge"},

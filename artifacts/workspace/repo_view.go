@@ -15,18 +15,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// repoView is a repository as git sees it.
+// repoView describes a repository as git sees it.
 //
-// Git reads no settings that an agent may have written to the repository: its common directory
-// (GIT_COMMON_DIR) is a view, which has its own config, no hooks, and links to the refs of the
-// repository. Of the repository's settings only the ones about comparing files are kept, and only with
-// known values.
+// Git reads no settings that an agent may have written to the repository. Instead of the repository's
+// common directory (GIT_COMMON_DIR), git sees a view: a directory with its own config, no hooks, and links
+// to the refs of the repository. Only those settings of the repository are copied that control how files
+// are compared, and only if their values are in a fixed list.
 type repoView struct {
 	dir      string // common directory of the repository
-	shield   string // directory that git sees instead of dir; "" where links can't be created
+	shield   string // directory that git sees instead of dir; empty where links can't be created
 	isOurs   bool   // only this program writes to the repository
 	bare     bool
-	worktree string // core.worktree, which submodules have
+	worktree string // value of core.worktree, which git sets in submodules
 	perTree  bool   // worktrees have their own settings
 	settings []setting
 	origin   origin
@@ -34,7 +34,7 @@ type repoView struct {
 
 // origin is the remote that a repository was cloned from.
 type origin struct {
-	url     string // "" for none
+	url     string // empty if there is no remote
 	partial bool   // git fetches missing objects on demand
 	filter  string // filter of a partial clone
 }
@@ -47,8 +47,8 @@ const (
 	maxFiles  = 1_000_000
 )
 
-// keptSettings are the settings of a repository that git sees, with their allowed values. They can't
-// name a file, a program or a server.
+// keptSettings are the settings of a repository that git may see, with their allowed values. These values
+// can't name a file, a program or a server.
 var keptSettings = map[string][]string{
 	"core.filemode": booleans, "core.symlinks": booleans, "core.ignorecase": booleans, "core.precomposeunicode": booleans,
 	"core.trustctime": booleans, "core.sparsecheckout": booleans, "core.sparsecheckoutcone": booleans, "core.longpaths": booleans,
@@ -66,7 +66,7 @@ func isWord(value string) bool {
 	return strings.Trim(strings.ToLower(value), "abcdefghijklmnopqrstuvwxyz0123456789._-:=") == ""
 }
 
-// view returns the view of a repository, which it creates at the first call.
+// view returns the view of a repository. The first call for a repository creates its view.
 func (t *tool) view(ctx context.Context, dir string) (*repoView, error) {
 	if h := t.views[dir]; h != nil {
 		return h, nil
@@ -90,7 +90,8 @@ func (t *tool) view(ctx context.Context, dir string) (*repoView, error) {
 	return h, t.createView(h, text)
 }
 
-// read stores the kept settings of a repository and returns the text of the view's config.
+// read sets the fields of a view from the settings of a repository. It returns the text of the view's
+// config.
 func (h *repoView) read(list []setting) (string, error) {
 	text := "[core]\n\tlogAllRefUpdates = true\n"
 	for _, s := range list {
@@ -115,6 +116,7 @@ func (h *repoView) read(list []setting) (string, error) {
 	return text, nil
 }
 
+// read sets a field from a setting of the remote origin. It ignores all other settings.
 func (o *origin) read(s setting) {
 	switch {
 	case s.key == "remote.origin.url" && o.url == "":
@@ -126,12 +128,13 @@ func (o *origin) read(s setting) {
 	}
 }
 
-// IsComparisonSetting reports whether a setting controls how files are compared, as core.autocrlf does,
-// and has a value that names no file, program or server.
+// IsComparisonSetting reports whether a setting controls how git compares files, like core.autocrlf, and
+// has one of the values that are allowed for it.
 func IsComparisonSetting(key, value string) bool {
 	return slices.Contains(keptSettings[key], strings.ToLower(value))
 }
 
+// filterSettings returns the settings that IsComparisonSetting accepts.
 func filterSettings(list []setting) []setting {
 	var keep []setting
 	for _, s := range list {
@@ -142,14 +145,15 @@ func filterSettings(list []setting) []setting {
 	return keep
 }
 
-// createView creates the directory that git sees instead of the repository's common directory. Some
-// files are linked even if they don't exist yet; directories are linked only if they exist.
+// createView creates the directory that git sees instead of the repository's common directory. It contains
+// links to files and directories of the repository. packed-refs and shallow are linked even if they don't
+// exist yet. The others are linked only if they exist.
 func (t *tool) createView(h *repoView, text string) error {
 	t.views[h.dir] = h
 	if runtime.GOOS == "windows" {
 		return nil
 	}
-	own, err := os.MkdirTemp(t.temp, "home-") // new each time, because the repository may have changed
+	own, err := os.MkdirTemp(t.temp, "home-") // not reused, because the repository may have changed
 	if err != nil {
 		return err
 	}
@@ -173,7 +177,7 @@ func (t *tool) createView(h *repoView, text string) error {
 	return nil
 }
 
-// environ returns the variables that make git work on the repository.
+// environ returns the variables that make git work on the repository through its view.
 func (h *repoView) environ(gitDir, top string) []string {
 	if h.shield == "" {
 		return nil
@@ -185,7 +189,7 @@ func (h *repoView) environ(gitDir, top string) []string {
 	return env
 }
 
-// config reads a settings file like git, but without includes. A file that doesn't exist has no
+// config reads a settings file like git, but without includes. If the file doesn't exist, it returns no
 // settings.
 func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
 	data, err := readSettings(path)
@@ -204,15 +208,15 @@ func (t *tool) config(ctx context.Context, path string) ([]setting, error) {
 	for entry := range bytes.SplitSeq(bytes.TrimSuffix(out, []byte{0}), []byte{0}) {
 		key, value, ok := strings.Cut(string(entry), "\n")
 		if !ok {
-			value = "true" // git's meaning of a name without a value
+			value = "true" // a name without a value means true in git
 		}
 		list = append(list, setting{key, value})
 	}
 	return list, nil
 }
 
-// readSettings reads a file, except if its size is 0: a link may lead to /proc/kmsg, where reading
-// blocks forever.
+// readSettings reads a settings file. It doesn't read a file with size 0, because the path may be a link to
+// /proc/kmsg, where reading blocks forever.
 func readSettings(path string) ([]byte, error) {
 	path = resolved(path)
 	if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
@@ -222,8 +226,8 @@ func readSettings(path string) ([]byte, error) {
 	return data, err
 }
 
-// machineSettings returns the kept settings of the machine and the user, most importantly for line
-// ends. Unreadable files are ignored.
+// machineSettings returns those settings of the machine and the user that IsComparisonSetting accepts. The
+// most important ones control line ends. Unreadable files are ignored.
 func (t *tool) machineSettings(ctx context.Context) ([]setting, error) {
 	if t.machine != nil {
 		return t.machine, nil

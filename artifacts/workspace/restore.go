@@ -18,12 +18,13 @@ import (
 // RestoreRequest describes a restore.
 type RestoreRequest struct {
 	From string // directory of the save
-	// Dir maps a directory of the machine that made the save to this machine; nil for the same paths.
+	// Dir maps a directory on the machine that made the save to a directory on this machine. If nil, paths
+	// stay the same.
 	Dir func(string) string
 }
 
-// Conflict is the error of a restore that would lose data, or that lacks commits it needs. Nothing was
-// overwritten.
+// Conflict is the error of a restore that would lose data, or that lacks commits which it needs. When it
+// is returned, nothing has been overwritten.
 type Conflict struct {
 	Dir   string // the worktree on this machine
 	What  string
@@ -32,7 +33,7 @@ type Conflict struct {
 
 const namedFiles = 20
 
-// Error implements error. It names at most twenty files.
+// Error implements error. The message names at most twenty files.
 func (c *Conflict) Error() string {
 	text := c.Dir + ": " + c.What
 	for i, f := range c.Files[:min(namedFiles, len(c.Files))] {
@@ -44,10 +45,10 @@ func (c *Conflict) Error() string {
 	return text
 }
 
-// Restore restores the work of a save in worktrees, and creates worktrees that don't exist. It fails
-// with a *Conflict, before it overwrites anything, if a worktree has other changes in the way or if a
-// commit can't be fetched. Files that are up to date are not written, so an interrupted restore can be
-// repeated. The save is not trusted. Restore returns notes for people.
+// Restore restores the work of a save in worktrees, and creates worktrees that don't exist. If a worktree
+// has other changes in the way, or if a commit can't be fetched, it returns a *Conflict before it
+// overwrites anything. Files that are up to date are not written, so an interrupted restore can be
+// repeated. The save is not trusted. Restore returns notes for users.
 func (g *Git) Restore(ctx context.Context, r RestoreRequest) (notes []string, err error) {
 	w, all, err := g.openSave(r, "restore")
 	if w == nil {
@@ -75,19 +76,19 @@ func (g *Git) Restore(ctx context.Context, r RestoreRequest) (notes []string, er
 	return w.notes, nil
 }
 
-// restorer restores a save. It makes all plans, during which it only adds objects to repositories,
-// before it applies them.
+// restorer restores a save. It plans all changes before it makes them. While it plans, it only creates
+// repositories and adds objects to them.
 type restorer struct {
 	git *tool
 	RestoreRequest
 	limit int64 // maximum bytes of one bundle
 
 	inflated, written int64    // total bytes of packs and of files so far
-	notes             []string // for people
+	notes             []string // for users
 }
 
-// openSave reads the index of a save. It returns a restorer, which the caller must close, and the
-// repositories. The restorer is nil if the save is empty.
+// openSave reads the index of a save. It returns a restorer, whose tool the caller must close, and the
+// repositories in the save. If the save is empty, the restorer is nil. what is a verb for error messages.
 func (g *Git) openSave(r RestoreRequest, what string) (*restorer, []repository, error) {
 	x, err := readIndex(r.From)
 	if err != nil || len(x.Repositories) == 0 {
@@ -111,8 +112,8 @@ func (w *restorer) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }
 
-// checkBundle reads the header of a bundle and checks its size, its inflated size, and its hash if the
-// index has one.
+// checkBundle reads a bundle and returns its header. It checks the bundle's size, its inflated size and, if
+// the index contains a hash, the hash.
 func (w *restorer) checkBundle(r *repository) (header, error) {
 	f, info, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
@@ -138,7 +139,7 @@ func (w *restorer) checkBundle(r *repository) (header, error) {
 	return head, nil
 }
 
-// plan describes the changes to one repository.
+// plan describes the planned changes to one repository.
 type plan struct {
 	saved  *repository
 	dir    string // top of the main worktree on this machine
@@ -148,7 +149,8 @@ type plan struct {
 	moves  []refUpdate
 }
 
-// plan plans the changes to a repository. It only adds objects to the repository.
+// plan returns the planned changes to a repository. It adds the saved objects to the repository, which it
+// creates if necessary, but changes nothing else.
 func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
 	p, err := w.locate(ctx, r)
 	if err != nil {
@@ -163,7 +165,7 @@ func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
 	return p, w.planTrees(ctx, p)
 }
 
-// receive adds the objects of a save to a repository, including the commits that the bundle needs.
+// receive adds the objects of a save to a repository, including commits that the bundle builds on.
 func (w *restorer) receive(ctx context.Context, p *plan) error {
 	if err := w.fetchNeeded(ctx, p); err != nil {
 		return err
@@ -177,7 +179,7 @@ func (w *restorer) receive(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// locate finds the repository on this machine, or creates it.
+// locate finds the repository of a save on this machine, or creates it.
 func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 	p := &plan{saved: r, dir: w.Dir(r.Trees[0].Dir)}
 	here, err := w.git.location(ctx, p.dir)
@@ -194,8 +196,8 @@ func (w *restorer) locate(ctx context.Context, r *repository) (*plan, error) {
 	return p, err
 }
 
-// create creates a repository that doesn't exist here. Only repositories that agents made or cloned can
-// be created, because they are saved completely.
+// create creates a repository that doesn't exist on this machine. This is possible only for repositories
+// that agents created or cloned, because those are saved completely. For others, the error is a *Conflict.
 func (w *restorer) create(ctx context.Context, p *plan) (*location, error) {
 	if p.saved.Main || len(p.saved.Needs) > 0 {
 		return nil, &Conflict{Dir: p.dir, What: "there is no git repository for the saved work"}
@@ -207,7 +209,7 @@ func (w *restorer) create(ctx context.Context, p *plan) (*location, error) {
 		return nil, err
 	}
 	w.note("%s: the repository was created from the saved commits and has no remote", p.dir)
-	delete(w.git.locations, p.dir) // it may be the location in a repository above
+	delete(w.git.locations, p.dir) // the cached location may be the worktree of a parent directory
 	here, err := w.git.location(ctx, p.dir)
 	if err == nil && here == nil {
 		err = fmt.Errorf("%s: git did not create a usable repository", p.dir)
@@ -228,8 +230,8 @@ func checkVacant(dir string) error {
 	return &Conflict{Dir: dir, What: "the directory of the saved worktree is not empty", Files: names}
 }
 
-// unpack adds the objects of a bundle to a repository and checks each of them. Trees with names like
-// .git are an error.
+// unpack adds the objects of a bundle to a repository. Git checks each of them, and rejects trees with
+// names like .git.
 func (w *restorer) unpack(ctx context.Context, r *repository, common string) error {
 	f, _, err := files.Open(filepath.Join(w.From, r.Bundle))
 	if err != nil {
@@ -248,13 +250,13 @@ func (w *restorer) unpack(ctx context.Context, r *repository, common string) err
 	return nil
 }
 
-// fsck makes git refuse malformed objects, except for harmless defects that old versions of git
-// produced.
+// fsck is an option that makes git reject malformed objects. Harmless defects that old versions of git
+// produced are allowed.
 const fsck = "--strict=zeroPaddedFilemode=ignore,missingSpaceBeforeDate=ignore,missingSpaceBeforeEmail=ignore," +
 	"badTimezone=ignore,zeroPaddedDate=ignore,nullSha1=ignore"
 
-// markShallow marks commits as shallow whose parents are not transferred. It skips commits that the
-// repository already has, because it may have their parents.
+// markShallow marks commits as shallow, because their parents are not transferred. It skips commits that
+// the repository already has, because it may have their parents.
 func (t *tool) markShallow(ctx context.Context, ends []string, common string) error {
 	missing, err := t.missing(ctx, call{dir: common, bare: common}, ends)
 	if err != nil || len(missing) == 0 {
@@ -267,6 +269,7 @@ func (t *tool) markShallow(ctx context.Context, ends []string, common string) er
 	return writeShallow(common, slices.Concat(before, missing))
 }
 
+// writeShallow replaces the list of the commits whose parents a repository lacks.
 func writeShallow(common string, ids []string) error {
 	return replaceAtomically(filepath.Join(common, "shallow"), []byte(strings.Join(ids, "\n")+"\n"), 0o666)
 }

@@ -10,11 +10,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// RestoreAsBranches restores the work of a save as new branches. branches maps the name of a branch to
-// a directory here. The branch gets a commit with the tracked and untracked files of the worktree that
-// contains the directory, on top of the worktree's HEAD. Worktrees and other branches stay unchanged.
-// It returns notes, for people, about work that it couldn't restore. It returns the same errors as
-// Restore.
+// RestoreAsBranches restores the work of a save as new branches. branches maps the name of each branch to
+// a directory on this machine. The branch gets a commit with the tracked and untracked files of the saved
+// worktree that contains the directory. The commit's parent is the HEAD of that worktree. Worktrees and
+// other branches stay unchanged. RestoreAsBranches returns notes for users about work that it couldn't
+// restore. Its errors are those of Restore.
 func (g *Git) RestoreAsBranches(ctx context.Context, r RestoreRequest, branches map[string]string) (notes []string, err error) {
 	w, all, err := g.openSave(r, "bring")
 	if w == nil {
@@ -29,7 +29,7 @@ func (g *Git) RestoreAsBranches(ctx context.Context, r RestoreRequest, branches 
 	return w.notes, nil
 }
 
-// restoreBranches adds the branches of one repository.
+// restoreBranches creates the branches with the work of one repository.
 func (w *restorer) restoreBranches(ctx context.Context, r *repository, branches map[string]string) error {
 	var p *plan
 	for _, name := range slices.Sorted(maps.Keys(branches)) {
@@ -56,8 +56,8 @@ func (w *restorer) restoreBranches(ctx context.Context, r *repository, branches 
 	return nil
 }
 
-// receiveObjects adds the objects of a save to its repository here. If the repository doesn't exist
-// here, it adds a note and returns nil.
+// receiveObjects adds the objects of a save to its repository on this machine. If the repository doesn't
+// exist, it adds a note and returns nil.
 func (w *restorer) receiveObjects(ctx context.Context, r *repository) (*plan, error) {
 	if _, err := w.checkBundle(r); err != nil {
 		return nil, err
@@ -73,7 +73,8 @@ func (w *restorer) receiveObjects(ctx context.Context, r *repository) (*plan, er
 	return p, w.receive(ctx, p)
 }
 
-// createBranch creates one branch and replaces an older branch with the same name.
+// createBranch creates one branch or replaces a branch of the same name. If git fails to set the branch, it
+// adds a note.
 func (w *restorer) createBranch(ctx context.Context, p *plan, name string, tree int) error {
 	c := call{dir: p.common, bare: p.common}
 	head := p.saved.Trees[tree].Head

@@ -11,17 +11,18 @@ import (
 	"time"
 )
 
-// unreliable is the time after a change in which another change may not alter a file's times. The
-// coarsest file system clock has a resolution of two seconds.
+// unreliable is a duration. If a file changed less than this ago, another change may leave its times
+// unchanged. The coarsest clock of a file system has a resolution of two seconds.
 const unreliable = 2 * time.Second
 
+// unreliableFor returns the duration unreliable, or its replacement in tests.
 func (g *Git) unreliableFor() time.Duration {
 	return cmp.Or(g.unreliable, unreliable)
 }
 
 // fingerprint returns a hash of everything that the save of a repository depends on: refs, status, and the
-// times and sizes of changed files. It is "" if a file changed so recently that another change could go
-// unnoticed.
+// times and sizes of changed files. If a file changed so recently that another change could go unnoticed,
+// it returns "".
 func (w *saver) fingerprint(s *source, at *refs) string {
 	h := sha256.New()
 	fmt.Fprintf(h, "%d %q %q %v %q %q\n", schema, s.top, w.Base, s.main, at.raw, s.notes)
@@ -43,8 +44,8 @@ func (w *saver) fingerprint(s *source, at *refs) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// reuse takes a repository from the last save. It returns nil if the repository has changed or its
-// bundle is missing.
+// reuse links the bundle of a repository from the last save into this save and returns its entry for the
+// index. It returns nil if the repository has changed since then, or if the bundle can't be reused.
 func (w *saver) reuse(s *source, seen string) *repository {
 	i := slices.IndexFunc(w.last.Repositories, func(r repository) bool {
 		return seen != "" && r.Seen == seen && r.Trees[0].Dir == s.top

@@ -12,40 +12,40 @@ import (
 // ErrTooLarge means that the work exceeds the size limit.
 var ErrTooLarge = errors.New("the work is too large to be saved")
 
-// ErrMoved means that HEAD or branches moved during each of three attempts.
+// ErrMoved means that HEAD, branches or files changed during each of three attempts.
 var ErrMoved = errors.New("HEAD or branches moved during every attempt")
 
-// errMovedNow means that they moved during one attempt.
+// errMovedNow means that HEAD, branches or a file changed during one attempt, which can be repeated.
 var errMovedNow = errors.New("HEAD or branches moved")
 
 const attempts = 3
 
 // SaveRequest describes a save.
 type SaveRequest struct {
-	// Dirs are absolute directories. The first is the run's working directory, the others are working
-	// directories of agents and of stack frames. Directories that don't exist are skipped.
+	// Dirs are absolute directories. The first is the run's working directory. The others are working
+	// directories of agents and of their callers. Directories that don't exist are skipped.
 	Dirs []string
-	Base string // commit that the job checked out, "" if unknown
+	Base string // commit that the job checked out; empty if unknown
 	To   string // an existing, empty directory for the index and the bundles
-	Last string // directory of the previous save, "" for none
+	Last string // directory of the previous save; empty if there is none
 }
 
 // SaveResult describes a save.
 type SaveResult struct {
-	Files []string // names in the directory, the index first; nil if there was nothing to save
-	// HasWork means that there was a commit, change or untracked file beyond the checkout's commit, or an
-	// additional worktree or repository.
+	Files []string // names in the directory To, the index first; nil if there was nothing to save
+	// HasWork means that the save contains a commit, a change or an untracked file beyond the checkout's
+	// commit, or an additional worktree or repository.
 	HasWork bool
-	Notes   []string // about unsaved work, for people
-	// RequiredNames are the strings that must stay unchanged in the index for a restore: field names,
-	// directories and branches.
+	Notes   []string // for users, about work that was not saved
+	// RequiredNames are strings in the index without which a restore fails, so masking must not change
+	// them: field names, directories and branches.
 	RequiredNames []string
 }
 
-// Save saves the work in the git worktrees that contain the directories. It doesn't write to the
-// repositories and worktrees. A repository that has not changed since the last save is taken from
+// Save saves the work in the git worktrees that contain the directories. It doesn't write to their
+// repositories or worktrees. If a repository has not changed since the last save, Save links its bundle from
 // there. If no directory is in a worktree, Save writes no files. The error wraps ErrNoGit, ErrTooLarge,
-// ErrMoved, or an error of git or of files. After an error the directory may contain any files.
+// ErrMoved, or an error of git or of files. After an error the directory To may contain any files.
 func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 	t, err := g.open()
 	if err != nil {
@@ -69,7 +69,7 @@ func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 	return saved, err
 }
 
-// saver makes one save.
+// saver writes one save.
 type saver struct {
 	git *tool
 	SaveRequest
@@ -80,6 +80,7 @@ type saver struct {
 	bundle     string // name of the next bundle
 }
 
+// saveAll saves the repositories one after another and writes the index.
 func (w *saver) saveAll(ctx context.Context, sources []*source) (SaveResult, error) {
 	x := index{Schema: schema}
 	saved := SaveResult{Files: []string{indexName}, RequiredNames: []string{"repositories", "branches", "operation"}}
@@ -110,7 +111,7 @@ func (w *saver) saveAll(ctx context.Context, sources []*source) (SaveResult, err
 	return saved, writeIndex(w.To, x)
 }
 
-// retryMoved calls do up to three times while it returns errMovedNow.
+// retryMoved calls do up to three times, as long as do returns errMovedNow. Then it returns ErrMoved.
 func retryMoved(do func() error) error {
 	for range attempts {
 		if err := do(); !errors.Is(err, errMovedNow) {
@@ -120,8 +121,8 @@ func retryMoved(do func() error) error {
 	return ErrMoved
 }
 
-// saveOnce saves a repository, or takes it from the last save. The error is errMovedNow if HEAD or branches
-// moved meanwhile.
+// saveOnce saves a repository or reuses its bundle from the last save. The error is errMovedNow if HEAD or
+// branches changed during the save.
 func (w *saver) saveOnce(ctx context.Context, s *source) (*repository, error) {
 	before, err := w.git.refs(ctx, &s.location, s.trees...)
 	if err != nil {
@@ -151,7 +152,7 @@ func (w *saver) saveOnce(ctx context.Context, s *source) (*repository, error) {
 	return r, nil
 }
 
-// scan reads the status of each worktree of a repository.
+// scan reads the status of each worktree of a repository, and adds notes about work that is not saved.
 func (w *saver) scan(ctx context.Context, s *source, at *refs) error {
 	for _, wt := range s.trees {
 		if err := w.git.updateStatus(ctx, wt); err != nil {

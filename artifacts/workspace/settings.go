@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// SettingsFiles returns git's settings files for an environment: the system's, then the user's.
+// SettingsFiles returns the paths of git's settings files: the system's, then the user's.
 func SettingsFiles(environ []string) []string {
 	all := []string{filepath.FromSlash("/etc/gitconfig")}
 	home := homeOf(environ)
@@ -21,8 +21,8 @@ func SettingsFiles(environ []string) []string {
 	return all
 }
 
-// isHarmless reports whether an environment variable affects neither the files git works on nor the
-// programs it runs.
+// isHarmless reports whether an environment variable affects neither the files that git works on nor the
+// programs that git runs.
 func isHarmless(variable string) bool {
 	name, _, _ := strings.Cut(variable, "=")
 	name = strings.ToUpper(name) // on Windows names are case-insensitive
@@ -35,5 +35,5 @@ func isHarmless(variable string) bool {
 	return !slices.Contains([]string{"LC_ALL", "LANGUAGE", "SSH_ASKPASS", "HOME", "XDG_CONFIG_HOME", "PATH"}, name)
 }
 
-// setting is a git setting for one command.
+// setting is a git setting that applies to one git process.
 type setting struct{ key, value string }

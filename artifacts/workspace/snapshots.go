@@ -20,21 +20,21 @@ var ErrNoSnapshot = errors.New("there is no snapshot of the files")
 // ErrNoWorktree means that a directory is not in a git worktree.
 var ErrNoWorktree = errors.New("not in a git worktree")
 
-// Snapshots are workspace snapshots of a run: the files of git worktrees after state executions, and
-// where the run was started or resumed. Each is a commit like the commit of a save, in a separate bare
-// repository that borrows the objects of the agents' repositories. Only Checkout and Restore write to
-// the agents' repositories.
+// Snapshots are the workspace snapshots of a run: the files of git worktrees after each state execution,
+// and at each start or resumption of the run. A snapshot is a commit like the commit of a save. It is
+// stored in a separate bare repository that borrows the objects of the agents' repositories. Only Checkout
+// and Restore write to the agents' repositories.
 //
-// All methods are safe for concurrent use, except that only one goroutine may call Take. Before the
-// first Take the repository doesn't exist, and the methods find no snapshots.
+// All methods are safe for concurrent use, except that only one goroutine may call Take. Before the first
+// Take the repository doesn't exist, and the methods find no snapshots.
 type Snapshots struct {
 	git *Git
 	dir string
 
-	before *takeState // state after the last Take; nil before the first
+	before *takeState // state after the last Take; nil before the first Take
 }
 
-// takeState is the state that the next snapshot builds on.
+// takeState is the state on which the next snapshot is based.
 type takeState struct {
 	seq    int
 	newest map[string]Snapshot // newest snapshot by worktree
@@ -42,26 +42,27 @@ type takeState struct {
 	known  map[string]stamped
 }
 
-// OpenSnapshots returns the snapshots in a directory, which the first Take creates.
+// OpenSnapshots returns the snapshots in a directory. If the directory doesn't exist, Take creates it.
 func (g *Git) OpenSnapshots(dir string) *Snapshots { return &Snapshots{git: g, dir: dir} }
 
-// snapshotLimit is how many packed bytes a snapshot may add. It is less than the limit of a save,
-// because the next prompt waits for the snapshot.
+// snapshotLimit is the maximum number of packed bytes that a snapshot may add. It is less than the limit of
+// a save, because the next prompt waits for the snapshot.
 const snapshotLimit = 64 << 20
 
+// limit returns the maximum size of a snapshot in bytes, and of a bundle of snapshots.
 func (s *Snapshots) limit() int64 { return min(s.git.limit(), snapshotLimit) }
 
-// allFactor is how many times larger than the limit of one snapshot all snapshots of a run may be on
-// disk.
+// allFactor limits the size of all snapshots of a run on disk: together they may be this many times larger
+// than the limit for one snapshot.
 const allFactor = 16
 
-// weighEvery is the number of snapshots between checks of their total size.
+// weighEvery is the number of snapshots after which their total size is checked again.
 const weighEvery = 8
 
-// Snapshot is the state of one worktree at one moment.
+// Snapshot describes one worktree at one moment.
 type Snapshot struct {
-	// Exec is the number of the state execution that has ended. For a start of the run, Exec is the highest
-	// number so far, 0 for none.
+	// Exec is the number of the state execution that has ended. If IsStart is set, it is the highest number
+	// of an execution so far, or 0 if there was none.
 	Exec     int    `json:"exec"`
 	IsStart  bool   `json:"start,omitempty"` // the run was started or resumed, and no state was executed
 	Agent    string `json:"agent,omitempty"`
@@ -72,19 +73,19 @@ type Snapshot struct {
 	Dir       string `json:"dir"`    // top directory of the worktree, absolute
 	Common    string `json:"common"` // common directory of the repository
 	Branch    string `json:"branch,omitempty"`
-	Head      string `json:"head,omitempty"` // "" before the first commit
+	Head      string `json:"head,omitempty"` // empty before the first commit
 	Operation string `json:"operation,omitempty"`
-	// After is the Seq of the previous snapshot of the same worktree, with which the files are compared; 0
-	// for the first, which is compared with the commit Base, "" for none.
+	// After is the Seq of the previous snapshot of the same worktree, with which the files are compared. It
+	// is 0 for the first snapshot, which is compared with the commit Base. Base may be empty.
 	After int    `json:"after,omitempty"`
 	Base  string `json:"base,omitempty"`
 
 	commit string
 	tree   string
-	from   string // commit of the previous snapshot; "" if it doesn't exist
+	from   string // commit of the previous snapshot; empty if it doesn't exist
 }
 
-// snapshotRefs is the prefix of the refs of snapshots, and snapshotRef matches them.
+// snapshotRefs is the prefix of the refs of snapshots, and snapshotRef matches these refs.
 const snapshotRefs = "refs/raymond/snapshots/"
 
 var snapshotRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^` + snapshotRefs + `[0-9]{1,9}$`) })
@@ -92,7 +93,7 @@ var snapshotRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompi
 // ref returns the name of the snapshot's ref.
 func (s *Snapshot) ref() string { return snapshotRefs + strconv.Itoa(s.Seq) }
 
-// Limits on a bundle: number of snapshots, and bytes of each commit object.
+// Limits on a bundle: the number of snapshots, and the size of each snapshot's commit object in bytes.
 const (
 	maxSnapshots = 100_000
 	maxCommit    = 64 << 10
@@ -108,7 +109,8 @@ func (s *Snapshots) List(ctx context.Context) ([]Snapshot, error) {
 	return t.list(ctx)
 }
 
-// open finds git for an existing repository of snapshots. It returns nil if the repository is missing.
+// open returns a tool for the repository of snapshots, or nil if the repository doesn't exist. The caller
+// must close the tool's git.
 func (s *Snapshots) open() (*snapshotTool, error) {
 	if _, err := os.Lstat(filepath.Join(s.dir, "HEAD")); err != nil {
 		return nil, nil
@@ -125,12 +127,13 @@ func (s *Snapshots) open() (*snapshotTool, error) {
 	return st, nil
 }
 
-// snapshotTool runs git for snapshots.
+// snapshotTool runs git in the repository of snapshots.
 type snapshotTool struct {
 	git *tool
 	dir string
 }
 
+// call returns a git call in the repository of snapshots.
 func (t *snapshotTool) call() call { return call{dir: t.dir, bare: t.dir} }
 
 // viewOwn makes git ignore the settings in the repository of snapshots, because an agent may have
@@ -173,6 +176,7 @@ func (t *snapshotTool) list(ctx context.Context) ([]Snapshot, error) {
 	return all, nil
 }
 
+// isValid reports whether Take could have written the snapshot.
 func (s *Snapshot) isValid() bool {
 	return s.Exec >= 0 && s.Seq > 0 && isID(s.commit) && isPlainDir(s.Dir) && isPlainDir(s.Common) &&
 		(s.Head == "" || isID(s.Head)) &&
@@ -180,8 +184,9 @@ func (s *Snapshot) isValid() bool {
 		(s.Branch == "" || isBranch(s.Branch)) && slices.Contains(operations, s.Operation)
 }
 
-// SnapshotsBefore returns the snapshots with the files before a state execution: for each worktree the
-// newest snapshot before it. The first is of the worktree in which the run was started.
+// SnapshotsBefore returns the snapshots with the files before a state execution. For each worktree, this is
+// the newest snapshot that was taken before the execution. The first result describes the worktree in which
+// the run was started.
 func SnapshotsBefore(all []Snapshot, exec int) []Snapshot {
 	var found []Snapshot
 	for _, s := range all {

@@ -12,12 +12,12 @@ import (
 
 // PackResult describes a bundle of snapshots.
 type PackResult struct {
-	Count   int // number of snapshots in the bundle; no bundle is written for 0
+	Count   int // number of snapshots in the bundle; if 0, no bundle was written
 	Dropped int // number of older snapshots that didn't fit
 }
 
-// Pack writes the newest snapshots that fit to a new git bundle, without objects that origin has. base
-// is the commit that the job checked out; "" if unknown.
+// Pack writes the newest snapshots that fit to a new git bundle. It leaves out objects that origin has.
+// base is the commit that the job checked out, or "" if unknown.
 func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, error) {
 	t, err := s.open()
 	if t == nil {
@@ -47,8 +47,8 @@ func (s *Snapshots) Pack(ctx context.Context, to, base string) (PackResult, erro
 	return PackResult{0, len(all)}, nil
 }
 
-// available returns the commits that a machine which unpacks the bundle has or can fetch. Like a save,
-// it assumes the repository that the run works in.
+// available returns the commits that a machine which unpacks the bundle has or can fetch. Like a save, it
+// assumes that the machine has the repository that the run works in.
 func (t *snapshotTool) available(ctx context.Context, all []Snapshot, base string) ([]string, error) {
 	p, err := t.git.location(ctx, all[0].Dir)
 	if err != nil || p == nil {
@@ -61,7 +61,7 @@ func (t *snapshotTool) available(ctx context.Context, all []Snapshot, base strin
 	return t.git.available(ctx, p, at, base)
 }
 
-// pack writes a bundle and reports whether it fits.
+// pack writes a bundle and reports whether it fits into the limits.
 func (t *snapshotTool) pack(ctx context.Context, b bundleRequest) (fits bool, err error) {
 	_, err = t.git.bundle(ctx, t.call(), b)
 	var over *inflatedError
@@ -71,9 +71,9 @@ func (t *snapshotTool) pack(ctx context.Context, b bundleRequest) (fits bool, er
 	return err == nil, err
 }
 
-// Unpack creates the repository of snapshots from the bundle named BundleName, which Pack wrote on this
-// machine or another one. dirs are the run's working directories here; snapshots of other repositories
-// are skipped. The bundle is not trusted. After an error the repository doesn't exist.
+// Unpack creates the repository of snapshots from the bundle BundleName in r.From, which Pack wrote on any
+// machine. dirs are the run's working directories on this machine. Snapshots of other repositories are
+// skipped. The bundle is not trusted. If Unpack fails, it removes the repository of snapshots.
 func (s *Snapshots) Unpack(ctx context.Context, r RestoreRequest, dirs []string) error {
 	plain, err := s.git.open()
 	if err != nil {
@@ -87,8 +87,8 @@ func (s *Snapshots) Unpack(ctx context.Context, r RestoreRequest, dirs []string)
 	return err
 }
 
-// unpackBundle creates the repository of snapshots for dirs, unpacks the bundle, and maps the snapshots to this
-// machine.
+// unpackBundle replaces the repository of snapshots by a new one with the snapshots in the bundle, and maps
+// their paths to this machine.
 func (t *snapshotTool) unpackBundle(ctx context.Context, w *restorer, dirs []string) error {
 	if err := os.RemoveAll(t.dir); err != nil {
 		return err
@@ -116,7 +116,7 @@ func (t *snapshotTool) unpackBundle(ctx context.Context, w *restorer, dirs []str
 	return t.relocate(ctx, w, commons)
 }
 
-// unpack checks and adds the objects of a bundle, and creates its refs.
+// unpack checks a bundle, adds its objects to the repository of snapshots, and creates its refs.
 func (t *snapshotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
 	head, err := w.checkBundle(p.saved)
 	if err != nil {
@@ -135,7 +135,7 @@ func (t *snapshotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
 	return t.makeRefs(ctx, head)
 }
 
-// check returns an error for a header that Pack never writes.
+// check returns an error if Pack never writes such a header.
 func (h *header) check() error {
 	if len(h.needs) > maxBranches || len(h.heads) > maxSnapshots {
 		return errors.New("too many commits")
@@ -153,7 +153,7 @@ func (h *header) check() error {
 	return nil
 }
 
-// makeRefs creates the refs of a bundle if all objects that they reach exist.
+// makeRefs creates the refs of a bundle. If an object that they reach is missing, it returns an error.
 func (t *snapshotTool) makeRefs(ctx context.Context, h header) error {
 	var tips []string
 	var moves []refUpdate
@@ -174,8 +174,8 @@ func (t *snapshotTool) makeRefs(ctx context.Context, h header) error {
 	return errors.Join(t.git.checkComplete(ctx, c, lines(tips...)+excluding(h.needs)), t.git.updateRefs(ctx, c, "", moves))
 }
 
-// relocate maps the paths in the snapshots to this machine. It removes snapshots of repositories that
-// the run doesn't work in.
+// relocate maps the paths in the snapshots to this machine. It removes snapshots of repositories in which
+// the run doesn't work on this machine.
 func (t *snapshotTool) relocate(ctx context.Context, w *restorer, commons []string) error {
 	all, err := t.list(ctx)
 	if err != nil {

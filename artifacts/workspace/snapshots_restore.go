@@ -10,8 +10,8 @@ import (
 )
 
 // Checkout creates a new worktree in the repository of a snapshot, with the snapshot's index and files.
-// HEAD is detached at the snapshot's HEAD. dir is absolute. If it is not an empty directory or absent,
-// the error is a *Conflict. Checkout returns notes for people.
+// HEAD is detached at the snapshot's HEAD. dir is the absolute path of the worktree. If it exists and is
+// not an empty directory, the error is a *Conflict. Checkout returns notes for users.
 func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (notes []string, err error) {
 	t, err := s.open()
 	if err != nil || t == nil {
@@ -32,9 +32,9 @@ func (s *Snapshots) Checkout(ctx context.Context, one Snapshot, dir string) (not
 	return t.restore(ctx, &one, p, dir)
 }
 
-// Restore changes an existing worktree to the state of a snapshot: files, index, branch and HEAD. Like
-// Git.Restore, it fails with a *Conflict, before it overwrites anything, if changes or commits would be
-// lost. It returns notes for people.
+// Restore changes an existing worktree to the state of a snapshot: files, index, branch and HEAD. If
+// changes or commits would be lost, it returns a *Conflict before it overwrites anything, like
+// Git.Restore. It returns notes for users.
 func (s *Snapshots) Restore(ctx context.Context, one Snapshot) (notes []string, err error) {
 	t, err := s.open()
 	if err != nil || t == nil {
@@ -59,7 +59,7 @@ func (s *Snapshots) Restore(ctx context.Context, one Snapshot) (notes []string, 
 	return t.restore(ctx, &one, p, one.Dir)
 }
 
-// restore restores a snapshot like a save.
+// restore restores a snapshot in the worktree at dir, in the same way as the work of a save.
 func (t *snapshotTool) restore(ctx context.Context, one *Snapshot, p *plan, dir string) (notes []string, err error) {
 	if err := t.copyObjects(ctx, one); err != nil {
 		return nil, fmt.Errorf("copy the snapshot of %s: %w", one.Dir, err)
@@ -75,7 +75,7 @@ func (t *snapshotTool) restore(ctx context.Context, one *Snapshot, p *plan, dir 
 	return w.notes, err
 }
 
-// copyObjects copies objects of a snapshot to its repository, if the repository lacks them.
+// copyObjects copies the objects of a snapshot to the agents' repository, if that repository lacks them.
 func (t *snapshotTool) copyObjects(ctx context.Context, one *Snapshot) error {
 	want := one.commit + "\n"
 	if one.Head != "" {

@@ -16,9 +16,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Take stores a snapshot of the worktree that contains one.Dir, with the other fields of one. It
-// doesn't write to the repository. The error wraps ErrNoWorktree, ErrTooLarge, ErrMoved, or an error of
-// git or of files.
+// Take stores a snapshot of the worktree that contains one.Dir. It sets the fields of one that describe the
+// worktree and copies the others. It doesn't write to the agents' repository. The error wraps
+// ErrNoWorktree, ErrTooLarge, ErrMoved, or an error of git or of files.
 func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	plain, err := s.git.open()
 	if err != nil {
@@ -48,8 +48,8 @@ func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	return err
 }
 
-// checkSize checks the total size of the repository every few snapshots. If it is too large, no
-// snapshot is added, so the next one checks again.
+// checkSize checks the total size of the repository every few snapshots. If the repository is too large,
+// no snapshot is added, so the next Take checks the size again.
 func (s *Snapshots) checkSize() error {
 	if s.before.seq%weighEvery != 0 {
 		return nil
@@ -61,7 +61,7 @@ func (s *Snapshots) checkSize() error {
 				n += info.Size()
 			}
 		}
-		return nil // the file was removed meanwhile
+		return nil // the file was removed during the walk
 	})
 	if most := allFactor * s.limit(); n > most {
 		return fmt.Errorf("%w: all snapshots of the run have more than %s", ErrTooLarge, formatBytes(most))
@@ -69,8 +69,8 @@ func (s *Snapshots) checkSize() error {
 	return err
 }
 
-// prepare creates the repository of snapshots unless it is complete, and lets it borrow the objects of
-// the repository at p.
+// prepare creates the repository of snapshots if it is missing or incomplete, and lets it borrow the
+// objects of the repository at p.
 func (t *snapshotTool) prepare(ctx context.Context, p *location) error {
 	if !isGitDir(t.dir) {
 		if err := errors.Join(os.RemoveAll(t.dir), os.MkdirAll(filepath.Dir(t.dir), 0o700), t.git.initBare(ctx, t.dir)); err != nil {
@@ -83,8 +83,8 @@ func (t *snapshotTool) prepare(ctx context.Context, p *location) error {
 	return t.viewOwn()
 }
 
-// borrow lets the repository at dir use the objects of another one, and copies the ends of its shallow
-// history.
+// borrow lets the repository at dir use the objects of the repository at common. It also copies the list of
+// commits at which the history of that repository is cut off.
 func borrow(dir, common string) error {
 	path := filepath.Join(dir, "objects", "info", "alternates")
 	data, _, err := files.Read(path, maxConfig)
@@ -111,13 +111,14 @@ func borrow(dir, common string) error {
 	return writeShallow(dir, slices.Compact(slices.Sorted(slices.Values(slices.Concat(ends, known)))))
 }
 
-// last returns the state that the next snapshot builds on. If a run is resumed from a state older than
-// the snapshots, it removes the snapshots of later executions, because these will run again.
+// last returns the state on which the next snapshot is based, and removes files that an interrupted git
+// left. If a run is resumed from a state older than the snapshots, last removes the snapshots of later
+// executions, because these executions will run again.
 func (t *snapshotTool) last(ctx context.Context, next *Snapshot) (*takeState, error) {
 	for _, pattern := range []string{"fast_import_crash_*", "shallow.lock", "objects/info/*.lock", "objects/pack/tmp_*", "refs/raymond/*/*.lock"} {
 		found, _ := filepath.Glob(filepath.Join(t.dir, filepath.FromSlash(pattern)))
 		for _, path := range found {
-			_ = os.Remove(path) // an error doesn't matter: the file is only in the way
+			_ = os.Remove(path) // an error doesn't matter here: git will report that the file is in the way
 		}
 	}
 	all, err := t.list(ctx)
@@ -136,6 +137,7 @@ func (t *snapshotTool) last(ctx context.Context, next *Snapshot) (*takeState, er
 	return l, t.git.updateRefs(ctx, t.call(), "", gone)
 }
 
+// add records a snapshot as the newest one of its worktree.
 func (l *takeState) add(s *Snapshot) {
 	l.seq = max(l.seq, s.Seq)
 	l.newest[s.Dir] = *s
@@ -144,7 +146,7 @@ func (l *takeState) add(s *Snapshot) {
 	}
 }
 
-// takeOnce takes a snapshot, or returns errMovedNow.
+// takeOnce takes a snapshot. The error is errMovedNow if a file changed during the snapshot.
 func (s *Snapshots) takeOnce(ctx context.Context, t *snapshotTool, p *location, one Snapshot) error {
 	wt, err := t.git.readStatus(ctx, p)
 	if err != nil {
@@ -169,15 +171,15 @@ func (s *Snapshots) takeOnce(ctx context.Context, t *snapshotTool, p *location, 
 	return nil
 }
 
-// message returns the commit message of a snapshot.
+// message returns the commit message of a snapshot: its fields in JSON.
 func (s *Snapshot) message() (string, error) {
 	data, err := json.Marshal(s, json.Deterministic(true))
 	return string(data), err
 }
 
-// base finds the base of a snapshot's changes: the previous snapshot of the same worktree. The first
-// snapshot of a worktree that an agent created is compared with the commit that the worktree started
-// from.
+// base sets the commit or snapshot with which a snapshot is compared. This is the previous snapshot of the
+// same worktree. The first snapshot of a worktree that an agent created is compared with the commit at
+// which the worktree started.
 func (t *snapshotTool) base(ctx context.Context, l *takeState, s *Snapshot) error {
 	first := l.heads[s.Common]
 	switch {

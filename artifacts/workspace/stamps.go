@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// stamps caches the object ids of files that a repository contains already, so that unchanged files
-// need not be read again.
+// stamps is a cache of the object ids of files that a repository already contains. With it, unchanged
+// files need not be read again.
 type stamps struct {
-	since time.Time // files that changed later may change again without a visible difference
+	since time.Time // a file that changed after this time may change again without a visible difference
 	known map[string]stamped
 }
 
-// newStamps returns a cache that starts with the entries of an earlier one.
+// newStamps returns a cache that contains the entries of an earlier cache.
 func newStamps(had map[string]stamped, since time.Time) *stamps {
 	s := &stamps{since, map[string]stamped{}}
 	maps.Copy(s.known, had)
 	return s
 }
 
-// stamped is the object id of a file with the metadata that it had.
+// stamped is the object id of a file, and the metadata that the file had when its id was computed.
 type stamped struct {
 	id              string
 	mode            os.FileMode
@@ -30,6 +30,7 @@ type stamped struct {
 	modified, since int64 // since is the time of the last change of any kind
 }
 
+// stampOf returns the metadata of a file, without an object id.
 func stampOf(info os.FileInfo) stamped {
 	return stamped{mode: info.Mode(), size: info.Size(), modified: info.ModTime().UnixNano(), since: changeTime(info)}
 }
@@ -37,7 +38,7 @@ func stampOf(info os.FileInfo) stamped {
 // isAfter reports whether a file changed after a time.
 func (s stamped) isAfter(t time.Time) bool { return max(s.modified, s.since) > t.UnixNano() }
 
-// id returns the cached object id of a file if its metadata is unchanged, else "".
+// id returns the cached object id of a file. If the file's metadata has changed, it returns "".
 func (s *stamps) id(path string, info os.FileInfo) string {
 	was, is := s.known[path], stampOf(info)
 	is.id = was.id
@@ -47,8 +48,8 @@ func (s *stamps) id(path string, info os.FileInfo) string {
 	return was.id
 }
 
-// add caches the hash of a file that was read, unless the file could change without a visible
-// difference.
+// add adds the object id of a file that was read. It doesn't add a file that could change again without a
+// visible difference.
 func (s *stamps) add(path string, info os.FileInfo, h hash.Hash) {
 	is := stampOf(info)
 	if is.isAfter(s.since) {

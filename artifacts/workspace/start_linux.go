@@ -10,11 +10,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// maxData limits the memory of each git process in bytes, without mapped files.
+// maxData limits the memory of each git process in bytes. Mapped files don't count.
 const maxData = 2 << 30
 
-// start starts a program with a memory limit and without a way to gain privileges, in a cage if in is
-// not nil.
+// start starts a program with a memory limit. The program can't gain privileges. If in is not nil, it runs
+// in that cage.
 func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
 	if in != nil {
 		err = in.StartInside(cmd.Start)
@@ -29,8 +29,8 @@ func start(cmd *exec.Cmd, in *cage.Cage) (err error) {
 	return nil
 }
 
-// startBound starts a program that can't gain privileges. The setting applies to the thread, which is
-// discarded afterwards.
+// startBound starts a program that can't gain privileges. Linux applies the setting no_new_privs to a
+// thread, so it is set on a new thread, which ends afterwards.
 func startBound(cmd *exec.Cmd) error {
 	started := make(chan error, 1)
 	go func() {

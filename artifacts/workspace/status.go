@@ -17,10 +17,10 @@ const (
 	modeTree = "040000"
 )
 
-// item is an entry of a tree or an index; the zero value means no entry.
+// item is an entry of a tree or an index. The zero value means that there is no entry.
 type item struct{ mode, id string }
 
-// itemOf returns an entry from git's notation.
+// itemOf returns an entry with the mode and the id that git printed.
 func itemOf(mode, id string) item {
 	if mode == modeNone {
 		return item{}
@@ -28,7 +28,7 @@ func itemOf(mode, id string) item {
 	return item{mode, id}
 }
 
-// slot is the position of an index entry: stage 0, or the stages 1 to 3 of an unfinished merge.
+// slot identifies an index entry by its path and stage. The stage is 0, or 1 to 3 in an unfinished merge.
 type slot struct {
 	path  string
 	stage int
@@ -51,8 +51,8 @@ func (t *tool) readStatus(ctx context.Context, p *location) (*worktree, error) {
 	return wt, t.updateStatus(ctx, wt)
 }
 
-// updateStatus updates the branch, HEAD and status of a worktree. Filters that the repository configures don't
-// run, so files that they would convert count as changed, except files of git LFS.
+// updateStatus updates the branch, HEAD and status of a worktree. Filters that the repository configures
+// don't run. So files that a filter would convert count as changed, except files of git LFS.
 func (t *tool) updateStatus(ctx context.Context, wt *worktree) error {
 	off, err := t.filtersOff(ctx, wt.Dir)
 	if err != nil {
@@ -72,7 +72,7 @@ func (t *tool) updateStatus(ctx context.Context, wt *worktree) error {
 	return t.withoutLFS(ctx, wt)
 }
 
-// read parses a line of git status.
+// read parses a line of git status and adds it to the worktree.
 func (wt *worktree) read(line string) error {
 	about, isHeader := strings.CutPrefix(line, "# ")
 	key, value, _ := strings.Cut(about, " ")
@@ -89,8 +89,8 @@ func (wt *worktree) read(line string) error {
 	return nil
 }
 
-// filtersOff returns settings that disable all configured filters. Where git sees a view, no filter is
-// configured.
+// filtersOff returns settings that disable all configured filters. It returns nil where git sees a view,
+// because a view configures no filter.
 func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 	if runtime.GOOS != "windows" {
 		return nil, nil
@@ -111,6 +111,7 @@ func (t *tool) filtersOff(ctx context.Context, dir string) ([]setting, error) {
 	return off, nil
 }
 
+// parseEntry parses a line of git status --porcelain=v2 about one path.
 func parseEntry(line string) (entry, error) {
 	bad := fmt.Errorf("git status: unknown line %q", line)
 	if path, ok := strings.CutPrefix(line, "? "); ok {

@@ -8,8 +8,8 @@ import (
 	"slices"
 )
 
-// unsavedRepositories returns a note for each repository with unsaved work outside of the sources. It
-// searches OutsideDirs and the directories directly below them.
+// unsavedRepositories returns a note for each repository with work that is not saved, because it is not
+// among the sources. It searches OutsideDirs and the directories directly below them.
 func (t *tool) unsavedRepositories(ctx context.Context, sources []*source) (notes []string) {
 	for _, folder := range t.opts.OutsideDirs {
 		dirs := []string{folder}
@@ -33,8 +33,8 @@ func (t *tool) unsavedRepositories(ctx context.Context, sources []*source) (note
 	return notes
 }
 
-// hasWork reports whether a worktree has changes, or a commit that origin lacks. It is true if git
-// can't read the worktree.
+// hasWork reports whether a worktree has changes, or a commit that origin lacks. If git can't read the
+// worktree, it returns true.
 func (t *tool) hasWork(ctx context.Context, p *location) bool {
 	wt, err := t.readStatus(ctx, p)
 	if err != nil || len(wt.status) > 0 {
@@ -44,8 +44,8 @@ func (t *tool) hasWork(ctx context.Context, p *location) bool {
 	return err != nil || wt.Head != "" && !slices.Contains(at.remote, wt.Head)
 }
 
-// noteSubmodules adds a note for each submodule with work, unless it is saved or the status of the
-// worktree lists it.
+// noteSubmodules adds a note for each submodule with work that is not saved. It skips submodules in the
+// status of the worktree, for which writeFile adds a note.
 func (w *saver) noteSubmodules(ctx context.Context, s *source, wt *worktree) error {
 	if _, err := os.Stat(filepath.Join(s.common, "modules")); err != nil {
 		return nil
@@ -59,7 +59,7 @@ func (w *saver) noteSubmodules(ctx context.Context, s *source, wt *worktree) err
 	return err
 }
 
-// isSaved reports whether a directory is the top of a saved worktree.
+// isSaved reports whether a directory is the top directory of a worktree that is saved.
 func (t *tool) isSaved(dir string) bool {
 	return slices.ContainsFunc(t.tops, func(top string) bool { return sameDir(top, dir) })
 }

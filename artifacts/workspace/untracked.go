@@ -10,8 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// Untracked returns the untracked files of the worktree around a directory, including ignored ones. A
-// directory that is ignored as a whole counts as one file. Outside of a git worktree the result is nil.
+// Untracked returns the absolute paths of the untracked files in the worktree around a directory, including
+// ignored files. A directory that is ignored as a whole counts as one file. If the directory is in no
+// worktree, or git is not installed, the result is nil.
 func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 	t, err := g.open()
 	if errors.Is(err, ErrNoGit) {
@@ -38,7 +39,7 @@ func (g *Git) Untracked(ctx context.Context, dir string) ([]string, error) {
 	return all, nil
 }
 
-// changedSubmodules returns the paths of the submodules of a worktree that contain work.
+// changedSubmodules returns the paths of the submodules in a worktree that contain changes or new commits.
 func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []string, err error) {
 	index, err := t.indexOf(ctx, top)
 	if err != nil {
@@ -68,6 +69,7 @@ func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []str
 	return changed, nil
 }
 
+// pathsOf returns the paths of entries.
 func pathsOf(status []entry) []string {
 	paths := make([]string, len(status))
 	for i, e := range status {

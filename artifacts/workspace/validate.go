@@ -15,21 +15,22 @@ var operations = []string{"", "rebase", "am", "merge", "cherry-pick", "revert", 
 
 var bundleForm = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^repo-[0-9]{1,4}\.bundle$`) })
 
-// checker records the first error.
+// checker collects the first error of several checks.
 type checker struct{ err error }
 
+// want records an error if ok is false.
 func (c *checker) want(ok bool, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = fmt.Errorf(what, args...)
 	}
 }
 
-// in records the error of an element of a list.
+// in records the error of an element in the list named part.
 func (c *checker) in(part string, i int, err error) {
 	c.want(err == nil, "%s[%d]: %w", part, i, err)
 }
 
-// validate returns an error for an index that Save never writes.
+// validate returns an error if Save never writes such an index.
 func (x *index) validate() error {
 	var c checker
 	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, but at most %d are allowed", len(x.Repositories), maxNumber)
@@ -39,6 +40,7 @@ func (x *index) validate() error {
 	return c.err
 }
 
+// validate checks one repository of an index.
 func (r *repository) validate() error {
 	var c checker
 	c.want(bundleForm().MatchString(r.Bundle), "%q is not a name of a bundle", r.Bundle)
@@ -64,6 +66,7 @@ func (r *repository) validate() error {
 	return c.err
 }
 
+// validate checks one worktree of an index. branches maps the saved branches to their commits.
 func (t *Tree) validate(branches map[string]string) error {
 	var c checker
 	c.want(isPlainDir(t.Dir), "%q is not an absolute directory", t.Dir)
@@ -75,8 +78,8 @@ func (t *Tree) validate(branches map[string]string) error {
 	return c.err
 }
 
-// isPlainDir reports whether a directory is absolute, on Unix or on Windows, and contains no "." or
-// "..".
+// isPlainDir reports whether a path is absolute, on Unix or on Windows, and contains no "." or ".."
+// elements.
 func isPlainDir(dir string) bool {
 	if strings.ContainsRune(dir, 0) || !utf8.ValidString(dir) {
 		return false
@@ -90,14 +93,14 @@ func isPlainDir(dir string) bool {
 	return strings.HasPrefix(slashed, "/") && path.Clean(slashed) == slashed
 }
 
-// noBranch matches invalid names of branches: reserved names, invalid characters, and path elements
-// that are empty or begin or end with invalid text.
+// noBranch matches invalid branch names: reserved names, names with invalid characters, and names with
+// path elements that are empty or that begin or end with invalid text.
 var noBranch = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`^(?:@|HEAD)?$|^-|[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|\.$|(?:^|/)(?:[./]|$)|\.lock(?:/|$)`)
 })
 
-// isBranch reports whether git allows name as a branch name. It also requires UTF-8 and at most 1000
-// bytes.
+// isBranch reports whether name is a valid branch name. In addition to git's rules, it must be valid UTF-8
+// and have at most 1000 bytes.
 func isBranch(name string) bool {
 	return len(name) <= 1000 && utf8.ValidString(name) && !noBranch().MatchString(name)
 }

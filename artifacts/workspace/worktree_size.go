@@ -10,8 +10,8 @@ import (
 	"strings"
 )
 
-// changed yields the files that differ from the index, each with its FileInfo, or nil if it doesn't
-// exist.
+// changed yields the path and the FileInfo of each file that differs from the index. The FileInfo is nil if
+// the file doesn't exist.
 func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
 	return func(yield func(string, os.FileInfo) bool) {
 		for _, e := range wt.status {
@@ -26,8 +26,9 @@ func (wt *worktree) changed() iter.Seq2[string, os.FileInfo] {
 	}
 }
 
-// checkSizes adds up the sizes of the files that a save will read, before anything is written. A single
-// file may have at most single bytes; 0 for no limit. It returns a text about the largest three files.
+// checkSizes checks the sizes of the files that a save will read, before anything is written. single is the
+// maximum size of one file, or 0 for no limit. The error wraps ErrTooLarge. checkSizes returns a text about
+// the three largest files.
 func checkSizes(trees []*worktree, limit, single int64) (largest string, err error) {
 	type file struct {
 		path string

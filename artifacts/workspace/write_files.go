@@ -14,9 +14,9 @@ import (
 	"strings"
 )
 
-// writeFiles removes and writes the files of a worktree. Each file is written under a temporary name
-// and renamed, so that an interrupted restore leaves no partial file. The temporary name depends only
-// on the path, so the next restore removes it.
+// writeFiles removes and writes the files of a worktree. Each file is written under a temporary name and
+// then renamed, so that an interrupted restore leaves no partial file. The temporary name depends only on
+// the path, so the next restore finds and removes a leftover temporary file.
 func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	root, err := os.OpenRoot(t.dir)
 	if err != nil {
@@ -29,7 +29,7 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 		}
 	}
 	for path, want := range t.want.work {
-		if want.mode == modeSub { // without a directory git would report the submodule as deleted
+		if want.mode == modeSub { // without the directory, git would report the submodule as deleted
 			if err := root.MkdirAll(path, 0o777); err != nil {
 				return err
 			}
@@ -48,7 +48,7 @@ func (w *restorer) writeFiles(ctx context.Context, p *plan, t *treePlan) error {
 	})
 }
 
-// removeFile removes a file and directories that become empty.
+// removeFile removes a file, and directories above it that become empty.
 func removeFile(root *os.Root, p string) error {
 	if err := root.Remove(p); err != nil && !errors.Is(err, fs.ErrNotExist) && !isNotDir(err) {
 		return err
@@ -61,7 +61,7 @@ func removeFile(root *os.Root, p string) error {
 	return nil
 }
 
-// replaceFile writes a file or a link over whatever exists at the path, including an empty directory.
+// replaceFile writes a file or a link. It replaces whatever exists at the path, even an empty directory.
 func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	dir := path.Dir(p)
 	if err := makeDir(root, dir); err != nil {
@@ -91,7 +91,7 @@ func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 
 var errChanged = errors.New("it changed while the work was restored")
 
-// makeDir creates a directory and its parents. It never follows links.
+// makeDir creates a directory and its parents. If one of them is a link or a file, it returns errChanged.
 func makeDir(root *os.Root, dir string) error {
 	prefix := ""
 	for name := range strings.SplitSeq(dir, "/") {
@@ -112,6 +112,7 @@ func makeDir(root *os.Root, dir string) error {
 
 const maxLink = 1 << 16
 
+// writeLink creates a symbolic link whose target is a blob.
 func writeLink(root *os.Root, p string, blob *io.LimitedReader) error {
 	target := make([]byte, min(blob.N, maxLink))
 	if _, err := io.ReadFull(blob, target); err != nil {
@@ -120,7 +121,7 @@ func writeLink(root *os.Root, p string, blob *io.LimitedReader) error {
 	return root.Symlink(string(target), p)
 }
 
-// writeFile writes a whole blob. It fails if the blob is incomplete.
+// writeFile creates a file with the content of a blob. If the blob is incomplete, it returns an error.
 func writeFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	perm := os.FileMode(0o666)
 	if mode == modeExec {
@@ -134,8 +135,8 @@ func writeFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 	return errors.Join(err, f.Close())
 }
 
-// eachBlob calls take for each blob in the order of ids. The limit of the reader is initially the blob's
-// size.
+// eachBlob calls take for each blob in the order of ids. N of the reader is initially the size of the blob,
+// and take must read the blob completely.
 func (t *tool) eachBlob(ctx context.Context, common string, ids []string, take func(i int, blob *io.LimitedReader) error) error {
 	if len(ids) == 0 {
 		return nil
@@ -144,6 +145,7 @@ func (t *tool) eachBlob(ctx context.Context, common string, ids []string, take f
 	return t.runPiped(ctx, c, func(r io.Reader) error { return readBlobs(r, ids, take) }, "cat-file", "--batch")
 }
 
+// readBlobs reads the output of git cat-file --batch and calls take for each blob.
 func readBlobs(from io.Reader, ids []string, take func(i int, blob *io.LimitedReader) error) error {
 	r := bufio.NewReaderSize(from, 1<<16)
 	for i, id := range ids {
