@@ -15,8 +15,8 @@ func decodeManifest(data []byte) (Manifest, error) {
 	return m, m.validate()
 }
 
-// decodeJSON decodes a JSON file that this program wrote. Fields that are unknown, duplicated, null or
-// in another case are errors. The error is an *Invalid whose Path begins with the file's name.
+// decodeJSON decodes a JSON file that this program wrote. Fields that are unknown, duplicated, null or in
+// another case are errors. The error is an *Invalid, and its Path begins with the file's name.
 func decodeJSON(file string, data []byte, to any) error {
 	err := jsonstrict.DecodeVersion(data, to, Schema)
 	var bad *jsonstrict.Error
@@ -26,6 +26,7 @@ func decodeJSON(file string, data []byte, to any) error {
 	return err
 }
 
+// errorPath returns the Path of an Invalid: a file and, if at is not empty, a field in it.
 func errorPath(file, at string) string {
 	if at == "" {
 		return file

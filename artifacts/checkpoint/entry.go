@@ -9,17 +9,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Entry is one file to store.
+// Entry is a file to store in a checkpoint.
 type Entry struct {
-	Name string // allowed by CheckName
-	Path string // file to read, which must be regular and not a link
-	// Size is how many of the file's first bytes to store, so that a growing file can be stored in an
-	// earlier state; -1 for the whole file.
+	Name string // name in the checkpoint, which CheckName must allow
+	Path string // path of the file to read; it must be a regular file and not a link
+	// Size is the number of bytes to store from the beginning of the file, or -1 for the whole file. With a
+	// Size, a file that still grows can be stored as it was earlier.
 	Size int64
-	Data []byte // content if Path is ""
+	Data []byte // content of the file, if Path is empty
 }
 
-// open returns the bytes to store. It checks the size first, so that no large file is packed in vain.
+// open returns a reader of the bytes to store. It checks the size before anything is packed.
 func (e *Entry) open() (io.ReadCloser, error) {
 	limit := entryLimit(e.Name)
 	if e.Path == "" && int64(len(e.Data)) > limit {
@@ -28,7 +28,7 @@ func (e *Entry) open() (io.ReadCloser, error) {
 	if e.Path == "" {
 		return io.NopCloser(bytes.NewReader(e.Data)), nil
 	}
-	f, info, err := files.Open(e.Path) // an agent may have replaced the file
+	f, info, err := files.Open(e.Path) // files.Open, because an agent may have replaced the file
 	if err != nil {
 		return nil, err
 	}

@@ -8,19 +8,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// ErrSealed means that a checkpoint is encrypted and no key was given.
+// ErrSealed means that a checkpoint is encrypted, but no key was given.
 var ErrSealed = errors.New("the checkpoint is encrypted: set the input state-key to the key that it was saved with")
 
 // ErrNotSigned means that a key was given, but the checkpoint is neither encrypted nor signed.
 var ErrNotSigned = errors.New("the checkpoint is not signed, although state-key is set: anyone who can store artifacts could have made it")
 
-// ErrTooLarge means that a checkpoint would exceed the limits of Read.
+// ErrTooLarge means that a checkpoint would exceed the limits that Read enforces.
 var ErrTooLarge = errors.New("too large for a checkpoint")
 
-// Invalid is the error for a checkpoint that can't be used: it is damaged, forged, or was not made by
-// this program.
+// Invalid is the error for a checkpoint that can't be used, because it is damaged or forged, or because
+// another program made it.
 type Invalid struct {
-	Path string // as in "manifest.json: files[2].sha256"; "" for the whole checkpoint
+	Path string // for example "manifest.json: files[2].sha256"; empty for the whole checkpoint
 	What string
 }
 
@@ -31,8 +31,8 @@ func (e *Invalid) Error() string {
 	return e.Path + ": " + e.What
 }
 
-// invalid converts an error of reading an archive to an *Invalid. Errors of this machine stay
-// unchanged.
+// invalid converts an error from reading an archive to an *Invalid. An error of this machine's file system
+// is returned unchanged, because the checkpoint may be valid.
 func invalid(path string, err error) error {
 	var machine *fs.PathError
 	var malformed *archive.Malformed

@@ -12,18 +12,18 @@ import (
 	"filippo.io/age"
 )
 
-// Purposes of the keys that are derived from an identity.
+// Purposes for which keys are derived from an identity. Each purpose has another key.
 const (
 	forHeader      = "raymond-action header v1"
 	forFingerprint = "raymond-action fingerprint v1"
 )
 
-// Keys are age identities. The first one encrypts and signs, and each of them can open a checkpoint. To
-// rotate keys, put a new one in front.
+// Keys are age identities. The first one encrypts and signs. Each of them can decrypt and verify a
+// checkpoint. To rotate keys, insert a new one before the others.
 type Keys struct{ all []*age.X25519Identity }
 
-// ParseKeys parses keys in the format of an age key file: one AGE-SECRET-KEY-1… per line. It ignores
-// blank lines and lines that begin with #. Its error names the line number and never shows the line.
+// ParseKeys parses keys in the format of an age key file: one AGE-SECRET-KEY-1… per line. Empty lines and
+// lines that begin with # are ignored. An error names the number of the line and never quotes the line.
 func ParseKeys(text string) (*Keys, error) {
 	k := &Keys{}
 	n := 0
@@ -46,7 +46,7 @@ func ParseKeys(text string) (*Keys, error) {
 	return k, nil
 }
 
-// NewKey generates a key and returns it as one line of text.
+// NewKey generates a key and returns its text, which has one line.
 func NewKey() (string, error) {
 	id, err := age.GenerateX25519Identity()
 	if err != nil {
@@ -55,7 +55,7 @@ func NewKey() (string, error) {
 	return id.String(), nil
 }
 
-// Values returns the secret text of each key, so that the caller can mask it.
+// Values returns the secret text of each key, so that the caller can mask it in output.
 func (k *Keys) Values() []string {
 	var texts []string
 	for _, id := range k.all {
@@ -64,12 +64,13 @@ func (k *Keys) Values() []string {
 	return texts
 }
 
-// String implements fmt.Stringer and shows no secret.
+// String implements fmt.Stringer. It shows only the number of keys.
 func (k *Keys) String() string { return fmt.Sprintf("%d keys", len(k.all)) }
 
-// GoString implements fmt.GoStringer and shows no secret.
+// GoString implements fmt.GoStringer. It shows only the number of keys.
 func (k *Keys) GoString() string { return k.String() }
 
+// find returns the key with a fingerprint.
 func (k *Keys) find(name string) (*age.X25519Identity, bool) {
 	for _, id := range k.all {
 		if fingerprint(id) == name {
@@ -79,22 +80,22 @@ func (k *Keys) find(name string) (*age.X25519Identity, bool) {
 	return nil, false
 }
 
-// fingerprint identifies a key in the readable header. It can't be computed from the recipient, so the
-// header doesn't reveal which of several known recipients it is.
+// fingerprint returns the name of a key in the readable header. It can't be computed from the recipient, so
+// the header doesn't reveal which of several known recipients the checkpoint is for.
 func fingerprint(id *age.X25519Identity) string {
 	return hex.EncodeToString(derive(id, forFingerprint)[:8])
 }
 
-// derive returns a 32-byte key for one purpose.
+// derive returns a 32-byte key that is derived from an identity for one purpose.
 func derive(id *age.X25519Identity, purpose string) []byte {
 	key, err := hkdf.Key(sha256.New, []byte(id.String()), nil, purpose, 32)
 	if err != nil {
-		panic("internal error: " + err.Error()) // only if the length is more than 8160
+		panic("internal error: " + err.Error()) // possible only for a length of more than 8160 bytes
 	}
 	return key
 }
 
-// sign returns the MAC of data in hex.
+// sign returns the MAC of data in hex. The MAC's key is derived from an identity for the purpose.
 func sign(id *age.X25519Identity, purpose string, data []byte) string {
 	mac := hmac.New(sha256.New, derive(id, purpose))
 	mac.Write(data)

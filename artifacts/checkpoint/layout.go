@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Files of the archive that are not files of the run.
+// Names of the files in the archive that are not files of the run.
 const (
 	manifestName = "manifest.json"
 	headerName   = "header.json"
@@ -19,24 +19,24 @@ const (
 
 const transcripts = "transcripts/"
 
-// HistoryName is the name of the run's history in a checkpoint.
+// HistoryName is the name of the run's journal in a checkpoint.
 const HistoryName = "state.history"
 
-// Limits of a checkpoint, in bytes unless noted.
+// Limits of a checkpoint, in bytes unless stated otherwise.
 const (
 	maxPacked   = 512 << 20 // the archive itself
 	maxEntries  = 2000      // number of files, including the manifest
 	maxEntry    = 256 << 20
-	maxState    = 64 << 20 // the limit of package state
+	maxState    = 64 << 20 // the limit in package state
 	maxTotal    = 1 << 30
 	maxManifest = 4 << 20
 	maxSmall    = 4 << 10 // headers
 )
 
-// CheckName returns an error if a checkpoint can't contain a file with that name. Allowed are
-// state.json, state.history, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl, workspace/index.json,
-// workspace/{name}.bundle and every file under logs/ whose name has at most 255 bytes of UTF-8 and no
-// backslashes, colons or control characters.
+// CheckName returns an error if a checkpoint can't contain a file with that name. It allows state.json,
+// state.history, events.jsonl, transcripts/{agent CLI}/{uuid}.jsonl, workspace/index.json,
+// workspace/{name}.bundle, and all names below logs/. A name must have at most 255 bytes of UTF-8, without
+// backslashes, colons and control characters.
 func CheckName(name string) error {
 	if !nameForm().MatchString(name) {
 		return errors.New("has a name that is not allowed in a checkpoint")
@@ -47,7 +47,7 @@ func CheckName(name string) error {
 var nameForm = pattern(`^(?:state\.json|state\.history|events\.jsonl|logs/.+|workspace/index\.json|workspace/[A-Za-z0-9][A-Za-z0-9._-]*\.bundle` +
 	`|transcripts/(?:` + strings.Join(protocol.Backends(), "|") + `)/[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\.jsonl)$`)
 
-// entryLimit returns the maximum size of a file.
+// entryLimit returns the maximum size of a file with that name in a checkpoint, in bytes.
 func entryLimit(name string) int64 {
 	switch name {
 	case "state.json":
@@ -62,7 +62,7 @@ func entryLimit(name string) int64 {
 	return maxEntry
 }
 
-// limits returns the limits of an archive that contains files of the run and the named other files.
+// limits returns the limits of an archive that contains files of the run and the other named files.
 func limits(others ...string) archive.Limits {
 	return archive.Limits{
 		Entries: maxEntries, Entry: maxPacked, Total: maxTotal,
@@ -78,8 +78,8 @@ func limits(others ...string) archive.Limits {
 	}
 }
 
-// isBundle reports whether a file is a git bundle. Bundles are compressed, and changing any byte would
-// break them.
+// isBundle reports whether a file is a git bundle. Bundles are compressed, and a single changed byte makes
+// them useless.
 func isBundle(name string) bool {
 	return strings.HasPrefix(name, "workspace/") && strings.HasSuffix(name, ".bundle")
 }

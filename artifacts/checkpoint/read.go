@@ -15,19 +15,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// ReadRequest has the inputs of Read.
+// ReadRequest contains the inputs of Read.
 type ReadRequest struct {
 	File *os.File // the archive
 	Size int64    // size of the archive in bytes
-	Keys *Keys    // nil for none
+	Keys *Keys    // may be nil
 	Dir  string   // empty directory for the unpacked files, private to this user
 }
 
-// Read unpacks a checkpoint and returns its manifest and the manifest's digest. Afterwards Dir contains
-// exactly the files of the manifest, with matching sizes and hashes and mode 0600. With keys, Read
-// authenticates the whole archive before it unpacks anything. A checkpoint that is damaged or forged is
-// an *Invalid. The error is ErrSealed if a key is missing, and ErrNotSigned if a key is given for an
-// unsigned checkpoint. After an error the caller must remove Dir.
+// Read unpacks a checkpoint and returns its manifest and the manifest's digest. After success, Dir contains
+// exactly the files that the manifest lists, with mode 0600, and their sizes and hashes have been checked.
+// With keys, Read authenticates the whole archive before it unpacks anything. The error is an *Invalid if
+// the checkpoint is damaged or forged, ErrSealed if it is sealed and Keys is nil, and ErrNotSigned if Keys
+// is set and the checkpoint is not sealed. After an error the caller must remove Dir.
 func Read(r ReadRequest) (Manifest, string, error) {
 	m, digest, err := r.read()
 	if err != nil {
@@ -56,7 +56,8 @@ func (r ReadRequest) read() (m Manifest, d string, err error) {
 	return m, digest(data), m.verify(sums)
 }
 
-// entries reads the directory of the archive and checks which kind of checkpoint it is.
+// entries returns the files in the archive by name. The error is ErrSealed or ErrNotSigned if the kind of
+// checkpoint doesn't match the keys.
 func (r ReadRequest) entries() (map[string]*zip.File, error) {
 	if r.Size > maxPacked {
 		return nil, &Invalid{What: fmt.Sprintf("has %d bytes, more than %d", r.Size, maxPacked)}
@@ -81,8 +82,8 @@ func (r ReadRequest) entries() (map[string]*zip.File, error) {
 	return files, nil
 }
 
-// unpack unpacks an archive of the run's files and the manifest. It returns the manifest and the hashes
-// of the other files by name. Only the other files end up in dir.
+// unpack unpacks an archive with the run's files and the manifest into dir. It returns the manifest, which
+// it doesn't leave in dir, and the hashes of the other files by name.
 func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*countingHash, error) {
 	var manifest bytes.Buffer
 	sums := map[string]*countingHash{}
@@ -104,7 +105,8 @@ func unpack(r io.ReaderAt, size int64, dir string) ([]byte, map[string]*counting
 	return manifest.Bytes(), sums, err
 }
 
-// verify compares the unpacked files with the manifest. Both must list the same files.
+// verify compares the unpacked files with the manifest. Both must contain the same files. It removes the
+// verified files from sums.
 func (m *Manifest) verify(sums map[string]*countingHash) error {
 	for _, f := range m.Files {
 		sum, ok := sums[f.Name]

@@ -7,22 +7,21 @@ import (
 	"strings"
 )
 
-// worktrees is the directory below the temporary one for worktrees that were elsewhere on the old
-// machine.
+// worktrees is the name of a directory below the temporary directory. It contains worktrees that were
+// outside of the workspace on the old machine.
 const worktrees = "raymond-worktrees"
 
-// Relocation returns a function that maps an absolute directory of the old machine to this one.
-// Directories in the old workspace or temporary directory map to the same place in the new one. trees
-// are the tops of git worktrees elsewhere: they and everything in them map to
-// {temp}/raymond-worktrees/{name}-{6 hex digits of the SHA-256 of the old path}. If several known
-// directories contain a path, the innermost one applies. All other paths stay unchanged. Paths are
-// parsed by the rules of old.OS, on Windows without regard to case, and returned by the rules of
-// here.OS.
+// Relocation returns a function that maps an absolute directory on the old machine to one on this machine.
+// Directories in the old workspace or temporary directory keep their relative path in the new one. trees
+// are the top directories of git worktrees elsewhere. Each of them, with everything in it, maps to
+// {temp}/raymond-worktrees/{name}-{6 hex digits of the SHA-256 of the old path}. If several of these
+// directories contain a path, the innermost one applies. All other paths stay unchanged. Paths are parsed
+// by the rules of the system old.OS, on Windows ignoring case, and returned in the form of here.OS.
 func Relocation(old, here MachineDirs, trees []string) func(string) string {
 	r := relocation{fromWindows: old.OS == "windows", toWindows: here.OS == "windows"}
 	r.add(old.Workspace, here.Workspace)
 	r.add(old.Temp, here.Temp)
-	folders := r // a tree may contain another tree, which moves separately
+	folders := r // a tree may contain another tree, which is mapped separately
 	for _, tree := range trees {
 		if _, _, isInside := folders.find(tree); !isInside && here.Temp != "" {
 			r.add(tree, here.Temp+"/"+worktrees+"/"+r.unique(tree))
@@ -31,24 +30,26 @@ func Relocation(old, here MachineDirs, trees []string) func(string) string {
 	return r.move
 }
 
-// relocation is a list of moved directories.
+// relocation is a list of directories that are mapped to other directories.
 type relocation struct {
 	fromWindows, toWindows bool
 	moves                  []move
 }
 
+// move maps the directory old, and everything in it, to the directory here.
 type move struct {
 	old  string // ends with a slash
 	here string
 }
 
+// add adds a mapped directory, unless old or here is empty.
 func (r *relocation) add(old, here string) {
 	if old != "" && here != "" {
 		r.moves = append(r.moves, move{r.cleanSlashed(old), strings.TrimRight(here, `/\`)})
 	}
 }
 
-// cleanSlashed returns a cleaned path in which every element ends with a slash.
+// cleanSlashed returns a cleaned path with slashes as separators and a slash at the end.
 func (r *relocation) cleanSlashed(p string) string {
 	if r.fromWindows {
 		p = strings.ReplaceAll(p, `\`, "/")
@@ -56,7 +57,7 @@ func (r *relocation) cleanSlashed(p string) string {
 	return strings.TrimSuffix(path.Clean(p), "/") + "/"
 }
 
-// find returns the innermost moved directory that contains dir, and the rest of the path.
+// find returns the innermost mapped directory that contains dir, and the rest of dir's path below it.
 func (r *relocation) find(dir string) (best move, rest string, ok bool) {
 	dir = r.cleanSlashed(dir)
 	for _, m := range r.moves {
@@ -71,6 +72,7 @@ func (r *relocation) find(dir string) (best move, rest string, ok bool) {
 	return best, rest, ok
 }
 
+// move returns the directory to which dir is mapped. If no mapped directory contains dir, it returns dir.
 func (r *relocation) move(dir string) string {
 	m, rest, ok := r.find(dir)
 	if !ok {
@@ -83,7 +85,7 @@ func (r *relocation) move(dir string) string {
 	return to
 }
 
-// unique returns the last element of a worktree's path with a hash of the whole path.
+// unique returns the last element of a worktree's path, followed by a hash of the whole path.
 func (r *relocation) unique(tree string) string {
 	whole := strings.TrimSuffix(r.cleanSlashed(tree), "/")
 	base := strings.Map(func(c rune) rune {

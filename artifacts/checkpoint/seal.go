@@ -15,17 +15,17 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// header is the readable part of a sealed checkpoint. Its MAC and the hash of bundle.age authenticate
-// the whole file. They are checked before anything is decrypted.
+// header is the readable part of a sealed checkpoint. The MAC authenticates the header, and the header's
+// hash authenticates bundle.age. Both are checked before anything is decrypted.
 type header struct {
 	Schema int    `json:"schema"`
 	Key    string `json:"key"` // fingerprint of the key that decrypts bundle.age
 	Size   int64  `json:"size"`
 	SHA256 string `json:"sha256"`
-	MAC    string `json:"mac"` // MAC of this header with an empty mac
+	MAC    string `json:"mac"` // MAC of this header with an empty MAC
 }
 
-// sign returns the encoded header with its MAC.
+// sign computes the MAC and returns the encoded header that contains it.
 func (h header) sign(id *age.X25519Identity) ([]byte, error) {
 	h.MAC = ""
 	data, err := encodeJSON(h)
@@ -36,7 +36,7 @@ func (h header) sign(id *age.X25519Identity) ([]byte, error) {
 	return encodeJSON(h)
 }
 
-// seal writes the sealed archive.
+// seal writes the sealed archive: the encrypted plain archive, then the header.
 func (p *packer) seal(w io.Writer) error {
 	id := p.Keys.all[0]
 	z := zip.NewWriter(w)
@@ -67,7 +67,8 @@ func (p *packer) seal(w io.Writer) error {
 	return errors.Join(err, z.Close())
 }
 
-// readHeader decodes and authenticates the header of a sealed archive, and finds its key.
+// readHeader decodes and authenticates the header of a sealed archive. It returns the key that the header
+// names.
 func (k *Keys) readHeader(f *zip.File) (h header, id *age.X25519Identity, err error) {
 	data, err := archive.Read(f, entryLimit(headerName))
 	if err != nil {
@@ -87,8 +88,8 @@ func (k *Keys) readHeader(f *zip.File) (h header, id *age.X25519Identity, err er
 	return h, id, err
 }
 
-// open authenticates bundle.age in a sealed archive and returns its decrypted content and size. Each
-// block is decrypted when it is read, so that the plain archive is never stored on disk.
+// open authenticates bundle.age in a sealed archive. It returns a reader of the decrypted content, and its
+// size. Blocks are decrypted while they are read, so the plain archive is never stored on disk.
 func (k *Keys) open(file io.ReaderAt, files map[string]*zip.File) (io.ReaderAt, int64, error) {
 	if files[headerName] == nil || files[bundleName] == nil || len(files) != 2 {
 		return nil, 0, &Invalid{What: fmt.Sprintf("contains files other than %s and %s", headerName, bundleName)}
@@ -112,7 +113,7 @@ func (k *Keys) open(file io.ReaderAt, files map[string]*zip.File) (io.ReaderAt, 
 	return plain, size, invalid(bundleName, err)
 }
 
-// countingHash is a hash that counts the bytes written.
+// countingHash is a hash that also counts the bytes written to it.
 type countingHash struct {
 	hash.Hash
 

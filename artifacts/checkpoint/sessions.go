@@ -7,18 +7,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Session is a conversation with its possible working directories.
+// Session is a conversation and its possible working directories.
 type Session struct {
 	ID      string
 	Backend string   // agent CLI of the conversation, from protocol.Backends
-	CLIID   string   // the agent CLI's own id of it, as in state.Session
-	Dirs    []string // absolute paths, the most likely first; never empty
+	CLIID   string   // id that the agent CLI itself uses for the conversation, as in state.Session
+	Dirs    []string // absolute paths, the most likely one first; never empty
 }
 
-// Sessions returns every conversation that a resumed run may continue or branch from, each once, in the
-// order of the agents. The last one is the final conversation of the agent main, if a comment may
-// continue it. Conversations of other agents that have ended, and of failed attempts that nothing
-// refers to, are not included.
+// Sessions returns every conversation that a resumed run may continue or branch from. Each occurs once, in
+// the order of the agents. The last one may be the final conversation of the agent main, if a comment can
+// continue it. Sessions omits conversations of other agents that have ended, and of failed attempts that
+// nothing refers to.
 func Sessions(run *state.Run) []Session {
 	c := &sessionList{}
 	for _, a := range run.Agents {
@@ -30,12 +30,12 @@ func Sessions(run *state.Run) []Session {
 	return c.all
 }
 
-// sessionList is a list of sessions under construction.
+// sessionList collects sessions.
 type sessionList struct{ all []Session }
 
 // agent adds the sessions of an agent. An agent that changed its directory may still return to a
-// conversation of its caller or branch off its parent's. So each session gets all directories of the
-// agent, its current one first.
+// conversation of its caller, or branch from the conversation of its parent. So each session gets all
+// directories of the agent, the current directory first.
 func (c *sessionList) agent(a *state.Agent, home string) {
 	dir := cmp.Or(a.Dir, home)
 	dirs := []string{dir}
@@ -56,12 +56,14 @@ func (c *sessionList) agent(a *state.Agent, home string) {
 	}
 }
 
+// session adds a session, if s is not nil.
 func (c *sessionList) session(s *state.Session, dirs []string) {
 	if s != nil {
 		c.add(Session{ID: s.ID, Backend: s.BackendName(), CLIID: s.CLIID}, dirs)
 	}
 }
 
+// add adds a session or, if the list contains it already, adds directories to it.
 func (c *sessionList) add(session Session, dirs []string) {
 	if session.ID == "" {
 		return

@@ -24,16 +24,17 @@ func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// checker records the first error in a manifest.
+// checker collects the first error in a manifest.
 type checker struct{ err *Invalid }
 
+// want records an error about the field at if ok is false.
 func (c *checker) want(ok bool, at, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = &Invalid{errorPath(manifestName, at), fmt.Sprintf(what, args...)}
 	}
 }
 
-// validate returns an *Invalid for the first value that this program never writes.
+// validate returns an *Invalid for the first value in the manifest that this program never writes.
 func (m *Manifest) validate() error {
 	c := &checker{}
 	c.want(m.Schema == Schema, "schema", "is %d, want %d", m.Schema, Schema)
@@ -70,8 +71,8 @@ func (m *Manifest) validate() error {
 	return nil
 }
 
-// checkTranscripts checks that each transcript has its file and each transcript file its entry. One
-// without the other can't be restored.
+// checkTranscripts checks that each transcript in the manifest has a file, and that each transcript file is
+// listed as a transcript. One without the other can't be restored.
 func (m *Manifest) checkTranscripts(c *checker) {
 	dirs := map[string]bool{}
 	for i, t := range m.Transcripts {

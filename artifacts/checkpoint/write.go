@@ -12,30 +12,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// WriteRequest has the inputs of Write.
+// WriteRequest contains the inputs of Write.
 type WriteRequest struct {
-	// Manifest is complete except for Schema and Files.
+	// Manifest describes the checkpoint. Write sets its Schema and Files.
 	Manifest Manifest
 	Entries  []Entry // in any order
-	Keys     *Keys   // nil: neither encrypted nor signed
-	// Mask hides secrets in all entries and in the manifest's Reason and Title; nil for no masking. It must
-	// not change the number of bytes. It is not applied to bundles of the workspace: they are compressed,
+	Keys     *Keys   // if nil, the checkpoint is neither encrypted nor signed
+	// Mask hides secrets in all entries and in the manifest's Reason and Title. It must not change the
+	// number of bytes. If nil, nothing is masked. Mask is not applied to git bundles: they are compressed,
 	// so it would find nothing, and a changed byte would break them.
 	Mask func(io.Reader) io.Reader
 }
 
-// WriteResult describes a written checkpoint.
+// WriteResult describes the checkpoint that Write wrote.
 type WriteResult struct {
 	Manifest Manifest
 	Digest   string // digest of the manifest's exact bytes
 	Size     int64  // size of the archive
-	SHA256   string // SHA-256 of the archive: "sha256:…"
+	SHA256   string // SHA-256 of the archive, as "sha256:…"
 }
 
-// Write writes the archive of a checkpoint, which Read accepts with the same keys. Without keys, the
-// same entries and manifest give the same bytes. Files are streamed, each in one pass. The error is an
-// *Invalid for a manifest that Read would refuse, and ErrTooLarge beyond Read's limits. After an error
-// the output is unusable.
+// Write writes the archive of a checkpoint, which Read accepts with the same keys. Without keys, equal
+// entries and an equal manifest give equal bytes. Each file is streamed in one pass. The error is an
+// *Invalid if Read would reject the manifest, and wraps ErrTooLarge if the checkpoint exceeds Read's
+// limits. After an error the output is unusable.
 func Write(to io.Writer, w WriteRequest) (WriteResult, error) {
 	out, err := write(to, w, sizeLimits{packed: maxPacked, total: maxTotal})
 	if err != nil {
@@ -44,7 +44,7 @@ func Write(to io.Writer, w WriteRequest) (WriteResult, error) {
 	return out, nil
 }
 
-// sizeLimits is how many bytes may be written.
+// sizeLimits are the maximum numbers of bytes that write may write.
 type sizeLimits struct {
 	packed int64 // bytes of the archive
 	total  int64 // bytes of all files and the manifest
@@ -68,8 +68,8 @@ func write(to io.Writer, w WriteRequest, most sizeLimits) (WriteResult, error) {
 	return WriteResult{Manifest: p.manifest, Digest: digest(p.data), Size: sum.n, SHA256: "sha256:" + sum.hex()}, err
 }
 
-// manifest completes everything that doesn't depend on the files' contents, and validates it before any
-// file is read.
+// manifest returns the manifest, complete except for data that depends on the files' contents. It validates
+// the manifest, so that an invalid one is found before any file is read.
 func (w *WriteRequest) manifest() (Manifest, error) {
 	m := w.Manifest
 	m.Schema = Schema
@@ -88,6 +88,7 @@ func (w *WriteRequest) manifest() (Manifest, error) {
 	return m, m.validate()
 }
 
+// mask returns a reader that masks the content of the named file, unless it is a git bundle.
 func (w *WriteRequest) mask(name string, r io.Reader) io.Reader {
 	if w.Mask == nil || isBundle(name) {
 		return r
@@ -98,16 +99,16 @@ func (w *WriteRequest) mask(name string, r io.Reader) io.Reader {
 	return w.Mask(r)
 }
 
-// packer is one archive being written.
+// packer writes one checkpoint.
 type packer struct {
 	WriteRequest
 
 	manifest Manifest
-	data     []byte // bytes of manifest.json, after all files are packed
-	left     int64  // bytes left for further files
+	data     []byte // bytes of manifest.json; set after all files are packed
+	left     int64  // maximum number of bytes of all further files
 }
 
-// pack writes the plain archive: the files, then the manifest.
+// pack writes the plain archive: the files, then the manifest, to which it adds the files' sizes and hashes.
 func (p *packer) pack(w io.Writer) error {
 	if len(p.Entries) > maxEntries-2 {
 		return fmt.Errorf("%d files, more than %d: %w", len(p.Entries), maxEntries-2, ErrTooLarge)
@@ -131,7 +132,7 @@ func (p *packer) pack(w io.Writer) error {
 	return z.Close()
 }
 
-// add packs one file and returns its description.
+// add masks and packs one file, and returns its entry for the manifest.
 func (p *packer) add(z *archive.Packer, entry *Entry) (File, error) {
 	in, err := entry.open()
 	if err != nil {
@@ -159,7 +160,7 @@ func (p *packer) add(z *archive.Packer, entry *Entry) (File, error) {
 	return File{Name: entry.Name, Size: stored.n, SHA256: stored.hex()}, nil
 }
 
-// limitedWriter is a writer that fails beyond a number of bytes.
+// limitedWriter writes to w until left bytes are written. A write of more bytes returns ErrTooLarge.
 type limitedWriter struct {
 	w    io.Writer
 	left int64
