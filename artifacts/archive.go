@@ -9,43 +9,43 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// Archive reads the artifacts of all workflow runs of a repository through the REST API. The token
-// needs actions: read.
+// Archive is a client of the REST API that reads the artifacts of all workflow runs of a repository. Its
+// token needs the permission actions: read.
 type Archive struct {
 	api     *forge.Client
 	content downloader
 }
 
-// RunArtifact is an artifact from the REST API, with its workflow run.
+// RunArtifact is an artifact as the REST API reports it, with its workflow run.
 type RunArtifact struct {
 	Artifact
 	Expired bool
 	RunID   int64
-	// HeadBranch is the branch of the workflow run; "" if the service doesn't report it.
+	// HeadBranch is the branch of the workflow run. It is empty if the service doesn't report it.
 	HeadBranch string
-	// HeadRepository is the id of the repository whose code the workflow run used, and Repository the id of
-	// the repository that it ran in; 0 if the service doesn't report them.
+	// HeadRepository is the id of the repository that contains the workflow run's code. Repository is the
+	// id of the repository in which the workflow run ran. They are 0 if the service doesn't report them.
 	HeadRepository, Repository int64
 }
 
 // RunInfo describes a workflow run as the REST API reports it.
 type RunInfo struct {
 	ID             int64
-	URL            string // of the page for people
+	URL            string // URL of the web page about the workflow run
 	Event          string
 	Status         string // "completed" if no job is queued or running
 	Path           string // path of the workflow file, without a ref
-	HeadBranch     string // "" if the service doesn't report it
+	HeadBranch     string // empty if the service doesn't report it
 	HeadRepository int64
 }
 
-// NewArchive returns the Archive of the client's repository. It passes each secret from the service to
-// mask before the secret is used; mask may be nil.
+// NewArchive returns the Archive of the client's repository. mask is called with each secret that the
+// service sends, before the secret is used. It may be nil.
 func NewArchive(c *forge.Client, mask func(secret string)) *Archive {
 	return &Archive{api: c, content: newDownloader(c.Retrier(), c.Transport(), mask)}
 }
 
-// Run returns a workflow run.
+// Run requests a workflow run from the API.
 func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 	var run struct {
 		URL            string `json:"html_url"`
@@ -64,7 +64,7 @@ func (a *Archive) Run(ctx context.Context, id int64) (RunInfo, error) {
 	}, nil
 }
 
-// Download writes the content of an artifact to f, like Runtime.Download.
+// Download writes the content of an artifact to f. It has the same effects and errors as Runtime.Download.
 func (a *Archive) Download(ctx context.Context, s RunArtifact, limit int64, f *os.File) (int64, error) {
 	signed := func(ctx context.Context) (string, *forge.Error) { return a.api.ArtifactURL(ctx, s.ID) }
 	return a.content.fetch(ctx, target{digest: s.Digest, limit: limit, to: f}, signed)

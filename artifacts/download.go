@@ -14,13 +14,14 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// downloader downloads contents from the storage. Signed URLs grant access, so it sends no token.
+// downloader downloads artifacts from the storage. It sends no token, because signed URLs grant access.
 type downloader struct {
 	http  *http.Client
 	calls forge.Retrier
 	mask  func(secret string)
 }
 
+// newDownloader returns a downloader. mask is called with the signature of each URL. It may be nil.
 func newDownloader(calls forge.Retrier, transport http.RoundTripper, mask func(string)) downloader {
 	if mask == nil {
 		mask = func(string) {}
@@ -28,14 +29,15 @@ func newDownloader(calls forge.Retrier, transport http.RoundTripper, mask func(s
 	return downloader{&http.Client{Transport: transport}, calls, mask}
 }
 
-// target describes the content to download.
+// target describes an artifact's content to download, and the file to write it to.
 type target struct {
-	digest string // "" to skip the check
+	digest string // expected digest; if empty, the content is not checked
 	limit  int64
 	to     *os.File
 }
 
-// fetch downloads a content. At each attempt it requests a new signed URL from signed.
+// fetch downloads an artifact's content and returns its size. For each attempt it requests a new signed URL
+// by calling signed.
 func (d downloader) fetch(ctx context.Context, w target, signed func(context.Context) (string, *forge.Error)) (int64, error) {
 	var size int64
 	err := d.calls.Do(ctx, forge.Steady, "fetch artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
@@ -49,7 +51,7 @@ func (d downloader) fetch(ctx context.Context, w target, signed func(context.Con
 	return size, err
 }
 
-// get makes one attempt to download.
+// get makes one attempt to download the content from a signed URL. It overwrites the target's file.
 func (d downloader) get(ctx context.Context, address string, w target, p *forge.Progress) (int64, *forge.Error) {
 	_, err := w.to.Seek(0, io.SeekStart)
 	if err = errors.Join(err, w.to.Truncate(0)); err != nil {
@@ -83,10 +85,10 @@ func (d downloader) get(ctx context.Context, address string, w target, p *forge.
 	return n, nil
 }
 
-// maskSignature passes the signature in a signed URL to mask.
+// maskSignature calls mask with the signature in a signed URL.
 func maskSignature(signed string, mask func(string)) {
 	_, query, _ := strings.Cut(signed, "?")
-	values, _ := url.ParseQuery(query) // ignore malformed parts
+	values, _ := url.ParseQuery(query) // malformed parameters are ignored
 	if sig := values.Get("sig"); sig != "" {
 		mask(sig)
 		mask(url.QueryEscape(sig))

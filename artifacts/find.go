@@ -15,17 +15,18 @@ import (
 // perPage is the largest page size of the API. Gitea returns smaller pages.
 const perPage = 100
 
-// maxPages is how many pages of a list are read.
+// maxPages is the maximum number of pages that are read of a list.
 const maxPages = 30
 
-// ErrTooManyPages means that a list has more pages than are read.
+// ErrTooManyPages means that a list has more pages than this package reads.
 var ErrTooManyPages = errors.New("the list of artifacts has too many pages")
 
-// NextPage returns the next page of a list, newest artifacts first, and nil after the last page. A page
-// may be empty without being nil. After 30 pages it returns ErrTooManyPages if the list continues.
+// NextPage returns the next page of a list, which starts with the newest artifacts. After the last page it
+// returns nil. A page that is not the last may be empty, but is not nil. If the list continues after the
+// maximum number of pages, NextPage returns ErrTooManyPages.
 type NextPage func(context.Context) ([]RunArtifact, error)
 
-// artifactsPage is the JSON of a page of artifacts.
+// artifactsPage is a page of a list of artifacts, as the API encodes it in JSON.
 type artifactsPage struct {
 	Total     int `json:"total_count"`
 	Artifacts []struct {
@@ -44,34 +45,35 @@ type artifactsPage struct {
 	}
 }
 
-// List returns the artifacts with a name in all workflow runs, newest first. Each page is requested
-// when it is read.
+// List returns the artifacts with a name in all workflow runs, newest first. A page is requested when
+// NextPage is called.
 func (a *Archive) List(name string) NextPage {
 	return (&pageReader{api: a.api, path: "actions/artifacts?name=" + url.QueryEscape(name) + "&", name: name, most: maxPages}).next
 }
 
-// ListRun is List for all artifacts of one workflow run.
+// ListRun returns all artifacts of one workflow run, in the same way as List.
 func (a *Archive) ListRun(run int64) NextPage {
 	return (&pageReader{api: a.api, path: fmt.Sprintf("actions/runs/%d/artifacts?", run), most: maxPages}).next
 }
 
-// ListAll is List for all artifacts of all workflow runs, limited to most pages.
+// ListAll returns all artifacts of all workflow runs, in the same way as List, but at most most pages.
 func (a *Archive) ListAll(most int) NextPage {
 	return (&pageReader{api: a.api, path: "actions/artifacts?", most: most}).next
 }
 
-// pageReader is the position in a list.
+// pageReader reads a list page by page.
 type pageReader struct {
 	api         *forge.Client
 	path        string
-	name        string // only artifacts with this name; "" for all
+	name        string // if not empty, only artifacts with this name are returned
 	most        int    // maximum number of pages
-	pages       int    // total number of pages of the size of the first; 0 before the first is read
-	oldestFirst bool   // the service sorts oldest first, unlike GitHub, so the last page has the newest artifacts
+	pages       int    // total number of pages, if all are as long as the first page; 0 before the first page is read
+	oldestFirst bool   // the service sorts oldest first, unlike GitHub, so the list is read from its last page
 	read        int    // number of pages read
-	last        int64  // id of the last artifact returned; 0 for none
+	last        int64  // id of the last artifact that was returned; 0 before the first
 }
 
+// next returns the next page. It implements NextPage.
 func (l *pageReader) next(ctx context.Context) ([]RunArtifact, error) {
 	n := l.read + 1
 	switch {
@@ -100,8 +102,8 @@ func (l *pageReader) next(ctx context.Context) ([]RunArtifact, error) {
 	return l.take(page), nil
 }
 
-// take returns the artifacts of a page, newest first. It skips artifacts that the previous page had too
-// because a new artifact shifted the list.
+// take returns the artifacts of a page, newest first. While a list is being read, a new artifact moves
+// others to the next page. take skips artifacts that were on the previous page.
 func (l *pageReader) take(page artifactsPage) []RunArtifact {
 	list := []RunArtifact{}
 	for _, f := range page.Artifacts {

@@ -8,16 +8,16 @@ import (
 // JobInfo describes a job as the REST API reports it.
 type JobInfo struct {
 	Name    string `json:"name"`        // display name: the job's id, unless the workflow file sets a name
-	Runner  string `json:"runner_name"` // name of its runner; "" if none has picked it up
-	Attempt int    `json:"run_attempt"` // of the workflow run; 0 if the service doesn't report it
+	Runner  string `json:"runner_name"` // name of the job's runner; empty if no runner has picked up the job
+	Attempt int    `json:"run_attempt"` // attempt of the workflow run; 0 if the service doesn't report it
 	Status  string `json:"status"`      // "completed" if it is neither queued nor running
-	Started string `json:"started_at"`  // RFC 3339; "" if the service doesn't report it
+	Started string `json:"started_at"`  // time in RFC 3339; empty if the service doesn't report it
 }
 
-// maxJobPages is how many pages of jobs are read.
+// maxJobPages is the maximum number of pages of jobs that are read.
 const maxJobPages = 10
 
-// Jobs returns the jobs of all attempts of a workflow run.
+// Jobs returns the jobs of all attempts of a workflow run. Jobs after the tenth page are omitted.
 func (a *Archive) Jobs(ctx context.Context, run int64) ([]JobInfo, error) {
 	var all []JobInfo
 	for n := 1; n <= maxJobPages; n++ {

@@ -24,15 +24,15 @@ import (
 
 // Options are the settings of a Runtime.
 type Options struct {
-	URL   string // ACTIONS_RESULTS_URL
-	Token string // ACTIONS_RUNTIME_TOKEN
-	// Act means that the results service is act's. It drops the connection to a list request while the list
-	// is empty, so that error means an empty list.
+	URL   string // value of ACTIONS_RESULTS_URL
+	Token string // value of ACTIONS_RUNTIME_TOKEN
+	// Act means that the results service is part of act. If there are no artifacts, act answers a list
+	// request by dropping the connection. With Act, this error means an empty list.
 	Act bool
-	// Mask, if not nil, receives each secret from the service before the secret is used.
+	// Mask is called with each secret that the service sends, before the secret is used. It may be nil.
 	Mask      func(secret string)
 	Retrier   forge.Retrier
-	Transport http.RoundTripper // nil for http.DefaultTransport
+	Transport http.RoundTripper // if nil, http.DefaultTransport
 }
 
 // Runtime is a client of the results service of the current job. It is safe for concurrent use.
@@ -45,8 +45,8 @@ type Runtime struct {
 	act         bool
 }
 
-// NewRuntime returns a client for the job that the token belongs to. It reads the ids of run and job
-// from the token and leaves checking the signature to the service.
+// NewRuntime returns a client for the job that the token belongs to. It reads the ids of the workflow run
+// and the job from the token. It doesn't check the token's signature, which the service does.
 func NewRuntime(o Options) (*Runtime, error) {
 	u, err := url.Parse(o.URL)
 	if err != nil || u.Host == "" {
@@ -56,15 +56,15 @@ func NewRuntime(o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token of the results service: %w", err)
 	}
-	// The service doesn't accept the path that the address may have.
+	// The address may have a path, but the service accepts requests only without it.
 	return &Runtime{http: &http.Client{Transport: o.Transport}, calls: o.Retrier, content: newDownloader(o.Retrier, o.Transport, o.Mask),
 		base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job, act: o.Act}, nil
 }
 
-// Job returns the id of the job at the results service. Ids of jobs are unique, except under act.
+// Job returns the job's id in the results service. These ids are unique, except under act.
 func (r *Runtime) Job() string { return r.job }
 
-// tokenIDs reads the ids of run and job from the claims of a token.
+// tokenIDs reads the ids of the workflow run and the job from the claims of a token.
 func tokenIDs(token string) (run, job string, err error) {
 	parts := strings.Split(token, ".")
 	if len(parts) != 3 {
@@ -90,9 +90,9 @@ const (
 	listArtifacts = "ListArtifacts"
 )
 
-// request is a request to the service.
+// request is a request to the results service.
 type request struct {
-	op     string // for error messages
+	op     string // name of the operation, for error messages
 	method string
 	body   map[string]any
 }
@@ -130,7 +130,7 @@ func (r *Runtime) once(ctx context.Context, q request, to any) *forge.Error {
 	return readAnswer(resp, text, to)
 }
 
-// readAnswer decodes an answer of the service into to, or returns the error that it reports.
+// readAnswer decodes the service's answer into to. If the answer reports an error, it returns that error.
 func readAnswer(resp *http.Response, text []byte, to any) *forge.Error {
 	e := forge.ResponseError(resp)
 	if e == nil {
@@ -165,7 +165,7 @@ func (n *number) UnmarshalJSON(data []byte) error {
 	return err
 }
 
-// ids returns the fields that identify run and job in a request.
+// ids returns the fields of a request that identify the workflow run and the job.
 func ids(run, job string) map[string]any {
 	return map[string]any{"workflow_run_backend_id": run, "workflow_job_run_backend_id": job}
 }
@@ -175,13 +175,13 @@ func ids(run, job string) map[string]any {
 func (r *Runtime) List(ctx context.Context, name string) ([]Artifact, error) {
 	var out listResponse
 	err := r.do(ctx, r.listRequest(name), &out)
-	if err != nil && !forge.IsMissing(err) { // Gitea answers 404 if the run has no artifacts
+	if err != nil && !forge.IsMissing(err) { // Gitea answers with status 404 if the workflow run has no artifacts
 		return nil, err
 	}
 	return out.withName(name), nil
 }
 
-// listRequest returns the request for a list.
+// listRequest returns a request for the artifacts with a name or, if name is empty, for all artifacts.
 func (r *Runtime) listRequest(name string) request {
 	body := ids(r.run, r.job)
 	if name != "" {
@@ -203,7 +203,7 @@ type listResponse struct {
 	} `json:"artifacts"`
 }
 
-// withName returns the artifacts with a name, or all for "", newest first.
+// withName returns the artifacts with a name, newest first. If name is empty, it returns all artifacts.
 func (l *listResponse) withName(name string) []Artifact {
 	var list []Artifact
 	for _, a := range l.Artifacts {
@@ -212,11 +212,11 @@ func (l *listResponse) withName(name string) []Artifact {
 				Created: a.Created, run: a.Run, job: a.Job})
 		}
 	}
-	slices.SortFunc(list, func(a, b Artifact) int { return cmp.Compare(b.ID, a.ID) }) // services sort differently
+	slices.SortFunc(list, func(a, b Artifact) int { return cmp.Compare(b.ID, a.ID) }) // the order differs between services
 	return list
 }
 
-// Delete removes an artifact that List returned.
+// Delete deletes an artifact that List returned.
 func (r *Runtime) Delete(ctx context.Context, a Artifact) error {
 	body := ids(a.run, a.job)
 	body["name"] = a.Name
@@ -232,9 +232,9 @@ func (r *Runtime) Delete(ctx context.Context, a Artifact) error {
 	return nil
 }
 
-// Download writes the content of an artifact that List returned to f, which it truncates first, and
-// returns the size. The error is ErrTooLarge beyond limit bytes, and ErrDigest if the content doesn't
-// match the digest that the service reported.
+// Download writes the content of an artifact that List returned to f and returns the content's size. It
+// overwrites f. The error is ErrTooLarge if the content has more than limit bytes, and ErrDigest if the
+// content doesn't match the digest that the service reported.
 func (r *Runtime) Download(ctx context.Context, a Artifact, limit int64, f *os.File) (int64, error) {
 	body := ids(a.run, a.job)
 	body["name"] = a.Name

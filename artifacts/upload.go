@@ -20,33 +20,33 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// blockSize is how many bytes are uploaded in one request. The official client uses the same size.
+// blockSize is the number of bytes that are uploaded in one request, as by the official client.
 const blockSize = 8 << 20
 
 // blobVersion is the version of the Azure blob protocol.
 const blobVersion = "2024-11-04"
 
-// maxRefusals is how many refusals of the name of a deleted artifact are retried.
+// maxRefusals is how many times Upload retries after the service rejected the name of a deleted artifact.
 const maxRefusals = 2
 
-// NewArtifact is an artifact to store.
+// NewArtifact is an artifact to upload.
 type NewArtifact struct {
 	Name    string
 	Content io.ReaderAt // a zip archive
-	Size    int64       // bytes of Content
-	// Digest is "sha256:…" of Content if the caller knows it, else "". The service refuses content with
-	// another digest.
+	Size    int64       // size of Content in bytes
+	// Digest is "sha256:…" of Content, or empty if the caller doesn't know it. The service rejects content
+	// with another digest.
 	Digest string
-	// Expires is when the service may delete the artifact, within its own bounds; the zero time leaves that
-	// to the service.
+	// Expires is the time after which the service may delete the artifact. The service limits it. If it is
+	// zero, the service chooses the time.
 	Expires time.Time
-	// NameFreed means that an artifact with this name was just deleted. If the service still refuses the
-	// name, Upload retries for some seconds.
+	// NameFreed means that an artifact with this name was deleted a moment ago. If the service still rejects
+	// the name, Upload retries for some seconds.
 	NameFreed bool
 }
 
-// Upload stores a new artifact of the current workflow run. The error is ErrExists if the run has an
-// artifact with that name.
+// Upload stores a new artifact of the current workflow run. The error is ErrExists if the workflow run
+// already has an artifact with that name.
 func (r *Runtime) Upload(ctx context.Context, n NewArtifact) (Artifact, error) {
 	body := ids(r.run, r.job)
 	body["name"], body["version"] = n.Name, 4
@@ -86,8 +86,8 @@ func (r *Runtime) Upload(ctx context.Context, n NewArtifact) (Artifact, error) {
 	return r.finalize(ctx, n.Name, n.Size, cmp.Or(n.Digest, "sha256:"+hex.EncodeToString(sum.Sum(nil))))
 }
 
-// put uploads content block by block, one after another, because act appends blocks in the order of
-// arrival. It keeps the parameters of the signed URL.
+// put uploads content in blocks, one after another, because act appends blocks in the order in which they
+// arrive. It adds parameters to the signed URL.
 func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, size int64) error {
 	var blocks []string
 	buf := make([]byte, min(blockSize, max(1, size)))
@@ -113,7 +113,7 @@ func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, siz
 	return r.send(ctx, signed+"&comp=blocklist", list, header)
 }
 
-// send uploads one block, or the list of blocks. It sends no token, because the URL is signed.
+// send uploads a block or the list of blocks. It sends no token, because the URL is signed.
 func (r *Runtime) send(ctx context.Context, address string, part []byte, header map[string]string) error {
 	return r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, p *forge.Progress) *forge.Error {
 		req, err := http.NewRequestWithContext(ctx, http.MethodPut, address, p.Watch(bytes.NewReader(part)))
@@ -142,14 +142,14 @@ func (r *Runtime) send(ctx context.Context, address string, part []byte, header 
 	})
 }
 
-// finalize turns the uploaded blocks into an artifact. If an answer is lost, a retry would make some
-// services create a duplicate and others report that nothing was uploaded. So finalize first looks for
-// the artifact.
+// finalize turns the uploaded blocks into an artifact. If the answer to a request is lost, a second request
+// would make some services create a duplicate, and others report that nothing was uploaded. So before each
+// retry, finalize looks for the artifact.
 func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest string) (Artifact, error) {
 	body := ids(r.run, r.job)
 	body["name"], body["size"], body["hash"] = name, strconv.FormatInt(size, 10), digest
 	a := Artifact{Name: name, Size: size, Digest: digest, run: r.run, job: r.job}
-	isLost := false // an earlier answer was lost
+	isLost := false // the answer to an earlier request was lost
 	err := r.calls.Do(ctx, forge.Steady, "store artifact", func(ctx context.Context, _ *forge.Progress) *forge.Error {
 		var done struct {
 			OK bool   `json:"ok"`
@@ -180,8 +180,8 @@ func (r *Runtime) finalize(ctx context.Context, name string, size int64, digest 
 	return a, nil
 }
 
-// findUploaded looks for the uploaded artifact by its digest. If the service reports no digest and
-// mustExist is set, the name is enough.
+// findUploaded looks for the uploaded artifact by its digest. If the service reports no digest and known is
+// set, an artifact with the name is enough.
 func (r *Runtime) findUploaded(ctx context.Context, name, digest string, known bool) (Artifact, bool) {
 	var out listResponse
 	if r.once(ctx, r.listRequest(name), &out) != nil {

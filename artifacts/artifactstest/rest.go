@@ -9,12 +9,13 @@ import (
 	"time"
 )
 
+// number parses a number. If text is not a number, it returns 0.
 func number(text string) int64 {
 	n, _ := strconv.ParseInt(text, 10, 64)
 	return n
 }
 
-// restList answers with a page of the artifacts of a workflow run, or of all runs.
+// restList answers with a page of the artifacts of one workflow run or, if the path names none, of all.
 func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	q, run := r.URL.Query(), number(r.PathValue("run"))
 	var named []Artifact
@@ -37,6 +38,7 @@ func (s *Server) restList(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"total_count": len(named), "artifacts": list})
 }
 
+// restArtifact returns an artifact as the REST API encodes it.
 func (s *Server) restArtifact(a Artifact) map[string]any {
 	run := map[string]any{"id": a.Run}
 	out := map[string]any{
@@ -51,10 +53,12 @@ func (s *Server) restArtifact(a Artifact) map[string]any {
 	return out
 }
 
+// restZip redirects to the signed URL of an artifact's content.
 func (s *Server) restZip(w http.ResponseWriter, r *http.Request) {
 	http.Redirect(w, r, s.contentURL(number(r.PathValue("id"))), http.StatusFound)
 }
 
+// restJobs answers with the jobs of a workflow run.
 func (s *Server) restJobs(w http.ResponseWriter, r *http.Request) {
 	jobs, ok := s.Jobs[number(r.PathValue("run"))]
 	if !ok {
@@ -64,7 +68,7 @@ func (s *Server) restJobs(w http.ResponseWriter, r *http.Request) {
 	json.NewEncoder(w).Encode(map[string]any{"total_count": len(jobs), "jobs": jobs})
 }
 
-// restRun answers with a workflow run.
+// restRun answers with one workflow run.
 func (s *Server) restRun(w http.ResponseWriter, r *http.Request) {
 	run, ok := s.Runs[number(r.PathValue("run"))]
 	if !ok {

@@ -1,6 +1,5 @@
-// Package artifactstest is a strict fake of GitHub's artifact services: the results service of a job,
-// its storage, and the REST API for artifacts. It enforces the rules of the real service, and tests can
-// make it fail.
+// Package artifactstest is a fake of GitHub's artifact services: the results service of a job, its storage,
+// and the REST API for artifacts. It enforces the rules of the real services. Tests can make requests fail.
 package artifactstest
 
 import (
@@ -20,10 +19,10 @@ import (
 	"time"
 )
 
-// Repository is the id of the repository that all workflow runs of the server belong to.
+// Repository is the id of the repository in which all workflow runs of the server run.
 const Repository = 4711
 
-// Run is a workflow run of the server.
+// Run is a workflow run that the server knows.
 type Run struct {
 	ID             int64
 	Event          string
@@ -42,37 +41,37 @@ type Job struct {
 	Started string `json:"started_at,omitempty"`
 }
 
-// Artifact is an artifact of the server.
+// Artifact is an artifact that the server stores.
 type Artifact struct {
 	ID      int64
 	Run     int64
 	Name    string
 	Content []byte
-	Type    string // media type of the content; "" for a zip archive
+	Type    string // media type of the content; if empty, a zip archive
 	Digest  string
 	Created time.Time
 	Expired bool
 }
 
-// Server is a fake service. Change its fields only between requests; ChangeRun may be called at any
-// time.
+// Server is a fake of the services. Its fields may be changed only between requests. ChangeRun may be
+// called at any time.
 type Server struct {
 	*httptest.Server
 	CamelCase bool // use camel case for field names, like act and Gitea
 	NoDigest  bool // report no digests, like act and Gitea
-	Replaces  bool // an upload replaces an artifact with the same name, as in act and Gitea
+	Replaces  bool // an upload replaces an artifact with the same name, like in act and Gitea
 	Runs      map[int64]Run
-	Jobs      map[int64][]Job // by workflow run; the API refuses requests for others
+	Jobs      map[int64][]Job // by workflow run; the API denies requests for jobs of other workflow runs
 	Behavior  Behavior        // other differences between services
-	// OnChange, if not nil, is called with all artifacts after each change. It must not send requests to
+	// OnChange is called with all artifacts after each change. It may be nil. It must not send requests to
 	// the server.
 	OnChange func([]Artifact)
 
 	mu        sync.Mutex // guards the fields below
 	artifacts []Artifact
-	last      int64                 // the last id in use
-	ids       map[artifactKey]int64 // last id of each name
-	refusals  map[artifactKey]int   // how often a deleted name is still refused
+	last      int64                 // the last id that was assigned
+	ids       map[artifactKey]int64 // last id of the artifacts with a name
+	refusals  map[artifactKey]int   // how many more times the name of a deleted artifact is rejected
 	blobs     map[string]*blob      // uploads in progress
 	blobCount int                   // number of blobs so far
 	faults    []*Fault
@@ -87,17 +86,18 @@ type artifactKey struct {
 
 func (a Artifact) key() artifactKey { return artifactKey{a.Run, a.Name} }
 
-// Behavior has the differences between the services. The zero value is GitHub's behavior.
+// Behavior describes differences between the services. The zero value is GitHub's behavior.
 type Behavior struct {
 	SameIDs    bool // an artifact keeps its id if it is stored again under its name
-	EmptyIs404 bool // an empty list is a 404
-	EmptyDrops bool // an empty list drops the connection
-	// GiteaREST makes the REST API behave like Gitea's: without digests and repository ids, oldest first in
-	// pages of 50, with base names of workflow files, and without the branch of a fork's run.
+	EmptyIs404 bool // an empty list is answered with status 404
+	EmptyDrops bool // instead of answering with an empty list, the server drops the connection
+	// GiteaREST makes the REST API behave like Gitea's. It reports no digests and no repository ids. Lists
+	// are sorted oldest first, in pages of 50. Paths of workflow files are base names, and the branch of a
+	// fork's run is missing.
 	GiteaREST bool
-	// RefusalsAfterDelete is how often a name is refused after its artifact was deleted.
+	// RefusalsAfterDelete is how many times the name of an artifact is rejected after its deletion.
 	RefusalsAfterDelete int
-	// FinalizesTwice makes a repeated FinalizeArtifact create a duplicate instead of failing.
+	// FinalizesTwice means that a repeated FinalizeArtifact creates a duplicate instead of failing.
 	FinalizesTwice bool
 }
 
@@ -113,7 +113,7 @@ func (s *Server) AsAct() {
 	s.Behavior = Behavior{SameIDs: true, EmptyDrops: true}
 }
 
-// New starts a server that is closed at the end of the test.
+// New starts a server and closes it at the end of the test.
 func New(t testing.TB) *Server {
 	s := &Server{Runs: map[int64]Run{}, ids: map[artifactKey]int64{}, refusals: map[artifactKey]int{}, blobs: map[string]*blob{}}
 	mux := http.NewServeMux()
@@ -148,18 +148,18 @@ func JobToken(run int64, job string) string {
 // APIToken is the token that the REST API accepts.
 const APIToken = "api-token"
 
-// Fault makes requests fail.
+// Fault makes matching requests fail.
 type Fault struct {
-	Op     string // part of the request, as in "CreateArtifact" or "comp=block"
+	Op     string // text that a matching request contains, for example "CreateArtifact" or "comp=block"
 	Times  int    // number of requests that fail
-	Status int    // 0 drops the connection
+	Status int    // status of the answer; 0 drops the connection
 	Body   string
 	Header map[string]string
-	// After carries out the request and replaces only the answer.
+	// After means that the request is carried out, and only its answer is replaced.
 	After bool
 }
 
-// Fail adds a fault.
+// Fail adds a fault, which applies to later requests.
 func (s *Server) Fail(f Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -173,8 +173,8 @@ func (s *Server) Clear() {
 	s.faults = nil
 }
 
-// Put stores an artifact directly and returns its id. Unless Replaces is set, it keeps an artifact with
-// the same name and run.
+// Put stores an artifact without a request and returns its id. If Replaces is set, an artifact with the
+// same name in the same workflow run is removed.
 func (s *Server) Put(a Artifact) int64 {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,14 +200,14 @@ func (s *Server) All() []Artifact {
 	return slices.Clone(s.artifacts)
 }
 
-// Requests returns all requests so far, as "METHOD path".
+// Requests returns all requests so far, as "METHOD path?query".
 func (s *Server) Requests() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.requests)
 }
 
-// serve handles one request at a time.
+// serve handles a request. It handles one request at a time, and lets it fail if a fault matches.
 func (s *Server) serve(mux http.Handler, w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,12 +259,13 @@ func (s *Server) store(a Artifact) int64 {
 	return a.ID
 }
 
-// drop removes an artifact.
+// drop removes the artifact at an index.
 func (s *Server) drop(at int) {
 	s.artifacts = slices.Delete(s.artifacts, at, at+1)
 	s.changed()
 }
 
+// changed calls OnChange.
 func (s *Server) changed() {
 	if s.OnChange != nil {
 		s.OnChange(slices.Clone(s.artifacts))
@@ -276,6 +277,7 @@ func digestOf(content []byte) string {
 	return "sha256:" + hex.EncodeToString(sum[:])
 }
 
+// contentURL returns the signed URL of an artifact's content.
 func (s *Server) contentURL(id int64) string {
 	return fmt.Sprintf("%s/content/%d?sig=c%%2Bd%%3D", s.URL, id)
 }

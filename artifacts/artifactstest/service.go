@@ -29,15 +29,16 @@ type request struct {
 	OnlyID   *string `json:"id_filter"`
 }
 
-// refuse answers with an error that names the broken rule.
+// refuse answers with an error whose message names the rule that the request breaks.
 func refuse(w http.ResponseWriter, status int, format string, args ...any) {
 	w.WriteHeader(status)
 	fmt.Fprintf(w, `{"code":"x","msg":%q}`, fmt.Sprintf(format, args...))
 }
 
+// field matches the name of a field in JSON.
 var field = regexp.MustCompile(`"[a-z_]+":`)
 
-// reply answers with JSON whose field names are in the server's case.
+// reply answers with JSON. With CamelCase, it changes the field names to camel case.
 func (s *Server) reply(w http.ResponseWriter, v any) {
 	data, _ := json.Marshal(v) // encoding maps of plain values can't fail
 	if s.CamelCase {
@@ -53,7 +54,7 @@ func (s *Server) reply(w http.ResponseWriter, v any) {
 	w.Write(data)
 }
 
-// runOf returns the id of the workflow run in a token.
+// runOf returns the id of the workflow run that the request's token names.
 func runOf(r *http.Request) (run int64, err error) {
 	parts := strings.Split(strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "), ".")
 	data, _ := base64.RawURLEncoding.DecodeString(parts[min(1, len(parts)-1)])
@@ -62,6 +63,7 @@ func runOf(r *http.Request) (run int64, err error) {
 	return strconv.ParseInt(id, 10, 64)
 }
 
+// twirp handles a request to the results service.
 func (s *Server) twirp(w http.ResponseWriter, r *http.Request) {
 	answer := map[string]func(http.ResponseWriter, request){
 		"CreateArtifact": s.create, "FinalizeArtifact": s.finalize, "ListArtifacts": s.list, "GetSignedArtifactURL": s.signed, "DeleteArtifact": s.remove,
@@ -83,9 +85,10 @@ func (s *Server) twirp(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// create handles CreateArtifact.
 func (s *Server) create(w http.ResponseWriter, q request) {
 	at := s.find(q.artifactKey)
-	// A new artifact has a type if and only if the version of the protocol supports it.
+	// Only version 7 of the protocol supports types, and there a new artifact must have one.
 	isTyped := q.Version == 7 && q.Type != nil && strings.Contains(*q.Type, "/")
 	switch {
 	case q.Name == "" || strings.ContainsAny(q.Name, "\":<>|*?\r\n\\/"):
@@ -101,7 +104,7 @@ func (s *Server) create(w http.ResponseWriter, q request) {
 	case at >= 0:
 		s.drop(at)
 	}
-	maps.DeleteFunc(s.blobs, func(_ string, b *blob) bool { return b.artifactKey == q.artifactKey }) // an unfinished upload
+	maps.DeleteFunc(s.blobs, func(_ string, b *blob) bool { return b.artifactKey == q.artifactKey }) // discards an unfinished upload with the same name
 	s.blobCount++
 	key := strconv.Itoa(s.blobCount)
 	s.blobs[key] = &blob{artifactKey: q.artifactKey, blocks: map[string][]byte{}}
@@ -111,13 +114,13 @@ func (s *Server) create(w http.ResponseWriter, q request) {
 // blob is an upload in progress.
 type blob struct {
 	artifactKey
-	mime    string // media type to serve it with
+	mime    string // media type with which the content is served
 	blocks  map[string][]byte
 	content []byte
 	whole   bool
 }
 
-// putBlob handles the upload of a block or of the list of blocks, by the rules of the storage.
+// putBlob handles the upload of a block or of the list of blocks. It checks the rules of the storage.
 func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	b, q := s.blobs[r.PathValue("key")], r.URL.Query()
 	data, err := io.ReadAll(r.Body)
@@ -145,6 +148,7 @@ func (s *Server) putBlob(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
+// assemble joins the uploaded blocks in the order of the list.
 func (b *blob) assemble(w http.ResponseWriter, data []byte) {
 	var list struct {
 		Latest []string `xml:"Latest"`
@@ -165,6 +169,7 @@ func (b *blob) assemble(w http.ResponseWriter, data []byte) {
 	w.WriteHeader(201)
 }
 
+// finalize handles FinalizeArtifact.
 func (s *Server) finalize(w http.ResponseWriter, q request) {
 	for key, b := range s.blobs {
 		if b.artifactKey != q.artifactKey || !b.whole {
@@ -184,6 +189,7 @@ func (s *Server) finalize(w http.ResponseWriter, q request) {
 	refuse(w, 404, "nothing of that name was uploaded")
 }
 
+// list handles ListArtifacts.
 func (s *Server) list(w http.ResponseWriter, q request) {
 	isEmpty, list := true, []any{}
 	for _, a := range s.artifacts {
@@ -214,6 +220,7 @@ func (s *Server) list(w http.ResponseWriter, q request) {
 	}
 }
 
+// signed handles GetSignedArtifactURL.
 func (s *Server) signed(w http.ResponseWriter, q request) {
 	if at := s.find(q.artifactKey); at < 0 {
 		refuse(w, 404, "no artifact %q", q.Name)
@@ -222,6 +229,7 @@ func (s *Server) signed(w http.ResponseWriter, q request) {
 	}
 }
 
+// remove handles DeleteArtifact.
 func (s *Server) remove(w http.ResponseWriter, q request) {
 	at := s.find(q.artifactKey)
 	if at < 0 {
