@@ -1,7 +1,7 @@
 // Package archive reads zip archives from untrusted sources within limits, and writes archives that it
-// would read. It refuses encryption, names that mean something else on another system or differ only in
-// case, entries that share bytes, and everything beyond the limits, both in the archive's directory and
-// in the unpacked bytes. The same strict rules apply to all callers.
+// would read. It rejects encrypted archives, names that mean something else on another system or differ
+// only in case, entries that share bytes, and everything that exceeds the limits. It checks both the
+// archive's directory and the unpacked bytes. The same strict rules apply to all callers.
 package archive
 
 import (
@@ -20,24 +20,25 @@ import (
 	"unicode/utf8"
 )
 
-// Limits bound the unpacked contents of an archive.
+// Limits are limits on the unpacked contents of an archive.
 type Limits struct {
+	// Entries is the maximum number of entries.
 	Entries int
 	Entry   int64 // bytes of one file
 	Total   int64 // bytes of all files
-	// Check, if not nil, is called with each entry too. Its error explains why the entry is refused, as in
-	// "has a wrong name".
+	// Check is called with each entry, in addition to the other checks. It may be nil. Its error explains why
+	// the entry is rejected, for example "has a wrong name".
 	Check func(name string, size int64) error
-	// Tee, if not nil, is called as each file is unpacked, and returns a writer that receives a copy of the
-	// file.
+	// Tee is called for each file before the file is unpacked. It returns a writer that receives a copy of
+	// the file. Tee may be nil.
 	Tee func(name string) io.Writer
 }
 
-// Malformed is the error for an archive that is damaged, hostile, or over the limits. Any other error
-// of Open and Unpack is a failure of this machine.
+// Malformed is the error for an archive that is damaged, hostile, or exceeds the limits. Any other error of
+// Open and Unpack means that this machine failed.
 type Malformed struct {
-	Entry string // "" for the archive as a whole
-	What  string // as in "is encrypted"
+	Entry string // empty if the archive as a whole is malformed
+	What  string // for example "is encrypted"
 }
 
 func (e *Malformed) Error() string {
@@ -47,12 +48,12 @@ func (e *Malformed) Error() string {
 	return fmt.Sprintf("entry %.80q of the archive %s", e.Entry, e.What)
 }
 
-// Open reads and checks the directory of a zip archive. Links, names that lead out of a directory or
-// collide, entries that share bytes, and anything over the limits are a *Malformed. Open doesn't unpack
-// the entries, which may turn out larger than the directory says.
+// Open reads and checks the directory of a zip archive. The error is a *Malformed if an entry is a link, if
+// names leave the archive's directory or collide, if entries share bytes, or if a limit is exceeded. Open
+// doesn't unpack the entries, which may be larger than the directory says.
 func Open(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
-	// The directory can be as long as the archive, whatever length the archive declares, and zip.NewReader
-	// keeps all of it in memory.
+	// The archive's directory may be as long as the whole archive, even if it declares a smaller length.
+	// zip.NewReader reads all of it into memory, so the number of bytes that it can read is limited.
 	b := &budget{r: r, left: 256<<10 + int64(lim.Entries)*1024}
 	z, err := zip.NewReader(b, size)
 	if err != nil && !errors.Is(err, zip.ErrInsecurePath) {
@@ -65,7 +66,7 @@ func Open(r io.ReaderAt, size int64, lim Limits) (*zip.Reader, error) {
 	return z, checkRanges(z.File, size)
 }
 
-// budget is a reader that fails after a number of bytes.
+// budget is a reader that returns an error after left bytes.
 type budget struct {
 	r    io.ReaderAt
 	left int64
@@ -85,7 +86,7 @@ func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	return b.r.ReadAt(p, off)
 }
 
-// blame turns an error into a *Malformed, unless it is an error of the machine.
+// blame converts an error to a *Malformed, unless it is an error of this machine's file system.
 func blame(entry string, err error) error {
 	var machine *fs.PathError
 	if err == nil || errors.As(err, &machine) {
@@ -94,7 +95,7 @@ func blame(entry string, err error) error {
 	return &Malformed{Entry: entry, What: "can't be read: " + strings.TrimPrefix(err.Error(), "zip: ")}
 }
 
-// check refuses an archive by its directory.
+// check returns a *Malformed if the archive's directory breaks a rule.
 func check(files []*zip.File, lim Limits) error {
 	if len(files) > lim.Entries {
 		return &Malformed{What: fmt.Sprintf("has %d entries, more than %d", len(files), lim.Entries)}
@@ -116,11 +117,12 @@ func check(files []*zip.File, lim Limits) error {
 	return nil
 }
 
+// checkEntry returns an error if an entry in the archive's directory breaks a rule.
 func checkEntry(f *zip.File, lim Limits) error {
 	if err := CheckEntryName(f.Name); err != nil {
 		return err
 	}
-	const encrypted = 1 | 1<<6 | 1<<13 // traditional, strong, masked headers
+	const encrypted = 1 | 1<<6 | 1<<13 // traditional and strong encryption, and masked headers
 	mode, size := f.Mode(), f.UncompressedSize64
 	switch {
 	case !mode.IsRegular() && !mode.IsDir(), mode.IsDir() != strings.HasSuffix(f.Name, "/"):
@@ -139,11 +141,12 @@ func checkEntry(f *zip.File, lim Limits) error {
 	return lim.Check(f.Name, int64(size))
 }
 
-// maxName is the longest name that file systems allow, in bytes.
+// maxName is the maximum length of a name, in bytes. Most file systems don't allow longer names.
 const maxName = 255
 
-// CheckEntryName returns an error if a name leads out of a directory or means something else on another
-// system. The name of a directory ends with a slash. The error reads like "has a colon in its name".
+// CheckEntryName returns an error if a name points outside of the archive's directory, or means something
+// else on another system. The name of a directory ends with a slash. The error's text is a predicate such
+// as "has a colon in its name".
 func CheckEntryName(name string) error {
 	name = strings.TrimSuffix(name, "/")
 	switch {
@@ -165,10 +168,10 @@ func CheckEntryName(name string) error {
 	return nil
 }
 
-// names are the folded names of an archive's entries so far. The value is true for a directory.
+// names are the entries of an archive so far, by folded name. The value is true for a directory.
 type names map[string]bool
 
-// add returns an error for a name that exists already, and for a file where a directory must be.
+// add adds a name. It returns an error if the name exists already, or if a file is where a directory must be.
 func (n names) add(name string) error {
 	key := fold(strings.TrimSuffix(name, "/"))
 	if _, ok := n[key]; ok {
@@ -178,14 +181,14 @@ func (n names) add(name string) error {
 		if dir, ok := n[at]; ok && !dir {
 			return errors.New("lies in a folder that is a file")
 		}
-		// A later entry for this directory is refused as a duplicate.
+		// A later entry for this directory is rejected as a duplicate.
 		n[at] = true
 	}
 	n[key] = strings.HasSuffix(name, "/")
 	return nil
 }
 
-// fold maps names to the same key if a file system that ignores case may treat them as equal.
+// fold returns the same key for names that a file system which ignores case may treat as equal.
 func fold(name string) string {
 	return strings.Map(func(r rune) rune {
 		least := r
@@ -196,7 +199,8 @@ func fold(name string) string {
 	}, name)
 }
 
-// checkRanges refuses archives whose entries overlap, because a few bytes could be unpacked many times.
+// checkRanges returns a *Malformed if entries share bytes. Otherwise a few bytes could be unpacked many
+// times.
 func checkRanges(files []*zip.File, size int64) error {
 	type span struct {
 		name     string
@@ -222,8 +226,8 @@ func checkRanges(files []*zip.File, size int64) error {
 	return nil
 }
 
-// Read returns the unpacked bytes of an entry. It fails if there are more than most bytes. The error is
-// a *Malformed if the archive is to blame.
+// Read returns the unpacked bytes of an entry. The error is a *Malformed if there are more than most bytes,
+// or if the entry is damaged.
 func Read(f *zip.File, most int64) ([]byte, error) {
 	in, err := f.Open()
 	if err != nil {
@@ -240,7 +244,7 @@ func Read(f *zip.File, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// formatBytes formats a number of bytes for people.
+// formatBytes formats a number of bytes for messages.
 func formatBytes(n int64) string {
 	if n > 0 && n%(1<<20) == 0 {
 		return fmt.Sprintf("%d MiB", n>>20)

@@ -9,21 +9,22 @@ import (
 	"github.com/klauspost/compress/flate"
 )
 
-// Packer writes a zip archive file by file, without modification times. Unpack accepts the result,
-// except for its limits on numbers and sizes. Names that Unpack refuses are errors.
+// Packer writes a zip archive file by file, without modification times. It returns an error for a name that
+// Unpack would reject. Unpack accepts the archive if its limits on numbers and sizes allow that.
 type Packer struct {
 	z       *zip.Writer
 	names   names
-	deflate *flate.Writer // reused for each file; nil before the first
+	deflate *flate.Writer // used for all files; nil before the first one
 }
 
-// NewPacker returns a Packer that writes to w sequentially.
+// NewPacker returns a Packer that writes to w.
 func NewPacker(w io.Writer) *Packer {
 	p := &Packer{z: zip.NewWriter(w), names: names{}}
 	p.z.RegisterCompressor(zip.Deflate, p.compressor)
 	return p
 }
 
+// compressor returns a compressor that writes to w. All files use the same one.
 func (p *Packer) compressor(w io.Writer) (_ io.WriteCloser, err error) {
 	if p.deflate == nil {
 		// An archive is written while agents run, so speed matters more than size.
@@ -34,12 +35,13 @@ func (p *Packer) compressor(w io.Writer) (_ io.WriteCloser, err error) {
 	return p.deflate, nil
 }
 
-// Add packs all bytes of r under a name. After an error the archive is unusable.
+// Add adds a file with all bytes of r to the archive. After an error the archive is unusable.
 func (p *Packer) Add(name string, r io.Reader) error { return p.add(name, r, zip.Deflate) }
 
-// AddStored is Add without compression, for compressed data.
+// AddStored is like Add, but doesn't compress the bytes. Use it for data that is already compressed.
 func (p *Packer) AddStored(name string, r io.Reader) error { return p.add(name, r, zip.Store) }
 
+// add adds a file with a compression method.
 func (p *Packer) add(name string, r io.Reader, method uint16) error {
 	if strings.HasSuffix(name, "/") {
 		return fmt.Errorf("pack %q: not the name of a file", name)

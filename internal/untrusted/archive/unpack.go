@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// Unpack writes the files of a zip archive to dir, which must be empty. It checks the archive's
-// directory like Open before it writes the first byte, and no file becomes larger than the directory
-// says. After an error, which is a *Malformed if the archive is to blame, the caller must remove dir.
+// Unpack writes the files of a zip archive to dir, which must be empty. Before it writes anything, it
+// checks the archive's directory like Open. No file becomes larger than that directory says. The error is a
+// *Malformed if the archive is damaged or breaks a rule. After an error the caller must remove dir.
 func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 	z, err := Open(r, size, lim)
 	if err != nil {
@@ -37,8 +37,8 @@ func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 	return nil
 }
 
-// unpackFile writes one file. The zip library stops after the number of bytes in the archive's
-// directory, which is within the limits.
+// unpackFile writes one file. The zip library returns no more bytes than the archive's directory declares,
+// and that number is within the limits.
 func unpackFile(root *os.Root, f *zip.File, also io.Writer) error {
 	if parent := path.Dir(f.Name); parent != "." {
 		if err := root.MkdirAll(parent, 0o700); err != nil {

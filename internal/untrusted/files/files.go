@@ -1,7 +1,7 @@
-// Package files opens and reads files that an untrusted process may have replaced by anything: a link
-// to another file, a pipe without a writer, a device, or a file of terabytes. It opens regular files
-// only, never blocks on a pipe, and follows links only in functions whose name says Target. Only the
-// last element of a path is guarded in this way. Use an os.Root to guard the elements before it.
+// Package files opens and reads files that an untrusted process may have replaced by anything: a link to
+// another file, a pipe without a writer, a device, or a file of terabytes. It opens only regular files and
+// never blocks on a pipe. Only functions with Target in their names follow links. This protects only the
+// last element of a path. To protect the elements before it, use an os.Root.
 package files
 
 import (
@@ -16,21 +16,21 @@ import (
 	"time"
 )
 
-// ErrNotRegular means that the file at a path is not a regular file, or was replaced while it was being
-// opened.
+// ErrNotRegular means that the file at a path is not a regular file, or that the file was replaced while it
+// was being opened.
 var ErrNotRegular = errors.New("it is not a regular file")
 
 // ErrTooLarge means that a file has more bytes than the caller allows.
 var ErrTooLarge = errors.New("the file is too large")
 
-// folder resolves paths: an *os.Root, or machine for the whole file system.
+// folder opens files by path. It is an *os.Root, or a machine for the whole file system.
 type folder interface {
 	Lstat(name string) (fs.FileInfo, error)
 	OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error)
 }
 
-// machine resolves paths in the whole file system. It follows links if the user or the CI runner chose
-// the path.
+// machine opens files in the whole file system. If follows is set, it follows links. That is safe only if
+// the user or the CI runner chose the path.
 type machine struct{ follows bool }
 
 func (m machine) Lstat(name string) (fs.FileInfo, error) {
@@ -47,18 +47,18 @@ func (m machine) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, er
 	return os.OpenFile(name, flag, perm)
 }
 
-// Open opens a regular file for reading. The FileInfo describes the open file.
+// Open opens a regular file for reading. The FileInfo describes the file that was opened.
 func Open(path string) (*os.File, fs.FileInfo, error) {
 	return open(machine{}, path, os.O_RDONLY, 0)
 }
 
-// OpenIn is Open for a path in root, which the path can't leave.
+// OpenIn is like Open for a path in root, which the path can't leave.
 func OpenIn(root *os.Root, path string) (*os.File, fs.FileInfo, error) {
 	return open(root, path, os.O_RDONLY, 0)
 }
 
-// OpenFile opens a regular file like os.OpenFile. With os.O_CREATE the file need not exist. With
-// os.O_TRUNC only the checked file is truncated.
+// OpenFile opens a regular file like os.OpenFile. With os.O_CREATE, the file need not exist. With
+// os.O_TRUNC, OpenFile truncates the file only after it has checked it.
 func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	f, info, err := open(machine{}, path, flag&^os.O_TRUNC, perm)
 	if err != nil || flag&os.O_TRUNC == 0 {
@@ -70,8 +70,8 @@ func OpenFile(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, e
 	return f, info, nil
 }
 
-// open checks the file before it opens it, because opening a device can have effects, and afterwards,
-// because the file may have been replaced in between.
+// open opens a file and checks twice that it is regular. It checks before opening, because opening a device
+// can have effects, and after opening, because the file may have been replaced between the two.
 func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	before, err := from.Lstat(path)
 	isNew := flag&os.O_CREATE != 0 && errors.Is(err, fs.ErrNotExist)
@@ -82,7 +82,7 @@ func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.Fi
 		return nil, nil, notRegular(path)
 	}
 	if !isNew {
-		os.SameFile(before, before) // Windows reads a file's identity at the first comparison
+		os.SameFile(before, before) // on Windows, the first comparison reads the identity of the file
 	}
 	f, err := from.OpenFile(path, flag|dontFollow|dontWait, perm)
 	if err != nil {
@@ -102,14 +102,14 @@ func notRegular(path string) error {
 	return &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 }
 
-// Read returns the content of a regular file of at most most bytes. A larger file is an error. Read
-// never holds more than most+1 bytes in memory.
+// Read returns the content of a regular file. If the file has more than most bytes, it returns ErrTooLarge.
+// It never holds more than most+1 bytes in memory.
 func Read(path string, most int64) ([]byte, fs.FileInfo, error) {
 	return readAll(machine{}, path, most)
 }
 
-// ReadTarget is Read for a path that the user or the CI runner chose. It may be a link to a regular
-// file.
+// ReadTarget is like Read for a path that the user or the CI runner chose. The path may be a link to a
+// regular file.
 func ReadTarget(path string, most int64) ([]byte, error) {
 	data, _, err := readAll(machine{follows: true}, path, most)
 	return data, err
@@ -125,18 +125,18 @@ func readAll(from machine, path string, most int64) ([]byte, fs.FileInfo, error)
 	return data, info, err
 }
 
-// OpenTarget is OpenFile for a path that the user or the CI runner chose. It may be a link to a regular
-// file. OpenTarget ignores os.O_TRUNC.
+// OpenTarget is like OpenFile for a path that the user or the CI runner chose. The path may be a link to a
+// regular file. OpenTarget ignores os.O_TRUNC.
 func OpenTarget(path string, flag int, perm fs.FileMode) (*os.File, fs.FileInfo, error) {
 	return open(machine{follows: true}, path, flag&^os.O_TRUNC, perm)
 }
 
-// Write replaces the content of a regular file, like os.WriteFile.
+// Write replaces the content of a regular file or creates the file, like os.WriteFile.
 func Write(path string, data []byte, perm fs.FileMode) error {
 	return write(path, data, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, perm)
 }
 
-// WriteNew is Write for a file that must not exist yet.
+// WriteNew is like Write, but if the file exists already, it returns an error.
 func WriteNew(path string, data []byte, perm fs.FileMode) error {
 	return write(path, data, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
@@ -150,12 +150,13 @@ func write(path string, data []byte, flag int, perm fs.FileMode) error {
 	return errors.Join(err, f.Close())
 }
 
-// Rename is os.Rename. On Windows, which refuses to rename while another process has either file open,
-// Rename retries for two seconds.
+// Rename is like os.Rename. Windows can't rename a file while another process has the file or the target
+// open, so Rename retries there for two seconds.
 func Rename(from, to string) error {
 	return retryWhileOpen(runtime.GOOS, func() error { return os.Rename(from, to) }, func() { time.Sleep(20 * time.Millisecond) })
 }
 
+// retryWhileOpen calls rename again, after a pause, as long as Windows reports that a file is open.
 func retryWhileOpen(system string, rename func() error, pause func()) error {
 	const denied, shared = syscall.Errno(5), syscall.Errno(32) // Windows error codes
 	err := rename()
@@ -169,7 +170,7 @@ func retryWhileOpen(system string, rename func() error, pause func()) error {
 	return err
 }
 
-// readOpen reads an open file to its end. The file may be growing.
+// readOpen reads an open file to its end. The file may grow while it is read.
 func readOpen(f *os.File, info fs.FileInfo, most int64) ([]byte, error) {
 	var data bytes.Buffer
 	if info.Size() <= most {

@@ -5,8 +5,8 @@ import (
 	"os"
 )
 
-// FS returns the files below root as an fs.FS. It follows links that stay below root. Only regular
-// files and directories can be opened, and opening a pipe doesn't block.
+// FS returns the files below root as an fs.FS. It follows links that stay below root. It opens only regular
+// files and directories, and never blocks on a pipe.
 func FS(root *os.Root) fs.FS { return guarded{root} }
 
 type guarded struct{ root *os.Root }

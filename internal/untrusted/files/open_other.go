@@ -2,6 +2,6 @@
 
 package files
 
-// Windows has no pipes in the file system, and creating links there needs privileges. A link that
-// replaces a file is detected because it is another file.
+// Windows has no pipes in the file system, and creating links there needs privileges. If a link replaces a
+// file, open detects it, because the link's target is another file.
 const dontFollow, dontWait = 0, 0

@@ -5,8 +5,8 @@ package files
 import "syscall"
 
 const (
-	// dontFollow makes opening a symbolic link an error.
+	// dontFollow is the flag that makes opening a symbolic link an error.
 	dontFollow = syscall.O_NOFOLLOW
-	// dontWait makes opening a pipe return at once.
+	// dontWait is the flag that makes opening a pipe return immediately.
 	dontWait = syscall.O_NONBLOCK
 )

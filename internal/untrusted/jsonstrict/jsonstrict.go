@@ -1,7 +1,7 @@
-// Package jsonstrict decodes JSON that only this program writes, and refuses anything that this program
-// would not have written: more than one value, null, invalid UTF-8, and fields that are duplicated,
-// unknown or in another case. So an attacker can't write a file that two readers understand
-// differently. For JSON of other programs it only checks limits.
+// Package jsonstrict decodes JSON that only this program writes. It rejects everything that this program
+// would not have written: more than one value, null, invalid UTF-8, and fields that are duplicated, unknown
+// or in another case. So an attacker can't write a file that two readers understand differently. For JSON
+// of other programs it only checks limits.
 package jsonstrict
 
 import (
@@ -17,9 +17,9 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// Error is an error in the JSON text, with its position.
+// Error describes an error in a JSON text and the field in which it occurs.
 type Error struct {
-	Field string // as in "agents[0].stack[2].state"; "" for the whole value
+	Field string // for example "agents[0].stack[2].state"; empty for the whole value
 	What  string
 }
 
@@ -30,7 +30,7 @@ func (e *Error) Error() string {
 	return e.Field + ": " + e.What
 }
 
-// Decode decodes one JSON value. Its error is an *Error.
+// Decode decodes one JSON value into to. The error is an *Error.
 func Decode(data []byte, to any) error {
 	if err := check(data); err != nil {
 		return err
@@ -38,8 +38,8 @@ func Decode(data []byte, to any) error {
 	return unmarshal(data, to)
 }
 
-// DecodeVersion is Decode for an object whose field schema must have the given number. A different
-// version is reported before any other difference.
+// DecodeVersion is like Decode for an object whose field schema must be the given number. If the number
+// differs, this is reported even if the object has other errors.
 func DecodeVersion(data []byte, to any, schema int) error {
 	if err := check(data); err != nil {
 		return err
@@ -50,22 +50,23 @@ func DecodeVersion(data []byte, to any, schema int) error {
 	return unmarshal(data, to)
 }
 
-// unmarshal decodes a time.Duration like encoding/json: as a number of nanoseconds.
+// unmarshal decodes data into to. It decodes a time.Duration as a number of nanoseconds, like encoding/json.
 func unmarshal(data []byte, to any) error {
 	return errorOf(json.Unmarshal(data, to, json.RejectUnknownMembers(true), jsonv1.FormatDurationAsNano(true)))
 }
 
-// Limits on lists and objects. A struct needs hundreds of bytes of memory, but its text may be two
-// bytes long. This program writes many more bytes per list or object.
+// Limits on the number of lists and objects. A struct may need hundreds of bytes of memory, although its text
+// has only two bytes. This program writes many more bytes for each list or object.
 const (
-	baseValues = 20_000 // allowed in any text
-	valueBytes = 64     // one more is allowed for each of these bytes
+	baseValues = 20_000 // number that is allowed in any text
+	valueBytes = 64     // for each of this many bytes, one more is allowed
 	maxValues  = 500_000
-	maxMembers = 200_000 // in one object, names and values counted
+	maxMembers = 200_000 // maximum number of names and values in one object
 )
 
-// check reads all tokens of a value. It refuses null, data after the value, and far more values than a
-// text of that size would normally have. The decoder refuses duplicate names and invalid UTF-8.
+// check reads all tokens of a value. It returns an error for null, for data after the value, and if there are
+// far more values than this program writes into a text of that size. Duplicate names and invalid UTF-8 are
+// errors of the decoder.
 func check(data []byte) error {
 	if len(bytes.TrimSpace(data)) == 0 {
 		return &Error{What: "is empty"}
@@ -94,7 +95,7 @@ func check(data []byte) error {
 	}
 }
 
-// checkSchema reports a file of another version before other errors.
+// checkSchema returns an error if the field schema differs from want, whatever other errors the object has.
 func checkSchema(data []byte, want int) error {
 	if bytes.TrimSpace(data)[0] != '{' {
 		return &Error{What: "is not a JSON object"}
@@ -115,7 +116,7 @@ func checkSchema(data []byte, want int) error {
 	return nil
 }
 
-// errorOf converts an error of the JSON library to an *Error; nil stays nil.
+// errorOf converts an error of the JSON library to an *Error. It returns nil if err is nil.
 func errorOf(err error) error {
 	var syntax *jsontext.SyntacticError
 	var semantic *json.SemanticError
@@ -134,7 +135,7 @@ func errorOf(err error) error {
 	return &Error{What: err.Error()}
 }
 
-// field formats a JSON pointer for people: agents[0].stack[2].state.
+// field formats a JSON pointer for messages, for example as agents[0].stack[2].state.
 func field(p jsontext.Pointer) string {
 	var out strings.Builder
 	for tok := range p.Tokens() {

@@ -6,21 +6,21 @@ import (
 	"fmt"
 )
 
-// Limits of CheckSize. Agent CLIs and APIs stay far below them.
+// Limits that CheckSize enforces. The output of agent CLIs and APIs stays far below them.
 const (
 	MaxValues = 100_000
 	MaxDepth  = 256
 )
 
-// ErrTooMuch is wrapped in the error for a text that exceeds a limit.
+// ErrTooMuch means that a text exceeds a limit of CheckSize.
 var ErrTooMuch = errors.New("too much to decode")
 
-// CheckSize returns an error if decoding an untrusted JSON text could need far more memory than the
-// text: three megabytes of text can be a list of a million empty objects, which need hundreds of
-// megabytes as structs. The error wraps ErrTooMuch if the text has more than MaxValues values or more
-// than MaxDepth levels. CheckSize allocates nothing and doesn't check the syntax. In invalid JSON it
-// counts at least the values that a decoder sees before it gives up. Member names don't count as
-// values. An empty list or object may count twice.
+// CheckSize returns an error if decoding an untrusted JSON text could need far more memory than the text.
+// For example, three megabytes of text can be a list of a million empty objects, which need hundreds of
+// megabytes as structs. The error wraps ErrTooMuch. It is returned if the text has more than MaxValues
+// values or more than MaxDepth levels. CheckSize allocates no memory and doesn't check the syntax. In
+// invalid JSON it counts at least the values that a decoder reads before the error. Member names don't
+// count as values. An empty list or object may count twice.
 func CheckSize(data []byte) error {
 	values, depth := 1, 0
 	for i := 0; i < len(data); i++ {
@@ -46,8 +46,8 @@ func CheckSize(data []byte) error {
 	return nil
 }
 
-// endOfString returns the index of the closing quote of the string whose first byte is at i, or the
-// length of the text.
+// endOfString returns the index of the quote that ends a string. i is the index of the string's first byte.
+// If no quote ends the string, endOfString returns the length of data.
 func endOfString(data []byte, i int) int {
 	for {
 		n := bytes.IndexByte(data[i:], '"')

@@ -2,15 +2,15 @@ package secrets
 
 import "strings"
 
-// A form is a secret value in a particular encoding. Tools break long encodings into lines, at positions
-// that depend on the text before the secret. So a form is also found with line breaks inside, which may
-// be escaped as in JSON.
+// A form is a secret value in a particular encoding. Many programs break long encodings into lines. Where
+// they break them depends on the text before the secret. So a form is also found if it contains line breaks,
+// even if these are escaped as in JSON.
 
-// maxBreak is the maximum number of line-break bytes between two bytes of a form.
+// maxBreak is the maximum length of a line break between two bytes of a form, in bytes.
 const maxBreak = 8
 
-// breakAt returns the length of the line break at the start of b, 0 for none. open reports whether the
-// line break may continue after the end of b.
+// breakAt returns the length of the line break at the start of b, or 0 if there is none. open reports
+// whether the line break may continue after the end of b.
 func breakAt(b []byte) (n int, open bool) {
 	for n < len(b) && n < maxBreak {
 		switch at := n; b[n] {
@@ -34,9 +34,9 @@ func breakAt(b []byte) (n int, open bool) {
 	return n, n == len(b)
 }
 
-// match returns the length of the form at the start of b, line breaks included, or 0 if b starts
-// differently. open reports whether b ends before that can be decided. inside means that form is the
-// end of a longer form, so that a line break may precede it.
+// match returns the length of the form at the start of b, including line breaks in it. It returns 0 if b
+// starts differently. open reports whether b is too short to decide. inside means that form is the end of a
+// longer form, so b may begin with a line break.
 func match(form string, b []byte, inside bool) (n int, open bool) {
 	for i := 0; i < len(form); {
 		if n == len(b) {
@@ -60,8 +60,8 @@ func match(form string, b []byte, inside bool) (n int, open bool) {
 	return n, false
 }
 
-// joinedStart returns the first MinLength bytes of b without the line breaks between them, or fewer
-// where b ends. These bytes are the key for byStart.
+// joinedStart returns the first MinLength bytes of b that are not line breaks, as the key for byStart. If b
+// has fewer such bytes, n is their number.
 func joinedStart(b []byte) (joined [MinLength]byte, n int) {
 	for i := 0; i < len(b) && n < MinLength; n++ {
 		joined[n] = b[i]
@@ -72,9 +72,9 @@ func joinedStart(b []byte) (joined [MinLength]byte, n int) {
 	return joined, n
 }
 
-// withoutPieces masks pieces of a wrapped encoding at the start or end of a word, if they have
-// MinLength bytes or more. If a log shows a text line by line, the rest of the encoding is in other
-// texts.
+// withoutPieces masks pieces of a wrapped encoding at the start or end of a word, if a piece has at least
+// MinLength bytes. It is needed for logs that show a text line by line: each line contains only a piece of
+// the encoding.
 func (s *Set) withoutPieces(text string) string {
 	if s.wrapped == "" {
 		return text
@@ -101,16 +101,16 @@ func (s *Set) withoutPieces(text string) string {
 	return out.String() + text[shown:]
 }
 
-// isEncoding reports whether a byte occurs in hex or in an alphabet of base64.
+// isEncoding reports whether a byte can occur in hex, in base64 or in URL-safe base64.
 func isEncoding(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || c == '+' || c == '/' || c == '-' || c == '_'
 }
 
-// piece returns the length of the longest piece of a known encoding that overlaps
-// word[at:at+MinLength].
+// piece returns the length of the longest piece of a known encoding that contains word[at:at+MinLength]. It
+// returns 0 if no encoding contains these bytes.
 func (s *Set) piece(word string, at int) (longest int) {
 	key := word[at : at+MinLength]
-	if !s.pieces[key] { // searching for each word would take long
+	if !s.pieces[key] { // a search for each word would take too long
 		return 0
 	}
 	for i := strings.Index(s.wrapped, key); i >= 0; {
@@ -118,7 +118,7 @@ func (s *Set) piece(word string, at int) (longest int) {
 		for from < min(i, at) && s.wrapped[i-from-1] == word[at-from-1] {
 			from++
 		}
-		for at+to < len(word) && s.wrapped[i+to] == word[at+to] { // stops before the end of wrapped, which is a line break
+		for at+to < len(word) && s.wrapped[i+to] == word[at+to] { // ends before the line break at the end of wrapped
 			to++
 		}
 		longest = max(longest, from+to)

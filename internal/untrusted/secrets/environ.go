@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Of returns the variables of an environment that contain secrets according to their names, and the
-// passwords in URLs of other variables.
+// Of returns the secrets in an environment by name: the values of variables whose names indicate a secret,
+// and the passwords in URLs in all variables.
 func Of(env []string) map[string]string {
 	values := map[string]string{}
 	for _, entry := range env {
@@ -19,7 +19,7 @@ func Of(env []string) map[string]string {
 		}
 		for i, m := range password().FindAllStringSubmatch(value, -1) {
 			if len(m[1]) < MinLength {
-				continue // Redactor.Text hides it within a URL
+				continue // Redactor.Text masks it together with the URL's user name
 			}
 			values[fmt.Sprintf("%s (password %d)", name, i+1)] = m[1]
 			if plain, err := url.PathUnescape(m[1]); err == nil {
@@ -33,7 +33,7 @@ func Of(env []string) map[string]string {
 // password matches the password in a URL.
 var password = text.Regexp(`://[^/\s"'@:]*:([^/\s"'@]+)@`)
 
-// Strip returns an environment without the variables that contain secrets or are withheld.
+// Strip returns an environment without the variables for which IsSecret or IsWithheld returns true.
 func Strip(env []string) []string {
 	var out []string
 	for _, entry := range env {
@@ -45,20 +45,20 @@ func Strip(env []string) []string {
 	return out
 }
 
-// Redactor masks the secrets of an environment that have MinLength bytes or more, in all forms of a
-// Set, and passwords in URLs. It is immutable and safe for concurrent use.
+// Redactor masks the secrets of an environment that have at least MinLength bytes, in all forms of a Set,
+// and logins in URLs. It is immutable and safe for concurrent use.
 type Redactor struct{ set *Set }
 
-// NewRedactor returns a Redactor for an environment, which may be nil.
+// NewRedactor returns a Redactor for the secrets in an environment, which may be nil.
 func NewRedactor(env []string) Redactor {
 	set, _ := New(Of(env))
 	return Redactor{set}
 }
 
-// login matches the user name and password in a URL.
+// login matches the user name and the password in a URL.
 var login = text.Regexp(`://[^/\s"'@]+@`)
 
-// Text returns a text with all secrets masked.
+// Text returns a text in which all secrets are masked.
 func (r Redactor) Text(s string) string {
 	s = r.set.Text(s)
 	if !strings.Contains(s, "://") {
@@ -67,15 +67,15 @@ func (r Redactor) Text(s string) string {
 	return login().ReplaceAllString(s, "://"+hidden+"@")
 }
 
-// Tail is Text for the end of a longer text. It also removes a partial secret or login at the
-// beginning.
+// Tail is like Text for the end of a longer text. If the text begins with the end of a secret or of a login,
+// Tail removes it.
 func (r Redactor) Tail(s string) string {
 	login := loginRest().FindString(s[:min(len(s), maxLogin)])
 	return r.Text(s[max(r.set.PartialPrefix(s), len(login)):])
 }
 
-// Environ returns the environment for display: the values of secret variables are masked, and so are
-// secrets in other values.
+// Environ returns the variables of an environment for display. The values of secret variables are masked.
+// Secrets that occur in other values are masked too.
 func (r Redactor) Environ(env []string) map[string]string {
 	clean := make(map[string]string, len(env))
 	for _, entry := range env {
@@ -88,7 +88,7 @@ func (r Redactor) Environ(env []string) map[string]string {
 	return clean
 }
 
-// maxLogin is longer than any login in a URL, in bytes.
+// maxLogin is the maximum length of a login in a URL, in bytes.
 const maxLogin = 4096
 
 // loginRest matches the end of a login at the beginning of a text.

@@ -14,8 +14,8 @@ import (
 	"unicode/utf8"
 )
 
-// linesOf returns the lines of a value that have MinLength bytes or more. Most logs show a text line by
-// line.
+// linesOf returns the lines of a value that have at least MinLength bytes. They are masked separately,
+// because most logs show a text line by line.
 func linesOf(value string) []string {
 	var lines []string
 	for line := range strings.FieldsFuncSeq(value, func(r rune) bool { return r == '\n' || r == '\r' }) {
@@ -26,8 +26,8 @@ func linesOf(value string) []string {
 	return lines
 }
 
-// addForms adds the forms of a text that have MinLength bytes or more. The value is true for encodings
-// that tools wrap into lines.
+// addForms adds all forms of a text with at least MinLength bytes to known. The map's value is true for
+// encodings that programs break into lines.
 func addForms(known map[string]bool, text string) {
 	if len(text) < MinLength {
 		return
@@ -41,7 +41,7 @@ func addForms(known map[string]bool, text string) {
 	}
 }
 
-// escapedForms returns the text as it appears in URLs, JSON, HTML and quoted strings of logs.
+// escapedForms returns a text as it appears in URLs, JSON, HTML and quoted strings in logs.
 func escapedForms(text string) []string {
 	query := url.QueryEscape(text)
 	path := url.PathEscape(text)
@@ -50,13 +50,13 @@ func escapedForms(text string) []string {
 	return []string{
 		query, path, component, lowerPercent(query), lowerPercent(path), lowerPercent(component),
 		js, goJS, ascii(js), ascii(goJS),
-		insideJSON(js, false), insideJSON(js, true), insideJSON(goJS, true), // for an event that quotes a JSON file
+		insideJSON(js, false), insideJSON(js, true), insideJSON(goJS, true), // for an event that contains a JSON file as a string
 		trimQuotes(strconv.Quote(text)), trimQuotes(strconv.QuoteToASCII(text)),
 		html.EscapeString(text),
 	}
 }
 
-// lowerPercent converts percent escapes (%2F) to lower case.
+// lowerPercent converts percent escapes, such as %2F, to lower case.
 func lowerPercent(escaped string) string {
 	out := []byte(escaped)
 	for i := 0; i+2 < len(out); i++ {
@@ -67,8 +67,8 @@ func lowerPercent(escaped string) string {
 	return string(out)
 }
 
-// insideJSON returns the inside of a JSON string. forHTML escapes <, > and & as Go's encoder does by
-// default.
+// insideJSON returns a text encoded as a JSON string, without the quotes. If forHTML is set, <, > and & are
+// escaped, as Go's encoder does by default.
 func insideJSON(text string, forHTML bool) string {
 	var out bytes.Buffer
 	enc := json.NewEncoder(&out)
@@ -79,7 +79,7 @@ func insideJSON(text string, forHTML bool) string {
 	return trimQuotes(strings.TrimSuffix(out.String(), "\n"))
 }
 
-// ascii escapes non-ASCII characters inside a JSON string, like Python's json module.
+// ascii escapes the non-ASCII characters in a JSON string, as Python's json module does.
 func ascii(inside string) string {
 	var out strings.Builder
 	for _, r := range inside {
@@ -94,9 +94,10 @@ func ascii(inside string) string {
 	return out.String()
 }
 
+// trimQuotes removes the first and the last byte.
 func trimQuotes(s string) string { return s[1 : len(s)-1] }
 
-// base64Forms returns the base64 forms of the text, alone and as part of a longer text.
+// base64Forms returns the base64 forms of a text, both alone and inside of a longer text.
 func base64Forms(text string) []string {
 	var forms []string
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
@@ -107,9 +108,9 @@ func base64Forms(text string) []string {
 	return forms
 }
 
-// base64Inside returns the base64 characters that depend only on text if before bytes precede it in its group
-// of three bytes. The first form is for a text that more bytes follow, the second for the end of the
-// input.
+// base64Inside returns the base64 characters that depend only on text, if before bytes precede text in a
+// group of three bytes. The first result applies if more bytes follow text. The second result applies if
+// text is the end of the input.
 func base64Inside(enc *base64.Encoding, text string, before int) []string {
 	all := enc.EncodeToString(append(make([]byte, before), text...))
 	from := (before*8 + 5) / 6
@@ -117,8 +118,8 @@ func base64Inside(enc *base64.Encoding, text string, before int) []string {
 	return []string{all[from:to], all[from:]}
 }
 
-// wrappedLines returns the lines that tools print for the base64 of a long text. A log that masks line by
-// line needs them.
+// wrappedLines returns the lines that programs print if they wrap the base64 of a long text. A log that masks
+// each line separately needs them.
 func wrappedLines(text string) (lines []string) {
 	for _, enc := range []*base64.Encoding{base64.RawStdEncoding, base64.RawURLEncoding} {
 		for _, width := range []int{64, 76} { // widths of PEM and MIME

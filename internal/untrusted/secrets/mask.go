@@ -1,8 +1,8 @@
 // Package secrets masks known secret values in everything that leaves the program.
 //
-// It knows the encodings that tools and loggers apply to a value, and which environment variables
-// contain secrets or must be withheld, judged by their names. It does not know where text comes from or
-// goes to.
+// It knows the encodings in which tools and loggers print a value. It judges by their names which environment
+// variables contain secrets, and which must be withheld. It does not know where text comes from or where it
+// goes.
 package secrets
 
 import (
@@ -13,28 +13,28 @@ import (
 	"strings"
 )
 
-// MinLength is the minimum length of a form in bytes. A form is a secret value, or a line of it, in a
-// particular encoding. Shorter forms would match ordinary words.
+// MinLength is the minimum length of a form in bytes. A form is a secret value, or one line of it, in a
+// particular encoding. Shorter forms are not masked, because they would match ordinary words.
 const MinLength = 8
 
-// hidden replaces one secret.
+// hidden is the text that replaces a secret.
 const hidden = "***"
 
-// Set is a set of secret values with all their forms. It is immutable and safe for concurrent use. The
-// nil Set is empty.
+// Set is a set of secret values with all their forms. It is immutable and safe for concurrent use. A nil
+// *Set is empty.
 type Set struct {
 	forms   []string            // longest first
-	byStart map[uint64][]string // by the first MinLength bytes, longest first
-	starts  map[string]bool     // all prefixes of forms shorter than MinLength
-	likely  filter              // rules out most keys that byStart lacks
-	wrapped string              // encodings that tools wrap into lines, one per line
+	byStart map[uint64][]string // forms by their first MinLength bytes, the longest form first
+	starts  map[string]bool     // all prefixes of forms that are shorter than MinLength
+	likely  filter              // excludes most keys that byStart lacks
+	wrapped string              // encodings that programs break into lines, one per line
 	pieces  map[string]bool     // all substrings of wrapped encodings with MinLength bytes
-	lines   []string            // lines of base64 as most tools wrap it
+	lines   []string            // lines of base64, as most programs break it into lines
 }
 
-// New returns the set of the values, which are given by name. It also returns the sorted names of
-// values that can't be masked because they, or each of their lines, are shorter than MinLength. White
-// space around a value or line is ignored, and so are empty values.
+// New returns the set of the values, which are given by name. It also returns the sorted names of values
+// that can't be masked, because each of their lines is shorter than MinLength. White space around a value or
+// line is ignored, and so are empty values.
 func New(values map[string]string) (*Set, []string) {
 	s := &Set{byStart: map[uint64][]string{}, starts: map[string]bool{}, pieces: map[string]bool{}}
 	known := map[string]bool{}
@@ -59,6 +59,8 @@ func New(values map[string]string) (*Set, []string) {
 	return s, short
 }
 
+// index adds a form to the fields with which forms are found. isEncoding means that programs break the form
+// into lines.
 func (s *Set) index(form string, isEncoding bool) {
 	if isEncoding && !strings.Contains(s.wrapped, form) {
 		s.wrapped += form + "\n"
@@ -74,8 +76,8 @@ func (s *Set) index(form string, isEncoding bool) {
 	}
 }
 
-// Values returns every form that fits on a line, for a log that masks values itself. It includes the
-// lines of longer forms and of wrapped base64 that have MinLength bytes or more.
+// Values returns all forms without line breaks, for a log that masks values itself. The result includes the
+// lines of longer forms and of wrapped base64, if they have at least MinLength bytes.
 func (s *Set) Values() []string {
 	if s == nil {
 		return nil
@@ -85,7 +87,7 @@ func (s *Set) Values() []string {
 	})
 }
 
-// Text returns the text with each secret replaced by three asterisks. Overlapping secrets are replaced
+// Text returns a text in which each secret is replaced by three asterisks. Secrets that overlap are replaced
 // together.
 func (s *Set) Text(text string) string {
 	if s == nil || len(s.forms) == 0 || len(text) < MinLength {
@@ -100,8 +102,8 @@ func (s *Set) Text(text string) string {
 	return s.withoutPieces(out.String())
 }
 
-// PartialPrefix returns the length of the longest end of a secret that the text begins with. It is for
-// a text that was cut off from the text before it.
+// PartialPrefix returns the length of the longest end of a secret with which the text begins. Use it for a
+// text whose beginning was cut off.
 func (s *Set) PartialPrefix(text string) int {
 	longest := 0
 	if s == nil {
@@ -118,10 +120,10 @@ func (s *Set) PartialPrefix(text string) int {
 	return longest
 }
 
-// find returns the first position from i on where a form begins, with the length of the longest form
-// there. Unless final is set, it returns length 0 for the first position that needs more bytes to
-// decide. Without a form it returns len(b). line caches the position of the next line break and is 0 at
-// first.
+// find returns the first index in b, starting at i, at which a form begins, and the length of the longest
+// form there. If there is none, it returns len(b) and 0. If final is not set, more bytes may follow b. Then
+// find returns the first index at which these bytes matter, and 0. line caches the index of the next line
+// break between calls. Its first value is 0.
 func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 	for ; i < len(b); i++ {
 		if *line <= i {
@@ -139,8 +141,8 @@ func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 	return len(b), 0
 }
 
-// at returns the length of the longest form at the start of b. open reports whether b may be the
-// beginning of a longer form. line is the position of the first possible line break.
+// at returns the length of the longest form at the start of b. open reports whether b may be the beginning of
+// a longer form. line is the index of the first byte that may belong to a line break.
 func (s *Set) at(b []byte, line int) (n int, open bool) {
 	if len(b) < MinLength {
 		open = s.starts[string(b)]
@@ -158,8 +160,8 @@ func (s *Set) at(b []byte, line int) (n int, open bool) {
 	return max(n, more), open || isOpen
 }
 
-// longest returns the length of the longest of the forms at the start of b. open reports whether b may
-// be the beginning of a longer form. The forms are sorted, longest first.
+// longest returns the length of the longest of the forms with which b begins. The forms must be sorted,
+// longest first. open reports whether b may be the beginning of a longer form.
 func longest(forms []string, b []byte) (n int, open bool) {
 	for _, form := range forms {
 		length, isOpen := match(form, b, false)
@@ -171,7 +173,7 @@ func longest(forms []string, b []byte) (n int, open bool) {
 	return n, open
 }
 
-// filter is a Bloom filter that rules out nearly all keys that were not added.
+// filter is a Bloom filter. It excludes nearly all keys that were not added.
 type filter [1 << 10]uint64
 
 func (f *filter) add(key uint64) {
@@ -179,17 +181,18 @@ func (f *filter) add(key uint64) {
 	f[h>>6] |= 1 << (h & 63)
 }
 
+// has returns true for each key that was added, and for few others.
 func (f *filter) has(key uint64) bool {
 	h := hash(key)
 	return f[h>>6]&(1<<(h&63)) != 0
 }
 
-// hash returns a 16-bit hash of a key: multiplicative hashing with an odd constant, whose upper bits
-// depend on the whole key.
+// hash returns a 16-bit hash of a key. It multiplies the key by an odd constant and returns the upper bits,
+// which depend on all bits of the key.
 func hash(key uint64) uint64 { return key * 0x9e3779b97f4a7c15 >> 48 }
 
-// Except returns the set without forms that occur in any of the words. Masking a word that is on every
-// page hides nothing, and masking a word of a file that this program writes breaks the file.
+// Except returns the set without the forms that occur in any of the words. Masking a word that is on every
+// page hides nothing. Masking a word in a file that this program writes would break the file.
 func (s *Set) Except(words []string) *Set {
 	if s == nil {
 		return nil
@@ -205,8 +208,8 @@ func (s *Set) Except(words []string) *Set {
 	return out
 }
 
-// Unmaskable returns the sorted names of the values that, without the white space around them, occur in
-// any of the words.
+// Unmaskable returns the sorted names of the values that Except would not mask: without white space around
+// them, they occur in one of the words.
 func Unmaskable(values map[string]string, words []string) []string {
 	var names []string
 	for name, value := range values {
@@ -218,6 +221,7 @@ func Unmaskable(values map[string]string, words []string) []string {
 	return names
 }
 
+// isPart reports whether a text occurs in any of the words.
 func isPart(text string, words []string) bool {
 	return slices.ContainsFunc(words, func(word string) bool { return strings.Contains(word, text) })
 }

@@ -7,14 +7,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// secretForm matches names of variables with secrets. A false positive does less harm than a missed
-// secret.
+// secretForm matches names of variables that contain secrets. It matches too many names rather than too few,
+// because showing a secret does more harm than masking a harmless value.
 var secretForm = text.Regexp(`KEY|TOKEN|SECRET|PASSW|PASSPHRASE|PASSCODE|_PASS|CREDENTIAL|AUTH|COOKIE|WEBHOOK|CONNECTION_?STRING|CONNSTR` +
 	`|OTLP_(?:TRACES_|METRICS_|LOGS_)?HEADERS` +
 	// Only whole words match here, because these letters also occur in PATH and OLDPWD.
 	`|(?:^|_)(?:PAT|CREDS|PRIVATE|JWT|BEARER)(?:_|$)|(?:DSN|PWD|PASS)(?:_|$)`)
 
-// harmless names and words look like names of secrets, but logs and commands need their values.
+// These names, and names with these words, only look like names of secrets. Their values are not masked,
+// because logs and commands need them.
 var (
 	harmlessNames = []string{"SSH_AUTH_SOCK", "PWD"}
 	harmlessWords = []string{
@@ -24,17 +25,17 @@ var (
 	}
 )
 
-// withheldForm matches variables with which a process could attack the job's services, its outputs or
-// its later steps. A proxy adds the model's API key to requests, so processes don't need it. RAYMOND_
-// values belong to an outer run and don't apply to an inner run.
+// withheldForm matches variables with which a process could attack the job's services, its outputs or its
+// later steps. It also matches the model's API key, which processes don't need because a proxy adds it to
+// requests. RAYMOND_ variables with values for an outer run don't apply to an inner run.
 var withheldForm = text.Regexp(`(?s)^(?:ACTIONS_.*|INPUT_.*|RAYMOND_VAR_.*|RAYMOND_STATE_KEY|ANTHROPIC_API_KEY|CLAUDE_CODE_OAUTH_TOKEN` +
-	// Files by which a step sends commands to its runner. Each kind of runner has its own names for them.
+	// Files in which a step writes commands for its runner. Each kind of runner has its own names for them.
 	`|(?:GITHUB|GITEA|FORGEJO)_(?:OUTPUT|ENV|PATH|STATE|STEP_SUMMARY|ARTIFACTS)` +
-	// Keys of the collector of traces. Anyone who has them can write arbitrary traces.
+	// Credentials of the collector of traces. With them, anyone can write arbitrary traces.
 	`|OTEL_EXPORTER_OTLP_(?:TRACES_|METRICS_|LOGS_)?(?:HEADERS|CLIENT_KEY))$`)
 
-// IsSecret reports whether the value of a variable with this name, in upper or lower case, counts as a
-// secret, which is never shown.
+// IsSecret reports whether the value of a variable with this name is treated as a secret, which is never
+// shown. The case of the name doesn't matter.
 func IsSecret(name string) bool {
 	name = strings.ToUpper(name)
 	if slices.Contains(harmlessNames, name) {
@@ -45,9 +46,9 @@ func IsSecret(name string) bool {
 	return strings.HasPrefix(name, "ACTIONS_") || secretForm().MatchString(strings.Join(words, "_"))
 }
 
-// IsWithheld reports whether a variable with this name, in upper or lower case, is never passed to a
-// process of a workflow, even if the workflow names it. Not every withheld value is a secret: some are
-// paths of files.
+// IsWithheld reports whether a variable with this name is never passed to a process of a workflow, even if
+// the workflow names the variable. The case of the name doesn't matter. Not every withheld value is a
+// secret: some are paths of files.
 func IsWithheld(name string) bool {
 	return withheldForm().MatchString(strings.ToUpper(name))
 }

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// scan masks a text that arrives in chunks. It decides each position as soon as the available bytes
-// show whether a secret, in any of its encodings, begins there. So the result doesn't depend on the
-// chunks.
+// scan masks a text that arrives in chunks. For each index it waits until the bytes show whether a secret, in
+// any of its encodings, begins there. So the result doesn't depend on how the text is divided into chunks.
 type scan struct {
 	set    *Set
-	buf    []byte // bytes not yet decided
-	masked int    // number of bytes of buf that belong to a secret already found
+	buf    []byte // bytes for which it is not known yet whether a secret begins there
+	masked int    // number of bytes of buf that belong to a secret that was found already
 }
 
-// sink receives the results of a scan in order.
+// sink receives the results of a scan, in the order of the text.
 type sink interface {
+	// clean receives bytes that belong to no secret.
 	clean(b []byte)
-	// masked reports n bytes of a secret. first means that the secret begins with them.
+	// masked receives the number of bytes that belong to a secret. first means that a secret begins there.
 	masked(n int, first bool)
 }
 
-// advance decides as many bytes of buf as possible, or all of them if final is set.
+// advance sends as many bytes of buf as possible to the sink, or all of them if final is set.
 func (c *scan) advance(final bool, to sink) {
 	next, line := 0, 0
 	for {
@@ -41,7 +41,7 @@ func (c *scan) advance(final bool, to sink) {
 	c.buf = append(c.buf[:0], c.buf[next:]...)
 }
 
-// pass sends positions at which no secret begins to the sink.
+// pass sends the bytes from from to to, at which no secret begins, to the sink.
 func (c *scan) pass(from, to int, out sink) {
 	if covered := min(to, c.masked) - from; covered > 0 {
 		out.masked(covered, false)
@@ -76,11 +76,11 @@ type maskingReader struct {
 	from  io.Reader
 	chunk []byte
 	out   bytes.Buffer
-	err   error // error of from
+	err   error // error that from returned
 }
 
-// MaskReader returns a reader of r that replaces each byte of a secret by an asterisk. It returns all
-// bytes of r before an error of r.
+// MaskReader returns a reader of r that replaces each byte of a secret by an asterisk. If r returns an error,
+// the reader first returns all bytes that it has read from r.
 func (s *Set) MaskReader(r io.Reader) io.Reader {
 	return &maskingReader{scan: scan{set: cmp.Or(s, &Set{})}, from: r, chunk: make([]byte, 32<<10)}
 }

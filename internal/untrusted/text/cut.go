@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Prefix returns the first n bytes of a text, or up to three fewer so that no character is cut. Invalid
-// UTF-8 stays invalid.
+// Prefix returns the first n bytes of a text, or up to three bytes fewer if a character would be cut.
+// Invalid UTF-8 stays invalid.
 func Prefix(s string, n int) string {
 	if n >= len(s) {
 		return s
@@ -18,8 +18,8 @@ func Prefix(s string, n int) string {
 	return s[:n]
 }
 
-// Suffix returns the last n bytes of a text, or up to three fewer so that no character is cut. Invalid
-// UTF-8 stays invalid.
+// Suffix returns the last n bytes of a text, or up to three bytes fewer if a character would be cut.
+// Invalid UTF-8 stays invalid.
 func Suffix(s string, n int) string {
 	at := max(0, len(s)-max(0, n))
 	for at > 0 && at < len(s) && !utf8.RuneStart(s[at]) {
@@ -28,8 +28,8 @@ func Suffix(s string, n int) string {
 	return s[at:]
 }
 
-// LastLines returns the last lines of a text that fit into n bytes. If not even the last line fits, it
-// returns the end of it.
+// LastLines returns as many whole lines from the end of a text as fit into n bytes. If the last line alone
+// is longer than n bytes, it returns the last n bytes of that line, without a partial character.
 func LastLines(s string, n int) string {
 	end := Suffix(s, n)
 	if at := len(s) - len(end); at > 0 && s[at-1] != '\n' {
@@ -40,8 +40,8 @@ func LastLines(s string, n int) string {
 	return end
 }
 
-// Truncate returns a text of at most most bytes. A longer text is cut after a whole character and ends
-// with an ellipsis.
+// Truncate returns a text of at most most bytes. It cuts a longer text between two characters and appends
+// an ellipsis.
 func Truncate(s string, most int) string {
 	const ellipsis = "…"
 	if len(s) <= most {
@@ -50,8 +50,9 @@ func Truncate(s string, most int) string {
 	return Prefix(s, most-len(ellipsis)) + ellipsis
 }
 
-// Brief returns the Printable text on one line of at most width characters, with an ellipsis if it was
-// cut. Each run of white space becomes one space.
+// Brief returns a text as one line for display. It removes the sequences and characters that Printable
+// removes, and replaces each run of white space by one space. If the line has more than width characters,
+// Brief cuts it there and appends an ellipsis.
 func Brief(s string, width int) string {
 	s = strings.Join(strings.Fields(Printable(s)), " ")
 	n := 0

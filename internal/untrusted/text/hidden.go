@@ -8,10 +8,10 @@ import (
 	"unicode/utf8"
 )
 
-// WithoutHidden removes most text that GitHub doesn't show to readers of a page: invisible characters,
-// control characters except tabs, HTML comments, and, outside of fenced code, other hidden markup and
-// link definitions. Line breaks become LF. Parameters of terminal sequences stay, because they are
-// visible. WithoutHidden is idempotent.
+// WithoutHidden removes most text that GitHub doesn't show to readers of a page. It removes invisible
+// characters, control characters except tabs, and HTML comments. Outside of fenced code it also removes
+// other hidden markup and link definitions. Line breaks become LF. The parameters of terminal sequences are
+// visible and stay. WithoutHidden is idempotent.
 func WithoutHidden(s string) string {
 	s = lineBreaks.Replace(strings.ToValidUTF8(s, string(utf8.RuneError)))
 	s = strings.Map(func(r rune) rune {
@@ -26,8 +26,8 @@ func WithoutHidden(s string) string {
 	return s
 }
 
-// markup has the parts of Markdown that a forge hides: comments, processing instructions, declarations
-// and templates.
+// markup describes the kinds of Markdown text that a forge hides, by their start and end: comments,
+// processing instructions, declarations and templates. Comments come first.
 var markup = []struct{ start, end func() *regexp.Regexp }{
 	{Regexp(`^<!--`), Regexp(`(?s)^<!--.*?-->`)},
 	{Regexp(`^<\?`), Regexp(`\?>`)},
@@ -36,18 +36,19 @@ var markup = []struct{ start, end func() *regexp.Regexp }{
 	{Regexp(`(?i)^<template\b`), Regexp(`(?i)</template\s*>`)},
 }
 
-// definition matches a link definition, which a forge hides too. A plain definition contains only an
-// address.
+// definition matches a link definition, which a forge hides too. plainDefinition matches a definition that
+// consists of a short label and an address. Such definitions are harmless and stay.
 var (
 	definition = Regexp(`(?m)^[ \t>*+.)0-9-]*\[(?:[^\]\\^]|\\\S)(?:[^\]\\]|\\[\s\S])*\]:[ \t]*\n?[ \t>]*(?:<(?:[^<>\\\n]|\\.)*>|[^\s<>]\S*)` +
 		`(?:[ \t]*\n?[ \t>]*(?:"(?:[^"\\]|\\[\s\S])*"|'(?:[^'\\]|\\[\s\S])*'|\((?:[^()\\]|\\[\s\S])*\)))?[ \t]*$`)
 	plainDefinition = Regexp(`^\[\S{1,20}\]:[ \t]+https?://\S+$`)
 )
 
-// fence matches the start of a code block, html the start of an HTML block, which ends at a blank line,
-// and raw the start of an HTML block that continues after blank lines. HTML blocks contain no fences.
-// After a line that matches only otherFence, or markup with a line break other than hiddenBlock, a forge
-// may read the next fence as the end of a block, so no code block starts there.
+// Patterns that match the beginning of a line or of markup. fence matches the start of a code block. html
+// matches the start of an HTML block that ends at an empty line. raw matches the start of an HTML block that
+// continues after empty lines. HTML blocks contain no fences. After some lines, a forge may read the next
+// fence as the end of a block, so withoutMarkup recognizes no further code blocks: after a line that matches
+// only otherFence, and after markup with a line break that doesn't match hiddenBlock.
 var (
 	fence       = Regexp("^(```+)[^`\n]*(?:\n|$)")
 	otherFence  = Regexp("^[ \t>*+.)0-9-]*(?:```|~~~)")
@@ -56,9 +57,9 @@ var (
 	raw         = Regexp(`(?i)^[ \t>]*<(?:pre|script|style|textarea)`)
 )
 
-// withoutMarkup replaces hidden markup and link definitions outside of fenced code by a space, so that
-// the text around them is not joined. Unclosed markup is visible and stays, unless it starts a line:
-// then a forge hides the rest of the text.
+// withoutMarkup removes hidden markup and link definitions outside of fenced code. It replaces them by a
+// space, so that the text before and after them is not joined. Markup that is not closed is visible and
+// stays. If it starts a line, however, a forge hides the rest of the text, so withoutMarkup removes the rest.
 func withoutMarkup(s string) string {
 	var out, prose strings.Builder
 	flush := func() {
@@ -96,7 +97,7 @@ next:
 			}
 			if end != nil {
 				isRaw = isRaw || strings.Contains(s[i:i+end[1]], "\n") && (i > 0 && s[i-1] != '\n' || inHTML || !hiddenBlock().MatchString(s[i:]))
-				if kind > 0 { // text around a comment is joined
+				if kind > 0 { // in place of a comment, no space is inserted
 					prose.WriteByte(' ')
 				}
 				i += end[1]
@@ -115,14 +116,14 @@ next:
 	return out.String()
 }
 
-// isHTML reports whether a line is in an HTML block, and in a raw one, given the state of the line
-// before it.
+// isHTML reports whether a line is in an HTML block, and whether that block is raw. wasHTML and wasRaw are
+// the results for the previous line.
 func isHTML(line string, wasHTML, wasRaw bool) (inHTML, isRaw bool) {
 	isRaw = wasRaw || raw().MatchString(line)
 	return isRaw || strings.TrimSpace(line) != "" && (wasHTML || html().MatchString(line)), isRaw
 }
 
-// codeSize returns the length of the code block at the start of a text.
+// codeSize returns the length of the code block at the start of a text. fence are its opening backticks.
 func codeSize(s, fence string) (size int) {
 	for line := range strings.Lines(s) {
 		first := size == 0
@@ -135,7 +136,7 @@ func codeSize(s, fence string) (size int) {
 	return size
 }
 
-// withoutComments removes HTML comments, including comments that appear when another one is removed.
+// withoutComments removes HTML comments, even comments that appear only when another comment is removed.
 func withoutComments(s string) string {
 	kept := make([]byte, 0, len(s))
 	for i := 0; i < len(s); i++ {

@@ -12,18 +12,18 @@ import (
 	"unicode/utf8"
 )
 
-// IsInvisible reports whether a character shows nothing and has no width: format characters (zero-width
-// and bidirectional ones), tags, variation selectors, fillers.
+// IsInvisible reports whether a character is invisible and has no width. Such characters are tags, variation
+// selectors, fillers, and format characters such as zero-width and bidirectional ones.
 func IsInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
-		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // format characters that are visible
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // these format characters are visible
 }
 
-// IsPrintable reports whether a character is visible or a space. It is false for control characters,
-// including line breaks, for invisible characters, and for private-use and unassigned characters.
+// IsPrintable reports whether a character is visible or a space. It returns false for control characters
+// (including line breaks), invisible characters, private-use characters and unassigned characters.
 func IsPrintable(r rune) bool {
 	if r < utf8.RuneSelf {
-		return ' ' <= r && r <= '~' // the common case, without tables
+		return ' ' <= r && r <= '~' // the common case needs no Unicode tables
 	}
 	return unicode.IsGraphic(r) && !IsInvisible(r)
 }
@@ -33,8 +33,8 @@ func Regexp(pattern string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 }
 
-// sequences matches terminal sequences: CSI, then OSC and similar ones up to their terminator on the
-// same line, then short ones.
+// sequences matches terminal sequences. Its three parts match CSI sequences, OSC and similar sequences that
+// end on the same line, and short sequences.
 var sequences = Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 	"|(?:\x1b[\\]PX^_]|[\u0090\u0098\u009d-\u009f])[^\x07\x1b\u009c\n\r\u0085\u2028\u2029]*(?:\x07|\x1b\\\\|\u009c)" +
 	"|\x1b[ -/]*[0-~]")
@@ -42,8 +42,8 @@ var sequences = Regexp("(?:\x1b\\[|\u009b)[0-?]*[ -/]*[@-~]" +
 // lineBreaks converts all line breaks to LF.
 var lineBreaks = strings.NewReplacer("\r\n", "\n", "\r", "\n", "\u0085", "\n", "\u2028", "\n", "\u2029", "\n", "\v", "\n", "\f", "\n")
 
-// Printable removes terminal sequences and invisible characters. Line breaks become LF and stay, and so
-// do tabs. Printable is idempotent.
+// Printable removes terminal sequences, and all characters that IsPrintable rejects except tabs and line
+// breaks. Line breaks become LF. Printable is idempotent.
 func Printable(s string) string {
 	s = strings.ToValidUTF8(s, string(utf8.RuneError))
 	if strings.ContainsFunc(s, func(r rune) bool { return r == '\x1b' || 0x80 <= r && r < 0xa0 }) {
@@ -57,11 +57,11 @@ func Printable(s string) string {
 	}, lineBreaks.Replace(s))
 }
 
-// Line is Printable on one line: each line break becomes a space, and tabs stay.
+// Line is like Printable, but returns one line: each line break becomes a space. Tabs stay.
 func Line(s string) string { return strings.ReplaceAll(Printable(s), "\n", " ") }
 
-// Escape returns a text on one line. Line breaks, tabs and other characters that are not graphic in
-// Unicode are escaped as in a Go string. Backslashes are not escaped.
+// Escape returns a text on one line. Characters that are not graphic in Unicode, such as line breaks and
+// tabs, are escaped as in a Go string. Backslashes are not escaped.
 func Escape(s string) string {
 	plain := func(r rune) bool { return ' ' <= r && r <= '~' }
 	if !strings.ContainsFunc(s, func(r rune) bool { return !plain(r) }) {
@@ -79,13 +79,14 @@ func Escape(s string) string {
 	return b.String()
 }
 
-// BreakCommandMark breaks up the mark ##[ of old-style runner commands, which a runner finds anywhere
-// in a line. The inserted character is visible, because a culture-sensitive comparison in the runner
-// ignores invisible ones. Call it last, after everything that could join the parts of a mark.
+// BreakCommandMark changes ##[, the mark of old-style runner commands, so that a runner doesn't recognize it.
+// Runners find the mark anywhere in a line. The inserted character is visible, because runners ignore
+// invisible characters when they compare text. Call BreakCommandMark after all other changes to the line,
+// because they could create a new mark.
 func BreakCommandMark(line string) string { return strings.ReplaceAll(line, "##[", "# #[") }
 
-// Inert returns a line that no CI runner interprets as a command. Commands start a line or, in the old
-// style, occur anywhere in it.
+// Inert returns a line that no CI runner interprets as a command. Runner commands start a line, except for
+// old-style commands, which may occur anywhere in a line.
 func Inert(line string) string {
 	start := strings.TrimLeftFunc(line, unicode.IsSpace)
 	if rest, isCommand := strings.CutPrefix(start, "::"); isCommand {
