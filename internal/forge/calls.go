@@ -8,21 +8,21 @@ import (
 	"time"
 )
 
-// Policy limits the number of attempts of a request and their total time.
+// Policy limits the number of attempts to make a request, and their total time.
 type Policy struct {
-	attempts int           // 0: retry until the pauses add up to patience
+	attempts int           // maximum number; if 0, attempts are made until the pauses add up to patience
 	first    time.Duration // pause before the second attempt
-	factor   float64       // each further pause is longer by this factor
-	within   time.Duration // limit for all attempts together; 0: as long as the context lives
+	factor   float64       // factor by which each further pause is longer
+	within   time.Duration // limit for all attempts together; if 0, only the context limits them
 }
 
 var (
-	// Steady is for requests that a run depends on: five attempts, like the official client of the results
-	// service.
+	// Steady is for requests that a run depends on. It allows five attempts, as the official client of the
+	// results service does.
 	Steady = Policy{attempts: 5, first: 3 * time.Second, factor: 1.5}
-	// Quick is for a request that the user waits for: three attempts in 10 s.
+	// Quick is for requests that the user waits for. It allows three attempts within 10 s.
 	Quick = Policy{attempts: 3, first: 500 * time.Millisecond, factor: 4, within: 10 * time.Second}
-	// Once is for callers that decide themselves when to try again: one attempt of at most 10 s.
+	// Once is for callers that decide themselves when to try again. It allows one attempt of at most 10 s.
 	Once = Policy{attempts: 1, within: 10 * time.Second}
 )
 
@@ -34,22 +34,22 @@ const (
 // patienceKey is the context key that WithPatience sets.
 type patienceKey struct{}
 
-// WithPatience returns a context in which Steady requests are retried for three minutes instead of four
-// times. Use it where a failure loses data.
+// WithPatience returns a context in which Steady requests are retried for three minutes, instead of at most
+// four times. Use it where a failed request loses data.
 func WithPatience(ctx context.Context) context.Context {
 	return context.WithValue(ctx, patienceKey{}, true)
 }
 
-// Retrier makes requests and retries them while the service fails. The zero value is ready for use.
+// Retrier makes requests, and repeats them if the service fails. The zero value is ready for use.
 type Retrier struct {
-	// Sleep waits between attempts; nil means the function Sleep.
+	// Sleep waits between attempts. If nil, the function Sleep is used.
 	Sleep func(context.Context, time.Duration) error
 }
 
-// Do calls try until it succeeds, fails permanently, or runs out of attempts or time. An attempt is
-// canceled when no data moves for a minute. Pauses and idle times add up to at most three minutes. Do
-// obeys Retry-After up to 30 s. The error is an *Error that names op. All requests use this one retry
-// loop.
+// Do calls try until try succeeds, fails permanently, or the policy allows no further attempt. An attempt
+// is canceled if it transfers no data for a minute. All pauses and all idle times together are limited to
+// three minutes. If the service sends Retry-After, Do waits that long, but at most 30 s. The error is an
+// *Error that contains op. All requests of this program are retried by this loop.
 func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.Context, *Progress) *Error) error {
 	if p.within > 0 {
 		var cancel context.CancelFunc
@@ -69,7 +69,8 @@ func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.C
 		if ctx.Err() != nil {
 			return &Error{Op: op, Attempts: n, Err: context.Cause(ctx)}
 		}
-		// Up to half of the pause is added at random, so that clients don't all return at once.
+		// The pause becomes longer by a random time of up to one half, so that clients don't all retry at
+		// the same time.
 		wait := min(max(pause+rand.N(max(1, pause/2)), e.Wait), longestPause)
 		if lost += idle + wait; e.Final || e.Kind != Unanswered && e.Kind != Limited || n == p.attempts || lost >= patience {
 			return e
@@ -89,7 +90,7 @@ func (c Retrier) sleep(ctx context.Context, d time.Duration) error {
 	return c.Sleep(ctx, d)
 }
 
-// Sleep waits for d, or returns the error of ctx if ctx ends first.
+// Sleep waits for d. If ctx ends before that, it returns the error of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()

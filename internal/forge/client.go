@@ -16,28 +16,28 @@ import (
 
 // Options are the settings of a Client.
 type Options struct {
-	URL        string // GITHUB_API_URL; "" for GitHub's own
-	GraphQL    string // GITHUB_GRAPHQL_URL; "" without GraphQL
-	Token      string // "" for none
-	Repository string // "owner/name"
-	// Act means that act runs the job, possibly without an API: a Steady request that gets no answer is
+	URL        string // value of GITHUB_API_URL; if empty, the address of GitHub's API
+	GraphQL    string // value of GITHUB_GRAPHQL_URL; empty if there is no GraphQL API
+	Token      string // empty to send no token
+	Repository string // in the form "owner/name"
+	// Act means that act runs the job. There may be no API then, so a Steady request without an answer is
 	// retried only once.
 	Act       bool
 	Retrier   Retrier
-	Transport http.RoundTripper // nil for http.DefaultTransport
+	Transport http.RoundTripper // if nil, http.DefaultTransport
 }
 
-// Client makes REST API requests about one repository. It is safe for concurrent use.
+// Client sends REST API requests about one repository. It is safe for concurrent use.
 type Client struct {
 	gh          *github.Client
 	owner, name string // escaped for a URL path
-	graphql     string // "" where the token must not be sent
+	graphql     string // empty if the token must not be sent there
 	act         bool
 	calls       Retrier
 	transport   http.RoundTripper
 }
 
-// New returns a client. It makes no request.
+// New returns a client. It sends no request.
 func New(o Options) (*Client, error) {
 	owner, name, ok := strings.Cut(o.Repository, "/")
 	if !ok || owner == "" || name == "" || strings.Contains(name, "/") {
@@ -59,13 +59,14 @@ func New(o Options) (*Client, error) {
 	return c, nil
 }
 
-// Retrier returns the Retrier of the client's requests.
+// Retrier returns the Retrier that the client uses for its requests.
 func (c *Client) Retrier() Retrier { return c.calls }
 
-// Transport returns the client's transport; nil for http.DefaultTransport.
+// Transport returns the client's transport, which may be nil. Nil means http.DefaultTransport.
 func (c *Client) Transport() http.RoundTripper { return c.transport }
 
-// stayOn refuses redirects to other hosts, because the library would send the token there.
+// stayOn returns a function that rejects redirects to other hosts, because the library would send the token
+// there.
 func stayOn(host string) func(*http.Request, []*http.Request) error {
 	return func(req *http.Request, via []*http.Request) error {
 		if req.URL.Host != host || len(via) > 3 {
@@ -75,36 +76,37 @@ func stayOn(host string) func(*http.Request, []*http.Request) error {
 	}
 }
 
-// sameHost reports whether an address has the scheme and host of the API, so that it may receive the
-// token.
+// sameHost reports whether an address has the scheme and the host of the API. Only then may the token be sent
+// to it.
 func sameHost(address string, base *url.URL) bool {
 	u, err := url.Parse(address)
 	return err == nil && address != "" && u.Host == base.Host && u.Scheme == base.Scheme
 }
 
-// Request is a request with a JSON answer.
+// Request is a request whose answer is JSON.
 type Request struct {
 	Op     string // for error messages
-	Method string // "" for GET
-	Path   string // relative to repos/owner/name
-	Body   any    // nil for no body
-	To     any    // pointer that the answer is decoded into; nil to ignore it
+	Method string // if empty, GET
+	Path   string // relative to /repos/owner/name
+	Body   any    // encoded as JSON; if nil, the request has no body
+	To     any    // pointer to decode the answer into; if nil, the answer is ignored
 }
 
-// Do makes a request under a policy. last is the page number of the last page of a list; 0 if the
-// answer doesn't name one. The error is an *Error that names q.Op.
+// Do sends a request and retries it as the policy allows. last is the number of the last page if the answer
+// is a page of a list, or 0 if the answer doesn't contain that number. The error is an *Error that contains
+// q.Op.
 func (c *Client) Do(ctx context.Context, p Policy, q Request) (last int, err error) {
 	q.Path = strings.TrimSuffix("repos/"+c.owner+"/"+c.name+"/"+q.Path, "/")
 	return c.send(ctx, p, q)
 }
 
-// Get makes a Steady request and decodes the answer into to.
+// Get sends a Steady request to a path and decodes the answer into to.
 func (c *Client) Get(ctx context.Context, op, path string, to any) error {
 	_, err := c.Do(ctx, Steady, Request{Op: op, Path: path, To: to})
 	return err
 }
 
-// send is Do for a path relative to the API's root, or for a URL at its host.
+// send is like Do for a path relative to the API's root, or for a URL on the API's host.
 func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err error) {
 	unanswered := 0
 	err = c.calls.Do(ctx, p, q.Op, func(ctx context.Context, _ *Progress) *Error {
@@ -112,7 +114,7 @@ func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err e
 		if err != nil {
 			return Permanent(err)
 		}
-		var body bytes.Buffer // the library accepts an empty answer without an error
+		var body bytes.Buffer // needed because the library accepts an empty answer without an error
 		resp, err := c.gh.Do(ctx, req, &body)
 		if err == nil && q.To != nil {
 			err = json.Unmarshal(body.Bytes(), q.To)
@@ -130,7 +132,7 @@ func (c *Client) send(ctx context.Context, p Policy, q Request) (last int, err e
 	return last, err
 }
 
-// ArtifactURL makes one request for the signed URL of an artifact's content. Anyone who has the URL can
+// ArtifactURL requests the signed URL of an artifact's content, without retries. Anyone who has the URL can
 // read the content.
 func (c *Client) ArtifactURL(ctx context.Context, id int64) (string, *Error) {
 	u, resp, err := c.gh.Actions.DownloadArtifact(ctx, c.owner, c.name, id, 3)
@@ -140,9 +142,9 @@ func (c *Client) ArtifactURL(ctx context.Context, id int64) (string, *Error) {
 	return u.String(), nil
 }
 
-// Login returns the login of the account that owns the token, which is the author of the client's
-// comments. It tries GraphQL first, because the REST endpoint refuses tokens of apps, including
-// GITHUB_TOKEN. Gitea has no GraphQL.
+// Login returns the login of the account that owns the token. It is the author of comments that the client
+// writes. Login asks the GraphQL API before the REST API, because the REST API rejects tokens of apps,
+// including GITHUB_TOKEN. Gitea has no GraphQL API.
 func (c *Client) Login(ctx context.Context) (string, error) {
 	const op = "read the token's account"
 	if c.graphql != "" {

@@ -1,17 +1,17 @@
-// Package forge is the client of the REST API of a forge: GitHub, GitHub Enterprise Server or Gitea. It
-// classifies failed requests (Error, Kind) and decides whether and when to retry them (Retrier). All
-// other packages leave both to it. Requests to the results service of a job follow the same rules.
+// Package forge is a client for the REST API of a forge: GitHub, GitHub Enterprise Server or Gitea. It
+// classifies failed requests (Error, Kind) and decides whether and when to retry them (Retrier). No other
+// package does either. The same rules apply to requests to the results service of a job.
 //
 // # Retries
 //
-// Saving a checkpoint passes two layers, but each request is retried in one layer only:
+// Two layers are involved in storing a checkpoint, but only one of them retries requests:
 //
 //   - Retrier, in this package, repeats a single request while the service fails, within a Policy.
 //     Only Retrier handles Retry-After, rate limits and pauses between requests. It also waits
-//     while a service still refuses the name of a deleted artifact.
-//   - checkpoints.Saver, above it, never repeats a request. If a save fails, the next save, of a
-//     newer state of the run, starts after a pause.
+//     while a service still rejects the name of a deleted artifact.
+//   - checkpoints.Saver, above it, never repeats a request. If it fails to store a checkpoint, it
+//     pauses and then stores the run's next, newer state.
 //
-// Two places look like retries but make different requests: slots.Slots tries another slot when a name
-// stays refused, and slots.Claimer reads who owns a claim when the claim's name is already in use.
+// Code in two other places looks like a retry but makes a different request. slots.Slots tries another slot
+// if a name stays rejected. slots.Claimer reads who owns a claim if the claim's name is already in use.
 package forge

@@ -17,29 +17,29 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Kind classifies failed requests.
+// Kind is the kind of a failed request.
 type Kind int
 
 // The kinds of an Error.
 const (
-	// Unanswered: the network or the service failed. The service may have carried out the request
-	// nevertheless, and a retry may succeed.
+	// Unanswered means that the network or the service failed. The service may have carried out the request
+	// nevertheless. A retry may succeed.
 	Unanswered Kind = iota
-	Limited         // too many requests: not carried out, but may be later
-	Missing         // the object doesn't exist or the token can't see it
+	Limited         // too many requests; this one was not carried out, but a later one may be
+	Missing         // the object doesn't exist, or the token doesn't give access to it
 	Denied          // the token is invalid or lacks permission
-	Refused         // any other error that a retry won't change
+	Refused         // any other error that a retry would encounter again
 )
 
-// Error is a failed request. Its text has no URLs, because a signed URL grants access like a key.
+// Error describes a failed request. Its text contains no URLs, because a signed URL grants access like a key.
 type Error struct {
-	Op       string // the operation, as in "store artifact"
+	Op       string // the operation, for example "store artifact"
 	Kind     Kind
-	Status   int           // HTTP status of the last answer; 0 without an answer
-	Wait     time.Duration // pause that the service asked for; 0 if it named none
+	Status   int           // HTTP status of the last answer; 0 if there was none
+	Wait     time.Duration // pause that the service requested; 0 if it requested none
 	Attempts int           // number of requests made
 	Err      error         // details beyond the status; may be nil
-	Final    bool          // no retry, whatever the kind
+	Final    bool          // it must not be retried, whatever Kind says
 }
 
 func (e *Error) Error() string {
@@ -56,10 +56,10 @@ func (e *Error) Error() string {
 	return text
 }
 
-// Unwrap returns the cause.
+// Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// IsTemporary reports whether an error is an *Error that a later request may not encounter.
+// IsTemporary reports whether an error is an *Error after which a later request may succeed.
 func IsTemporary(err error) bool {
 	var e *Error
 	return errors.As(err, &e) && (e.Kind == Unanswered || e.Kind == Limited)
@@ -71,15 +71,17 @@ func IsMissing(err error) bool {
 	return errors.As(err, &e) && e.Kind == Missing
 }
 
-// NoAnswer returns the error of a request that got no usable answer.
+// NoAnswer returns the error of a request that got no answer, or an unusable one. status is 0 without an
+// answer.
 func NoAnswer(status int, err error) *Error {
 	return &Error{Status: status, Err: withoutAddress(err)}
 }
 
-// Permanent returns an error that a retry would encounter again.
+// Permanent returns an error for which Retrier makes no further attempt.
 func Permanent(err error) *Error { return &Error{Kind: Refused, Err: err, Final: true} }
 
-// ResponseError returns the error that a response reports by its status and header; nil for success.
+// ResponseError returns the error that the status and the header of a response report. It returns nil if the
+// status means success.
 func ResponseError(resp *http.Response) *Error {
 	status := resp.StatusCode
 	if status/100 == 2 {
@@ -100,7 +102,7 @@ func ResponseError(resp *http.Response) *Error {
 	return e
 }
 
-// retryAfter returns the pause that a response asks for, and whether the request hit a rate limit.
+// retryAfter returns the pause that a response requests, and whether the request exceeded a rate limit.
 func retryAfter(header http.Header) (wait time.Duration, isLimited bool) {
 	if after, err := strconv.Atoi(header.Get("Retry-After")); err == nil && after >= 0 {
 		return time.Duration(after) * time.Second, true
@@ -115,7 +117,7 @@ func retryAfter(header http.Header) (wait time.Duration, isLimited bool) {
 	return max(0, time.Until(time.Unix(reset, 0))), true
 }
 
-// classify returns the error of a REST API request; nil for success.
+// classify returns the error of a REST API request. It returns nil if err is nil.
 func classify(resp *github.Response, err error) *Error {
 	if err == nil {
 		return nil
@@ -128,7 +130,7 @@ func classify(resp *github.Response, err error) *Error {
 	}
 	var answer *github.ErrorResponse
 	var address *url.Error
-	var primary *github.RateLimitError // also returned without a request, until a known limit ends
+	var primary *github.RateLimitError // returned even without sending a request, until a known limit ends
 	var secondary *github.AbuseRateLimitError
 	if errors.As(err, &primary) {
 		e.Kind, e.Wait = Limited, cmp.Or(e.Wait, max(0, time.Until(primary.Rate.Reset.Time)))
@@ -154,19 +156,21 @@ func classify(resp *github.Response, err error) *Error {
 	return e
 }
 
-// Message returns an error with a message of the service, shortened and without URLs.
+// Message returns an error with a message from the service. The message is shortened, and URLs are removed.
 func Message(message string) error { return errors.New(shorten(withoutAddresses(message))) }
 
-// maxMessage is how many bytes of a service's message are quoted.
+// maxMessage is the maximum number of bytes that are quoted from a service's message.
 const maxMessage = 80
 
+// shorten truncates a text to maxMessage bytes.
 func shorten(s string) string { return text.Truncate(s, maxMessage) }
 
 var address = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`https?://[^\s"']+`) })
 
+// withoutAddresses replaces each URL in a text by a placeholder.
 func withoutAddresses(text string) string { return address().ReplaceAllString(text, "<address>") }
 
-// withoutAddress removes URLs from the text of an error. It returns an error without URLs unchanged.
+// withoutAddress returns an error whose text contains no URLs. If err contains none, it returns err.
 func withoutAddress(err error) error {
 	if err == nil {
 		return nil

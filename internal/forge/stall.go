@@ -11,19 +11,19 @@ import (
 
 var errStalled = errors.New("the service stopped answering")
 
-// maxStall is how long an attempt may go without transferring data.
+// maxStall is the maximum time in which an attempt transfers no data.
 const maxStall = time.Minute
 
-// Progress watches one attempt, which ends when no data moves for some time.
+// Progress watches one attempt, which is canceled if no data is transferred for some time.
 type Progress struct {
-	within time.Duration // longest time without data
+	within time.Duration // maximum time without data
 	stall  *time.Timer
 	began  time.Time
-	moved  atomic.Int64 // when data last moved, in nanoseconds after began
+	moved  atomic.Int64 // time of the last data, in nanoseconds after began
 }
 
-// attempt makes one attempt and cancels it when no data moves for the time within. idle is the time
-// from the last data to the end of the attempt.
+// attempt makes one attempt. It cancels the attempt if no data is transferred for the time within. idle is
+// the time between the last data and the end of the attempt.
 func attempt(ctx context.Context, within time.Duration, try func(context.Context, *Progress) *Error) (idle time.Duration, _ *Error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -36,7 +36,7 @@ func attempt(ctx context.Context, within time.Duration, try func(context.Context
 	return time.Since(p.began) - time.Duration(p.moved.Load()), e
 }
 
-// Watch returns a reader of r whose reads count as progress of the attempt.
+// Watch returns a reader of r. Each read that returns data counts as progress of the attempt.
 func (p *Progress) Watch(r io.Reader) io.Reader { return watched{r, p} }
 
 type watched struct {

@@ -1,4 +1,4 @@
-// Package goldentest compares the results of a function with the expected results in testdata.
+// Package goldentest compares the results of a function with expected results in files.
 package goldentest
 
 import (
@@ -12,8 +12,9 @@ import (
 	"gotest.tools/v3/golden"
 )
 
-// Each calls found for every txtar archive that matches a pattern, with the archive's files by name.
-// The result must equal the last file of the archive, named "want"; -update rewrites that file.
+// Each calls found for every txtar archive that matches a pattern, with the archive's other files by name.
+// The result must equal the last file of the archive, whose name is "want". With -update, Each rewrites
+// that file instead.
 func Each(t *testing.T, pattern string, found func(t *testing.T, files map[string]string) string) {
 	t.Helper()
 	paths, err := filepath.Glob(pattern)
@@ -43,7 +44,8 @@ func Each(t *testing.T, pattern string, found func(t *testing.T, files map[strin
 	}
 }
 
-// Bytes replaces the escapes with which a testdata file represents bytes that text can't contain.
+// Bytes decodes the escapes in a testdata file, such as <CR>, which represent bytes that the file can't
+// contain.
 func Bytes(text string) []byte {
 	return []byte(strings.NewReplacer("<CR>", "\r", "<BOM>", "\ufeff", "<FF>", "\xff", "<NUL>", "\x00", "<TAB>", "\t").Replace(text))
 }

@@ -1,5 +1,4 @@
-// Package installtest installs the programs and npm packages that tests drive, at the versions that
-// the repository pins. They go to the user's cache folder once per machine, however many packages
-// are tested at a time. The package is for tests only.
-// else it installs.
+// Package installtest installs the programs and npm packages that tests run, in the versions that the
+// repository pins. It installs them once per machine in the user's cache directory, even if several
+// packages are tested at the same time. Only tests use this package.
 package installtest

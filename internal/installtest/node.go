@@ -11,9 +11,9 @@ import (
 //go:embed package.json package-lock.json
 var nodeFiles embed.FS
 
-// Node returns the path of a node of the major version in action.yml, with which GitHub runs the
-// action, so that tests don't depend on the machine's own one. The first call on a machine installs
-// it with npm, which works on Linux and Windows; on other systems the test fails.
+// Node returns the path of the program node in the major version that action.yml names. GitHub runs the
+// action with that version, so tests don't use the node of the machine. The first call on a machine
+// installs it with npm, which works on Linux and Windows. On other systems the test fails.
 func Node(t testing.TB) string {
 	t.Helper()
 	dir := NPM{Name: "node", Files: nodeFiles, Dir: "internal/installtest"}.Install(t)

@@ -14,15 +14,15 @@ import (
 // NPM is a set of npm packages at pinned versions.
 type NPM struct {
 	Name  string
-	Files fs.FS  // package.json and package-lock.json, at the top
-	Dir   string // where the two are in the repository, for who installs by hand
-	// ByHand is the command that installs packages without a lock file, whose exact versions are in
-	// package.json; "" for packages with a lock file.
+	Files fs.FS  // contains package.json and, unless ByHand is set, package-lock.json
+	Dir   string // directory of these files in the repository, for a message about installing by hand
+	// ByHand is the command that installs the packages by hand if they have no lock file. Then package.json
+	// contains their exact versions. If the packages have a lock file, ByHand is empty.
 	ByHand string
 }
 
-// Install returns a folder whose node_modules contains the packages and their dependencies. Install
-// scripts don't run. If npm fails, the test fails and names the command to run by hand.
+// Install returns a directory whose node_modules contains the packages and their dependencies. It runs no
+// install scripts. If npm fails, the test fails with a message that contains the command to run by hand.
 func (n NPM) Install(t testing.TB) string {
 	t.Helper()
 	pins, byHand := "package-lock.json", "cd "+n.Dir+" && npm ci --ignore-scripts"
@@ -36,6 +36,7 @@ func (n NPM) Install(t testing.TB) string {
 	return dir
 }
 
+// fill installs the packages in a directory.
 func (n NPM) fill(ctx context.Context, dir string) error {
 	if err := os.CopyFS(dir, n.Files); err != nil {
 		return err

@@ -12,12 +12,12 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// limit bounds the wait for an installation, whether this process or another test makes it.
+// limit is the maximum time for an installation, including the wait for an installation by another test.
 const limit = 15 * time.Minute
 
-// once returns the folder with the given name in the user's cache, after fill has filled it. The
-// folder is created by a rename, so it is either absent or complete. Concurrent callers wait, also in
-// other processes.
+// once returns the directory with a name in the user's cache. If the directory doesn't exist, once creates
+// a temporary directory, calls fill for it, and renames it. So the directory is either absent or complete.
+// Concurrent callers, even in other processes, wait for each other.
 func once(ctx context.Context, name string, fill func(ctx context.Context, dir string) error) (string, error) {
 	cache, err := os.UserCacheDir()
 	if err != nil {

@@ -9,9 +9,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// WriteProgram writes an executable file and creates the folders above it. It holds ForkLock, so that no
-// child started meanwhile inherits the open file, which could then not be executed ("text file
-// busy"). All tests that write programs use it.
+// WriteProgram writes an executable file, and creates the directories above it. While the file is open, it
+// holds ForkLock, so that no child process inherits the open file. Otherwise running the program could fail
+// with "text file busy". All tests that write programs must use WriteProgram.
 func WriteProgram(t testing.TB, path, text string) {
 	t.Helper()
 	syscall.ForkLock.RLock()

@@ -12,33 +12,35 @@ import (
 )
 
 const (
-	// grace is the time that processes get to end on SIGTERM. Git removes its lock files in it.
+	// grace is the time that processes get to end after SIGTERM. Git uses it to remove its lock files.
 	grace = 250 * time.Millisecond
-	// maxGraceful is how many processes may get that time. More of them may be a fork bomb, which would use
-	// up all processes and the CPU meanwhile.
+	// maxGraceful is the maximum number of processes that get that time. More of them may be a fork bomb,
+	// which would use up all PIDs and the CPU during that time.
 	maxGraceful = 64
-	// maxStops is how many rounds of SIGSTOP precede SIGKILL.
+	// maxStops is the maximum number of rounds in which SIGSTOP is sent before SIGKILL.
 	maxStops = 100
-	// patience is how long processes that hang in the kernel may survive SIGKILL, counted from the last new
-	// process.
+	// patience is how long processes may survive SIGKILL because they hang in the kernel. It starts again
+	// when a new process is found.
 	patience = 10 * time.Second
-	// limit is the time after which all remaining processes are given up.
+	// limit is the time after which End gives up, even if it still finds new processes.
 	limit = time.Minute
 )
 
-// Finder calls each with every process that it finds, parents before their children.
+// Finder calls each with every process that it finds. It finds parents before their children.
 type Finder func(each func(Process))
 
-// End ends the processes that find finds, until two searches in a row find none, since orphans of an
-// ended process appear a moment later. Each process gets SIGTERM, then SIGSTOP, then SIGKILL. A stopped
-// process can't start others, and still counts against the user's process limit. End waits for dying
-// processes. It returns the number of ended processes and a list of the others. find must skip this
-// process and its awaited children, and must collect the dead children of this process.
+// End ends the processes that find finds. It searches until two searches in a row find none, because
+// orphans of a process that has ended appear a moment later. Processes get SIGTERM, then SIGSTOP, then
+// SIGKILL. A stopped process can't start others, but still counts toward the user's process limit. End
+// waits until the processes have ended. It returns the number of processes that it signalled, and those
+// that it could not end. find must skip this process and its awaited children, and must collect the dead
+// children of this process.
 func End(find Finder) (ended int, left []Process) {
 	r := reaper{find: find, patience: patience, signal: (*os.Process).Signal}
 	return r.end()
 }
 
+// end does the work of End.
 func (r *reaper) end() (ended int, left []Process) {
 	r.signalled, r.pending, r.stopped, r.refused = map[Process]bool{}, map[Process]bool{}, map[Process]bool{}, map[Process]bool{}
 	began := time.Now()
@@ -51,7 +53,7 @@ func (r *reaper) end() (ended int, left []Process) {
 		}
 		quiet = 0
 		if len(r.signalled) > before {
-			last, pause = time.Now(), time.Millisecond // search again at once while processes fork
+			last, pause = time.Now(), time.Millisecond // search again immediately while processes fork
 		}
 		if time.Since(last) > r.patience || time.Since(began) > limit {
 			return len(r.signalled), r.unended()
@@ -61,22 +63,23 @@ func (r *reaper) end() (ended int, left []Process) {
 	return len(r.signalled), slices.Collect(maps.Keys(r.refused))
 }
 
-// reaper does the work of one call of End. It identifies a process by PID and StartTime alone.
+// reaper does the work of one call of End. It identifies processes by PID and StartTime and sets no other
+// field.
 type reaper struct {
 	find      Finder
-	signalled map[Process]bool // signalled at least once
-	pending   map[Process]bool // signalled, and still running at the last check
+	signalled map[Process]bool // processes that were signalled at least once
+	pending   map[Process]bool // processes that were signalled and had not ended at the last check
 	stopped   map[Process]bool
-	refused   map[Process]bool // this process has no permission to signal them
+	refused   map[Process]bool // processes that this process has no permission to signal
 	signal    func(*os.Process, os.Signal) error
 	patience  time.Duration
 }
 
-// sweep signals all processes that it finds and returns their number. after is the time since the first
+// sweep signals all processes that find finds and returns their number. after is the time since the first
 // sweep.
 func (r *reaper) sweep(after time.Duration) int {
 	if after < grace && len(r.signalled) <= maxGraceful {
-		return r.each(syscall.SIGTERM, r.signalled) // some programs stop cleaning up at a second SIGTERM
+		return r.each(syscall.SIGTERM, r.signalled) // some programs stop their cleanup at a second SIGTERM
 	}
 	for range maxStops {
 		before := len(r.stopped)
@@ -88,8 +91,9 @@ func (r *reaper) sweep(after time.Duration) int {
 	return r.each(syscall.SIGKILL, nil)
 }
 
-// each sends sig to every process right after finding it, except to processes in done, and adds the
-// signalled ones to done. It returns how many processes it found that can be signalled.
+// each sends sig to every process as soon as find finds it, except to processes in done. If done is not
+// nil, it adds the processes that it signalled. It returns how many processes it found that this process
+// may signal.
 func (r *reaper) each(sig syscall.Signal, done map[Process]bool) (found int) {
 	r.find(func(p Process) {
 		id := Process{PID: p.PID, StartTime: p.StartTime}
@@ -104,9 +108,10 @@ func (r *reaper) each(sig syscall.Signal, done map[Process]bool) (found int) {
 	return found
 }
 
-// hit signals one process and reports whether it did. It skips a PID that was given to another process.
+// hit signals one process and reports whether it did. If the PID now belongs to another process, it does
+// nothing.
 func (r *reaper) hit(id Process, sig syscall.Signal) bool {
-	p, err := os.FindProcess(id.PID) // a pidfd where the kernel has them, so that the PID can't be reused
+	p, err := os.FindProcess(id.PID) // a pidfd, if the kernel supports it, so that the PID can't be reused
 	if err != nil {
 		return false
 	}
@@ -122,7 +127,7 @@ func (r *reaper) hit(id Process, sig syscall.Signal) bool {
 	return true
 }
 
-// countPending returns how many signalled processes still exist.
+// countPending deletes the processes that have ended from r.pending, and returns the number of the others.
 func (r *reaper) countPending() int {
 	maps.DeleteFunc(r.pending, func(id Process, _ bool) bool {
 		now, ok := Stat(id.PID)
@@ -131,7 +136,8 @@ func (r *reaper) countPending() int {
 	return len(r.pending)
 }
 
-// unended returns the processes that End gives up.
+// unended returns the processes that End could not end: pending ones, those that find still finds, and
+// those that this process may not signal.
 func (r *reaper) unended() []Process {
 	r.countPending()
 	left := maps.Clone(r.refused)
@@ -140,15 +146,17 @@ func (r *reaper) unended() []Process {
 	return slices.Collect(maps.Keys(left))
 }
 
-// EndDescendants ends all descendants of this process, whatever their group, session, environment or
-// parent. It returns the processes that it could not end, as in "12 (sleep 300)". Call it at the end of
-// a program that adopts orphans (PR_SET_CHILD_SUBREAPER), when no goroutine starts or awaits a child.
+// EndDescendants ends all descendants of this process, whatever their process group, session, environment
+// or parent. It returns those that it could not end, for example as "12 (sleep 300)". Call it at the end of
+// a program that adopts orphans (PR_SET_CHILD_SUBREAPER), when no goroutine starts a child or waits for
+// one.
 func EndDescendants() []string {
 	_, left := End(descendants)
 	return describe(left)
 }
 
-// descendants finds the living descendants of this process and collects its dead children.
+// descendants is a Finder of the living descendants of this process. It collects this process's dead
+// children.
 func descendants(each func(Process)) {
 	for pid := 1; pid > 0; {
 		pid, _ = syscall.Wait4(-1, nil, syscall.WNOHANG, nil)
@@ -162,7 +170,7 @@ func descendants(each func(Process)) {
 					continue // a dead process has no children
 				}
 				if !ok {
-					p = Process{PID: child, Dying: true} // search for its children all the same
+					p = Process{PID: child, Dying: true} // its children are searched for nevertheless
 				}
 				each(p)
 				found = append(found, child)
@@ -172,12 +180,12 @@ func descendants(each func(Process)) {
 	}
 }
 
-// describe returns the PID and the command line of each process that still exists.
+// describe returns the PID and the command line of each process that has not ended.
 func describe(all []Process) (names []string) {
 	for _, p := range all {
 		now, ok := Stat(p.PID)
 		if !ok || now.Dead || now.StartTime != p.StartTime {
-			continue // it has ended since
+			continue // it has ended after the last check
 		}
 		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", p.PID))
 		words := strings.TrimSpace(strings.ReplaceAll(string(line[:min(len(line), maxCommandLine)]), "\x00", " "))
@@ -187,5 +195,5 @@ func describe(all []Process) (names []string) {
 	return names
 }
 
-// maxCommandLine is how many bytes of a command line are shown.
+// maxCommandLine is the maximum number of bytes of a command line that are shown.
 const maxCommandLine = 100

@@ -12,25 +12,25 @@ import (
 	"syscall"
 )
 
-// Process is the state of a process as /proc/PID/stat reports it.
+// Process is the state of a process, as /proc/PID/stat reports it.
 type Process struct {
 	PID, Parent, Group int
-	Dying              bool   // exiting or Dead
-	Dead               bool   // a zombie: no thread is left, and its parent has not collected it
+	Dying              bool   // it is exiting, or Dead
+	Dead               bool   // it is a zombie: all threads have ended, but its parent has not collected it
 	Kernel             bool   // a kernel thread
-	StartTime          uint64 // clock ticks after boot; PID and StartTime together identify a process
+	StartTime          uint64 // in clock ticks since boot; PID and StartTime together identify a process
 }
 
-// Flags of a process from the kernel's sched.h.
+// Flags of a process, from the kernel's sched.h.
 const (
-	exiting      = 0x4      // PF_EXITING: it is exiting and has no environment any more
-	kernelThread = 0x200000 // PF_KTHREAD
+	exiting      = 0x4      // PF_EXITING: the process is exiting, and its environment can no longer be read
+	kernelThread = 0x200000 // PF_KTHREAD: the process is a kernel thread
 )
 
 // Stat reads the state of a process. It returns false if the process doesn't exist or can't be read.
 func Stat(pid int) (Process, bool) {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat")
-	// The name is in brackets and may itself contain brackets and blanks.
+	// The process's name is in parentheses. It may itself contain parentheses and spaces.
 	end := bytes.LastIndexByte(data, ')')
 	if err != nil || end < 0 {
 		return Process{}, false
@@ -41,7 +41,7 @@ func Stat(pid int) (Process, bool) {
 	}
 	flags, _ := strconv.ParseUint(f[6], 10, 64)
 	p := Process{PID: pid, Kernel: flags&kernelThread != 0}
-	// State and flags describe the first thread. Other threads may outlive it.
+	// The state and the flags are those of the first thread. Other threads may still run when it has ended.
 	alone := f[17] == "0" || f[17] == "1"
 	p.Dead = alone && (f[0] == "Z" || f[0] == "X")
 	p.Dying = p.Dead || alone && flags&exiting != 0
@@ -51,7 +51,8 @@ func Stat(pid int) (Process, bool) {
 	return p, true
 }
 
-// Ancestors returns the PIDs of the parent of this process, its parent and so on, at most 63.
+// Ancestors returns the PIDs of this process's parent, of that process's parent and so on. It returns at
+// most 63.
 func Ancestors() (found []int) {
 	for pid := os.Getppid(); pid > 0 && len(found) < 63; {
 		found = append(found, pid)
@@ -61,21 +62,21 @@ func Ancestors() (found []int) {
 	return found
 }
 
-// IsDead reports whether a process has ended, even if its parent has not collected it.
+// IsDead reports whether a process has ended, even if its parent has not collected it yet.
 func IsDead(pid int) bool {
 	p, ok := Stat(pid)
-	if !ok { // /proc may hide the processes of other users
+	if !ok { // /proc may not show processes of other users
 		return errors.Is(syscall.Kill(pid, 0), syscall.ESRCH)
 	}
 	return p.Dead
 }
 
-// Children returns the PIDs of the children of this process's first thread. The kernel makes orphans
-// children of that thread. Children that other threads forked are not included.
+// Children returns the PIDs of the children of this process's first thread. They include orphans, which the
+// kernel makes children of that thread. Children that other threads started are not included.
 func Children() []int {
 	found, err := childrenOf(os.Getpid(), os.Getpid())
 	if err != nil {
-		return childrenByParent(os.Getpid()) // a kernel without the list of children
+		return childrenByParent(os.Getpid()) // this kernel doesn't list the children of a thread
 	}
 	return found
 }
@@ -87,7 +88,7 @@ func ChildrenOf(pid int) []int {
 		children, err := childrenOf(pid, thread)
 		if errors.Is(err, fs.ErrNotExist) {
 			if _, isAlive := Stat(thread); isAlive {
-				return childrenByParent(pid) // a kernel without the list of children
+				return childrenByParent(pid) // this kernel doesn't list the children of a thread
 			}
 		}
 		found = append(found, children...)
@@ -106,6 +107,7 @@ func childrenOf(pid, thread int) (found []int, err error) {
 	return found, err
 }
 
+// childrenByParent returns the PIDs of the children of a process. It reads the states of all processes.
 func childrenByParent(parent int) []int {
 	var found []int
 	for pid := range All() {
@@ -116,11 +118,11 @@ func childrenByParent(parent int) []int {
 	return found
 }
 
-// All yields the PIDs of all processes. It reads a few at a time from the kernel, so that each process
-// still exists when it is yielded, or existed a moment ago.
+// All yields the PIDs of all processes. It reads a few PIDs at a time from the kernel, so a process whose
+// PID it yields exists or has ended only a moment ago.
 func All() iter.Seq[int] { return numbersIn("/proc") }
 
-// numbersIn yields the entries of a directory whose names are numbers.
+// numbersIn yields those entries of a directory whose names are numbers.
 func numbersIn(dir string) iter.Seq[int] {
 	return func(yield func(int) bool) {
 		f, err := os.Open(dir)
@@ -136,7 +138,7 @@ func numbersIn(dir string) iter.Seq[int] {
 				}
 			}
 			if err != nil {
-				return // end of the directory
+				return // the end of the directory, or an error
 			}
 		}
 	}

@@ -1,4 +1,4 @@
-// Package processes reads the process table of this machine and ends processes that are left over.
+// Package processes reads the process table of this machine, and ends processes that are left over.
 package processes
 
 import (
@@ -6,14 +6,14 @@ import (
 	"sync"
 )
 
-// awaited has the children of this process that the code which started them waits for. Code that ends
-// orphans can't otherwise distinguish them from orphans, if they have their own process group.
+// awaited contains the children of this process for which the code that started them waits. Without it,
+// code that ends orphans could mistake such a child for an orphan, if the child has its own process group.
 var awaited = struct {
-	mu   sync.Mutex // guards pids; locked while a child is started
+	mu   sync.Mutex // guards pids; it is locked while a child is being started
 	pids map[int]bool
 }{pids: map[int]bool{}}
 
-// Start calls start, which starts a child process. The child counts as awaited until Forget.
+// Start calls start, which starts a child process. The child counts as awaited until Forget is called for it.
 func Start(start func() (*os.Process, error)) error {
 	awaited.mu.Lock()
 	defer awaited.mu.Unlock()
@@ -24,14 +24,14 @@ func Start(start func() (*os.Process, error)) error {
 	return err
 }
 
-// Forget must be called after a child that Start started has been waited for.
+// Forget removes a child that Start started from the awaited children. Call it after waiting for the child.
 func Forget(p *os.Process) {
 	awaited.mu.Lock()
 	defer awaited.mu.Unlock()
 	delete(awaited.pids, p.Pid)
 }
 
-// IsAwaited reports whether Start started the process. It blocks while another Start is running.
+// IsAwaited reports whether a process is an awaited child. It blocks while Start is starting another child.
 func IsAwaited(pid int) bool {
 	awaited.mu.Lock()
 	defer awaited.mu.Unlock()
