@@ -23,7 +23,7 @@ import (
 
 func noWait(ctx context.Context, _ time.Duration) error { return ctx.Err() }
 
-// runtimeOf returns a client for workflow run 7. edit changes its options.
+// runtimeOf returns a client for workflow run 7. Each edit changes the client's options.
 func runtimeOf(t *testing.T, s *artifactstest.Server, edit ...func(*artifacts.Options)) *artifacts.Runtime {
 	t.Helper()
 	o := artifacts.Options{URL: s.URL + "/some/path/", Token: artifactstest.Token(7), Retrier: forge.Retrier{Sleep: noWait}}
@@ -40,8 +40,8 @@ func upload(t *testing.T, r *artifacts.Runtime, name string, content []byte) (ar
 	return r.Upload(t.Context(), artifacts.NewArtifact{Name: name, Content: bytes.NewReader(content), Size: int64(len(content))})
 }
 
-// TestWrongDigestIsRefused checks that the service stores an upload only if it has the digest that the
-// caller gave.
+// TestWrongDigestIsRefused checks that the service stores an upload only if the content has the digest that
+// the caller gave.
 func TestWrongDigestIsRefused(t *testing.T) {
 	for name, content := range map[string]string{"same": "abc", "other": "abd"} {
 		s := artifactstest.New(t)
@@ -54,6 +54,7 @@ func TestWrongDigestIsRefused(t *testing.T) {
 	}
 }
 
+// download calls get with a new file. It checks the size that get returns, and returns the file's content.
 func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {
 	t.Helper()
 	f, err := os.Create(filepath.Join(t.TempDir(), "content"))
@@ -69,8 +70,8 @@ func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {
 	return data, nil
 }
 
-// TestStoredContentIsDownloaded covers services that behave like GitHub and like act and Gitea, and
-// contents around the size of an upload block.
+// TestStoredContentIsDownloaded uploads and downloads contents whose sizes are close to an upload block's.
+// It tests a service that behaves like GitHub, and one that behaves like act.
 func TestStoredContentIsDownloaded(t *testing.T) {
 	for name, change := range map[string]func(*artifactstest.Server){
 		"github": func(*artifactstest.Server) {},
@@ -169,6 +170,7 @@ func TestInvalidTokensAreRefused(t *testing.T) {
 	}
 }
 
+// archiveOf returns an Archive that reads from a fake server.
 func archiveOf(t *testing.T, s *artifactstest.Server) *artifacts.Archive {
 	t.Helper()
 	c, err := forge.New(forge.Options{URL: s.URL + "/api", Token: artifactstest.APIToken, Repository: "o/r", Retrier: forge.Retrier{Sleep: noWait}})

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// listed reads all pages of a list.
+// listed reads all pages of a list of artifacts.
 func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.RunArtifact, error) {
 	t.Helper()
 	var all []artifacts.RunArtifact
@@ -27,8 +27,8 @@ func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.RunArt
 	}
 }
 
-// TestListsAreNewestFirst checks the sort orders of GitHub and Gitea, and that no unneeded page is
-// requested.
+// TestListsAreNewestFirst checks that lists are sorted correctly for GitHub and for Gitea, which sort
+// differently. No more pages than necessary may be requested.
 func TestListsAreNewestFirst(t *testing.T) {
 	for _, total := range []int{0, 1, 2, 49, 50, 51, 99, 100, 101, 250} {
 		for _, gitea := range []bool{false, true} {
@@ -55,7 +55,7 @@ func TestListsAreNewestFirst(t *testing.T) {
 	}
 }
 
-// TestListsEndAfterThirtyPages checks that a longer list ends with an error.
+// TestListsEndAfterThirtyPages checks that a list with more than thirty pages ends with an error.
 func TestListsEndAfterThirtyPages(t *testing.T) {
 	for total, cut := range map[int]bool{3000: false, 3001: true} {
 		s := artifactstest.New(t)
@@ -69,7 +69,7 @@ func TestListsEndAfterThirtyPages(t *testing.T) {
 	}
 }
 
-// TestEmptyListIsNoError checks the first list of a workflow run on each service.
+// TestEmptyListIsNoError checks that each service returns an empty list if the workflow run has no artifacts.
 func TestEmptyListIsNoError(t *testing.T) {
 	for name, behave := range map[string]func(*artifactstest.Server){
 		"github": func(*artifactstest.Server) {}, "gitea": (*artifactstest.Server).AsGitea, "act": (*artifactstest.Server).AsAct,
@@ -86,8 +86,8 @@ func TestEmptyListIsNoError(t *testing.T) {
 	}
 }
 
-// TestDroppedConnectionIsNotAnEmptyList covers services other than act. An empty list would make a run
-// overwrite artifacts that it can't see.
+// TestDroppedConnectionIsNotAnEmptyList checks that a dropped connection is an error, except under act. If
+// it counted as an empty list, a run could overwrite artifacts that it can't see.
 func TestDroppedConnectionIsNotAnEmptyList(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Artifact{Run: 7, Name: "one"})

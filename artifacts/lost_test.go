@@ -19,8 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestLostAnswerOfAnUploadIsRecovered covers services that store an artifact, but whose answer is lost
-// or an error. Upload must return the stored artifact.
+// TestLostAnswerOfAnUploadIsRecovered checks services that store an artifact, but whose answer is lost or
+// is an error. Upload must return the stored artifact, and there must be no duplicate.
 func TestLostAnswerOfAnUploadIsRecovered(t *testing.T) {
 	for name, as := range map[string]func(*artifactstest.Server){
 		"GitHub": func(*artifactstest.Server) {}, "duplicates": func(s *artifactstest.Server) { s.Behavior.FinalizesTwice = true },
@@ -28,7 +28,7 @@ func TestLostAnswerOfAnUploadIsRecovered(t *testing.T) {
 	} {
 		for _, status := range []int{0, 404, 409, 500, 503} {
 			if name == "Gitea" && status/100 == 4 {
-				continue // it reports no digest, so the artifact can't be recognized
+				continue // this server reports no digest, so the artifact can't be recognized
 			}
 			s := artifactstest.New(t)
 			as(s)
@@ -42,8 +42,8 @@ func TestLostAnswerOfAnUploadIsRecovered(t *testing.T) {
 	}
 }
 
-// TestRefusedUploadIsAnError checks that an artifact of the same name in another workflow run is not
-// mistaken for it.
+// TestRefusedUploadIsAnError checks that Upload fails even if another workflow run has an artifact with the
+// same name and content.
 func TestRefusedUploadIsAnError(t *testing.T) {
 	for _, status := range []int{404, 409} {
 		s := artifactstest.New(t)
@@ -55,8 +55,8 @@ func TestRefusedUploadIsAnError(t *testing.T) {
 	}
 }
 
-// slow answers requests without a network, so that synctest's clock advances. It sends contents byte by
-// byte, with a pause before each byte.
+// slow is a transport that answers requests without a network, so that the clock of synctest can advance.
+// It sends contents byte by byte, with a pause before each byte.
 type slow struct{ service http.Handler }
 
 func (s slow) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -87,7 +87,7 @@ func (s slowly) Read(p []byte) (int, error) {
 
 func (slowly) Close() error { return nil }
 
-// TestSlowDownloadSucceeds checks that a download with steady progress has no time limit.
+// TestSlowDownloadSucceeds checks that a download is not limited in time as long as it makes progress.
 func TestSlowDownloadSucceeds(t *testing.T) {
 	s := artifactstest.New(t)
 	s.Put(artifactstest.Artifact{Run: 7, Name: "old", Content: []byte("abcdefgh")})

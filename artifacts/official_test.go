@@ -29,18 +29,19 @@ type official struct {
 	env []string
 }
 
+// officialOf returns the official client with the environment of a job in workflow run 7.
 func officialOf(t *testing.T, s *artifactstest.Server) official {
 	t.Helper()
 	pins := installtest.NPM{Name: "artifact-v6", Files: os.DirFS("testdata/official"), Dir: "artifacts/testdata/official"}
 	return official{t, []string{installtest.Node(t), "testdata/official/drive.mjs", pins.Install(t)}, []string{
 		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "RUNNER_TEMP=" + t.TempDir(), "GITHUB_WORKSPACE=" + t.TempDir(),
 		"ACTIONS_RESULTS_URL=" + s.URL, "ACTIONS_RUNTIME_TOKEN=" + artifactstest.Token(7),
-		// For any other server the client assumes GitHub Enterprise Server and refuses to work.
+		// With any other server, the client assumes GitHub Enterprise Server and reports an error.
 		"GITHUB_SERVER_URL=https://github.com",
 	}}
 }
 
-// do runs one action of the client and decodes its answer.
+// do lets the client perform one action and decodes its answer into to.
 func (o official) do(what map[string]any, to any) {
 	o.t.Helper()
 	input, err := json.Marshal(what)
@@ -73,12 +74,13 @@ func (o official) list() (list []clientArtifact) {
 	return list
 }
 
-// TestOfficialClientIsCompatible checks that each client lists, reads and deletes artifacts of the
-// other client, with contents below and above the 8 MiB of an upload block.
+// TestOfficialClientIsCompatible checks that this package's client and the official client list, read and
+// delete each other's artifacts. Some contents are smaller and some are larger than an upload block of 8
+// MiB.
 func TestOfficialClientIsCompatible(t *testing.T) {
 	s := artifactstest.New(t)
 	ours, theirs := runtimeOf(t, s), officialOf(t, s)
-	noise := make([]byte, 17<<20)                   // not compressible
+	noise := make([]byte, 17<<20)                   // random bytes, which can't be compressed
 	_, _ = rand.NewChaCha8([32]byte{1}).Read(noise) // never fails
 	for name, files := range map[string]map[string]string{
 		"nothing in it":         {"empty": ""},
@@ -118,7 +120,7 @@ func TestOfficialClientIsCompatible(t *testing.T) {
 	}
 }
 
-// checkFiles compares the files of a tree with the wanted ones.
+// checkFiles checks that a file tree contains exactly the wanted files.
 func checkFiles(t *testing.T, what string, tree fs.FS, want map[string]string) {
 	t.Helper()
 	got := map[string]string{}

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// hostile is an entry of a zip archive that Write never writes.
+// hostile describes an entry of a zip archive that Write would never write.
 type hostile struct {
 	name   string
 	size   int64 // bytes of zeros
@@ -22,7 +22,7 @@ type hostile struct {
 	method uint16
 }
 
-// plainWith returns a valid plain checkpoint with additional entries.
+// plainWith returns a plain checkpoint that is valid except for additional entries.
 func plainWith(t testing.TB, more ...hostile) []byte {
 	t.Helper()
 	data, _ := write(t, writing(nil))
@@ -48,7 +48,7 @@ func plainWith(t testing.TB, more ...hostile) []byte {
 	return out.Bytes()
 }
 
-// TestHostileArchives checks that an archive that breaks a rule is not unpacked.
+// TestHostileArchives checks that Read rejects archives that break a rule.
 func TestHostileArchives(t *testing.T) {
 	assert.NilError(t, read(t, plainWith(t), nil).err, "a good archive")
 	for _, e := range []hostile{
@@ -71,8 +71,8 @@ func TestHostileArchives(t *testing.T) {
 	refused(t, "an empty archive", archive(t), nil, "contains neither")
 }
 
-// TestOversizedEntriesAreRefused checks entries that are too large, alone or together, by the sizes in
-// the archive's directory.
+// TestOversizedEntriesAreRefused checks that Read rejects entries that are too large, alone or together,
+// according to the sizes in the archive's directory.
 func TestOversizedEntriesAreRefused(t *testing.T) {
 	one := []hostile{{name: "logs/1", size: 1}}
 	five := append(one, hostile{name: "logs/2", size: 1}, hostile{name: "logs/3", size: 1}, hostile{name: "logs/4", size: 1}, hostile{name: "logs/5", size: 1})
@@ -96,8 +96,8 @@ func TestOversizedEntriesAreRefused(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, "more than 536870912"), "an archive that is too large: want an error")
 }
 
-// FuzzRead checks that Read unpacks either exactly the files of the manifest or nothing, and writes
-// nothing elsewhere.
+// FuzzRead checks that Read unpacks either exactly the files in the manifest or nothing, and that it writes
+// nothing outside of its directory.
 func FuzzRead(f *testing.F) {
 	keys, _ := newKeys(f, 1)
 	sealed, written := write(f, writing(keys))

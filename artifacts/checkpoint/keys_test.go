@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// TestKeyFiles checks that the formats of key files are accepted, and that an error names the line of a
-// bad key without showing it.
+// TestKeyFiles checks that ParseKeys accepts the formats of key files. An error must name the line of an
+// invalid key without quoting it.
 func TestKeyFiles(t *testing.T) {
 	_, lines := newKeys(t, 2)
 	text := "# created: today\r\n# public key: age1…\r\n\n  " + lines[0] + "  \r\n\n" + lines[1]
@@ -33,7 +33,7 @@ func TestKeyFiles(t *testing.T) {
 	}
 }
 
-// TestKeysAreNotPrinted checks every verb of fmt that prints values.
+// TestKeysAreNotPrinted checks that the common verbs of fmt don't print keys.
 func TestKeysAreNotPrinted(t *testing.T) {
 	keys, lines := newKeys(t, 2)
 	w := checkpoint.WriteRequest{Keys: keys}

@@ -19,11 +19,11 @@ func manifestText(t testing.TB) string {
 	return string(entries(t, data)["manifest.json"])
 }
 
-// whole selects all of a manifest.
+// whole stands for the whole manifest in badManifests.
 const whole = "whole"
 
-// badManifests are changes to a valid manifest, with the field and a part of the error that they must
-// cause. Tests of package jsonstrict cover errors that apply to all JSON files.
+// badManifests are replacements in a valid manifest. at is the field, and what is a part of the error, that
+// each must cause. Errors that apply to all JSON files are tested in package jsonstrict.
 var badManifests = []struct{ old, new, at, what string }{
 	{`"schema": 5`, `"schema": 6`, "schema", "is 6, want 5: another version"},
 	{`"schema": 5,`, `"schema": 5, "more": 1,`, "more", "unknown"},
@@ -49,7 +49,7 @@ var badManifests = []struct{ old, new, at, what string }{
 	{whole, "{}", "schema", "missing"},
 }
 
-// TestManifestIsStrict checks that manifests which this program never writes are refused, and that the
+// TestManifestIsStrict checks that manifests which this program never writes are rejected, and that the
 // error names the field.
 func TestManifestIsStrict(t *testing.T) {
 	good := manifestText(t)
@@ -69,8 +69,8 @@ func TestManifestIsStrict(t *testing.T) {
 	}
 }
 
-// TestTranscriptsMatchFiles checks that each transcript in the manifest needs its file, and each file
-// its entry in the list of transcripts.
+// TestTranscriptsMatchFiles checks that each transcript in the manifest must have a file, and that each
+// transcript file must be listed as a transcript.
 func TestTranscriptsMatchFiles(t *testing.T) {
 	one := writing(nil).Manifest.Transcripts[0]
 	for want, list := range map[string][]checkpoint.Transcript{

@@ -15,7 +15,7 @@ var (
 	mac     = checkpoint.MachineDirs{Workspace: "/Users/me/w/", Temp: "/private/tmp", OS: "darwin"}
 )
 
-// TestRelocation maps directories of one machine to another.
+// TestRelocation checks how directories on one machine are mapped to directories on another.
 func TestRelocation(t *testing.T) {
 	inside := checkpoint.MachineDirs{Workspace: "/tmp/x/w", Temp: "/tmp", OS: "linux"}
 	outside := checkpoint.MachineDirs{Workspace: "/w", Temp: "/w/.tmp", OS: "linux"}

@@ -31,7 +31,7 @@ const (
 	other   = "7c9e6679-7425-40de-944b-e07fc1f90ae7"
 )
 
-// manifest returns a manifest with most fields set.
+// manifest returns a manifest in which most fields are set.
 func manifest() checkpoint.Manifest {
 	digest := "sha256:" + strings.Repeat("ab", 32)
 	return checkpoint.Manifest{
@@ -45,10 +45,10 @@ func manifest() checkpoint.Manifest {
 	}
 }
 
-// threadID is the agent CLI's own id of the session.
+// threadID is the id that the agent CLI itself uses for the session.
 const threadID = "01999999-0000-7000-8000-00000000000a"
 
-// writing returns a request for a small checkpoint with every kind of file.
+// writing returns a request for a small checkpoint that contains every kind of file.
 func writing(keys *checkpoint.Keys) checkpoint.WriteRequest {
 	m := manifest()
 	m.Transcripts = []checkpoint.Transcript{{Session: session, Backend: protocol.BackendCodex, CLIID: threadID, Dir: "/home/runner/work/r/r"}}
@@ -62,6 +62,7 @@ func writing(keys *checkpoint.Keys) checkpoint.WriteRequest {
 	}}
 }
 
+// newKeys generates n keys. It also returns their texts.
 func newKeys(t testing.TB, n int) (*checkpoint.Keys, []string) {
 	t.Helper()
 	var lines []string
@@ -80,7 +81,7 @@ func parseKeys(t testing.TB, lines ...string) *checkpoint.Keys {
 	return keys
 }
 
-// write returns the bytes of a checkpoint.
+// write writes a checkpoint, checks the result, and returns the archive's bytes.
 func write(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteResult) {
 	t.Helper()
 	data, written, err := tryWrite(t, w)
@@ -91,6 +92,7 @@ func write(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteRes
 	return data, written
 }
 
+// tryWrite is like write, but returns the error.
 func tryWrite(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.WriteResult, error) {
 	t.Helper()
 	var to bytes.Buffer
@@ -98,7 +100,7 @@ func tryWrite(t testing.TB, w checkpoint.WriteRequest) ([]byte, checkpoint.Write
 	return to.Bytes(), written, err
 }
 
-// result is the result of Read.
+// result contains the results of Read, and the unpacked files.
 type result struct {
 	manifest checkpoint.Manifest
 	digest   string
@@ -106,8 +108,8 @@ type result struct {
 	err      error
 }
 
-// read reads a checkpoint. It checks that the unpacked files match the manifest and that Read writes
-// only into the directory.
+// read reads a checkpoint. It checks that the unpacked files match the manifest, and that Read writes only
+// into its directory.
 func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	t.Helper()
 	parent := t.TempDir()
@@ -127,7 +129,7 @@ func read(t testing.TB, data []byte, keys *checkpoint.Keys) result {
 	return r
 }
 
-// contents returns the files below a directory.
+// contents returns the contents of the files below a directory, and checks their modes.
 func contents(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -146,7 +148,7 @@ func contents(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// listed returns the manifest's list of files for some contents.
+// listed returns the list of files that a manifest must contain for some contents.
 func listed(files map[string]string) []checkpoint.File {
 	list := []checkpoint.File{}
 	for _, name := range sortedKeys(files) {
@@ -156,7 +158,7 @@ func listed(files map[string]string) []checkpoint.File {
 	return list
 }
 
-// contentsAtRandom returns random content: nothing, noise, text that compresses well, zeros, or invalid
+// contentsAtRandom returns a random content: nothing, noise, text that compresses well, zeros, or invalid
 // UTF-8.
 func contentsAtRandom(rnd *rand.Rand) []byte {
 	noise := make([]byte, rnd.IntN(100_000))
@@ -169,8 +171,8 @@ func contentsAtRandom(rnd *rand.Rand) []byte {
 	}[rnd.IntN(5)]
 }
 
-// TestRoundTrip writes and reads checkpoints, sealed and plain, with entries from files and from
-// memory.
+// TestRoundTrip checks that Read returns what Write wrote, for sealed and plain checkpoints, and for
+// entries from files and from memory.
 func TestRoundTrip(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	for seed := range uint64(8) {
@@ -207,13 +209,14 @@ func TestRoundTrip(t *testing.T) {
 	}
 }
 
+// noise returns n pseudo-random bytes, which can't be compressed.
 func noise(n int) []byte {
 	data, _ := io.ReadAll(io.LimitReader(rand.NewChaCha8([32]byte{1}), int64(n)))
 	return data
 }
 
-// TestGrowingFiles checks that only the first bytes of a growing file are stored, and that a file which
-// is shorter than expected is an error.
+// TestGrowingFiles checks that Write stores only the first Size bytes of a growing file, and returns an
+// error if the file is shorter.
 func TestGrowingFiles(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	assert.NilError(t, os.WriteFile(path, []byte("{}\n{}\n{\"half"), 0o600))
@@ -231,7 +234,7 @@ func TestGrowingFiles(t *testing.T) {
 	}
 }
 
-// TestMaskCoversAllButBundles checks that secrets are masked in every entry except bundles, and in the
+// TestMaskCoversAllButBundles checks that secrets are masked in every entry except git bundles, and in the
 // manifest's reason and title.
 func TestMaskCoversAllButBundles(t *testing.T) {
 	const secret = "hunter2hunter2"

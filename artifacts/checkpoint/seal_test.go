@@ -18,7 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// refused checks that reading a checkpoint fails with an *Invalid whose text contains want.
+// refused checks that Read returns an *Invalid for a checkpoint, and that the error's text contains want.
 func refused(t *testing.T, what string, data []byte, keys *checkpoint.Keys, want string) {
 	t.Helper()
 	var invalid *checkpoint.Invalid
@@ -27,9 +27,9 @@ func refused(t *testing.T, what string, data []byte, keys *checkpoint.Keys, want
 	}
 }
 
-// TestChangedBytesAreDetected changes bytes of sealed checkpoints: each byte of the header and many of
-// the age file of a small one, and some of a large one. A change to other bytes of the archive either
-// is an error or has no effect.
+// TestChangedBytesAreDetected changes single bytes of sealed checkpoints: each byte of the header and many
+// bytes of the age file in a small checkpoint, and some bytes in a large one. Read must reject them. A
+// change to another byte of the archive must either be an error or have no effect.
 func TestChangedBytesAreDetected(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	rnd := rand.New(rand.NewPCG(1, 2))
@@ -58,14 +58,15 @@ func TestChangedBytesAreDetected(t *testing.T) {
 	}
 }
 
+// flipped returns a copy of data in which the byte at an index is changed.
 func flipped(data []byte, at int, rnd *rand.Rand) []byte {
 	changed := bytes.Clone(data)
 	changed[at] ^= byte(1 + rnd.IntN(255))
 	return changed
 }
 
-// TestKeyRotation checks that the first key seals, that all keys can open, and that a removed key
-// can't.
+// TestKeyRotation checks that the first key seals, that every key can open, and that a key that was removed
+// can't open.
 func TestKeyRotation(t *testing.T) {
 	_, lines := newKeys(t, 3)
 	old, rotated, gone := parseKeys(t, lines[0]), parseKeys(t, lines[1], lines[0]), parseKeys(t, lines[1], lines[2])
@@ -77,8 +78,8 @@ func TestKeyRotation(t *testing.T) {
 	refused(t, "a key added later", after, old, "which is not one of the 1 keys in state-key")
 }
 
-// TestMissingKeysAndSealsAreErrors covers a sealed checkpoint without a key and a plain checkpoint with
-// a key.
+// TestMissingKeysAndSealsAreErrors checks the errors for a sealed checkpoint without a key, and for a plain
+// checkpoint with a key. A sealed checkpoint must not show its contents.
 func TestMissingKeysAndSealsAreErrors(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	plain, _ := write(t, writing(nil))
@@ -92,7 +93,7 @@ func TestMissingKeysAndSealsAreErrors(t *testing.T) {
 	}
 }
 
-// entries returns the files of an archive.
+// entries returns the contents of the files in an archive, by name.
 func entries(t testing.TB, data []byte) map[string][]byte {
 	t.Helper()
 	z, err := zip.NewReader(bytes.NewReader(data), int64(len(data)))
@@ -112,7 +113,7 @@ type entry struct {
 	data []byte
 }
 
-// archive returns a zip archive that is identical to the outer archive of Write.
+// archive returns a zip archive in the form of the outer archive that Write writes.
 func archive(t testing.TB, files ...entry) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -128,8 +129,8 @@ func archive(t testing.TB, files ...entry) []byte {
 	return out.Bytes()
 }
 
-// TestExchangedFilesAreRefused combines files of different checkpoints that are sealed with the same
-// key.
+// TestExchangedFilesAreRefused checks that Read rejects archives with files from different checkpoints,
+// even if these are sealed with the same key.
 func TestExchangedFilesAreRefused(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	one := writing(keys)
@@ -155,7 +156,8 @@ func TestExchangedFilesAreRefused(t *testing.T) {
 	refused(t, "header of a newer release", newer, keys, "is 6, want 5")
 }
 
-// TestFilesMustMatchTheManifest checks archives with missing, additional and exchanged files.
+// TestFilesMustMatchTheManifest checks that Read rejects archives with missing, additional and exchanged
+// files.
 func TestFilesMustMatchTheManifest(t *testing.T) {
 	first, _ := write(t, writing(nil))
 	another := writing(nil)
@@ -180,7 +182,7 @@ func TestFilesMustMatchTheManifest(t *testing.T) {
 	}
 }
 
-// TestForgeryNeedsTheKey checks checkpoints in which only the MAC is wrong.
+// TestForgeryNeedsTheKey checks that Read rejects a checkpoint in which only the MAC is wrong.
 func TestForgeryNeedsTheKey(t *testing.T) {
 	keys, lines := newKeys(t, 2)
 	good, _ := write(t, writing(keys))

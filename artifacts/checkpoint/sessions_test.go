@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSessionsAndTheirDirectories checks that each session that a resumed run may use is listed once,
-// with its possible directories in order of likelihood.
+// TestSessionsAndTheirDirectories checks that each session that a resumed run may use is listed once, with
+// its possible directories, the most likely one first.
 func TestSessionsAndTheirDirectories(t *testing.T) {
 	s := func(id string) *state.Session { return &state.Session{ID: id} }
 	run := &state.Run{Dir: "/w", Last: &state.LastConversation{Dir: "/t/l", Session: s("l")}, Agents: []*state.Agent{

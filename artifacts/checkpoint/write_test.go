@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// TestWriteRefuses checks that Write refuses everything that Read would refuse, and doesn't read links
-// or directories.
+// TestWriteRefuses checks that Write rejects everything that Read would reject, and reads neither links nor
+// directories.
 func TestWriteRefuses(t *testing.T) {
 	dir := t.TempDir()
 	file, link := filepath.Join(dir, "file"), filepath.Join(dir, "link")
@@ -46,7 +46,7 @@ func TestWriteRefuses(t *testing.T) {
 	}
 }
 
-// TestWriteObeysItsLimits covers the limits of the archive and of all files together.
+// TestWriteObeysItsLimits checks the limit on the archive and the limit on all files together.
 func TestWriteObeysItsLimits(t *testing.T) {
 	keys, _ := newKeys(t, 1)
 	const manifestRoom = 4<<20 + 4<<10
@@ -68,14 +68,14 @@ func TestWriteObeysItsLimits(t *testing.T) {
 	}
 }
 
-// with returns a request with additional entries.
+// with returns the request of writing(nil) with additional entries.
 func with(entries ...checkpoint.Entry) checkpoint.WriteRequest {
 	w := writing(nil)
 	w.Entries = append(w.Entries, entries...)
 	return w
 }
 
-// only returns a request with only these entries.
+// only returns a request that contains only the given entries.
 func only(entries ...checkpoint.Entry) checkpoint.WriteRequest {
 	return checkpoint.WriteRequest{Manifest: manifest(), Entries: entries}
 }

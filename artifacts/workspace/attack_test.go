@@ -26,7 +26,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// homeWith returns an environment with a home directory that contains git settings.
+// homeWith returns an environment whose home directory contains the given git settings.
 func homeWith(t *testing.T, settings string) []string {
 	t.Helper()
 	home := t.TempDir()
@@ -42,8 +42,8 @@ func homeWith(t *testing.T, settings string) []string {
 	return env
 }
 
-// TestSettingsDoNotRedirectTheToken has settings of the checkout, of the worktree and of the user that
-// would send the fetch of a restore, and its token, to another server.
+// TestSettingsDoNotRedirectTheToken checks that no settings of the checkout, of the worktree or of the user
+// make the fetch of a restore send its token to another server.
 func TestSettingsDoNotRedirectTheToken(t *testing.T) {
 	old, saved := worked(t)
 	all := map[string]string{
@@ -73,7 +73,7 @@ func TestSettingsDoNotRedirectTheToken(t *testing.T) {
 	}
 }
 
-// attackFetch restores a save while a settings file contains an attacker's settings.
+// attackFetch restores a save while a settings file contains an attacker's settings. where is the file.
 func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	t.Helper()
 	secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
@@ -105,7 +105,8 @@ func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	assert.Check(t, err != nil, "a program or file of the attacker was used")
 }
 
-// TestTokenDoesNotFollowRedirects has a server that redirects to another one.
+// TestTokenDoesNotFollowRedirects checks that a fetch fails, and sends no token, if the server redirects it
+// to another server.
 func TestTokenDoesNotFollowRedirects(t *testing.T) {
 	thief, stolen := listener(t, http.NotFound)
 	forge, requests := listener(t, func(w http.ResponseWriter, r *http.Request) {
@@ -116,7 +117,8 @@ func TestTokenDoesNotFollowRedirects(t *testing.T) {
 		"restore: got error %v, %d requests to the forge and %q to the other server, want an error, some and none", err, len(requests.hosts), stolen.headers)
 }
 
-// TestProxyOfTheJobIsUsed checks that the proxy in the environment, which agents can't change, is used.
+// TestProxyOfTheJobIsUsed checks that fetches use the proxy in the job's environment, which agents can't
+// change.
 func TestProxyOfTheJobIsUsed(t *testing.T) {
 	proxy, requests := listener(t, http.NotFound)
 	g := &workspace.Git{Env: append(homeWith(t, ""), "http_proxy="+proxy.URL)}
@@ -124,21 +126,22 @@ func TestProxyOfTheJobIsUsed(t *testing.T) {
 	assert.Check(t, err != nil && len(requests.hosts) > 0 && requests.hosts[0] == "forge.invalid", "proxy of the job: got requests for %q (restore: %v)", requests.hosts, err)
 }
 
+// fifo replaces a file by a named pipe.
 func fifo(t *testing.T, path string) {
 	t.Helper()
 	os.RemoveAll(path)
 	assert.NilError(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), syscall.Mkfifo(path, 0o666)))
 }
 
-// TestGitNeverBlocks puts pipes, devices and sparse files of terabytes at paths that git reads. A save
-// must end soon and without filling the memory, whether it succeeds or not.
+// TestGitNeverBlocks puts pipes, devices and sparse files of terabytes at paths that git reads. It checks
+// that a save ends soon and doesn't fill the memory. Whether the save succeeds doesn't matter.
 func TestGitNeverBlocks(t *testing.T) {
 	remote := sharedRemote(t)
 	const tera = 10 << 40
 	t.Cleanup(func() {
 		var own, used syscall.Rusage
 		err := errors.Join(syscall.Getrusage(syscall.RUSAGE_SELF, &own), syscall.Getrusage(syscall.RUSAGE_CHILDREN, &used))
-		// On Linux a child's peak memory starts with its parent's at fork time, imprecisely.
+		// On Linux, a child's peak memory starts with the memory that its parent had when it forked, roughly.
 		if most := max(256<<10, own.Maxrss+own.Maxrss/4); err != nil || runtime.GOOS == "linux" && used.Maxrss > most {
 			t.Errorf("memory of the largest git: got %d KiB (%v), want at most %d", used.Maxrss, err, most)
 		}
@@ -190,7 +193,8 @@ func TestGitNeverBlocks(t *testing.T) {
 	}
 }
 
-// TestPipeBehindALinkIsFound puts a pipe into a directory that git reads through a link.
+// TestPipeBehindALinkIsFound checks that a save fails if a link leads git to a directory that contains a
+// pipe.
 func TestPipeBehindALinkIsFound(t *testing.T) {
 	_, dir, base := checkout(t)
 	for _, name := range []string{"objects/pack", "refs", "worktrees"} {
@@ -201,7 +205,7 @@ func TestPipeBehindALinkIsFound(t *testing.T) {
 	}
 }
 
-// TestGitHasATimeLimit makes git block on a path that is not checked beforehand.
+// TestGitHasATimeLimit checks that a save fails if git blocks at a file that is not checked before git runs.
 func TestGitHasATimeLimit(t *testing.T) {
 	_, dir, base := checkout(t)
 	pipe := filepath.Join(dir, "dir/.gitignore")
@@ -223,7 +227,8 @@ func TestGitHasATimeLimit(t *testing.T) {
 	}
 }
 
-// TestGitOfAnAgentIsNotUsed puts a program named git into directories that agents can write to.
+// TestGitOfAnAgentIsNotUsed checks that Find ignores programs named git in directories that agents can
+// write to.
 func TestGitOfAnAgentIsNotUsed(t *testing.T) {
 	root, home, linked := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "linked")
 	planted := []string{filepath.Join(root, "bin"), filepath.Join(home, ".local/bin")}

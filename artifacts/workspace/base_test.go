@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// advance pushes a commit to a remote's main branch.
+// advance pushes a new commit to the main branch of a remote.
 func advance(t *testing.T, remote string) {
 	t.Helper()
 	sh(t, clone(t, remote).checkout(), "echo moved on > a; echo only later > later; git add -A; git commit -q -m later; git push -q origin main")
@@ -46,7 +46,8 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 	}
 }
 
-// TestMissingBaseIsAConflict covers a missing base commit, origin and repository.
+// TestMissingBaseIsAConflict checks that a restore fails with a *Conflict if the base commit can't be
+// fetched, if there is no origin, or if there is no repository.
 func TestMissingBaseIsAConflict(t *testing.T) {
 	old, saved := worked(t)
 	other := otherRemote(t, "another history\n")
@@ -65,8 +66,8 @@ func TestMissingBaseIsAConflict(t *testing.T) {
 	}
 }
 
-// TestTokenIsOnlySentToItsServer has an origin on one server and a token for the same server or for
-// another.
+// TestTokenIsOnlySentToItsServer checks that a fetch sends the token if origin is on the token's server, and
+// sends no token if it is on another server.
 func TestTokenIsOnlySentToItsServer(t *testing.T) {
 	server, requests := listener(t, http.NotFound)
 	want := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))
@@ -75,7 +76,7 @@ func TestTokenIsOnlySentToItsServer(t *testing.T) {
 		want           []string
 	}{
 		{server.URL, server.URL + "/owner/repo", []string{want}},
-		{server.URL, "ssh://git@127.0.0.1/owner/repo", []string{want}}, // jobs have no SSH key, so this becomes HTTPS
+		{server.URL, "ssh://git@127.0.0.1/owner/repo", []string{want}}, // jobs have no SSH key, so this address is converted to HTTPS
 		{server.URL, "git@127.0.0.1:owner/repo.git", []string{want}},
 		{server.URL + "0", server.URL + "/owner/repo", nil},
 	} {
@@ -113,14 +114,15 @@ func TestTokenBelongsToItsServer(t *testing.T) {
 	}
 }
 
-// fetching restores a save into a checkout of another history whose origin has the given address, with
-// a token for server.
+// fetching restores a save in a checkout with another history, so that commits must be fetched. origin is the
+// address of the checkout's origin. The Git has a token for server.
 func fetching(t *testing.T, g *workspace.Git, origin, server string) (here site, err error) {
 	t.Helper()
 	old, saved := worked(t)
 	here = clone(t, otherRemote(t, "x"))
 	git(t, here.checkout(), "remote", "set-url", "origin", origin)
-	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale") // actions/checkout may store a token here, which must be ignored
+	// actions/checkout may store a token in this setting. It must be ignored.
+	git(t, here.checkout(), "config", "http."+server+"/.extraheader", "AUTHORIZATION: basic stale")
 	g.Token, g.ServerURL = "secret", server
 	_, err = g.Restore(t.Context(), workspace.RestoreRequest{From: saved, Dir: relocated(old, here)})
 	return here, err

@@ -49,7 +49,7 @@ func TestChangesOfTheCheckoutAreNotOverwritten(t *testing.T) {
 	}
 }
 
-// TestHarmlessChangesAreNoConflict has changes in the checkout that a restore can't lose.
+// TestHarmlessChangesAreNoConflict checks that a restore succeeds if it can't lose the checkout's changes.
 func TestHarmlessChangesAreNoConflict(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)

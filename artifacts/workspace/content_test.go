@@ -14,7 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// moveTo saves directories of one site and restores them in another.
+// moveTo saves the work in directories of the site old and restores it in the site here. It returns the
+// result of the save and the notes of the restore.
 func moveTo(t *testing.T, old, here site, base string, dirs ...string) (workspace.SaveResult, []string) {
 	t.Helper()
 	to := t.TempDir()
@@ -45,7 +46,7 @@ func TestOperationInProgressIsReported(t *testing.T) {
 	}
 }
 
-// TestOtherRepositoriesAreRestored has an agent work in a second repository and in a submodule.
+// TestOtherRepositoriesAreRestored checks that work in a second repository and in a submodule is restored.
 func TestOtherRepositoriesAreRestored(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
@@ -57,7 +58,8 @@ func TestOtherRepositoriesAreRestored(t *testing.T) {
 		return s, other, sub
 	}
 	old, other, sub := at()
-	tree, beside := filepath.Join(old.root, "tree"), filepath.Join(old.root, "beside other") // tree has the submodule without its files
+	// tree is a worktree in which the submodule is not checked out.
+	tree, beside := filepath.Join(old.root, "tree"), filepath.Join(old.root, "beside other")
 	sh(t, old.checkout(), `git commit -q -m submodule; git worktree add -q -b tree ../tree; echo changed > sub/a; cd ../other; echo changed > a
 		git worktree add -q -b side "../beside other"; cd "../beside other"; echo new > new; git add new; git commit -q -m new`)
 	to := t.TempDir()
@@ -65,7 +67,7 @@ func TestOtherRepositoriesAreRestored(t *testing.T) {
 	saved := save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout(), filepath.Join(beside, "dir"), sub, tree}, To: to})
 	assert.Check(t, saved.HasWork && !strings.Contains(strings.Join(saved.Notes, "\n"), "is not saved"), "saved: got held %t and notes %q", saved.HasWork, saved.Notes)
 	there, _, _ := at()
-	here := clone(t, remote) // where other must be created
+	here := clone(t, remote) // a site in which the restore must create other
 	lost := relocated(old, here)(tree)
 	git(t, here.checkout(), "worktree", "add", "-q", "--detach", "--lock", lost)
 	os.RemoveAll(lost)
@@ -89,7 +91,8 @@ func TestTreesAreSpelledLikeTheDirectories(t *testing.T) {
 	assert.Check(t, is.DeepEqual(trees, []string{link}))
 }
 
-// TestLFSContentsAreNotSaved imitates git LFS, whose filter must not run.
+// TestLFSContentsAreNotSaved imitates a checkout with git LFS. It checks that a save doesn't contain the
+// large contents, and that the filter of git LFS doesn't run.
 func TestLFSContentsAreNotSaved(t *testing.T) {
 	content := noise(1 << 20)
 	pointer := fmt.Sprintf("version https://git-lfs.github.com/spec/v1\noid sha256:%x\nsize %d\n", sha256.Sum256([]byte(content)), len(content))
@@ -109,8 +112,8 @@ func TestLFSContentsAreNotSaved(t *testing.T) {
 	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout()}, Base: base, To: to})
 	got := len(read(t, to, "repo-0.bundle"))
 	assert.Check(t, got <= 100<<10, "size of the save: got %d bytes, want less than the large file of %d", got, len(content))
-	// A remote may have only the pointer, or another filter's output, for files that the agent staged or
-	// committed.
+	// For files that the agent staged or committed, a remote may have only the LFS pointer, or another
+	// filter's output. So the contents of these files must be saved.
 	sh(t, old.checkout(), `git config filter.enc.clean 'tr a-z A-Z'; mkdir -p .git/info; echo '*.enc filter=enc' > .git/info/attributes; echo plain > by.enc; git add by.enc
 		git config filter.lfs.clean cat; id=$(git rev-parse HEAD:big.bin); cp big.bin committed.bin; cp big.bin staged.bin
 		git update-index --add --cacheinfo 100644,$id,committed.bin; git commit -q -m large; git update-index --add --cacheinfo 100644,$id,staged.bin`)
@@ -145,9 +148,9 @@ func TestUnsavedWorkIsReported(t *testing.T) {
 	assert.Check(t, !strings.Contains(got, " D "), "status: got %q, want no deleted submodule", got)
 }
 
-// TestTagsAndStashAreRestored checks that tags and stash entries are restored once, even by several
-// restores. A tag with another value here stays and is reported. Tags that the checkout had at first
-// are not saved.
+// TestTagsAndStashAreRestored checks that repeated restores create each tag and stash entry only once. A
+// tag that has another value here must stay, and be reported. Tags that the checkout had at the start are
+// not saved.
 func TestTagsAndStashAreRestored(t *testing.T) {
 	remote := ownRemote(t)
 	git(t, remote, "tag", "released")
@@ -175,7 +178,7 @@ func TestTagsAndStashAreRestored(t *testing.T) {
 	git(t, here.checkout(), "fsck", "--strict")
 }
 
-// TestSparseCheckoutsStaySparse has index entries without files on disk.
+// TestSparseCheckoutsStaySparse checks that a restore creates no files outside of a sparse checkout.
 func TestSparseCheckoutsStaySparse(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)
@@ -190,7 +193,7 @@ func TestSparseCheckoutsStaySparse(t *testing.T) {
 	assert.Check(t, err != nil, "file outside of the sparse checkout: it exists")
 }
 
-// TestRepositoryWithoutCommits covers a repository that an agent has just created.
+// TestRepositoryWithoutCommits checks a repository that an agent has just created, without and with files.
 func TestRepositoryWithoutCommits(t *testing.T) {
 	old, here := site{t.TempDir()}, site{t.TempDir()}
 	for _, s := range []site{old, here} {
@@ -204,8 +207,8 @@ func TestRepositoryWithoutCommits(t *testing.T) {
 	same(t, old.checkout(), here.checkout())
 }
 
-// TestFilteredFilesOfAnotherCommitAreReported has a checkout at another commit than the save. Files
-// with a filter must be written, but the filter must not run.
+// TestFilteredFilesOfAnotherCommitAreReported restores a save in a checkout of another commit. Files that
+// have a filter must be written, but the filter must not run, and a note must report the files.
 func TestFilteredFilesOfAnotherCommitAreReported(t *testing.T) {
 	remote := ownRemote(t)
 	other := clone(t, remote)

@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestCrashAnywhere interrupts a restore at each of its git commands and while it writes files. A
-// second restore must complete it.
+// TestCrashAnywhere interrupts restores before git commands and while files are written. It checks that a
+// second restore completes the work.
 func TestCrashAnywhere(t *testing.T) {
 	remote := sharedRemote(t)
 	old := site{t.TempDir()}
@@ -25,7 +25,8 @@ func TestCrashAnywhere(t *testing.T) {
 	save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{old.checkout(), filepath.Join(old.root, "beside")}, To: saved, Base: base})
 	beside := filepath.Join(old.root, "beside")
 	wantHere, wantBeside, wantBranches := pictureOf(t, old.checkout()), pictureOf(t, beside), fmt.Sprint(branches(t, old.checkout()))
-	// crash restores with a git that runs a script before each command, and then restores again.
+	// crash restores with a git that runs a script before each command. Then it restores again with the
+	// normal git.
 	crash := func(t *testing.T, script string) error {
 		t.Helper()
 		here := clone(t, remote, "--depth=1")

@@ -2,16 +2,16 @@ package workspace
 
 import "time"
 
-// Unreliable sets how long after a change the times of a file are not trusted.
+// Unreliable sets how long after a change the times of a file are considered unreliable.
 func (g *Git) Unreliable(d time.Duration) { g.unreliable = d }
 
-// Decode decodes an index like Trees and Restore.
+// Decode decodes and validates an index in the same way as Trees and Restore.
 func Decode(data []byte) error {
 	_, err := decodeIndex(data)
 	return err
 }
 
-// Checks that precede git's own checks. Git would refuse the same input later.
+// Checks that are made before git makes its own. Git would reject the same input later.
 var (
 	IsBelow     = isBelow
 	IsPlainPath = isPlainPath
@@ -20,7 +20,7 @@ var (
 // Within sets the time limit of one git process.
 func (g *Git) Within(d time.Duration) { g.within = d }
 
-// Within returns the same snapshots with another limit for bundles.
+// Within returns the same snapshots with another limit for bundles of snapshots.
 func (s *Snapshots) Within(limit int64) *Snapshots {
 	g := &Git{Path: s.git.Path, Env: s.git.Env, Temp: s.git.Temp, IsUncaged: s.git.IsUncaged, Limit: limit}
 	return g.OpenSnapshots(s.dir)
@@ -29,5 +29,5 @@ func (s *Snapshots) Within(limit int64) *Snapshots {
 // WeighPack exports inflatedSize.
 var WeighPack = inflatedSize
 
-// Handed sets how many bytes may be handed over.
+// Handed sets the maximum number of bytes that may be handed over.
 func (g *Git) Handed(n int64) { g.handed = n }

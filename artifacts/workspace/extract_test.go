@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestCommittedFilesAreNotFiltered checks that neither the working tree nor replaced objects, links,
-// filters, uncommitted attributes or the user's settings change an extracted file.
+// TestCommittedFilesAreNotFiltered checks that Extract writes the committed content. Neither the working
+// tree nor replaced objects, links, filters, uncommitted attributes or the user's settings may change it.
 func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	dir, mark := s.checkout(), filepath.Join(s.root, "mark")
@@ -48,8 +48,8 @@ func TestCommittedFilesAreNotFiltered(t *testing.T) {
 	}
 }
 
-// TestForgedObjectsAreNotExtracted stores another file or directory under the hash of a committed one.
-// Git itself doesn't notice.
+// TestForgedObjectsAreNotExtracted stores another file or directory under the hash of a committed one. Git
+// itself doesn't notice this. The test checks that Extract fails.
 func TestForgedObjectsAreNotExtracted(t *testing.T) {
 	for _, name := range []string{":wf/START.sh", ":wf"} {
 		dir := clone(t, sharedRemote(t)).checkout()
@@ -68,7 +68,8 @@ func TestForgedObjectsAreNotExtracted(t *testing.T) {
 	}
 }
 
-// TestBaseIsTheCommitOfTheCheckout checks that commits on top of the job's commit don't count.
+// TestBaseIsTheCommitOfTheCheckout checks that Base returns the job's commit even if HEAD has commits on
+// top of it.
 func TestBaseIsTheCommitOfTheCheckout(t *testing.T) {
 	_, dir, started := checkout(t)
 	git(t, dir, "commit", "-q", "--allow-empty", "-m", "on top")

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// change returns a JSON text with one value changed. path consists of field names and list indexes.
+// change returns a JSON text in which one value is changed. path consists of field names and list indexes.
 func change(t testing.TB, data, path string, value any) string {
 	t.Helper()
 	var top any
@@ -35,16 +35,16 @@ func change(t testing.TB, data, path string, value any) string {
 	return string(out)
 }
 
-// forgery describes a bundle with one forged commit.
+// forgery describes a bundle that contains one forged commit.
 type forgery struct {
-	part  string // directory of the commit that contains the files; "" for "work"
-	files string // entries in the input format of git mktree, with placeholders for objects; "" for one file
+	part  string // directory in the commit that contains the files; if empty, "work"
+	files string // entries in the input format of git mktree, with placeholders for objects; if empty, one file
 	about string // commit message
 	ref   string
-	needs string // commit that the bundle needs; "" for the commit of the checkout
+	needs string // commit that the bundle needs; if empty, the checkout's commit
 }
 
-// bundle builds the bundle in a checkout. It also returns the forged commit.
+// bundle builds the bundle from the objects of a checkout. It also returns the id of the forged commit.
 func (f forgery) bundle(t testing.TB, dir string) (data, commit string) {
 	t.Helper()
 	base, evil := head(t, dir), blob(t, dir, "evil")
@@ -56,7 +56,8 @@ func (f forgery) bundle(t testing.TB, dir string) (data, commit string) {
 	return "# v2 git bundle\n-" + cmp.Or(f.needs, base) + "\n" + commit + " " + f.ref + "\n\n" + pipe(t, dir, reached, "pack-objects", "-q", "--stdout"), commit
 }
 
-// forge builds a save of a checkout whose bundle is replaced by the forged one.
+// forge saves a checkout, replaces the save's bundle by the forged one, and returns the directory of the
+// save.
 func (f forgery) forge(t testing.TB, s site) (to string) {
 	t.Helper()
 	to = t.TempDir()
@@ -71,11 +72,13 @@ func (f forgery) forge(t testing.TB, s site) (to string) {
 	return to
 }
 
+// mktree creates a tree and returns its id. Objects that the entries name need not exist.
 func mktree(t testing.TB, dir, entries string) string {
 	t.Helper()
 	return strings.TrimSpace(pipe(t, dir, entries, "mktree", "--missing"))
 }
 
+// blob creates a blob and returns its id.
 func blob(t testing.TB, dir, content string) string {
 	t.Helper()
 	return strings.TrimSpace(pipe(t, dir, content, "hash-object", "-w", "--stdin"))

@@ -22,7 +22,7 @@ import (
 
 var handedAt = time.Unix(1_700_000_000, 0)
 
-// handed hands over work and returns the repository and the list of missing things.
+// handed hands over work and returns the new repository and the list of omitted work.
 func handed(t *testing.T, g *workspace.Git, h workspace.HandOverRequest) (repository, missing string) {
 	t.Helper()
 	h.Date, h.To = handedAt, t.TempDir()
@@ -31,7 +31,7 @@ func handed(t *testing.T, g *workspace.Git, h workspace.HandOverRequest) (reposi
 	return got.Repository, read(t, filepath.Dir(got.MissingList), filepath.Base(got.MissingList))
 }
 
-// shows checks the changes of a branch, including modes.
+// shows checks which files a branch changes compared with HEAD, and their modes.
 func shows(t *testing.T, repository, branch, want string) {
 	t.Helper()
 	out := git(t, repository, "diff", "--raw", "--no-renames", "--abbrev=4", "HEAD", branch)
@@ -43,9 +43,9 @@ func shows(t *testing.T, repository, branch, want string) {
 	assert.Check(t, is.DeepEqual(strings.Join(got, "\n"), want), "what %s changes", branch)
 }
 
-// TestWorkIsHandedOver covers committed, staged, changed, new and deleted files and the work of other
-// agents. A second hand-over gives the same hashes, the branches can be pushed, and the agents'
-// repository stays unchanged.
+// TestWorkIsHandedOver checks the hand-over of committed, staged, changed, new and deleted files, and of
+// the work of other agents. A second hand-over must give the same hashes, the branches can be pushed, and
+// the agents' repository must stay unchanged.
 func TestWorkIsHandedOver(t *testing.T) {
 	t.Parallel()
 	for _, depth := range []string{"--depth=1", "--no-single-branch"} {
@@ -84,8 +84,8 @@ func TestWorkIsHandedOver(t *testing.T) {
 	}
 }
 
-// TestWorkOutsideOfTheCheckoutsHistory has a HEAD that is behind the checkout's commit or unrelated to
-// it.
+// TestWorkOutsideOfTheCheckoutsHistory checks hand-overs if HEAD is behind the checkout's commit or
+// unrelated to it.
 func TestWorkOutsideOfTheCheckoutsHistory(t *testing.T) {
 	t.Parallel()
 	first := strings.TrimSpace(git(t, sharedRemote(t), "rev-list", "--max-parents=0", "main"))
@@ -118,7 +118,7 @@ func TestWorkOutsideOfTheCheckoutsHistory(t *testing.T) {
 	}
 }
 
-// TestFilesAreAddedAsGitAddsThem checks that line ends are converted and filters don't run.
+// TestFilesAreAddedAsGitAddsThem checks that a hand-over converts line ends, and runs no filters.
 func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	t.Parallel()
 	s, dir, base := checkout(t)
@@ -133,8 +133,8 @@ func TestFilesAreAddedAsGitAddsThem(t *testing.T) {
 	assert.Check(t, err != nil, "a filter was run")
 }
 
-// TestOmissionsAreListed covers files of git LFS, submodules, nested repositories, and names that a job
-// log would interpret.
+// TestOmissionsAreListed checks that the list of omitted work contains files of git LFS, submodules and
+// nested repositories. A name that a job log would interpret must be escaped.
 func TestOmissionsAreListed(t *testing.T) {
 	t.Parallel()
 	_, dir, _ := checkout(t)
@@ -150,8 +150,8 @@ func TestOmissionsAreListed(t *testing.T) {
 	assert.Check(t, is.Equal(missing, want), "missing")
 }
 
-// TestForgeFilesAreNotHandedOver covers files that were committed, committed and reverted, staged, or
-// are new. With Workflows they are handed over.
+// TestForgeFilesAreNotHandedOver checks that files which forges run are left out, whether they are new,
+// staged, committed, or committed and reverted. With Workflows they must be handed over.
 func TestForgeFilesAreNotHandedOver(t *testing.T) {
 	t.Parallel()
 	for name, script := range map[string]string{
@@ -174,12 +174,12 @@ func TestForgeFilesAreNotHandedOver(t *testing.T) {
 	}
 }
 
-// TestPoisonedRepositoryIsHandedOverClean checks that settings, hooks, links, replaced and grafted
-// commits, and pointers to another repository have no effect or make the hand-over fail.
+// TestPoisonedRepositoryIsHandedOverClean checks that a hand-over ignores settings, hooks, links, replaced
+// and grafted commits, and pointers to another repository, or fails because of them.
 func TestPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct {
-		script   string // it runs in the checkout; $SECRET is the path of another repository
+		script   string // script that runs in the checkout; $SECRET is the path of another repository
 		isDenied bool
 	}{
 		"settings and hooks": {},
@@ -223,7 +223,8 @@ func TestPoisonedRepositoryIsHandedOverClean(t *testing.T) {
 	}
 }
 
-// TestInflatingObjectsAreRefused has a few kilobytes of deltas that unpack to half a gigabyte.
+// TestInflatingObjectsAreRefused checks that a hand-over rejects a few kilobytes of deltas which unpack to
+// half a gigabyte.
 func TestInflatingObjectsAreRefused(t *testing.T) {
 	t.Parallel()
 	_, dir, base := checkout(t)
@@ -252,7 +253,7 @@ func TestInflatingObjectsAreRefused(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "deltas that burst")
 }
 
-// TestHandOverObeysItsLimit covers committed and uncommitted files.
+// TestHandOverObeysItsLimit checks that the limit applies to committed and to uncommitted files.
 func TestHandOverObeysItsLimit(t *testing.T) {
 	t.Parallel()
 	_, dir, base := checkout(t)

@@ -25,6 +25,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
+// TestMain removes the user's git settings from the environment of all tests, and the shared directories
+// after them.
 func TestMain(m *testing.M) {
 	home, err := os.MkdirTemp("", "workspace-home-")
 	if err != nil {
@@ -52,16 +54,17 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// try runs git with the user's settings and returns its output and error.
+// try runs git like a user and returns its output and error.
 func try(dir string, args ...string) (string, error) { return run(dir, "", "git", args...) }
 
-// sh runs a script, which stops at the first error.
+// sh runs a script in a directory. The script stops at its first error, and then the test fails.
 func sh(t testing.TB, dir, script string) {
 	t.Helper()
 	_, err := run(dir, "", "bash", "-ec", script)
 	assert.NilError(t, err)
 }
 
+// run runs a program in a directory, with in as its input, and returns its output.
 func run(dir, in, program string, args ...string) (string, error) {
 	cmd := exec.Command(program, args...)
 	cmd.Dir, cmd.Stdin = dir, strings.NewReader(in)
@@ -75,12 +78,13 @@ func run(dir, in, program string, args ...string) (string, error) {
 	return out.String(), nil
 }
 
+// git runs git like a user and returns its output. If git fails, the test fails.
 func git(t testing.TB, dir string, args ...string) string {
 	t.Helper()
 	return pipe(t, dir, "", args...)
 }
 
-// pipe runs git with an input.
+// pipe is like git, but gives git an input.
 func pipe(t testing.TB, dir, in string, args ...string) string {
 	t.Helper()
 	out, err := run(dir, in, "git", args...)
@@ -95,8 +99,8 @@ func commit(t testing.TB, dir string) {
 	git(t, dir, "commit", "-q", "-m", "commit")
 }
 
-// write writes a file, which may be a program. It prevents forks meanwhile, because a child would
-// inherit the open file.
+// write writes a file, which may be a program. While the file is open it holds ForkLock, because a child
+// process that is started at that time would inherit the open file.
 func write(t testing.TB, dir, name, content string) {
 	t.Helper()
 	syscall.ForkLock.RLock()
@@ -118,14 +122,14 @@ type site struct{ root string }
 
 func (s site) checkout() string { return filepath.Join(s.root, "checkout") }
 
-// shelf is a directory with subdirectories that tests share and never change. made has a *sync.Once for
-// each. Tests copy them, which is faster than running git.
+// shelf is a directory with subdirectories that tests share and never change. Tests copy them, because
+// copying is faster than running git. newCommit contains a *sync.Once for each subdirectory, by name.
 var (
 	shelf     string
 	newCommit sync.Map
 )
 
-// once returns a shared directory, which fill fills at the first call.
+// once returns a shared directory. The first call for a name creates the directory and calls fill.
 func once(t testing.TB, what string, fill func(dir string)) string {
 	t.Helper()
 	dir := filepath.Join(shelf, fmt.Sprintf("%x", sha256.Sum256([]byte(what))))
@@ -143,7 +147,7 @@ func sharedRemote(t testing.TB) string {
 	return filepath.Join(once(t, "remote", func(dir string) { makeRemote(t, dir) }), "remote.git")
 }
 
-// ownRemote returns a copy of sharedRemote for a test that changes it.
+// ownRemote returns a copy of sharedRemote, for a test that changes it.
 func ownRemote(t testing.TB) string {
 	t.Helper()
 	remote := filepath.Join(t.TempDir(), "remote.git")
@@ -151,6 +155,7 @@ func ownRemote(t testing.TB) string {
 	return remote
 }
 
+// makeRemote creates the repository that sharedRemote returns.
 func makeRemote(t testing.TB, dir string) {
 	t.Helper()
 	sh(t, dir, `git init -q -b main seed; cd seed; mkdir dir; echo '#!/bin/sh' > run.sh; chmod 777 run.sh; printf 'ignored\n*.o\n' > .gitignore; ln -s a link
@@ -169,8 +174,8 @@ func otherRemote(t testing.TB, content string) string {
 	})
 }
 
-// worked returns a checkout in which an agent worked, and its save. All tests share the checkout and
-// must not change it.
+// worked returns a site with a checkout in which an agent worked, and a copy of its save. All tests share the
+// site and must not change it.
 func worked(t testing.TB) (site, string) {
 	t.Helper()
 	dir := once(t, "worked", func(dir string) {
@@ -183,7 +188,7 @@ func worked(t testing.TB) (site, string) {
 	return site{dir}, saved
 }
 
-// work makes an agent's changes in a checkout of a remote and saves them to a directory.
+// work clones a remote, makes changes like an agent, and saves them in a directory.
 func work(t testing.TB, s site, remote, to string) {
 	t.Helper()
 	s.clone(t, remote, "--depth=1")
@@ -206,13 +211,14 @@ func clone(t testing.TB, remote string, args ...string) site {
 	return s
 }
 
-// checkout returns a clone of the shared remote with its directory and HEAD.
+// checkout returns a new site with a clone of the shared remote, the clone's directory, and its HEAD.
 func checkout(t testing.TB, args ...string) (s site, dir, base string) {
 	t.Helper()
 	s = clone(t, sharedRemote(t), args...)
 	return s, s.checkout(), head(t, s.checkout())
 }
 
+// clone clones a remote into the site. It copies an earlier clone with the same arguments, if possible.
 func (s site) clone(t testing.TB, remote string, args ...string) {
 	t.Helper()
 	from := func(dir string) {
@@ -223,7 +229,7 @@ func (s site) clone(t testing.TB, remote string, args ...string) {
 		return
 	}
 	copyDir(t, once(t, fmt.Sprintf("clone %q of %s", args, remote), from), s.checkout())
-	git(t, s.checkout(), "update-index", "-q", "--refresh") // the copied index has the times of the original files
+	git(t, s.checkout(), "update-index", "-q", "--refresh") // the copied index contains the times of the original files
 }
 
 // head returns the HEAD commit of a worktree.
@@ -232,6 +238,7 @@ func head(t testing.TB, dir string) string {
 	return strings.TrimSpace(git(t, dir, "rev-parse", "HEAD"))
 }
 
+// save saves work and checks that the directory contains exactly the files that the result lists.
 func save(t testing.TB, g *workspace.Git, s workspace.SaveRequest) workspace.SaveResult {
 	t.Helper()
 	if s.To == "" {
@@ -248,7 +255,7 @@ func save(t testing.TB, g *workspace.Git, s workspace.SaveRequest) workspace.Sav
 	return saved
 }
 
-// relocated maps the directories of one site to another.
+// relocated returns a function that maps directories in one site to the same directories in another.
 func relocated(from, to site) func(string) string {
 	return func(dir string) string {
 		if rest, ok := strings.CutPrefix(dir, from.root); ok {
@@ -258,11 +265,13 @@ func relocated(from, to site) func(string) string {
 	}
 }
 
+// restore restores a save of the site old in the site here.
 func restore(t testing.TB, from string, old, here site) ([]string, error) {
 	t.Helper()
 	return new(workspace.Git).Restore(context.Background(), workspace.RestoreRequest{From: from, Dir: relocated(old, here)})
 }
 
+// mustRestore is like restore, but the test fails if the restore fails. It returns the notes.
 func mustRestore(t testing.TB, from string, old, here site) []string {
 	t.Helper()
 	r, err := restore(t, from, old, here)
@@ -276,6 +285,7 @@ type picture struct {
 	Files         map[string]string // mode and content
 }
 
+// pictureOf returns the current state of a worktree.
 func pictureOf(t testing.TB, dir string) picture {
 	t.Helper()
 	// Ignored files are listed so that they can be excluded. The upstream branch is not restored.
@@ -296,7 +306,8 @@ func pictureOf(t testing.TB, dir string) picture {
 	return p
 }
 
-// files returns the files below a directory by name. It skips git's own files and nested worktrees.
+// files returns the mode and content of each file below a directory, by name. It skips git's own files,
+// nested worktrees, and the files in except.
 func files(t testing.TB, dir string, except ...string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -330,14 +341,15 @@ func files(t testing.TB, dir string, except ...string) map[string]string {
 	return all
 }
 
-// Which of git's objects everything includes.
+// Values of the parameter objects of everything: which of git's objects to include.
 const (
 	allObjects  = iota
-	objectNames // without times, which git updates for objects that are still needed
+	objectNames // only names, because git updates the times of objects that are still needed
 	noObjects
 )
 
-// everything returns all files below a directory, including git's own.
+// everything returns all files below a directory with their modes, times and contents, including git's own
+// files.
 func everything(t testing.TB, dir string, objects int) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -364,6 +376,7 @@ func everything(t testing.TB, dir string, objects int) map[string]string {
 	return all
 }
 
+// branches returns the commits of a repository's branches, by name.
 func branches(t testing.TB, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -374,7 +387,7 @@ func branches(t testing.TB, dir string) map[string]string {
 	return all
 }
 
-// same compares a worktree with the saved one.
+// same checks that the worktree here equals the saved worktree old.
 func same(t testing.TB, old, here string) {
 	t.Helper()
 	sameAs(t, pictureOf(t, old), here)
@@ -385,7 +398,7 @@ func sameAs(t testing.TB, want picture, here string) {
 	assert.Check(t, is.DeepEqual(pictureOf(t, here), want), "restored worktree %s", here)
 }
 
-// some returns every everyCase-th case of a long table.
+// some returns every n-th case of a long table, where n is everyCase.
 func some[T any](all []T) []T {
 	var few []T
 	for i, one := range all {
@@ -396,17 +409,17 @@ func some[T any](all []T) []T {
 	return few
 }
 
-// names returns the sorted names of a table's cases.
+// names returns the sorted names of the cases in a table.
 func names[T any](all map[string]T) []string { return slices.Sorted(maps.Keys(all)) }
 
-// seen records the requests to a server.
+// seen records the requests that a server received.
 type seen struct {
 	mu      sync.Mutex // guards the fields below
 	headers []string   // Authorization header of each request
 	hosts   []string
 }
 
-// listener starts a server that records its requests and answers with answer.
+// listener starts a server that records its requests and answers them with answer.
 func listener(t *testing.T, answer http.HandlerFunc) (*httptest.Server, *seen) {
 	t.Helper()
 	s := &seen{}

@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// trap configures a repository, whose git directory is dir, so that every hook, filter and program that
-// git can run leaves a mark.
+// trap changes the settings of a repository so that every hook, filter and program that git can run writes
+// to the file mark. dir is the repository's git directory.
 func trap(t *testing.T, root, dir string) (mark string) {
 	t.Helper()
 	mark, program := filepath.Join(root, "mark"), filepath.Join(root, "program")
@@ -56,7 +56,8 @@ func trap(t *testing.T, root, dir string) (mark string) {
 	return mark
 }
 
-// TestGitRunsNoProgramsOfTheRepository saves and restores repositories with traps.
+// TestGitRunsNoProgramsOfTheRepository saves and restores repositories that trap has changed. It checks
+// that git runs none of their programs.
 func TestGitRunsNoProgramsOfTheRepository(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote, "--depth=1"), clone(t, remote, "--depth=1")
@@ -81,8 +82,8 @@ func TestGitRunsNoProgramsOfTheRepository(t *testing.T) {
 	}
 }
 
-// TestInvalidSettingsAreIgnored checks that a setting with an invalid value, which makes git fail,
-// doesn't prevent a save.
+// TestInvalidSettingsAreIgnored checks that a save succeeds in spite of a setting with an invalid value,
+// with which git itself fails.
 func TestInvalidSettingsAreIgnored(t *testing.T) {
 	for _, setting := range []string{"autocrlf", "filemode", "eol", "checkstat"} {
 		s := clone(t, sharedRemote(t))

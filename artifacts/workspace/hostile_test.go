@@ -79,7 +79,8 @@ func TestForgedSavesAreRefused(t *testing.T) {
 	}
 }
 
-// TestLinksAreNotWrittenThrough has links in the checkout, and in the save, at paths of files.
+// TestLinksAreNotWrittenThrough checks that a restore doesn't write through links at the paths of files and
+// directories, whether they are in the checkout or in the save.
 func TestLinksAreNotWrittenThrough(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote), clone(t, remote)

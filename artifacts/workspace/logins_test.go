@@ -10,7 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestLoginsInCheckoutsAreFound covers settings that git or a package manager would read.
+// TestLoginsInCheckoutsAreFound checks that FindLogin finds logins in settings that git or a package
+// manager reads.
 func TestLoginsInCheckoutsAreFound(t *testing.T) {
 	for name, want := range map[string]string{
 		"a/b/c/d/.git/config: [remote \"o\"]\n url = https://x-access-token:ghs_x@github.com/o/r":                                                               "remote.*.url",

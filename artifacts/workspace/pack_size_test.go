@@ -17,11 +17,11 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// manyZeros returns text that is compressed to a thousandth.
+// manyZeros returns zeros, which git compresses to about a thousandth of their size.
 func manyZeros(mib int) string { return strings.Repeat("\x00", mib<<20) }
 
-// TestInflatingBundlesAreRefused has saves of a few kilobytes that would fill the disk. Restore must
-// not write any of them. 24 MiB with this test's limit correspond to 6 GiB with the default limit.
+// TestInflatingBundlesAreRefused checks that Restore rejects saves of a few kilobytes that would fill the
+// disk, and writes nothing. 24 MiB with the limit in this test correspond to 6 GiB with the default limit.
 func TestInflatingBundlesAreRefused(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
@@ -53,7 +53,7 @@ func TestInflatingBundlesAreRefused(t *testing.T) {
 	}
 }
 
-// TestWorkTooLargeToRestoreIsNotSaved checks that Save applies the limit of Restore.
+// TestWorkTooLargeToRestoreIsNotSaved checks that Save fails if Restore would reject the save.
 func TestWorkTooLargeToRestoreIsNotSaved(t *testing.T) {
 	_, dir, base := checkout(t)
 	write(t, dir, "zeros", manyZeros(24))
@@ -63,7 +63,8 @@ func TestWorkTooLargeToRestoreIsNotSaved(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "error")
 }
 
-// TestExtractedFilesHaveASizeLimit has a commit with many files of the same content.
+// TestExtractedFilesHaveASizeLimit checks that Extract stops at its size limit. The commit contains many
+// files with the same content.
 func TestExtractedFilesHaveASizeLimit(t *testing.T) {
 	dir := clone(t, sharedRemote(t)).checkout()
 	id := blob(t, dir, manyZeros(24))
@@ -85,7 +86,8 @@ func TestExtractedFilesHaveASizeLimit(t *testing.T) {
 	assert.Check(t, size <= 256<<20, "%d bytes were written (%v)", size, err)
 }
 
-// object returns an object of a pack with the given size in its header.
+// object returns an object of a pack. kind is its type, size the size in its header, and reference the base
+// of a delta.
 func object(kind byte, size int, reference string, content string) string {
 	head := []byte{kind<<4 | byte(size&15)}
 	if size >>= 4; size > 0 {
@@ -99,13 +101,14 @@ func object(kind byte, size int, reference string, content string) string {
 	return string(head) + reference + out.String()
 }
 
+// packOf returns a pack with some objects, without the hash at its end.
 func packOf(objects ...string) string {
 	head := binary.BigEndian.AppendUint32([]byte("PACK\x00\x00\x00\x02"), uint32(len(objects)))
 	return string(head) + strings.Join(objects, "")
 }
 
-// TestPacksWithFalseSizes has objects that are larger or smaller than their headers say, and deltas
-// with large results.
+// TestPacksWithFalseSizes checks that inflatedSize finds objects that are larger or smaller than their
+// headers say, and deltas with large results.
 func TestPacksWithFalseSizes(t *testing.T) {
 	delta := func(made int) string {
 		return string(binary.AppendUvarint([]byte{10}, uint64(made))) + strings.Repeat("\x90\x0a", 20)
@@ -114,8 +117,8 @@ func TestPacksWithFalseSizes(t *testing.T) {
 	plain, small := strings.Repeat("a", 1000), delta(1000)
 	for name, test := range map[string]struct {
 		pack string
-		want int64  // size on success
-		err  string // else a part of the error
+		want int64  // size, if there is no error
+		err  string // part of the error; if empty, there must be none
 	}{
 		"two objects":         {packOf(object(3, 1000, "", plain), object(1, 1000, "", plain)), 2000, ""},
 		"a delta":             {packOf(object(3, 1000, "", plain), object(7, len(small), id, small)), int64(1000 + len(small)), ""},

@@ -12,20 +12,20 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestPartialClonesFetchMissingObjects restores to a checkout whose file contents were not cloned.
+// TestPartialClonesFetchMissingObjects checks a restore in a checkout whose file contents were not cloned.
 func TestPartialClonesFetchMissingObjects(t *testing.T) {
 	remote := ownRemote(t)
 	git(t, remote, "config", "uploadpack.allowFilter", "true")
 	git(t, remote, "config", "uploadpack.allowAnySHA1InWant", "true")
 	old, saved := worked(t)
 	advance(t, remote)
-	here := clone(t, remote, "--filter=blob:none") // it has the commit, but not its files
+	here := clone(t, remote, "--filter=blob:none") // the clone contains the commit, but not the files
 	mustRestore(t, saved, old, here)
 	same(t, old.checkout(), here.checkout())
 }
 
-// TestWorkInPartialClonesIsSaved checks that a save fetches missing objects from origin, and reports
-// objects that origin doesn't provide.
+// TestWorkInPartialClonesIsSaved checks that a save fetches missing objects from origin. If origin doesn't
+// provide them, the error must wrap ErrNoObjects.
 func TestWorkInPartialClonesIsSaved(t *testing.T) {
 	remote := ownRemote(t)
 	git(t, remote, "config", "uploadpack.allowFilter", "true")
@@ -48,7 +48,7 @@ func TestWorkInPartialClonesIsSaved(t *testing.T) {
 	}
 }
 
-// TestLineEndsOfTheUserAreNoChange checks that the user's line-end settings apply, so that converted
+// TestLineEndsOfTheUserAreNoChange checks that the user's settings for line ends apply, so that converted
 // files don't count as changed.
 func TestLineEndsOfTheUserAreNoChange(t *testing.T) {
 	remote := sharedRemote(t)

@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// agent makes random changes to worktrees.
+// agent imitates an agent that makes random changes to worktrees.
 type agent struct {
 	*testing.T
 	*rand.Rand
@@ -41,6 +41,7 @@ func (a *agent) text() string {
 		fmt.Sprint(a.IntN(3))
 }
 
+// act makes one random change and adds it to the log.
 func (a *agent) act() {
 	dir, name := a.tree(), a.name()
 	path := filepath.Join(dir, name)
@@ -78,12 +79,13 @@ func (a *agent) act() {
 	}
 	n := a.IntN(len(acts))
 	if a.IntN(2) == 0 {
-		n = a.IntN(8) // files change more often than the rest
+		n = a.IntN(8) // the first eight acts change files, which is done more often than the other acts
 	}
 	acts[n].do()
 	a.log = append(a.log, fmt.Sprintf("%s %q in %s", acts[n].what, name, filepath.Base(dir)))
 }
 
+// worktree adds a linked worktree.
 func (a *agent) worktree() {
 	dir := filepath.Join(a.site.root, []string{"beside", "checkout/in side", "be/low"}[a.IntN(3)])
 	args := [][]string{{"-b", "b/" + fmt.Sprint(a.IntN(4))}, {"--detach"}}[a.IntN(2)]
@@ -92,8 +94,8 @@ func (a *agent) worktree() {
 	}
 }
 
-// TestWorkIsRestoredExactly makes random changes to a checkout, restores them to a fresh one twice, and
-// compares.
+// TestWorkIsRestoredExactly makes random changes to a checkout, saves them, and restores them twice in a
+// fresh checkout. After each restore it compares the two checkouts.
 func TestWorkIsRestoredExactly(t *testing.T) {
 	remote := sharedRemote(t)
 	lfs := filepath.Join(t.TempDir(), "clean")
@@ -108,7 +110,7 @@ func TestWorkIsRestoredExactly(t *testing.T) {
 		{"LFS", []string{"-c", "filter.lfs.clean=" + lfs, "-c", "filter.lfs.required=true", "-c", "filter.lfs.smudge=cat"}, "*.lfs filter=lfs -text\n"},
 	} {
 		for n := range uint64(seeds) {
-			seed := (n + 18) % 20 // seed 18 first, because it covers converted files
+			seed := (n + 18) % 20 // begin with seed 18, because it covers converted files
 			t.Run(fmt.Sprintf("%s %d", kind.name, seed), func(t *testing.T) {
 				t.Parallel()
 				old, here := clone(t, remote, kind.args...), clone(t, remote, kind.args...)
@@ -135,7 +137,7 @@ func TestWorkIsRestoredExactly(t *testing.T) {
 	}
 }
 
-// pointing is a clean filter like git LFS, which leaves pointers unchanged.
+// pointing is a clean filter that works like the one of git LFS. It leaves pointers unchanged.
 const pointing = `#!/bin/sh
 cat > "$0.$$"
 if head -n 1 "$0.$$" | grep -q '^version https://git-lfs'; then cat "$0.$$"; else
@@ -144,9 +146,9 @@ fi
 rm "$0.$$"
 `
 
-// asSaved returns the picture of a worktree without details that saves lack: contents stored by LFS,
-// nested repositories, entries of git add -N, and, for worktrees that must be created, differences in
-// line ends only.
+// asSaved returns the picture of a worktree without details that a save doesn't contain: contents stored by
+// LFS, nested repositories, and entries of git add -N. In a worktree that a restore must create, line ends
+// may differ, so they are made equal.
 func asSaved(t *testing.T, dir string) picture {
 	t.Helper()
 	p := pictureOf(t, dir)
@@ -175,6 +177,7 @@ func asSaved(t *testing.T, dir string) picture {
 	return p
 }
 
+// compareAll checks that the worktrees and branches of an agent's site were restored in another site.
 func compareAll(t *testing.T, a *agent, here site) {
 	t.Helper()
 	for _, dir := range a.trees {

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestSavesAreRestoredAsBranches checks that each branch has the committed, changed and new files of
+// TestSavesAreRestoredAsBranches checks that each branch contains the committed, changed and new files of
 // its save, and that the checkout stays unchanged.
 func TestSavesAreRestoredAsBranches(t *testing.T) {
 	remote := sharedRemote(t)

@@ -63,7 +63,7 @@ func TestNothingToSave(t *testing.T) {
 	assert.Check(t, is.Len(mustRestore(t, t.TempDir(), old, old), 0), "restore of nothing")
 }
 
-// noise returns n bytes that can't be compressed.
+// noise returns n pseudo-random bytes, which can't be compressed.
 func noise(n int) string {
 	data := make([]byte, n)
 	r := rand.NewChaCha8([32]byte{1})
@@ -115,7 +115,7 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 	first := save(t, g, workspace.SaveRequest{Dirs: dirs, Base: base, To: last})
 	for _, test := range []struct {
 		name, do string  // do is a script that runs in the first repository
-		want     [2]bool // which repository is taken from the last save
+		want     [2]bool // for each repository, whether it is taken from the last save
 	}{
 		{"nothing", "", [2]bool{true, true}},
 		{"an ignored file", "touch x.o", [2]bool{true, true}},
@@ -140,13 +140,14 @@ func TestUnchangedRepositoriesComeFromTheLastSave(t *testing.T) {
 		}
 		last, first = to, again
 	}
-	g.Unreliable(time.Hour) // a change could go unnoticed
+	g.Unreliable(time.Hour) // with this setting, a change could go unnoticed
 	to := t.TempDir()
 	if again := save(t, g, workspace.SaveRequest{Dirs: dirs, To: to, Last: last}); sameFile(t, filepath.Join(last, first.Files[1]), filepath.Join(to, again.Files[1])) {
 		t.Error("files that were changed just now: taken from the last save, want them packed again")
 	}
 }
 
+// sameFile reports whether two paths are hard links to one file.
 func sameFile(t testing.TB, a, b string) bool {
 	t.Helper()
 	was, err := os.Stat(a)
@@ -156,8 +157,8 @@ func sameFile(t testing.TB, a, b string) bool {
 	return os.SameFile(was, is)
 }
 
-// wrapped returns a git that runs a script before each command. In the script, $1 is the command and
-// $git is the real git.
+// wrapped returns a Git whose git program runs a script before each command. In the script, $1 is the
+// command and $git is the path of the real git.
 func wrapped(t testing.TB, script string) *workspace.Git {
 	t.Helper()
 	genuine, err := exec.LookPath("git")
@@ -165,7 +166,7 @@ func wrapped(t testing.TB, script string) *workspace.Git {
 	return standIn(t, fmt.Sprintf("git='%s'\n%s\nexec '%[1]s' \"$@\"\n", genuine, script))
 }
 
-// standIn returns a program that replaces git.
+// standIn returns a Git that runs a script instead of git.
 func standIn(t testing.TB, script string) *workspace.Git {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "git")
@@ -210,7 +211,7 @@ func TestMovedRefsAreRetried(t *testing.T) {
 	}
 }
 
-// manyFiles creates a repository with n files in some directories.
+// manyFiles creates a repository with n committed files, which are spread over several directories.
 func manyFiles(b *testing.B, n, folders int) string {
 	b.Helper()
 	dir := b.TempDir()

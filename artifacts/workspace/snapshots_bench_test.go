@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// BenchmarkSnapshot takes a snapshot after a prompt that changed twenty of 5,000 committed files. 200
-// more files are not committed.
+// BenchmarkSnapshot measures a snapshot after a prompt that changed twenty of 5,000 committed files. The
+// worktree contains 200 more files, which are not committed.
 func BenchmarkSnapshot(b *testing.B) {
 	dir := manyFiles(b, 5000, 50)
 	for i := range 200 {

@@ -14,13 +14,13 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// forgedSnapshot returns a commit message for a snapshot of a checkout.
+// forgedSnapshot returns the commit message of a snapshot of the site's checkout, for use in a forged commit.
 func forgedSnapshot(s site, base string) string {
 	return fmt.Sprintf(`{"exec":1,"seq":1,"dir":%q,"common":%q,"branch":"main","head":%q,"base":%[3]q}`,
 		s.checkout(), filepath.Join(s.checkout(), ".git"), base)
 }
 
-// TestForgedSnapshots checks that forged snapshots are refused or can't be checked out.
+// TestForgedSnapshots checks that Unpack rejects forged snapshots, or creates none of them.
 func TestForgedSnapshots(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
@@ -69,7 +69,8 @@ func TestForgedSnapshots(t *testing.T) {
 	}
 }
 
-// TestSnapshotsHaveAnInflatedLimit checks that a small bundle that would fill the disk is refused.
+// TestSnapshotsHaveAnInflatedLimit checks that Pack and Unpack reject a small bundle that would fill the
+// disk.
 func TestSnapshotsHaveAnInflatedLimit(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
@@ -86,8 +87,8 @@ func TestSnapshotsHaveAnInflatedLimit(t *testing.T) {
 	assert.Check(t, is.ErrorContains(err, "when unpacked"), "unpacked")
 }
 
-// TestSnapshotsRunNothingOfAgents checks that an agent that can write to the repository of snapshots,
-// as without confinement, can't make git run a program.
+// TestSnapshotsRunNothingOfAgents assumes that an agent can write to the repository of snapshots, because
+// it is not confined. The test checks that the agent can't make git run a program.
 func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	t.Parallel()
 	s := clone(t, sharedRemote(t))
@@ -110,8 +111,8 @@ func TestSnapshotsRunNothingOfAgents(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, os.ErrNotExist), "git has run a program that the settings of the snapshots name")
 }
 
-// TestSnapshotsReportALargeFileBeforeReadingIt also checks that the next snapshot succeeds once the
-// file is ignored.
+// TestSnapshotsReportALargeFileBeforeReadingIt checks the error about a large file. The next snapshot must
+// succeed after the file has been added to .gitignore.
 func TestSnapshotsReportALargeFileBeforeReadingIt(t *testing.T) {
 	t.Parallel()
 	s, dir, shots := started(t, sharedRemote(t))
@@ -124,7 +125,7 @@ func TestSnapshotsReportALargeFileBeforeReadingIt(t *testing.T) {
 	take(t, shots, workspace.Snapshot{Exec: 2, Dir: s.checkout()})
 }
 
-// TestSnapshotsHaveATotalLimit checks that Take fails once the snapshots of a run fill the disk.
+// TestSnapshotsHaveATotalLimit checks that Take fails when all snapshots of a run together are too large.
 func TestSnapshotsHaveATotalLimit(t *testing.T) {
 	t.Parallel()
 	s := clone(t, sharedRemote(t))

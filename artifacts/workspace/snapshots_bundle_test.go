@@ -13,10 +13,10 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// mebi is the limit of bundles in tests.
+// mebi is the limit on bundles that most tests use.
 const mebi = 1 << 20
 
-// packed packs snapshots into a bundle within a limit.
+// packed packs snapshots into a bundle within a limit. It returns the path of the bundle.
 func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, workspace.PackResult) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), workspace.BundleName)
@@ -25,8 +25,7 @@ func packed(t testing.TB, shots *workspace.Snapshots, limit int64) (string, work
 	return to, c
 }
 
-// unpacked unpacks the snapshots of a bundle on another machine, where the run works in more
-// repositories.
+// unpacked unpacks a bundle of snapshots on another machine. The run works in two more repositories there.
 func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots {
 	t.Helper()
 	shots := snapshots(t, new(workspace.Git))
@@ -36,7 +35,7 @@ func unpacked(t testing.TB, bundle string, old, here site) *workspace.Snapshots 
 	return shots
 }
 
-// listedDirs returns the number of each snapshot and its directory relative to a site.
+// listedDirs returns the execution number of each snapshot, and its directory relative to a site.
 func listedDirs(t testing.TB, shots *workspace.Snapshots, s site) []string {
 	t.Helper()
 	var all []string
@@ -46,8 +45,8 @@ func listedDirs(t testing.TB, shots *workspace.Snapshots, s site) []string {
 	return all
 }
 
-// TestSnapshotsMoveToOtherMachines moves snapshots to a second machine, where the repository is in
-// another directory, and on to a third.
+// TestSnapshotsMoveToOtherMachines transfers snapshots to a second machine, where the repository is in
+// another directory, and from there to a third.
 func TestSnapshotsMoveToOtherMachines(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)
@@ -87,8 +86,8 @@ func TestSnapshotsMoveToOtherMachines(t *testing.T) {
 	assert.Check(t, isConflict(err), "checkout into a directory that isn't empty: got %v, want a conflict", err)
 }
 
-// TestNewestSnapshotsArePacked checks a bundle without room for all snapshots. Its oldest snapshot has
-// no predecessor to compare with.
+// TestNewestSnapshotsArePacked checks a bundle that has no room for all snapshots. It must contain the
+// newest ones. The oldest of them then has no predecessor to compare with.
 func TestNewestSnapshotsArePacked(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)

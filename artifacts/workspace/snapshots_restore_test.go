@@ -9,8 +9,9 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestSnapshotsAreRestored restores a snapshot in the checkout of another machine, which is at a later
-// commit, with branch, commits, index and files.
+// TestSnapshotsAreRestored restores a snapshot on another machine, whose checkout is at a later commit. It
+// checks the branch, the commits, the index and the files. A restore that would overwrite a change must
+// fail.
 func TestSnapshotsAreRestored(t *testing.T) {
 	t.Parallel()
 	remote := ownRemote(t)
@@ -27,7 +28,7 @@ func TestSnapshotsAreRestored(t *testing.T) {
 	shots = unpacked(t, bundle, first, second)
 	list := listed(t, shots)
 	before := workspace.SnapshotsBefore(list, 2)
-	for range 2 { // the second time nothing changes
+	for range 2 { // the second restore changes nothing
 		if notes, err := shots.Restore(t.Context(), before[0]); err != nil || len(notes) > 0 {
 			t.Fatalf("put back: %v %q", err, notes)
 		}

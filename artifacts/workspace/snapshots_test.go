@@ -14,18 +14,19 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// snapshots returns the empty snapshots of a new run.
+// snapshots returns the snapshots of a new run, which has none yet.
 func snapshots(t testing.TB, g *workspace.Git) *workspace.Snapshots {
 	t.Helper()
 	return g.OpenSnapshots(filepath.Join(t.TempDir(), "run", "snapshots.git"))
 }
 
+// take takes a snapshot.
 func take(t testing.TB, s *workspace.Snapshots, shot workspace.Snapshot) {
 	t.Helper()
 	assert.NilError(t, s.Take(context.Background(), shot))
 }
 
-// started returns a checkout of a remote, with a snapshot of the start of a run.
+// started returns a checkout of a remote, and the snapshots of a run that was started in it.
 func started(t testing.TB, remote string) (s site, dir string, shots *workspace.Snapshots) {
 	t.Helper()
 	s, shots = clone(t, remote), snapshots(t, new(workspace.Git))
@@ -33,6 +34,7 @@ func started(t testing.TB, remote string) (s site, dir string, shots *workspace.
 	return s, s.checkout(), shots
 }
 
+// listed returns the list of all snapshots.
 func listed(t testing.TB, s *workspace.Snapshots) []workspace.Snapshot {
 	t.Helper()
 	list, err := s.List(context.Background())
@@ -40,8 +42,8 @@ func listed(t testing.TB, s *workspace.Snapshots) []workspace.Snapshot {
 	return list
 }
 
-// changes returns the changed files of a state execution; "unknown" if there is nothing to compare
-// with.
+// changes returns the files that a state execution changed. It returns "unknown" if there is nothing to
+// compare with.
 func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	t.Helper()
 	found, err := s.Changes(context.Background(), workspace.DiffLimits{})
@@ -57,8 +59,8 @@ func changes(t testing.TB, s *workspace.Snapshots, exec int) []string {
 	return all
 }
 
-// TestSnapshotsReportChanges checks the changes from one snapshot to the next, committed, staged or
-// neither, and that snapshots don't write to the repository.
+// TestSnapshotsReportChanges checks which changes are found between two snapshots: committed, staged and
+// other changes. Snapshots must not write to the agents' repository.
 func TestSnapshotsReportChanges(t *testing.T) {
 	t.Parallel()
 	s := clone(t, sharedRemote(t))
@@ -114,13 +116,13 @@ func TestSnapshotsHaveDiffs(t *testing.T) {
 	assert.Check(t, is.DeepEqual(all[1].Files, want, cmpopts.IgnoreUnexported(workspace.Change{})), "diffs")
 }
 
-// TestNewestSnapshotsHaveDiffs checks limits that don't allow all diffs. All snapshots must still list
-// their files.
+// TestNewestSnapshotsHaveDiffs checks that the newest executions get diffs if the limits don't allow all
+// diffs. The changed files must be listed for all executions.
 func TestNewestSnapshotsHaveDiffs(t *testing.T) {
 	t.Parallel()
 	_, dir, shots := started(t, sharedRemote(t))
 	for exec := range 5 {
-		if exec != 2 { // this one changes nothing
+		if exec != 2 { // this execution changes nothing
 			sh(t, dir, fmt.Sprintf("echo of execution %d | tee x > y", exec))
 		}
 		take(t, shots, workspace.Snapshot{Exec: exec, IsStart: exec == 0, Dir: dir, IsShared: exec == 4})
@@ -146,9 +148,9 @@ func TestNewestSnapshotsHaveDiffs(t *testing.T) {
 	}
 }
 
-// TestSnapshotsAfterAnOlderStateAreReplaced resumes a run from a state older than its snapshots. Later
-// snapshots are removed, the next one starts from the files found, and leftovers of a killed git don't
-// matter.
+// TestSnapshotsAfterAnOlderStateAreReplaced resumes a run from a state that is older than its snapshots.
+// Later snapshots must be removed, and the next snapshot is compared with the files at the resumption.
+// Files that a killed git left must not prevent a snapshot.
 func TestSnapshotsAfterAnOlderStateAreReplaced(t *testing.T) {
 	t.Parallel()
 	s, dir, _ := checkout(t)

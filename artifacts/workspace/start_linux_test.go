@@ -19,12 +19,12 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestGitIsBound checks the limits of git processes: no privileges, limited memory, and no settings or
-// directories of the caller.
+// TestGitIsBound checks that git processes can't gain privileges, have limited memory, and get neither
+// settings nor directories from the caller's environment.
 func TestGitIsBound(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	notes, limit := filepath.Join(s.root, "notes"), fmt.Sprint(2<<30)
-	// The limit is set after the process has started.
+	// The memory limit is set a moment after the process has started.
 	g := standIn(t, "for ((i = 0; i < 600; i++)); do grep -q 'Max data.* "+limit+"' /proc/self/limits && break; sleep 0.1; done; { grep NoNewPrivs /proc/self/status; grep 'Max data' /proc/self/limits; env; } >>'"+notes+"'; exit 1")
 	g.Env = append(homeWith(t, ""), "PATH="+s.root+"/bin:.:"+os.Getenv("PATH"), "GIT_CONFIG_GLOBAL="+s.root, "GIT_SSH_COMMAND=odd",
 		"GIT_DIR=/nowhere", "GIT_WORK_TREE=/nowhere", "GIT_INDEX_FILE=/nowhere", "GIT_NAMESPACE=nowhere", "GIT_CONFIG_PARAMETERS='nowhere'='true'", "GIT_EXTERNAL_DIFF=nowhere")
@@ -45,8 +45,9 @@ func TestGitIsBound(t *testing.T) {
 	}
 }
 
-// TestGitEndsWithItsChildren checks that a helper process of git is killed too. Reading a pipe ends
-// when no process has it open for writing.
+// TestGitEndsWithItsChildren checks that a helper process of git is killed together with git. The helper
+// has a pipe open for writing, and the test's read from the pipe ends when no process has it open any
+// longer.
 func TestGitEndsWithItsChildren(t *testing.T) {
 	s := clone(t, sharedRemote(t))
 	pipePath := filepath.Join(s.root, "pipe")
@@ -74,7 +75,7 @@ func TestGitEndsWithItsChildren(t *testing.T) {
 	}
 }
 
-// TestGitIsCaged checks that a compromised git can access only its repository and worktree, and no
+// TestGitIsCaged checks that a compromised git can access only its repository and worktree, and has no
 // network.
 func TestGitIsCaged(t *testing.T) {
 	server, requests := listener(t, http.NotFound)
@@ -99,7 +100,7 @@ func TestGitIsCaged(t *testing.T) {
 	}
 }
 
-// TestFetchCannotReadTheCheckout checks that the git process with the network and the token can't read
+// TestFetchCannotReadTheCheckout checks that the git process that has the network and the token can't read
 // files of agents.
 func TestFetchCannotReadTheCheckout(t *testing.T) {
 	remote := ownRemote(t)

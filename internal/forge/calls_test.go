@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// TestPolicyLimitsAttemptsAndTime checks how many attempts a policy makes and how long they take, by
-// their outcome.
+// TestPolicyLimitsAttemptsAndTime checks for each policy how many attempts are made and how long they take,
+// depending on how the attempts end.
 func TestPolicyLimitsAttemptsAndTime(t *testing.T) {
 	fails := func(e Error) func(context.Context) *Error { return func(context.Context) *Error { return &e } }
 	hangs := func(ctx context.Context) *Error {
@@ -20,9 +20,9 @@ func TestPolicyLimitsAttemptsAndTime(t *testing.T) {
 	for name, c := range map[string]struct {
 		policy    Policy
 		patiently bool
-		times     int // how many attempts fail
+		times     int // number of attempts that fail
 		try       func(context.Context) *Error
-		attempts  int // 0: more than five
+		attempts  int // expected number of attempts; if 0, more than five
 		from, to  time.Duration
 	}{
 		"service recovers":     {Steady, false, 4, fails(Error{}), 5, 24 * second, 37 * second}, // 3 + 4.5 + 6.75 + 10.125 s, and up to half of that

@@ -14,7 +14,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestTokenIsOnlySentToTheAPIHost checks which GraphQL addresses may receive the token.
+// TestTokenIsOnlySentToTheAPIHost checks to which GraphQL addresses the token may be sent.
 func TestTokenIsOnlySentToTheAPIHost(t *testing.T) {
 	base := &url.URL{Scheme: "https", Host: "api.example.test"}
 	for address, want := range map[string]bool{
@@ -26,8 +26,8 @@ func TestTokenIsOnlySentToTheAPIHost(t *testing.T) {
 	}
 }
 
-// TestTokenIsNotSentAlongRedirects checks a redirect to another host, to which the library would send
-// the token.
+// TestTokenIsNotSentAlongRedirects checks that a redirect to another host is an error. The library would
+// send the token there.
 func TestTokenIsNotSentAlongRedirects(t *testing.T) {
 	stolen := make(chan string, 10)
 	thief := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { stolen <- r.Header.Get("Authorization") }))
@@ -43,7 +43,8 @@ func TestTokenIsNotSentAlongRedirects(t *testing.T) {
 	}
 }
 
-// TestCanceledContextEndsRetries checks a context that is canceled in a pause between attempts.
+// TestCanceledContextEndsRetries checks that Do makes no further attempt if the context is canceled during
+// a pause.
 func TestCanceledContextEndsRetries(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	requests, calls := 0, Retrier{Sleep: func(ctx context.Context, _ time.Duration) error {
@@ -55,8 +56,8 @@ func TestCanceledContextEndsRetries(t *testing.T) {
 	assert.Check(t, is.Equal(requests, 1))
 }
 
-// TestKnownRateLimitIsWaitedFor checks that Do pauses while the library refuses requests because of a
-// rate limit. Its error has no response header then.
+// TestKnownRateLimitIsWaitedFor checks that Do pauses if the library itself refuses to send a request,
+// because it knows of a rate limit. The library's error then contains no response header.
 func TestKnownRateLimitIsWaitedFor(t *testing.T) {
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

@@ -10,11 +10,11 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestResponsesHaveKinds checks the classification by status and header.
+// TestResponsesHaveKinds checks how ResponseError classifies responses by their status and header.
 func TestResponsesHaveKinds(t *testing.T) {
 	for _, test := range []struct {
 		status int
-		header string // name=value, separated by blanks
+		header string // pairs of the form name=value, separated by spaces
 		kind   Kind
 		wait   time.Duration
 	}{

@@ -13,8 +13,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestUnendableProcessesAreReported covers a process that can't be signalled, like a process of another
-// user, and a process that ignores signals, like a process that hangs in the kernel.
+// TestUnendableProcessesAreReported checks that End returns processes that it can't end: a process that may
+// not be signalled, like one of another user, and a process that ignores signals, like one that hangs in
+// the kernel.
 func TestUnendableProcessesAreReported(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	assert.NilError(t, cmd.Start())
@@ -27,7 +28,7 @@ func TestUnendableProcessesAreReported(t *testing.T) {
 	_ = cmd.Wait()
 }
 
-// TestZombieIsDead checks that a process counts as dead before its parent collects it.
+// TestZombieIsDead checks that a process counts as dead even before its parent collects it.
 func TestZombieIsDead(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	assert.NilError(t, cmd.Start())
@@ -35,7 +36,7 @@ func TestZombieIsDead(t *testing.T) {
 	assert.Check(t, !IsDead(pid), "while it runs: got dead")
 	_ = cmd.Process.Kill()
 	for unix.Waitid(unix.P_PID, pid, nil, unix.WEXITED|unix.WNOWAIT, nil) == unix.EINTR {
-		continue // wait until it has ended
+		continue // wait until the process has ended
 	}
 	assert.Check(t, IsDead(pid), "before it is collected: got alive")
 	_ = cmd.Wait()

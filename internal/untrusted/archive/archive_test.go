@@ -22,7 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// TestBlame checks that errors of the archive differ from errors of the machine.
+// TestBlame checks that errors in an archive can be distinguished from errors of the machine.
 func TestBlame(t *testing.T) {
 	good := pack(t, "a", "one", "b", strings.Repeat("abc", 1000))
 	broken := bytes.Clone(good)
@@ -55,8 +55,8 @@ func TestBlame(t *testing.T) {
 
 var limits = archive.Limits{Entries: 10, Entry: 4 << 20, Total: 8 << 20}
 
-// TestPackedFilesAreUnpacked checks archives of this package, and archives with entries for
-// directories.
+// TestPackedFilesAreUnpacked checks that Unpack accepts archives that Packer wrote, and archives with
+// entries for directories.
 func TestPackedFilesAreUnpacked(t *testing.T) {
 	first := pack(t, "state.json", "{}", "a/b/c.jsonl", strings.Repeat("x\n", 1000), "a/empty", "")
 	assert.Check(t, bytes.Equal(first, pack(t, "state.json", "{}", "a/b/c.jsonl", strings.Repeat("x\n", 1000), "a/empty", "")), "the same files give different archives")
@@ -75,7 +75,7 @@ func TestPackedFilesAreUnpacked(t *testing.T) {
 	assert.Check(t, is.Equal(string(got), strings.Repeat("x\n", 1000)), "a file came back changed")
 }
 
-// pack returns an archive of files, given as pairs of name and content.
+// pack returns an archive. Its files are given as pairs of name and content.
 func pack(t testing.TB, files ...string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -91,8 +91,8 @@ func unpack(data []byte, dir string, lim archive.Limits) error {
 	return archive.Unpack(bytes.NewReader(data), int64(len(data)), dir, lim)
 }
 
-// TestHostileArchives checks that Unpack writes nothing if an entry breaks a rule, and that Packer
-// refuses the same names.
+// TestHostileArchives checks that Unpack writes nothing if an entry breaks a rule, and that Packer rejects
+// the same names.
 func TestHostileArchives(t *testing.T) {
 	type entry struct {
 		name string
@@ -148,6 +148,7 @@ func TestHostileArchives(t *testing.T) {
 	}
 }
 
+// FuzzUnpack checks that Unpack writes nothing outside of its directory.
 func FuzzUnpack(f *testing.F) {
 	f.Add(pack(f, "a/b", "x", "c", ""))
 	f.Fuzz(func(t *testing.T, data []byte) {
@@ -160,7 +161,7 @@ func FuzzUnpack(f *testing.F) {
 	})
 }
 
-// patch overwrites bytes of the last central directory header of an archive.
+// patch returns an archive in which bytes of the last entry in its directory are overwritten.
 func patch(data []byte, offset int, value ...byte) []byte {
 	data = slices.Clone(data)
 	at := bytes.LastIndex(data, []byte("PK\x01\x02"))
@@ -168,7 +169,7 @@ func patch(data []byte, offset int, value ...byte) []byte {
 	return data
 }
 
-// TestOpenDistrustsHeaders checks archives that only an attacker would make.
+// TestOpenDistrustsHeaders checks that archives whose headers are wrong are rejected.
 func TestOpenDistrustsHeaders(t *testing.T) {
 	good := pack(t, "START.md", strings.Repeat("x", 2<<20))
 	small := pack(t, "START.md", "hello")
@@ -196,7 +197,8 @@ func TestOpenDistrustsHeaders(t *testing.T) {
 	}
 }
 
-// TestOverlappingEntriesAreRefused checks entries that would let a few bytes be unpacked many times.
+// TestOverlappingEntriesAreRefused checks that archives whose entries share bytes, or extend beyond the
+// end, are rejected.
 func TestOverlappingEntriesAreRefused(t *testing.T) {
 	two := pack(t, "a", "one", "b", "one")
 	for name, c := range map[string]struct {
@@ -210,7 +212,7 @@ func TestOverlappingEntriesAreRefused(t *testing.T) {
 	}
 }
 
-// endless is an archive with a huge directory. It counts the bytes that are read.
+// endless imitates an archive with a huge directory. It counts the bytes that are read.
 type endless struct {
 	tail []byte
 	size int64
@@ -232,7 +234,7 @@ func (e *endless) ReadAt(p []byte, at int64) (int, error) {
 	return len(p), nil
 }
 
-// TestOpenReadsLittle checks that Open doesn't read all of a huge directory.
+// TestOpenReadsLittle checks that Open rejects a huge directory without reading all of it.
 func TestOpenReadsLittle(t *testing.T) {
 	const entries = 10_000_000
 	tail := binary.LittleEndian.AppendUint32(nil, 0x06054b50)
@@ -249,7 +251,8 @@ func TestOpenReadsLittle(t *testing.T) {
 	}
 }
 
-// TestReadObeysItsLimit checks that Read allocates little for a large entry.
+// TestReadObeysItsLimit checks that Read rejects an entry that is too large, and allocates little memory
+// for it.
 func TestReadObeysItsLimit(t *testing.T) {
 	data := pack(t, "START.md", strings.Repeat("x", 24<<20))
 	z, err := archive.Open(bytes.NewReader(data), int64(len(data)), archive.Limits{Entries: 1, Entry: 1 << 30, Total: 1 << 30})
@@ -266,7 +269,7 @@ func TestReadObeysItsLimit(t *testing.T) {
 	}
 }
 
-// readAll opens an archive and reads all entries.
+// readAll opens an archive and reads all its entries. It returns the first error.
 func readAll(data []byte) error {
 	z, err := archive.Open(bytes.NewReader(data), int64(len(data)), limits)
 	if err != nil {

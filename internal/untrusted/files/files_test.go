@@ -17,7 +17,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// place creates a file in a new directory.
+// place creates a file in a new directory and returns its path.
 func place(t *testing.T, data string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "file")
@@ -48,7 +48,8 @@ func TestReadObeysItsLimit(t *testing.T) {
 	}
 }
 
-// A file may grow after its size was read, so the number of bytes read decides.
+// TestReadObeysItsLimitWhileAFileGrows checks that the number of bytes that were read decides, because a
+// file may grow after its size was read.
 func TestReadObeysItsLimitWhileAFileGrows(t *testing.T) {
 	path := place(t, "1234")
 	f, info, err := Open(path)
@@ -59,7 +60,8 @@ func TestReadObeysItsLimitWhileAFileGrows(t *testing.T) {
 	assert.Check(t, err != nil, "7 bytes with a limit of 6: got %q, want an error", got)
 }
 
-// openings returns the names of the functions that don't refuse the file at a path.
+// openings returns the names of the functions that open, read or write the file at a path without
+// ErrNotRegular.
 func openings(path string) (names []string) {
 	for name, open := range map[string]func() (*os.File, error){
 		"Open":       func() (*os.File, error) { f, _, err := Open(path); return f, err },
@@ -116,13 +118,13 @@ func TestOpenFileCreatesAppendsAndTruncates(t *testing.T) {
 	assert.Check(t, is.ErrorIs(WriteNew(path, nil, 0o600), fs.ErrExist), "WriteNew over a file")
 }
 
-// TestRenameRetriesWhileAFileIsOpen checks that only Windows errors about open files are retried, and
-// not forever.
+// TestRenameRetriesWhileAFileIsOpen checks that only the Windows errors about open files are retried, and
+// only a limited number of times.
 func TestRenameRetriesWhileAFileIsOpen(t *testing.T) {
 	for _, c := range []struct {
 		system string
 		errno  syscall.Errno
-		last   int // the last call that fails
+		last   int // number of the last call that fails
 		calls  int
 	}{{"windows", 5, 3, 4}, {"windows", 32, 3, 4}, {"windows", 32, 1000, 101}, {"windows", 2, 1000, 1}, {"linux", 32, 1000, 1}} {
 		calls := 0

@@ -15,7 +15,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// soon fails if open blocks, as it would on a pipe without a writer.
+// soon lets the test fail if open blocks, for example because it opens a pipe without a writer.
 func soon(t *testing.T, what string, open func()) {
 	t.Helper()
 	done := make(chan bool)
@@ -27,6 +27,7 @@ func soon(t *testing.T, what string, open func()) {
 	}
 }
 
+// pipe creates a named pipe and returns its path.
 func pipe(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "pipe")
@@ -34,6 +35,7 @@ func pipe(t *testing.T) string {
 	return path
 }
 
+// link creates a symbolic link and returns its path.
 func link(t *testing.T, to string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "link")
@@ -45,7 +47,7 @@ func TestPipesDevicesAndLinksAreRefused(t *testing.T) {
 	victim := place(t, "secret")
 	tests := map[string]struct {
 		path string
-		want []string // functions that open it
+		want []string // names of the functions that open it
 	}{
 		"folder":         {t.TempDir(), nil},
 		"pipe":           {pipe(t), nil},
@@ -63,7 +65,8 @@ func TestPipesDevicesAndLinksAreRefused(t *testing.T) {
 	assert.Check(t, is.Equal(string(got), "secret"), "the file behind the link: got %q, %v", got, err)
 }
 
-// A dangling link must not create a file at its target.
+// TestNothingIsCreatedThroughALink checks that a link without a target doesn't make OpenFile create a file
+// there.
 func TestNothingIsCreatedThroughALink(t *testing.T) {
 	target := filepath.Join(t.TempDir(), "new")
 	f, _, err := OpenFile(link(t, target), os.O_WRONLY|os.O_CREATE, 0o600)
@@ -72,7 +75,7 @@ func TestNothingIsCreatedThroughALink(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "behind the link")
 }
 
-// busy is the file system, with a change just before each file is opened.
+// busy is a folder that calls before just before each file is opened, so that a test can replace the file.
 type busy struct {
 	machine
 	before  func(path string)
@@ -84,7 +87,8 @@ func (b busy) OpenFile(name string, flag int, perm fs.FileMode) (*os.File, error
 	return b.machine.OpenFile(name, flag&^b.without, perm)
 }
 
-// A replacement between check and open is detected, even if the system has no flag for it.
+// TestReplacedFileIsRefused checks that open detects a file that was replaced between check and open, even
+// if the system has no flag for that.
 func TestReplacedFileIsRefused(t *testing.T) {
 	another := place(t, "another")
 	others := map[string]func(path string) error{
@@ -108,7 +112,8 @@ func TestReplacedFileIsRefused(t *testing.T) {
 	}
 }
 
-// If no file existed before, only the flag of the system prevents following a link.
+// TestNewLinkIsNotFollowed checks that open doesn't follow a link that was created just before a new file.
+// If no file existed before, only the system's flag prevents that.
 func TestNewLinkIsNotFollowed(t *testing.T) {
 	path, victim := filepath.Join(t.TempDir(), "file"), place(t, "secret")
 	from := busy{before: func(string) { _ = os.Symlink(victim, path) }}

@@ -28,7 +28,7 @@ type part struct {
 
 const good = `{"schema": 2, "name": "x", "parts": [{"size": 1}, {"size": 2, "next": {"size": 3}}], "vars": {"k": "v"}}` + "\n"
 
-// bad are changes to good, with the field and a part of the error that they must cause.
+// bad are replacements in good. field is the field, and what is a part of the error, that each must cause.
 var bad = []struct{ old, new, field, what string }{
 	{`"name": "x"`, `"name": "x", "name": "y"`, "name", "duplicate"},
 	{`"name": "x"`, `"name": "x", "na\u006de": "y"`, "name", "duplicate"},
@@ -60,7 +60,7 @@ var bad = []struct{ old, new, field, what string }{
 	{good, strings.Repeat("[", 1<<20), "", ""},
 }
 
-// newer are changes to the version in good.
+// newer are replacements of the version in good. DecodeVersion must report them as errors.
 var newer = []struct{ old, new, field, what string }{
 	{`"schema": 2`, `"schema": 3`, "schema", "is 3, want 2"},
 	{`"schema": 2`, `"schema": 1`, "schema", "is 1, want 2"},
@@ -97,8 +97,8 @@ func TestUnexpectedJSONIsRefused(t *testing.T) {
 	}
 }
 
-// FuzzDecode checks that no input causes a panic, that accepted input decodes as in the standard
-// library, and that encoding it again gives accepted input.
+// FuzzDecode checks that no input causes a panic. Accepted input must be decoded as by the standard
+// library, and if it is encoded again, the result must be accepted.
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(good))
 	for _, test := range slices.Concat(bad, newer) {

@@ -15,7 +15,7 @@ func TestCheckSize(t *testing.T) {
 	nested := func(n int, open, end string) string { return strings.Repeat(open, n) + strings.Repeat(end, n) }
 	tests := map[string]struct {
 		text string
-		want bool // too much
+		want bool // CheckSize returns ErrTooMuch
 	}{
 		"empty":               {"", false},
 		"one value":           {"1", false},
@@ -42,12 +42,12 @@ func TestCheckSize(t *testing.T) {
 	}
 }
 
-// FuzzCheckSize checks that a decoder never sees more values than CheckSize counted.
+// FuzzCheckSize checks that a decoder never reads far more values than CheckSize allows.
 func FuzzCheckSize(f *testing.F) {
 	f.Add(`{"a":[1,{"b":"\\\"["}],"c":null}`)
 	f.Add(`[[],{},"\`)
 	f.Fuzz(func(t *testing.T, text string) {
-		// Repetition makes a small text reach the limit.
+		// The text is repeated, so that even a small text reaches the limit.
 		times := MaxValues/16 + 1
 		many := "[" + strings.Repeat(text+",", times)
 		if len(text) > 64 || CheckSize([]byte(many)) != nil {
@@ -72,7 +72,8 @@ func FuzzCheckSize(f *testing.F) {
 	})
 }
 
-// TestCheckSizeIsLinear checks texts for which a quadratic algorithm would take hours.
+// TestCheckSizeIsLinear runs into its timeout if CheckSize takes quadratic time for a text of 16 MiB.
+// CheckSize must also allocate almost no memory.
 func TestCheckSizeIsLinear(t *testing.T) {
 	const size = 16 << 20
 	for _, piece := range []string{`\`, `"`, `\"`, `\\"`, `""`, " ", "a", "]"} {

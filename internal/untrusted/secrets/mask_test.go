@@ -34,7 +34,7 @@ func marshal(t *testing.T, v any) string {
 	return string(data)
 }
 
-// TestEncodingsAreMasked applies the encodings of tools and loggers to a secret.
+// TestEncodingsAreMasked checks that a secret is masked in the encodings that tools and loggers use.
 func TestEncodingsAreMasked(t *testing.T) {
 	s := set(t, token)
 	lower := strings.NewReplacer("%2F", "%2f", "%2B", "%2b", "%3C", "%3c", "%C3%A9", "%c3%a9", "%3E", "%3e")
@@ -63,7 +63,7 @@ func TestEncodingsAreMasked(t *testing.T) {
 	}
 }
 
-// TestBase64MasksExactlyTheSecret checks that a masked encoding reveals at most some bits of the
+// TestBase64MasksExactlyTheSecret checks that base64 around a mask reveals at most some bits of the
 // secret's first and last byte, and that all characters that don't depend on the secret stay.
 func TestBase64MasksExactlyTheSecret(t *testing.T) {
 	secret := strings.Repeat("sk-ant-Zz9?>~", 3)
@@ -83,8 +83,8 @@ func TestBase64MasksExactlyTheSecret(t *testing.T) {
 	}
 }
 
-// TestLineBreaksHideNothing checks encodings with line breaks, whose position depends on the text
-// before the secret.
+// TestLineBreaksHideNothing checks that secrets are masked in encodings with line breaks. Where the breaks
+// are depends on the text before the secret.
 func TestLineBreaksHideNothing(t *testing.T) {
 	for _, length := range []int{9, 40, 300} {
 		secret := strings.Repeat("sk-ant-Zz9?>~", length)[:length]
@@ -110,7 +110,8 @@ func TestLineBreaksHideNothing(t *testing.T) {
 	}
 }
 
-// TestEachLineOfAnEncodingIsMasked checks wrapped encodings that are masked line by line.
+// TestEachLineOfAnEncodingIsMasked checks that wrapped encodings are masked even if each line is masked
+// separately.
 func TestEachLineOfAnEncodingIsMasked(t *testing.T) {
 	r, secret := rand.New(rand.NewPCG(1, 2)), "sk-"
 	for range 200 {
@@ -137,7 +138,7 @@ func TestEachLineOfAnEncodingIsMasked(t *testing.T) {
 	}
 }
 
-// TestManyWordsCostLittle fails by timeout if each word is searched for in a long secret.
+// TestManyWordsCostLittle runs into its timeout if Text searches for each word in a long secret.
 func TestManyWordsCostLittle(t *testing.T) {
 	secret := make([]byte, 50_000)
 	for i, r := 0, rand.New(rand.NewPCG(1, 2)); i < len(secret); i++ {
@@ -167,7 +168,7 @@ func TestShortValuesAreReported(t *testing.T) {
 	assert.Check(t, is.Equal(s.Text(text), "7654321 NzY1NDMyMQ 37363534333231 *** ***"), text)
 }
 
-// asterisks is a simple reference implementation that replaces each byte of a secret.
+// asterisks replaces each byte of a secret by an asterisk. It is a simple reference implementation.
 func asterisks(s *Set, text string) string {
 	out := []byte(text)
 	for _, form := range s.forms {
@@ -180,8 +181,8 @@ func asterisks(s *Set, text string) string {
 	return string(out)
 }
 
-// alike returns random secrets over few letters, which overlap, contain each other and share prefixes,
-// and a text with them.
+// alike returns random secrets that consist of few different letters, and a text that contains them. The
+// secrets overlap, contain each other and share prefixes.
 func alike(r *rand.Rand) ([]string, string) {
 	word := func(n int) string {
 		b := make([]byte, n)

@@ -27,15 +27,14 @@ func TestSecretsAreRecognizedByName(t *testing.T) {
 	}
 }
 
-// withheld lists variables of all runners that give control over a job.
+// withheld lists variables with which a process can control a job. It covers all kinds of runners.
 const withheld = `ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_URL
 	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY GITHUB_ARTIFACTS
 	GITEA_OUTPUT GITEA_ENV GITEA_PATH GITEA_STATE GITEA_STEP_SUMMARY FORGEJO_OUTPUT FORGEJO_ENV FORGEJO_STATE
 	INPUT_STATE-KEY INPUT_WORKFLOW RAYMOND_STATE_KEY RAYMOND_VAR_X ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN
 	OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_EXPORTER_OTLP_METRICS_HEADERS OTEL_EXPORTER_OTLP_CLIENT_KEY OTEL_EXPORTER_OTLP_TRACES_CLIENT_KEY`
 
-// TestWithheldVariablesAreNeverPassed checks that Strip removes them from the environment of any
-// command.
+// TestWithheldVariablesAreNeverPassed checks that Strip removes the withheld variables from an environment.
 func TestWithheldVariablesAreNeverPassed(t *testing.T) {
 	for _, name := range strings.Fields(withheld) {
 		for _, name := range []string{name, strings.ToLower(name)} {
@@ -49,7 +48,7 @@ func TestWithheldVariablesAreNeverPassed(t *testing.T) {
 			t.Errorf("%s: withheld: %v, passes in %q, want it to pass", name, IsWithheld(name), got)
 		}
 	}
-	// Variables with secrets are passed if a workflow names them, unless they must be withheld.
+	// Variables with secrets are passed if a workflow names them. Withheld variables are not.
 	assert.Check(t, !IsWithheld("MY_TOKEN"), "MY_TOKEN: want it passed where a workflow names it")
 	assert.Check(t, is.Len(Strip([]string{"MY_TOKEN=x"}), 0), "MY_TOKEN")
 }
@@ -73,7 +72,8 @@ func TestRedactorHidesValuesAndLogins(t *testing.T) {
 	assert.Check(t, is.Equal(NewRedactor(nil).Text("https://u:p@host"), "https://***@host"), "without an environment")
 }
 
-// TestPasswordsInURLsAreSecrets covers passwords in variables with ordinary names.
+// TestPasswordsInURLsAreSecrets checks that Of returns passwords in URLs, even if the variable's name is an
+// ordinary one.
 func TestPasswordsInURLsAreSecrets(t *testing.T) {
 	got := Of([]string{
 		"DATABASE_URL=postgres://app:hunter2%21hunter@db:5432/x", "BROKERS=amqp://u:first-secret@a/,amqp://u:second-secret@b/", "PLAIN=https://host/a:b@c",

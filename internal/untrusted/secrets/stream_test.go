@@ -12,7 +12,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// pieces is a reader that returns at most size bytes at a time.
+// pieces is a reader that returns at most size bytes in each call.
 type pieces struct {
 	r    io.Reader
 	size int
@@ -29,7 +29,7 @@ func readBack(t testing.TB, s *Set, text string, size int) string {
 	return string(got)
 }
 
-// samples returns a Set and texts with its secrets in many forms.
+// samples returns a Set and texts that contain its secrets in many forms.
 func samples(t testing.TB) (*Set, []string) {
 	s := set(t, token, "first line of it\nsecond line of it\n", "aaaaaaaaaaab", "aaaaaaaaa")
 	texts := []string{"", "aaaaaaaaaaaaaaaaaaaaaaaaaaab", "ghp_1aB/2+c\"<", "first line of it\nsecond line of i", "ghp_1aB/\r\n2+c\"<é\n>&' z9", `Z2hwXzFhQi\\n8yK2MiPMOpPiYnIHo5`, "ghp_1aB\n\n\n\n\n\n\n\n\n/2"}
@@ -39,7 +39,8 @@ func samples(t testing.TB) (*Set, []string) {
 	return s, texts
 }
 
-// TestChunksMakeNoDifference reads texts in chunks of several sizes, and cut at each byte.
+// TestChunksMakeNoDifference checks that a text is masked in the same way in chunks of several sizes, and
+// if it is cut at any byte.
 func TestChunksMakeNoDifference(t *testing.T) {
 	s, texts := samples(t)
 	for _, text := range texts {
@@ -56,7 +57,7 @@ func TestChunksMakeNoDifference(t *testing.T) {
 	}
 }
 
-// TestReaderReturnsErrorsLast checks that all bytes before an error are returned.
+// TestReaderReturnsErrorsLast checks that MaskReader returns all bytes that precede an error.
 func TestReaderReturnsErrorsLast(t *testing.T) {
 	s, broken := set(t, "sk-secret-value"), errors.New("broken")
 	got, err := io.ReadAll(s.MaskReader(io.MultiReader(strings.NewReader("a sk-secret-value and sk-sec"), iotest.ErrReader(broken))))

@@ -20,7 +20,7 @@ var hostile = []string{
 	"```\n````text\n\u202e", "`", "a\tb\vc\fd", "a\n````\nb", "`````text\n``````", "a\n\n", "``` ` ````",
 }
 
-// becomes compares the results of a function with the wanted ones.
+// becomes checks the results of a function for several texts.
 func becomes(t *testing.T, of func(string) string, texts map[string]string) {
 	t.Helper()
 	for s, want := range texts {
@@ -35,7 +35,7 @@ func TestPrintable(t *testing.T) {
 		"\x1b[1;31mred\x1b[0m\x07 and\ttab":      "red and\ttab",
 		"\x1b]0;title\x07 \x1b]8;;u\x1b\\link":   " link",
 		"\x1bPq...\x1b\\ \u009b2J \u009dx\u009c": "  ",
-		// The lines after an unfinished sequence must stay.
+		// The sequence is not finished on its line, so the lines after it must stay.
 		"\x1b]0;no end\nsecond\nthird\x07":   "0;no end\nsecond\nthird",
 		"bad \xff byte":                      "bad \uFFFD byte",
 		"a\u202eb\u200bc\u00add":             "abcd",
@@ -91,7 +91,8 @@ func TestWithoutHiddenKeepsVisibleText(t *testing.T) {
 	})
 }
 
-// TestManyBeginningsCostLittle fails by timeout if a text of 100 KB takes quadratic time.
+// TestManyBeginningsCostLittle runs into its timeout if WithoutHidden takes quadratic time for a text of
+// 100 KB.
 func TestManyBeginningsCostLittle(*testing.T) {
 	for _, part := range []string{"<?<!a>", "[a]: b\n\"\n", "<template>", "\n<![<?x?>", "```\n```\n", "```\n<?", "<!-", "a <template></templat"} {
 		WithoutHidden(strings.Repeat(part, 100_000/len(part)))
@@ -109,7 +110,7 @@ func TestEscaped(t *testing.T) {
 	})
 }
 
-// FuzzText checks the promises of all functions that prepare text for display.
+// FuzzText checks the guarantees of all functions that prepare text for display.
 func FuzzText(f *testing.F) {
 	for _, s := range hostile {
 		f.Add(s)
@@ -129,8 +130,8 @@ func FuzzText(f *testing.F) {
 	})
 }
 
-// checkShown checks that got has no invisible or control characters besides the kept ones, and that the
-// function is idempotent.
+// checkShown checks that got contains no invisible and no control characters except those in kept, and that
+// again, the function that returned got, is idempotent.
 func checkShown(t *testing.T, s, got, kept string, again func(string) string) {
 	t.Helper()
 	for _, r := range got {
@@ -143,6 +144,7 @@ func checkShown(t *testing.T, s, got, kept string, again func(string) string) {
 	}
 }
 
+// checkHidden checks the guarantees of WithoutHidden.
 func checkHidden(t *testing.T, s string) {
 	t.Helper()
 	got := WithoutHidden(s)
@@ -156,7 +158,7 @@ func checkHidden(t *testing.T, s string) {
 	assert.Check(t, is.Equal(WithoutHidden(got), got), "%q: want the same as at first", s)
 }
 
-// checkFence checks that a Markdown reader finds the end of the fence after the text.
+// checkFence checks that only the last line of Fence's result ends the code block.
 func checkFence(t *testing.T, s string) {
 	t.Helper()
 	all := strings.Split(strings.TrimSuffix(Fence(s, "text"), "\n"), "\n")
@@ -185,8 +187,8 @@ func TestLastLinesStartAtALine(t *testing.T) {
 	}
 }
 
-// checkCuts checks that shortened texts have whole characters, respect the limit, and lose at most one
-// character more than necessary.
+// checkCuts checks that shortened texts contain only whole characters and respect the limit. They may lose
+// at most one character more than necessary.
 func checkCuts(t *testing.T, s string) {
 	t.Helper()
 	s = strings.ToValidUTF8(s, "\uFFFD")
@@ -207,7 +209,8 @@ func checkCuts(t *testing.T, s string) {
 	}
 }
 
-// TestInvisibleFollowsUnicode checks that no default-ignorable character of Unicode counts as visible.
+// TestInvisibleFollowsUnicode checks that no character that Unicode calls default-ignorable counts as
+// visible.
 func TestInvisibleFollowsUnicode(t *testing.T) {
 	seen := []rune{0x0600, 0x06DD, 0x070F, 0x110BD} // visible format characters
 	for r := range unicode.MaxRune {
