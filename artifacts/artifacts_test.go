@@ -71,7 +71,7 @@ func download(t *testing.T, get func(*os.File) (int64, error)) ([]byte, error) {
 }
 
 // TestStoredContentIsDownloaded uploads and downloads contents whose sizes are close to an upload block's.
-// It tests a service that behaves like GitHub, and one that behaves like act.
+// It tests services that behave like GitHub and like act.
 func TestStoredContentIsDownloaded(t *testing.T) {
 	for name, change := range map[string]func(*artifactstest.Server){
 		"github": func(*artifactstest.Server) {},

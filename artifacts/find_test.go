@@ -28,7 +28,7 @@ func listed(t *testing.T, a *artifacts.Archive, name string) ([]artifacts.RunArt
 }
 
 // TestListsAreNewestFirst checks that lists are sorted correctly for GitHub and for Gitea, which sort
-// differently. No more pages than necessary may be requested.
+// differently. Only necessary pages may be requested.
 func TestListsAreNewestFirst(t *testing.T) {
 	for _, total := range []int{0, 1, 2, 49, 50, 51, 99, 100, 101, 250} {
 		for _, gitea := range []bool{false, true} {

@@ -75,8 +75,8 @@ func (o official) list() (list []clientArtifact) {
 }
 
 // TestOfficialClientIsCompatible checks that this package's client and the official client list, read and
-// delete each other's artifacts. Some contents are smaller and some are larger than an upload block of 8
-// MiB.
+// delete artifacts of the other client. Some contents are smaller and some are larger than an upload block
+// of 8 MiB.
 func TestOfficialClientIsCompatible(t *testing.T) {
 	s := artifactstest.New(t)
 	ours, theirs := runtimeOf(t, s), officialOf(t, s)

@@ -26,8 +26,8 @@ import (
 type Options struct {
 	URL   string // value of ACTIONS_RESULTS_URL
 	Token string // value of ACTIONS_RUNTIME_TOKEN
-	// Act means that the results service is part of act. If there are no artifacts, act answers a list
-	// request by dropping the connection. With Act, this error means an empty list.
+	// Act means that the results service is part of act. If the list is empty, act drops the connection
+	// instead of answering. With Act, this error means an empty list.
 	Act bool
 	// Mask is called with each secret that the service sends, before the secret is used. It may be nil.
 	Mask      func(secret string)
@@ -56,7 +56,7 @@ func NewRuntime(o Options) (*Runtime, error) {
 	if err != nil {
 		return nil, fmt.Errorf("token of the results service: %w", err)
 	}
-	// The address may have a path, but the service accepts requests only without it.
+	// The address may have a path, which the service doesn't accept in requests.
 	return &Runtime{http: &http.Client{Transport: o.Transport}, calls: o.Retrier, content: newDownloader(o.Retrier, o.Transport, o.Mask),
 		base: u.Scheme + "://" + u.Host, token: o.Token, run: run, job: job, act: o.Act}, nil
 }

@@ -14,7 +14,7 @@ type Entry struct {
 	Name string // name in the checkpoint, which CheckName must allow
 	Path string // path of the file to read; it must be a regular file and not a link
 	// Size is the number of bytes to store from the beginning of the file, or -1 for the whole file. With a
-	// Size, a file that still grows can be stored as it was earlier.
+	// Size, an earlier state of a growing file can be stored.
 	Size int64
 	Data []byte // content of the file, if Path is empty
 }

@@ -12,7 +12,7 @@ import (
 	"filippo.io/age"
 )
 
-// Purposes for which keys are derived from an identity. Each purpose has another key.
+// Purposes for which keys are derived from an identity. Each purpose gives a different key.
 const (
 	forHeader      = "raymond-action header v1"
 	forFingerprint = "raymond-action fingerprint v1"

@@ -45,14 +45,16 @@ type Manifest struct {
 	Runner     string `json:"runner,omitzero"` // name of the runner that runs the job
 	Event      string `json:"event"`           // event that started the job
 	// Kind, Number and Title describe the issue or pull request that the run is about. They come from the
-	// event or from the run's earlier jobs. They are zero if there is none. Write masks the title.
+	// event or from the run's earlier jobs. If the run is about neither, they are zero. Write masks the
+	// title.
 	Kind   string `json:"kind,omitzero"` // "issue" or "pr"
 	Number int    `json:"number,omitzero"`
 	Title  string `json:"title,omitzero"`
 	// Head is the commit that the run is about: the head of the pull request or merge group, or the pushed
-	// commit. It is empty if there is none.
+	// commit. It is empty if the run is not about a commit.
 	Head string `json:"head,omitzero"`
-	// Supersedes is the unfinished run of another head that this run replaces. It is zero if there is none.
+	// Supersedes is the unfinished run of another head that this run replaces. It is zero if the run
+	// replaces no other run.
 	Supersedes SupersededRun `json:"supersedes,omitzero"`
 	// Untrusted means that the run worked on an untrusted checkout. In later jobs, the agent CLI must not
 	// obey configuration files in the checkout.
@@ -163,7 +165,7 @@ const (
 type Omission struct {
 	What    string `json:"what"` // "transcripts" or "workspace"
 	Existed bool   `json:"held"` // there was data to store
-	Why     string `json:"why"`  // one of the reasons above
+	Why     string `json:"why"`  // a reason from the list above
 }
 
 // Missing returns the kinds of data that existed but were not stored, so that a resumed run lacks them.
@@ -177,7 +179,7 @@ func (m *Manifest) Missing() []string {
 	return missing
 }
 
-// causes describes each reason for an Omission in messages. Some texts also say how to avoid it.
+// causes describes each reason for an Omission in messages. Some texts also contain advice.
 var causes = map[string]string{
 	NoKey:     "anyone can read the artifacts of a public repository, and no state-key was set; set a state-key to store it encrypted",
 	TooLarge:  "it has more than 256 MiB; list large generated files in .gitignore",
@@ -207,7 +209,7 @@ func (m *Manifest) OmissionReasons() []string {
 // Transcript describes a conversation whose transcript is stored.
 type Transcript struct {
 	Session string `json:"session"` // a UUID in lower case
-	// Backend is the agent CLI of the conversation, one of protocol.Backends.
+	// Backend is the agent CLI of the conversation. Its name is in protocol.Backends.
 	Backend string `json:"backend"`
 	// CLIID is the id that the agent CLI itself uses for the conversation, as in state.Session.
 	CLIID string `json:"cli_id,omitzero"`

@@ -19,7 +19,7 @@ type WriteRequest struct {
 	Entries  []Entry // in any order
 	Keys     *Keys   // if nil, the checkpoint is neither encrypted nor signed
 	// Mask hides secrets in all entries and in the manifest's Reason and Title. It must not change the
-	// number of bytes. If nil, nothing is masked. Mask is not applied to git bundles: they are compressed,
+	// number of bytes. A nil Mask masks no entry. Mask is not applied to git bundles: they are compressed,
 	// so it would find nothing, and a changed byte would break them.
 	Mask func(io.Reader) io.Reader
 }

@@ -32,7 +32,7 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 	// git worktree add needs a commit. For a branch without commits, setHead sets HEAD afterwards.
 	head := cmp.Or(t.saved.Head, p.saved.Save)
 	// The first --force allows a worktree that git still lists although its directory is gone. The second
-	// one also allows such a worktree if it is locked.
+	// --force also allows this for a locked worktree.
 	c := call{dir: t.dir, bare: p.common}
 	if err := w.git.run(ctx, c, "worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-checkout", "--", t.dir, head); err != nil || h.shield == "" {
 		return err

@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// apply carries out a plan. It writes files and indexes, then branches, tags and stash entries, and at
-// last HEADs. If it is interrupted, every file and every index entry is either as it was in the checkout
-// or as planned. A repeated restore therefore finds no conflict.
+// apply carries out a plan. It writes files and indexes, then branches, tags and stash entries, and at last
+// HEADs. If it is interrupted, every file and every index entry either equals the checkout's or is as
+// planned. A repeated restore therefore finds no conflict.
 func (w *restorer) apply(ctx context.Context, p *plan) error {
 	for _, t := range p.trees {
 		if t.isNew {

@@ -73,7 +73,7 @@ func TestSettingsDoNotRedirectTheToken(t *testing.T) {
 	}
 }
 
-// attackFetch restores a save while a settings file contains an attacker's settings. where is the file.
+// attackFetch restores a save while a settings file contains an attacker's settings. where names the file.
 func attackFetch(t *testing.T, old site, saved, settings, where string) {
 	t.Helper()
 	secret := "basic " + base64.StdEncoding.EncodeToString([]byte("x-access-token:secret"))

@@ -47,7 +47,7 @@ func TestBaseIsFetchedWhenTheRemoteMovedOn(t *testing.T) {
 }
 
 // TestMissingBaseIsAConflict checks that a restore fails with a *Conflict if the base commit can't be
-// fetched, if there is no origin, or if there is no repository.
+// fetched, if the repository lacks an origin, or if the repository is missing.
 func TestMissingBaseIsAConflict(t *testing.T) {
 	old, saved := worked(t)
 	other := otherRemote(t, "another history\n")

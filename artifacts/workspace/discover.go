@@ -69,8 +69,8 @@ func (s *source) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }
 
-// discover returns the repositories that contain the directories. The repository of the first directory
-// is the first one. Each lists its main worktree and every linked worktree that contains one of the
+// discover returns the repositories that contain the directories. The repository of the first directory is
+// the first one. Each lists its main worktree and the linked worktrees that contain some of the
 // directories. discover also returns notes about worktrees that can't be saved.
 func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string, error) {
 	var sources []*source
@@ -106,8 +106,8 @@ func (t *tool) discover(ctx context.Context, dirs []string) ([]*source, []string
 	return sources, notes, nil
 }
 
-// source finds the main worktree of a repository. It returns nil if the repository has none in the
-// default location, for example because it is bare.
+// source finds the main worktree of a repository. It returns nil if the default location contains no
+// worktree, for example because the repository is bare.
 func (t *tool) source(ctx context.Context, p *location) (*source, error) {
 	main := p
 	if p.isLinked() {

@@ -19,7 +19,7 @@ type CommitPath struct {
 	Name   string // path of a file or directory
 }
 
-// Limits on what Extract writes: the number of files, and their total size in bytes.
+// Limits on the files that Extract writes: their number, and their total size in bytes.
 const (
 	maxEntries = 1000
 	maxBytes   = 256 << 20
@@ -133,9 +133,9 @@ func (t *tool) listCommitted(ctx context.Context, bare string, c CommitPath) (li
 }
 
 // Base returns the commit at which the checkout of a worktree started. This is the commit started if HEAD
-// is that commit or a descendant, and otherwise HEAD. It returns "" if there is no commit, no repository
-// or no git. Base also records the tags of the checkout in g.TagsDir, so that a later save contains only
-// tags that were created after this call.
+// is that commit or a descendant, and otherwise HEAD. It returns "" if git, the repository or the commit is
+// missing. Base also records the tags of the checkout in g.TagsDir, so that a later save contains only tags
+// that were created after this call.
 func (g *Git) Base(ctx context.Context, dir, started string) string {
 	t, err := g.open()
 	if err != nil {

@@ -179,7 +179,7 @@ func isBelow(address, server string) bool {
 }
 
 // verify checks that the repository contains the saved work. Every commit that the index lists must be the
-// commit with all work or one of its parents, and no object that they reach may be missing.
+// commit with all work or a parent of that commit, and no object that they reach may be missing.
 func (w *restorer) verify(ctx context.Context, p *plan) error {
 	c := call{dir: p.common, bare: p.common}
 	ids := []string{p.saved.Save}

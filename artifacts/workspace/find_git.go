@@ -14,9 +14,9 @@ import (
 
 // Find returns the absolute path of a git program on the PATH in environ that agents can't replace. It
 // never returns a program in the user's home or in the directories to avoid. It prefers the first program
-// in a directory that this user can't write to. If there is none, for example because root can write
-// everywhere, it returns the first program outside of the avoided directories. Find must be called before
-// agents start. If no program is suitable, the error wraps ErrNoGit.
+// in a directory that this user can't write to. If every directory is writable, for example for root, it
+// returns the first program outside of the avoided directories. Find must be called before agents start. If
+// no program is suitable, the error wraps ErrNoGit.
 func Find(environ []string, avoid ...string) (string, error) {
 	home := homeOf(environ)
 	// In a container, root's home may be the root directory. It is not avoided, because it contains

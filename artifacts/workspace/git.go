@@ -75,7 +75,8 @@ var ErrNoGit = errors.New("git is not installed")
 // ErrSlow means that a git process exceeded its time limit.
 var ErrSlow = errors.New("took more than")
 
-// commandWithin is the time limit of one git process. Without it, files of agents could block git forever.
+// commandWithin is the time limit of one git process. The limit is needed because files of agents could
+// block git forever.
 const commandWithin = 5 * time.Minute
 
 // tool runs git for one operation of this package.
@@ -283,7 +284,7 @@ func (t *tool) runPiped(ctx context.Context, c call, read func(io.Reader) error,
 func (t *tool) environ(ctx context.Context, c call) ([]string, error) {
 	env, settings := slices.Clone(t.env), []setting{
 		{"core.excludesFile", os.DevNull}, {"core.attributesFile", os.DevNull}, {"pack.windowMemory", "256m"},
-		// Sparse packing compares trees by path, but the paths in a save differ from those in the checkout.
+		// Sparse packing compares trees by path, but a save and the checkout use different paths.
 		{"pack.useSparse", "false"},
 		{"safe.directory", "*"}, {"core.hooksPath", os.DevNull}, {"core.fsmonitor", "false"},
 		{"credential.helper", ""}, {"core.askPass", ""}, {"commit.gpgSign", "false"}, {"tag.gpgSign", "false"},

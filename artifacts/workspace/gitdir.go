@@ -92,7 +92,7 @@ func (p *location) isConfirmed() bool {
 }
 
 // nearestGitDir searches dir and its parent directories for a .git. It returns the directory that contains
-// the .git, and the git directory that the .git is or points to. If there is none, it returns "". A .git
+// the .git, and the git directory that the .git is or points to. If it finds no .git, it returns "". A .git
 // that an agent created hides the repositories in parent directories.
 func nearestGitDir(dir string) (top, gitDir string, err error) {
 	for ; ; dir = filepath.Dir(dir) {
@@ -219,8 +219,8 @@ var (
 	filesOfTree   = []string{".gitignore", ".gitattributes", ".gitmodules"}
 )
 
-// checkFiles returns an error if git could block or read forever at one of the files. Each must be a
-// regular file of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size.
+// checkFiles returns an error if a file could make git block or read forever. Each must be a regular file
+// of at most 1 GiB, a link to one, a directory, or absent. A pack may have any size.
 func checkFiles(dir string, names ...string) error {
 	n := 0
 	for _, name := range names {

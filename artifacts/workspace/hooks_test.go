@@ -57,7 +57,7 @@ func trap(t *testing.T, root, dir string) (mark string) {
 }
 
 // TestGitRunsNoProgramsOfTheRepository saves and restores repositories that trap has changed. It checks
-// that git runs none of their programs.
+// that git doesn't run their programs.
 func TestGitRunsNoProgramsOfTheRepository(t *testing.T) {
 	remote := sharedRemote(t)
 	old, here := clone(t, remote, "--depth=1"), clone(t, remote, "--depth=1")

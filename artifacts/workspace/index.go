@@ -31,7 +31,7 @@ type Tree struct {
 	Branch string `json:"branch,omitempty"`
 	Head   string `json:"head,omitempty"`
 	// Operation is the git operation in progress: "merge", "rebase", "am", "cherry-pick", "revert" or
-	// "bisect". It is empty if there is none.
+	// "bisect". It is empty if no operation is in progress.
 	Operation string `json:"operation,omitempty"`
 }
 

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// filtered returns the name of the git filter of each path that has a filter, such as "lfs".
+// filtered returns the name of the git filter, for example "lfs", of each path that has one.
 func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[string]string, error) {
 	if len(paths) == 0 {
 		return nil, nil
@@ -36,8 +36,8 @@ func (t *tool) filtered(ctx context.Context, dir string, paths []string) (map[st
 }
 
 // withoutLFS removes files from the status that only seem changed because the filter of git LFS did not
-// run. The index entry of such a file is the LFS pointer to its content. Saving these files would store
-// the large contents that LFS keeps out of repositories.
+// run. The index entry of these files is the LFS pointer to the content. Saving these files would store the
+// large contents that LFS keeps out of repositories.
 func (t *tool) withoutLFS(ctx context.Context, wt *worktree) error {
 	var paths []string
 	for _, e := range wt.status {

@@ -156,7 +156,7 @@ func (t *tool) available(ctx context.Context, p *location, at *refs, base string
 	return slices.DeleteFunc(has, func(id string) bool { return slices.Contains(missing, id) }), err
 }
 
-// missing returns those of the ids that are not commits in a repository.
+// missing returns the ids that don't name a commit in a repository.
 func (t *tool) missing(ctx context.Context, c call, ids []string) ([]string, error) {
 	lines, err := t.objects(ctx, c, "%(objectname) %(objecttype)", ids)
 	if err != nil {

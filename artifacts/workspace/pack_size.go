@@ -94,7 +94,7 @@ func (p *pack) object() (int64, error) {
 	}
 	switch kind {
 	case offsetDelta:
-		// The offset's value doesn't matter. Its encoding ends like that of other varints.
+		// The offset is skipped. It ends at the same byte as any other varint.
 		_, err = binary.ReadUvarint(p.r)
 	case nameDelta:
 		_, err = p.r.Discard(sha1.Size)

@@ -117,7 +117,7 @@ func TestPacksWithFalseSizes(t *testing.T) {
 	plain, small := strings.Repeat("a", 1000), delta(1000)
 	for name, test := range map[string]struct {
 		pack string
-		want int64  // size, if there is no error
+		want int64  // size, if the pack is valid
 		err  string // part of the error; if empty, there must be none
 	}{
 		"two objects":         {packOf(object(3, 1000, "", plain), object(1, 1000, "", plain)), 2000, ""},

@@ -137,7 +137,7 @@ func TestWorkIsRestoredExactly(t *testing.T) {
 	}
 }
 
-// pointing is a clean filter that works like the one of git LFS. It leaves pointers unchanged.
+// pointing is a clean filter that works like git LFS. It leaves pointers unchanged.
 const pointing = `#!/bin/sh
 cat > "$0.$$"
 if head -n 1 "$0.$$" | grep -q '^version https://git-lfs'; then cat "$0.$$"; else

@@ -34,7 +34,7 @@ type repoView struct {
 
 // origin is the remote that a repository was cloned from.
 type origin struct {
-	url     string // empty if there is no remote
+	url     string // empty if the repository has no origin
 	partial bool   // git fetches missing objects on demand
 	filter  string // filter of a partial clone
 }
@@ -129,7 +129,7 @@ func (o *origin) read(s setting) {
 }
 
 // IsComparisonSetting reports whether a setting controls how git compares files, like core.autocrlf, and
-// has one of the values that are allowed for it.
+// has a value that keptSettings allows.
 func IsComparisonSetting(key, value string) bool {
 	return slices.Contains(keptSettings[key], strings.ToLower(value))
 }

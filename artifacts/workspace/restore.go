@@ -18,8 +18,8 @@ import (
 // RestoreRequest describes a restore.
 type RestoreRequest struct {
 	From string // directory of the save
-	// Dir maps a directory on the machine that made the save to a directory on this machine. If nil, paths
-	// stay the same.
+	// Dir maps a directory on the machine that made the save to a directory on this machine. If nil, all
+	// paths stay unchanged.
 	Dir func(string) string
 }
 
@@ -88,7 +88,8 @@ type restorer struct {
 }
 
 // openSave reads the index of a save. It returns a restorer, whose tool the caller must close, and the
-// repositories in the save. If the save is empty, the restorer is nil. what is a verb for error messages.
+// repositories in the save. If the save is empty, the restorer is nil. Error messages begin with the verb
+// in what.
 func (g *Git) openSave(r RestoreRequest, what string) (*restorer, []repository, error) {
 	x, err := readIndex(r.From)
 	if err != nil || len(x.Repositories) == 0 {
@@ -149,8 +150,8 @@ type plan struct {
 	moves  []refUpdate
 }
 
-// plan returns the planned changes to a repository. It adds the saved objects to the repository, which it
-// creates if necessary, but changes nothing else.
+// plan returns the planned changes to a repository. It creates the repository if necessary and adds the
+// saved objects to it, but makes no other changes.
 func (w *restorer) plan(ctx context.Context, r *repository) (*plan, error) {
 	p, err := w.locate(ctx, r)
 	if err != nil {

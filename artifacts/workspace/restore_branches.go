@@ -10,11 +10,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// RestoreAsBranches restores the work of a save as new branches. branches maps the name of each branch to
-// a directory on this machine. The branch gets a commit with the tracked and untracked files of the saved
+// RestoreAsBranches restores the work of a save as new branches. branches maps the name of each branch to a
+// directory on this machine. The branch gets a commit with the tracked and untracked files of the saved
 // worktree that contains the directory. The commit's parent is the HEAD of that worktree. Worktrees and
 // other branches stay unchanged. RestoreAsBranches returns notes for users about work that it couldn't
-// restore. Its errors are those of Restore.
+// restore. It returns the same errors as Restore.
 func (g *Git) RestoreAsBranches(ctx context.Context, r RestoreRequest, branches map[string]string) (notes []string, err error) {
 	w, all, err := g.openSave(r, "bring")
 	if w == nil {

@@ -27,7 +27,7 @@ type SaveRequest struct {
 	Dirs []string
 	Base string // commit that the job checked out; empty if unknown
 	To   string // an existing, empty directory for the index and the bundles
-	Last string // directory of the previous save; empty if there is none
+	Last string // directory of the previous save; empty for the first save
 }
 
 // SaveResult describes a save.

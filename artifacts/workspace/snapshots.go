@@ -61,8 +61,8 @@ const weighEvery = 8
 
 // Snapshot describes one worktree at one moment.
 type Snapshot struct {
-	// Exec is the number of the state execution that has ended. If IsStart is set, it is the highest number
-	// of an execution so far, or 0 if there was none.
+	// Exec is the number of the state execution that has ended. For a start or resumption of the run, Exec
+	// is the highest number so far, or 0 before the first execution.
 	Exec     int    `json:"exec"`
 	IsStart  bool   `json:"start,omitempty"` // the run was started or resumed, and no state was executed
 	Agent    string `json:"agent,omitempty"`

@@ -135,7 +135,7 @@ func (t *snapshotTool) unpack(ctx context.Context, w *restorer, p *plan) error {
 	return t.makeRefs(ctx, head)
 }
 
-// check returns an error if Pack never writes such a header.
+// check returns an error if Pack can't have written the header.
 func (h *header) check() error {
 	if len(h.needs) > maxBranches || len(h.heads) > maxSnapshots {
 		return errors.New("too many commits")

@@ -20,7 +20,7 @@ func forgedSnapshot(s site, base string) string {
 		s.checkout(), filepath.Join(s.checkout(), ".git"), base)
 }
 
-// TestForgedSnapshots checks that Unpack rejects forged snapshots, or creates none of them.
+// TestForgedSnapshots checks that Unpack rejects or skips forged snapshots.
 func TestForgedSnapshots(t *testing.T) {
 	t.Parallel()
 	remote := sharedRemote(t)

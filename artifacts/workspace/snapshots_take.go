@@ -16,9 +16,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Take stores a snapshot of the worktree that contains one.Dir. It sets the fields of one that describe the
-// worktree and copies the others. It doesn't write to the agents' repository. The error wraps
-// ErrNoWorktree, ErrTooLarge, ErrMoved, or an error of git or of files.
+// Take stores a snapshot of the worktree that contains one.Dir. The fields that describe the worktree are
+// determined by Take, and the other fields are copied from one. It doesn't write to the agents' repository.
+// The error wraps ErrNoWorktree, ErrTooLarge, ErrMoved, or an error of git or of files.
 func (s *Snapshots) Take(ctx context.Context, one Snapshot) error {
 	plain, err := s.git.open()
 	if err != nil {
@@ -137,7 +137,7 @@ func (t *snapshotTool) last(ctx context.Context, next *Snapshot) (*takeState, er
 	return l, t.git.updateRefs(ctx, t.call(), "", gone)
 }
 
-// add records a snapshot as the newest one of its worktree.
+// add records that a snapshot is the newest snapshot of its worktree.
 func (l *takeState) add(s *Snapshot) {
 	l.seq = max(l.seq, s.Seq)
 	l.newest[s.Dir] = *s

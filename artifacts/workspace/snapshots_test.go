@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// snapshots returns the snapshots of a new run, which has none yet.
+// snapshots returns the empty list of snapshots of a new run.
 func snapshots(t testing.TB, g *workspace.Git) *workspace.Snapshots {
 	t.Helper()
 	return g.OpenSnapshots(filepath.Join(t.TempDir(), "run", "snapshots.git"))

@@ -17,7 +17,7 @@ const (
 	modeTree = "040000"
 )
 
-// item is an entry of a tree or an index. The zero value means that there is no entry.
+// item is an entry of a tree or an index. The zero value means that the entry doesn't exist.
 type item struct{ mode, id string }
 
 // itemOf returns an entry with the mode and the id that git printed.

@@ -30,7 +30,7 @@ func (c *checker) in(part string, i int, err error) {
 	c.want(err == nil, "%s[%d]: %w", part, i, err)
 }
 
-// validate returns an error if Save never writes such an index.
+// validate returns an error if Save can't have written the index.
 func (x *index) validate() error {
 	var c checker
 	c.want(len(x.Repositories) <= maxNumber, "it has %d repositories, but at most %d are allowed", len(x.Repositories), maxNumber)

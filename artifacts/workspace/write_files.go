@@ -91,7 +91,8 @@ func replaceFile(root *os.Root, p, mode string, blob *io.LimitedReader) error {
 
 var errChanged = errors.New("it changed while the work was restored")
 
-// makeDir creates a directory and its parents. If one of them is a link or a file, it returns errChanged.
+// makeDir creates a directory and its parents. If it finds a link or a file in the path, it returns
+// errChanged.
 func makeDir(root *os.Root, dir string) error {
 	prefix := ""
 	for name := range strings.SplitSeq(dir, "/") {

@@ -17,7 +17,7 @@ import (
 // Options are the settings of a Client.
 type Options struct {
 	URL        string // value of GITHUB_API_URL; if empty, the address of GitHub's API
-	GraphQL    string // value of GITHUB_GRAPHQL_URL; empty if there is no GraphQL API
+	GraphQL    string // value of GITHUB_GRAPHQL_URL; empty if the forge has no GraphQL API
 	Token      string // empty to send no token
 	Repository string // in the form "owner/name"
 	// Act means that act runs the job. There may be no API then, so a Steady request without an answer is
@@ -142,8 +142,8 @@ func (c *Client) ArtifactURL(ctx context.Context, id int64) (string, *Error) {
 	return u.String(), nil
 }
 
-// Login returns the login of the account that owns the token. It is the author of comments that the client
-// writes. Login asks the GraphQL API before the REST API, because the REST API rejects tokens of apps,
+// Login returns the login of the account that owns the token. Comments that the client writes have this
+// author. Login asks the GraphQL API before the REST API, because the REST API rejects tokens of apps,
 // including GITHUB_TOKEN. Gitea has no GraphQL API.
 func (c *Client) Login(ctx context.Context) (string, error) {
 	const op = "read the token's account"

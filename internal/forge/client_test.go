@@ -56,8 +56,8 @@ func TestCanceledContextEndsRetries(t *testing.T) {
 	assert.Check(t, is.Equal(requests, 1))
 }
 
-// TestKnownRateLimitIsWaitedFor checks that Do pauses if the library itself refuses to send a request,
-// because it knows of a rate limit. The library's error then contains no response header.
+// TestKnownRateLimitIsWaitedFor checks that Do pauses if the library itself doesn't send a request, because
+// the service has reported a rate limit before. The library's error then contains no response header.
 func TestKnownRateLimitIsWaitedFor(t *testing.T) {
 	requests := 0
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {

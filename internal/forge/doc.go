@@ -4,7 +4,7 @@
 //
 // # Retries
 //
-// Two layers are involved in storing a checkpoint, but only one of them retries requests:
+// Two layers are involved in storing a checkpoint, but only the lower layer retries requests:
 //
 //   - Retrier, in this package, repeats a single request while the service fails, within a Policy.
 //     Only Retrier handles Retry-After, rate limits and pauses between requests. It also waits

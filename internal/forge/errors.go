@@ -35,7 +35,7 @@ const (
 type Error struct {
 	Op       string // the operation, for example "store artifact"
 	Kind     Kind
-	Status   int           // HTTP status of the last answer; 0 if there was none
+	Status   int           // HTTP status of the last answer; 0 if no answer arrived
 	Wait     time.Duration // pause that the service requested; 0 if it requested none
 	Attempts int           // number of requests made
 	Err      error         // details beyond the status; may be nil

@@ -44,7 +44,7 @@ func Each(t *testing.T, pattern string, found func(t *testing.T, files map[strin
 	}
 }
 
-// Bytes decodes the escapes in a testdata file, such as <CR>, which represent bytes that the file can't
+// Bytes decodes the escapes in a testdata file, for example <CR>, which represent bytes that the file can't
 // contain.
 func Bytes(text string) []byte {
 	return []byte(strings.NewReplacer("<CR>", "\r", "<BOM>", "\ufeff", "<FF>", "\xff", "<NUL>", "\x00", "<TAB>", "\t").Replace(text))

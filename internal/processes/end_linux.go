@@ -40,7 +40,8 @@ func End(find Finder) (ended int, left []Process) {
 	return r.end()
 }
 
-// end does the work of End.
+// end signals processes until find finds none, or until they take too long to end. It returns the results
+// of End.
 func (r *reaper) end() (ended int, left []Process) {
 	r.signalled, r.pending, r.stopped, r.refused = map[Process]bool{}, map[Process]bool{}, map[Process]bool{}, map[Process]bool{}
 	began := time.Now()
@@ -136,8 +137,8 @@ func (r *reaper) countPending() int {
 	return len(r.pending)
 }
 
-// unended returns the processes that End could not end: pending ones, those that find still finds, and
-// those that this process may not signal.
+// unended returns the processes that End could not end: pending processes, processes that find still finds,
+// and processes that this process may not signal.
 func (r *reaper) unended() []Process {
 	r.countPending()
 	left := maps.Clone(r.refused)
@@ -147,9 +148,9 @@ func (r *reaper) unended() []Process {
 }
 
 // EndDescendants ends all descendants of this process, whatever their process group, session, environment
-// or parent. It returns those that it could not end, for example as "12 (sleep 300)". Call it at the end of
-// a program that adopts orphans (PR_SET_CHILD_SUBREAPER), when no goroutine starts a child or waits for
-// one.
+// or parent. It returns the PID and the command of each process that it could not end, for example "12
+// (sleep 300)". Call it at the end of a program that adopts orphans (PR_SET_CHILD_SUBREAPER), when no
+// goroutine starts a child or waits for one.
 func EndDescendants() []string {
 	_, left := End(descendants)
 	return describe(left)

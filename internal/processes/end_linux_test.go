@@ -14,8 +14,8 @@ import (
 )
 
 // TestUnendableProcessesAreReported checks that End returns processes that it can't end: a process that may
-// not be signalled, like one of another user, and a process that ignores signals, like one that hangs in
-// the kernel.
+// not be signalled, for example a process of another user, and a process that ignores signals, for example
+// because it hangs in the kernel.
 func TestUnendableProcessesAreReported(t *testing.T) {
 	cmd := exec.Command("sleep", "300")
 	assert.NilError(t, cmd.Start())

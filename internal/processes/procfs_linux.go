@@ -41,7 +41,8 @@ func Stat(pid int) (Process, bool) {
 	}
 	flags, _ := strconv.ParseUint(f[6], 10, 64)
 	p := Process{PID: pid, Kernel: flags&kernelThread != 0}
-	// The state and the flags are those of the first thread. Other threads may still run when it has ended.
+	// The state and the flags describe the first thread. Other threads may still run when the first thread
+	// has ended.
 	alone := f[17] == "0" || f[17] == "1"
 	p.Dead = alone && (f[0] == "Z" || f[0] == "X")
 	p.Dying = p.Dead || alone && flags&exiting != 0

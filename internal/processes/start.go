@@ -6,14 +6,15 @@ import (
 	"sync"
 )
 
-// awaited contains the children of this process for which the code that started them waits. Without it,
-// code that ends orphans could mistake such a child for an orphan, if the child has its own process group.
+// awaited contains the children of this process for which the code that started them waits. Code that ends
+// orphans uses it to distinguish these children from orphans, because children may have their own process
+// groups.
 var awaited = struct {
 	mu   sync.Mutex // guards pids; it is locked while a child is being started
 	pids map[int]bool
 }{pids: map[int]bool{}}
 
-// Start calls start, which starts a child process. The child counts as awaited until Forget is called for it.
+// Start calls start, which starts a child process. The child counts as awaited until Forget.
 func Start(start func() (*os.Process, error)) error {
 	awaited.mu.Lock()
 	defer awaited.mu.Unlock()

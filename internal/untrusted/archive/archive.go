@@ -29,7 +29,7 @@ type Limits struct {
 	// Check is called with each entry, in addition to the other checks. It may be nil. Its error explains why
 	// the entry is rejected, for example "has a wrong name".
 	Check func(name string, size int64) error
-	// Tee is called for each file before the file is unpacked. It returns a writer that receives a copy of
+	// Before a file is unpacked, Tee is called with its name and returns a writer that receives a copy of
 	// the file. Tee may be nil.
 	Tee func(name string) io.Writer
 }

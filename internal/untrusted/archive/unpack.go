@@ -37,8 +37,8 @@ func Unpack(r io.ReaderAt, size int64, dir string, lim Limits) error {
 	return nil
 }
 
-// unpackFile writes one file. The zip library returns no more bytes than the archive's directory declares,
-// and that number is within the limits.
+// unpackFile writes one file. The zip library stops at the number of bytes that the archive's directory
+// declares, and that number is within the limits.
 func unpackFile(root *os.Root, f *zip.File, also io.Writer) error {
 	if parent := path.Dir(f.Name); parent != "." {
 		if err := root.MkdirAll(parent, 0o700); err != nil {

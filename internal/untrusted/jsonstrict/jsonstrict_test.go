@@ -28,7 +28,7 @@ type part struct {
 
 const good = `{"schema": 2, "name": "x", "parts": [{"size": 1}, {"size": 2, "next": {"size": 3}}], "vars": {"k": "v"}}` + "\n"
 
-// bad are replacements in good. field is the field, and what is a part of the error, that each must cause.
+// bad are replacements in good. Each must cause an error about a field, whose text contains what.
 var bad = []struct{ old, new, field, what string }{
 	{`"name": "x"`, `"name": "x", "name": "y"`, "name", "duplicate"},
 	{`"name": "x"`, `"name": "x", "na\u006de": "y"`, "name", "duplicate"},

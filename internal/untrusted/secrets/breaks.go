@@ -9,8 +9,8 @@ import "strings"
 // maxBreak is the maximum length of a line break between two bytes of a form, in bytes.
 const maxBreak = 8
 
-// breakAt returns the length of the line break at the start of b, or 0 if there is none. open reports
-// whether the line break may continue after the end of b.
+// breakAt returns the length of the line break at the start of b, or 0 if b starts differently. open
+// reports whether the line break may continue after the end of b.
 func breakAt(b []byte) (n int, open bool) {
 	for n < len(b) && n < maxBreak {
 		switch at := n; b[n] {

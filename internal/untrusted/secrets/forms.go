@@ -56,7 +56,7 @@ func escapedForms(text string) []string {
 	}
 }
 
-// lowerPercent converts percent escapes, such as %2F, to lower case.
+// lowerPercent converts percent escapes to lower case, for example %2F to %2f.
 func lowerPercent(escaped string) string {
 	out := []byte(escaped)
 	for i := 0; i+2 < len(out); i++ {

@@ -121,9 +121,9 @@ func (s *Set) PartialPrefix(text string) int {
 }
 
 // find returns the first index in b, starting at i, at which a form begins, and the length of the longest
-// form there. If there is none, it returns len(b) and 0. If final is not set, more bytes may follow b. Then
-// find returns the first index at which these bytes matter, and 0. line caches the index of the next line
-// break between calls. Its first value is 0.
+// form there. If no form begins in b, it returns len(b) and 0. If final is not set, more bytes may follow
+// b. Then find returns the first index at which these bytes matter, and 0. line caches the index of the
+// next line break between calls. Its first value is 0.
 func (s *Set) find(b []byte, i int, final bool, line *int) (at, n int) {
 	for ; i < len(b); i++ {
 		if *line <= i {
@@ -209,7 +209,7 @@ func (s *Set) Except(words []string) *Set {
 }
 
 // Unmaskable returns the sorted names of the values that Except would not mask: without white space around
-// them, they occur in one of the words.
+// them, they occur in a word.
 func Unmaskable(values map[string]string, words []string) []string {
 	var names []string
 	for name, value := range values {

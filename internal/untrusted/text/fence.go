@@ -2,8 +2,9 @@ package text
 
 import "strings"
 
-// Fence returns a text as a fenced Markdown code block, followed by a line break. The fence is so long that
-// nothing in the text can end the block. Line breaks at the end of the text are removed.
+// Fence returns a text as a fenced Markdown code block, followed by a line break. The fence is longer than
+// all runs of backticks in the text, so the text can't end the block. Line breaks at the end of the text
+// are removed.
 func Fence(s, language string) string {
 	marks := strings.Repeat("`", max(3, longestRun(s)+1))
 	return marks + language + "\n" + strings.TrimRight(s, "\n") + "\n" + marks + "\n"

@@ -12,8 +12,8 @@ import (
 	"unicode/utf8"
 )
 
-// IsInvisible reports whether a character is invisible and has no width. Such characters are tags, variation
-// selectors, fillers, and format characters such as zero-width and bidirectional ones.
+// IsInvisible reports whether a character is invisible and has no width. These are tags, variation
+// selectors, fillers, and format characters, for example zero-width and bidirectional characters.
 func IsInvisible(r rune) bool {
 	return unicode.In(r, unicode.Cf, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point) &&
 		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) // these format characters are visible
@@ -60,7 +60,7 @@ func Printable(s string) string {
 // Line is like Printable, but returns one line: each line break becomes a space. Tabs stay.
 func Line(s string) string { return strings.ReplaceAll(Printable(s), "\n", " ") }
 
-// Escape returns a text on one line. Characters that are not graphic in Unicode, such as line breaks and
+// Escape returns a text on one line. Characters that are not graphic in Unicode, including line breaks and
 // tabs, are escaped as in a Go string. Backslashes are not escaped.
 func Escape(s string) string {
 	plain := func(r rune) bool { return ' ' <= r && r <= '~' }
