@@ -99,7 +99,7 @@ func (r *Runtime) put(ctx context.Context, signed string, content io.Reader, siz
 		if err != nil && !errors.Is(err, io.EOF) && !errors.Is(err, io.ErrUnexpectedEOF) {
 			return fmt.Errorf("read artifact: %w", err)
 		}
-		id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%048d", len(blocks))) // ids of blocks must have equal length
+		id := base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%048d", len(blocks))) // all block ids must have the same length
 		blocks = append(blocks, id)
 		if err := r.send(ctx, signed+"&comp=block&blockid="+url.QueryEscape(id), buf[:n], nil); err != nil {
 			return err

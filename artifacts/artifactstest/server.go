@@ -272,6 +272,7 @@ func (s *Server) changed() {
 	}
 }
 
+// digestOf returns "sha256:" and the hash of a content.
 func digestOf(content []byte) string {
 	sum := sha256.Sum256(content)
 	return "sha256:" + hex.EncodeToString(sum[:])

@@ -48,6 +48,7 @@ func (e *Entry) open() (io.ReadCloser, error) {
 	}{io.LimitReader(f, e.Size), f}, nil
 }
 
+// tooLarge returns the error for a file that exceeds its limit.
 func tooLarge(limit int64) error {
 	return fmt.Errorf("it has more than %d bytes: %w", limit, ErrTooLarge)
 }

@@ -24,13 +24,13 @@ const HistoryName = "state.history"
 
 // Limits of a checkpoint, in bytes unless stated otherwise.
 const (
-	maxPacked   = 512 << 20 // the archive itself
+	maxPacked   = 512 << 20 // size of the archive
 	maxEntries  = 2000      // number of files, including the manifest
 	maxEntry    = 256 << 20
 	maxState    = 64 << 20 // the limit in package state
 	maxTotal    = 1 << 30
 	maxManifest = 4 << 20
-	maxSmall    = 4 << 10 // headers
+	maxSmall    = 4 << 10 // size of header.json
 )
 
 // CheckName returns an error if a checkpoint can't contain a file with that name. It allows state.json,

@@ -36,6 +36,7 @@ func Read(r ReadRequest) (Manifest, string, error) {
 	return m, digest, nil
 }
 
+// read does the work of Read. It returns the manifest and its digest.
 func (r ReadRequest) read() (m Manifest, d string, err error) {
 	files, err := r.entries()
 	plain, size, from := io.ReaderAt(r.File), r.Size, ""

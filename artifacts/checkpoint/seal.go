@@ -125,4 +125,5 @@ func (s *countingHash) Write(p []byte) (int, error) {
 	return s.Hash.Write(p)
 }
 
+// hex returns the hash of all bytes in hex.
 func (s *countingHash) hex() string { return hex.EncodeToString(s.Sum(nil)) }

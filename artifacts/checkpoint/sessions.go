@@ -10,7 +10,7 @@ import (
 // Session is a conversation and its possible working directories.
 type Session struct {
 	ID      string
-	Backend string   // agent CLI of the conversation, from protocol.Backends
+	Backend string   // agent CLI of the conversation; its name is in protocol.Backends
 	CLIID   string   // id that the agent CLI itself uses for the conversation, as in state.Session
 	Dirs    []string // absolute paths, the most likely one first; never empty
 }

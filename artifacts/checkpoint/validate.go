@@ -20,6 +20,7 @@ var (
 	driveForm   = pattern(`^[A-Za-z]:[\\/]`)
 )
 
+// pattern returns a function that compiles a regular expression at its first call.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

@@ -27,7 +27,7 @@ type WriteRequest struct {
 // WriteResult describes the checkpoint that Write wrote.
 type WriteResult struct {
 	Manifest Manifest
-	Digest   string // digest of the manifest's exact bytes
+	Digest   string // digest of the bytes of manifest.json
 	Size     int64  // size of the archive
 	SHA256   string // SHA-256 of the archive, as "sha256:…"
 }
@@ -50,6 +50,7 @@ type sizeLimits struct {
 	total  int64 // bytes of all files and the manifest
 }
 
+// write is like Write, but takes the limits as an argument.
 func write(to io.Writer, w WriteRequest, most sizeLimits) (WriteResult, error) {
 	w.Entries = slices.Clone(w.Entries)
 	slices.SortFunc(w.Entries, func(a, b Entry) int { return strings.Compare(a.Name, b.Name) })
@@ -148,7 +149,7 @@ func (p *packer) add(z *archive.Packer, entry *Entry) (File, error) {
 	if err := put(entry.Name, io.TeeReader(masked, stored)); err != nil {
 		return File{}, err
 	}
-	switch limit := entryLimit(entry.Name); { // masking doesn't change the number of bytes
+	switch limit := entryLimit(entry.Name); { // checked here, because masking doesn't change the number of bytes
 	case stored.n > limit:
 		return File{}, tooLarge(limit)
 	case entry.Path != "" && entry.Size >= 0 && stored.n != entry.Size:

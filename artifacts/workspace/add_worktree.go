@@ -10,7 +10,7 @@ import (
 	"strings"
 )
 
-// addWorktree creates a linked worktree without files. A later step sets its HEAD.
+// addWorktree creates a linked worktree without files. setHead sets its HEAD afterwards.
 func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error {
 	h, err := w.git.view(ctx, p.common)
 	if err != nil {
@@ -37,7 +37,8 @@ func (w *restorer) addWorktree(ctx context.Context, p *plan, t *treePlan) error 
 	if err := w.git.run(ctx, c, "worktree", "add", "--quiet", "--force", "--force", "--detach", "--no-checkout", "--", t.dir, head); err != nil || h.shield == "" {
 		return err
 	}
-	// Git wrote the path of the view; the worktree must point to the real directory.
+	// Git has written a path in the view to the file .git. The file must contain the path of the real
+	// directory.
 	dotGit := filepath.Join(t.dir, ".git")
 	shown, err := readPointer(dotGit, "gitdir: ")
 	if err != nil {

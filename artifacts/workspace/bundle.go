@@ -72,7 +72,7 @@ func checkBundleSize(f *os.File, limit, before int64) (header, int64, error) {
 type bundleRequest struct {
 	to    string // path of the new file
 	reach string // refs and commits in the input format of git rev-list
-	room  int64  // maximum number of bytes
+	room  int64  // maximum size of the bundle in bytes
 	limit int64  // limit on packed bytes that a restore will apply
 }
 

@@ -43,7 +43,7 @@ func sameDir(a, b string) bool {
 
 // source is a repository whose work is saved.
 type source struct {
-	location // of the main worktree
+	location // location of the main worktree
 	main     bool
 	base     string // commit of the checkout; empty if unknown
 	trees    []*worktree
@@ -65,6 +65,7 @@ func worktreeAt(p *location) *worktree {
 	return &worktree{location: p, Tree: Tree{Dir: p.top, Main: !p.isLinked()}}
 }
 
+// note adds a note for users about work that is not saved.
 func (s *source) note(format string, args ...any) {
 	s.notes = append(s.notes, fmt.Sprintf(format, args...))
 }

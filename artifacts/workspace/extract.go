@@ -124,7 +124,7 @@ func (t *tool) listCommitted(ctx context.Context, bare string, c CommitPath) (li
 	out, err := t.output(ctx, call{dir: bare, bare: bare}, args...)
 	for line := range strings.SplitSeq(string(out), "\x00") {
 		about, path, _ := strings.Cut(line, "\t")
-		fields := strings.Fields(about) // mode, type and id
+		fields := strings.Fields(about) // the mode, the type and the id
 		if len(fields) == 3 && slices.Contains([]string{modeFile, modeExec, modeTree}, fields[0]) {
 			list = append(list, committedFile{item{fields[0], fields[2]}, path})
 		}

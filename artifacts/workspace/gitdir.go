@@ -234,7 +234,7 @@ func checkFiles(dir string, names ...string) error {
 			info, err := os.Stat(path)
 			switch {
 			case err != nil || info.IsDir() || info.Mode()&fs.ModeSocket != 0:
-				return nil // git reports an error
+				return nil // git will report the error itself
 			case !info.Mode().IsRegular():
 				return fmt.Errorf("%q: %w", path, files.ErrNotRegular)
 			case info.Size() > maxGit && filepath.Ext(path) != ".pack":

@@ -22,7 +22,7 @@ type HandOverRequest struct {
 	Others          map[string]string // working directories of other agents, by agent name; each other worktree of the repository becomes a branch
 	Base            string            // commit of the checkout; HandOver fails if it is empty or missing from the agent's repository
 	Date            time.Time         // date of the new commits; the same work and date give the same hashes
-	Workflows       bool              // hand over changes of files that forges run (.github and similar), too
+	Workflows       bool              // also hand over changes to files that forges run (.github and similar)
 	UntrackedBefore []string          // result of Untracked, called before the first agent started
 	To              string            // an existing, empty directory that agents can't access
 }
@@ -89,6 +89,7 @@ func (b *handOverBranch) label(path string) string {
 	return strings.TrimPrefix(b.Name+":", "work:") + path
 }
 
+// build builds the repository at the path to.
 func (x *handOver) build(ctx context.Context, to string) error {
 	err := x.findBranches(ctx)
 	if err != nil {
@@ -303,7 +304,7 @@ func isForgePath(path string) bool {
 	return slices.Contains(forgePaths, top)
 }
 
-// existedBefore reports whether a file, or a directory above it, existed before the first agent.
+// existedBefore reports whether a file, or a directory above it, existed before the first agent started.
 func (x *handOver) existedBefore(path string) bool {
 	for ; !x.existing[path]; path = filepath.Dir(path) {
 		if filepath.Dir(path) == path {

@@ -25,7 +25,7 @@ const (
 // Tree describes a git worktree.
 type Tree struct {
 	Dir  string `json:"dir"`  // its top directory, absolute
-	Main bool   `json:"main"` // it is not a linked worktree
+	Main bool   `json:"main"` // it is the main worktree, not a linked one
 	// Branch is the short name of the branch that HEAD points to. It is empty if HEAD is detached. Head is
 	// the commit. It is empty before the first commit.
 	Branch string `json:"branch,omitempty"`
@@ -101,6 +101,7 @@ type branch struct {
 	ID   string `json:"id"`
 }
 
+// writeIndex creates the index.json of a save.
 func writeIndex(dir string, x index) error {
 	data, err := json.Marshal(x)
 	if err != nil {
@@ -128,6 +129,7 @@ func readIndex(dir string) (index, error) {
 	return x, nil
 }
 
+// decodeIndex decodes and validates an index.json.
 func decodeIndex(data []byte) (index, error) {
 	var x index
 	if err := jsonstrict.DecodeVersion(data, &x, schema); err != nil {

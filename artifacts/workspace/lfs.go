@@ -93,7 +93,7 @@ func (t *tool) isPointed(ctx context.Context, root *os.Root, e entry) (bool, err
 	}
 	f, info, err := files.OpenIn(root, e.path)
 	if err != nil {
-		return false, nil // it is not a file that LFS wrote
+		return false, nil // git LFS writes only regular files
 	}
 	defer f.Close()
 	if fmt.Sprint(info.Size()) != string(m[2]) {

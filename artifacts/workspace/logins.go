@@ -36,7 +36,7 @@ func (g *Git) FindLogin(ctx context.Context, folders []string, isLoginFile func(
 		return "", err
 	}
 	defer t.close()
-	for i := 0; i < len(found); i++ { // included files are appended
+	for i := 0; i < len(found); i++ { // the loop appends included files to found
 		if isLoginFile(filepath.Base(found[i])) {
 			return found[i], errors.New("it contains a login")
 		}

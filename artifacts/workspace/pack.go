@@ -137,7 +137,7 @@ type packer struct {
 	about    string    // commit message
 	settings []setting // git settings for writing the commit
 	stamps   *stamps   // cache of files that the repository already contains
-	single   int64     // maximum size of one file; 0 for no limit
+	single   int64     // maximum size of one file; 0 means no limit
 	largest  string    // describes the largest changed files in error messages
 }
 

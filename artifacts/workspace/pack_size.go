@@ -20,9 +20,9 @@ import (
 // may be this many times larger than the limit on packed bytes.
 const inflatedFactor = 8
 
-// Limits on any pack.
+// Limits on the objects in a pack.
 const (
-	maxObjects = 8 << 20   // git keeps some data about each object in memory
+	maxObjects = 8 << 20   // number of objects; git holds some data about each in memory
 	maxHeld    = 512 << 20 // size of one object that git reads into memory completely: all except blobs that are not deltas
 )
 

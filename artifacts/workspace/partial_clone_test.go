@@ -41,7 +41,7 @@ func TestWorkInPartialClonesIsSaved(t *testing.T) {
 		mustRestore(t, saved, s, here)
 		assert.Check(t, is.Equal(read(t, here.checkout(), "dir/new"), "new\n"), filter)
 		sh(t, dir, "git update-ref -d refs/remotes/origin/main; git update-ref -d refs/remotes/origin/HEAD")
-		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}}) // with the whole history
+		save(t, &workspace.Git{}, workspace.SaveRequest{Dirs: []string{dir}}) // origin has no refs here, so the whole history is saved
 		git(t, dir, "remote", "set-url", "origin", "file:///nowhere")
 		_, err := new(workspace.Git).Save(t.Context(), workspace.SaveRequest{Dirs: []string{dir}, To: t.TempDir()})
 		assert.Check(t, is.ErrorIs(err, workspace.ErrNoObjects), filter)

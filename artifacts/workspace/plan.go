@@ -76,7 +76,7 @@ type treePlan struct {
 	want  *listing
 
 	now      map[slot]item // the current index
-	write    []string      // paths of files
+	write    []string      // paths of the files to write
 	remove   []string
 	inTheWay []string
 }

@@ -40,9 +40,9 @@ type origin struct {
 }
 
 const (
-	maxConfig = 1 << 20 // bytes of a settings file
+	maxConfig = 1 << 20 // maximum size of a settings file in bytes
 	maxList   = 64 << 20
-	maxGit    = 1 << 30 // bytes of any other file that git reads completely
+	maxGit    = 1 << 30 // maximum size of any other file that git reads completely, in bytes
 	maxRef    = 4 << 10
 	maxFiles  = 1_000_000
 )
@@ -57,6 +57,7 @@ var keptSettings = map[string][]string{
 
 var booleans = []string{"true", "false", "yes", "no", "on", "off", "1", "0"}
 
+// isTrue reports whether git reads a value as true.
 func isTrue(value string) bool {
 	return slices.Contains([]string{"true", "yes", "on", "1"}, strings.ToLower(value))
 }

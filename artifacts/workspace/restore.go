@@ -81,7 +81,7 @@ func (g *Git) Restore(ctx context.Context, r RestoreRequest) (notes []string, er
 type restorer struct {
 	git *tool
 	RestoreRequest
-	limit int64 // maximum bytes of one bundle
+	limit int64 // maximum size of one bundle in bytes
 
 	inflated, written int64    // total bytes of packs and of files so far
 	notes             []string // for users
@@ -102,6 +102,7 @@ func (g *Git) openSave(r RestoreRequest, what string) (*restorer, []repository, 
 	return newRestorer(t, r), x.Repositories, nil
 }
 
+// newRestorer returns a restorer that makes one restore with a tool.
 func newRestorer(t *tool, r RestoreRequest) *restorer {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }
@@ -109,6 +110,7 @@ func newRestorer(t *tool, r RestoreRequest) *restorer {
 	return &restorer{git: t, RestoreRequest: r, limit: t.opts.limit()}
 }
 
+// note adds a note for users.
 func (w *restorer) note(format string, args ...any) {
 	w.notes = append(w.notes, fmt.Sprintf(format, args...))
 }

@@ -73,7 +73,7 @@ func (g *Git) Save(ctx context.Context, s SaveRequest) (SaveResult, error) {
 type saver struct {
 	git *tool
 	SaveRequest
-	limit      int64 // maximum bytes of all bundles
+	limit      int64 // maximum size of all bundles in bytes
 	used       int64
 	unreliable time.Duration
 	last       index

@@ -64,7 +64,7 @@ type Snapshot struct {
 	// Exec is the number of the state execution that has ended. For a start or resumption of the run, Exec
 	// is the highest number so far, or 0 before the first execution.
 	Exec     int    `json:"exec"`
-	IsStart  bool   `json:"start,omitempty"` // the run was started or resumed, and no state was executed
+	IsStart  bool   `json:"start,omitempty"` // the snapshot was taken when the run was started or resumed
 	Agent    string `json:"agent,omitempty"`
 	State    string `json:"state,omitempty"`
 	IsShared bool   `json:"shared,omitempty"` // another agent worked in the same directory at the same time

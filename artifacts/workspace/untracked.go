@@ -55,7 +55,7 @@ func (t *tool) changedSubmodules(ctx context.Context, top string) (changed []str
 			return nil, err
 		}
 		if sub == nil || !sameDir(sub.top, dir) {
-			continue // not checked out
+			continue // the submodule is not checked out
 		}
 		wt, err := t.readStatus(ctx, sub)
 		if err != nil {

@@ -83,6 +83,7 @@ func (c Retrier) Do(ctx context.Context, p Policy, op string, try func(context.C
 	}
 }
 
+// sleep waits with c.Sleep or, if c.Sleep is nil, with Sleep.
 func (c Retrier) sleep(ctx context.Context, d time.Duration) error {
 	if c.Sleep == nil {
 		return Sleep(ctx, d)

@@ -25,7 +25,8 @@ func TestPolicyLimitsAttemptsAndTime(t *testing.T) {
 		attempts  int // expected number of attempts; if 0, more than five
 		from, to  time.Duration
 	}{
-		"service recovers":     {Steady, false, 4, fails(Error{}), 5, 24 * second, 37 * second}, // 3 + 4.5 + 6.75 + 10.125 s, and up to half of that
+		// The pauses are 3, 4.5, 6.75 and 10.125 s. Each is longer by a random time of up to one half.
+		"service recovers":     {Steady, false, 4, fails(Error{}), 5, 24 * second, 37 * second},
 		"service stays down":   {Steady, false, 99, fails(Error{}), 5, 24 * second, 37 * second},
 		"Retry-After":          {Steady, false, 1, fails(Error{Kind: Limited, Wait: 17 * second}), 2, 17 * second, 17 * second},
 		"Retry-After of a day": {Steady, false, 1, fails(Error{Kind: Limited, Wait: 24 * time.Hour}), 2, longestPause, longestPause},

@@ -85,7 +85,7 @@ func sameHost(address string, base *url.URL) bool {
 
 // Request is a request whose answer is JSON.
 type Request struct {
-	Op     string // for error messages
+	Op     string // name of the operation, for error messages
 	Method string // if empty, GET
 	Path   string // relative to /repos/owner/name
 	Body   any    // encoded as JSON; if nil, the request has no body

@@ -58,6 +58,7 @@ func key(text []byte) string {
 	return hex.EncodeToString(sum[:6])
 }
 
+// exists reports whether os.Stat finds a file or directory at a path.
 func exists(path string) bool {
 	_, err := os.Stat(path)
 	return err == nil

@@ -45,7 +45,7 @@ func End(find Finder) (ended int, left []Process) {
 func (r *reaper) end() (ended int, left []Process) {
 	r.signalled, r.pending, r.stopped, r.refused = map[Process]bool{}, map[Process]bool{}, map[Process]bool{}, map[Process]bool{}
 	began := time.Now()
-	last := began // time of the last new process
+	last := began // time at which a new process was found last
 	for quiet, pause := 0, time.Millisecond; quiet < 2; pause = min(2*pause, 20*time.Millisecond) {
 		before := len(r.signalled)
 		if r.sweep(time.Since(began))+r.countPending() == 0 {

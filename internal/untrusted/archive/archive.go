@@ -24,8 +24,8 @@ import (
 type Limits struct {
 	// Entries is the maximum number of entries.
 	Entries int
-	Entry   int64 // bytes of one file
-	Total   int64 // bytes of all files
+	Entry   int64 // maximum size of one file in bytes
+	Total   int64 // maximum size of all files together in bytes
 	// Check is called with each entry, in addition to the other checks. It may be nil. Its error explains why
 	// the entry is rejected, for example "has a wrong name".
 	Check func(name string, size int64) error
@@ -74,7 +74,7 @@ type budget struct {
 
 func (b *budget) ReadAt(p []byte, off int64) (int, error) {
 	if off < 0 {
-		// An *os.File would return an *fs.PathError, which blames the machine.
+		// An *os.File would return an *fs.PathError here, which blame treats as an error of the machine.
 		return 0, errors.New("its list of entries lies before its beginning")
 	}
 	if b.left < int64(len(p)) {

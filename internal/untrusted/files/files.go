@@ -98,6 +98,7 @@ func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.Fi
 	return f, now, nil
 }
 
+// notRegular returns the error for a path at which there is no regular file.
 func notRegular(path string) error {
 	return &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 }
@@ -115,6 +116,7 @@ func ReadTarget(path string, most int64) ([]byte, error) {
 	return data, err
 }
 
+// readAll opens and reads a regular file of at most most bytes.
 func readAll(from machine, path string, most int64) ([]byte, fs.FileInfo, error) {
 	f, info, err := open(from, path, os.O_RDONLY, 0)
 	if err != nil {
@@ -141,6 +143,7 @@ func WriteNew(path string, data []byte, perm fs.FileMode) error {
 	return write(path, data, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm)
 }
 
+// write opens a regular file with the given flags and writes data.
 func write(path string, data []byte, flag int, perm fs.FileMode) error {
 	f, _, err := OpenFile(path, flag, perm)
 	if err != nil {

@@ -81,7 +81,7 @@ func openings(path string) (names []string) {
 		},
 	} {
 		f, err := open()
-		f.Close() // f may be nil
+		f.Close() // f may be nil; Close then returns an error
 		if !errors.Is(err, ErrNotRegular) {
 			names = append(names, name)
 		}

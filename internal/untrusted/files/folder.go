@@ -31,7 +31,7 @@ func (g guarded) Open(name string) (fs.File, error) {
 		err = notRegular(name)
 	}
 	if err != nil {
-		_ = f.Close() // nothing was read
+		_ = f.Close() // an error of Close doesn't matter, because nothing was read
 		return nil, err
 	}
 	return f, nil

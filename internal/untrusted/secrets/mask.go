@@ -23,7 +23,7 @@ const hidden = "***"
 // Set is a set of secret values with all their forms. It is immutable and safe for concurrent use. A nil
 // *Set is empty.
 type Set struct {
-	forms   []string            // longest first
+	forms   []string            // all forms, the longest first
 	byStart map[uint64][]string // forms by their first MinLength bytes, the longest form first
 	starts  map[string]bool     // all prefixes of forms that are shorter than MinLength
 	likely  filter              // excludes most keys that byStart lacks

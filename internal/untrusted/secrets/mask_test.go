@@ -95,7 +95,7 @@ func TestLineBreaksHideNothing(t *testing.T) {
 					plain := strings.Repeat("<", before) + secret + "zz"
 					text := base64.StdEncoding.EncodeToString([]byte(plain))
 					from, to := (before*8+5)/6, (before+length)*8/6
-					if width == 60 { // as xxd prints it
+					if width == 60 { // hex in lines of 60 characters, as xxd prints it
 						text, from, to = hex.EncodeToString([]byte(plain)), 2*before, 2*(before+length)
 					}
 					var wrapped strings.Builder

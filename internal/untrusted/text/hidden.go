@@ -20,7 +20,7 @@ func WithoutHidden(s string) string {
 		}
 		return r
 	}, s)
-	for range 4 { // removing markup may turn a line into a fence
+	for range 4 { // repeated because removed markup may turn a line into a fence
 		s = strings.TrimSpace(withoutComments(withoutMarkup(s)))
 	}
 	return s
