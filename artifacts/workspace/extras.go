@@ -38,8 +38,8 @@ func (t *tool) tagsFile(p *location) string {
 	return filepath.Join(t.opts.TagsDir, fmt.Sprintf("%x", sha256.Sum256([]byte(p.common))))
 }
 
-// recordTags records the tags of a checkout before agents work in it. If a record from earlier in the job
-// exists, it stays unchanged, and the error is fs.ErrExist.
+// recordTags records the tags of a checkout before agents work in it, if Git.TagsDir is set. If a record
+// from earlier in the job exists, it stays unchanged, and the error is fs.ErrExist.
 func (t *tool) recordTags(ctx context.Context, dir string) error {
 	p, err := t.location(ctx, dir)
 	if p == nil || t.tagsFile(p) == "" {

@@ -135,7 +135,8 @@ func claimedLocation(dir string) (*location, error) {
 
 // GitDirs returns the git directories that a process in dir needs, and the common directories among them.
 // Agents may have written the files that name a git directory, so it is returned only if it names the
-// worktree in turn. dir and the results are paths without links.
+// worktree in turn. The git directory of a submodule must be inside the git directory of the repository
+// around the submodule. dir and the results are paths without links.
 func GitDirs(dir string) (needed, commons []string) {
 	p, err := claimedLocation(dir)
 	switch {

@@ -98,7 +98,7 @@ func open(from folder, path string, flag int, perm fs.FileMode) (*os.File, fs.Fi
 	return f, now, nil
 }
 
-// notRegular returns the error for a path at which there is no regular file.
+// notRegular returns an error with ErrNotRegular for a path.
 func notRegular(path string) error {
 	return &fs.PathError{Op: "open", Path: path, Err: ErrNotRegular}
 }
