@@ -15,38 +15,41 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Account is the access of one invocation of an agent CLI to its API, and counts the invocation's
-// usage. Its requests have a path and a credential that no other invocation can guess, and go to one
-// vendor. The methods of a nil Account do nothing; it belongs to an invocation that doesn't use the
-// proxy.
+// Account gives one invocation of an agent CLI access to its vendor's API, and counts the tokens that the
+// invocation uses. The requests of an account have a path and a credential that no other invocation can
+// guess. Methods can be called on a nil Account, which stands for an invocation without the proxy: they
+// do nothing and return zero values.
 type Account struct {
 	proxy      *Proxy
 	vendor     *vendor
-	token      string         // part of its path
-	credential string         // that its requests must show
-	mark       string         // of the invocation
-	changed    chan struct{}  // has one element if a message has begun or ended since Watch last read the counts
-	pending    sync.WaitGroup // its pending requests
-	room       *semaphore.Weighted
-	life       context.Context
-	end        context.CancelFunc // cancels life, and with it the pending requests
+	token      string // the last part of the account's path
+	credential string // the credential that the account's requests must show
+	mark       string // the mark of the invocation; see SetAllowance
+	// changed has one element if a message has begun or ended since Watch last read the counts.
+	changed chan struct{}
+	pending sync.WaitGroup // requests without a complete response
+	// room is the memory that bodies of the account's requests may use.
+	room *semaphore.Weighted
+	life context.Context
+	// end cancels life, and with it the pending requests.
+	end context.CancelFunc
 
-	isSpent  atomic.Bool  // a request was refused because the budget is exhausted
+	isSpent  atomic.Bool  // a request was rejected because the budget is exhausted
 	waiting  atomic.Int32 // how many requests wait for memory or for the budget
 	lastWait atomic.Int64 // when a request last stopped waiting, in nanoseconds since 1970
-	counts   counts       // of its responses
+	counts   counts       // the token counts of the account's responses
 }
 
 // counts are the token counts of an account's responses.
 type counts struct {
-	mu         sync.Mutex                // guards the other fields, and the responses
-	sums       Sums                      // of responses that have ended
-	open       map[*countedBody]struct{} // responses that have not ended
-	retryAfter time.Time                 // when the API accepts the next request; zero if it named no time
+	mu         sync.Mutex                // guards the other fields, and the counters of the responses in open
+	sums       Sums                      // the counts of completed responses
+	open       map[*countedBody]struct{} // responses that have not been completed
+	retryAfter time.Time                 // when the API accepts the next request; zero if unknown
 }
 
-// Open opens an account for an invocation of an agent CLI, which SetAllowance identifies by its mark. The
-// caller must close it. Open returns nil if the proxy has no key for the CLI, or is nil itself.
+// Open opens an account for an invocation of an agent CLI. SetAllowance identifies the invocation by its
+// mark. The caller must close the account. Open returns nil if p is nil or has no key for the CLI.
 func (p *Proxy) Open(backend, mark string) *Account {
 	if p == nil {
 		return nil
@@ -67,7 +70,7 @@ func (p *Proxy) Open(backend, mark string) *Account {
 	return a
 }
 
-// Access returns how the invocation reaches its API.
+// Access returns the address and the credential with which the invocation reaches its API.
 func (a *Account) Access() Access {
 	return Access{
 		URL:        "http://" + a.proxy.address + prefix + a.vendor.api.Backend() + "/" + a.token,
@@ -76,10 +79,10 @@ func (a *Account) Access() Access {
 	}
 }
 
-// Env returns the variables that make the agent CLI use the proxy; they must come after all others. The
-// only secret among them is the account's own credential, and variables that could hold another
-// credential are set to "". before are the variables that the CLI gets in addition to the proxy's
-// environment: a cage may name another proxy there.
+// Env returns the environment variables that make the agent CLI use the proxy. The caller must append
+// them after all other variables. The only secret in them is the account's own credential. Variables
+// that could contain another credential are set to "". The argument before lists variables that the CLI
+// gets in addition to the proxy's environment: a cage may set another NO_PROXY there, which Env extends.
 func (a *Account) Env(before []string) []string {
 	if a == nil {
 		return nil
@@ -87,9 +90,9 @@ func (a *Account) Env(before []string) []string {
 	return append(a.vendor.api.Env(a.Access()), noProxyVars(slices.Concat(a.proxy.options.Environ, before))...)
 }
 
-// Watch calls report with the counts so far whenever a message of the model begins or ends, until the
-// function that it returns is called. That function waits for the last call of report. Several changes
-// may be reported by one call. Only one goroutine may watch an account.
+// Watch calls report with the counts so far whenever a message of the model begins or ends. The returned
+// function ends this, and returns after the last call of report. Several changes may cause only one call.
+// Only one goroutine may watch an account.
 func (a *Account) Watch(report func([]state.Usage)) (end func()) {
 	if a == nil {
 		return func() {}
@@ -115,8 +118,9 @@ func (a *Account) Watch(report func([]state.Usage)) (end func()) {
 	}
 }
 
-// Metered returns, by model, the API's own counts so far, and the costs that are recorded for
-// everything else. The invocation used at least that much, whatever its process reports.
+// Metered returns the API's own token counts so far, by model. It also includes the costs that are
+// recorded for usage that the API did not count. The invocation used at least that much, even if its
+// process reports less.
 func (a *Account) Metered() []state.Usage {
 	var list []state.Usage
 	for _, sum := range a.Used() {
@@ -136,8 +140,8 @@ func (a *Account) Used() []Sum {
 	return a.counts.all()
 }
 
-// LastWait returns when a request last waited for its turn; the current time if one is waiting. The
-// agent CLI can't do anything during that time.
+// LastWait returns when one of the account's requests last waited for memory or for the budget. If one is
+// waiting now, it returns the current time. The agent CLI makes no progress while its request waits.
 func (a *Account) LastWait() time.Time {
 	if a == nil {
 		return time.Time{}
@@ -148,10 +152,10 @@ func (a *Account) LastWait() time.Time {
 	return time.Unix(0, a.lastWait.Load())
 }
 
-// IsSpent reports whether a request was refused because the budget is exhausted.
+// IsSpent reports whether a request was rejected because the budget is exhausted.
 func (a *Account) IsSpent() bool { return a != nil && a.isSpent.Load() }
 
-// all returns the counts so far. The caller holds mu.
+// all returns the counts so far, including messages that have not ended. The caller must hold c.mu.
 func (c *counts) all() []Sum {
 	return c.sums.With(func(yield func(*Message) bool) {
 		for open := range c.open {
@@ -162,18 +166,20 @@ func (c *counts) all() []Sum {
 	})
 }
 
-// closeGrace is how long Close waits for responses that have not ended. After that, they cost the
-// amounts that were reserved for them.
+// closeGrace is how long Close waits for pending responses. A response that takes longer is recorded with
+// the cost that was reserved for it.
 const closeGrace = 2 * time.Second
 
-// Close closes the account. New requests, and requests that wait for the budget, are refused. Close
-// reads pending responses for a moment, so that they are counted. Further calls do nothing.
+// Close closes the account. From then on, the proxy rejects its new requests and its requests that wait
+// for the budget. Close reads pending responses for up to closeGrace, so that their tokens are counted.
+// Calling Close again does nothing.
 func (a *Account) Close() {
 	if a != nil {
 		a.closeAfter(closeGrace)
 	}
 }
 
+// closeAfter closes the account. It aborts the requests that are still pending after d.
 func (a *Account) closeAfter(d time.Duration) {
 	a.refuseRequests()
 	over := make(chan struct{})
@@ -181,7 +187,9 @@ func (a *Account) closeAfter(d time.Duration) {
 		defer close(over)
 		a.pending.Wait()
 	}()
-	for _, patience := range []time.Duration{d, closeGrace} { // the second wait is for a client that has stopped reading, which must not block the end forever
+	// The second wait gives aborted requests time to end. It is limited too, because a client that has
+	// stopped reading must not block Close forever.
+	for _, patience := range []time.Duration{d, closeGrace} {
 		select {
 		case <-over:
 		case <-time.After(patience):
@@ -190,7 +198,7 @@ func (a *Account) closeAfter(d time.Duration) {
 	}
 }
 
-// refuseRequests refuses all further requests.
+// refuseRequests makes the proxy reject all further requests of the account.
 func (a *Account) refuseRequests() {
 	l := &a.proxy.accounts
 	l.mu.Lock()
@@ -210,36 +218,42 @@ func (a *Account) refuseRequests() {
 	})
 }
 
-// accounts are the accounts of the running invocations, by token, and the budget that they share.
+// accounts contains the accounts of the running invocations, by token, and the budget that they share.
 type accounts struct {
-	mu           sync.Mutex // guards the other fields; locked before the mu of an account's counts
-	byToken      map[string]*Account
-	left         *state.USD            // of the budget; nil means no limit
-	unpaidClosed map[*Account]struct{} // closed accounts whose costs have not been subtracted from left yet
-	running      []string              // marks of the invocations whose costs have not been subtracted from left
+	mu      sync.Mutex // guards the other fields; if a counts.mu is needed too, mu is locked first
+	byToken map[string]*Account
+	left    *state.USD // what is left of the budget; nil means no limit
+	// unpaidClosed contains the closed accounts whose costs have not been subtracted from left yet.
+	unpaidClosed map[*Account]struct{}
+	// running lists the marks of the invocations whose costs have not been subtracted from left yet.
+	running []string
 
-	// The paid requests without a complete response, in the order in which they arrived.
+	// waiting are the paid requests that wait for the budget, pending are those that were forwarded and have
+	// no complete response yet. Both are in the order of arrival.
 	waiting, pending []*exchange
 }
 
-// unpaid returns the accounts whose costs have not been subtracted from the budget yet. The caller holds mu.
+// unpaid returns the accounts whose costs have not been subtracted from the budget yet. The caller must
+// hold l.mu.
 func (l *accounts) unpaid() []*Account {
 	return slices.AppendSeq(slices.Collect(maps.Values(l.byToken)), maps.Keys(l.unpaidClosed))
 }
 
-// prefix is the beginning of an account's path. The name of the agent CLI follows.
+// prefix is the beginning of each account's path. The name of the agent CLI and the token follow.
 const prefix = "/i/"
 
-// findAccount finds the account of a request, removes the account's part from the request's path, and
-// counts the request as pending. The caller must call leave when the response has been sent. a is nil
-// for an unknown account.
+// findAccount finds the account of a request, removes the account's prefix from the request's path, and
+// counts the request as pending. The caller must call leave when the response has been sent. If no open
+// account belongs to the path, both results are nil.
 func (p *Proxy) findAccount(r *http.Request) (a *Account, leave func()) {
 	rest, ok := strings.CutPrefix(r.URL.Path, prefix)
 	backend, rest, _ := strings.Cut(rest, "/")
 	token, _, isBelow := strings.Cut(rest, "/")
 	own := prefix + backend + "/" + token
 	rawPath, isRaw := strings.CutPrefix(r.URL.RawPath, own)
-	if !ok || !isBelow || !isRaw && r.URL.RawPath != "" { // the account's part of the path is escaped in another way
+	// If the path is escaped, its escaped form must begin with the account's prefix too. Otherwise
+	// the prefix could not be removed from both forms, and the request is treated as unknown.
+	if !ok || !isBelow || !isRaw && r.URL.RawPath != "" {
 		return nil, nil
 	}
 	p.accounts.mu.Lock()
@@ -248,7 +262,8 @@ func (p *Proxy) findAccount(r *http.Request) (a *Account, leave func()) {
 		return nil, nil
 	}
 	r.URL.Path, r.URL.RawPath = strings.TrimPrefix(r.URL.Path, own), rawPath
-	a.pending.Add(1) // under the lock, so before the account can be closed and waited for
+	// Close deletes the account under the same lock before it waits, so it waits for this request too.
+	a.pending.Add(1)
 	p.pending.Add(1)
 	return a, func() {
 		a.pending.Done()

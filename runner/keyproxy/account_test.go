@@ -31,9 +31,9 @@ func sums(model string, output, guess int64) []Sum {
 	return []Sum{{Usage: state.Usage{Model: model, Input: 1000, Output: output, CacheWrite: 20, CacheRead: 300}, Guess: guess}}
 }
 
-// TestAnswersAreCounted checks that a response is counted with its input and its output so far, even if
-// it breaks off, arrives in small pieces or is not a stream, and that it reaches the client unchanged.
-// A response that can't be counted costs the reserved amount.
+// TestAnswersAreCounted checks that the input and the output so far of a response are counted, even if the
+// response breaks off, arrives in small pieces or is not a stream. It also checks that the client receives
+// every response unchanged, and that a response that can't be counted costs the reserved amount.
 func TestAnswersAreCounted(t *testing.T) {
 	long := fmt.Sprintf(textEvent, strings.Repeat("x", 4000))
 	huge := fmt.Sprintf(textEvent, strings.Repeat("x", 200_000))
@@ -92,10 +92,10 @@ func TestAnswersAreCounted(t *testing.T) {
 	}
 }
 
-// formatSums formats a list, so that nil and an empty list are equal.
+// formatSums formats a list. The result is the same for nil and for an empty list.
 func formatSums(list []Sum) string { return fmt.Sprintf("%+v", append([]Sum{}, list...)) }
 
-// forAccount returns a function that gives a request the path and the credential of an account.
+// forAccount returns a function that changes a request: it sets the path and the credential of an account.
 func forAccount(a *Account) func(*http.Request) {
 	return func(r *http.Request) {
 		_, path, _ := strings.Cut(r.URL.Path, "/v1/")
@@ -114,9 +114,9 @@ func request(a *Account, method, path string, body io.Reader) *http.Request {
 	return r
 }
 
-// TestUsageIsReportedAtOnce checks that a message is counted and reported as soon as the client has its
-// beginning, and again at its end even if the client has left: if the process is killed, all counts so
-// far have been saved.
+// TestUsageIsReportedAtOnce checks that the counts of a message are reported as soon as the client has
+// received its beginning, and again at its end, even if the client has left. The caller can save them then,
+// so a killed process loses no counts.
 func TestUsageIsReportedAtOnce(t *testing.T) {
 	reports, more := make(chan []state.Usage), make(chan struct{})
 	upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -142,8 +142,9 @@ func TestUsageIsReportedAtOnce(t *testing.T) {
 	assert.Check(t, got[0].Output == 9, "reported at the end, when the client has left: got %+v, want 9 tokens of output", got)
 }
 
-// TestAccountsAreSeparate checks that two invocations that run at the same time are counted separately.
-// Requests without the path of a running invocation, and requests that cost nothing, are not counted.
+// TestAccountsAreSeparate checks that two invocations that run at the same time are counted separately. It
+// also checks that requests without the path of an open account, and requests that cost nothing, are not
+// counted.
 func TestAccountsAreSeparate(t *testing.T) {
 	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "text/event-stream")
@@ -183,8 +184,8 @@ func TestAccountsAreSeparate(t *testing.T) {
 	}
 }
 
-// TestUnknownFees checks that a response with an unknown counter has an unknown cost, and that this is
-// logged once.
+// TestUnknownFees checks that the cost of an invocation is unknown if a response contains an unknown counter,
+// and that this is logged only once.
 func TestUnknownFees(t *testing.T) {
 	for usage, want := range map[string]bool{
 		`"server_tool_use":{"x_requests":3}`: true, `"server_tool_use":{"minutes":0.5}`: true, `"x":{"y_requests":1}`: true, `"x_tokens":5`: true,

@@ -11,16 +11,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// spentMessage is the error that an agent CLI gets when the budget is exhausted.
+// spentMessage is the error message that an agent CLI gets when the budget is exhausted.
 const spentMessage = "raymond: the budget of the run is exhausted"
 
-// SetAllowance sets how much may still be spent, excluding the costs of the invocations with the given marks,
-// which are still running. state.MostUSD means no limit. A paid request is forwarded if the costs so
-// far, the maximum costs of the pending requests and its own maximum cost fit into that amount.
-// Otherwise it waits; requests are served in the order of their arrival. A request doesn't wait if no
-// other request is pending, so the budget is exceeded by at most one request. When the budget is
-// exhausted, requests are refused, but responses that have begun continue. SetAllowance may be called at any
-// time and doesn't block.
+// SetAllowance sets how much may still be spent. The costs of the running invocations, which are listed
+// by their marks, have not been subtracted from that amount yet. state.MaxUSD means no limit.
+//
+// A paid request is forwarded if three costs together fit into the amount: the costs so far, the maximum
+// costs of the pending requests, and its own maximum cost. Otherwise it waits. Requests are served in the
+// order of their arrival. If no other request is pending, a request doesn't wait, so the budget is exceeded
+// by at most one request. When the budget is exhausted, new requests are rejected, but responses that have
+// begun continue. SetAllowance may be called at any time and doesn't block.
 func (p *Proxy) SetAllowance(left state.USD, running []string) {
 	l := &p.accounts
 	l.mu.Lock()
@@ -33,7 +34,7 @@ func (p *Proxy) SetAllowance(left state.USD, running []string) {
 	p.admitWaiting()
 }
 
-// price returns the price of a model, and false if it is unknown.
+// price returns the price of a model. It returns false if the price is unknown.
 func (p *Proxy) price(model string) (state.Price, bool) {
 	if p.options.Price == nil {
 		return state.Price{}, false
@@ -41,7 +42,8 @@ func (p *Proxy) price(model string) (state.Price, bool) {
 	return p.options.Price(model)
 }
 
-// checkPrice refuses a model without a known price if there is a budget.
+// checkPrice returns an error if there is a budget and the model has no known price. A request without a
+// model passes.
 func (a *Account) checkPrice(model string) error {
 	l := &a.proxy.accounts
 	l.mu.Lock()
@@ -53,8 +55,8 @@ func (a *Account) checkPrice(model string) error {
 	return fmt.Errorf("the model %q has no known price, but the run has a budget; set its price with the input prices", model)
 }
 
-// admitWaiting lets as many waiting requests pass as the budget permits, in the order of their arrival.
-// The caller holds the accounts' mu.
+// admitWaiting lets waiting requests pass, in the order of their arrival, until the budget doesn't suffice
+// for the next one. If the budget is exhausted, it rejects them all. The caller must hold the accounts' mu.
 func (p *Proxy) admitWaiting() {
 	l := &p.accounts
 	for len(l.waiting) > 0 {
@@ -72,12 +74,13 @@ func (p *Proxy) admitWaiting() {
 	}
 }
 
-// spent returns the cost of the finished responses that have not been subtracted from the budget. The
-// caller holds the accounts' mu.
+// spent returns the cost of the completed responses whose costs have not been subtracted from the budget
+// yet. The caller must hold the accounts' mu.
 func (p *Proxy) spent() (usd state.USD) {
 	for _, a := range p.accounts.unpaid() {
 		a.counts.mu.Lock()
-		for _, sum := range a.counts.sums { // a model without a known price adds nothing
+		// The price of an unknown model is zero, so it adds nothing.
+		for _, sum := range a.counts.sums {
 			price, _ := p.price(sum.Model)
 			usd = usd.Plus(price.Cost(sum.Usage))
 		}
@@ -86,7 +89,8 @@ func (p *Proxy) spent() (usd state.USD) {
 	return usd
 }
 
-// fits reports whether the budget suffices for a request in addition to the pending ones.
+// fits reports whether the budget suffices for a request in addition to the pending ones. spent is the
+// cost so far.
 func (l *accounts) fits(spent state.USD, next *exchange) bool {
 	if l.left == nil || len(l.pending) == 0 {
 		return true
@@ -102,7 +106,7 @@ func (l *accounts) fits(spent state.USD, next *exchange) bool {
 }
 
 // waitForTurn waits until a paid request may pass. If it returns true, the caller must call release when
-// the request has ended. If it returns false, the request has been answered, or its client has left.
+// the request has ended. If it returns false, an error response has been sent or the client has left.
 func (e *exchange) waitForTurn(ctx context.Context, w http.ResponseWriter, r *http.Request) bool {
 	defer e.account.startWait()()
 	a, l := e.account, &e.account.proxy.accounts
@@ -133,7 +137,7 @@ func (e *exchange) waitForTurn(ctx context.Context, w http.ResponseWriter, r *ht
 	return false
 }
 
-// release removes a request that has ended or whose client has left.
+// release removes an exchange from the waiting and pending requests, and lets the next requests pass.
 func (e *exchange) release() {
 	p := e.account.proxy
 	p.accounts.mu.Lock()
@@ -145,12 +149,12 @@ func (e *exchange) release() {
 }
 
 const (
-	tokensPerPicture = 5_000  // tokens of a picture
-	defaultMaxOutput = 32_000 // tokens of a response if the request sets no limit
+	tokensPerPicture = 5_000  // assumed tokens of one picture
+	defaultMaxOutput = 32_000 // assumed tokens of a response if the request sets no limit
 )
 
-// reserve returns the maximum cost of a request that doesn't run alone (see runsAlone): each byte
-// counts as an input token, at the highest rate that may apply.
+// reserve returns the maximum cost of a request. It counts each byte as an input token, at the highest rate
+// that may apply. Only requests that run alone may cost more; see runsAlone.
 func (p *Proxy) reserve(r Request) state.USD {
 	price, _ := p.price(r.Model)
 	price.CacheWrite = max(price.Input, price.CacheWrite)
@@ -164,10 +168,10 @@ func (p *Proxy) reserve(r Request) state.USD {
 // output returns the maximum number of tokens in the response to a request.
 func (r Request) output() int64 { return cmp.Or(r.MaxOutput, defaultMaxOutput) }
 
-// fees returns the maximum that the vendor charges for tools that it runs: ten cents per tool, which
-// pays for ten searches.
+// fees returns the maximum amount that the vendor charges for the tools that it runs. It assumes ten
+// cents per tool, which pays for ten searches.
 func (r Request) fees() state.USD { return state.USD(len(r.VendorTools)) * state.Dollar / 10 }
 
-// runsAlone reports whether a request may cost more than the amount reserved for it. It then runs while
-// no other request is pending, so that the budget is exceeded by at most one request.
+// runsAlone reports whether a request may cost more than the amount reserved for it. Such a request is
+// forwarded only while no other request is pending, so that the budget is exceeded by at most one request.
 func (r Request) runsAlone() bool { return r.IsUnbounded || len(r.VendorTools) > 0 }

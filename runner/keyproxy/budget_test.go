@@ -23,12 +23,12 @@ import (
 // responseCost is the cost of each response in these tests.
 const responseCost = state.Dollar
 
-// responsePrice returns the price of the model in these tests; no other model has a price.
+// responsePrice returns the price of the model in these tests. It returns false for all other models.
 func responsePrice(model string) (state.Price, bool) {
 	return state.Price{Input: responseCost.Float() * 1e6 / 1000}, model == "sonnet"
 }
 
-// startMetered starts a proxy for an API whose responses all cost responseCost.
+// startMetered starts a proxy, and an API whose responses each cost responseCost.
 func startMetered(t *testing.T) (*Proxy, *seen) {
 	t.Helper()
 	upstream, got := api(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -38,7 +38,7 @@ func startMetered(t *testing.T) (*Proxy, *seen) {
 	return start(t, Options{Vendors: vendors(upstream.URL), Price: responsePrice}), got
 }
 
-// askTimes sends n requests, one after the other, and returns how often each status occurred.
+// askTimes sends n requests one after the other, and returns how often each status occurred.
 func askTimes(t *testing.T, p *Proxy, a *Account, n int) map[int]int {
 	t.Helper()
 	got := map[int]int{}
@@ -49,8 +49,8 @@ func askTimes(t *testing.T, p *Proxy, a *Account, n int) map[int]int {
 	return got
 }
 
-// TestSpentBudgetEndsRequests simulates an agent that sends 200 requests: when the budget is exhausted,
-// no further request of any invocation reaches the API until the budget is increased.
+// TestSpentBudgetEndsRequests simulates an agent that sends 200 requests. It checks that no request of any
+// invocation reaches the API after the budget is exhausted, until the budget is increased.
 func TestSpentBudgetEndsRequests(t *testing.T) {
 	p, got := startMetered(t)
 	p.SetAllowance(10*responseCost, []string{"one", "two"})
@@ -60,17 +60,18 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	assert.Check(t, diff == "" && len(got.all()) == 10, "200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
 	answer, body := ask(t, p, forAccount(two))
 	assert.Check(t, answer.StatusCode == 400 && strings.Contains(body, spentMessage) && one.IsSpent() && two.IsSpent(), "the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
-	one.Close() // its costs are not part of the budget yet
+	one.Close() // from now on, its costs are part of unpaidClosed
 	assert.Check(t, is.Equal(askTimes(t, p, two, 1)[400], 1), "when the first has ended")
-	p.SetAllowance(5*responseCost, []string{"two"}) // the costs of the first invocation are now subtracted, and there is one dollar more
+	// The costs of the first invocation are subtracted now, and the budget is one dollar larger.
+	p.SetAllowance(5*responseCost, []string{"two"})
 	assert.Check(t, is.DeepEqual(askTimes(t, p, two, 2), map[int]int{200: 1, 400: 1}), "with a dollar more")
 	p.SetAllowance(state.MaxUSD, []string{"two"})
 	assert.Check(t, is.DeepEqual(askTimes(t, p, two, 50), map[int]int{200: 50}), "without a budget")
 }
 
-// TestConcurrentRequestsKeepTheBudget simulates an agent that sends 30 requests at once and ends before
-// the cost of any is known. Only as many as the budget can pay for reach the API. Their costs are
-// recorded although the API never responds.
+// TestConcurrentRequestsKeepTheBudget simulates an agent that sends 30 requests at the same time and ends
+// before the cost of any of them is known. It checks that the API receives only as many requests as the
+// budget can pay for, and that their costs are recorded although the API never responds.
 func TestConcurrentRequestsKeepTheBudget(t *testing.T) {
 	for name, c := range map[string]struct {
 		left state.USD
@@ -116,8 +117,8 @@ func TestConcurrentRequestsKeepTheBudget(t *testing.T) {
 	}
 }
 
-// TestFirstComeFirstServed checks that a cheap request doesn't overtake an expensive request that waits
-// for the budget, and that a request whose client has left doesn't hold up others.
+// TestFirstComeFirstServed checks that a cheap request doesn't overtake an expensive request that waits for
+// the budget. It also checks that a request whose client has left doesn't delay others.
 func TestFirstComeFirstServed(t *testing.T) {
 	p := start(t, Options{Vendors: vendors(""), Price: responsePrice})
 	p.SetAllowance(10*responseCost, []string{"one"})
@@ -157,8 +158,8 @@ func TestFirstComeFirstServed(t *testing.T) {
 	}
 }
 
-// TestWaitIsBounded checks that a request waits for at most four minutes, and that this time doesn't
-// count as idle time of the agent CLI.
+// TestWaitIsBounded checks that a request waits for at most four minutes, and that this wait doesn't count
+// as idle time of the agent CLI.
 func TestWaitIsBounded(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
 	p.SetAllowance(responseCost, []string{"one"})
@@ -179,8 +180,8 @@ func TestWaitIsBounded(t *testing.T) {
 	})
 }
 
-// TestHigherPricesAreReserved checks the reserved and the counted cost of extras: one-hour cache
-// entries, long prompts, and tools that the vendor runs.
+// TestHigherPricesAreReserved checks the reserved and the counted cost of things with a higher price: cache
+// entries for one hour, long prompts, and tools that the vendor runs.
 func TestHigherPricesAreReserved(t *testing.T) {
 	const answer = `{"type":"message","model":"sonnet","usage":{"input_tokens":%d,"output_tokens":1000,"cache_creation_input_tokens":2000,` +
 		`"cache_creation":{"ephemeral_1h_input_tokens":1500,"ephemeral_5m_input_tokens":500},"server_tool_use":{"web_search_requests":2}}}`
@@ -203,7 +204,7 @@ func TestHigherPricesAreReserved(t *testing.T) {
 	for want, r := range map[string]Request{
 		"4.5":  {Size: 2000, MaxOutput: 1000},                                            // 2 * 1.25 + 2
 		"6":    {Size: 2000, MaxOutput: 1000, CachesForHour: true},                       // 2 * 2 + 2
-		"4.7":  {Size: 2000, MaxOutput: 1000, VendorTools: []string{"a", "b"}},           // and two times ten cents
+		"4.7":  {Size: 2000, MaxOutput: 1000, VendorTools: []string{"a", "b"}},           // the same, and two times ten cents
 		"28":   {Size: 10_000, MaxOutput: 1000},                                          // 2 * 10 * 1.25 + 1.5 * 2
 		"9.5":  {Size: 2_001_000, MaxOutput: 1000, Pictures: 1, PictureBytes: 2_000_000}, // (1 + 5) * 1.25 + 2
 		"66.5": {Size: 2000},                                                             // 2 * 1.25 + 32 * 2
@@ -212,8 +213,8 @@ func TestHigherPricesAreReserved(t *testing.T) {
 	}
 }
 
-// TestUnreadResponsesAreCounted simulates an agent that leaves right after its request: the response is
-// counted anyway.
+// TestUnreadResponsesAreCounted simulates an agent that leaves directly after its request, and checks that
+// the response is counted.
 func TestUnreadResponsesAreCounted(t *testing.T) {
 	whole := `{"type":"message","model":"sonnet","content":[{"text":"` + strings.Repeat("x", 1<<20) + `"}],"usage":{"input_tokens":1000,"output_tokens":9}}`
 	for kind, body := range map[string]string{"text/event-stream": startEvent("sonnet") + fmt.Sprintf(deltaEvent, 9), "application/json": whole} {
@@ -246,7 +247,8 @@ func TestUnreadResponsesAreCounted(t *testing.T) {
 	}
 }
 
-// watchedAPI is an API that passes on the context of each request, which ends when the client leaves.
+// watchedAPI is a toyAPI that sends the context of each request to the test. The context ends when the client
+// leaves.
 type watchedAPI struct {
 	toyAPI
 	requests chan<- context.Context
@@ -257,7 +259,7 @@ func (w watchedAPI) Classify(r *http.Request) RequestClass {
 	return w.toyAPI.Classify(r)
 }
 
-// until waits until a condition is true.
+// until returns when a condition is true.
 func until(condition func() bool) {
 	for !condition() {
 		runtime.Gosched()

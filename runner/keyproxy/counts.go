@@ -15,36 +15,39 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Message is one message of the model, with its token counts.
+// Message contains the token counts of one message of the model.
 type Message struct {
-	ID        string
-	Usage     state.Usage
-	textBytes int64 // bytes of the output's text, while the API has not counted tokens
-	hasInput  bool  // the API has counted at least the input
-	isCounted bool  // the API has counted the output so far
+	ID    string
+	Usage state.Usage
+	// textBytes is the size of the output's text. It is counted until the API reports the output's tokens.
+	textBytes int64
+	hasInput  bool // the API has reported at least the input's count
+	isCounted bool // the API has reported the output's count so far
 
-	reserved state.USD // the amount that is recorded for usage that the API has not counted
+	// reserved is the amount that is recorded as the cost of usage that the API has not counted.
+	reserved state.USD
 }
 
-// NewMessage returns a message that has begun, with the API's counts so far. counted is true if u
-// includes the output, so that it is not estimated from the text.
+// NewMessage returns a message that has begun, with the API's counts so far. counted is true if u includes
+// the output's tokens. Otherwise they are estimated from the text until Update reports them.
 func NewMessage(id string, u state.Usage, counted bool) *Message {
 	return &Message{ID: id, Usage: u, hasInput: true, isCounted: counted}
 }
 
-// FinalCounter holds the counts of a response of an API that reports them at the end. The model is the
-// one in the request, because that determines the price.
+// FinalCounter counts the tokens of a response of an API that reports them at the end. The tokens belong to
+// the model that the request named, because that model determines the price.
 type FinalCounter struct {
 	Model   string
-	Layout  Layout // of the API's token counts
+	Layout  Layout // how the API names its token counts
 	message *Message
 }
 
-// Message returns the counts so far; nil before the response has begun.
+// Message returns the counts so far. It returns nil before the response has begun.
 func (a *FinalCounter) Message() *Message { return a.message }
 
-// Update takes over the token counts in a part of a response. If isFree is true, a part without counts
-// costs nothing; otherwise it only marks the beginning of the response.
+// Update copies the token counts from a part of a response into the message. If the part contains no
+// counts and isFree is false, Update only marks the response as begun. If isFree is true, a part without
+// counts costs nothing.
 func (a *FinalCounter) Update(record jsontext.Value, isFree bool) {
 	if a.message == nil {
 		a.message = &Message{Usage: state.Usage{Model: a.Model}}
@@ -56,7 +59,8 @@ func (a *FinalCounter) Update(record jsontext.Value, isFree bool) {
 	}
 }
 
-// Update takes over the API's current counts of a message. A count of 0 leaves the previous one unchanged.
+// Update replaces the message's counts with the API's current counts. A current count of 0 leaves the
+// previous one unchanged.
 func (m *Message) Update(now state.Usage) {
 	for _, f := range []struct{ old, current *int64 }{
 		{&m.Usage.Input, &now.Input}, {&m.Usage.Output, &now.Output},
@@ -70,27 +74,26 @@ func (m *Message) Update(now state.Usage) {
 	m.hasInput, m.isCounted = true, true
 }
 
-// AddText adds the size in bytes of a part of the text that comes without counts. It does nothing for a
-// nil message, which has not begun.
+// AddText adds the size in bytes of a piece of the output's text. It does nothing if the API has counted
+// the output already, or if m is nil because the message has not begun.
 func (m *Message) AddText(size int64) {
 	if m != nil && !m.isCounted {
 		m.textBytes += size
 	}
 }
 
-// Sum contains the counts of one model. Guess is the part of the output that was estimated from the
-// text. Reserved is the part of the surcharge that is recorded for responses for which the API has not
-// counted everything.
+// Sum contains the counts of one model. Guess is the number of output tokens that were estimated from the
+// text. Reserved is the part of the surcharge that stands for usage that the API did not count.
 type Sum struct {
 	state.Usage
 	Guess    int64
 	Reserved state.USD
 }
 
-// maxTokens is the largest credible count.
+// maxTokens is the largest count that Count returns. Larger numbers are replaced with it.
 const maxTokens = 1e12
 
-// Count parses a number of tokens. Anything but a credible number is 0.
+// Count parses a number of tokens. It returns 0 if raw is not a positive number, and at most maxTokens.
 func Count(raw jsontext.Value) int64 {
 	n, err := strconv.ParseFloat(string(raw), 64)
 	if err != nil || !(n > 0) {
@@ -99,16 +102,16 @@ func Count(raw jsontext.Value) int64 {
 	return int64(min(n, maxTokens))
 }
 
-// Layout contains the names of the counters in a record, each as a path like
-// "input_tokens_details.cached_tokens"; "" for none.
+// Layout contains the names of the token counters in an API's record. Each name is a path like
+// "input_tokens_details.cached_tokens". It is empty if the API has no such counter.
 type Layout struct {
-	Input, Output                    []string // the counters are added up
+	Input, Output                    []string // the values of the counters are added up
 	CacheWrite, CacheHour, CacheRead string
-	InputIncludesCache               bool     // Input includes the tokens of the cache
-	Free                             []string // other known counters, which are free or have a separate price
+	InputIncludesCache               bool     // Input includes the tokens that were read from or written to the cache
+	Free                             []string // other known counters, which cost nothing or are priced separately
 }
 
-// Usage returns the counts in a record as the usage of a model. Anything but a credible number is 0.
+// Usage returns the counts in a record as the usage of a model. A counter that is missing or invalid is 0.
 func (l Layout) Usage(record jsontext.Value, model string) state.Usage {
 	sum := func(names ...string) (n int64) {
 		for _, name := range names {
@@ -124,7 +127,7 @@ func (l Layout) Usage(record jsontext.Value, model string) state.Usage {
 	return u
 }
 
-// CountAt returns the count at a path in a record; 0 if the path doesn't exist.
+// CountAt returns the count at a path in a record. It returns 0 if the path doesn't exist.
 func CountAt(record jsontext.Value, names ...string) int64 {
 	for _, name := range names {
 		var all map[string]jsontext.Value
@@ -136,8 +139,9 @@ func CountAt(record jsontext.Value, names ...string) int64 {
 	return Count(record)
 }
 
-// HasFees reports whether a record has a counter that the layout doesn't name, so that its price is
-// unknown. Parts of a known counter and details of any counter add no cost.
+// HasFees reports whether a record contains a counter that is not 0 and that the layout doesn't name. The
+// price of such a counter is unknown. Counters inside a known counter, or inside details of any counter,
+// are ignored, because they add no cost.
 func (l Layout) HasFees(usage jsontext.Value) bool {
 	durations, _, _ := strings.Cut(l.CacheHour, ".")
 	known := slices.Concat(l.Input, l.Output, l.Free, []string{l.CacheWrite, l.CacheRead, durations})
@@ -157,17 +161,17 @@ func (l Layout) HasFees(usage jsontext.Value) bool {
 	}
 }
 
-// Sums are counts by model. The zero value is empty; Add allocates the map.
+// Sums maps the names of models to their counts. A nil map contains nothing; Add allocates the map.
 type Sums map[string]Sum
 
-// maxModels bounds the models that are counted separately. Further models are counted under the name "".
+// maxModels limits how many models are counted separately. Further models are counted under the name "".
 const maxModels = 64
 
-// bytesPerToken is how many bytes of text count as one token in a message that ended before the API
-// counted it.
+// bytesPerToken is the assumed number of bytes of text per token. It is used for a message that ended
+// before the API reported its output's count.
 const bytesPerToken = 4
 
-// Add returns the sums including a message.
+// Add adds the counts of a message and returns the map. If s is nil, it returns a new map.
 func (s Sums) Add(m *Message) Sums {
 	if s == nil {
 		s = Sums{}
@@ -191,7 +195,7 @@ func (s Sums) Add(m *Message) Sums {
 	return s
 }
 
-// With returns the sums including messages that have not ended, in the order of the models' names.
+// With returns the sums including the messages in open, sorted by the models' names. It doesn't change s.
 func (s Sums) With(open iter.Seq[*Message]) []Sum {
 	all := maps.Clone(s)
 	for m := range open {
@@ -200,7 +204,7 @@ func (s Sums) With(open iter.Seq[*Message]) []Sum {
 	return slices.SortedFunc(maps.Values(all), func(a, b Sum) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// UsageOf returns the counts of sums, without Guess and Reserved.
+// UsageOf returns the usage in each sum, without Guess and Reserved.
 func UsageOf(list []Sum) []state.Usage {
 	out := make([]state.Usage, 0, len(list))
 	for _, s := range list {
@@ -209,9 +213,9 @@ func UsageOf(list []Sum) []state.Usage {
 	return out
 }
 
-// Beyond returns, by model, the counted usage in excess of the usage that a CLI reported. Estimated
-// output alone is not considered an excess. A CLI that reported only a sum of dollars (isSum) may have
-// included all tokens, but not the reserved amounts.
+// Beyond returns, by model, how much of the counted usage a CLI did not report. If only the output exceeds
+// the reported usage, tokens that were estimated don't count as excess. isSum is true if the CLI reported
+// only a total cost: that may include all tokens, but not the reserved amounts.
 func Beyond(counted []Sum, reported []state.ModelCost, isSum bool) (list []state.Usage) {
 	for _, s := range counted {
 		u := s.Usage

@@ -10,12 +10,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// loopback is the address on which the proxy listens. Clients compare it as text.
+// loopback is the address on which the proxy listens. Clients find it in NO_PROXY by comparing the text.
 const loopback = "127.0.0.1"
 
-// noProxyVars returns variables that keep the agent CLI and its child processes from sending requests
-// for a loopback address to a proxy of the job. Some programs read NO_PROXY, others no_proxy. A value
-// of "*" stays unchanged, because not every program understands it in a list.
+// noProxyVars returns NO_PROXY and no_proxy with the loopback address added to environ's list. They keep
+// the agent CLI and its child processes from sending requests for the key proxy to a proxy of the job.
+// Some programs read NO_PROXY, others no_proxy. The value "*" stays unchanged, because not every program
+// understands it in a list.
 func noProxyVars(environ []string) []string {
 	list := cmp.Or(variable(environ, "NO_PROXY"), variable(environ, "no_proxy"))
 	if list != "*" && !slices.Contains(strings.Split(list, ","), loopback) {
@@ -24,7 +25,7 @@ func noProxyVars(environ []string) []string {
 	return []string{"NO_PROXY=" + list, "no_proxy=" + list}
 }
 
-// variable returns the value of a variable in an environment. If a name occurs twice, the last entry counts.
+// variable returns the value of a variable in an environment. If a name occurs twice, the last entry is used.
 func variable(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -34,13 +35,14 @@ func variable(environ []string, name string) string {
 	return ""
 }
 
-// maxAuthorities bounds the file with certificate authorities, in bytes. A file with all public
-// authorities is smaller.
+// maxAuthorities is the maximum size in bytes of the file with certificate authorities. A file with all
+// public authorities is smaller.
 const maxAuthorities = 16 << 20
 
-// authorities returns the certificate authorities that may sign the API's certificate; nil for only the
-// system's authorities. A file that can't be read is only logged, as agent CLIs do; requests fail later
-// if its authorities are needed.
+// authorities returns the certificate authorities that may sign the API's certificate. It returns nil,
+// which means the system's authorities, unless NODE_EXTRA_CA_CERTS names a file with additional ones. If
+// the file can't be read, authorities only logs the error, as agent CLIs do. Requests fail later if they
+// need the file's authorities.
 func (p *Proxy) authorities() *x509.CertPool {
 	file := variable(p.options.Environ, "NODE_EXTRA_CA_CERTS")
 	if file == "" {

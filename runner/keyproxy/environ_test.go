@@ -7,8 +7,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestEnvironmentOfTheCLI checks that each account has its own address and credential, and that no
-// proxy of the job is used between the CLI and the key proxy.
+// TestEnvironmentOfTheCLI checks that each account has a different address and credential, and that NO_PROXY
+// keeps the CLI from connecting to the key proxy through a proxy of the job.
 func TestEnvironmentOfTheCLI(t *testing.T) {
 	for name, c := range map[string]struct{ environ, before, want []string }{
 		"nothing": {nil, nil, []string{"NO_PROXY=127.0.0.1", "no_proxy=127.0.0.1"}},

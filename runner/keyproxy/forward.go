@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// handler returns the handler for all requests. It forwards requests that show the account's credential
-// and that the agent CLI needs, and refuses all others.
+// handler returns the handler for all requests. It forwards requests that the agent CLI needs and that
+// contain the account's credential. It rejects all others.
 func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	forward := &httputil.ReverseProxy{
 		Rewrite:       p.rewrite,
@@ -32,7 +32,8 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w = deadlineWriter{w}
-		defer func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }() // the connection may be reused much later
+		// Reset the deadline, because the connection may be used again much later.
+		defer func() { _ = http.NewResponseController(w).SetWriteDeadline(time.Time{}) }()
 		account, leave := p.findAccount(r)
 		if account == nil {
 			p.vendors[0].refuse(w, http.StatusUnauthorized, "this address belongs to no running invocation")
@@ -44,7 +45,8 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 		switch {
 		case !account.isAuthorized(r):
 			v.refuse(w, http.StatusUnauthorized, "wrong credential for this invocation")
-		case service == Refused || r.Header.Get("Upgrade") != "": // the data after an upgrade can't be counted
+		// After an upgrade, the data could not be counted.
+		case service == Refused || r.Header.Get("Upgrade") != "":
 			v.refuse(w, http.StatusNotFound, "the key proxy does not forward this path")
 		default:
 			p.pass(forward, w, r, &exchange{account: account, isPaid: service == Paid})
@@ -52,21 +54,24 @@ func (p *Proxy) handler(errorLog *log.Logger) http.Handler {
 	})
 }
 
-// exchange is a forwarded request and its response.
+// exchange is a request, from its arrival until it is forwarded and its response is complete.
 type exchange struct {
 	account *Account
 	isPaid  bool
 	request Request
 	// The other fields are used only for a paid request.
-	price  state.USD    // the known maximum cost of the request
-	passes chan bool    // receives once whether the request may pass; closed when the invocation has ended
+	price state.USD // the known maximum cost of the request
+	// passes receives true if the request may pass, and false if the budget is exhausted. It is closed
+	// if the invocation has ended.
+	passes chan bool
 	isSent atomic.Bool  // the whole request has been sent to the API
-	status int          // of the response; 0 without a response
+	status int          // HTTP status of the response; 0 without a response
 	body   *countedBody // nil if the response is not counted
 }
 
-// deadlineWriter writes to a client with a deadline: a client that reads nothing for a minute is
-// considered gone, and the response is still read to its end.
+// deadlineWriter is a response writer that renews a deadline of one minute with every write. If a client
+// reads nothing for that long, the write fails and the client counts as gone. The rest of the API's response
+// is then still read, so that its tokens are counted.
 type deadlineWriter struct{ http.ResponseWriter }
 
 // Write implements http.ResponseWriter.
@@ -75,17 +80,17 @@ func (h deadlineWriter) Write(p []byte) (int, error) {
 	return h.ResponseWriter.Write(p)
 }
 
-// Unwrap lets http.ResponseController reach the connection.
+// Unwrap returns the wrapped writer, through which http.ResponseController reaches the connection.
 func (h deadlineWriter) Unwrap() http.ResponseWriter { return h.ResponseWriter }
 
-// exchangeKey is the context key of a request's exchange.
+// exchangeKey is the context key under which a forwarded request stores its exchange.
 type exchangeKey struct{}
 
-// exchangeOf returns the exchange of a request that handler has let pass.
+// exchangeOf returns the exchange of a request that pass has forwarded. It panics for other requests.
 func exchangeOf(r *http.Request) *exchange { return r.Context().Value(exchangeKey{}).(*exchange) }
 
-// handleResponse processes the header of a response before the response is passed on: it stores the
-// status and starts counting and masking.
+// handleResponse processes the header of the API's response before the response is passed on. It stores
+// the status and the Retry-After time, and makes the body count tokens and mask secrets as it is read.
 func (p *Proxy) handleResponse(r *http.Response) error {
 	e := exchangeOf(r.Request)
 	e.account.storeRetryAfter(r)
@@ -96,7 +101,7 @@ func (p *Proxy) handleResponse(r *http.Response) error {
 	return nil
 }
 
-// pass forwards a request of an account after it has been read completely and the budget permits it.
+// pass reads the body of a request completely, waits until the budget permits the request, and forwards it.
 func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Request, e *exchange) {
 	a := e.account
 	turn, cancel := context.WithTimeoutCause(r.Context(), maxWait, errBusy)
@@ -119,7 +124,8 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 		}
 		defer e.release()
 		defer e.recordCost()
-		ctx = context.WithoutCancel(ctx) // a response must be paid for, and counted, even if its client has left
+		// Even if the client has left, the response must be paid for, so it is read and counted.
+		ctx = context.WithoutCancel(ctx)
 	}
 	ctx, end := context.WithCancel(ctx)
 	defer end()
@@ -127,7 +133,7 @@ func (p *Proxy) pass(forward http.Handler, w http.ResponseWriter, r *http.Reques
 	forward.ServeHTTP(w, r.WithContext(ctx))
 }
 
-// parse parses the body of a request and refuses requests that must not pass.
+// parse parses the body of a request into e.request. It returns an error if the request must not pass.
 func (a *Account) parse(r *http.Request, e *exchange) (err error) {
 	if !e.isPaid && r.ContentLength == 0 {
 		return nil
@@ -145,7 +151,7 @@ func (a *Account) parse(r *http.Request, e *exchange) (err error) {
 	return a.check(e.request)
 }
 
-// isAuthorized reports whether a request shows the credential of the account.
+// isAuthorized reports whether a request contains the account's credential.
 func (a *Account) isAuthorized(r *http.Request) bool {
 	for _, shown := range a.vendor.api.ShownCredentials(r) {
 		if subtle.ConstantTimeCompare([]byte(shown), []byte(a.credential)) == 1 {
@@ -155,8 +161,9 @@ func (a *Account) isAuthorized(r *http.Request) bool {
 	return false
 }
 
-// rewrite directs a request to the API and adds the real credential. If a misconfigured upstream is
-// this proxy itself, it refuses the request because of that credential, which prevents a loop.
+// rewrite directs a request to the API, removes unknown headers and adds the real credential. If a wrong
+// configuration names this proxy itself as the API, the proxy rejects the forwarded request because of
+// that credential, so there is no endless loop.
 func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	e := exchangeOf(r.In)
 	v := e.account.vendor
@@ -164,17 +171,20 @@ func (p *Proxy) rewrite(r *httputil.ProxyRequest) {
 	maps.DeleteFunc(r.Out.Header, func(name string, _ []string) bool { return !v.forwards(name) })
 	// A compressed response can be neither counted nor masked as it passes.
 	r.Out.Header.Set("Accept-Encoding", "identity")
-	if e.request.Size > 0 { // so that the API parses the body as the proxy did
+	// The type makes the API parse the body as JSON, as the proxy did.
+	if e.request.Size > 0 {
 		r.Out.Header.Set("Content-Type", "application/json")
 	}
 	v.api.Sign(r.Out, v.credential)
 }
 
-// unreachable responds to a request that got no response from the API. The agent CLI treats it as a
-// temporary failure and retries.
+// unreachable handles a request that got no response from the API. It responds with status 502, which the
+// agent CLI treats as a temporary failure and retries. If the client has left or the invocation has ended,
+// it aborts the connection.
 func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
-	if r.Context().Err() != nil { // the client has left, or the invocation has ended
-		panic(http.ErrAbortHandler) // closes the connection: the client would take an empty response for the API's
+	if r.Context().Err() != nil { // the client has left or the invocation has ended
+		// This closes the connection. The client would take an empty response for the API's.
+		panic(http.ErrAbortHandler)
 	}
 	v := exchangeOf(r).account.vendor
 	message := p.secrets.Text(fmt.Sprintf("reach the API at %s: %v", v.upstream.Host, err))
@@ -182,16 +192,17 @@ func (p *Proxy) unreachable(w http.ResponseWriter, r *http.Request, err error) {
 	v.refuse(w, http.StatusBadGateway, message)
 }
 
-// refuse responds with an error in the API's format.
+// refuse rejects a request: it responds with the status and with an error body in the API's format.
 func (v *vendor) refuse(w http.ResponseWriter, status int, message string) {
-	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout)) // the server still reads the rest of the body
+	// After the response, the server still reads the remaining body.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTimeout))
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	_ = json.NewEncoder(w).Encode(v.api.ErrorBody(status, message)) // fails if the client has left
 }
 
-// newTransport returns the transport for requests to the API. It sets no time limit for a response: the
-// agent CLI has its own limits and closes the connection when they are reached.
+// newTransport returns the transport for requests to the API. It sets no time limit for responses, because
+// the agent CLI has its own limits and closes the connection when they are reached.
 func newTransport(authorities *x509.CertPool) *http.Transport {
 	dialer := &net.Dialer{Timeout: 30 * time.Second, KeepAlive: 30 * time.Second}
 	return &http.Transport{

@@ -3,11 +3,11 @@
 // process, which replaces the credential with the real one. One proxy serves the APIs of all vendors,
 // with one budget.
 //
-// The package knows HTTP; the package of each agent CLI implements the interface API for its vendor.
-// The proxy holds the body of a request in memory until it has been forwarded. It counts the tokens in
+// The package knows HTTP. The package of each agent CLI implements the interface API for its vendor. The
+// proxy holds the body of a request in memory until it has been forwarded. It counts the tokens in
 // responses as they pass, for each invocation. When the limit set by SetAllowance is reached, it stops
-// forwarding requests that cost money. The counting (Message, Sums, Layout) is also used for the output
-// of agent CLIs: a message that never ends is counted with its input and its output so far.
+// forwarding requests that cost money. Message, Sums and Layout are also used to count tokens in the output
+// of agent CLIs. If a message never ends, its input and its output so far are counted.
 package keyproxy
 
 import (
@@ -32,24 +32,25 @@ type Options struct {
 	// same backend.
 	Vendors []Vendor
 	// Environ is the part of the job's environment that agent CLIs get. Account.Env extends its
-	// NO_PROXY, and NODE_EXTRA_CA_CERTS names additional certificate authorities for the APIs. The
-	// outgoing proxy and the system's authorities are found by net/http, as usual for this process.
+	// NO_PROXY. Its NODE_EXTRA_CA_CERTS names additional certificate authorities for the APIs. The
+	// proxy for outgoing requests and the system's authorities come from this process's own environment,
+	// as usual for net/http.
 	Environ []string
-	// Price returns the price of a model, and false if it is unknown. It may be nil; then SetAllowance limits
-	// nothing. It may be called by several goroutines at once.
+	// Price returns the price of a model. It returns false if the price is unknown. Several goroutines may
+	// call it at the same time. If it is nil, all prices are unknown.
 	Price func(model string) (state.Price, bool)
-	// IsOpen is true if agents may use the network themselves. If they may not, the proxy refuses
-	// requests that would make a vendor use the network for them, and requests with unknown fields.
+	// IsOpen is true if agents may use the network themselves. If it is false, the proxy rejects requests
+	// that would make a vendor use the network for them, and requests with unknown fields.
 	IsOpen bool
-	// Tools are the tools that vendors may run for agents if the network is open, by the names in their
+	// Tools lists the tools that vendors may run for agents if IsOpen is true, by their names in the
 	// APIs, for example web_search.
 	Tools []string
-	// Log gets errors, one line at a time and without secrets. It may be nil. It may be called by
-	// several goroutines at once.
+	// Log receives errors, one line per call and without secrets. Several goroutines may call it at the
+	// same time. If it is nil, errors are not logged.
 	Log func(line string)
 }
 
-// Proxy is a running proxy. It may be used by several goroutines at once.
+// Proxy is a running proxy. Several goroutines may use it at the same time.
 type Proxy struct {
 	options   Options
 	vendors   []*vendor
@@ -58,18 +59,18 @@ type Proxy struct {
 	secrets   *secrets.Set
 	server    *http.Server
 	transport *http.Transport
-	served    chan struct{} // closed when no connections are accepted any more
+	served    chan struct{} // closed when the server has stopped accepting connections
 
-	room     *semaphore.Weighted // memory for bodies of requests
-	accounts accounts            // of the running invocations, and their budget
-	pending  sync.WaitGroup      // pending requests
+	room     *semaphore.Weighted // memory for the bodies of requests
+	accounts accounts            // the accounts of the running invocations, and their budget
+	pending  sync.WaitGroup      // forwarded and waiting requests
 
 	logMutex sync.Mutex // guards logged
-	logged   []string   // lines that logOnce has logged
+	logged   []string   // the lines that logOnce has logged
 }
 
-// Start starts a proxy on a free port of 127.0.0.1. The error names the invalid option and never
-// contains a secret.
+// Start starts a proxy on a free port of 127.0.0.1. It returns an error if an option is invalid or if no
+// port is available. The error never contains a secret.
 func Start(o Options) (*Proxy, error) {
 	p := &Proxy{
 		options: o, served: make(chan struct{}), room: semaphore.NewWeighted(maxHeld),
@@ -99,13 +100,14 @@ func Start(o Options) (*Proxy, error) {
 // Address returns the address on which the proxy listens: 127.0.0.1, a colon and the port.
 func (p *Proxy) Address() string { return p.address }
 
+// serve starts the HTTP server on a listener, in a goroutine.
 func (p *Proxy) serve(l net.Listener) {
 	errorLog := log.New(logWriter{p}, "", 0)
 	p.server = &http.Server{
 		Handler: p.handler(errorLog), ErrorLog: errorLog,
-		// The timeouts are long because a client must not use a connection that the server is just
-		// closing: neither a reused connection, nor a connection that it opened before it was busy, or
-		// stopped, for a while.
+		// The timeouts are long, because a client could otherwise send a request on a connection that the
+		// server is just closing. That can happen to an idle connection that is used again, and to a new
+		// connection of a client that was busy or stopped before it sent its request.
 		IdleTimeout: time.Hour, ReadHeaderTimeout: time.Hour, MaxHeaderBytes: 64 << 10,
 	}
 	go func() {
@@ -114,7 +116,7 @@ func (p *Proxy) serve(l net.Listener) {
 	}()
 }
 
-// Close stops the proxy, aborts pending requests, and returns when everything has ended.
+// Close stops the proxy, aborts pending requests, and returns when all requests have ended.
 func (p *Proxy) Close() error {
 	p.accounts.mu.Lock()
 	all := p.accounts.unpaid()
@@ -130,17 +132,17 @@ func (p *Proxy) Close() error {
 	return err
 }
 
-// log logs a line after it has removed secrets.
+// log logs a line without secrets.
 func (p *Proxy) log(line string) {
 	if p.options.Log != nil {
 		p.options.Log(p.secrets.Text(line))
 	}
 }
 
-// maxLoggedOnce bounds the lines that logOnce logs, because agents can choose their text.
+// maxLoggedOnce limits how many lines logOnce logs, because agents can influence their text.
 const maxLoggedOnce = 20
 
-// logOnce logs a line unless it has been logged before.
+// logOnce logs a line unless it has logged the same line before.
 func (p *Proxy) logOnce(line string) {
 	p.logMutex.Lock()
 	defer p.logMutex.Unlock()
@@ -150,9 +152,10 @@ func (p *Proxy) logOnce(line string) {
 	}
 }
 
-// logWriter passes messages of net/http to the log.
+// logWriter is the writer of net/http's error log. It passes each message to the proxy's log.
 type logWriter struct{ p *Proxy }
 
+// Write implements io.Writer.
 func (w logWriter) Write(line []byte) (int, error) {
 	w.p.log(strings.TrimSpace(string(line)))
 	return len(line), nil

@@ -21,7 +21,8 @@ import (
 
 const realKey = "sk-ant-api03-the-real-key"
 
-// TestMain provides the proxy of a company. It is set here because net/http reads the environment only once.
+// TestMain starts a proxy that stands for the job's own proxy, and sets HTTP_PROXY to its URL. It does so
+// before all tests, because net/http reads the environment only once.
 func TestMain(m *testing.M) {
 	company := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "asked for %s with %s", r.RequestURI, r.Header.Get("X-Api-Key"))
@@ -30,7 +31,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// seen records the requests that an API got.
+// seen records the requests that an API received.
 type seen struct {
 	mu       sync.Mutex // guards requests
 	requests []string
@@ -50,7 +51,7 @@ func (s *seen) all() []string {
 	return slices.Clone(s.requests)
 }
 
-// api starts an upstream API that responds with answer; nil responds with "pong".
+// api starts an upstream API that responds with answer. If answer is nil, it responds with "pong".
 func api(t testing.TB, answer http.HandlerFunc) (*httptest.Server, *seen) {
 	t.Helper()
 	s := &seen{}
@@ -74,10 +75,10 @@ func start(t testing.TB, o Options) *Proxy {
 	return p
 }
 
-// plainClient is a client that adds nothing to a request.
+// plainClient is a client that adds no headers to a request.
 var plainClient = &http.Transport{DisableCompression: true}
 
-// ask sends a request of the agent CLI, with changes, and returns the response with its whole body.
+// ask sends a request of the agent CLI, changed by change, and returns the response and its whole body.
 func ask(t testing.TB, p *Proxy, change func(*http.Request)) (*http.Response, string) {
 	t.Helper()
 	r := request(p.Open(toy, ""), "POST", "/v1/messages?beta=true", strings.NewReader("ping"))
@@ -93,7 +94,7 @@ func ask(t testing.TB, p *Proxy, change func(*http.Request)) (*http.Response, st
 	return answer, string(body)
 }
 
-// bearer shows a credential as a bearer token.
+// bearer returns a function that sets a credential as a request's bearer token.
 func bearer(token string) func(*http.Request) {
 	return func(r *http.Request) {
 		r.Header.Del("X-Api-Key")
@@ -101,8 +102,8 @@ func bearer(token string) func(*http.Request) {
 	}
 }
 
-// TestUnauthorizedRequestsAreRefused checks which requests are refused, and that the refusal has the
-// format of the API.
+// TestUnauthorizedRequestsAreRefused checks which requests are rejected, and that the error response has the
+// API's format.
 func TestUnauthorizedRequestsAreRefused(t *testing.T) {
 	upstream, got := api(t, nil)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
@@ -148,8 +149,8 @@ func TestUnauthorizedRequestsAreRefused(t *testing.T) {
 	assert.Check(t, answer.StatusCode == 200 && body == "pong", "without an upgrade: got %s %q", answer.Status, body)
 }
 
-// TestRequestsInProxyFormAreRefused sends requests of a client that uses the key proxy as an HTTP proxy
-// for other hosts.
+// TestRequestsInProxyFormAreRefused checks that requests are rejected if a client uses the key proxy as an
+// HTTP proxy for other hosts.
 func TestRequestsInProxyFormAreRefused(t *testing.T) {
 	upstream, got := api(t, nil)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
@@ -186,7 +187,8 @@ func (l *lines) text() string {
 	return strings.Join(l.all, "\n")
 }
 
-// TestNoTextContainsTheKey checks that no text of the proxy contains a key, even if an error quotes it.
+// TestNoTextContainsTheKey checks that no log line, error or response of the proxy contains a key, even if an
+// error quotes it.
 func TestNoTextContainsTheKey(t *testing.T) {
 	const otherKey = "AIza-the-real-key-of-the-other"
 	log := &lines{}
@@ -203,6 +205,7 @@ func TestNoTextContainsTheKey(t *testing.T) {
 	assert.Check(t, is.Contains(recorder.Body.String(), "Bearer ***"))
 }
 
+// TestOptionsAreChecked checks that Start rejects invalid options, and that its error contains no secret.
 func TestOptionsAreChecked(t *testing.T) {
 	for _, c := range []struct{ key, upstream string }{
 		{"", ""},

@@ -7,7 +7,8 @@ import (
 	"net/http/httptrace"
 )
 
-// mask hides the keys in a response, because some gateways repeat parts of the request.
+// mask replaces the API keys in a response's headers and body, because some gateways repeat parts of the
+// request.
 func (p *Proxy) mask(r *http.Response) {
 	for _, values := range r.Header {
 		for i := range values {
@@ -20,8 +21,8 @@ func (p *Proxy) mask(r *http.Response) {
 	}{p.secrets.MaskReader(r.Body), r.Body}
 }
 
-// finalTransport is a transport that passes on only the final response, without informational responses
-// (early hints) and without trailers. These would not be masked, and no client needs them.
+// finalTransport is a transport that returns only the final response. It drops informational responses,
+// such as early hints, and trailers. The proxy would not mask secrets in these, and no client needs them.
 type finalTransport struct{ *http.Transport }
 
 // RoundTrip implements http.RoundTripper.
@@ -38,8 +39,9 @@ func (f finalTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &last, nil
 }
 
-// noValues hides the values of a context: httputil would forward informational responses through a
-// client trace in the context.
+// noValues is a context without values. Without it, the ReverseProxy's client trace, which is a value of the
+// context, would forward informational responses.
 type noValues struct{ context.Context }
 
+// Value returns nil for every key.
 func (noValues) Value(any) any { return nil }

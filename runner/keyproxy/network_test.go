@@ -15,8 +15,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// startHangingAPI starts an API that never responds, and signals when a request has arrived and when
-// its client has left.
+// startHangingAPI starts an API that never responds. It signals on came when a request has arrived, and on
+// gone when its client has left.
 func startHangingAPI(t *testing.T) (server *httptest.Server, came, gone chan struct{}) {
 	came, gone = make(chan struct{}, 1), make(chan struct{}, 1)
 	server, _ = api(t, func(_ http.ResponseWriter, r *http.Request) {
@@ -27,8 +27,8 @@ func startHangingAPI(t *testing.T) (server *httptest.Server, came, gone chan str
 	return server, came, gone
 }
 
-// TestEndOfAnInvocationEndsItsRequests checks that the end of an invocation also ends its requests,
-// even if their responses have begun, and that the end of the proxy ends all requests.
+// TestEndOfAnInvocationEndsItsRequests checks that closing an account ends its requests, even if their
+// responses have begun, and that closing the proxy ends all requests.
 func TestEndOfAnInvocationEndsItsRequests(t *testing.T) {
 	upstream, came, gone := startHangingAPI(t)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})
@@ -58,6 +58,7 @@ func TestEndOfAnInvocationEndsItsRequests(t *testing.T) {
 	p.Close() // a second call has no effect
 }
 
+// TestProxyOfTheJobIsUsed checks that requests to the API go through the job's own proxy.
 func TestProxyOfTheJobIsUsed(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("http://api.invalid")})
 	answer, body := ask(t, p, nil)
@@ -65,8 +66,8 @@ func TestProxyOfTheJobIsUsed(t *testing.T) {
 	assert.Check(t, answer.StatusCode == 200 && body == want, "got %s %q, want %q", answer.Status, body, want)
 }
 
-// TestFurtherAuthorities checks that a certificate is accepted if an authority in NODE_EXTRA_CA_CERTS
-// signed it, and only then.
+// TestFurtherAuthorities checks that the proxy accepts the API's certificate only if an authority in
+// NODE_EXTRA_CA_CERTS has signed it.
 func TestFurtherAuthorities(t *testing.T) {
 	upstream := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -106,8 +107,8 @@ func (s stuckClient) Write([]byte) (int, error) {
 	return 0, io.ErrClosedPipe
 }
 
-// TestClientThatReadsNothingDelaysNothing checks that the end of an invocation isn't delayed by a
-// client that doesn't read.
+// TestClientThatReadsNothingDelaysNothing checks that a client that doesn't read its response doesn't delay
+// the end of an invocation.
 func TestClientThatReadsNothingDelaysNothing(t *testing.T) {
 	upstream, _ := api(t, nil)
 	p := start(t, Options{Vendors: vendors(upstream.URL)})

@@ -11,8 +11,9 @@ import (
 	"time"
 )
 
-// Limits for the bodies of requests that are in memory at the same time, in bytes: in the whole proxy,
-// and for one account. maxBody is also the limit for one request. Further requests wait.
+// Limits in bytes for the bodies of requests that are in memory at the same time. maxHeld is the limit for
+// the whole proxy, and maxBody is the limit for one account and for one request. Requests that exceed
+// neither alone wait until memory is free.
 const (
 	maxHeld = 64 << 20
 	maxBody = maxHeld / 2
@@ -25,26 +26,30 @@ var (
 )
 
 const (
-	maxWait     = 4 * time.Minute  // how long a request may wait for memory and for the budget
-	bodyTimeout = 10 * time.Second // how long an announced body may take to arrive
+	maxWait     = 4 * time.Minute  // how long a request may wait for memory and for the budget together
+	bodyTimeout = 10 * time.Second // how long the client may take to send the body
 )
 
-// startWait records that a request of the account is waiting, until the returned function is called.
+// startWait records that a request of the account is waiting. The caller must call end after the wait.
 func (a *Account) startWait() (end func()) {
 	began := time.Now()
 	a.waiting.Add(1)
 	return func() {
-		if time.Since(began) > time.Second { // a shorter wait doesn't count as a pause of the agent CLI
+		// A shorter wait doesn't count as a pause of the agent CLI.
+		if time.Since(began) > time.Second {
 			a.lastWait.Store(time.Now().UnixNano())
 		}
 		a.waiting.Add(-1)
 	}
 }
 
-// readBody reads the whole body of r into memory and replaces r.Body with it. The server closes the
-// original body as soon as its response begins. If an upstream responds before it has read everything,
-// the transport may still be about to read the body's end, and would then drop the upstream connection.
-// The caller must call release after the response. ctx ends the wait for room.
+// readBody reads the whole body of r into memory and replaces r.Body with a reader of that copy. The caller
+// must call release after the response. If ctx ends while the request waits for memory, readBody returns
+// the cause of ctx's end.
+//
+// The copy is needed because the server closes the original body as soon as its response begins. If the
+// API responds before it has read everything, the transport may still be reading the body. It would then
+// fail and close its connection to the API.
 func (a *Account) readBody(ctx context.Context, w http.ResponseWriter, r *http.Request) (release func(), err error) {
 	defer a.startWait()()
 	n := r.ContentLength
@@ -66,7 +71,8 @@ func (a *Account) readBody(ctx context.Context, w http.ResponseWriter, r *http.R
 		a.room.Release(n)
 	}
 	body, connection := make([]byte, n), http.NewResponseController(w)
-	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout)) // a client that announces a body and sends nothing must not block the memory
+	// The deadline keeps a client that announces a body and sends nothing from holding the memory.
+	_ = connection.SetReadDeadline(time.Now().Add(bodyTimeout))
 	if _, err := io.ReadFull(r.Body, body); err != nil {
 		release()
 		return nil, err
@@ -77,7 +83,8 @@ func (a *Account) readBody(ctx context.Context, w http.ResponseWriter, r *http.R
 	return release, nil
 }
 
-// unreadable responds to a request whose body could not be read.
+// unreadable sends the response for a request whose body could not be read or whose wait has ended. If the
+// client has left, it sends nothing.
 func (p *Proxy) unreadable(w http.ResponseWriter, r *http.Request, v *vendor, err error) {
 	switch {
 	case errors.Is(err, errTooLong):

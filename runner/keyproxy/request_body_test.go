@@ -21,8 +21,8 @@ func setBody(r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
-// TestRequestsOfAnySizePass checks that the API gets requests unchanged, and that a request that is too
-// long, or has no length, is refused with the API's status.
+// TestRequestsOfAnySizePass checks that the API receives requests unchanged. Requests that are too long or have
+// no length must be rejected with a suitable HTTP status.
 func TestRequestsOfAnySizePass(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -45,8 +45,8 @@ func TestRequestsOfAnySizePass(t *testing.T) {
 	assert.Check(t, is.Equal(logged.text(), ""), "log")
 }
 
-// TestMemoryForBodiesIsBounded checks the two limits: an account may use half of the memory for bodies,
-// and all accounts together may use all of it.
+// TestMemoryForBodiesIsBounded checks two limits: one account may use half of the memory for bodies, and all
+// accounts together may use all of it.
 func TestMemoryForBodiesIsBounded(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
 	one, two, three := p.Open(toy, "1"), p.Open(toy, "2"), p.Open(toy, "3")
@@ -68,7 +68,7 @@ func TestMemoryForBodiesIsBounded(t *testing.T) {
 	assert.Check(t, err, "with room again")
 }
 
-// lateBody is a connection on which nothing arrives before the deadline.
+// lateBody is a connection that receives nothing before its read deadline.
 type lateBody struct {
 	*httptest.ResponseRecorder
 	deadline time.Time
@@ -86,8 +86,8 @@ func (l *lateBody) Read([]byte) (int, error) {
 	return 0, os.ErrDeadlineExceeded
 }
 
-// TestMissingBodyReleasesItsMemory checks that a client that announces a body and doesn't send it
-// doesn't keep the reserved memory.
+// TestMissingBodyReleasesItsMemory checks that reserved memory is released if a client announces a body and
+// doesn't send it.
 func TestMissingBodyReleasesItsMemory(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("")})
 	a, l := p.Open(toy, "1"), &lateBody{ResponseRecorder: httptest.NewRecorder()}

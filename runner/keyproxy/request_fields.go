@@ -12,18 +12,22 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// RequestFields are the fields of a vendor's requests that determine the maximum cost of a response, by
-// their paths, as in "generationConfig.candidateCount".
+// RequestFields names the fields of a vendor's requests that determine the maximum cost of a response. A
+// field is named by its path, as in "generationConfig.candidateCount".
 type RequestFields struct {
-	Model          string   // the model; "" if it is not in the body
-	Output         []string // the maximum number of tokens in the response
-	PriceFactors   []string // tier, speed, region, number of responses: only the values in standard pass
-	ClientTools    []string // the types of tools that the client runs, without dates; nil if tools have no types
-	VendorServices []string // fields other than tools that make the vendor run something, for example MCP servers
-	Opaque         []string // the names of values that only the model or a tool interprets, for example arguments
-	Known          []string // the fields at the top level of a request; nil allows any
-	Pictures       []string // the paths of pictures, without indexes of lists, as in "contents.parts.inlineData"
-	StoredObjects  []string // the paths of references to objects that the API has stored
+	Model        string   // the model; "" if it is not in the body
+	Output       []string // the maximum number of tokens in the response
+	PriceFactors []string // tier, speed, region, number of responses; only the values in standardValues are forwarded
+	ClientTools  []string // the types of tools that the client runs, without dates; nil if the API's tools have no types
+	// VendorServices are fields other than tools that make the vendor run something, for example MCP servers.
+	VendorServices []string
+	// Opaque are the names of values that only the model or a tool interprets, for example arguments. Read
+	// skips them.
+	Opaque []string
+	Known  []string // the fields at the top level of a request; nil means all
+	// Pictures are the paths of pictures, without indexes of lists, as in "contents.parts.inlineData".
+	Pictures      []string
+	StoredObjects []string // the paths of references to objects that the API has stored
 }
 
 var (
@@ -33,8 +37,8 @@ var (
 	standardValues = []string{`null`, `false`, `1`, `""`, `"auto"`, `"default"`, `"standard"`, `"standard_only"`, `"global"`}
 )
 
-// Read parses the body of a request. A name that occurs twice in an object is an error, because vendors
-// differ in which of the two values they use.
+// Read parses the body of a request. It returns an error if an object contains the same name twice, because
+// vendors differ in which of the two values they use.
 func (f RequestFields) Read(body io.Reader) (r Request, err error) {
 	d := jsontext.NewDecoder(body)
 	if d.PeekKind() != '{' {
@@ -49,7 +53,7 @@ func (f RequestFields) Read(body io.Reader) (r Request, err error) {
 	return r, nil
 }
 
-// read parses the value at a path. An element of a list has the name "".
+// read parses the value at a path into r. In names, an element of a list has the name "".
 func (f RequestFields) read(r *Request, d *jsontext.Decoder, names []string) error {
 	name, kind := "", d.PeekKind()
 	if len(names) > 0 {
@@ -62,7 +66,8 @@ func (f RequestFields) read(r *Request, d *jsontext.Decoder, names []string) err
 		return fmt.Errorf("the request is nested more than %d levels deep and is not forwarded", maxDepth)
 	}
 	path := ""
-	if name != "" { // an element of a list is treated like the list itself
+	// An element of a list is treated like the list itself.
+	if name != "" {
 		path = strings.Join(withoutIndexes(names), ".")
 	}
 	if slices.Contains(f.Pictures, path) {
@@ -93,13 +98,14 @@ func (f RequestFields) read(r *Request, d *jsontext.Decoder, names []string) err
 	return f.takeField(r, strings.Join(names, "."), v)
 }
 
-// readNested parses an object or a list.
+// readNested parses an object or a list into r.
 func (f RequestFields) readNested(r *Request, d *jsontext.Decoder, names []string) error {
 	if n := len(names) - 1; n >= 0 && (slices.Contains(f.Opaque, names[n]) || slices.Contains(schemaFields, names[n])) {
 		return d.SkipValue()
 	}
 	begin, err := d.ReadToken()
-	if err == nil { // it may be in the place of a single value
+	// A field for a single value may contain an object or a list instead, and is checked too.
+	if err == nil {
 		err = f.takeField(r, strings.Join(names, "."), jsontext.Value{byte(begin.Kind())})
 	}
 	for isObject := begin.Kind() == '{'; err == nil && d.PeekKind() != '}' && d.PeekKind() != ']'; {
@@ -121,7 +127,7 @@ func (f RequestFields) readNested(r *Request, d *jsontext.Decoder, names []strin
 	return err
 }
 
-// noteUnknown records an unknown field at the top level.
+// noteUnknown adds an unknown field at the top level to r.UnknownFields.
 func (f RequestFields) noteUnknown(r *Request, name string) {
 	if len(f.Known) > 0 && len(r.UnknownFields) < maxLoggedOnce && !slices.Contains(f.Known, name) {
 		r.UnknownFields = append(r.UnknownFields, name)
@@ -129,16 +135,16 @@ func (f RequestFields) noteUnknown(r *Request, name string) {
 }
 
 var (
-	// schemaFields are the names of fields with the JSON schema of a response. Schemas of tools are in
-	// lists of tools.
+	// schemaFields are the names of fields that contain the JSON schema of a response. They are skipped.
+	// The schemas of tools are in lists of tools, which tools parses.
 	schemaFields = []string{"schema", "responseSchema", "response_schema", "responseJsonSchema", "response_json_schema"}
-	// fetchFields are the names of fields that may refer to something on another server.
+	// fetchFields are the names of fields that may refer to a file on another server.
 	fetchFields = []string{"image_url", "audio_url", "video_url", "file_url", "file_id", "fileUri", "file_uri"}
 	// mediaFields are the names of fields whose contents may cost more tokens than they have bytes.
 	mediaFields = []string{"source", "inlineData", "inline_data", "file_data", "input_audio"}
 )
 
-// maxDepth is the maximum depth of a request. Schemas and arguments, which are skipped, may be deeper.
+// maxDepth is the maximum depth of a request. Opaque values and schemas may be deeper, because they are skipped.
 const maxDepth = 32
 
 // withoutIndexes returns a path without the empty names, which represent list indexes.
@@ -146,8 +152,8 @@ func withoutIndexes(names []string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" })
 }
 
-// addPicture counts the value at the place of a picture. A value that is not a picture may cost any
-// number of tokens.
+// addPicture counts the value of a field for pictures. If the value is not a picture, it may cost any
+// number of tokens, so r is marked as unbounded.
 func (r *Request) addPicture(v jsontext.Value) {
 	var p tool
 	_ = json.Unmarshal(v, &p)
@@ -164,8 +170,9 @@ func (r *Request) addPicture(v jsontext.Value) {
 	}
 }
 
-// inspectString looks for values that make the vendor fetch something, keep something in its cache for
-// longer, or let the model read the prompt more than once.
+// inspectString checks the string at a path and records in r three kinds of values. The first makes the
+// vendor fetch something. The second keeps something in the vendor's cache for longer than five minutes.
+// The third lets the model read the prompt more than once.
 func (r *Request) inspectString(names []string, v jsontext.Value) {
 	if v.Kind() != '"' || len(names) == 0 {
 		return
@@ -182,22 +189,25 @@ func (r *Request) inspectString(names []string, v jsontext.Value) {
 	}
 }
 
-// maxFieldDepth is the maximum depth of a field that influences the cost of a response.
+// maxFieldDepth is the maximum depth of a field that RequestFields names and takeField copies.
 const maxFieldDepth = 2
 
+// takeField copies the value of a field into r if it is the model or the maximum output. It returns an error
+// if the value could raise the price.
 func (f RequestFields) takeField(r *Request, path string, v jsontext.Value) error {
 	switch {
 	case path == f.Model:
 		r.Model = text(v)
 	case slices.Contains(f.Output, path):
-		r.MaxOutput = max(r.MaxOutput, Count(bytes.Trim(v, `"`))) // some APIs also accept a number as a string
+		// Some APIs also accept a number as a string.
+		r.MaxOutput = max(r.MaxOutput, Count(bytes.Trim(v, `"`)))
 	case slices.Contains(f.PriceFactors, path) && !slices.Contains(standardValues, string(v)):
 		return fmt.Errorf("%s: %s may cost more than the list price, so the request is not forwarded", path, v)
 	}
 	return nil
 }
 
-// text returns a string in a request; "" for any other value.
+// text returns the string that v encodes. It returns "" if v is not a string.
 func text(v jsontext.Value) string {
 	t, err := jsontext.AppendUnquote(nil, v)
 	if err != nil {

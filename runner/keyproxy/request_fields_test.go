@@ -12,8 +12,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestCostFieldsAreFound checks that fields that determine the cost are found, and that a request whose
-// cost has no known limit is refused.
+// TestCostFieldsAreFound checks that the fields that determine the cost are found, and that a request is
+// rejected if its cost has no known limit.
 func TestCostFieldsAreFound(t *testing.T) {
 	f := RequestFields{Model: "model", Output: []string{"max", "config.max"}, PriceFactors: []string{"tier", "config.n", "later"}}
 	for body, want := range map[string]Request{
@@ -34,8 +34,8 @@ func TestCostFieldsAreFound(t *testing.T) {
 	}
 }
 
-// TestUnboundedRequestsRunAlone checks that a request runs alone if it contains media, except for
-// pictures in an expected place.
+// TestUnboundedRequestsRunAlone checks that a request is unbounded if it contains media other than pictures in
+// fields for pictures, refers to a stored object, or makes the vendor compact the conversation.
 func TestUnboundedRequestsRunAlone(t *testing.T) {
 	f := RequestFields{Pictures: []string{"messages.content.source", "input.image_url"}, StoredObjects: []string{"input.id", "conversation"}}
 	const picture, alone = `{"media_type":"image/png","data":"iVBORw0K"}`, "alone"
@@ -65,8 +65,8 @@ func TestUnboundedRequestsRunAlone(t *testing.T) {
 	}
 }
 
-// TestVendorToolsAreRecognized checks that tools that the vendor runs are recognized in every form, and
-// that tools of the client are not.
+// TestVendorToolsAreRecognized checks that tools that the vendor runs are recognized in every form, and that
+// tools that the client runs are not mistaken for them.
 func TestVendorToolsAreRecognized(t *testing.T) {
 	f := RequestFields{ClientTools: []string{"custom", "function", "namespace", "bash"}, VendorServices: []string{"mcp_servers", "prompt"}, Opaque: []string{"args"}}
 	for body, want := range map[string][]string{
@@ -97,7 +97,7 @@ func TestVendorToolsAreRecognized(t *testing.T) {
 }
 
 // TestVendorFetchesAreRecognized checks that references to other servers are found everywhere except in
-// arguments and schemas, and that contents of the request itself are not mistaken for references.
+// arguments and schemas. Data that the request itself contains must not be mistaken for a reference.
 func TestVendorFetchesAreRecognized(t *testing.T) {
 	f := RequestFields{ClientTools: []string{"custom"}, Opaque: []string{"input"}, Known: []string{"messages", "text", "tools"}}
 	for body, want := range map[string]Request{
@@ -119,8 +119,8 @@ func TestVendorFetchesAreRecognized(t *testing.T) {
 	}
 }
 
-// TestOpenNetworkAllowsVendorTools checks what passes only if the network is open: vendor tools that
-// are allowed, fetches, and unknown fields, which are each logged once.
+// TestOpenNetworkAllowsVendorTools checks that allowed vendor tools, fetches and unknown fields are forwarded
+// only if the network is open. Each unknown field is logged once.
 func TestOpenNetworkAllowsVendorTools(t *testing.T) {
 	for _, isOpen := range []bool{true, false} {
 		upstream, got := api(t, nil)
@@ -152,8 +152,8 @@ func TestOpenNetworkAllowsVendorTools(t *testing.T) {
 	}
 }
 
-// TestOnlyKnownHeadersAreForwarded checks that no other header of an agent can change the meaning of a
-// request, its cost or the account that pays for it.
+// TestOnlyKnownHeadersAreForwarded checks that an agent can't use other headers to change a request's meaning,
+// its cost or the account that pays for it.
 func TestOnlyKnownHeadersAreForwarded(t *testing.T) {
 	got := make(chan http.Header, 1)
 	upstream, _ := api(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })

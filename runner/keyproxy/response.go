@@ -11,15 +11,15 @@ import (
 )
 
 const (
-	// maxCounted is the maximum length of an event of a stream, or of a response that is not a stream,
-	// that is counted. Some APIs repeat the request in it.
+	// maxCounted is the maximum length in bytes of an event in a stream, or of a response that is not a
+	// stream. A longer one is not counted. It exceeds maxBody because some APIs repeat the request.
 	maxCounted = maxBody + 4<<20
 	// maxDrained is how many bytes of a response are read after its client has left.
 	maxDrained = 64 << 20
 )
 
-// startCounting counts the tokens of a response while it passes. A response in another format costs the
-// amount that was reserved.
+// startCounting makes a response count its tokens while its body is read. If its format is neither JSON nor
+// an event stream, it is recorded with the reserved cost.
 func (e *exchange) startCounting(r *http.Response) {
 	a := e.account
 	w := &countedBody{body: r.Body, account: a, counter: a.vendor.api.Counter(e.request), process: func([]byte) {}}
@@ -38,19 +38,19 @@ func (e *exchange) startCounting(r *http.Response) {
 	a.counts.open[w] = struct{}{}
 }
 
-// countedBody is the body of a response, which it counts while the body is read. It returns the bytes
-// of the API unchanged and without delay.
+// countedBody is the body of a response. It counts the response's tokens while the body is read, and returns
+// the API's bytes unchanged and without delay.
 type countedBody struct {
 	body    io.ReadCloser
 	account *Account
 
 	// The other fields are guarded by account.counts.mu.
-	process  func([]byte) // processes bytes as they pass
-	buffered []byte       // the beginning of a line, or of a response that is not a stream
+	process  func([]byte) // processes bytes as they pass; nil bytes mean the end
+	buffered []byte       // the beginning of a line, or a response that is not a stream
 	counter  Counter
-	isLong   bool // a part was longer than maxCounted
-	isOver   bool // the API has sent everything, or has broken off
-	begun    bool // the message has begun, which has been reported
+	isLong   bool // a line or the response was longer than maxCounted, and so not counted
+	isOver   bool // the API has sent everything, or has aborted the response
+	begun    bool // the message has begun, and Watch has been notified
 }
 
 // Read implements io.Reader.
@@ -67,14 +67,15 @@ func (w *countedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Close implements io.Closer. If the client left before the end, Close reads the rest of the response,
-// because that must be paid for too.
+// Close implements io.Closer. If the client left before the end, Close first reads the rest of the response,
+// up to maxDrained bytes, because it must be paid for too.
 func (w *countedBody) Close() error {
-	_, _ = io.Copy(io.Discard, io.LimitReader(w, maxDrained)) // an error means that the response has ended
+	// An error means that the response has ended.
+	_, _ = io.Copy(io.Discard, io.LimitReader(w, maxDrained))
 	return w.body.Close()
 }
 
-// recordCost records the cost of a finished request.
+// recordCost adds the cost of a finished request to the account's counts and notifies Watch.
 func (e *exchange) recordCost() {
 	a := e.account
 	a.counts.mu.Lock()
@@ -86,9 +87,10 @@ func (e *exchange) recordCost() {
 	a.notify()
 }
 
-// finalCost returns the cost of a finished request, nil if it cost nothing. Normally that is the API's
-// count. Costs that the API didn't count are replaced with the reserved amount: of the whole request if
-// it counted nothing. The caller holds the mutex of the counts.
+// finalCost returns the cost of a finished request. It returns nil if the request cost nothing. Normally
+// the cost is what the API counted. If the API counted nothing, the cost is the amount that was reserved
+// for the request. If it counted only a part, the rest is added at its maximum. The caller must hold the
+// mu of the account's counts.
 func (e *exchange) finalCost() *Message {
 	if e.status >= http.StatusMultipleChoices || e.status == 0 && !e.isSent.Load() {
 		return nil
@@ -118,7 +120,8 @@ func (e *exchange) finalCost() *Message {
 	return m
 }
 
-// buffer stores a part of a line or of a response that is not a stream, up to maxCounted bytes.
+// buffer appends bytes of a line, or of a response that is not a stream. Beyond maxCounted bytes, it drops
+// everything and marks the response as too long.
 func (w *countedBody) buffer(p []byte) {
 	if w.buffered = append(w.buffered, p...); len(w.buffered) > maxCounted {
 		w.buffered, w.isLong = w.buffered[:0], true
@@ -126,7 +129,7 @@ func (w *countedBody) buffer(p []byte) {
 	}
 }
 
-// events processes a part of a stream of events; nil means its end.
+// events processes the next bytes of an event stream. nil means the end of the stream.
 func (w *countedBody) events(p []byte) {
 	for {
 		line, rest, ended := bytes.Cut(p, []byte("\n"))
@@ -145,7 +148,7 @@ func (w *countedBody) events(p []byte) {
 	}
 }
 
-// document processes a part of a response that is not a stream; nil means its end.
+// document processes the next bytes of a response that is not a stream. nil means the end of the response.
 func (w *countedBody) document(p []byte) {
 	if p != nil {
 		w.buffer(p)
@@ -155,7 +158,7 @@ func (w *countedBody) document(p []byte) {
 	w.buffered = nil
 }
 
-// reportBegin signals once that a message has begun.
+// reportBegin notifies Watch when the message has begun, and does nothing after that.
 func (w *countedBody) reportBegin() {
 	if w.begun || w.counter.Message() == nil {
 		return
@@ -164,7 +167,7 @@ func (w *countedBody) reportBegin() {
 	w.account.notify()
 }
 
-// notify signals to Watch that the counts have changed.
+// notify signals Watch that the counts have changed.
 func (a *Account) notify() {
 	select {
 	case a.changed <- struct{}{}:

@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// maxRetryAfter bounds the wait that an API can ask for.
+// maxRetryAfter is the longest wait that an API can request.
 const maxRetryAfter = 365 * 24 * time.Hour
 
-// storeRetryAfter stores the time of the next request that a failed response asks for.
+// storeRetryAfter stores the time from the Retry-After header if the response has status 429 or 5xx.
 func (a *Account) storeRetryAfter(r *http.Response) {
 	if r.StatusCode != http.StatusTooManyRequests && r.StatusCode < 500 {
 		return
@@ -22,7 +22,8 @@ func (a *Account) storeRetryAfter(r *http.Response) {
 	}
 }
 
-// parseRetryAfter parses the value of a Retry-After header: seconds, or a date.
+// parseRetryAfter parses the value of a Retry-After header, which is a number of seconds or a date. It
+// returns false if the value is neither.
 func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 	if n, err := strconv.ParseFloat(text, 64); err == nil && n >= 0 {
 		return time.Duration(min(n, maxRetryAfter.Seconds()) * float64(time.Second)), true
@@ -33,8 +34,8 @@ func parseRetryAfter(text string, now time.Time) (time.Duration, bool) {
 	return 0, false
 }
 
-// RetryAfter returns when the API accepts the next request, according to the last failed response with
-// a Retry-After header; otherwise the zero time.
+// RetryAfter returns when the API accepts the next request, according to the last failed response with a
+// valid Retry-After header. It returns the zero time if there was none.
 func (a *Account) RetryAfter() time.Time {
 	if a == nil {
 		return time.Time{}

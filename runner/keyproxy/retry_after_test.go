@@ -9,7 +9,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestParseRetryAfter checks numbers and dates.
+// TestParseRetryAfter checks how numbers, dates and invalid values are parsed.
 func TestParseRetryAfter(t *testing.T) {
 	now := time.Unix(2_000_000_000, 0)
 	for text, want := range map[string]time.Duration{
@@ -22,8 +22,8 @@ func TestParseRetryAfter(t *testing.T) {
 	}
 }
 
-// TestRetryAfterIsStored checks that the time is stored for failed responses, only for the invocation
-// that got the response.
+// TestRetryAfterIsStored checks that the time is stored only for failed responses, and only in the account
+// that received the response.
 func TestRetryAfterIsStored(t *testing.T) {
 	for status, want := range map[int]bool{429: true, 529: true, 503: true, 200: false, 400: false} {
 		upstream, _ := api(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -40,7 +40,7 @@ func TestRetryAfterIsStored(t *testing.T) {
 	}
 }
 
-// TestAddressIsHidden checks that in errors of the CLI the address of the proxy is replaced with the API's.
+// TestAddressIsHidden checks that HideAddress replaces the proxy's address in an error text with the API's.
 func TestAddressIsHidden(t *testing.T) {
 	p := start(t, Options{Vendors: vendors("https://gateway.example/claude/")})
 	got := p.HideAddress("check your inference gateway (" + p.address + "), http://" + p.address + "/v1/messages, " + p.Open(toy, "").Access().URL + "/v1/messages, 127.0.0.1:1")

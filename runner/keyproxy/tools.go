@@ -13,12 +13,14 @@ import (
 // tool is an entry of a list of tools.
 type tool map[string]jsontext.Value
 
-// maxGroupDepth is the maximum depth of groups of tools; each level is parsed once more.
+// maxGroupDepth is how deeply groups of tools may be nested. Each level is parsed once more.
 const maxGroupDepth = 3
 
-// tools records the tools in a list that the vendor runs. The list may contain up to groups levels of groups.
+// tools adds the names of the tools in a list that the vendor would run to r.VendorTools. The list may
+// contain up to groups nested levels of groups.
 func (f RequestFields) tools(r *Request, v jsontext.Value, groups int) error {
-	if v.Kind() == '{' { // some APIs accept an object in place of a list with one element
+	// Some APIs accept a single object instead of a list.
+	if v.Kind() == '{' {
 		v = slices.Concat(jsontext.Value("["), v, jsontext.Value("]"))
 	}
 	var all []tool
@@ -36,11 +38,11 @@ func (f RequestFields) tools(r *Request, v jsontext.Value, groups int) error {
 	return nil
 }
 
-// datePattern matches the date in the type of a tool.
+// datePattern matches the date at the end of a tool's type.
 var datePattern = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`_20\d{6}$`) })
 
-// vendorNames returns the names, as in the input api-tools, of the tools that the vendor would run; nil
-// for a tool of the client.
+// vendorNames returns the names, as in the input api-tools, of the tools that the vendor would run for an
+// entry. It returns nil if the client runs the tool.
 func (f RequestFields) vendorNames(t tool) (names []string) {
 	kind := datePattern().ReplaceAllString(text(t["type"]), "")
 	hasSchema := t["input_schema"] != nil || t["parameters"] != nil
@@ -60,19 +62,20 @@ func (f RequestFields) vendorNames(t tool) (names []string) {
 	return names
 }
 
+// isLocal reports whether a shell tool's environment is the client's machine.
 func isLocal(environment jsontext.Value) bool {
 	var e tool
 	return json.Unmarshal(environment, &e) == nil && text(e["type"]) == "local"
 }
 
-// AllowsTool reports whether the vendor of an agent CLI may run a tool for agents, by its name in the
-// API. If the CLI doesn't use the proxy, the proxy can't prevent it, so the result is true.
+// AllowsTool reports whether the vendor of an agent CLI may run a tool for agents. name is the tool's name in
+// the API. If the proxy has no key for the CLI, it can't prevent the tool call, so the result is true.
 func (p *Proxy) AllowsTool(backend, name string) bool {
 	return p == nil || !p.HasKey(backend) || p.options.IsOpen && slices.Contains(p.options.Tools, name)
 }
 
-// check refuses a request that would make the vendor do something for an agent that the agent may not
-// do itself.
+// check returns an error if a request would make the vendor do something for an agent that the agent may
+// not do itself. Unknown fields that are allowed are only logged.
 func (a *Account) check(r Request) error {
 	p := a.proxy
 	for _, name := range r.VendorTools {

@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// toy is an agent CLI whose API has two paths. The API counts in a similar way as Anthropic's Messages API.
+// toy is an agent CLI whose API has two paths. The API reports token counts like Anthropic's Messages API.
 const toy = "toy"
 
 type toyAPI struct{ name string }
@@ -26,7 +26,7 @@ func (toyAPI) Classify(r *http.Request) RequestClass {
 	return map[string]RequestClass{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]
 }
 
-// Read ignores a body that doesn't belong to this API.
+// Read accepts any body, and ignores one that doesn't belong to this API.
 func (toyAPI) Read(_ *http.Request, r io.Reader) (Request, error) {
 	var body struct {
 		Model  string
@@ -67,7 +67,7 @@ func (toyAPI) ErrorBody(status int, message string) any {
 	return map[string]any{"status": status, "error": message}
 }
 
-// toyCounter counts like the Messages API, as far as these tests need it.
+// toyCounter counts tokens in the same way as for the Messages API, but supports only what these tests need.
 type toyCounter struct{ message *Message }
 
 func (c *toyCounter) Message() *Message { return c.message }
@@ -115,7 +115,7 @@ func (c *toyCounter) Whole(data []byte) {
 	}
 }
 
-// vendors returns the toy's API at a URL.
+// vendors returns the configuration of the toy's API at a URL.
 func vendors(upstream string) []Vendor {
 	return []Vendor{{API: toyAPI{toy}, Upstream: upstream, Credential: Credential{Text: realKey}}}
 }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// vendor is an API to which requests are forwarded.
+// vendor is an API to which requests are forwarded, with its checked configuration.
 type vendor struct {
 	api        API
 	upstream   *url.URL
@@ -16,9 +16,9 @@ type vendor struct {
 	headers    []string   // the headers to forward, in the format of API.Headers
 }
 
-// newVendor checks the configuration of a vendor.
+// newVendor checks the configuration of a vendor. If Vendor.Upstream is empty, it uses API.Upstream.
 func newVendor(v Vendor) (*vendor, error) {
-	// A secret often ends with the line feed of the file that it was read from.
+	// A secret that was read from a file often ends with a line feed.
 	v.Credential.Text = strings.TrimSpace(v.Credential.Text)
 	if err := checkCredential(v.Credential.Text); err != nil {
 		return nil, err
@@ -36,15 +36,16 @@ func newVendor(v Vendor) (*vendor, error) {
 // clientHeaders are headers that every HTTP client may send.
 var clientHeaders = []string{"Accept", "Accept-Language", "Content-Type", "User-Agent"}
 
-// forwards reports whether a header is forwarded to the API. An unknown header could change the cost of
-// a request or the account that pays for it.
+// forwards reports whether the header with the given name is forwarded to the API. Others are dropped: an
+// unknown header could change the cost of a request or the account that pays for it.
 func (v *vendor) forwards(name string) bool {
 	return slices.ContainsFunc(v.headers, func(allowed string) bool {
 		return name == allowed || strings.HasSuffix(allowed, "-") && strings.HasPrefix(name, allowed)
 	})
 }
 
-// checkCredential refuses a credential that can't be in a header. Later errors would quote it.
+// checkCredential returns an error if a credential is empty or can't be sent in a header. Without this
+// check, errors of net/http would quote the credential later.
 func checkCredential(secret string) error {
 	if secret == "" {
 		return errors.New("no key")
@@ -67,10 +68,10 @@ func parseUpstream(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// HasKey reports whether the proxy has a key for an agent CLI.
+// HasKey reports whether the proxy has a key for the API of an agent CLI.
 func (p *Proxy) HasKey(backend string) bool { return p.vendor(backend) != nil }
 
-// vendor returns the API of an agent CLI; nil if the proxy has no key for it.
+// vendor returns the vendor of an agent CLI. It returns nil if the proxy has no key for it.
 func (p *Proxy) vendor(backend string) *vendor {
 	for _, v := range p.vendors {
 		if v.api.Backend() == backend {
@@ -80,12 +81,12 @@ func (p *Proxy) vendor(backend string) *vendor {
 	return nil
 }
 
-// HideAddress replaces the proxy's address, with the path of an account, with the address of the API.
-// Errors of an agent CLI then name the server that matters.
+// HideAddress returns s with the API's address in place of the proxy's address and account path. Users
+// then see in an agent CLI's errors which server failed.
 func (p *Proxy) HideAddress(s string) string { return p.addresses.ReplaceAllStringFunc(s, p.apiURL) }
 
-// apiURL returns the API's address for an address of the proxy. Without a path, the API is known
-// only if there is just one.
+// apiURL returns the API's address for an address of the proxy. If the address contains no account path,
+// the API is known only if there is just one.
 func (p *Proxy) apiURL(address string) string {
 	rest, isURL := strings.CutPrefix(address, "http://")
 	backend, _, _ := strings.Cut(strings.TrimPrefix(rest, p.address+prefix), "/")

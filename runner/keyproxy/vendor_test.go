@@ -11,9 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestVendorsAreSeparate checks that the address and the credential of an invocation give no access to
-// the API of another vendor. Each API gets its own key, below the path of its URL, whether the client
-// showed the credential as a key or as a token.
+// TestVendorsAreSeparate checks that the address and the credential of an invocation give no access to the
+// API of another vendor. It also checks that each API receives its own key and the path of its URL, whether
+// the client sent the credential as a key or as a token.
 func TestVendorsAreSeparate(t *testing.T) {
 	one, toOne := api(t, nil)
 	two, toTwo := api(t, nil)
@@ -40,8 +40,8 @@ func TestVendorsAreSeparate(t *testing.T) {
 	assert.Check(t, is.DeepEqual(toTwo.all(), []string{`POST /gateway/v1/messages?beta=true a,b[identity] key="key-of-the-other" auth="" ping`}))
 }
 
-// TestModelsWithoutAPriceAreRefused checks that this happens only under a budget, because the costs
-// could not be subtracted from it.
+// TestModelsWithoutAPriceAreRefused checks that a model without a known price is rejected if there is a
+// budget, because its costs could not be subtracted, and is forwarded otherwise.
 func TestModelsWithoutAPriceAreRefused(t *testing.T) {
 	p, got := startMetered(t)
 	for budget, want := range map[state.USD]map[string]int{
