@@ -4,16 +4,16 @@ import "sync"
 
 // Gap is a part of a policy that this system can't enforce.
 type Gap struct {
-	Text string // one line
-	Hint string // how to close the gap, one line; "" if nothing can
+	Text string // a description in one line
+	Hint string // how to close the gap, in one line; "" if it can't be closed
 	// IsMajor is true if files, processes or the network can't be confined at all.
 	IsMajor bool
-	// IsWarning is true if users should be warned: the system can't provide something that they rely on,
-	// or agents will fail because of it.
+	// IsWarning is true if users should be warned, because they rely on something that the system can't
+	// provide or because agents will fail.
 	IsWarning bool
 }
 
-// Cage confines child processes according to a policy. Many goroutines may use it at the same time. A nil
+// Cage confines child processes according to a policy. Several goroutines may use it at the same time. A nil
 // *Cage confines nothing.
 type Cage struct {
 	policy  Policy
@@ -26,7 +26,7 @@ var (
 	closedFilters = sync.OnceValues(func() (filters, error) { return makeFilters(false) })
 )
 
-// New returns a cage for a policy. The paths of the policy are resolved again for each child.
+// New returns a cage for a policy. The policy's paths are resolved again for each child.
 func New(p Policy) *Cage {
 	if p.Network.IsOpen {
 		return &Cage{policy: p, filters: openFilters}
@@ -34,7 +34,7 @@ func New(p Policy) *Cage {
 	return &Cage{policy: p, filters: closedFilters}
 }
 
-// Unavailable returns a cage in which no process can be started, for the given reason.
+// Unavailable returns a cage whose Enter always fails with the given error.
 func Unavailable(why error) *Cage {
 	return &Cage{policy: Policy{Readable: []string{}}, filters: func() (filters, error) { return filters{}, why }}
 }
@@ -44,7 +44,7 @@ func (c *Cage) Policy() Policy { return c.policy }
 
 // Command is a program to run.
 type Command struct {
-	Path string   // the file
-	Args []string // including the name of the program as the first element
+	Path string   // path of the program's file
+	Args []string // the arguments, beginning with the program's name
 	Env  []string
 }

@@ -6,19 +6,20 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxSearched is how many bytes of an output are searched.
+// maxSearched is how many bytes of an output DeniedPath searches.
 const maxSearched = 16 << 10
 
 var (
 	denialPattern = text.Regexp(`(?i)permission denied|EACCES|read-only file system`)
-	// A path ends at white space, which is rare in names, or at a quote.
+	// pathPattern matches a path up to a space, which is rare in file names, or a quote or punctuation mark.
 	pathPattern = text.Regexp("/[^\\s'\"`‘’“”:,;()<>|]+")
 )
 
-// DeniedPath returns the absolute path of the file that was refused, according to a program's output. It
-// examines the first line that reports a refusal and contains a path. It takes the last path before the report,
-// else the first one after it. The result is "" if no line matches. A cage refuses files
-// in the same way as file permissions, so only the program knows the path. The output is untrusted.
+// DeniedPath searches a program's output for the absolute path of the file to which access was denied. It
+// uses the first line that contains both an error like "permission denied" and a path. If paths precede the
+// error, it returns the last of them, otherwise the first one after it. It returns "" if no line matches. A
+// cage denies access in the same way as file permissions do, so only the program's output contains the
+// path. The output is untrusted.
 func DeniedPath(output string) string {
 	for line := range strings.Lines(output[:min(len(output), maxSearched)]) {
 		at := denialPattern().FindStringIndex(line)

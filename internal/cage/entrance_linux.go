@@ -17,22 +17,23 @@ import (
 // Gaps returns the parts of a policy that this system can't enforce.
 func Gaps(p Policy) []Gap { return currentKernel().gaps(p) }
 
-// Entrance lets one child process into a cage. The caller starts EntryProgram with Arguments and with File
-// as descriptor 3, and then calls Admit.
+// Entrance lets one child process enter a cage. The caller starts EntryProgram with Arguments as its
+// arguments and with File as descriptor 3. Then it calls Admit.
 type Entrance struct {
 	plan            *entry.Plan
 	rules           warden.Rules
 	conn, childConn *os.File
 	stopWarden      context.CancelFunc // stops the warden; nil before Admit
-	onEnd           func()
+	// onEnd is Policy.OnEnd, which Close calls.
+	onEnd func()
 }
 
 // EntryProgram is the program to start in place of the child's own program: raymond itself.
 const EntryProgram = "/proc/self/exe"
 
 // Enter prepares the entrance for a child that executes the file path. All processes in the cage will carry
-// the mark, which no other child may have; see Mark. The caller closes the Entrance when the child and all
-// processes that it left behind have ended.
+// the mark, which must differ from the marks of all other children; see Mark. The caller must close the
+// Entrance after the child and all processes that it left behind have ended.
 func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 	plan, err := c.plan(currentKernel(), path)
 	if err != nil {
@@ -49,7 +50,7 @@ func (c *Cage) Enter(path string, mark uint64) (*Entrance, error) {
 	}, nil
 }
 
-// plan returns the restrictions that a child applies to itself.
+// plan returns the restrictions that a child applies to itself before it executes the file path.
 func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 	p := &entry.Plan{Path: []byte(path), FS: k.upTo(rightsFS), Scoped: k.upTo(scopes), IsTrusted: c.policy.IsTrusted}
 	const mayRead = landlock.AccessFSExecute | landlock.AccessFSReadFile | landlock.AccessFSReadDir
@@ -76,9 +77,10 @@ func (c *Cage) plan(k kernel, path string) (*entry.Plan, error) {
 	return p, err
 }
 
-// filters are the seccomp programs of a cage; nil where the kernel has no seccomp.
+// filters are the seccomp programs of a cage. They are nil if the kernel doesn't support seccomp.
 type filters struct{ withWarden, withoutWarden []byte }
 
+// makeFilters compiles the filters for an open or a restricted network.
 func makeFilters(isOpen bool) (f filters, err error) {
 	k := currentKernel()
 	if !k.filters {
@@ -88,7 +90,7 @@ func makeFilters(isOpen bool) (f filters, err error) {
 	if !o.isScoped {
 		o.protected = append(processes.Ancestors(), os.Getpid())
 	}
-	// Inside another cage, the warden of the outer cage checks unix sockets.
+	// Inside another cage, the outer cage's warden checks where unix sockets connect.
 	o.hasUnix = k.hasWarden && MarkOf(os.Getpid()) != 0
 	if f.withoutWarden, err = filter(o); err != nil {
 		return f, err
@@ -102,12 +104,12 @@ func makeFilters(isOpen bool) (f filters, err error) {
 func (e *Entrance) File() *os.File { return e.childConn }
 
 // Arguments returns the arguments for EntryProgram. argv are the arguments of the child's own program,
-// beginning with its name.
+// beginning with the program's name.
 func (e *Entrance) Arguments(argv []string) []string { return entry.Arguments(argv) }
 
-// Admit sends the plan to the started child and returns when the child has executed its program or failed;
-// the error is then an *entry.Failure. If there is a listener, a warden decides about calls from then on,
-// until all processes in the cage have ended.
+// Admit sends the plan to the started child and waits until the child has executed its program. If the child
+// fails, the error is an *entry.Failure. If the child sends a seccomp listener, Admit starts a warden, which
+// decides about system calls until all processes in the cage have ended.
 func (e *Entrance) Admit() error {
 	e.childConn.Close()
 	sent := make(chan error, 1)

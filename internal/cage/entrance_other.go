@@ -8,31 +8,32 @@ import (
 	"runtime"
 )
 
-// Gaps returns one gap: this system has no cage.
+// Gaps returns one gap, because this system has no cage.
 func Gaps(Policy) []Gap {
 	return []Gap{{Text: "there is no cage on " + runtime.GOOS + "/" + runtime.GOARCH, IsMajor: true, IsWarning: true}}
 }
 
-// Entrance is unused, because this system has no cage.
+// Entrance is never created, because this system has no cage.
 type Entrance struct{}
 
-// EntryProgram is empty: no program is started in place of the child's own.
+// EntryProgram is empty, because Enter always fails on this system.
 const EntryProgram = ""
 
 // filters are unused on this system.
 type filters struct{}
 
+// makeFilters always fails.
 func makeFilters(bool) (filters, error) { return filters{}, errNoCage }
 
 var errNoCage = errors.New("there is no cage on this system")
 
-// Enter always fails.
+// Enter always fails, because this system has no cage.
 func (c *Cage) Enter(string, uint64) (*Entrance, error) { return nil, errNoCage }
 
 // File returns nil.
 func (e *Entrance) File() *os.File { return nil }
 
-// Arguments returns argv.
+// Arguments returns argv unchanged.
 func (e *Entrance) Arguments(argv []string) []string { return argv }
 
 // Admit always fails.
@@ -41,17 +42,17 @@ func (e *Entrance) Admit() error { return errNoCage }
 // Close does nothing.
 func (e *Entrance) Close() {}
 
-// Mark returns 0: processes have no marks on this system.
+// Mark returns 0, because processes have no marks on this system.
 func Mark(string) uint64 { return 0 }
 
-// MarkOf returns 0.
+// MarkOf returns 0, because processes have no marks on this system.
 func MarkOf(int) uint64 { return 0 }
 
-// IsMarkOf returns false.
+// IsMarkOf returns false, because processes have no marks on this system.
 func IsMarkOf(uint64, string) bool { return false }
 
-// Supervise always fails.
+// Supervise always fails, because this system has no cage.
 func (c *Cage) Supervise(Command) (int, error) { return -1, errNoCage }
 
-// StartInside always fails.
+// StartInside always fails, because this system has no cage.
 func (c *Cage) StartInside(func() error) error { return errNoCage }

@@ -9,10 +9,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The actions of a filter.
+// The actions of a filter that have no argument.
 const (
 	allow  = uint32(unix.SECCOMP_RET_ALLOW)
-	decide = uint32(unix.SECCOMP_RET_USER_NOTIF) // package warden decides
+	decide = uint32(unix.SECCOMP_RET_USER_NOTIF) // package warden decides about the call
 )
 
 // refuse returns the action that makes a call fail with errno.
@@ -25,47 +25,52 @@ const (
 	offArgs   = 16
 )
 
-// test is a condition on 32 bits of an argument of a call.
+// test is a condition on 32 bits of one of a system call's arguments.
 type test struct {
 	cond bpf.JumpTest
 	arg  uint32
-	high bool   // tests the upper 32 bits
+	// high is true if the condition is on the upper 32 bits.
+	high bool
 	mask uint32 // 0 means all bits
 	val  uint32
 }
 
-// kind is the mask for a socket's type without flags like SOCK_NONBLOCK.
+// kind is the mask that removes flags like SOCK_NONBLOCK from a socket's type.
 const kind = 0xf
 
+// is, isKind, isSet and hasAny return tests: the argument equals val, the socket type in argument 1 is val,
+// the argument is not 0, and the argument has at least one of the bits.
 func is(arg, val uint32) test      { return test{cond: bpf.JumpEqual, arg: arg, val: val} }
 func isKind(val uint32) test       { return test{cond: bpf.JumpEqual, arg: 1, mask: kind, val: val} }
 func isSet(arg uint32) test        { return test{cond: bpf.JumpNotEqual, arg: arg} }
 func hasAny(arg, bits uint32) test { return test{cond: bpf.JumpBitsSet, arg: arg, val: bits} }
 
-// upper returns the same test for the upper half of the argument.
+// upper returns the same test for the upper 32 bits of the argument.
 func (t test) upper() test {
 	t.high = true
 	return t
 }
 
-// arm is an action that is taken if all tests are true.
+// arm is an action that a filter takes if all tests are true. Without tests, the action is always taken.
 type arm struct {
 	action uint32
 	tests  []test
 }
 
+// when returns an arm with an action and its tests.
 func when(action uint32, tests ...test) arm { return arm{action, tests} }
 
-// rule decides about one system call: the first arm whose tests are all true determines the action. If no arm
+// rule decides about one system call. The first arm whose tests are all true determines the action. If no arm
 // matches, the call is allowed.
 type rule struct {
 	call uintptr
 	arms []arm
 }
 
+// on returns a rule for a system call.
 func on(call uintptr, arms ...arm) rule { return rule{call, arms} }
 
-// refuseAll returns rules that make calls fail with errno, whatever their arguments are.
+// refuseAll returns rules that make the calls fail with errno, whatever their arguments are.
 func refuseAll(errno uint32, calls ...uintptr) []rule {
 	var rules []rule
 	for _, call := range calls {
@@ -74,15 +79,15 @@ func refuseAll(errno uint32, calls ...uintptr) []rule {
 	return rules
 }
 
-// assemble compiles rules into a program in the kernel's format. The code of one rule is limited to 255
-// instructions, the longest jump.
+// assemble compiles rules into a program in the kernel's format. The code of each rule may have at most 255
+// instructions, because that is the longest jump.
 func assemble(rules []rule) ([]byte, error) {
 	program := []bpf.Instruction{
 		bpf.LoadAbsolute{Off: offArch, Size: 4},
 		bpf.JumpIf{Cond: bpf.JumpEqual, Val: arch, SkipTrue: 1},
 		bpf.RetConstant{Val: refuse(uint32(unix.ENOSYS))},
 		bpf.LoadAbsolute{Off: offNumber, Size: 4},
-		// x32 calls have other numbers; without this check, the rules would not apply to them.
+		// x32 calls have other numbers, so the rules would not apply to them. They fail with ENOSYS.
 		bpf.JumpIf{Cond: bpf.JumpLessThan, Val: x32, SkipTrue: 1},
 		bpf.RetConstant{Val: refuse(uint32(unix.ENOSYS))},
 	}
@@ -98,10 +103,10 @@ func assemble(rules []rule) ([]byte, error) {
 	return binary.Append(nil, binary.NativeEndian, code)
 }
 
-// x32 is the bit that is set in the numbers of x32 calls. No other call has a number that large.
+// x32 is the bit that is set in the numbers of all x32 calls and of no other calls.
 const x32 = 0x40000000
 
-// block returns the code that runs if the call is the rule's.
+// block returns the code that runs for the rule's system call.
 func (r rule) block() []bpf.Instruction {
 	var out []bpf.Instruction
 	for _, a := range r.arms {
@@ -110,7 +115,8 @@ func (r rule) block() []bpf.Instruction {
 	return append(out, bpf.RetConstant{Val: allow})
 }
 
-// code checks one test after the other. The first test that fails skips the others and the action.
+// code returns instructions that check the tests in order and then take the action. The first test that
+// fails skips the other tests and the action.
 func (a arm) code() []bpf.Instruction {
 	code := []bpf.Instruction{bpf.RetConstant{Val: a.action}}
 	for i := len(a.tests) - 1; i >= 0; i-- {
@@ -119,7 +125,7 @@ func (a arm) code() []bpf.Instruction {
 	return code
 }
 
-// code skips the given number of instructions if the test fails.
+// code returns instructions that check the test. If it fails, they skip the given number of instructions.
 func (t test) code(skip uint8) []bpf.Instruction {
 	off := offArgs + 8*t.arg
 	if t.high {

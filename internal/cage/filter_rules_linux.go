@@ -8,14 +8,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// filterOptions choose the rules of a filter.
+// filterOptions determine the rules of a filter.
 type filterOptions struct {
-	isOpen    bool  // Network.IsOpen
-	hasWarden bool  // package warden decides about the calls that need it
-	hasUnix   bool  // a warden, here or around this cage, checks where unix sockets connect
-	isScoped  bool  // Landlock confines signals
-	isTraced  bool  // Landlock confines tracing
-	protected []int // processes that no signal may reach if Landlock doesn't confine signals
+	isOpen    bool // Network.IsOpen
+	hasWarden bool // a warden decides about the calls that need one
+	// hasUnix is true if a warden, of this cage or an outer one, checks where unix sockets connect.
+	hasUnix  bool
+	isScoped bool // Landlock prevents signals to processes outside of the cage
+	isTraced bool // Landlock prevents tracing of processes outside of the cage
+	// protected are the ids of processes that must not receive signals. They are used only without isScoped.
+	protected []int
 }
 
 // filter returns the seccomp program of a cage.
@@ -24,7 +26,7 @@ func filter(o filterOptions) ([]byte, error) {
 	denied := refuse(uint32(unix.EPERM))
 	rules := slices.Concat(
 		refuseAll(uint32(unix.ENOSYS), unsupported...), refuseAll(uint32(unix.EPERM), forbidden...), archRules(),
-		[]rule{on(unix.SYS_SETRLIMIT, when(refuse(uint32(unix.EPERM)), is(0, unix.RLIMIT_RTTIME)))}, // RLIMIT_RTTIME is the mark of the cage
+		[]rule{on(unix.SYS_SETRLIMIT, when(refuse(uint32(unix.EPERM)), is(0, unix.RLIMIT_RTTIME)))}, // this limit is the cage's mark
 		[]rule{
 			on(unix.SYS_CLONE, when(denied, hasAny(0, flags))),
 			on(unix.SYS_UNSHARE, when(denied, hasAny(0, flags|unix.CLONE_NEWTIME))),
@@ -33,13 +35,13 @@ func filter(o filterOptions) ([]byte, error) {
 	return assemble(rules)
 }
 
-// unsupported are calls that fail with ENOSYS, as on an old kernel: programs then use other calls.
+// unsupported are calls that fail with ENOSYS, as on an old kernel, so that programs use other calls.
 var unsupported = []uintptr{
 	unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix.SYS_IO_URING_REGISTER,
-	unix.SYS_CLONE3, // its flags are in memory, where a filter can't look
+	unix.SYS_CLONE3, // its flags are in memory, which a filter can't read
 }
 
-// forbidden are calls that agents don't need for their work, and in which kernels had vulnerabilities.
+// forbidden are calls that agents don't need and in which the kernel has had vulnerabilities.
 var forbidden = []uintptr{
 	unix.SYS_USERFAULTFD, unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 	unix.SYS_SETNS, unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_CHROOT, unix.SYS_OPEN_TREE, unix.SYS_MOVE_MOUNT, unix.SYS_FSOPEN,
@@ -49,9 +51,11 @@ var forbidden = []uintptr{
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_VHANGUP, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_MQ_OPEN, unix.SYS_MQ_UNLINK,
 }
 
-// socketRules refuses sockets that could send to a target that neither the filter nor the warden sees: a unix
-// datagram socket names the target in each message, in memory. If no warden checks where unix sockets
-// connect, all of them are refused, since Docker may listen on one and gives root on the machine.
+// socketRules returns the rules for sockets. They forbid sockets that could send data to a target that
+// neither the filter nor the warden sees. For example, each message of a unix datagram socket has a
+// target of its own, which is in memory. If no warden checks where unix sockets connect, all unix
+// sockets are forbidden: Docker may listen on one, and a process that reaches Docker can become root on
+// the machine.
 func socketRules(o filterOptions) []rule {
 	isOpen := o.isOpen
 	denied, unknown := refuse(uint32(unix.EACCES)), refuse(uint32(unix.EAFNOSUPPORT))
@@ -81,7 +85,8 @@ func socketRules(o filterOptions) []rule {
 		on(unix.SYS_SOCKETPAIR,
 			when(allow, isKind(unix.SOCK_STREAM)), when(allow, isKind(unix.SOCK_SEQPACKET)), when(denied)),
 	}
-	// With MSG_FASTOPEN, a message connects its socket without a connect call, so past the warden.
+	// With MSG_FASTOPEN, sending a message connects the socket without a connect call, so the warden would not
+	// see it.
 	noFast := refuse(uint32(unix.EOPNOTSUPP))
 	rules = append(rules,
 		on(unix.SYS_SENDTO, when(noFast, hasAny(3, unix.MSG_FASTOPEN))),
@@ -97,8 +102,8 @@ func socketRules(o filterOptions) []rule {
 	return rules
 }
 
-// routing refuses socket options that send packets to another host than the peer of the
-// socket (source routing), or through a network device that the caller chooses.
+// routing returns a rule that forbids two kinds of socket options. One sends packets to another host than the
+// socket's peer (source routing). The other sends them through a network device that the caller chooses.
 func routing() rule {
 	denied := refuse(uint32(unix.EPERM))
 	var arms []arm
@@ -120,10 +125,10 @@ func routing() rule {
 	return on(unix.SYS_SETSOCKOPT, arms...)
 }
 
-// ioprioProcess is IOPRIO_WHO_PROCESS.
+// ioprioProcess is the kernel's constant IOPRIO_WHO_PROCESS.
 const ioprioProcess = 1
 
-// processRules returns the rules for calls that change other processes or connect to them.
+// processRules returns the rules for connect and listen, and for calls that affect other processes.
 func processRules(o filterOptions) []rule {
 	denied := refuse(uint32(unix.EPERM))
 	foreign, connect := denied, allow
@@ -133,12 +138,12 @@ func processRules(o filterOptions) []rule {
 	rules := []rule{
 		on(unix.SYS_CONNECT, when(connect)),
 		on(unix.SYS_LISTEN, when(connect)),
-		on(unix.SYS_PRLIMIT64, // RLIMIT_RTTIME is the mark of the cage
+		on(unix.SYS_PRLIMIT64, // that limit is the cage's mark
 			when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2)), when(denied, is(1, unix.RLIMIT_RTTIME), isSet(2).upper()), when(foreign, isSet(0))),
-		// A process group may contain processes outside of the cage, like the shell that runs "raymond cage".
+		// A process group may contain processes outside of the cage, such as the shell that ran "raymond cage".
 		on(unix.SYS_SETPRIORITY, when(allow, is(0, unix.PRIO_PROCESS), is(1, 0)), when(foreign, is(0, unix.PRIO_PROCESS)), when(denied)),
 		on(unix.SYS_IOPRIO_SET, when(allow, is(0, ioprioProcess), is(1, 0)), when(denied)),
-		// TIOCSTI puts text into the input of a terminal, where the user's shell would execute it.
+		// TIOCSTI inserts text into a terminal's input, where the user's shell would execute it.
 		on(unix.SYS_IOCTL, when(denied, is(1, unix.TIOCSTI))),
 	}
 	for _, call := range []uintptr{unix.SYS_SCHED_SETAFFINITY, unix.SYS_SCHED_SETSCHEDULER, unix.SYS_SCHED_SETPARAM, unix.SYS_SCHED_SETATTR} {
@@ -154,7 +159,8 @@ func processRules(o filterOptions) []rule {
 	return rules
 }
 
-// signalRules refuses, by process id, the signals that it can where the kernel can't confine signals.
+// signalRules returns rules that are used if Landlock can't restrict signals. They forbid signals to the
+// processes with the given ids, signals to all processes, and calls that signal through a descriptor.
 func signalRules(spared []int) []rule {
 	denied := refuse(uint32(unix.EPERM))
 	var arms, handles []arm
@@ -164,7 +170,8 @@ func signalRules(spared []int) []rule {
 		handles = append(handles, when(denied, is(0, own)))
 	}
 	everybody := when(denied, is(0, ^uint32(0)))
-	// The directory of a process in /proc also serves as a pidfd for signals.
+	// An open directory of a process in /proc can also be used to send it a signal, so pidfd_send_signal is
+	// not supported at all.
 	rules := refuseAll(uint32(unix.ENOSYS), unix.SYS_PIDFD_SEND_SIGNAL)
 	rules = append(rules, on(unix.SYS_KILL, append(slices.Clone(arms), everybody)...), on(unix.SYS_PIDFD_OPEN, handles...))
 	for _, call := range []uintptr{unix.SYS_TKILL, unix.SYS_TGKILL, unix.SYS_RT_SIGQUEUEINFO, unix.SYS_RT_TGSIGQUEUEINFO} {

@@ -12,15 +12,18 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// kernel lists the features of the running kernel.
+// kernel describes which features of the running kernel a cage can use.
 type kernel struct {
-	landlock  int  // version of Landlock's interface; 0 without Landlock
-	filters   bool // seccomp filters are supported
-	hasWarden bool // a process outside can decide about calls, and connect sockets for the caller
+	landlock int  // version of Landlock's ABI; 0 without Landlock
+	filters  bool // seccomp filters are supported
+	// hasWarden is true if a warden can decide about system calls and connect the callers' sockets.
+	hasWarden bool
 }
 
+// currentKernel returns the features of the running kernel. It probes them only once.
 var currentKernel = sync.OnceValue(probe)
 
+// probe finds out which features the running kernel has.
 func probe() kernel {
 	var k kernel
 	if version, err := landlock.LandlockGetABIVersion(); err == nil {
@@ -31,14 +34,14 @@ func probe() kernel {
 	return k
 }
 
-// hasAction reports whether seccomp supports an action.
+// hasAction reports whether the kernel's seccomp supports an action.
 func hasAction(action uint32) bool {
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_ACTION_AVAIL, 0, uintptr(unsafe.Pointer(&action)))
 	return errno == 0
 }
 
-// canDuplicateDescriptors reports whether this process may duplicate the sockets of processes that it
-// starts, and read their memory. Some containers forbid that.
+// canDuplicateDescriptors reports whether this process may duplicate sockets of its child processes and
+// read their memory. Some containers forbid that.
 func canDuplicateDescriptors() bool {
 	self, err := unix.PidfdOpen(os.Getpid(), 0)
 	if err != nil {
@@ -55,8 +58,8 @@ func canDuplicateDescriptors() bool {
 		return false
 	}
 	unix.Close(copied)
-	// With a scope above 1, Yama forbids it even for child processes. The attempt above can't show that,
-	// because this process may always access itself.
+	// With a scope above 1, Yama forbids both even for child processes. The attempt above doesn't show that,
+	// because a process may always access itself.
 	scope, err := os.ReadFile("/proc/sys/kernel/yama/ptrace_scope")
 	if err == nil && strings.TrimSpace(string(scope)) > "1" {
 		return false
@@ -64,17 +67,17 @@ func canDuplicateDescriptors() bool {
 	return true
 }
 
-// The rights that each version of Landlock's interface added.
+// The rights that each version of Landlock's ABI added, by version.
 var (
 	rightsFS = []uint64{
-		1: 1<<13 - 1, // from Execute to MakeSym
+		1: 1<<13 - 1, // all rights from Execute to MakeSym
 		2: landlock.AccessFSRefer, 3: landlock.AccessFSTruncate, 5: landlock.AccessFSIoctlDev, 9: landlock.AccessFSResolveUnix,
 	}
 	rightsNet = []uint64{4: landlock.AccessNetConnectTCP, 10: landlock.AccessNetConnectSendUDP}
 	scopes    = []uint64{6: landlock.ScopeAbstractUnixSocket | landlock.ScopeSignal}
 )
 
-// upTo returns the rights that this kernel supports.
+// upTo returns those of the rights that the running kernel supports.
 func (k kernel) upTo(rights []uint64) uint64 {
 	var all uint64
 	for version, of := range rights {
@@ -85,7 +88,7 @@ func (k kernel) upTo(rights []uint64) uint64 {
 	return all
 }
 
-// Versions of Landlock's interface, named after the rights that they added.
+// Versions of Landlock's ABI, named after the rights that they added.
 const (
 	withTruncate = 3
 	withTCP      = 4
@@ -93,9 +96,10 @@ const (
 	withScopes   = 6
 )
 
-// ptraceHint explains how to give a container access to the memory of child processes.
+// ptraceHint explains how to allow a container to read the memory of child processes.
 const ptraceHint = "in a container job, set container: options: --cap-add SYS_PTRACE"
 
+// gaps returns the parts of a policy that this kernel can't enforce.
 func (k kernel) gaps(p Policy) []Gap {
 	var out []Gap
 	add := func(missing bool, l Gap) {

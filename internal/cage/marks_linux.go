@@ -13,8 +13,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// A mark has a bit that is set in no real limit. Below it are 32 bits of the hash of the text before the last
-// dot, which the invocations of a run share, and 29 bits of the hash of the whole text.
+// The bits of a mark. markBit is set in no real resource limit. The next 32 bits come from a hash of the
+// text before the last dot, so all invocations of a run have the same value there. The lowest 29 bits
+// come from a hash of the whole text.
 const (
 	markBit    = 1 << 62
 	lowBits    = 29
@@ -22,7 +23,7 @@ const (
 	prefixMask = ^uint64(lowMask)
 )
 
-// Mark returns the mark for a text of the form "RUN.N".
+// Mark returns the mark for a text in the form "RUN.N".
 func Mark(text string) uint64 {
 	run := text
 	if at := strings.LastIndexByte(text, '.'); at >= 0 {
@@ -34,20 +35,22 @@ func Mark(text string) uint64 {
 // markPrefix returns the bits that all marks of a run share.
 func markPrefix(run string) uint64 { return markBit | sum(run)>>32<<lowBits }
 
+// sum returns a 64-bit hash of a text.
 func sum(text string) uint64 {
 	h := fnv.New64a()
 	_, _ = h.Write([]byte(text))
 	return h.Sum64()
 }
 
-// MarkOf returns the mark of a process; 0 for a process without a mark.
+// MarkOf returns the mark of a process. It returns 0 if the process carries no mark or doesn't exist.
 func MarkOf(pid int) uint64 {
 	var limit unix.Rlimit
 	if err := unix.Prlimit(pid, unix.RLIMIT_RTTIME, nil, &limit); err != nil {
 		if !errors.Is(err, unix.EPERM) {
 			return 0
 		}
-		limit = procLimit(pid) // a process of another user, as a child of root can become
+		// The process may belong to another user. A child of root can become another user.
+		limit = procLimit(pid)
 	}
 	if limit.Cur != limit.Max || limit.Cur>>62 != 1 {
 		return 0
@@ -55,7 +58,8 @@ func MarkOf(pid int) uint64 {
 	return limit.Cur
 }
 
-// procLimit reads the limit from /proc, which is allowed for processes of other users too.
+// procLimit reads the limit from /proc, which also works for processes of other users. It returns a zero
+// limit if that fails.
 func procLimit(pid int) unix.Rlimit {
 	data, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/limits")
 	if err != nil {
@@ -71,5 +75,5 @@ func procLimit(pid int) unix.Rlimit {
 	return unix.Rlimit{Cur: soft, Max: hard}
 }
 
-// IsMarkOf reports whether a mark belongs to a run.
+// IsMarkOf reports whether a mark belongs to a run. It returns false for mark 0.
 func IsMarkOf(mark uint64, run string) bool { return mark != 0 && mark&prefixMask == markPrefix(run) }

@@ -9,8 +9,9 @@ import (
 	"strings"
 )
 
-// readable returns paths that together cover everything that may be read. A directory with hidden files below
-// it is replaced with its other entries. Entries that are created there later can't be read.
+// readable returns paths that together cover everything that may be read. If something below a directory
+// is hidden, the directory is replaced with its other entries. Entries that are created in it later
+// can't be read.
 func (p Policy) readable() []string {
 	roots := ResolveAll(p.Readable)
 	if p.Readable == nil {
@@ -24,12 +25,13 @@ func (p Policy) readable() []string {
 	return w.found
 }
 
-// below returns the paths that are below root.
+// below returns those of the paths that are below root. It doesn't return root itself.
 func below(root string, paths []string) []string {
 	return slices.DeleteFunc(slices.Clone(paths), func(p string) bool { return p == root || !IsWithin(p, root) })
 }
 
-// CanRead reports whether the policy allows reading an existing path that contains no symbolic links.
+// CanRead reports whether the policy allows reading an existing path. The path must not contain symbolic
+// links.
 func (p Policy) CanRead(path string) bool {
 	isIn := func(folder string) bool { return IsWithin(path, folder) }
 	hidden := ResolveAll(p.Hidden)
@@ -38,7 +40,7 @@ func (p Policy) CanRead(path string) bool {
 	})
 }
 
-// writable returns the paths that may be written, with everything below them.
+// writable returns the paths that may be written. Everything below them may be written too.
 func (p Policy) writable() []string {
 	if p.IsTrusted {
 		return p.readable()
@@ -46,7 +48,8 @@ func (p Policy) writable() []string {
 	return ResolveAll(p.Writable)
 }
 
-// ResolveAll returns the existing paths without symbolic links, sorted and without duplicates.
+// ResolveAll replaces the symbolic links in paths and returns the results, sorted and without
+// duplicates. It omits paths that don't exist.
 func ResolveAll(paths []string) []string {
 	var out []string
 	for _, path := range paths {
@@ -58,7 +61,8 @@ func ResolveAll(paths []string) []string {
 	return slices.Compact(out)
 }
 
-// evalSymlinks returns a path without symbolic links, with filepath.EvalSymlinks; "" if it fails.
+// evalSymlinks resolves the symbolic links in an absolute path with filepath.EvalSymlinks. It returns ""
+// if that fails.
 func evalSymlinks(path string) string {
 	target, err := filepath.EvalSymlinks(path)
 	if err != nil || !filepath.IsAbs(target) {
@@ -73,8 +77,8 @@ type walk struct {
 	found  []string
 }
 
-// add adds a path or, if something below it is hidden, the entries of that directory. Symbolic links are
-// skipped, because access depends only on their targets.
+// add adds a path to w.found. If something below the path is hidden, it adds the directory's other entries
+// instead. It skips symbolic links, because access depends only on their targets.
 func (w *walk) add(path string) {
 	if slices.ContainsFunc(w.hidden, func(h string) bool { return IsWithin(path, h) }) {
 		return
@@ -85,7 +89,8 @@ func (w *walk) add(path string) {
 	}
 	entries, err := os.ReadDir(path)
 	if err != nil {
-		return // if it can't be listed, it isn't readable either
+		// A directory that can't be listed can't be read either.
+		return
 	}
 	for _, e := range entries {
 		if e.Type()&os.ModeSymlink == 0 {
@@ -94,9 +99,9 @@ func (w *walk) add(path string) {
 	}
 }
 
-// OpenDir opens a directory in which caged processes work. The directory must be below a writable directory,
-// and is opened relative to it: if an agent replaces a part of the path with a symbolic link, the link can't
-// lead out of the writable directory. A nil Cage opens every directory.
+// OpenDir opens a directory in which caged processes work. The directory must be a writable directory or
+// be below one, and is opened relative to that. An agent may replace a part of the path with a symbolic
+// link, but the link can't leave the writable directory. A nil Cage opens every directory.
 func (c *Cage) OpenDir(dir string) (*os.Root, error) {
 	if c == nil {
 		return os.OpenRoot(dir)
@@ -115,10 +120,10 @@ func (c *Cage) OpenDir(dir string) (*os.Root, error) {
 	return nil, &os.PathError{Op: "open", Path: dir, Err: os.ErrPermission}
 }
 
-// FollowLinks returns a clean absolute path without symbolic links; if the path doesn't exist, it returns the
-// nearest existing parent directory. A path that leads into the workspace and then, through a link in it, out
-// again is an error, because pull requests and agents can create such links. A path whose text names a place
-// outside of the workspace is allowed.
+// FollowLinks resolves the symbolic links in a clean absolute path. If the path doesn't exist, it
+// returns the nearest existing parent directory. It returns an error if the path enters the workspace
+// and then leaves it through a link, because pull requests and agents can create such links. A path
+// whose text is outside of the workspace is allowed.
 func FollowLinks(path, workspace string) (target string, err error) {
 	top := Resolve(workspace)
 	for last := ""; path != last; last, path = path, filepath.Dir(path) {
@@ -130,7 +135,7 @@ func FollowLinks(path, workspace string) (target string, err error) {
 	return target, nil
 }
 
-// IsWithin reports whether a clean path is dir or below it.
+// IsWithin reports whether a clean path is dir or is below it. It returns false if dir is empty.
 func IsWithin(path, dir string) bool {
 	rest, ok := strings.CutPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator)))
 	return ok && dir != "" && (rest == "" || rest[0] == filepath.Separator)

@@ -8,8 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Resolve returns a path without symbolic links; "" if it doesn't exist. It needs one lookup in the kernel,
-// while filepath.EvalSymlinks needs one for each part of the path.
+// Resolve resolves the symbolic links in a path. It returns "" if the path is relative or doesn't exist.
+// It lets the kernel resolve the whole path with one call, while filepath.EvalSymlinks needs a call for
+// each element.
 func Resolve(path string) string {
 	if !filepath.IsAbs(path) {
 		return ""

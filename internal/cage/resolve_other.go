@@ -2,5 +2,5 @@
 
 package cage
 
-// Resolve returns a path without symbolic links; "" if it doesn't exist.
+// Resolve resolves the symbolic links in a path. It returns "" if the path is relative or doesn't exist.
 func Resolve(path string) string { return evalSymlinks(path) }

@@ -20,11 +20,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Supervise runs one program in the cage, with the standard streams and the directory of this process. It
-// returns when the program has ended and all processes that it left behind have been ended. It returns
-// the same exit code as a shell. SIGTERM is passed on to the program; SIGINT is ignored here, because the
-// program gets it from the terminal too. No thread of this process enters the cage: a caged process could
-// trace that thread and change the memory that all threads share.
+// Supervise runs one program in the cage, with this process's standard streams and working directory. It
+// returns after the program has exited and all processes that it left behind have been ended. The exit
+// code is the one that a shell would return. Supervise passes SIGTERM on to the program. It ignores
+// SIGINT, because the terminal sends SIGINT to the program too. No thread of this process enters the
+// cage, because a caged process could trace such a thread and change the memory that all threads share.
 func (c *Cage) Supervise(run Command) (code int, err error) {
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		return -1, os.NewSyscallError("prctl PR_SET_CHILD_SUBREAPER", err)
@@ -36,9 +36,9 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	defer in.Close()
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGTERM, syscall.SIGINT)
-	runtime.LockOSThread() // because Pdeathsig kills the child when the thread that started it ends
+	runtime.LockOSThread() // Pdeathsig kills the child when the thread that started it ends
 	defer runtime.UnlockOSThread()
-	// Package os would start another process first, to probe features of the kernel.
+	// os.StartProcess would first start another process to find out what the kernel supports.
 	pid, _, err := syscall.StartProcess(EntryProgram, in.Arguments(run.Args), &syscall.ProcAttr{
 		Env: run.Env, Files: []uintptr{0, 1, 2, in.File().Fd()}, Sys: &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})
@@ -48,11 +48,11 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	go func() {
 		for s := range signals {
 			if s == syscall.SIGTERM {
-				_ = syscall.Kill(pid, syscall.SIGTERM) // the id belongs to the child until await collects it
+				_ = syscall.Kill(pid, syscall.SIGTERM) // pid can't belong to another process until await collects the child
 			}
 		}
 	}()
-	err = in.Admit() // a child that can't enter exits
+	err = in.Admit() // if the child can't enter the cage, it exits
 	status, waitErr := await(pid)
 	err = errors.Join(err, waitErr)
 	signal.Stop(signals)
@@ -65,24 +65,26 @@ func (c *Cage) Supervise(run Command) (code int, err error) {
 	return status.ExitStatus(), err
 }
 
-// signalBase is added by shells to the number of the signal that ended a program.
+// signalBase is what shells add to the number of the signal that ended a program, to get an exit code.
 const signalBase = 128
 
-// await waits for a child and collects the orphans that end before it.
+// await waits until a child has exited and returns its status. It also collects orphans that exit before
+// that.
 func await(pid int) (syscall.WaitStatus, error) {
 	for {
 		var status syscall.WaitStatus
 		got, err := syscall.Wait4(-1, &status, 0, nil)
-		// The kernel also reports a stop of a child that lets this process trace it. That child is
-		// still alive.
+		// If the child lets this process trace it, the kernel also reports when the child is stopped. The child
+		// is still alive then.
 		if !errors.Is(err, syscall.EINTR) && (err != nil || got == pid && !status.Stopped()) {
 			return status, os.NewSyscallError("wait4", err)
 		}
 	}
 }
 
-// StartInside calls start on a thread that has entered the cage, so that the processes that start starts are
-// confined. They carry no mark, so the caller must end them. start can open only files that the cage allows.
+// StartInside calls start on a thread that has entered the cage, so that all processes that start
+// creates are confined. These processes carry no mark, so the caller must end them. start can open only
+// files that the cage allows.
 func (c *Cage) StartInside(start func() error) error {
 	plan, err := c.plan(currentKernel(), "")
 	if err != nil {
@@ -90,8 +92,9 @@ func (c *Cage) StartInside(start func() error) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
-		// The first thread would live as long as the program, and a caged process could trace it.
+		runtime.LockOSThread() // never unlocked, so that the thread ends together with the goroutine
+		// The first thread must not enter the cage. It would live as long as the program, and a caged process
+		// could trace it. Blocking it here makes the next goroutine run on another thread.
 		if unix.Gettid() == os.Getpid() {
 			defer runtime.UnlockOSThread()
 			done <- c.StartInside(start)
@@ -109,7 +112,7 @@ func (c *Cage) StartInside(start func() error) error {
 	return <-done
 }
 
-// rules returns the warden's rules for the processes that carry a mark.
+// rules returns the warden's rules for processes that carry the mark.
 func (c *Cage) rules(mark uint64) warden.Rules {
 	n := c.policy.Network
 	return warden.Rules{Mark: mark, IsOpen: n.IsOpen, Ports: n.Ports, OnRefused: n.OnRefused}

@@ -13,8 +13,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestKeysInResponsesAreMasked checks that a key is masked in every part of a response in which a gateway could
-// repeat it, even if it arrives in pieces. The length of the body must not change.
+// TestKeysInResponsesAreMasked checks that a key is masked in every part of a response in which a
+// gateway could repeat it, even if it arrives in pieces. The length of the body must not change.
 func TestKeysInResponsesAreMasked(t *testing.T) {
 	const other = "sk-proj-the-key-of-another-vendor"
 	upstream, _ := api(t, func(w http.ResponseWriter, r *http.Request) {

@@ -21,8 +21,8 @@ func setBody(r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }
 
-// TestRequestsOfAnySizePass checks that the API receives requests unchanged. Requests that are too long or have
-// no length must be rejected with a suitable HTTP status.
+// TestRequestsOfAnySizePass checks that the API receives requests unchanged. Requests that are too long
+// or have no length must be rejected with a suitable HTTP status.
 func TestRequestsOfAnySizePass(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/json")

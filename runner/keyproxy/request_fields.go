@@ -144,7 +144,8 @@ var (
 	mediaFields = []string{"source", "inlineData", "inline_data", "file_data", "input_audio"}
 )
 
-// maxDepth is the maximum depth of a request. Opaque values and schemas may be deeper, because they are skipped.
+// maxDepth is the maximum depth of a request. Opaque values and schemas may be deeper, because they are
+// skipped.
 const maxDepth = 32
 
 // withoutIndexes returns a path without the empty names, which represent list indexes.

@@ -34,8 +34,9 @@ func TestCostFieldsAreFound(t *testing.T) {
 	}
 }
 
-// TestUnboundedRequestsRunAlone checks that a request is unbounded if it contains media other than pictures in
-// fields for pictures, refers to a stored object, or makes the vendor compact the conversation.
+// TestUnboundedRequestsRunAlone checks that a request is unbounded if it contains media other than
+// pictures in fields for pictures, refers to a stored object, or makes the vendor compact the
+// conversation.
 func TestUnboundedRequestsRunAlone(t *testing.T) {
 	f := RequestFields{Pictures: []string{"messages.content.source", "input.image_url"}, StoredObjects: []string{"input.id", "conversation"}}
 	const picture, alone = `{"media_type":"image/png","data":"iVBORw0K"}`, "alone"
@@ -152,8 +153,8 @@ func TestOpenNetworkAllowsVendorTools(t *testing.T) {
 	}
 }
 
-// TestOnlyKnownHeadersAreForwarded checks that an agent can't use other headers to change a request's meaning,
-// its cost or the account that pays for it.
+// TestOnlyKnownHeadersAreForwarded checks that an agent can't use other headers to change a request's
+// meaning, its cost or the account that pays for it.
 func TestOnlyKnownHeadersAreForwarded(t *testing.T) {
 	got := make(chan http.Header, 1)
 	upstream, _ := api(t, func(_ http.ResponseWriter, r *http.Request) { got <- r.Header })

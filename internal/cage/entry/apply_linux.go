@@ -11,13 +11,13 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Apply puts the calling thread, which must be locked to its goroutine, and all processes that it
-// starts later into the cage. The mark applies to the whole process. The cage is permanent. The
-// listener receives the system calls that the filter doesn't decide itself; it is -1 without a
-// filter, and in an outer cage, whose listener receives them.
+// Apply puts the calling thread and all processes that it starts later into the cage, permanently. The
+// thread must be locked to its goroutine. The mark is set for the whole process. Apply returns the
+// descriptor of the seccomp listener, which receives the system calls that the filter leaves to the warden.
+// The descriptor is -1 if there is no filter or if an outer cage already has a listener.
 //
-// The order matters: Landlock and seccomp accept a thread without CAP_SYS_ADMIN only after
-// no_new_privs, and the filter comes last because it refuses changes of the mark.
+// The order of the steps matters. A thread without CAP_SYS_ADMIN may use Landlock and seccomp only after it
+// has set no_new_privs. The filter must come last, because it forbids changes of the mark.
 func (p *Plan) Apply() (listener int, err error) {
 	if !p.IsTrusted {
 		if err := setNoNewPrivs(); err != nil {
@@ -41,7 +41,7 @@ func (p *Plan) Apply() (listener int, err error) {
 	return p.seccomp()
 }
 
-// landlock refuses the thread all access except according to Rules and Ports.
+// landlock denies the thread the rights in FS, Net and Scoped, except where Rules and Ports grant them.
 func (p *Plan) landlock() error {
 	if p.FS == 0 && p.Net == 0 && p.Scoped == 0 {
 		return nil
@@ -66,7 +66,8 @@ func (p *Plan) landlock() error {
 		}
 	}
 	err = landlock.LandlockRestrictSelf(ruleset, 0)
-	if errors.Is(err, unix.EPERM) && p.IsTrusted { // without no_new_privs, only CAP_SYS_ADMIN may restrict itself
+	// Without no_new_privs, a thread may restrict itself only if it has CAP_SYS_ADMIN.
+	if errors.Is(err, unix.EPERM) && p.IsTrusted {
 		if err = setNoNewPrivs(); err == nil {
 			err = landlock.LandlockRestrictSelf(ruleset, 0)
 		}
@@ -74,16 +75,17 @@ func (p *Plan) landlock() error {
 	return os.NewSyscallError("landlock_restrict_self", err)
 }
 
-// setNoNewPrivs sets no_new_privs: neither the thread nor its children can gain privileges, for
+// setNoNewPrivs sets no_new_privs. After that, neither the thread nor its children can gain privileges, for
 // example through a setuid program.
 func setNoNewPrivs() error {
 	return os.NewSyscallError("prctl PR_SET_NO_NEW_PRIVS", unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))
 }
 
-// fileRights are the rights that Landlock accepts in a rule for a file; all others are for directories.
+// fileRights are the rights that Landlock accepts in a rule for a file. All other rights are for directories.
 const fileRights = landlock.AccessFSExecute | landlock.AccessFSWriteFile | landlock.AccessFSReadFile |
 	landlock.AccessFSTruncate | landlock.AccessFSIoctlDev | landlock.AccessFSResolveUnix
 
+// add adds the rule to a ruleset. handled are the rights that the ruleset handles.
 func (r Rule) add(ruleset int, handled uint64) error {
 	fd, err := unix.Open(string(r.Path), unix.O_PATH|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {
@@ -106,24 +108,28 @@ func (r Rule) add(ruleset int, handled uint64) error {
 		return nil
 	}
 	err = landlock.LandlockAddPathBeneathRule(ruleset, &landlock.PathBeneathAttr{AllowedAccess: access, ParentFd: fd}, 0)
-	if err != nil && !errors.Is(err, unix.EBADFD) { // EBADFD: Landlock has no rules for files outside of a file system tree, like pipes
+	// EBADFD means that Landlock can't have a rule for the file because it is outside of a file system
+	// tree, like a pipe.
+	if err != nil && !errors.Is(err, unix.EBADFD) {
 		return fmt.Errorf("landlock_add_rule %s: %w", r.Path, err)
 	}
 	return nil
 }
 
-// seccomp installs Filter on the thread and returns its listener. If that is impossible, it installs
-// Alone and returns -1.
+// seccomp installs Filter on the thread and returns the descriptor of its listener. If the thread can't have
+// a listener, seccomp installs Alone and returns -1.
 func (p *Plan) seccomp() (listener int, err error) {
 	if len(p.Filter) == 0 {
 		return -1, nil
 	}
 	const listen = unix.SECCOMP_FILTER_FLAG_NEW_LISTENER
 	fd, err := setFilter(p.Filter, listen|unix.SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV)
-	if errors.Is(err, unix.EINVAL) { // before Linux 5.19, which has no WAIT_KILLABLE_RECV
+	// Before Linux 5.19, the kernel doesn't support WAIT_KILLABLE_RECV.
+	if errors.Is(err, unix.EINVAL) {
 		fd, err = setFilter(p.Filter, listen)
 	}
-	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EINVAL) { // an outer cage has a listener already, or the kernel supports none
+	// EBUSY means that an outer cage has a listener already. EINVAL means that the kernel supports none.
+	if errors.Is(err, unix.EBUSY) || errors.Is(err, unix.EINVAL) {
 		_, err = setFilter(p.Alone, 0)
 		fd = -1
 	}
@@ -133,6 +139,7 @@ func (p *Plan) seccomp() (listener int, err error) {
 	return fd, nil
 }
 
+// setFilter installs a seccomp program. It returns the listener's descriptor if flags request one.
 func setFilter(filter []byte, flags uintptr) (int, error) {
 	prog := unix.SockFprog{Len: uint16(len(filter) / unix.SizeofSockFilter), Filter: (*unix.SockFilter)(unsafe.Pointer(unsafe.SliceData(filter)))} //nolint:gosec // at most 4096
 	fd, _, errno := syscall.RawSyscall(unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, flags, uintptr(unsafe.Pointer(&prog)))

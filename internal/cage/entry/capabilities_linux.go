@@ -7,9 +7,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// keptCapabilities are the capabilities that agents need for their work as root, for example in a container.
-// Some of the others would let root escape from the cage: CAP_PERFMON, for one, lets a process read
-// the memory of other programs.
+// keptCapabilities are the capabilities that agents need when they work as root, for example in a container.
+// Some of the others would let root escape from the cage. CAP_PERFMON, for example, lets a process read the
+// memory of other programs.
 const keptCapabilities = 1<<unix.CAP_CHOWN | 1<<unix.CAP_DAC_OVERRIDE | 1<<unix.CAP_FOWNER | 1<<unix.CAP_FSETID | 1<<unix.CAP_KILL |
 	1<<unix.CAP_SETGID | 1<<unix.CAP_SETUID | 1<<unix.CAP_NET_BIND_SERVICE | 1<<unix.CAP_SETFCAP | 1<<unix.CAP_AUDIT_WRITE |
 	1<<unix.CAP_IPC_LOCK | 1<<unix.CAP_IPC_OWNER | 1<<unix.CAP_LEASE
@@ -22,14 +22,16 @@ func dropCapabilities() error {
 		return os.NewSyscallError("capget", err)
 	}
 	if sets[0].Permitted == 0 && sets[1].Permitted == 0 {
-		return nil // no_new_privs, set before, keeps the thread from gaining any
+		// no_new_privs, which is set already, prevents the thread from gaining capabilities.
+		return nil
 	}
 	for c := uintptr(0); c < 64; c++ {
 		if keptCapabilities&(1<<c) != 0 {
 			continue
 		}
-		// EINVAL: the kernel has no capability of this number or above. EPERM: the thread lacks
-		// CAP_SETPCAP; no_new_privs still keeps root from regaining capabilities when it executes a program.
+		// EINVAL means that the kernel has no capability with this or a higher number. EPERM means that the
+		// thread lacks CAP_SETPCAP. Root then still can't regain capabilities by executing a program, because
+		// no_new_privs is set.
 		err := unix.Prctl(unix.PR_CAPBSET_DROP, c, 0, 0, 0)
 		if errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EPERM) {
 			break

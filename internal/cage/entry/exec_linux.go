@@ -12,11 +12,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// planFD is the descriptor of the socket from which the plan is read and to which the result is written.
+// planFD is the descriptor of the socket from which exec reads the plan and to which it writes the result.
 const planFD = 3
 
-// Arguments returns the command line with which this program enters a cage and then executes
-// another program. argv holds the arguments of that program, beginning with its name.
+// Arguments returns a command line that makes raymond enter a cage and then execute another program. argv
+// are the arguments of that program, beginning with its name.
 func Arguments(argv []string) []string {
 	return append([]string{"raymond", "cage", "--plan=3", "--"}, argv...)
 }
@@ -28,8 +28,8 @@ func init() {
 	}
 }
 
-// exec reads the plan, enters the cage and replaces this process with the program. It never
-// returns: after a failure it sends the error through planFD and exits with code 126.
+// exec reads the plan, enters the cage and replaces this process with the program. It never returns. If
+// something fails, it sends the error through planFD and exits with code 126.
 func exec(argv []string) {
 	unix.CloseOnExec(planFD)
 	plan := new(Plan)
@@ -50,10 +50,10 @@ func exec(argv []string) {
 	os.Exit(126)
 }
 
-// prepareProcess prepares this process for a cage. It marks all descriptors but the standard streams
-// close-on-exec, so that no file that raymond had open reaches the caged program. It also makes
-// the kernel kill this process first when memory runs out, and not the rest of the job. If
-// oom_score_adj can't be written, the kernel chooses.
+// prepareProcess prepares this process for a cage. It marks all descriptors except the standard streams as
+// close-on-exec, so that the caged program inherits no other open files. It also sets oom_score_adj, so that
+// the kernel kills this process before the job's other processes if memory runs out. If that file can't be
+// written, the kernel makes its usual choice.
 func prepareProcess() {
 	_ = unix.CloseRange(planFD, math.MaxUint32, unix.CLOSE_RANGE_CLOEXEC)
 	fd, err := unix.Open("/proc/self/oom_score_adj", unix.O_WRONLY|unix.O_CLOEXEC, 0)
@@ -64,25 +64,25 @@ func prepareProcess() {
 	_ = unix.Close(fd)
 }
 
-// enter applies the plan and sends the seccomp listener, if there is one, through planFD.
+// enter applies the plan and sends the seccomp listener through planFD if there is one.
 func enter(plan *Plan) error {
 	listener, err := plan.Apply()
 	if err != nil || listener < 0 {
 		return err
 	}
-	// The filter is in force already and allows this message. A call that waits for the warden, such
-	// as connect, would block forever here, because the warden starts when it has the listener.
+	// The filter already applies to this thread, but it allows sendmsg. A call that waits for the warden,
+	// such as connect, would block forever, because the warden starts only after it has received the listener.
 	if err := unix.Sendmsg(planFD, []byte{answerListener}, unix.UnixRights(listener), nil, 0); err != nil {
 		return os.NewSyscallError("sendmsg", err)
 	}
 	return unix.Close(listener)
 }
 
-// The first bytes of the messages to the starter. If the socket closes without a message, the
-// program runs without a listener.
+// The first bytes of the messages to the process that started this one. If the socket closes without a
+// message, the program was executed and there is no listener.
 const (
-	answerListener = 'L' // carries the listener
-	answerFailure  = 'E' // followed by an errno in 4 bytes and the error text
+	answerListener = 'L' // the message carries the listener's descriptor
+	answerFailure  = 'E' // an errno in 4 bytes and the error text follow
 )
 
 // Failure is the reason why a process could not enter its cage or execute the program.
@@ -94,11 +94,11 @@ type Failure struct {
 // Error implements error.
 func (f *Failure) Error() string { return f.What }
 
-// Unwrap returns the errno, for errors.Is.
+// Unwrap returns the errno, so that errors.Is finds it.
 func (f *Failure) Unwrap() error { return f.Errno }
 
-// AwaitExec waits until the process at the other end of conn executes its program or fails. After
-// a failure the error is a *Failure. listener is nil if the process has no seccomp listener.
+// AwaitExec waits until the process at the other end of conn executes its program or fails. If the process
+// fails, the error is a *Failure. The listener is nil if the process has no seccomp listener.
 func AwaitExec(conn *os.File) (listener *os.File, err error) {
 	data, rights := make([]byte, 512), make([]byte, unix.CmsgSpace(4))
 	for {
@@ -117,6 +117,7 @@ func AwaitExec(conn *os.File) (listener *os.File, err error) {
 	}
 }
 
+// firstRight returns the first descriptor in a control message. It returns -1 if there is none.
 func firstRight(oob []byte) int {
 	messages, err := unix.ParseSocketControlMessage(oob)
 	if err != nil || len(messages) == 0 {

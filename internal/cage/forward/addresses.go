@@ -9,12 +9,12 @@ import (
 	"syscall"
 )
 
-// restricted are address blocks that a program reaches only if the list has an entry with the very
-// address. Private, link-local, loopback and multicast addresses are treated in the same way;
-// kindOf recognizes them without this table.
+// restricted are blocks of special addresses. A program can connect to them only if the list contains
+// exactly that address. The same applies to private, link-local, loopback and multicast addresses, which
+// kindOf recognizes without this table.
 var restricted = []struct{ prefix, is string }{
 	{"0.0.0.0/8", "an address of this machine"},
-	{"100.64.0.0/10", "a private address"}, // carrier-grade NAT, and metadata of some clouds
+	{"100.64.0.0/10", "a private address"}, // carrier-grade NAT, and some clouds' metadata
 	{"168.63.129.16/32", "a metadata address"},
 	{"192.0.0.0/24", "a metadata address"},
 	{"192.0.2.0/24", "a reserved address"},
@@ -29,7 +29,7 @@ var restricted = []struct{ prefix, is string }{
 	{"fec0::/10", "a private address"},
 }
 
-// restrictedPrefixes are the parsed prefixes of restricted, in the same order.
+// restrictedPrefixes are the parsed prefixes in restricted, in the same order.
 var restrictedPrefixes = func() (prefixes []netip.Prefix) {
 	for _, k := range restricted {
 		prefixes = append(prefixes, netip.MustParsePrefix(k.prefix))
@@ -37,25 +37,26 @@ var restrictedPrefixes = func() (prefixes []netip.Prefix) {
 	return prefixes
 }()
 
-// embeddings are the IPv6 prefixes whose addresses lead to an IPv4 address, and the positions of
-// its bytes. Otherwise an agent could reach 169.254.169.254 through an IPv6 address.
+// embeddings are the IPv6 prefixes whose addresses contain an IPv4 address to which the packets may go,
+// and the indexes of its bytes. Without this check, an agent could reach the metadata service at
+// 169.254.169.254 through an IPv6 address.
 var embeddings = []struct {
 	prefix netip.Prefix
 	at     [4]int
-	mask   byte // inverts the bytes
+	mask   byte // is XORed with each byte
 }{
 	{netip.MustParsePrefix("::/96"), [4]int{12, 13, 14, 15}, 0},
-	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, 0},  // translated
+	{netip.MustParsePrefix("::ffff:0:0:0/96"), [4]int{12, 13, 14, 15}, 0},  // IPv4-translated
 	{netip.MustParsePrefix("64:ff9b::/96"), [4]int{12, 13, 14, 15}, 0},     // NAT64
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}, 0},   // NAT64 with a local prefix of 96 bits,
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}, 0},    // of 64 bits,
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}, 0},     // of 56 bits,
-	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}, 0},      // or of 48 bits
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{12, 13, 14, 15}, 0},   // NAT64 with a local prefix of 96 bits
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{9, 10, 11, 12}, 0},    // NAT64 with a local prefix of 64 bits
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{7, 9, 10, 11}, 0},     // NAT64 with a local prefix of 56 bits
+	{netip.MustParsePrefix("64:ff9b:1::/48"), [4]int{6, 7, 9, 10}, 0},      // NAT64 with a local prefix of 48 bits
 	{netip.MustParsePrefix("2002::/16"), [4]int{2, 3, 4, 5}, 0},            // 6to4
 	{netip.MustParsePrefix("2001::/32"), [4]int{12, 13, 14, 15}, ^byte(0)}, // Teredo
 }
 
-// effectiveAddrs returns an address and every IPv4 address that it may lead to.
+// effectiveAddrs returns an address and all IPv4 addresses that are embedded in it.
 func effectiveAddrs(addr netip.Addr) []netip.Addr {
 	addr = addr.Unmap()
 	all, bytes := []netip.Addr{addr}, addr.As16()
@@ -67,7 +68,8 @@ func effectiveAddrs(addr netip.Addr) []netip.Addr {
 	return all
 }
 
-// kindOf describes why an address is special. It returns "" for a public address of another machine.
+// kindOf describes in which way an address is special. It returns "" for a public address of another
+// machine.
 func kindOf(addr netip.Addr) string {
 	for _, addr := range effectiveAddrs(addr) {
 		switch i := slices.IndexFunc(restrictedPrefixes, func(p netip.Prefix) bool { return p.Contains(addr) }); {
@@ -88,15 +90,15 @@ func kindOf(addr netip.Addr) string {
 	return ""
 }
 
-// interfaceAddrs returns the addresses of this machine; tests replace it.
+// interfaceAddrs returns the addresses of this machine. Tests replace it.
 var interfaceAddrs = net.InterfaceAddrs
 
-// isOwn reports whether a network interface of this machine has an address. If the interfaces can't
-// be listed, it returns true, so that the address is refused.
+// isOwn reports whether a network interface of this machine has the address. If the interfaces can't be
+// listed, it returns true, so that access to the address is denied.
 func isOwn(addr netip.Addr) bool {
 	own, err := interfaceAddrs()
 	if err != nil {
-		return true // refuse if the interfaces can't be listed
+		return true // the address may belong to this machine
 	}
 	return slices.ContainsFunc(own, func(a net.Addr) bool {
 		prefix, err := netip.ParsePrefix(a.String())
@@ -104,12 +106,13 @@ func isOwn(addr netip.Addr) bool {
 	})
 }
 
-// restrictedError reports that a listed name leads to a special address that the list doesn't have.
+// restrictedError reports that a listed name resolves to a special address that the list doesn't allow.
 type restrictedError struct {
 	at   target
 	kind string
 }
 
+// Error implements error.
 func (e *restrictedError) Error() string {
 	text := fmt.Sprintf("it resolves to %s, %s", e.at.addr, e.kind)
 	if IsMetadata(e.at.addr) {
@@ -118,13 +121,13 @@ func (e *restrictedError) Error() string {
 	return fmt.Sprintf("%s; if that is intended, add %s to the input network too", text, e.at.entryText())
 }
 
-// targetKey is the context key of the target that a request named.
+// targetKey is the context key of the target to which a request is sent.
 type targetKey struct{}
 
-// checkDial is the dialer's ControlContext: it decides about each address after the name was
-// resolved, just before connect. A name that resolves to a public address at first and to an
-// internal one later (DNS rebinding) therefore gains nothing. A name that is listed with its port
-// may be a service of the job, so it may lead to a private address.
+// checkDial is the dialer's ControlContext: it is called with each resolved address, just before the dialer
+// connects, and returns an error if the address is not allowed. Therefore a name can't first resolve to a
+// public address and later to an internal one (DNS rebinding). If a name is listed with a port, it may be a
+// service of the job, so its address may be private.
 func (l List) checkDial(ctx context.Context, _, address string, _ syscall.RawConn) error {
 	at, ok := parseTarget(address, 0)
 	if !ok || !at.addr.IsValid() {
@@ -141,15 +144,15 @@ func (l List) checkDial(ctx context.Context, _, address string, _ syscall.RawCon
 	return &restrictedError{at: at, kind: kind}
 }
 
-// metadata are the addresses at which clouds serve metadata and credentials, apart from link-local
-// ones: of Alibaba, Azure, Oracle, Amazon (also for credentials of pods), Google and Scaleway.
+// metadata are the addresses, except link-local ones, at which clouds serve metadata and credentials.
+// The clouds are Alibaba, Azure, Oracle, Amazon (also for credentials of pods), Google and Scaleway.
 var metadata = []netip.Addr{
 	netip.MustParseAddr("100.100.100.200"), netip.MustParseAddr("168.63.129.16"), netip.MustParseAddr("192.0.0.192"),
 	netip.MustParseAddr("fd00:c1::a9fe:a9fe"), netip.MustParseAddr("fd00:ec2::254"), netip.MustParseAddr("fd00:ec2::23"), netip.MustParseAddr("fd20:ce::254"), netip.MustParseAddr("fd00:42::42"),
 }
 
-// IsMetadata reports whether an address leads to the metadata service of a cloud. Every link-local
-// address counts as one. No entry of a list allows these addresses.
+// IsMetadata reports whether packets to an address may reach a cloud's metadata service. All link-local
+// addresses count as such. No entry of a list allows these addresses.
 func IsMetadata(addr netip.Addr) bool {
 	return slices.ContainsFunc(effectiveAddrs(addr), func(meant netip.Addr) bool {
 		return meant.IsLinkLocalUnicast() || slices.Contains(metadata, meant)

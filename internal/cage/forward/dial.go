@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// routes send plain HTTP requests, directly or through the job's own proxy.
+// routes is a transport for plain HTTP requests. It sends them directly or through the job's own proxy.
 type routes struct {
 	upstream    upstream
 	direct, via *http.Transport
 }
 
-// RoundTrip sends a request, through the job's own proxy if it has one for the URL.
+// RoundTrip sends a request. It uses the job's own proxy if one is configured for the URL.
 func (r *routes) RoundTrip(request *http.Request) (*http.Response, error) {
 	if proxy, err := r.upstream(request.URL); err != nil || proxy != nil {
-		return r.via.RoundTrip(request) // it evaluates upstream again
+		return r.via.RoundTrip(request) // via calls upstream again, and returns its error
 	}
 	return r.direct.RoundTrip(request)
 }
 
-// dial connects to the target of a CONNECT, through the job's own proxy if it has one.
+// dial connects to the target of a CONNECT request. It uses the job's own proxy if one is configured for
+// the target.
 func (p *Proxy) dial(ctx context.Context, t target) (net.Conn, error) {
 	ctx, stop := context.WithTimeout(ctx, connectTime)
 	defer stop()
@@ -55,6 +56,7 @@ func (p *Proxy) dialDirect(ctx context.Context, network, address string) (net.Co
 	return p.dialer.DialContext(context.WithValue(ctx, targetKey{}, t), network, address)
 }
 
+// dialProxy connects to the job's own proxy. It returns an error if the scheme is neither http nor https.
 func dialProxy(ctx context.Context, proxy *url.URL) (net.Conn, error) {
 	ports := map[string]string{"http": "80", "https": "443"}
 	port, ok := ports[proxy.Scheme]
@@ -73,7 +75,7 @@ func dialProxy(ctx context.Context, proxy *url.URL) (net.Conn, error) {
 	return dialer.DialContext(ctx, "tcp", address)
 }
 
-// connectThrough requests a tunnel to t from the proxy at the other end of conn.
+// connectThrough requests a tunnel to t from the job's own proxy, which is at the other end of conn.
 func connectThrough(ctx context.Context, conn net.Conn, proxy *url.URL, t target) (net.Conn, error) {
 	stop := context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
@@ -100,18 +102,21 @@ func connectThrough(ctx context.Context, conn net.Conn, proxy *url.URL, t target
 	return &bufferedConn{Conn: conn, reader: answers}, nil
 }
 
-// bufferedConn is a connection whose first bytes are in a buffer already.
+// bufferedConn is a connection whose first bytes have been read into a buffer already.
 type bufferedConn struct {
 	net.Conn
 	reader *bufio.Reader
 }
 
-// Read returns the buffered bytes first, then reads from the connection.
+// Read returns the buffered bytes, and then reads from the connection.
 func (b *bufferedConn) Read(data []byte) (int, error) { return b.reader.Read(data) }
 
-// CloseWrite closes the sending half of the connection, if the connection can do that.
+// CloseWrite closes the sending half of the connection. It does nothing if the connection doesn't
+// support that.
 func (b *bufferedConn) CloseWrite() error { return closeWrite(b.Conn) }
 
+// closeWrite closes the sending half of a connection. It does nothing if the connection doesn't support
+// that.
 func closeWrite(conn net.Conn) error {
 	if c, ok := conn.(interface{ CloseWrite() error }); ok {
 		return c.CloseWrite()

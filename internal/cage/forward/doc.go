@@ -1,7 +1,8 @@
-// Package forward is an HTTP proxy on loopback for cages whose network is a list of hosts: the proxy
-// is the only way out, and it allows only hosts of the list. It supports CONNECT and requests for
-// http:// URLs, and doesn't inspect the contents. A host that isn't listed gets status 403 with the
-// entry to add; a host that can't be reached gets 502 or 504.
+// Package forward is an HTTP proxy for cages whose network is a list of hosts. It listens on loopback.
+// Caged programs can reach the network only through this proxy, and it connects only to listed hosts. It
+// supports CONNECT and requests for http:// URLs, and doesn't inspect the contents. If a host isn't
+// listed, the response has status 403 and names the missing entry. If a host can't be reached, the
+// status is 502 or 504.
 //
 // Parse reads the list, Start starts the proxy outside of the cage, and Env returns the variables
 // that make caged programs use it.

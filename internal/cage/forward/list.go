@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// List is a list of the hosts that may be reached. The zero List allows none.
+// List contains the hosts to which caged programs may connect. The zero List allows no host.
 type List struct {
 	isOpen  bool
 	entries []entry
@@ -22,32 +22,32 @@ type List struct {
 
 // entry is one host, all hosts below a domain, or one address.
 type entry struct {
-	host  string // in lower case; "" for an address
-	isAll bool   // matches the hosts below host, but not host itself
+	host  string // in lower case; "" if the entry is an address
+	isAll bool   // the entry matches the hosts below host, but not host itself
 	addr  netip.Addr
 	ports []uint16
-	// hasPort reports whether the user named a port.
+	// hasPort is true if the user's entry contains a port.
 	hasPort bool
 }
 
-// IsOpen reports whether every address may be reached, so that no proxy is needed.
+// IsOpen reports whether every address may be reached. Then no proxy is needed.
 func (l List) IsOpen() bool { return l.isOpen }
 
 // isNone reports whether no host may be reached.
 func (l List) isNone() bool { return !l.isOpen && len(l.entries) == 0 }
 
-// presets are names for groups of hosts. Their hosts are reached only over TLS (port 443).
+// presets are names for groups of hosts. Programs reach these hosts only over TLS (port 443).
 var presets = map[string]string{
 	"registry-npm":  "registry.npmjs.org:443 registry.yarnpkg.com:443",
-	"registry-go":   "proxy.golang.org:443 sum.golang.org:443 storage.googleapis.com:443", // storage.googleapis.com serves large files, for example toolchains
+	"registry-go":   "proxy.golang.org:443 sum.golang.org:443 storage.googleapis.com:443", // storage.googleapis.com serves large files, such as toolchains
 	"registry-pypi": "pypi.org:443 files.pythonhosted.org:443",
 	"github": "github.com:443 api.github.com:443 codeload.github.com:443 uploads.github.com:443 raw.githubusercontent.com:443 " +
 		"objects.githubusercontent.com:443 release-assets.githubusercontent.com:443 media.githubusercontent.com:443 " +
 		"github-cloud.githubusercontent.com:443 github-cloud.s3.amazonaws.com:443",
 }
 
-// LoopbackPorts returns the listed ports of 127.0.0.1, for example of a database that the job
-// started. Programs connect to them without the proxy, which speaks only HTTP, so the cage itself
+// LoopbackPorts returns the listed ports of 127.0.0.1, for example the port of a database that the job
+// started. Programs connect to them directly, because the proxy supports only HTTP. Therefore the cage
 // must allow them.
 func (l List) LoopbackPorts() []uint16 {
 	var ports []uint16
@@ -61,7 +61,7 @@ func (l List) LoopbackPorts() []uint16 {
 
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
-// Presets returns the names of the presets, sorted.
+// Presets returns the sorted names of the presets.
 func Presets() []string {
 	var names []string
 	for name := range presets {
@@ -71,9 +71,10 @@ func Presets() []string {
 	return names
 }
 
-// Parse reads the value of the input network: "open", "none", or hosts separated by white space or
-// commas. A host is a name, "*." and a domain for all hosts below it, an address, or the name of a
-// preset. Names and addresses may have a port; the default is ports 443 and 80.
+// Parse parses the value of the input network: "open", "none", or a list of hosts separated by spaces,
+// line breaks or commas. A host is a name, an address, "*." and a domain for all hosts below the domain,
+// or the name of a preset. Names and addresses may have a port. Without one, ports 443 and 80 are
+// allowed.
 func Parse(text string) (List, error) {
 	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || r == ',' })
 	switch {
@@ -91,27 +92,30 @@ func Parse(text string) (List, error) {
 			if err != nil {
 				return List{}, fmt.Errorf("%q %w", word, err)
 			}
-			e.hasPort = e.hasPort && host == word // a preset brings its own ports
+			e.hasPort = e.hasPort && host == word // a preset's ports don't come from the user
 			list.entries = append(list.entries, e)
 		}
 	}
 	return list, nil
 }
 
-// A host name consists of labels of letters, digits, "-" and "_". The last label must not be a
-// number: some programs read 127.1 or 0x7f000001 as an IPv4 address.
+// namePattern matches a host name: labels of letters, digits, "-" and "_". numberPattern matches a name
+// whose last label is a number. Such names are rejected, because some programs read 127.1 or 0x7f000001
+// as an IPv4 address.
 var (
 	namePattern   = text.Regexp(`^[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?(\.[a-z0-9_]([a-z0-9_-]*[a-z0-9_])?)*$`)
 	numberPattern = text.Regexp(`(^|\.)(0x[0-9a-f]*|[0-9]+)$`)
 )
 
+// longestName is the maximum length of a host name in DNS.
 const longestName = 253
 
+// isName reports whether a host, in lower case, is a valid host name.
 func isName(host string) bool {
 	return len(host) <= longestName && namePattern().MatchString(host) && !numberPattern().MatchString(host)
 }
 
-// parseEntry parses one entry. Its error texts continue a sentence that begins with the entry.
+// parseEntry parses one entry. Its error texts are the end of a sentence that begins with the entry.
 func parseEntry(word string) (entry, error) {
 	switch {
 	case word == "open" || word == "none":
@@ -149,6 +153,7 @@ func parseEntry(word string) (entry, error) {
 	return entry{host: rest, isAll: isAll, ports: orWebPorts(ports), hasPort: len(ports) > 0}, nil
 }
 
+// addrEntry returns the entry for an address. Without ports, ports 443 and 80 are allowed.
 func addrEntry(addr netip.Addr, ports []uint16) (entry, error) {
 	if addr.Zone() != "" {
 		return entry{}, errors.New("has a zone: write the address without it")
@@ -156,6 +161,7 @@ func addrEntry(addr netip.Addr, ports []uint16) (entry, error) {
 	return entry{addr: addr.Unmap(), ports: orWebPorts(ports)}, nil
 }
 
+// orWebPorts returns ports or, if there are none, ports 443 and 80.
 func orWebPorts(ports []uint16) []uint16 {
 	if len(ports) == 0 {
 		return []uint16{443, 80}
@@ -163,13 +169,14 @@ func orWebPorts(ports []uint16) []uint16 {
 	return ports
 }
 
-// canonical returns the form in which host names are compared: lower case, without a final dot.
+// canonical returns a host name in the form in which names are compared: in lower case and without a
+// final dot.
 func canonical(host string) string {
 	return strings.TrimSuffix(strings.ToLower(host), ".")
 }
 
-// allows reports whether the list has the target's name or address, with its port. An address that
-// a name resolves to is checked later, by checkDial.
+// allows reports whether the list contains the target's name or address with its port. The addresses to
+// which a name resolves are checked later, by checkDial.
 func (l List) allows(t target) bool {
 	if t.addr.IsValid() {
 		return l.allowsAddr(t.addr, t.port)
@@ -180,21 +187,23 @@ func (l List) allows(t target) bool {
 	})
 }
 
-// allowsAddr reports whether the list has an entry with this very address and port.
+// allowsAddr reports whether the list contains exactly this address with this port.
 func (l List) allowsAddr(addr netip.Addr, port uint16) bool {
 	return slices.ContainsFunc(l.entries, func(e entry) bool {
 		return e.addr == addr && slices.Contains(e.ports, port)
 	})
 }
 
-// target is the destination that a client names: a host name or an address, and a port.
+// target is the destination that a client requests: a host name or an address, and a port.
 type target struct {
+	// host is the name. It is empty if the client requested an address.
 	host string
 	addr netip.Addr
 	port uint16
 }
 
-// parseTarget parses the host of a request. port is the default if the host has no port.
+// parseTarget parses the host of a request. port is used if the host contains no port. It returns false
+// if the host or the port is invalid.
 func parseTarget(hostport string, port uint16) (target, bool) {
 	host := hostport
 	if split, text, err := net.SplitHostPort(hostport); err == nil {
@@ -211,7 +220,7 @@ func parseTarget(hostport string, port uint16) (target, bool) {
 	return target{host: host, port: port}, isName(host)
 }
 
-// String returns the target in the form for dialing and for reports, for example "example.com:443".
+// String returns the target as host and port, for example "example.com:443".
 func (t target) String() string {
 	host := t.host
 	if t.addr.IsValid() {
@@ -220,7 +229,7 @@ func (t target) String() string {
 	return net.JoinHostPort(host, strconv.Itoa(int(t.port)))
 }
 
-// entryText returns the entry that would allow the target.
+// entryText returns the list entry that would allow the target.
 func (t target) entryText() string {
 	switch isWeb := t.port == 443 || t.port == 80; {
 	case !isWeb:

@@ -19,12 +19,14 @@ import (
 )
 
 const (
-	// mostClients bounds the client connections. Further clients wait.
+	// mostClients limits the number of client connections. Further clients wait.
 	mostClients = 512
+	// mostHeaders is the maximum size in bytes of a message's headers.
 	mostHeaders = 64 << 10
-	// idleTime is how long a tunnel without traffic stays open.
-	idleTime    = 10 * time.Minute
-	clientTime  = time.Minute // between two requests
+	// idleTime is how long a tunnel stays open when no data is sent.
+	idleTime = 10 * time.Minute
+	// clientTime is how long a client connection stays open without a request.
+	clientTime  = time.Minute
 	headerTime  = 30 * time.Second
 	connectTime = 30 * time.Second
 )
@@ -32,11 +34,11 @@ const (
 // Options configure a proxy.
 type Options struct {
 	List List
-	// Getenv returns a variable of the job. If HTTPS_PROXY or HTTP_PROXY names a proxy, listed
-	// hosts are reached through it, except hosts in NO_PROXY. nil means no variables.
+	// Getenv returns an environment variable of the job. If HTTPS_PROXY or HTTP_PROXY is set, the proxy that
+	// it names is used for listed hosts, except hosts in NO_PROXY. If Getenv is nil, no variable is set.
 	Getenv func(name string) string
-	// OnRefused is called with the host and port of every refused request, possibly by several
-	// goroutines at once. It may be nil.
+	// OnRefused is called with the host and port of each rejected request. Several goroutines may call it at
+	// the same time. It may be nil.
 	OnRefused func(target string)
 }
 
@@ -46,7 +48,7 @@ type Proxy struct {
 	onRefused func(string)
 
 	upstream upstream
-	dialer   net.Dialer // to hosts of the list
+	dialer   net.Dialer // connects to listed hosts
 	requests *httputil.ReverseProxy
 	routes   *routes
 
@@ -54,7 +56,7 @@ type Proxy struct {
 	server   *http.Server
 	running  context.Context    // the parent of all requests and tunnels
 	stop     context.CancelFunc // cancels running
-	inUse    sync.RWMutex       // read-locked by each request; Close locks it, so that no further request starts
+	inUse    sync.RWMutex       // each request holds a read lock; Close holds the write lock forever, so that no further request starts
 }
 
 // Start starts a proxy on a free port of 127.0.0.1.
@@ -68,7 +70,8 @@ func Start(o Options) (*Proxy, error) {
 	quiet := log.New(io.Discard, "", 0)
 	direct := &http.Transport{DialContext: p.dialDirect, IdleConnTimeout: time.Minute, DisableCompression: true, MaxResponseHeaderBytes: mostHeaders}
 	via := direct.Clone()
-	via.DialContext = nil // the job's own proxy may have any address
+	// The address of the job's own proxy is not checked, so it may be any address.
+	via.DialContext = nil
 	via.Proxy = func(r *http.Request) (*url.URL, error) { return p.upstream(r.URL) }
 	p.routes = &routes{p.upstream, direct, via}
 	p.requests = &httputil.ReverseProxy{
@@ -91,9 +94,11 @@ func Start(o Options) (*Proxy, error) {
 	return p, nil
 }
 
-// upstream returns the job's own proxy for a URL, or nil for a direct connection.
+// upstream returns the job's own proxy for a URL. It returns nil if the connection is direct.
 type upstream func(*url.URL) (*url.URL, error)
 
+// upstreamOf returns the upstream that the proxy variables define. If getenv is nil, connections are
+// direct.
 func upstreamOf(getenv func(string) string) upstream {
 	if getenv == nil {
 		return func(*url.URL) (*url.URL, error) { return nil, nil }
@@ -117,16 +122,18 @@ func (p *Proxy) Port() uint16 {
 	return uint16(p.listener.Addr().(*net.TCPAddr).Port) //nolint:gosec,forcetypeassert // the listener is a TCP listener
 }
 
-// Close stops the proxy with all its requests and tunnels, and returns when they have ended.
+// Close stops the proxy and all its requests and tunnels, and waits until they have ended.
 func (p *Proxy) Close() {
-	p.stop() // also ends hijacked tunnels, which server.Close leaves open
+	// This also ends tunnels, whose connections are hijacked, so that server.Close ignores them.
+	p.stop()
 	p.server.Close()
 	p.inUse.Lock()
 	p.routes.direct.CloseIdleConnections()
 	p.routes.via.CloseIdleConnections()
 }
 
-// ServeHTTP handles one request of a client.
+// ServeHTTP handles one request from a client: it opens a tunnel, forwards a plain request or sends an
+// error.
 func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if !p.inUse.TryRLock() {
 		return
@@ -146,8 +153,8 @@ func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// admit parses the host of a request and reports whether the list allows it. If not, it sends the
-// response.
+// admit parses the host of a request and returns true if the list allows it. Otherwise it responds with an
+// error. port is used if the host contains no port.
 func (p *Proxy) admit(w http.ResponseWriter, hostport string, port uint16) (target, bool) {
 	t, ok := parseTarget(hostport, port)
 	switch {
@@ -163,13 +170,15 @@ func (p *Proxy) admit(w http.ResponseWriter, hostport string, port uint16) (targ
 	return t, false
 }
 
+// reportRefused passes a rejected target to onRefused if that is set.
 func (p *Proxy) reportRefused(t target) {
 	if p.onRefused != nil {
 		p.onRefused(t.String())
 	}
 }
 
-// fail responds to a request whose target could not be reached.
+// fail sends the response for a request whose target could not be reached. If checkDial denied the
+// connection, it also reports the target.
 func (p *Proxy) fail(w http.ResponseWriter, t target, err error) {
 	status := http.StatusBadGateway
 	var timeout net.Error

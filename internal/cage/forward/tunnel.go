@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// tunnel handles a CONNECT: it copies bytes in both directions until one end closes.
+// tunnel handles a CONNECT request. It copies bytes in both directions until the server has closed its
+// end, the tunnel is idle for too long or the proxy is closed.
 func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 	server, err := p.dial(r.Context(), t)
 	if err != nil {
@@ -32,7 +33,7 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 	defer idle.Stop()
 	var there sync.WaitGroup
 	there.Go(func() {
-		_, _ = io.Copy(activityWriter{server, idle}, buffered) // a broken end ends the tunnel
+		_, _ = io.Copy(activityWriter{server, idle}, buffered) // an error ends only this direction
 		_ = closeWrite(server)
 	})
 	_, _ = io.Copy(activityWriter{client, idle}, server)
@@ -40,18 +41,19 @@ func (p *Proxy) tunnel(w http.ResponseWriter, r *http.Request, t target) {
 	there.Wait()
 }
 
-// activityWriter is a writer that postpones the idle timeout of its tunnel with every write.
+// activityWriter is a writer that restarts its tunnel's idle timer with every write.
 type activityWriter struct {
 	io.Writer
 	idle *time.Timer
 }
 
-// Write writes to one end of the tunnel.
+// Write restarts the idle timer and passes data on.
 func (a activityWriter) Write(data []byte) (int, error) {
 	a.idle.Reset(idleTime)
 	return a.Writer.Write(data)
 }
 
+// closeAll closes both ends of a tunnel.
 func closeAll(ends []net.Conn) {
 	for _, end := range ends {
 		end.Close()

@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// connect decides about a connect call, executes it itself if it is allowed, and returns the errno for
-// the caller.
+// connect decides about a connect call. If the call is allowed, it connects the caller's socket itself.
+// It returns the errno for the caller.
 func (w *warden) connect(ctx context.Context, c call) unix.Errno {
 	address, err := c.read(c.args[1], int(int32(c.args[2])))
 	if err != nil {
@@ -46,8 +46,8 @@ func (w *warden) connect(ctx context.Context, c call) unix.Errno {
 	return w.dial(ctx, c, s.fd, address)
 }
 
-// dial connects a socket for the caller. A blocking socket may take as long as it likes, but dial
-// returns soon after the caller was killed.
+// dial connects a socket for the caller and returns the errno. If the socket is blocking, that may take
+// any time, but dial returns soon after the caller was killed.
 func (w *warden) dial(ctx context.Context, c call, fd int, address []byte) unix.Errno {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
@@ -67,14 +67,15 @@ func (w *warden) dial(ctx context.Context, c call, fd int, address []byte) unix.
 	return errno
 }
 
-// blocked is a connect that runs in a thread of this process.
+// blocked is a connect call that a thread of this process is executing.
 type blocked struct {
 	fd, thread int
 	isDone     chan struct{}
 }
 
-// interruptIfAbandoned interrupts a connect whose caller or cage no longer exists. It repeats that
-// until the connect has returned, because other processes may share the socket and reset its flags.
+// interruptIfAbandoned interrupts a connect when its caller or its cage no longer exists. It repeats
+// that until the connect has returned, because other processes may share the socket and make it blocking
+// again.
 func (w *warden) interruptIfAbandoned(ctx context.Context, c call, b blocked) {
 	ticker := time.NewTicker(pollInterval)
 	defer ticker.Stop()
@@ -90,8 +91,8 @@ func (w *warden) interruptIfAbandoned(ctx context.Context, c call, b blocked) {
 	}
 }
 
-// interrupt makes the socket non-blocking and interrupts the connect with a signal. dial then repeats
-// the connect, which now returns at once.
+// interrupt makes the socket non-blocking and interrupts the connect with a signal. dial then calls connect
+// again, which returns immediately.
 func (b blocked) interrupt() {
 	flags, err := unix.FcntlInt(uintptr(b.fd), unix.F_GETFL, 0)
 	if err != nil || unix.SetNonblock(b.fd, true) != nil {
@@ -102,5 +103,6 @@ func (b blocked) interrupt() {
 	case <-b.isDone:
 	case <-time.After(pollInterval):
 	}
-	_, _ = unix.FcntlInt(uintptr(b.fd), unix.F_SETFL, flags) // other processes may share the socket
+	// Restore the flags, because other processes may share the socket.
+	_, _ = unix.FcntlInt(uintptr(b.fd), unix.F_SETFL, flags)
 }

@@ -12,9 +12,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
+// Constants of the kernel's socket diagnostics (sock_diag).
 const (
 	stateListen = 10 // TCP_LISTEN, also used for unix sockets
-	diagRequest = 56 // size of struct inet_diag_req_v2; struct unix_diag_req is shorter
+	diagRequest = 56 // size of struct inet_diag_req_v2, which is longer than struct unix_diag_req
 	inetAnswer  = 72 // size of struct inet_diag_msg
 	unixAnswer  = 16 // size of struct unix_diag_msg
 	showFile    = 2  // UDIAG_SHOW_VFS
@@ -23,24 +24,26 @@ const (
 
 // listener is a socket in the state LISTEN.
 type listener struct {
-	cookie uint64 // identifies the socket; the kernel never uses it for another one
-	inode  uint32 // of the socket's file, while that is open
-	local  netip.AddrPort
-	bound  fileID // the file of a unix socket; zero for an abstract name
+	cookie uint64 // identifies the socket; the kernel never reuses it
+	// inode is the inode of the socket's file. It may be reused after the file is closed.
+	inode uint32
+	local netip.AddrPort
+	bound fileID // the file of a unix socket; zero if its name is abstract
 }
 
 // fileID identifies the file of a unix socket in the kernel's socket diagnostics.
 type fileID struct{ inode, device uint32 }
 
+// anyPort makes listListeners return the listening sockets of all ports.
 const anyPort = 0
 
 // The families of sockets that can listen.
 var ipFamilies, unixFamilies = []byte{unix.AF_INET, unix.AF_INET6}, []byte{unix.AF_UNIX}
 
-// listListeners asks the kernel for the TCP sockets that listen on a port, or for all listening sockets if
-// port is anyPort. The kernel lists all sockets of a family in one dump. A process that opens and closes
-// sockets meanwhile therefore can't hide the socket of another process; between two reads of
-// /proc/net/tcp it could.
+// listListeners asks the kernel for the TCP sockets that listen on a port, or for all listening sockets
+// if port is anyPort. The kernel lists all sockets of a family in one dump. Therefore a process can't
+// hide another process's socket by opening and closing sockets during the dump. It could do so between
+// two reads of /proc/net/tcp.
 func listListeners(families []byte, port uint16) ([]listener, error) {
 	fd, err := unix.Socket(unix.AF_NETLINK, unix.SOCK_RAW|unix.SOCK_CLOEXEC, unix.NETLINK_SOCK_DIAG)
 	if err != nil {
@@ -79,7 +82,7 @@ func encodeDiagRequest(family byte, port uint16) []byte {
 	return data
 }
 
-// receiveDiag reads one message of the kernel's response; isDone reports whether it was the last one.
+// receiveDiag reads one message of the kernel's response. isDone is true if it was the last message.
 func receiveDiag(fd int) (found []listener, isDone bool, err error) {
 	data := make([]byte, 64<<10)
 	n, from, err := unix.Recvfrom(fd, data, 0)
@@ -99,14 +102,14 @@ func receiveDiag(fd int) (found []listener, isDone bool, err error) {
 		case m.Header.Type == unix.NLMSG_DONE:
 			return found, true, nil
 		case m.Header.Type != unix.SOCK_DIAG_BY_FAMILY || !isKnown:
-			return nil, false, unix.EPROTO // NLMSG_ERROR: this kernel has no socket diagnostics
+			return nil, false, unix.EPROTO // an NLMSG_ERROR means that this kernel has no socket diagnostics
 		}
 		found = append(found, l)
 	}
 	return found, false, nil
 }
 
-// parseListener decodes the kernel's record of one socket.
+// parseListener decodes the kernel's record of one socket. It returns false if the record is too short.
 func parseListener(data []byte) (l listener, ok bool) {
 	number := binary.NativeEndian
 	switch {
@@ -129,7 +132,7 @@ func parseListener(data []byte) (l listener, ok bool) {
 	}, true
 }
 
-// identify returns the fileID of an open file. Its device number is taken from the file's mount, because
+// identify returns the fileID of an open file. It takes the device number from the file's mount, because
 // some file systems report other numbers for their files.
 func identify(fd int) (id fileID, err error) {
 	var file unix.Statx_t

@@ -10,14 +10,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
-// Sizes of struct sockaddr_in, and of the shortest struct sockaddr_in6 that the kernel accepts.
+// Sizes in bytes of struct sockaddr_in, and of the shortest struct sockaddr_in6 that the kernel accepts.
 const (
 	sizeIPv4 = 16
 	sizeIPv6 = 24
 )
 
-// ipTarget returns the address to which the warden connects a socket: the requested address or, in place
-// of the unspecified address (0.0.0.0 or ::), which means this machine, the loopback address.
+// ipTarget checks whether a socket may connect to an address. It returns the address for the warden's
+// connect call, or the errno for the caller if the connection is denied. Under a restricted network, it
+// replaces the unspecified address (0.0.0.0 or ::), which means this machine, with the loopback address.
 func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	family, target := parseIP(address)
 	switch {
@@ -26,7 +27,7 @@ func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	case w.rules.IsOpen:
 		return address, 0
 	case family == unix.AF_UNSPEC && s.kind == unix.SOCK_STREAM:
-		return address, 0 // this ends a connection or does nothing
+		return address, 0 // AF_UNSPEC disconnects the socket or does nothing
 	case !target.IsValid():
 		return nil, unix.EINVAL
 	case s.kind != unix.SOCK_STREAM || s.protocol != unix.IPPROTO_TCP:
@@ -48,8 +49,8 @@ func (w *warden) ipTarget(s socket, address []byte) ([]byte, unix.Errno) {
 	return address, 0
 }
 
-// toLoopback replaces the unspecified address with the loopback address, in the result and in address, so
-// that the kernel connects to the very address about which the warden decides.
+// toLoopback replaces the unspecified address with the loopback address, both in the result and in
+// address. The kernel then connects to exactly the address about which the warden decides.
 func toLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
 	switch target.Addr() {
 	case netip.IPv4Unspecified():
@@ -64,15 +65,16 @@ func toLoopback(target netip.AddrPort, address []byte) netip.AddrPort {
 
 var loopback4, loopback6 = netip.AddrFrom4([4]byte{127, 0, 0, 1}), netip.IPv6Loopback()
 
-// isMetadata reports whether an address may belong to the metadata service of a cloud. Port 53 is allowed
-// unless the address is link-local, because some clouds have their name server at the same address.
+// isMetadata reports whether an address may belong to a cloud's metadata service. An address that is not
+// link-local doesn't count on port 53, because some clouds have their name server at the same address.
 func isMetadata(at netip.AddrPort) bool {
 	const nameServer = 53
 	return forward.IsMetadata(at.Addr()) && (at.Port() != nameServer || at.Addr().IsLinkLocalUnicast())
 }
 
-// parseIP parses a socket address as the kernel does. An IPv4 address that is mapped into IPv6 becomes an
-// IPv4 address. The target is invalid if the address has another family or is too short.
+// parseIP parses a socket address in the same way as the kernel. It converts an IPv4 address that is
+// mapped into IPv6 to an IPv4 address. The target is invalid if the address is too short or belongs to
+// another family.
 func parseIP(address []byte) (family int, target netip.AddrPort) {
 	if len(address) < 2 {
 		return -1, target

@@ -12,7 +12,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// call is a system call of a caged thread, which is stopped until the warden responds.
+// call is a system call of a caged thread. The thread is blocked until the warden responds.
 type call struct {
 	id     uint64
 	thread int
@@ -20,16 +20,16 @@ type call struct {
 	args   [6]uint64
 }
 
-// Sizes of the kernel's struct seccomp_notif (a call) and struct seccomp_notif_resp (a response). A newer
-// kernel may have longer structures and then needs larger buffers.
+// Sizes in bytes of the kernel's struct seccomp_notif (a call) and struct seccomp_notif_resp (a
+// response). In a newer kernel, these structures may be longer and need larger buffers.
 const (
 	callSize   = 80
 	answerSize = 24
 )
 
-// sizes returns the sizes of the buffers that this kernel needs for a call and a response.
+// sizes returns the sizes of the buffers for a call and a response that the running kernel needs.
 func sizes() (callRoom, answerRoom int) {
-	var got [6]byte // struct seccomp_notif_sizes, three numbers of two bytes
+	var got [6]byte // struct seccomp_notif_sizes: three numbers of two bytes
 	_, _, errno := unix.Syscall(unix.SYS_SECCOMP, unix.SECCOMP_GET_NOTIF_SIZES, 0, uintptr(unsafe.Pointer(&got[0])))
 	if errno != 0 {
 		return callSize, answerSize
@@ -37,6 +37,7 @@ func sizes() (callRoom, answerRoom int) {
 	return max(callSize, int(binary.NativeEndian.Uint16(got[0:]))), max(answerSize, int(binary.NativeEndian.Uint16(got[2:])))
 }
 
+// ioctl calls ioctl(2) with a pointer to data.
 func ioctl(fd int, request uint, data []byte) error {
 	_, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), uintptr(request), uintptr(unsafe.Pointer(unsafe.SliceData(data))))
 	if errno != 0 {
@@ -45,7 +46,7 @@ func ioctl(fd int, request uint, data []byte) error {
 	return nil
 }
 
-// receive reads the next call. It fails with ENOENT if the caller has been killed.
+// receive reads the next call. It returns ENOENT if the caller has been killed.
 func receive(listener int) (call, error) {
 	room, _ := sizes()
 	data := make([]byte, room)
@@ -63,7 +64,7 @@ func receive(listener int) (call, error) {
 	return c, nil
 }
 
-// respond lets the caller continue with a verdict.
+// respond sends the verdict about a call to the kernel, so that the caller continues.
 func respond(listener int, id uint64, v verdict) {
 	_, room := sizes()
 	data := make([]byte, room)
@@ -73,12 +74,12 @@ func respond(listener int, id uint64, v verdict) {
 	} else {
 		binary.NativeEndian.PutUint32(data[16:], uint32(-int32(v.errno)))
 	}
-	_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, data) // ENOENT: the caller was killed
+	_ = ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_SEND, data) // the error is ENOENT if the caller was killed
 }
 
-// isValid reports whether the caller still waits. It must be called after everything was read from the
-// thread and before any of that is used: if the caller was killed, another process may have got its
-// thread id, and then the memory and the socket belong to that process.
+// isValid reports whether the caller is still blocked in the call. It must be called after everything
+// has been read from the thread, and before the data is used. If the caller was killed, another process
+// may have its thread id, and the data may come from that process.
 func (c call) isValid(listener int) bool {
 	data := binary.NativeEndian.AppendUint64(nil, c.id)
 	return ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_ID_VALID, data) == nil
@@ -87,8 +88,8 @@ func (c call) isValid(listener int) bool {
 // maxAddress is the size of the kernel's struct sockaddr_storage.
 const maxAddress = 128
 
-// read copies size bytes from the caller's memory. It fails for more than maxAddress bytes, since no
-// socket address is longer.
+// read copies size bytes from the caller's memory. It returns EINVAL if size is larger than maxAddress,
+// because no socket address is that long.
 func (c call) read(from uint64, size int) ([]byte, error) {
 	if size < 0 || size > maxAddress {
 		return nil, unix.EINVAL
@@ -113,7 +114,8 @@ type socket struct {
 	domain, kind, protocol int
 }
 
-// socket duplicates the socket that is the first argument of the call. It must be closed after use.
+// socket duplicates the socket that is the first argument of the call. The caller must close its
+// descriptor.
 func (c call) socket() (socket, error) {
 	process, err := c.openThread()
 	if err != nil {
@@ -134,9 +136,9 @@ func (c call) socket() (socket, error) {
 	return s, nil
 }
 
-// openThread returns a pidfd for the calling thread. Before Linux 6.9 it returns one for the thread's
-// process. There, if the thread has its own table of descriptors, socket returns the descriptor of the
-// same number from the process's table, not from the thread's.
+// openThread returns a pidfd for the calling thread. Before Linux 6.9, it returns a pidfd for the
+// thread's process instead. This makes a difference only if the thread has its own descriptor table:
+// socket then uses the process's table, in which the same number may be another descriptor.
 func (c call) openThread() (int, error) {
 	fd, err := unix.PidfdOpen(c.thread, unix.PIDFD_THREAD)
 	if !errors.Is(err, unix.EINVAL) {
@@ -149,7 +151,8 @@ func (c call) openThread() (int, error) {
 	return unix.PidfdOpen(process, 0)
 }
 
-// processOf returns the process that a thread belongs to.
+// processOf returns the id of the process to which a thread belongs. It returns ESRCH if the thread
+// doesn't exist.
 func processOf(thread int) (int, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", thread))
 	if err != nil {
@@ -163,13 +166,13 @@ func processOf(thread int) (int, error) {
 	return 0, unix.ESRCH
 }
 
-// connectTo calls connect(2) with an address of any family.
+// connectTo calls connect(2) with an address of any family, and returns the errno.
 func connectTo(fd int, address []byte) unix.Errno {
 	_, _, errno := unix.Syscall(unix.SYS_CONNECT, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(address))), uintptr(len(address)))
 	return errno
 }
 
-// errnoOf returns the errno of a failed system call; EIO if err contains none.
+// errnoOf returns the errno of a failed system call. It returns EIO if err contains no errno.
 func errnoOf(err error) unix.Errno {
 	var errno unix.Errno
 	if errors.As(err, &errno) {

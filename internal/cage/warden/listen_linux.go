@@ -6,11 +6,16 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// listen decides about a listen call and executes it if it is allowed. Unless the network is open, it
-// first binds the socket to the loopback device, so that no other machine can reach it, whatever its
-// address is. Servers that listen on all addresses still work, for the cage and for this machine. A port
-// on which a process outside of the cage listens counts as taken, at every address: with SO_REUSEPORT,
-// or on the other address of localhost, the caged server would receive some of that process's clients.
+// listen decides about a listen call. If the call is allowed, it calls listen for the caller's socket
+// itself.
+//
+// Unless the network is open, it binds the socket to the loopback device before that. No other machine
+// can then reach the socket, whatever its address is. A server that listens on all addresses still works
+// for clients in the cage and on this machine.
+//
+// If a process outside of the cage listens on the same port, the port is considered in use at every
+// address. Otherwise the caged server could receive some of that process's clients: through
+// SO_REUSEPORT, or because it listens on the other address of localhost.
 func (w *warden) listen(c call) unix.Errno {
 	s, err := c.socket()
 	if err != nil {
@@ -26,7 +31,8 @@ func (w *warden) listen(c call) unix.Errno {
 	case *unix.SockaddrInet6:
 		port = at.Port
 	}
-	w.lock.Lock() // held until the socket is remembered, so that no connect is decided before
+	// The lock is held until the socket has been remembered, so that no connect is decided before that.
+	w.lock.Lock()
 	defer w.lock.Unlock()
 	who, listErr := w.listenerOwner(families, uint16(port), func(listener) bool { return port != 0 })
 	switch {
@@ -44,15 +50,17 @@ func (w *warden) listen(c call) unix.Errno {
 	return 0
 }
 
-// isOnLoopback binds a socket to the loopback device, permanently, and reports whether it is bound to it.
+// isOnLoopback binds a socket to the loopback device permanently. It reports whether the socket is bound
+// to it.
 func isOnLoopback(fd int) bool {
-	_ = unix.BindToDevice(fd, "lo") // an error here may mean that it is bound already
+	_ = unix.BindToDevice(fd, "lo") // fails if the socket is bound already
 	device, _ := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE)
 	return device == "lo"
 }
 
-// setReuse executes a setsockopt of SO_REUSEADDR or SO_REUSEPORT. On a datagram socket it does nothing:
-// there, the options would let the socket receive the packets of another socket on the same port.
+// setReuse executes a setsockopt call for SO_REUSEADDR or SO_REUSEPORT. It ignores the call for a
+// datagram socket, because these options would let the socket receive the packets of another socket on
+// the same port.
 func (w *warden) setReuse(c call) unix.Errno {
 	s, err := c.socket()
 	if err != nil {

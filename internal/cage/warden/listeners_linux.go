@@ -6,17 +6,20 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// owner is the kind of processes that listen on an address.
+// owner says whether processes inside or outside of the cage listen on an address.
 type owner int
 
 const (
-	ownerOutside owner = iota // also processes outside of the cage, or unknown; the zero value, so that connects are refused
-	ownerCage                 // only processes of the cage
+	// ownerOutside means that a process outside of the cage listens, or that the owner is unknown. It is the
+	// zero value, so that connections are denied if the owner is not determined.
+	ownerOutside owner = iota
+	ownerCage          // only processes in the cage listen
+	// ownerNone means that no process listens.
 	ownerNone
 )
 
-// listenerOwner returns who owns the listening sockets that isMeant selects. The caller holds the lock. If
-// the kernel can't list the sockets, the result is ownerOutside and an error.
+// listenerOwner returns the owner of the listening sockets for which isMeant returns true. If the kernel
+// can't list the sockets, it returns ownerOutside and an error. The caller must hold w.lock.
 func (w *warden) listenerOwner(families []byte, port uint16, isMeant func(listener) bool) (owner, error) {
 	all, err := listListeners(families, port)
 	if err != nil {
@@ -35,13 +38,13 @@ func (w *warden) listenerOwner(families []byte, port uint16, isMeant func(listen
 	return who, nil
 }
 
-// maxListening bounds how many sockets are remembered. If a cage listens on more, it can't connect to
-// the earlier ones any more.
+// maxListening limits how many sockets are remembered. If a cage listens on more sockets, all earlier
+// ones are forgotten, and the cage can't connect to them any more.
 const maxListening = 1 << 16
 
-// rememberListener remembers the socket with which a process of the cage now listens. It searches by
-// the inode of the file, since listening on an MPTCP socket makes another socket of the same file
-// listen. The caller holds the lock.
+// rememberListener remembers the socket on which a process in the cage now listens. It finds the socket
+// by the inode of its file. If fd is an MPTCP socket, another socket of the same file listens. The
+// caller must hold w.lock.
 func (w *warden) rememberListener(fd int, families []byte) {
 	var file unix.Stat_t
 	if unix.Fstat(fd, &file) != nil {

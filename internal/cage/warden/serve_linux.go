@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// maxConcurrent bounds the calls of one cage that are decided at the same time. Further callers wait.
-	// Only a cage that blocks many connects to itself notices this.
+	// maxConcurrent limits how many calls of one cage are decided at the same time. Further callers wait. In
+	// practice, this affects only a cage in which many connect calls to servers in the same cage block.
 	maxConcurrent = 128
-	// pollInterval is how often a blocked operation checks whether its caller and its cage still exist.
+	// pollInterval is how often the warden checks whether a blocked caller and its cage still exist.
 	pollInterval = 100 * time.Millisecond
 )
 
-// Serve decides about the calls that the listener receives, until no process has the listener's filter
-// any more or ctx is done. Then it closes the listener, waits for pending decisions, and returns. Later
-// calls fail with ENOSYS.
+// Serve receives calls from the listener and responds to them. It ends when ctx is done or when no
+// process has the listener's filter any more. Then it closes the listener, waits for pending decisions,
+// and returns. Calls after that fail with ENOSYS.
 func Serve(ctx context.Context, listener *os.File, rules Rules) {
 	defer listener.Close()
 	ctx, stop := context.WithCancel(ctx)
@@ -34,7 +34,8 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 		switch {
 		case errors.Is(err, errNoProcess):
 			return
-		case err != nil: // the caller was killed, or no call came in time
+		// The caller was killed, or no call arrived in time.
+		case err != nil:
 			continue
 		}
 		select {
@@ -49,12 +50,12 @@ func Serve(ctx context.Context, listener *os.File, rules Rules) {
 	}
 }
 
-// warden decides about the calls of one listener.
+// warden decides about the calls from one listener.
 type warden struct {
 	listener  int
 	rules     Rules
 	lock      sync.Mutex      // guards listening
-	listening map[uint64]bool // cookies of the sockets with which processes of the cage listen
+	listening map[uint64]bool // cookies of the sockets on which processes in the cage listen
 }
 
 var (
@@ -62,7 +63,7 @@ var (
 	errNoCall    = errors.New("no call is pending")
 )
 
-// next waits for a call, for at most pollInterval.
+// next waits for a call, for at most pollInterval. It returns errNoCall if none arrived in time.
 func (w *warden) next() (call, error) {
 	ready := []unix.PollFd{{Fd: int32(w.listener), Events: unix.POLLIN}}
 	n, err := unix.Poll(ready, int(pollInterval/time.Millisecond))
@@ -71,20 +72,22 @@ func (w *warden) next() (call, error) {
 		return call{}, err
 	case n == 0:
 		return call{}, errNoCall
-	case ready[0].Revents&unix.POLLIN == 0: // POLLHUP, or the listener can't be polled
+	case ready[0].Revents&unix.POLLIN == 0: // POLLHUP, or another event that means that the listener can't be used
 		return call{}, errNoProcess
 	}
 	return receive(w.listener)
 }
 
-// verdict is the response to a call.
+// verdict is the warden's response to a call.
 type verdict struct {
-	// isAllowed lets the kernel execute the call. It is used only for calls that are decided by their
-	// numeric arguments, which other threads of the caller can't change any more.
+	// isAllowed makes the kernel execute the call. It is used only for calls about which numeric arguments
+	// decide, because other threads of the caller can't change these any more.
 	isAllowed bool
-	errno     unix.Errno
+	// errno is the call's result if isAllowed is false. 0 means that the warden has executed the call.
+	errno unix.Errno
 }
 
+// decide decides about a call. It executes connect, listen and setsockopt calls itself if they are allowed.
 func (w *warden) decide(ctx context.Context, c call) verdict {
 	switch c.number {
 	case unix.SYS_CONNECT:
@@ -103,7 +106,7 @@ func (w *warden) decide(ctx context.Context, c call) verdict {
 	return verdict{errno: unix.ENOSYS}
 }
 
-// refuse reports a refused target and returns the errno for the caller.
+// refuse reports a denied target to OnRefused and returns the errno for the caller.
 func (w *warden) refuse(target string, errno unix.Errno) unix.Errno {
 	if w.rules.OnRefused != nil {
 		w.rules.OnRefused(target)

@@ -10,9 +10,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unixTarget opens the unix socket that an address names, if processes of the cage listen on it. The
-// descriptor refers to the socket's file: the path may lead elsewhere afterwards, but no other socket
-// can be bound to that file. The descriptor must be closed after use.
+// unixTarget opens the file of the unix socket that an address names. It returns an errno unless
+// processes in the cage listen on that socket. The path may point to another file afterwards, but the
+// returned descriptor refers to the socket's file, and no other socket can be bound to that file. The
+// caller must close the descriptor.
 func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) {
 	switch {
 	case len(address) <= 2 || binary.NativeEndian.Uint16(address) != unix.AF_UNIX:
@@ -45,7 +46,8 @@ func (w *warden) unixTarget(c call, s socket, address []byte) (int, unix.Errno) 
 	return -1, errno
 }
 
-// open opens the file that a path means for the caller, with O_PATH, which has no effect on the file.
+// open opens the file to which a path refers for the caller of c. It uses O_PATH, which doesn't affect
+// the file.
 func (c call) open(path string) (int, error) {
 	const flags = unix.O_PATH | unix.O_CLOEXEC
 	// In this process, /proc/self would be the warden's own directory.
