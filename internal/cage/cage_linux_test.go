@@ -22,9 +22,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// callsVar names a variable that makes the test binary try the system calls in calls.
+// callsVar is an environment variable. If it is set, the test binary makes the system calls in calls and
+// prints their results.
 const callsVar = "RAYMOND_TEST_CALLS"
 
+// TestMain runs the tests. In a child process, it instead makes the system calls in calls or calls
+// supervise.
 func TestMain(m *testing.M) {
 	if os.Getenv(callsVar) != "" {
 		tryCalls()
@@ -33,15 +36,15 @@ func TestMain(m *testing.M) {
 	if dir := os.Getenv(supervisedVar); dir != "" {
 		os.Exit(supervise(dir, os.Args[1:]))
 	}
-	// With Yama, a process may look only into its own descendants, so adopt orphans.
+	// With Yama, a process may examine only its own descendants, so make orphans children of this process.
 	if err := unix.Prctl(unix.PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0); err != nil {
 		panic(err)
 	}
 	os.Exit(m.Run())
 }
 
-// supervisedVar names a variable with a directory. If it is set, the test binary runs its arguments in a cage
-// that may write to that directory.
+// supervisedVar is an environment variable that contains a directory. If it is set, the test binary runs
+// the command in its arguments in a cage that may write to that directory.
 const supervisedVar = "RAYMOND_TEST_SUPERVISED"
 
 func supervise(dir string, argv []string) int {
@@ -57,7 +60,7 @@ func supervise(dir string, argv []string) int {
 	return code
 }
 
-// runCaged runs a program in a cage and returns its output.
+// runCaged runs a program in a cage with the given policy and returns its output.
 func runCaged(t *testing.T, p cage.Policy, argv ...string) string {
 	t.Helper()
 	path, err := exec.LookPath(argv[0])
@@ -87,8 +90,9 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// TestTrustedProcessesCantUseHiddenFiles checks that a trusted process can't read, write or run anything
-// in a hidden directory, where agents may have left files, but can use the rest of the machine.
+// TestTrustedProcessesCantUseHiddenFiles checks that a trusted process can't read, write or execute
+// anything in a hidden directory, where agents may have left files, and that it can use the rest of the
+// machine.
 func TestTrustedProcessesCantUseHiddenFiles(t *testing.T) {
 	dir := t.TempDir()
 	theirs := filepath.Join(dir, "theirs")
@@ -113,7 +117,7 @@ func TestFilesAreConfined(t *testing.T) {
 	write(t, filepath.Join(run, "state.json"), "canary\n")
 	write(t, filepath.Join(run, "scope", "payload"), "payload\n")
 	beside := write(t, filepath.Join(dir, "beside"), "beside\n")
-	work := filepath.Dir(write(t, filepath.Join(dir, "w\xf6rk", "file"), "work\n")) // not valid UTF-8
+	work := filepath.Dir(write(t, filepath.Join(dir, "w\xf6rk", "file"), "work\n")) // the name is not valid UTF-8
 	assert.NilError(t, os.Symlink(key, filepath.Join(work, "link")))
 	for _, link := range [][2]string{{filepath.Join(dir, "named"), beside}, {filepath.Join(dir, "read", "link"), key}} {
 		assert.NilError(t, errors.Join(os.MkdirAll(filepath.Dir(link[0]), 0o700), os.Symlink(link[1], link[0])))
@@ -166,13 +170,15 @@ func TestFilesAreConfined(t *testing.T) {
 	}
 }
 
-// calls are system calls that the test binary itself tries in a cage.
+// calls are system calls that the test binary makes in a cage.
 var calls = map[string]struct {
-	want string // the result with an open network and, if it differs, the result with the network "none"
+	// want is the expected result with an open network. If the result with the network "none" differs, it
+	// follows after a space.
+	want string
 	do   func() error
 }{
 	"unix stream": {"ok", func() error { return socket(unix.AF_UNIX, unix.SOCK_STREAM, 0) }},
-	// The caller passes the target of a datagram in memory, where a filter can't look.
+	// Each datagram names its target in memory, where a filter can't read it.
 	"unix datagram":      {"EACCES", func() error { return socket(unix.AF_UNIX, unix.SOCK_DGRAM, 0) }},
 	"unix datagram pair": {"EACCES", func() error { _, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_DGRAM, 0); return err }},
 	"unix stream pair":   {"ok", func() error { _, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM, 0); return err }},
@@ -214,7 +220,7 @@ var calls = map[string]struct {
 	"priority of group":  {"EPERM", func() error { return unix.Setpriority(unix.PRIO_PGRP, 0, 19) }},
 	"disk of group":      {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 2, 0, 7<<13) }},
 	"priority of all":    {"EPERM", func() error { return unix.Setpriority(unix.PRIO_USER, 0, 0) }},
-	"disk of all":        {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) }}, // the kernel would return EINVAL
+	"disk of all":        {"EPERM", func() error { return raw(unix.SYS_IOPRIO_SET, 3, 0, 7<<13) }}, // without the filter, the kernel would return EINVAL
 	"shared udp port":    {"EADDRINUSE EACCES", sharePort},
 	"another route":      {"ok EPERM", func() error { return option(unix.AF_INET, unix.SOL_IP, unix.IP_OPTIONS) }},
 	"another route, 6":   {"ok EPERM", func() error { return option(unix.AF_INET6, unix.SOL_IPV6, unix.IPV6_RTHDR) }},
@@ -225,8 +231,8 @@ var calls = map[string]struct {
 		set.Set(0)
 		return unix.SchedSetaffinity(os.Getppid(), &set)
 	}},
-	// Without the filter, the kernel would refuse the next calls with another errno, before it checks
-	// privileges. They show that the filter refuses them.
+	// Without the filter, the kernel would return another errno for the next calls, before it checks
+	// privileges. EPERM therefore shows that the filter denied them.
 	"mark, by the old call":  {"EPERM", func() error { return raw(unix.SYS_SETRLIMIT, unix.RLIMIT_RTTIME, 0, 0) }},
 	"odd userfaultfd":        {"EPERM", func() error { return raw(unix.SYS_USERFAULTFD, 1, 0, 0) }},
 	"odd mount":              {"EPERM", func() error { return raw(unix.SYS_MOUNT, 0, 0, 0) }},
@@ -249,7 +255,7 @@ func socket(domain, typ, proto int) error {
 	return err
 }
 
-// option clears a socket option of a TCP socket, which needs no privileges.
+// option sets an option of a new TCP socket to an empty value, which needs no privileges.
 func option(domain, level, name int) error {
 	fd, err := unix.Socket(domain, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -307,8 +313,9 @@ func tryCalls() {
 	}
 }
 
-// TestCallsAreFiltered checks that the filter refuses calls, and not only missing privileges, which a future
-// agent might have. It also checks that calls that agents need for their work are allowed.
+// TestCallsAreFiltered checks the results of the calls in calls. The filter itself must deny forbidden
+// calls, because a process with more privileges could otherwise make them. Calls that agents need for
+// their work must be allowed.
 func TestCallsAreFiltered(t *testing.T) {
 	self, err := os.Executable()
 	assert.NilError(t, err)
@@ -326,6 +333,7 @@ func TestCallsAreFiltered(t *testing.T) {
 	}
 }
 
+// TestMarksBelongToTheirRun checks that all marks of a run are recognized, and only those.
 func TestMarksBelongToTheirRun(t *testing.T) {
 	a, b := cage.Mark("run.1"), cage.Mark("run.2")
 	if a == b || !cage.IsMarkOf(a, "run") || !cage.IsMarkOf(b, "run") || cage.IsMarkOf(a, "ru") || cage.IsMarkOf(cage.Mark("other.1"), "run") {
@@ -342,9 +350,9 @@ func supervisedCommand(t *testing.T, script string) (dir string, cmd *exec.Cmd) 
 	return dir, cmd
 }
 
-// TestOneCommandIsSupervised checks that raymond passes on the command's exit code and confines the command,
-// which can't reach the threads of its supervisor, inherits no open files, is killed first when memory runs
-// out, and leaves no process behind.
+// TestOneCommandIsSupervised checks a command that runs under Supervise. Its exit code is passed on. It
+// is confined, can't access the threads of its supervisor, inherits no open files, is the first process
+// to be killed if memory runs out, and leaves no process behind.
 func TestOneCommandIsSupervised(t *testing.T) {
 	dir, cmd := supervisedCommand(t, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
 		until [ -e pid ]; do :; done; cat <&3; echo x > ../outside; cd /proc/$PPID/task
@@ -363,8 +371,8 @@ func TestOneCommandIsSupervised(t *testing.T) {
 	assert.Check(t, err != nil, "process %s is left", pid)
 }
 
-// TestForkingProcessesEndWithTheCommand checks that processes that fork and exit all the time, each in
-// a new session, end with the command. After a number of generations the last process writes a file.
+// TestForkingProcessesEndWithTheCommand checks that processes that keep forking and exiting, each in a
+// new session, are ended with the command. If they are not, the last generation writes a file.
 func TestForkingProcessesEndWithTheCommand(t *testing.T) {
 	const hop = `use POSIX; for my $n (1..20000) { exit if fork; setsid } open(F, ">outlived")`
 	dir, cmd := supervisedCommand(t, "for i in 1 2 3; do perl -e '"+hop+"' & done; exit 0")

@@ -11,8 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// verdict returns the action of a filter for a call without arguments. It runs the program in an emulator and
-// not in the kernel.
+// verdict returns the action of a filter for a call without arguments. It runs the filter in an emulator
+// instead of the kernel.
 func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	t.Helper()
 	program, err := filter(o)
@@ -25,7 +25,7 @@ func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	}
 	vm, err := bpf.NewVM(code)
 	assert.NilError(t, err)
-	data := make([]byte, 64) // struct seccomp_data, but big-endian, because the emulator reads network packets
+	data := make([]byte, 64) // struct seccomp_data, but in big-endian byte order, which the emulator expects
 	binary.BigEndian.PutUint32(data[offNumber:], call)
 	binary.BigEndian.PutUint32(data[offArch:], architecture)
 	action, err := vm.Run(data)
@@ -33,8 +33,8 @@ func verdict(t *testing.T, o filterOptions, architecture, call uint32) uint32 {
 	return uint32(action)
 }
 
-// TestOtherArchitecturesAreRefused: their calls have other numbers, to which the rules of the filter don't
-// apply.
+// TestOtherArchitecturesAreRefused checks that calls of other architectures fail with ENOSYS. Their
+// calls have other numbers, so the filter's rules would not apply to them.
 func TestOtherArchitecturesAreRefused(t *testing.T) {
 	for _, o := range []filterOptions{{}, {isOpen: true}, {hasWarden: true, isScoped: true, isTraced: true}} {
 		if got := verdict(t, o, arch, unix.SYS_GETPID); got != allow {
@@ -51,5 +51,5 @@ func TestOtherArchitecturesAreRefused(t *testing.T) {
 	}
 }
 
-// x32Call is the x32 call getpid.
+// x32Call is the number of getpid for x32 programs.
 const x32Call = 0x40000000 | unix.SYS_GETPID

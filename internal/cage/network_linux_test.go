@@ -19,7 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/forward"
 )
 
-// outside is a script that connects to a server at PORT through the proxy and directly, over TCP and UDP.
+// outside is a script that tries to connect to a server at PORT and to other hosts, through the proxy
+// and directly, over TCP and UDP.
 const outside = `
 lines() { "$@" 2>&1 | tr '\n' ' '; echo; }
 export GIT_TERMINAL_PROMPT=0 GIT_CONFIG_GLOBAL=/dev/null
@@ -32,7 +33,8 @@ lines bash -c 'echo > /dev/udp/127.0.0.1/PORT'
 lines bash -c 'echo > /dev/tcp/127.0.0.1/1'
 `
 
-// TestProxyIsTheOnlyWayOut uses a cage whose network is a list of hosts, with the proxy for that list.
+// TestProxyIsTheOnlyWayOut checks that a caged script reaches a listed host through the proxy, and that
+// all its other connections are denied.
 func TestProxyIsTheOnlyWayOut(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {

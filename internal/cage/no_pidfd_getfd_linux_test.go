@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
 
-// blindVar names a variable with the path of a unix socket. If it is set, the test binary tries to reach that
-// socket from a cage whose warden can't duplicate descriptors.
+// blindVar is an environment variable that contains the path of a unix socket. If it is set, the test
+// binary tries to connect to that socket from a cage whose warden can't duplicate descriptors.
 const blindVar = "RAYMOND_TEST_BLIND"
 
 func init() {
@@ -37,15 +37,16 @@ func init() {
 	os.Exit(0)
 }
 
-// goBlind refuses pidfd_getfd to this process, as Docker's seccomp profile does, and runs the test binary
-// again in a cage.
+// goBlind forbids pidfd_getfd for this process, as Docker's seccomp profile does, and runs the test
+// binary again in a cage.
 func goBlind() {
 	runtime.LockOSThread()
 	denied, err := assemble(refuseAll(uint32(unix.EPERM), unix.SYS_PIDFD_GETFD))
 	if err == nil {
 		_, err = (&entry.Plan{Filter: denied}).Apply()
 	}
-	if err == nil && os.Getenv("RAYMOND_TEST_AGAIN") == "" { // so that the filter applies to every thread
+	// Execute the program again, so that the filter applies to all of its threads.
+	if err == nil && os.Getenv("RAYMOND_TEST_AGAIN") == "" {
 		err = syscall.Exec("/proc/self/exe", os.Args, append(os.Environ(), "RAYMOND_TEST_AGAIN=1"))
 	}
 	c := New(Policy{Network: Network{IsOpen: os.Getenv("RAYMOND_TEST_OPEN") != ""}, Writable: []string{"/"}})
@@ -63,9 +64,9 @@ func goBlind() {
 	os.Exit(0)
 }
 
-// TestNoUnixSocketsIfTheWardenCantSeeTargets: the runner mounts Docker's socket into every
-// container job, and a process that reaches it is root on the host. If the warden can't see where unix
-// sockets connect, a caged process must not be able to create one.
+// TestNoUnixSocketsIfTheWardenCantSeeTargets checks that a caged process can't create a unix socket if
+// the warden can't see where unix sockets connect. This matters because GitHub's runner mounts Docker's
+// socket into every container job, and a process that connects to it can become root on the host.
 func TestNoUnixSocketsIfTheWardenCantSeeTargets(t *testing.T) {
 	socket := filepath.Join(t.TempDir(), "docker.sock")
 	fd, err := unix.Socket(unix.AF_UNIX, unix.SOCK_STREAM, 0)

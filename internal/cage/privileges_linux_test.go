@@ -39,8 +39,9 @@ func TestPrivilegesAreDropped(t *testing.T) {
 	}
 }
 
-// TestFirstThreadStaysOutside checks that StartInside never confines the first thread, even if many threads
-// call it at once. That thread lives as long as the program, and a caged process could trace it.
+// TestFirstThreadStaysOutside checks that StartInside never confines the first thread, even if many
+// threads call it at the same time. That thread lives as long as the program, and a caged process could
+// trace it.
 func TestFirstThreadStaysOutside(t *testing.T) {
 	const many = 40
 	var started, all sync.WaitGroup

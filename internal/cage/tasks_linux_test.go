@@ -14,11 +14,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// task is a typical task of an agent: a script that fails if any part of it doesn't work.
+// task is a typical task of an agent: a script that fails if any of its commands doesn't work.
 type task struct {
 	name   string
 	script string
-	needs  []string // programs that only this task needs
+	needs  []string // programs that this task needs in addition to bash, perl and git
 }
 
 // everydayTasks are tasks that need bash, perl and git.
@@ -57,7 +57,7 @@ func TestEverydayTasksWork(t *testing.T) {
 	}
 }
 
-// do runs the task in a cage like an agent's.
+// do runs the task in a cage with the same policy as an agent's.
 func (w task) do(t *testing.T, network cage.Network) {
 	t.Helper()
 	for _, program := range w.needs {
@@ -76,5 +76,5 @@ func (w task) do(t *testing.T, network cage.Network) {
 	assert.Check(t, strings.HasSuffix(got, "all done\n"), "%s\ngot %s\nwant all of it done", w.script, got)
 }
 
-// devices are the devices that agents may write to.
+// devices are the devices to which agents may write.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}

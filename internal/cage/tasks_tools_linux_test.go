@@ -4,7 +4,7 @@ package cage_test
 
 func init() { everydayTasks = append(everydayTasks, toolTasks...) }
 
-// toolTasks are tasks that also need Go, Node and the programs in their field needs.
+// toolTasks are tasks that need Go, Node and the programs in their needs.
 var toolTasks = []task{
 	{name: "go", script: `
 printf 'module example.com/m\n\ngo 1.24\n' > go.mod

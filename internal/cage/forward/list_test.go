@@ -76,8 +76,9 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestInternalAddressesAreRecognized tries one address of every block that isn't public, also embedded
-// in IPv6 addresses.
+// TestInternalAddressesAreRecognized checks an address in each block that isn't public, and such
+// addresses embedded in IPv6 addresses. It also checks that metadata addresses are recognized and public
+// addresses are not special.
 func TestInternalAddressesAreRecognized(t *testing.T) {
 	for _, inside := range strings.Fields(`127.0.0.1 127.255.0.1 0.0.0.0 0.1.2.3 10.1.2.3 172.16.0.1 172.31.255.255 192.168.1.1
 		169.254.169.254 168.63.129.16 100.64.0.1 100.100.100.200 192.0.0.192 198.18.0.1 192.0.2.1 224.0.0.1 239.1.1.1 240.0.0.1
@@ -101,8 +102,8 @@ func TestInternalAddressesAreRecognized(t *testing.T) {
 	}
 }
 
-// TestServicesOfTheJobAreReachable checks that a name that is listed with its port may lead to a
-// private address, but neither to this machine nor to a metadata service, which no entry allows.
+// TestServicesOfTheJobAreReachable checks that a name may resolve to a private address if it is listed
+// with its port. It must not resolve to this machine or to a metadata service, which no entry allows.
 func TestServicesOfTheJobAreReachable(t *testing.T) {
 	list, err := Parse("db:5432 wide.example *.all.example:5432 registry-npm 169.254.169.254:80 168.63.129.16:80 10.0.0.7:80")
 	assert.NilError(t, err)
@@ -120,7 +121,8 @@ func TestServicesOfTheJobAreReachable(t *testing.T) {
 	}
 }
 
-// TestOwnAddressesAreRecognized checks that a public address of this machine is refused like loopback.
+// TestOwnAddressesAreRecognized checks that a public address of this machine is treated like a loopback
+// address.
 func TestOwnAddressesAreRecognized(t *testing.T) {
 	defer func() { interfaceAddrs = net.InterfaceAddrs }()
 	interfaceAddrs = func() ([]net.Addr, error) {

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// program runs a program in an empty directory, with the variables of Env and env, and returns its
-// output.
+// program runs a program in an empty directory and returns its output. The program's environment
+// contains the variables from Env, and env.
 func (s *site) program(t *testing.T, list List, env []string, args ...string) (string, error) {
 	t.Helper()
 	home := t.TempDir()
@@ -36,8 +36,8 @@ func (s *site) program(t *testing.T, list List, env []string, args ...string) (s
 	return string(output), err
 }
 
-// programs are commands that send a request to a host named after the program. Whether they accept
-// its response doesn't matter.
+// programs are commands that each send a request to a host named after the program. The host's response
+// need not be valid for the program.
 var programs = []struct {
 	name string
 	env  string
@@ -52,7 +52,7 @@ var programs = []struct {
 	{name: "node", args: []string{"node", "-e", "fetch('https://node.example.com:PORT/hello').then(r => r.text()).then(console.log)"}},
 }
 
-// countRequests returns a handler that counts the requests to another one.
+// countRequests returns a handler that counts requests and passes them to another handler.
 func countRequests(n *atomic.Int32, to http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		n.Add(1)
@@ -60,9 +60,9 @@ func countRequests(n *atomic.Int32, to http.Handler) http.Handler {
 	})
 }
 
-// TestProgramsUseTheProxy checks that programs reach a listed host through the proxy, and that they
-// don't retry a refused request, with a list and with none. npm also looks for a newer version of
-// itself, so two requests are allowed.
+// TestProgramsUseTheProxy checks that programs reach a listed host through the proxy. It also checks
+// that they don't retry a request that the proxy rejects, under a list of hosts and under the network
+// "none". Two requests are allowed, because npm also looks for a newer version of itself.
 func TestProgramsUseTheProxy(t *testing.T) {
 	for _, list := range []string{"tls *.example.com:PORT 127.0.0.1:PORT", "tls none", "tls other.example.org"} {
 		for _, p := range programs {
@@ -86,7 +86,8 @@ func TestProgramsUseTheProxy(t *testing.T) {
 	}
 }
 
-// fill replaces the word "node" with the path of Node, and PORT with the port of the web server.
+// fill returns the words with "node" replaced by the path of Node, and PORT by the port of the site's
+// web server.
 func (s *site) fill(t *testing.T, words []string) []string {
 	t.Helper()
 	var out []string

@@ -28,7 +28,7 @@ import (
 // hang is the time after which a test gives up. It is long because the machine may be very busy.
 const hang = 2 * time.Minute
 
-// site is a web server, the names that lead to it, and a proxy.
+// site is a web server and a proxy that resolves names with the test's own DNS server.
 type site struct {
 	*Proxy
 	web *httptest.Server
@@ -37,9 +37,9 @@ type site struct {
 	refused []string
 }
 
-// newSite starts a web server on 127.0.0.1 and a proxy with the given list, in which PORT is
-// replaced with the server's port. A DNS server of the site resolves all names: to the given
-// answers, one after the other, and then always to 127.0.0.1.
+// newSite starts a web server on 127.0.0.1 and a proxy with the given list. PORT in the list stands for
+// the server's port, and the prefix "tls " makes the server use TLS. A DNS server resolves every name:
+// first to the given answers, one per query, and after that always to 127.0.0.1.
 func newSite(t *testing.T, list string, o Options, answers ...string) *site {
 	t.Helper()
 	s := &site{}
@@ -76,8 +76,8 @@ func (s *site) port() string {
 	return port
 }
 
-// nameServer starts a DNS server that answers all queries for IPv4 addresses with the given answers
-// in turn, and repeats the last one.
+// nameServer starts a DNS server that answers queries for IPv4 addresses with the given answers in turn.
+// It repeats the last answer.
 func nameServer(t *testing.T, answers []string) string {
 	t.Helper()
 	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
@@ -109,7 +109,8 @@ func nameServer(t *testing.T, answers []string) string {
 	return conn.LocalAddr().String()
 }
 
-// get fetches a URL through the proxy. If the proxy refuses a tunnel, it returns that response.
+// get fetches a URL through the proxy and returns the status and the body. If the proxy rejects a
+// tunnel, it returns the proxy's response.
 func (s *site) get(t *testing.T, address string) (int, string) {
 	t.Helper()
 	transport := &http.Transport{
@@ -139,7 +140,7 @@ func (s *site) get(t *testing.T, address string) (int, string) {
 
 func (s *site) address() string { return "127.0.0.1:" + strconv.Itoa(int(s.Port())) }
 
-// refusals returns the refused targets that the proxy reported.
+// refusals returns the rejected targets that the proxy has reported.
 func (s *site) refusals() []string {
 	s.lock.Lock()
 	defer s.lock.Unlock()
@@ -184,8 +185,8 @@ func TestOtherHostsAreRefused(t *testing.T) {
 	}
 }
 
-// TestListedNamesDontReachInternalAddresses uses a listed name that resolves to this machine, at once
-// or after a first answer with another address.
+// TestListedNamesDontReachInternalAddresses checks that requests are rejected if a listed name resolves
+// to this machine, in the first DNS answer or in a later one.
 func TestListedNamesDontReachInternalAddresses(t *testing.T) {
 	for _, answers := range [][]string{nil, {"169.254.169.254"}} {
 		for _, scheme := range []string{"http", "https"} {
@@ -238,7 +239,8 @@ func TestUnreachableHostsGetGatewayErrors(t *testing.T) {
 	assert.Check(t, is.Len(s.refusals(), 0), "refusals")
 }
 
-// TestJobProxyIsUsed puts another proxy between this one and the hosts.
+// TestJobProxyIsUsed checks that requests go through the job's own proxy, except for hosts in NO_PROXY,
+// and that the list still applies.
 func TestJobProxyIsUsed(t *testing.T) {
 	behind := newSite(t, "a.example.com:PORT 127.0.0.1:PORT", Options{})
 	var lock sync.Mutex
@@ -265,7 +267,7 @@ func TestJobProxyIsUsed(t *testing.T) {
 	if status, text := s.get(t, "http://"+at+"/"); status != 200 {
 		t.Errorf("got %d %q", status, text)
 	}
-	// The server doesn't speak TLS, but the error shows that the tunnel reached it.
+	// The server doesn't speak TLS, so the request fails. The error shows that the tunnel reached the server.
 	if status, text := s.get(t, "https://"+at+"/"); !strings.Contains(text, "HTTP response to HTTPS client") {
 		t.Errorf("got %d %q", status, text)
 	}
@@ -287,7 +289,7 @@ func TestJobProxyIsUsed(t *testing.T) {
 	}
 }
 
-// echo starts a server that returns a client's data once the client has closed its half.
+// echo starts a server that returns a client's data after the client has closed its sending half.
 func echo(t *testing.T) net.Listener {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -309,7 +311,7 @@ func echo(t *testing.T) net.Listener {
 	return listener
 }
 
-// openTunnel requests a tunnel and sends data into it without waiting for the response.
+// openTunnel requests a tunnel to a server and sends data without waiting for the proxy's response.
 func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader) {
 	t.Helper()
 	conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", p.Port()))
@@ -332,7 +334,7 @@ func proxyTo(t *testing.T, server net.Listener) *Proxy {
 	return p
 }
 
-// TestServersEndTunnels has a server that closes the connection first.
+// TestServersEndTunnels checks that a tunnel ends when the server closes the connection.
 func TestServersEndTunnels(t *testing.T) {
 	server := httptest.NewServer(http.NotFoundHandler())
 	defer server.Close()
@@ -346,7 +348,8 @@ func TestServersEndTunnels(t *testing.T) {
 	}
 }
 
-// TestCloseEndsTunnels also checks that either end of a tunnel may close its sending half.
+// TestCloseEndsTunnels checks that Close ends open tunnels and all goroutines. It also checks that data
+// still arrives after a client has closed its sending half.
 func TestCloseEndsTunnels(t *testing.T) {
 	goroutines := runtime.NumGoroutine()
 	server := echo(t)
@@ -378,7 +381,7 @@ func TestCloseEndsTunnels(t *testing.T) {
 			t.Fatalf("got %d goroutines, want %d\n%s", runtime.NumGoroutine(), goroutines, stacks[:runtime.Stack(stacks, true)])
 		}
 	}
-	if _, err := p.listener.Accept(); !errors.Is(err, net.ErrClosed) { // another program may have taken the port meanwhile
+	if _, err := p.listener.Accept(); !errors.Is(err, net.ErrClosed) { // another program may use the port now
 		t.Errorf("the proxy still listens: %v", err)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attackOdd makes unusual calls, which the kernel itself would mostly refuse, and returns their results. The
-// arguments are an address at which a connect never completes, and an address that can be reached.
+// attackOdd makes unusual calls, most of which the kernel itself would reject, and returns their
+// results. The arguments are an address at which a connect never completes, and an address at which a
+// server listens.
 func attackOdd(args []string) string {
 	_, full := sockaddr(netip.MustParseAddrPort(args[0]))
 	_, reached := sockaddr(netip.MustParseAddrPort(args[1]))
@@ -43,7 +44,8 @@ func attackOdd(args []string) string {
 	return strings.Join(result, " ")
 }
 
-// attackChange tries to change the limits, the priority and the scheduling of another process.
+// attackChange tries to change the limits, the priority and the scheduling of another process, whose id
+// is the argument.
 func attackChange(args []string) string {
 	process := number(args[0])
 	var old unix.Rlimit
@@ -59,7 +61,7 @@ func attackChange(args []string) string {
 	return strings.Join(result, " ")
 }
 
-// attackChangeOwn does the same as attackChange with a child process.
+// attackChangeOwn runs attackChange against its own child process.
 func attackChangeOwn([]string) string {
 	child := exec.Command("/proc/self/exe", "idle")
 	child.Stderr = os.Stderr

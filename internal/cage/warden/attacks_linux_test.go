@@ -15,7 +15,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// attacks are the operations that a caged process can try. Each returns its result as text.
+// attacks are the operations that a caged test process can run. Each operation returns its result as text.
 var attacks = map[string]func(args []string) string{
 	"unix":       attackUnix,
 	"ip":         connectAll(unix.SOCK_STREAM),
@@ -35,7 +35,8 @@ var attacks = map[string]func(args []string) string{
 	"idle":       func([]string) string { time.Sleep(time.Hour); return "" },
 }
 
-func init() { attacks["serve"] = attackServe } // not in the literal, because attackServe uses the map
+// serve is not in the literal above, because attackServe uses the map itself.
+func init() { attacks["serve"] = attackServe }
 
 func newSocket(domain, kind int) int {
 	fd, err := unix.Socket(domain, kind|unix.SOCK_CLOEXEC, 0)
@@ -45,7 +46,7 @@ func newSocket(domain, kind int) int {
 	return fd
 }
 
-// attackServe accepts connections at a path and then runs the attack in the other arguments.
+// attackServe listens on a unix socket at a path and then runs the attack in the remaining arguments.
 func attackServe(args []string) string {
 	listener, err := net.Listen("unix", args[0])
 	if err != nil {
@@ -60,7 +61,7 @@ func attackServe(args []string) string {
 	return attacks[args[1]](args[2:])
 }
 
-// attackUnix connects to a path. A second argument is the directory from which it does that.
+// attackUnix connects to a unix socket. If there is a second argument, it changes to that directory before.
 func attackUnix(args []string) string {
 	if len(args) > 1 {
 		if err := os.Chdir(args[1]); err != nil {
@@ -84,7 +85,7 @@ func connectIP(kind int, target string) string {
 	return errnoName(unix.Connect(fd, address))
 }
 
-// connectAll returns an attack that connects to each address.
+// connectAll returns an attack that connects a socket of the given kind to each address in its arguments.
 func connectAll(kind int) func([]string) string {
 	return func(targets []string) string {
 		var result []string
@@ -95,8 +96,8 @@ func connectAll(kind int) func([]string) string {
 	}
 }
 
-// attackOwn listens on the first address, and connects from a child process to the same port of the
-// other addresses.
+// attackOwn listens on the first address. From a child process, it then connects to the same port at
+// each of the other addresses.
 func attackOwn(args []string) string {
 	listener, err := net.Listen("tcp", args[0])
 	if err != nil {
@@ -116,8 +117,8 @@ func attackOwn(args []string) string {
 	return strings.TrimSpace(string(result))
 }
 
-// attackListen calls listen twice on a socket at each address and on an unbound socket, and returns the
-// devices to which the sockets are bound.
+// attackListen calls listen twice on a socket at each address, and on a socket that is not bound. It
+// returns the results and the devices to which the sockets are bound.
 func attackListen(args []string) string {
 	var result []string
 	for i := range len(args) + 1 {
@@ -136,8 +137,8 @@ func attackListen(args []string) string {
 	return strings.Join(result, " ")
 }
 
-// attackBeside listens on ports on which another process listens: on the first one only over IPv6, on
-// the second one with SO_REUSEPORT.
+// attackBeside listens on two ports on which other processes listen already. On the first port, it
+// listens only over IPv6. On the second port, it uses SO_REUSEPORT.
 func attackBeside(args []string) string {
 	var result []string
 	for i, option := range [][2]int{{unix.IPPROTO_IPV6, unix.IPV6_V6ONLY}, {unix.SOL_SOCKET, unix.SO_REUSEPORT}} {
@@ -149,9 +150,9 @@ func attackBeside(args []string) string {
 	return strings.Join(result, " ")
 }
 
-// attackBound listens on the first address, if that has a port. Then it binds a socket to the second
-// address and connects it to the third. For a bound socket, the unspecified address doesn't always mean
-// 127.0.0.1 or ::1.
+// attackBound listens on the first address if its port isn't 0. Then it binds a socket to the second
+// address and connects it to the third. This matters because for a bound socket, the unspecified address
+// doesn't always mean 127.0.0.1 or ::1.
 func attackBound(args []string) string {
 	if own := netip.MustParseAddrPort(args[0]); own.Port() != 0 {
 		if _, err := net.Listen("tcp", args[0]); err != nil {
@@ -164,10 +165,10 @@ func attackBound(args []string) string {
 		return "bind " + errnoName(err)
 	}
 	_, address := sockaddr(netip.MustParseAddrPort(args[2]))
-	return fmt.Sprint(unix.Connect(fd, address) == nil) // kernels differ in the errno
+	return fmt.Sprint(unix.Connect(fd, address) == nil) // the errno depends on the kernel
 }
 
-// repeatInThread calls do again and again in another thread, until stop is called.
+// repeatInThread calls do repeatedly in another thread, until stop is called.
 func repeatInThread(do func()) (stop func()) {
 	done := make(chan struct{})
 	go func() {
@@ -184,8 +185,8 @@ func repeatInThread(do func()) (stop func()) {
 	return func() { close(done) }
 }
 
-// attackRewrite connects to the first path repeatedly, while another thread keeps overwriting the address
-// with the second path.
+// attackRewrite repeatedly connects to the first path, while another thread keeps overwriting the
+// address in memory with the second path.
 func attackRewrite(args []string) string {
 	good, bad := unixAddress(args[0]), unixAddress(args[1])
 	address := make([]byte, 110)
@@ -202,7 +203,7 @@ func attackRewrite(args []string) string {
 	return fmt.Sprint(counts["ok"] > 0, counts["EACCES"] > 0, len(counts))
 }
 
-// rawConnect connects to a socket address of any format.
+// rawConnect connects to a socket address in any format and returns the name of the errno.
 func rawConnect(fd int, address []byte) string {
 	if errno := connectTo(fd, address); errno != 0 {
 		return errnoName(errno)
@@ -215,8 +216,8 @@ func unixAddress(path string) []byte {
 	return append(append(address, path...), make([]byte, 108-len(path))...)
 }
 
-// attackSwap connects a descriptor to an address that is forbidden for TCP, while another thread keeps
-// exchanging the TCP socket behind the descriptor for a unix socket.
+// attackSwap connects a descriptor to an address that is forbidden for TCP. Meanwhile, another thread
+// keeps replacing the TCP socket behind the descriptor with a unix socket and back.
 func attackSwap(args []string) string {
 	_, forbidden := sockaddr(netip.MustParseAddrPort(args[0]))
 	tcp, local, fd := newSocket(unix.AF_INET, unix.SOCK_STREAM), newSocket(unix.AF_UNIX, unix.SOCK_STREAM), 100
@@ -234,7 +235,8 @@ func attackSwap(args []string) string {
 	return fmt.Sprint(connected)
 }
 
-// attackMany makes 200 connections at once to a server in the same process and reads the responses.
+// attackMany makes 200 connections at the same time to a server in its own process, and reads the
+// responses.
 func attackMany([]string) string {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -270,8 +272,9 @@ func attackMany([]string) string {
 	return fmt.Sprint(counts)
 }
 
-// attackHang starts as many connects as the first argument says, prints a line and waits. The
-// connects never return. The target is an address, or a path on which attackHang itself listens.
+// attackHang starts connects that never return, prints a line and waits. The first argument is their
+// number. The second is the target: an address, or the path of a unix socket on which attackHang itself
+// listens.
 func attackHang(args []string) string {
 	var address unix.Sockaddr = &unix.SockaddrUnix{Name: args[1]}
 	family := unix.AF_UNIX
@@ -288,11 +291,11 @@ func attackHang(args []string) string {
 	return ""
 }
 
-// attackThread connects in a thread that has its own table of descriptors.
+// attackThread connects to a unix socket in a thread that has its own descriptor table.
 func attackThread(args []string) string {
 	result := make(chan string)
 	go func() {
-		runtime.LockOSThread() // never unlocked, so the thread ends with the goroutine
+		runtime.LockOSThread() // never unlocked, so that the thread ends together with the goroutine
 		if err := unix.Unshare(unix.CLONE_FILES); err != nil {
 			result <- err.Error()
 			return

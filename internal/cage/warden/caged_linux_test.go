@@ -23,7 +23,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage/entry"
 )
 
-// If the variable stage is set, the test binary runs an attack.
+// stage is an environment variable. If it is set, the test binary runs an attack. mark is the cage's mark.
 const (
 	stage = "WARDEN_ATTACKS"
 	mark  = 424_242_424_242
@@ -32,25 +32,29 @@ const (
 // hang is the time after which a test gives up. It is long because the machine may be very busy.
 const hang = 2 * time.Minute
 
+// TestMain runs the tests. In a child process, it instead runs an attack and prints its result.
 func TestMain(m *testing.M) {
 	if os.Getenv(stage) != "" {
 		fmt.Println(attacks[os.Args[1]](os.Args[2:]))
 		return
 	}
-	if r, w, err := os.Pipe(); err == nil { // so that Go opens its own descriptors before checkLeaks counts them
+	// This makes Go's runtime open its own descriptors before checkLeaks counts them.
+	if r, w, err := os.Pipe(); err == nil {
 		r.Close()
 		w.Close()
 	}
 	os.Exit(m.Run())
 }
 
+// fail prints an error and ends the process.
+
 func fail(what string, err error) {
 	fmt.Fprintln(os.Stderr, what, err)
 	os.Exit(1)
 }
 
-// filter returns a seccomp program that sends connect, listen, and calls that change another process to
-// the listener.
+// filter returns a seccomp program that sends three kinds of calls to the listener: connect, listen, and
+// calls that change another process.
 func filter() ([]byte, error) {
 	load := func(offset uint32) unix.SockFilter {
 		return unix.SockFilter{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS, K: offset}
@@ -71,7 +75,7 @@ func filter() ([]byte, error) {
 	return binary.Append(nil, binary.NativeEndian, program)
 }
 
-// attacker is a process that attacks from inside a cage.
+// attacker is a process that runs an attack in a cage.
 type attacker struct {
 	t      *testing.T
 	cmd    *exec.Cmd
@@ -133,7 +137,7 @@ func (i *attacker) line() string {
 	return strings.TrimSpace(line)
 }
 
-// wait returns the refused targets, after the attacker and its warden have ended.
+// wait waits until the attacker and its warden have ended, and returns the denied targets.
 func (i *attacker) wait() []string {
 	i.t.Helper()
 	i.stdin.Close()
@@ -149,7 +153,7 @@ func (i *attacker) wait() []string {
 	return i.refused
 }
 
-// attack runs an attack and returns its output and the refused targets.
+// attack runs an attack until it ends, and returns its output and the denied targets.
 func attack(t *testing.T, dir string, rules Rules, args ...string) (result string, refused []string) {
 	t.Helper()
 	i := start(t, dir, rules, args...)
@@ -177,7 +181,7 @@ func checkLeaks(t *testing.T) {
 	})
 }
 
-// errnoName returns the name of the errno in err; "ok" for nil.
+// errnoName returns the name of the errno in err. It returns "ok" if err is nil.
 func errnoName(err error) string {
 	if err == nil {
 		return "ok"

@@ -21,8 +21,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// site is a directory that caged processes may write to, a directory that they may not, and a unix
-// socket in each on which a process outside of the cage listens.
+// site contains a directory to which caged processes may write, and one to which they may not. In each
+// directory, a process outside of the cage listens on a unix socket.
 type site struct {
 	inside, outside string
 	reached         atomic.Int32 // connections to the services
@@ -41,7 +41,7 @@ func newSite(t *testing.T) *site {
 	return s
 }
 
-// serve starts a server that accepts and counts connections, and returns its address.
+// serve starts a server that accepts connections and adds them to count, and returns its address.
 func serve(t *testing.T, network, address string, count *atomic.Int32) string {
 	t.Helper()
 	shared := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
@@ -65,7 +65,8 @@ func serve(t *testing.T, network, address string, count *atomic.Int32) string {
 	return listener.Addr().String()
 }
 
-// fullPort returns a port of 127.0.0.1 with a full queue: a further connect never completes.
+// fullPort returns a port of 127.0.0.1 whose queue of connections is full, so that a further connect
+// never completes.
 func fullPort(t *testing.T) uint16 {
 	t.Helper()
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
@@ -81,7 +82,8 @@ func fullPort(t *testing.T) uint16 {
 		t.Cleanup(func() { unix.Close(waiting) })
 		unix.Connect(waiting, bound)
 	}
-	for { // the first connection fills the queue once it has arrived
+	// The queue is full when the first connection has arrived.
+	for {
 		if n, _ := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, -1); n == 1 {
 			return uint16(bound.(*unix.SockaddrInet4).Port)
 		}
@@ -97,8 +99,8 @@ func portOf(t *testing.T, address string) uint16 {
 	return uint16(port)
 }
 
-// TestForeignUnixSocketsAreRefused tries every way to name a unix socket on which a process outside of the
-// cage listens, wherever the socket's file is.
+// TestForeignUnixSocketsAreRefused checks that a caged process can't connect to a unix socket on which a
+// process outside of the cage listens, whatever path it uses and wherever the socket's file is.
 func TestForeignUnixSocketsAreRefused(t *testing.T) {
 	checkLeaks(t)
 	s := newSite(t)
@@ -134,6 +136,7 @@ func TestForeignUnixSocketsAreRefused(t *testing.T) {
 	}
 }
 
+// TestAbstractSocketsAreRefused checks that a caged process can't connect to an abstract unix socket.
 func TestAbstractSocketsAreRefused(t *testing.T) {
 	var count atomic.Int32
 	name := "@warden-test-" + strconv.Itoa(os.Getpid())
@@ -144,6 +147,8 @@ func TestAbstractSocketsAreRefused(t *testing.T) {
 	}
 }
 
+// TestOwnUnixSocketsAreReachable checks that a caged process can connect to a unix socket in its own
+// cage through any path, and gets the kernel's errno for paths that are no such socket.
 func TestOwnUnixSocketsAreReachable(t *testing.T) {
 	checkLeaks(t)
 	s := newSite(t)
@@ -166,12 +171,13 @@ func TestOwnUnixSocketsAreReachable(t *testing.T) {
 	}
 }
 
-// TestRewrittenAddressesAreNotUsed lets another thread change the address while the warden decides.
+// TestRewrittenAddressesAreNotUsed checks that a connection is still denied if another thread changes
+// the address while the warden decides.
 func TestRewrittenAddressesAreNotUsed(t *testing.T) {
 	checkLeaks(t)
 	s := newSite(t)
 	docker := filepath.Join(s.outside, "docker.sock")
-	// Both paths have the same length, so a mixture of the two is never the path of a third file.
+	// Both paths have the same length, so a mixture of the two can't be the path of another file.
 	same := filepath.Join(s.inside, "dock.sock")
 	result, refused := attack(t, s.inside, Rules{}, "serve", same, "rewrite", same, docker)
 	if s.reached.Load() > 0 || !slices.Equal(slices.Compact(refused), []string{docker}) {
@@ -180,6 +186,8 @@ func TestRewrittenAddressesAreNotUsed(t *testing.T) {
 	assert.Check(t, strings.HasPrefix(result, "true true"), "the attack never met both addresses: %s", result)
 }
 
+// TestSwappedSocketsAreNotConnected checks that replacing the socket behind a descriptor doesn't let a
+// process connect to a forbidden address.
 func TestSwappedSocketsAreNotConnected(t *testing.T) {
 	checkLeaks(t)
 	var count atomic.Int32
@@ -189,7 +197,7 @@ func TestSwappedSocketsAreNotConnected(t *testing.T) {
 	}
 }
 
-// TestNetworkNoneRefusesAddresses checks connections under the network "none".
+// TestNetworkNoneRefusesAddresses checks which connections are allowed under the network "none".
 func TestNetworkNoneRefusesAddresses(t *testing.T) {
 	checkLeaks(t)
 	var count atomic.Int32
@@ -225,6 +233,8 @@ func TestNetworkNoneRefusesAddresses(t *testing.T) {
 	}
 }
 
+// TestOwnServersAreReachable checks that caged processes can connect to servers in their own cage on
+// loopback.
 func TestOwnServersAreReachable(t *testing.T) {
 	checkLeaks(t)
 	for _, c := range []struct{ attack, want string }{
@@ -239,7 +249,7 @@ func TestOwnServersAreReachable(t *testing.T) {
 	}
 }
 
-// TestListenersAreBoundToLoopback checks that listening sockets are bound to the loopback device,
+// TestListenersAreBoundToLoopback checks that all listening sockets are bound to the loopback device,
 // whatever their address is.
 func TestListenersAreBoundToLoopback(t *testing.T) {
 	checkLeaks(t)
@@ -247,6 +257,8 @@ func TestListenersAreBoundToLoopback(t *testing.T) {
 	assert.Check(t, is.Equal(result, strings.TrimSpace(strings.Repeat("ok ok lo ", 4))))
 }
 
+// TestOpenNetworkReachesAddresses checks that an open network allows TCP and UDP, except TCP to metadata
+// services.
 func TestOpenNetworkReachesAddresses(t *testing.T) {
 	checkLeaks(t)
 	foreign := serve(t, "tcp", "127.0.0.1:0", nil)
@@ -271,7 +283,8 @@ func TestManyConcurrentConnects(t *testing.T) {
 	}
 }
 
-// TestCallersGetTheKernelsErrors checks the errors that callers get when the warden connects for them.
+// TestCallersGetTheKernelsErrors checks that callers get the kernel's own errors when the warden
+// connects for them.
 func TestCallersGetTheKernelsErrors(t *testing.T) {
 	checkLeaks(t)
 	reached := serve(t, "tcp", "127.0.0.1:0", nil)
@@ -283,8 +296,8 @@ func TestCallersGetTheKernelsErrors(t *testing.T) {
 	assert.Check(t, is.Equal(result, want))
 }
 
-// TestKilledCallersLeaveNothing kills processes during more blocking connects than the warden
-// handles at once.
+// TestKilledCallersLeaveNothing checks that killing a cage's processes, or stopping the warden, ends all
+// blocked connects, even if there are more of them than the warden executes at the same time.
 func TestKilledCallersLeaveNothing(t *testing.T) {
 	for _, target := range []string{"full.sock", "127.0.0.1:" + strconv.Itoa(int(fullPort(t)))} {
 		for name, end := range map[string]func(*attacker){
@@ -296,7 +309,7 @@ func TestKilledCallersLeaveNothing(t *testing.T) {
 				i := start(t, t.TempDir(), Rules{IsOpen: true}, "hang", strconv.Itoa(maxConcurrent+20), target)
 				i.line()
 				waitBlocked(t, i.cmd.Process.Pid)
-				for range 10 { // time for one more to appear
+				for range 10 { // give one more decision time to appear
 					time.Sleep(pollInterval / 10)
 					if got := countDecisions(); got > maxConcurrent {
 						t.Errorf("decided at once: got %d, want at most %d", got, maxConcurrent)
@@ -319,14 +332,14 @@ func TestKilledCallersLeaveNothing(t *testing.T) {
 	}
 }
 
-// countDecisions returns how many connects the warden is executing.
+// countDecisions returns how many connects the warden is executing now.
 func countDecisions() int {
 	stacks := make([]byte, 4<<20)
 	return bytes.Count(stacks[:runtime.Stack(stacks, true)], []byte("(*warden).dial("))
 }
 
-// waitBlocked waits until a process has started all of its connects, and the warden is executing as many
-// as it handles at once.
+// waitBlocked waits until a process has started all of its connects and the warden is executing the
+// maximum number of them.
 func waitBlocked(t *testing.T, process int) {
 	t.Helper()
 	for deadline := time.Now().Add(hang); time.Now().Before(deadline); time.Sleep(pollInterval / 10) {
@@ -337,11 +350,14 @@ func waitBlocked(t *testing.T, process int) {
 	t.Fatal("the attacker does not hang")
 }
 
+// TestForeignProcessesCantBeChanged checks that a caged process can't change the limits, priority or
+// scheduling of processes outside of its cage, and that it can change those of its child.
 func TestForeignProcessesCantBeChanged(t *testing.T) {
 	checkLeaks(t)
 	const refused = " EPERM EPERM EPERM EPERM"
 	tests := map[int]string{os.Getpid(): "ok" + refused, -1: "ESRCH" + refused}
-	for _, other := range []uint64{unix.RLIM_INFINITY, mark + 1} { // a process without a mark, and a process in another cage
+	// The first process carries no mark, the second carries the mark of another cage.
+	for _, other := range []uint64{unix.RLIM_INFINITY, mark + 1} {
 		bystander := exec.Command("/proc/self/exe", "idle")
 		bystander.Env = append(os.Environ(), stage+"=1")
 		assert.NilError(t, bystander.Start())
@@ -360,7 +376,7 @@ func TestForeignProcessesCantBeChanged(t *testing.T) {
 	}
 }
 
-// TestProcessOfThread checks the lookup of a thread's process, which is used before Linux 6.9.
+// TestProcessOfThread checks how the process of a thread is found. The warden needs this before Linux 6.9.
 func TestProcessOfThread(t *testing.T) {
 	got := make(chan int)
 	go func() {
