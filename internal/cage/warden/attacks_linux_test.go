@@ -216,7 +216,7 @@ func unixAddress(path string) []byte {
 	return append(append(address, path...), make([]byte, 108-len(path))...)
 }
 
-// attackSwap connects a descriptor to an address that is forbidden for TCP. Meanwhile, another thread
+// attackSwap connects a descriptor to an address that is forbidden for TCP. At the same time, another thread
 // keeps replacing the TCP socket behind the descriptor with a unix socket and back.
 func attackSwap(args []string) string {
 	_, forbidden := sockaddr(netip.MustParseAddrPort(args[0]))

@@ -9,22 +9,23 @@ import (
 )
 
 // Bash returns the path of the shell that runs commands: /bin/bash or, on Windows, the bash of Git for
-// Windows.
+// Windows. It returns an error with instructions if there is no such shell.
 func Bash() (string, error) {
 	at, err := []string{"/bin/bash"}, errors.New("there is no /bin/bash on this machine: install it (apt-get install bash, apk add bash)")
 	if runtime.GOOS == "windows" {
 		at, err = gitBashPaths(), errors.New("there is no bash of Git for Windows on this machine: install Git for Windows, and put its git on PATH")
 	}
 	for _, path := range at {
-		if found, missing := exec.LookPath(path); missing == nil && filepath.IsAbs(found) { // an absolute path, so never a file of the checkout
+		// Only an absolute path is accepted, so that no file of the checkout is used.
+		if found, missing := exec.LookPath(path); missing == nil && filepath.IsAbs(found) {
 			return found, nil
 		}
 	}
 	return "", err
 }
 
-// gitBashPaths returns the possible paths of the bash that comes with git on Windows. The bash on PATH
-// may belong to WSL, which uses other paths for the same files.
+// gitBashPaths returns the paths at which the bash of Git for Windows may be. The bash on PATH isn't
+// used, because it may belong to WSL, which uses other paths for the same files.
 func gitBashPaths() []string {
 	bash := filepath.Join("bin", "bash.exe")
 	at := []string{filepath.Join(os.Getenv("ProgramFiles"), "Git", bash)}

@@ -2,10 +2,11 @@ package proc
 
 import "io"
 
-// CappedWriter is an io.Writer that passes the first Room bytes on to W and drops all others. Its Write
-// never fails.
+// CappedWriter is an io.Writer that passes the first Room bytes on to W, then writes a note that the
+// output was truncated, and drops all further bytes. Write never fails.
 type CappedWriter struct {
-	W    io.Writer
+	W io.Writer
+	// Room is the number of bytes that may still be written. Write reduces it.
 	Room int
 }
 

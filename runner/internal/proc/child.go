@@ -17,16 +17,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// child is a started process with this process's ends of its pipes. A goroutine serves each pipe.
+// child is a started process, with the ends of its pipes that this process uses. A goroutine serves each
+// pipe.
 type child struct {
-	options  Options
-	process  *process
-	began    time.Time
-	activity atomic.Int64 // when there was output last, in nanoseconds after began; atomic
+	options Options
+	process *process
+	began   time.Time
+	// activity is the time of the last output, in nanoseconds after began.
+	activity atomic.Int64
 	tail     Tail
 
-	in       *os.File      // nil if stdin is the null device
-	fed      chan struct{} // closed when everything possible has been written to in
+	in *os.File // nil if stdin is the null device
+	// fed is closed when Stdin has been written to in, or can't be written any more.
+	fed      chan struct{}
 	out, err *stream
 }
 
@@ -50,7 +53,7 @@ func begin(s Options) (*child, error) {
 	go func() {
 		defer close(c.fed)
 		defer c.in.Close()
-		_, _ = c.in.Write(c.options.Stdin) // a child that stops reading doesn't need the rest
+		_, _ = c.in.Write(c.options.Stdin) // fails if the child stops reading; the rest of Stdin is then dropped
 	}()
 	return c, nil
 }
@@ -75,12 +78,13 @@ func (s Options) start(files []*os.File) (*process, error) {
 var ErrBatch = errors.New("cmd.exe would interpret a part of it as a command")
 
 // batchSyntax are the characters that cmd.exe interprets in the arguments of a batch file, even in
-// quotes: an agent could put a command there. Quotation marks are not included: on their own they only
-// delimit arguments, and agent CLIs get JSON and TOML as arguments.
+// quotes. With them, an agent could insert a command. Quotation marks are not included: alone they only
+// delimit arguments, and agent CLIs need them for JSON and TOML.
 const batchSyntax = "%!^&|<>"
 
-// checkBatch refuses arguments that can't be passed safely to a batch file. npm creates batch files for
-// programs. Windows starts a batch file with cmd.exe, which interprets the arguments.
+// checkBatch returns an error if the program is a batch file and an argument can't be passed to it
+// safely. Windows starts batch files with cmd.exe, which interprets the arguments. npm creates batch
+// files for programs.
 func checkBatch(path string, args []string) error {
 	switch strings.ToLower(filepath.Ext(strings.TrimRight(path, ". "))) {
 	case ".cmd", ".bat":
@@ -94,9 +98,11 @@ func checkBatch(path string, args []string) error {
 	return nil
 }
 
-// startCaged starts the program through the entrance of the cage.
+// startCaged starts the program in the cage. The process first executes cage.EntryProgram, which enters
+// the cage.
 func (s Options) startCaged(order launch) (*process, error) {
-	if !filepath.IsAbs(order.path) { // the entrance resolves it in the child's directory, as the system would
+	// EntryProgram resolves a relative path in the child's directory, as the system would without a cage.
+	if !filepath.IsAbs(order.path) {
 		order.path = filepath.Join(s.Dir, order.path)
 	}
 	in, err := s.Cage.Enter(order.path, cage.Mark(s.Mark))
@@ -121,18 +127,19 @@ func (s Options) startCaged(order launch) (*process, error) {
 	return k, nil
 }
 
-// launch contains everything that is needed to start one process.
+// launch contains everything that fork needs to start a process.
 type launch struct {
 	options Options
 	path    string
 	argv    []string
-	files   []*os.File // stdin, stdout, stderr and other files for the process
+	files   []*os.File // the process's descriptors: stdin, stdout, stderr and possibly others
 	sys     *syscall.SysProcAttr
-	caged   uint64 // mark of the cage; 0 without a cage
+	caged   uint64 // the cage's mark; 0 without a cage
 }
 
-// explain returns the real cause of an error that the operating system reports for the program: the
-// directory doesn't exist, or there are too many processes.
+// explain returns an error with the likely cause of err, which the system reported when it started the
+// program. It recognizes that there are too many processes and that Options.Dir is not an existing
+// directory.
 func (s Options) explain(err error) error {
 	if errors.Is(err, syscall.EAGAIN) {
 		return fmt.Errorf("%w: the limit of processes is reached (ulimit -u, or the limit of the container)", err)
@@ -150,7 +157,8 @@ func (s Options) explain(err error) error {
 	return err
 }
 
-// markEntry returns the mark as an environment entry, "VAR=value"; "" without a mark.
+// markEntry returns the mark as an entry of the environment, "VAR=value". It returns "" if there is no
+// mark.
 func (s Options) markEntry() string {
 	if s.Mark == "" {
 		return ""
@@ -158,8 +166,8 @@ func (s Options) markEntry() string {
 	return MarkVar + "=" + s.Mark
 }
 
-// environment returns Env and the mark, with each name only once: of two entries with the same name,
-// bash uses another one than the C library.
+// environment returns Env and the mark. If Env contains several entries with the same name, only the
+// last one is included, because bash and the C library would use different ones.
 func (s Options) environment() []string {
 	entries := append([]string{}, s.Env...)
 	if mark := s.markEntry(); mark != "" {
@@ -171,7 +179,7 @@ func (s Options) environment() []string {
 // recordOutput records the time of the last output.
 func (c *child) recordOutput() { c.activity.Store(int64(time.Since(c.began))) }
 
-// sinceOutput returns how long there has been no output.
+// sinceOutput returns the time since the last output or, if there was none, since the start.
 func (c *child) sinceOutput() time.Duration {
 	return time.Since(c.began) - time.Duration(c.activity.Load())
 }

@@ -11,16 +11,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Further looks after this pause find a process after it has executed its program.
+// emptyPause is the pause before findByEnviron examines processes again whose environment was empty.
+// maxLooks is how often it examines them at most. A process that is executing a program usually has an
+// environment by then.
 const (
 	emptyPause = 2 * time.Millisecond
 	maxLooks   = 4
 )
 
-// findByEnviron calls each for every live process, except this one, that has an environment entry for
-// which test is true. It examines the environment with which the process was started. That is empty if
-// the process got none, is dying, or is just executing a program, so findByEnviron looks at that
-// process again.
+// findByEnviron calls each for every live process whose environment contains an entry for which test is
+// true. It skips this process. It examines the environment with which a process was started. That
+// environment appears empty while the process is dying or executing a program, so findByEnviron examines
+// such processes again after a pause.
 func findByEnviron(pids iter.Seq[int], test func(entry string) bool, each func(processes.Process)) {
 	for look := 1; ; look++ {
 		var blank []int

@@ -2,21 +2,21 @@ package proc
 
 import "bytes"
 
-// Lines is an io.Writer that splits its input into lines of any length, in bounded memory. Its Write
-// never fails. Only one goroutine may use it.
+// Lines is an io.Writer that splits its input into lines. It accepts lines of any length but uses
+// bounded memory. Write never fails. Only one goroutine may use it.
 type Lines struct {
-	// Max is the number of bytes of a line that are delivered.
+	// Max is the maximum number of bytes of a line that Line receives.
 	Max int
-	// Line receives each line, without its line feed. The bytes are valid only during the call. For a
-	// longer line it gets the first Max bytes, and truncated is true.
+	// Line is called with each line, without its line feed. The bytes are valid only during the call. If a
+	// line is longer than Max, Line gets only the first Max bytes, and truncated is true.
 	Line func(line []byte, truncated bool)
 
 	buf []byte
 	cut bool // bytes of the current line were dropped
 }
 
-// maxReusedBuffer is the size up to which the buffer is reused for the next line. A larger buffer was
-// needed for a rare long line; keeping it would cost every idle agent that memory.
+// maxReusedBuffer is the maximum size of a buffer that is reused for the next line. A larger buffer is
+// released, because long lines are rare and every idle agent would keep that memory.
 const maxReusedBuffer = 64 << 10
 
 // Write implements io.Writer.
@@ -33,14 +33,14 @@ func (l *Lines) Write(p []byte) (int, error) {
 	}
 }
 
-// Flush delivers a last line without a line feed.
+// Flush passes on the last line if it doesn't end with a line feed.
 func (l *Lines) Flush() {
 	if len(l.buf) > 0 {
 		l.deliver(nil)
 	}
 }
 
-// deliver passes on the current line, which ends with rest.
+// deliver calls Line for the current line. rest is the part of the line that has not been buffered.
 func (l *Lines) deliver(rest []byte) {
 	line := rest
 	if len(l.buf) > 0 {
@@ -55,7 +55,7 @@ func (l *Lines) deliver(rest []byte) {
 	}
 }
 
-// hold appends p to the current line, up to Max bytes.
+// hold appends p to the current line. It drops everything beyond Max bytes.
 func (l *Lines) hold(p []byte) {
 	room := l.Max - len(l.buf)
 	if len(p) > room {

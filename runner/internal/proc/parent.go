@@ -5,12 +5,14 @@ import (
 	"time"
 )
 
-// watchInterval is how often conditions without a notification are checked.
+// watchInterval is how often WatchParent checks the parent and the output, for which there are no
+// notifications.
 const watchInterval = time.Second
 
-// WatchParent returns a channel that is closed when the process that started this one has ended, or
-// when out has lost its reader. A parent that this process can't see, for example outside of its
-// container, is not watched, and neither is an output whose state the system doesn't report.
+// WatchParent returns a channel that is closed when the parent of this process has ended, or when no
+// process reads out any more. It doesn't watch a parent that this process can't see, for example because
+// the parent is outside of the container. It also ignores an output whose state the system doesn't
+// report.
 func WatchParent(out *os.File) <-chan struct{} {
 	gone, parent := make(chan struct{}), os.Getppid()
 	go func() {

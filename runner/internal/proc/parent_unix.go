@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// hasReader reports whether a process has opened the other end of a pipe or terminal. It is always true
-// for a file, and for an output that doesn't exist.
+// hasReader reports whether another process has opened the other end of a pipe or terminal. It returns
+// true for a file and for an output that is closed.
 func hasReader(out *os.File) bool {
 	raw, err := out.SyscallConn()
 	if err != nil {
@@ -24,6 +24,7 @@ func hasReader(out *os.File) bool {
 	return has
 }
 
-// isLost reports whether the result of poll means that an output has no reader. POLLNVAL doesn't: macOS
-// reports it for devices such as /dev/null, and the files of Go are open.
+// isLost reports whether the events that poll returned mean that an output has no reader. POLLNVAL
+// doesn't mean that: macOS reports it for devices such as /dev/null. It can't mean a closed file,
+// because out is open.
 func isLost(revents int16) bool { return revents&(unix.POLLERR|unix.POLLHUP) != 0 }

@@ -7,15 +7,16 @@ import (
 	"time"
 )
 
-// Limits for waiting for the end of a pipe when all writers should have ended. A process that is not a
-// descendant, or that this process may not kill, may still have the pipe open.
+// Limits for the time that drain waits for the end of a pipe after the child's processes have been
+// ended. A process may still have the pipe open if it is not a descendant of the child, or if this
+// process may not kill it.
 const (
-	drainQuiet = time.Second      // without a byte
-	drainMax   = 10 * time.Second // in all
+	drainQuiet = time.Second      // without any output
+	drainMax   = 10 * time.Second // in total
 )
 
-// openPipes opens the pipes of a child: theirs are its stdin, stdout and stderr, and ours are the other
-// ends. ours[0] is nil if Options.Stdin is empty.
+// openPipes opens the pipes of a child. theirs contains its stdin, stdout and stderr, and ours contains
+// the other ends. If Options.Stdin is empty, ours[0] is nil.
 func openPipes(s Options) (theirs, ours [3]*os.File, err error) {
 	if len(s.Stdin) > 0 {
 		theirs[0], ours[0], err = os.Pipe()
@@ -38,26 +39,27 @@ func openPipes(s Options) (theirs, ours [3]*os.File, err error) {
 	return theirs, ours, err
 }
 
-// closeAll closes files. A file may be nil or occur twice; closing it then has no effect.
+// closeAll closes files. It ignores errors, so an element may be nil or occur twice.
 func closeAll(files [3]*os.File) {
 	for _, f := range files {
 		f.Close()
 	}
 }
 
-// stream copies the output in one pipe of a child to a writer.
+// stream copies the output from one of a child's pipes to a writer.
 type stream struct {
 	r        *os.File
-	onOutput func()        // receives a call at every output
+	onOutput func()        // called whenever there is output
 	done     chan struct{} // closed when the pipe has ended
-	failed   chan struct{} // closed when the writer has failed
+	failed   chan struct{} // closed when the writer has returned an error
 	mu       sync.Mutex    // guards the fields below
-	w        io.Writer     // nil drops the output
-	tail     *Tail         // keeps the end of the output, even if w has failed; may be nil
+	w        io.Writer     // the writer; if it is nil, output is dropped
+	tail     *Tail         // stores the end of the output, even after the writer has failed; may be nil
 }
 
-// newStream starts to read a pipe. It reads until the pipe ends, even if the writer refuses the output:
-// a child that should exit must not block on a full pipe.
+// newStream starts to copy the output from a pipe. It calls touch whenever there is output. If the
+// writer returns an error, the stream still reads until the pipe ends, so that a child that should exit
+// doesn't block on a full pipe.
 func newStream(r *os.File, w io.Writer, tail *Tail, touch func()) *stream {
 	s := &stream{r: r, w: w, tail: tail, onOutput: touch, done: make(chan struct{}), failed: make(chan struct{})}
 	go func() {
@@ -68,7 +70,7 @@ func newStream(r *os.File, w io.Writer, tail *Tail, touch func()) *stream {
 	return s
 }
 
-// Write passes p to the writer if that has not failed. It never fails itself.
+// Write passes p to the tail and, unless it has failed before, to the writer. It never fails itself.
 func (s *stream) Write(p []byte) (int, error) {
 	s.onOutput()
 	s.mu.Lock()
@@ -85,16 +87,17 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// drop makes sure that nothing more is written to the writer and the tail.
+// drop ensures that nothing more is written to the writer and the tail.
 func (s *stream) drop() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.w, s.tail = nil, nil
 }
 
-// drain waits for the end of the pipe, but gives up when there has been no output for a while. It
-// checks twice before it gives up: if this process was stopped for some time, the first check may come
-// before the output in the pipe was read. The writer is not called after drain has returned.
+// drain waits until the pipe ends. It gives up if there is no output for drainQuiet, or after drainMax.
+// It checks twice before it gives up: if this process was stopped for some time, the first check may
+// come before the output in the pipe has been read. After drain has returned, the writer is not called
+// any more.
 func (c *child) drain(s *stream) {
 	defer s.drop()
 	giveUp := time.After(drainMax)
@@ -110,7 +113,7 @@ func (c *child) drain(s *stream) {
 			}
 		}
 	}
-	// On Windows, a read can't be interrupted. The goroutine then stays until the pipe ends.
+	// On Windows, a read can't be interrupted. The goroutine then continues until the pipe ends.
 	if s.r.SetReadDeadline(time.Unix(1, 0)) == nil {
 		<-s.done
 	}

@@ -14,18 +14,20 @@ import (
 )
 
 // recorder writes the debug files of one invocation into a directory: prompt.md, command.json, stdout.*
-// and stderr.txt. The second invocation in a directory gets prompt.2.md, command.2.json and so on. A
-// file that can't be written is omitted, so that recording never fails a run.
+// and stderr.txt. The files of the second invocation in a directory are named prompt.2.md,
+// command.2.json and so on. A file that can't be written is omitted, so that recording never makes a run
+// fail.
 type recorder struct {
 	dir string
+	// n is the number of the invocation in the directory.
 	n   int
 	out []*os.File
 }
 
-// maxRecorded is how many bytes of stdout, and of stderr, are recorded.
+// maxRecorded is the maximum number of bytes of stdout, and of stderr, that are recorded.
 const maxRecorded = 32 << 20
 
-// nextRecorder returns a recorder with the first number for which dir has no files. dir must exist.
+// nextRecorder returns a recorder for the first number for which dir contains no files. dir must exist.
 func nextRecorder(dir string) *recorder {
 	r := &recorder{dir: dir, n: 1}
 	for r.has("command", ".json") || r.has("prompt", ".md") {
@@ -34,20 +36,23 @@ func nextRecorder(dir string) *recorder {
 	return r
 }
 
+// has reports whether the recorder's file with this name exists.
 func (r *recorder) has(name, extension string) bool {
 	_, err := os.Lstat(r.path(name, extension))
 	return err == nil
 }
 
-// RecordPrompt writes the prompt of an invocation that starts no process into dir; "" writes nothing.
+// RecordPrompt writes the prompt of an invocation that starts no process into dir. If dir is empty, it
+// does nothing.
 func RecordPrompt(dir, text string) {
 	if dir != "" {
 		nextRecorder(dir).write("prompt", ".md", []byte(text))
 	}
 }
 
-// startRecording records the command and the prompt, and extends the writers of s so that they also
-// record the outputs until end is called.
+// startRecording records the command and the prompt, with secrets masked in the command's arguments and
+// environment. It replaces the writers of s with writers that also record the output. The caller must
+// call end when the child has ended.
 func startRecording(s *Options) (end func()) {
 	r := nextRecorder(s.DebugDir)
 	if len(s.Stdin) > 0 {
@@ -73,7 +78,8 @@ func startRecording(s *Options) (end func()) {
 	}
 }
 
-// tee returns a writer that writes to w and to a file.
+// tee returns a writer that writes to a new file and to w, which may be nil. If the file can't be
+// created, it returns w.
 func (r *recorder) tee(w io.Writer, name, extension string) io.Writer {
 	f, _, err := files.OpenFile(r.path(name, extension), os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o600)
 	if err != nil {
@@ -87,10 +93,12 @@ func (r *recorder) tee(w io.Writer, name, extension string) io.Writer {
 	return io.MultiWriter(file, w)
 }
 
+// write writes one of the recorder's files.
 func (r *recorder) write(name, extension string, text []byte) {
 	_ = files.Write(r.path(name, extension), text, 0o600)
 }
 
+// path returns the path of the recorder's file with this name. It contains the number unless that is 1.
 func (r *recorder) path(name, extension string) string {
 	if r.n > 1 {
 		name += "." + fmt.Sprint(r.n)

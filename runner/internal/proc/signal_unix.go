@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// signalName returns the name of the signal that ended a process; "" if the process exited.
+// signalName returns the name of the signal that ended a process. It returns "" if the process exited.
 func signalName(status syscall.WaitStatus) string {
 	if !status.Signaled() {
 		return ""
@@ -19,5 +19,5 @@ func signalName(status syscall.WaitStatus) string {
 	return status.Signal().String()
 }
 
-// SignalNumber returns the number of the signal that ended the child; 0 if it exited.
+// SignalNumber returns the number of the signal that ended the child. It returns 0 if the child exited.
 func (e Exit) SignalNumber() int { return int(unix.SignalNum(e.Signal)) }

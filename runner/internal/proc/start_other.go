@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// process is a started child with the group that contains it and its descendants.
+// process is a started child, with the group that contains the child and its descendants.
 type process struct {
 	p     *os.Process
 	group group
@@ -18,6 +18,7 @@ type process struct {
 // startSession does nothing, because this system has no cages.
 func startSession(*syscall.SysProcAttr) {}
 
+// fork starts the process and puts it into a group.
 func fork(s launch) (*process, error) {
 	p, err := os.StartProcess(s.path, s.argv, &os.ProcAttr{Dir: s.options.Dir, Env: s.options.environment(), Files: s.files, Sys: s.sys})
 	if err != nil {
@@ -32,14 +33,15 @@ func fork(s launch) (*process, error) {
 	return &process{p: p, group: g}, nil
 }
 
-// exited reports whether the child is known to have exited.
+// exited reports whether the child is known to have exited. On this system, that is never known before
+// await returns.
 func (k *process) exited() bool { return false }
 
 // await returns when the child has exited.
 func (k *process) await() { k.state, _ = k.p.Wait() }
 
-// signal signals the child or its group. Errors are ignored, because a process that has ended needs no
-// signal.
+// signal sends a signal to the child or to its group. Errors are ignored, because a process that has
+// ended needs no signal.
 func (k *process) signal(sig syscall.Signal, group bool) {
 	if group || sig == syscall.SIGKILL || !hasTermSignals {
 		_ = k.group.signal(sig)
@@ -48,7 +50,7 @@ func (k *process) signal(sig syscall.Signal, group bool) {
 	_ = k.p.Signal(sig)
 }
 
-// finish ends the remaining processes of the group.
+// finish ends the remaining processes in the group and returns the child's Exit.
 func (k *process) finish(bool) Exit {
 	e := Exit{Code: -1, Swept: k.group.end()}
 	if k.state != nil {
@@ -57,13 +59,14 @@ func (k *process) finish(bool) Exit {
 	return e
 }
 
+// reapStrays does nothing, because only Linux makes this process the parent of orphans.
 func reapStrays() {}
 
-// AdoptOrphans does nothing: only Linux can make a process the parent of its orphaned descendants.
+// AdoptOrphans does nothing, because only Linux can make a process the parent of its orphaned descendants.
 func AdoptOrphans() error { return nil }
 
-// MakeUndumpable does nothing: only Linux supports this.
+// MakeUndumpable does nothing, because only Linux supports it.
 func MakeUndumpable() error { return nil }
 
-// Sweep does nothing: it needs the environments of other processes, which only Linux shows.
+// Sweep does nothing, because it needs the environments of other processes, which only Linux shows.
 func Sweep(string) (int, error) { return 0, nil }

@@ -10,12 +10,12 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// hasTermSignals is false because no signal asks a process to exit: it can only be killed.
+// hasTermSignals is false because this system can't ask a process to exit. It can only kill it.
 const hasTermSignals = false
 
-// attributes starts the child suspended, so that it is in its job object before it can start other
-// processes, and in a new process group, so that Ctrl-C doesn't reach it: only this process decides
-// when it ends.
+// attributes returns the attributes of a child. The child starts suspended, so that it belongs to its
+// job object before it can start other processes. It gets a new process group, so that Ctrl-C doesn't
+// reach it and only this process decides when it ends.
 func (s Options) attributes() *syscall.SysProcAttr {
 	return &syscall.SysProcAttr{
 		CmdLine: s.CommandLine, HideWindow: true,
@@ -23,11 +23,11 @@ func (s Options) attributes() *syscall.SysProcAttr {
 	}
 }
 
-// group is a job object. All descendants of the child are in it and can't leave it. The system ends
-// them when this process ends for any reason.
+// group is a job object. It contains the child and all its descendants, which can't leave it. The system
+// ends these processes when this process ends for any reason.
 type group windows.Handle
 
-// groupOf puts a suspended child into a new job object and resumes it.
+// groupOf puts a suspended child into a new job object and resumes the child.
 func groupOf(p *os.Process) (group, error) {
 	job, err := windows.CreateJobObject(nil, nil)
 	if err != nil {
@@ -50,8 +50,8 @@ func groupOf(p *os.Process) (group, error) {
 
 var ntResumeProcess = windows.NewLazySystemDLL("ntdll.dll").NewProc("NtResumeProcess")
 
-// join puts a suspended process into a job object and resumes it. ResumeThread would need a handle of
-// its thread, which Go doesn't keep.
+// join puts a suspended process into a job object and resumes the process. It doesn't use ResumeThread,
+// because that needs a handle of the process's thread, which Go doesn't keep.
 func join(job windows.Handle, child uintptr) error {
 	if err := windows.AssignProcessToJobObject(job, windows.Handle(child)); err != nil {
 		return os.NewSyscallError("AssignProcessToJobObject", err)
@@ -62,13 +62,14 @@ func join(job windows.Handle, child uintptr) error {
 	return nil
 }
 
+// signal kills all processes in the group, whatever the signal is.
 func (g group) signal(syscall.Signal) error { return windows.TerminateJobObject(windows.Handle(g), 1) }
 
-// killTimeout bounds the wait for processes that were terminated.
+// killTimeout is how long end waits for processes that were terminated.
 const killTimeout = 5 * time.Second
 
-// end ends the remaining processes and returns when they have ended. It returns 0 instead of their
-// number, because that would include processes of the system, like the host of a console.
+// end kills the remaining processes in the group and waits until they have ended. It returns 0 instead
+// of their number, because that would include processes of the system, such as the host of a console.
 func (g group) end() int {
 	_ = g.signal(syscall.SIGKILL)
 	for began := time.Now(); g.active() > 0 && time.Since(began) < killTimeout; {
@@ -92,9 +93,10 @@ func (g group) active() uint32 {
 	return info.active
 }
 
+// signalOf returns "", because this system has no signals.
 func signalOf(*os.ProcessState) string { return "" }
 
-// SignalNumber is always 0, because this system has no signals.
+// SignalNumber returns 0, because this system has no signals.
 func (e Exit) SignalNumber() int { return 0 }
 
 // hasReader is always true: the system doesn't report whether an output has a reader. Only a failed

@@ -8,12 +8,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// strays returns the live children of this process that are not in children, and collects the dead ones.
-// It leaves a dead child in this process's own group: processes that other code starts stay in that
-// group, or are registered with package processes, and that code collects them. Children that Run
-// starts, and their descendants, have other groups. If settled is false, children of a dead stray may
-// have become children of this process after the listing, and strays must be called again. The caller
-// holds children.mu.
+// strays returns the live strays: the children of this process that are not in children. It collects
+// dead strays.
+//
+// It doesn't collect a dead child in this process's own group. Such a process was started by other code,
+// which collects it: other code starts processes in that group, or registers them with package
+// processes. Children that Run starts, and their descendants, are in other groups.
+//
+// If settled is false, a dead stray was collected. Its children may have become children of this process
+// since they were listed, so strays must be called again. The caller must hold children.mu.
 func strays() (found []int, settled bool) {
 	settled = true
 	own := syscall.Getpgrp()
@@ -31,22 +34,22 @@ func strays() (found []int, settled bool) {
 	return found, settled
 }
 
-// collectZombie collects a child if it is dead, and reports whether it was.
+// collectZombie collects a child if it is dead. It reports whether the child was dead.
 func collectZombie(pid int) bool {
 	var status syscall.WaitStatus
 	got, err := syscall.Wait4(pid, &status, syscall.WNOHANG, nil)
 	return err == nil && got == pid && !status.Stopped()
 }
 
-// reapStrays collects the orphans that have died.
+// reapStrays collects the strays that have died.
 func reapStrays() {
 	children.mu.Lock()
 	defer children.mu.Unlock()
 	strays()
 }
 
-// listStrays returns the strays, whether they are settled, and whether another child is still running.
-// All three describe the same moment.
+// listStrays returns the strays, whether they are settled (see strays), and whether another child of Run
+// is still running. children is locked during the call, so all results describe the same moment.
 func (k *process) listStrays() (found []int, settled, hasOthers bool) {
 	children.mu.Lock()
 	defer children.mu.Unlock()
@@ -57,9 +60,9 @@ func (k *process) listStrays() (found []int, settled, hasOthers bool) {
 	return found, settled, hasOthers
 }
 
-// leftovers finds the processes that an exited child left behind: the processes in its cage, its
-// orphans with all their descendants and, if everywhere is set, all processes that carry its mark. A
-// dying process in the result means that another search may find more.
+// leftovers calls each for the processes that an exited child left behind: the processes in its cage,
+// and the strays that come from it with all their descendants. If everywhere is true, also all processes
+// that carry its mark. If each is called with a dying process, another search may find more processes.
 func (k *process) leftovers(everywhere bool, each func(processes.Process)) {
 	if k.caged != 0 {
 		findInCages(func(mark uint64) bool { return mark == k.caged }, each)
@@ -74,17 +77,18 @@ func (k *process) leftovers(everywhere bool, each func(processes.Process)) {
 	}
 }
 
-// orphans finds the strays that come from k, then their descendants, those nearest to this process
-// first. The order matters: each process is stopped when it is found, so that it can't start further
-// children by the time its children are listed. The children of a dying process are not listed. It
-// shows that another search is needed, because its children may get another parent.
+// orphans calls each for the strays that come from k and then for their descendants, parents before
+// children. The order matters: each stops the process, so the process can't start further children after
+// its children have been listed. The children of a dying process are not listed, because they may get
+// another parent. A dying process therefore means that another search is needed.
 func (k *process) orphans(strays []int, hasOthers bool, each func(processes.Process)) {
 	known := map[int]bool{}
 	for next, isStray := strays, true; len(next) > 0; isStray = false {
 		var found []int
 		for _, pid := range next {
 			p, ok := processes.Stat(pid)
-			if !ok { // it has ended since; a further search must look for its children
+			// The process has ended since it was listed. Another search must look for its children.
+			if !ok {
 				p = processes.Process{PID: pid, Dying: true}
 			}
 			if known[pid] || isStray && ok && !k.owns(p, hasOthers) {
@@ -100,7 +104,7 @@ func (k *process) orphans(strays []int, hasOthers bool, each func(processes.Proc
 	}
 }
 
-// findInCages finds the live processes in cages whose mark passes the test.
+// findInCages calls each for the live processes in cages whose mark passes the test.
 func findInCages(test func(mark uint64) bool, each func(processes.Process)) {
 	for pid := range processes.All() {
 		if !test(cage.MarkOf(pid)) {
@@ -112,9 +116,9 @@ func findInCages(test func(mark uint64) bool, each func(processes.Process)) {
 	}
 }
 
-// owns reports whether a stray comes from k, or is dying and must be collected. It checks the stray's
-// cage, process group and mark. A process that hides all three is ended together with the last running
-// child.
+// owns reports whether a stray comes from k. It checks the stray's cage, process group and mark. A stray
+// that hides all three is considered owned by the last running child. A dying stray in another group
+// than this process is always considered owned, so that it is collected.
 func (k *process) owns(p processes.Process, hasOthers bool) (isOwner bool) {
 	apart := p.Group != syscall.Getpgrp()
 	if p.Dying {
@@ -133,5 +137,5 @@ func (k *process) owns(p processes.Process, hasOthers bool) (isOwner bool) {
 	return isOwner
 }
 
-// hasMark reports whether an environment entry is the mark of k.
+// hasMark reports whether an entry of an environment is the mark of k.
 func (k *process) hasMark(entry string) bool { return k.mark != "" && entry == k.mark }

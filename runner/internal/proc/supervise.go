@@ -7,29 +7,33 @@ import (
 	"time"
 )
 
-// reapInterval bounds how many dead orphans of a long-running child accumulate.
+// reapInterval is how often dead orphans are collected, so that a long-running child doesn't accumulate
+// many of them.
 const reapInterval = 5 * time.Second
 
-// signals are the signals of a Ladder, in order.
+// signals are the signals of a Ladder, in the order in which they are sent.
 var signals = [...]syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGKILL}
 
-// ender ends one child when a reason to do so occurs.
+// ender ends one child when there is a reason to do so.
 type ender struct {
-	c      *child
+	c *child
+	// ended is the reason; see Exit.Ended.
 	ended  EndReason
 	ladder Ladder
-	next   int         // index of the next signal; 0 means that no end has begun
-	due    time.Time   // time of the next signal
+	next   int         // index of the next signal; 0 means that the child is not being ended
+	due    time.Time   // when the next signal is sent
 	timer  *time.Timer // fires at due
 }
 
-// supervise waits for the child, ends it if necessary, and ends the processes that it left behind.
+// supervise waits until the child has exited, and ends the child if there is a reason to. After that, it
+// ends the processes that the child left behind.
 func (c *child) supervise(ctx context.Context) Exit {
 	w := &ender{c: c, ladder: c.options.Ladder, timer: time.NewTimer(time.Hour)}
 	w.timer.Stop()
 	w.untilExit(ctx)
 	exit := c.process.finish(w.ended != ByItself)
-	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil { // another process may still have the other end open
+	// Another process may still have the other end open, so stop writing Stdin.
+	if c.in.SetWriteDeadline(time.Unix(1, 0)) == nil {
 		<-c.fed
 	}
 	c.drain(c.out)
@@ -38,7 +42,7 @@ func (c *child) supervise(ctx context.Context) Exit {
 	return exit
 }
 
-// untilExit returns when the child has exited or was ended.
+// untilExit waits until the child has exited. It ends the child if there is a reason to.
 func (w *ender) untilExit(ctx context.Context) {
 	exited := make(chan struct{})
 	go func() {
@@ -77,7 +81,8 @@ func (w *ender) untilExit(ctx context.Context) {
 	}
 }
 
-// idle returns how long the child has printed nothing, without the time in which it waited for this program.
+// idle returns how long the child has printed nothing. The time in which it waited for this program
+// doesn't count.
 func (w *ender) idle() time.Duration {
 	if w.c.options.LastWait == nil {
 		return w.c.sinceOutput()
@@ -85,7 +90,7 @@ func (w *ender) idle() time.Duration {
 	return min(w.c.sinceOutput(), time.Since(w.c.options.LastWait()))
 }
 
-// after is like time.After, but never fires if d is zero or negative.
+// after is like time.After, but returns nil if d is zero or negative. A nil channel never receives a time.
 func after(d time.Duration) <-chan time.Time {
 	if d <= 0 {
 		return nil
@@ -93,7 +98,8 @@ func after(d time.Duration) <-chan time.Time {
 	return time.After(d)
 }
 
-// ladderFor returns the Ladder that the cause of a stop asks for, or else the one in the options.
+// ladderFor returns the Ladder that the cause of a stop requests. If it requests none, it returns the
+// Ladder in the options.
 func (w *ender) ladderFor(cause error) Ladder {
 	var p interface {
 		Patience() (term, kill time.Duration)
@@ -105,8 +111,8 @@ func (w *ender) ladderFor(cause error) Ladder {
 	return Ladder{Term: term, Kill: kill}
 }
 
-// end starts to end the child. If that has started already, end only makes it faster: from now on, the
-// Ladder is at most as slow as l.
+// end begins to end the child. If the child is being ended already, end can only make that faster: from
+// then on, the Ladder is at most as slow as l. If the child has exited, end does nothing.
 func (w *ender) end(why EndReason, l Ladder) {
 	switch {
 	case w.next > 0:
@@ -114,13 +120,13 @@ func (w *ender) end(why EndReason, l Ladder) {
 		if at := w.nextStep(); w.next < len(signals) && at.Before(w.due) {
 			w.setTimer(at)
 		}
-	case !w.c.process.exited(): // otherwise the child was faster
+	case !w.c.process.exited(): // otherwise the child has exited by itself
 		w.ended, w.ladder = why, l
 		w.sendNext()
 	}
 }
 
-// sendNext sends the next signal and sets the timer for the one after it.
+// sendNext sends the next signal and sets the timer for the signal after it.
 func (w *ender) sendNext() {
 	w.c.process.signal(signals[w.next], w.c.options.InterruptGroup)
 	if w.next++; w.next < len(signals) {
@@ -128,13 +134,13 @@ func (w *ender) sendNext() {
 	}
 }
 
-// setTimer sets the time of the next step.
+// setTimer sets the timer for the next signal.
 func (w *ender) setTimer(at time.Time) {
 	w.due = at
 	w.timer.Reset(time.Until(at))
 }
 
-// nextStep returns when the next signal is due, counted from now.
+// nextStep returns when the next signal is due if the previous one was sent now.
 func (w *ender) nextStep() time.Time {
 	if w.next == 1 {
 		return time.Now().Add(w.ladder.Term)

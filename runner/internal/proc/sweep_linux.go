@@ -9,12 +9,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Sweep ends every process whose environment has MarkVar with the value prefix, alone or followed by
-// anything but a letter or digit, and every process in a cage of a child whose Options.Mark was prefix,
-// a dot and a number. It returns how many it ended, after they are gone. It spares this process, its
-// ancestors and the children of running calls of Run. The error contains how many could not be ended.
+// Sweep ends processes that were left behind by a crash. Run itself leaves none behind. It finds
+// processes by two kinds of marks. One is MarkVar in their environment, if its value is prefix, alone or
+// followed by a character other than a letter or digit. The other is the mark of a cage, if the
+// Options.Mark of its child was prefix, a dot and a number.
 //
-// Sweep is for processes that were left behind by a crash; Run itself leaves none.
+// Sweep doesn't end this process, its ancestors and the children of running calls of Run. It returns how
+// many processes it ended, after they are gone. If some could not be ended, the error says how many.
 func Sweep(prefix string) (int, error) {
 	spared := protectedIDs()
 	swept, left := processes.End(func(each func(processes.Process)) {
@@ -33,7 +34,8 @@ func Sweep(prefix string) (int, error) {
 	return swept, nil
 }
 
-// protectedIDs returns the ids of this process, its ancestors and its running children.
+// protectedIDs returns the ids of this process, its ancestors, and the children that Run has started and
+// not collected.
 func protectedIDs() map[int]bool {
 	ids := map[int]bool{}
 	for pid := os.Getpid(); pid > 0 && !ids[pid]; {
@@ -49,12 +51,14 @@ func protectedIDs() map[int]bool {
 	return ids
 }
 
-// beginsWith reports whether an entry is mark, or mark followed by something other than a letter or digit.
+// beginsWith reports whether an entry is mark, or is mark followed by a character other than a letter or
+// digit.
 func beginsWith(entry, mark string) bool {
 	rest, ok := strings.CutPrefix(entry, mark)
 	return ok && (rest == "" || !isWord(rest[0]))
 }
 
+// isWord reports whether a byte is a letter, a digit or part of a character outside of ASCII.
 func isWord(c byte) bool {
 	return c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= 0x80
 }

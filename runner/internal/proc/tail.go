@@ -1,9 +1,9 @@
 package proc
 
-// Tail is an io.Writer that keeps the last Max bytes written to it. Its Write never fails. Only one
+// Tail is an io.Writer that stores the last Max bytes written to it. Write never fails. Only one
 // goroutine may use it.
 type Tail struct {
-	Max int // 0 keeps nothing
+	Max int // 0 stores nothing
 
 	buf []byte
 	cut bool
@@ -23,8 +23,9 @@ func (t *Tail) Write(p []byte) (int, error) {
 	return n, nil
 }
 
-// Bytes returns the stored bytes, which may begin within a character. They are valid until the next Write.
+// Bytes returns the stored bytes, which may begin in the middle of a character. They are valid until the
+// next Write.
 func (t *Tail) Bytes() []byte { return t.buf }
 
-// Truncated reports whether bytes were dropped.
+// Truncated reports whether earlier bytes were dropped.
 func (t *Tail) Truncated() bool { return t.cut }
