@@ -15,7 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// runCaged runs a bash script in a cage that may write to dir.
+// runCaged runs a bash script in a cage that may write to dir. It fails the test if processes of the
+// cage are left.
 func runCaged(t *testing.T, dir, script string) (exit Exit, output string) {
 	t.Helper()
 	var out strings.Builder
@@ -29,8 +30,8 @@ func runCaged(t *testing.T, dir, script string) (exit Exit, output string) {
 	return exit, out.String()
 }
 
-// TestDescendantsCantLeaveACage: a process that starts a new session, forks twice and clears its
-// environment ends together with the child that it descends from.
+// TestDescendantsCantLeaveACage checks that a descendant of a caged child is ended with the child, even
+// if it starts a new session, forks twice and clears its environment.
 func TestDescendantsCantLeaveACage(t *testing.T) {
 	dir := t.TempDir()
 	exit, _ := runCaged(t, dir, `(setsid env -i /bin/bash -c '(echo $BASHPID > new; mv new pid; exec /bin/sleep 1000) &' &)
@@ -43,10 +44,10 @@ func TestDescendantsCantLeaveACage(t *testing.T) {
 	assert.Check(t, is.ErrorIs(err, fs.ErrNotExist), "process %s", pid)
 }
 
-// TestForkingProcessesAreEnded: processes that stay alive by forking all the time are ended too: one
-// process or many, in a shared session or in one session each, with a cage or without. The number of
-// generations is bounded, so that a failing test can't fill the machine with processes; the last one
-// writes a file.
+// TestForkingProcessesAreEnded checks that processes that stay alive by forking all the time are ended.
+// There are one or many such processes, in one session or in a session each, with and without a cage.
+// The last generation writes a file. The number of generations is limited, so that a failing test can't
+// fill the machine with processes.
 func TestForkingProcessesAreEnded(t *testing.T) {
 	const begin = `roll() { if [ $1 -gt 0 ]; then roll $(($1-1)) & else echo > outlived; fi; exit; }; ` +
 		`grow() { if [ $1 -gt 0 ]; then grow $(($1-1)) & grow $(($1-1)) & exit; fi; roll 1000; }; ` +

@@ -8,6 +8,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// TestBatchFilesGetNoCommands checks that a batch file can't get an argument in which cmd.exe would find
+// a command.
 func TestBatchFilesGetNoCommands(t *testing.T) {
 	for _, path := range []string{`C:\npm\claude.cmd`, `C:\npm\X.BAT`, `C:\npm\claude.cmd. .`, `C:\npm\claude.exe`} {
 		for argument, isSyntax := range map[string]bool{

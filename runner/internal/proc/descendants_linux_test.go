@@ -18,7 +18,7 @@ import (
 )
 
 func init() {
-	runtime.LockOSThread() // the first thread, which headless ends
+	runtime.LockOSThread() // keeps main on the first thread, which playHeadless ends
 	roles["last"] = playLast
 	roles["deserter"] = playDeserter
 	roles["relay"] = playRelay
@@ -26,8 +26,8 @@ func init() {
 	roles["headless"] = playHeadless
 }
 
-// again starts a role with an empty environment and without waiting for it, so that nothing connects it
-// to this process.
+// again starts the test binary in a role, with an empty environment, so that nothing connects it to this
+// process. It doesn't wait for it.
 func again(role string, args ...string) *exec.Cmd {
 	cmd := exec.Command("/proc/self/exe")
 	cmd.Env = []string{roleVar + "=" + role, argsVar + "=" + strings.Join(args, " "), noSleep}
@@ -36,8 +36,9 @@ func again(role string, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// playLast starts a role, waits until it has printed n process ids, and ends all its own descendants.
-// It prints how many it could not end.
+// playLast starts a role, waits until it has printed n process ids, and ends all of its own descendants.
+// It prints how many it could not end, and how many children it still has. The arguments are n, the role
+// and the role's arguments.
 func playLast(args []string) {
 	must(AdoptOrphans())
 	from, to, err := os.Pipe()
@@ -53,8 +54,8 @@ func playLast(args []string) {
 	fmt.Println("left", len(processes.EndDescendants()), len(processes.ChildrenOf(os.Getpid())))
 }
 
-// playDeserter joins the process group of a process that isn't its parent, and ignores all signals that
-// can be ignored.
+// playDeserter joins the process group of another process, whose id is the first argument, and ignores
+// all signals that can be ignored.
 func playDeserter(args []string) {
 	signal.Ignore(syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)
 	if len(args) > 0 {
@@ -62,7 +63,8 @@ func playDeserter(args []string) {
 		must(err)
 		must(syscall.Setpgid(0, group))
 	}
-	for range 2 { // twice, so that each parent has exited
+	// It starts itself again twice, so that its parents have exited.
+	for range 2 {
 		if len(args) < 2 {
 			again("deserter", append(args, "x")...)
 			return
@@ -73,7 +75,7 @@ func playDeserter(args []string) {
 	linger()
 }
 
-// playRelay starts a copy of itself and exits, forever.
+// playRelay starts a copy of itself and exits. The copy does the same, without an end.
 func playRelay(args []string) {
 	if len(args) == 0 {
 		ready()
@@ -81,7 +83,8 @@ func playRelay(args []string) {
 	again("relay", "x")
 }
 
-// playBomb starts two copies of itself, for the given number of generations, and keeps running.
+// playBomb starts two copies of itself and keeps running. The argument is the number of further
+// generations.
 func playBomb(args []string) {
 	signal.Ignore(syscall.SIGTERM)
 	if n := number(args[0]); n > 0 {
@@ -93,7 +96,7 @@ func playBomb(args []string) {
 	linger()
 }
 
-// playHeadless ends its first thread, so that it looks dead, and continues in another one.
+// playHeadless ends its first thread, so that its process looks dead, and continues in another thread.
 func playHeadless([]string) {
 	goesOn := make(chan struct{})
 	go func() {
@@ -105,7 +108,8 @@ func playHeadless([]string) {
 	_, _, _ = syscall.RawSyscall(syscall.SYS_EXIT, 0, 0, 0)
 }
 
-// TestNothingOutlivesTheProgram checks that descendants of a program can't stay alive after it.
+// TestNothingOutlivesTheProgram checks that EndDescendants ends descendants that try to escape in
+// different ways.
 func TestNothingOutlivesTheProgram(t *testing.T) {
 	t.Parallel()
 	for name, args := range map[string]string{

@@ -10,13 +10,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// record is one delivered line.
+// record is a line that Lines has delivered.
 type record struct {
 	text string
 	cut  bool
 }
 
-// write writes text in chunks of the given sizes, which it repeats.
+// write writes text in chunks. It repeats the given sizes of chunks until the text ends.
 func write(w io.Writer, text, sizes []byte) {
 	for i := 0; len(text) > 0; i++ {
 		n := len(text)
@@ -28,7 +28,7 @@ func write(w io.Writer, text, sizes []byte) {
 	}
 }
 
-// wanted computes what Lines must deliver, in a simple way.
+// wanted returns the records that Lines must deliver for a text. It computes them in a simple way.
 func wanted(text []byte, limit int) (want []record) {
 	all := strings.Split(string(text), "\n")
 	if last := len(all) - 1; all[last] == "" {
@@ -40,6 +40,8 @@ func wanted(text []byte, limit int) (want []record) {
 	return want
 }
 
+// FuzzLinesDoNotDependOnTheChunks checks that Lines delivers the same lines whatever the chunks of the
+// text are.
 func FuzzLinesDoNotDependOnTheChunks(f *testing.F) {
 	f.Add([]byte("a\nbc\n\n\xff\r\nno end"), 5, []byte{0})
 	f.Add([]byte("longer than the limit\nand so is this one"), 3, []byte{2, 7})
@@ -57,6 +59,7 @@ func FuzzLinesDoNotDependOnTheChunks(f *testing.F) {
 	})
 }
 
+// FuzzTailKeepsTheEnd checks that a Tail contains the end of a text whatever the chunks of the text are.
 func FuzzTailKeepsTheEnd(f *testing.F) {
 	f.Add([]byte("déjà vu"), 4, []byte{0})
 	f.Add([]byte("short"), 5, []byte{9})

@@ -19,16 +19,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// The test binary also plays the children: roleVar names the role, and argsVar holds its arguments.
+// The tests start the test binary itself as a child. roleVar selects the child's behavior from roles,
+// and argsVar contains the arguments of that role.
 const (
 	roleVar = "PROC_TEST_ROLE"
 	argsVar = "PROC_TEST_ARGS"
 
-	boundVar      = "PROC_TEST_BOUND"      // a conductor starts its child with NoNewPrivs
-	undumpableVar = "PROC_TEST_UNDUMPABLE" // the process can't be read by others
+	// If boundVar is set, playConductor starts its child with NoNewPrivs.
+	boundVar = "PROC_TEST_BOUND"
+	// If undumpableVar is set, other processes can't read the process.
+	undumpableVar = "PROC_TEST_UNDUMPABLE"
 )
 
-// noSleep keeps the race detector from sleeping for a second when a child exits.
+// noSleep is a variable that prevents the race detector from delaying the exit of a child by a second.
 const noSleep = "GORACE=atexit_sleep_ms=0"
 
 var roles = map[string]func(args []string){
@@ -50,32 +53,35 @@ var roles = map[string]func(args []string){
 	"spied":     playSpied,
 }
 
+// TestMain runs a role if roleVar is set, and the tests otherwise.
 func TestMain(m *testing.M) {
 	if role, ok := roles[os.Getenv(roleVar)]; ok {
 		role(strings.Fields(os.Getenv(argsVar)))
 		os.Exit(0)
 	}
 	protect()
-	must(AdoptOrphans()) // so that orphans of helpers that don't use Run come here too
+	// Some helpers start children without Run. Their orphans must become children of this process too.
+	must(AdoptOrphans())
 	os.Exit(m.Run())
 }
 
-// protect makes this process unreadable for others if undumpableVar is set.
+// protect makes this process unreadable for other processes if undumpableVar is set.
 func protect() {
 	if os.Getenv(undumpableVar) != "" {
 		must(MakeUndumpable())
 	}
 }
 
-// linger blocks until a signal ends the process. If a test forgets the process, it ends after ten minutes.
+// linger blocks until a signal ends the process. It returns after ten minutes, in case a test doesn't
+// end the process.
 func linger() {
 	<-time.After(10 * time.Minute)
 }
 
-// ready prints the id of this process, which also signals the start of its role.
+// ready prints the id of this process. Tests read the line to find out that the role has started.
 func ready() { fmt.Println(os.Getpid()) }
 
-// playStubborn ignores the given signals.
+// playStubborn ignores the signals with the given numbers and waits.
 func playStubborn(args []string) {
 	for _, a := range args {
 		signal.Ignore(syscall.Signal(number(a)))
@@ -84,7 +90,7 @@ func playStubborn(args []string) {
 	linger()
 }
 
-// playPolite exits with code 0 when it gets SIGINT.
+// playPolite exits with code 0 when it receives SIGINT.
 func playPolite([]string) {
 	c := make(chan os.Signal, 1)
 	signal.Notify(c, syscall.SIGINT)
@@ -92,7 +98,7 @@ func playPolite([]string) {
 	<-c
 }
 
-// playTeller prints each signal that it gets and continues.
+// playTeller prints the number of each signal that it receives, and continues.
 func playTeller([]string) {
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGINT, syscall.SIGTERM)
@@ -102,7 +108,7 @@ func playTeller([]string) {
 	}
 }
 
-// playFlood writes the given number of MiB of one letter to stdout or stderr.
+// playFlood writes a given number of MiB of the same letter to stdout or stderr.
 func playFlood(args []string) {
 	to := os.Stdout
 	if args[1] == "stderr" {
@@ -116,8 +122,9 @@ func playFlood(args []string) {
 	}
 }
 
-// playParent starts a process with another role, prints both ids, and exits or lingers. The words
-// before "--" choose the behavior; then follow the role and its arguments.
+// playParent starts a process with another role and prints that process's id. The words before "--" in
+// its arguments determine how it starts the process and what it does after that. The other role and its
+// arguments follow.
 func playParent(args []string) {
 	how, part, _ := strings.Cut(strings.Join(args, " "), " -- ")
 	role, rest, _ := strings.Cut(part, " ")
@@ -131,7 +138,7 @@ func playParent(args []string) {
 	must(err)
 	cmd.Stdout = to
 	if strings.Contains(how, "leaky") {
-		cmd.Stderr = os.Stderr // keeps the other end of stderr open
+		cmd.Stderr = os.Stderr // the process keeps the other end of stderr open
 	}
 	must(cmd.Start())
 	to.Close()
@@ -151,7 +158,7 @@ func playParent(args []string) {
 	}
 }
 
-// playConductor runs a role with this package, as raymond does, until it is killed.
+// playConductor runs a role as a child with Run, as raymond does, until it is killed.
 func playConductor(args []string) {
 	protect()
 	role, rest, _ := strings.Cut(strings.Join(args, " "), " ")
@@ -162,7 +169,7 @@ func playConductor(args []string) {
 	must(err)
 }
 
-// playSweeper calls Sweep with a mark that it carries itself.
+// playSweeper calls Sweep with its argument, which is the mark in its own environment.
 func playSweeper(args []string) {
 	n, err := Sweep(args[0])
 	fmt.Println(n, err)
@@ -183,7 +190,7 @@ func number(s string) int {
 
 func kill(pid int, sig syscall.Signal) { must(syscall.Kill(pid, sig)) }
 
-// part returns the options for a child that plays a role.
+// part returns the options for a child with a role.
 func part(role, args string) Options {
 	return Options{
 		Path: os.Args[0], Mark: newMark(),
@@ -204,7 +211,7 @@ func newMark() string {
 	return fmt.Sprintf("%d.%d", os.Getpid(), marks.n)
 }
 
-// announcements receives the lines of a child, which are numbers.
+// announcements is a writer for a child's output, in which each line is a number.
 type announcements struct {
 	lines Lines
 	pids  chan int
@@ -220,7 +227,7 @@ func announced() *announcements {
 // Write implements io.Writer.
 func (a *announcements) Write(p []byte) (int, error) { return a.lines.Write(p) }
 
-// next returns the next number, and waits for it if necessary.
+// next returns the next number. If there is none yet, it waits for one.
 func (a *announcements) next(t *testing.T) int {
 	t.Helper()
 	select {
@@ -232,7 +239,7 @@ func (a *announcements) next(t *testing.T) int {
 	}
 }
 
-// running is a call of Run in another goroutine.
+// running is a call of Run that is running in another goroutine.
 type running struct {
 	exit chan Exit
 	stop context.CancelCauseFunc
@@ -263,7 +270,7 @@ func (r *running) wait(t *testing.T) Exit {
 	}
 }
 
-// run calls Run for a child that must start.
+// run calls Run and fails the test if the child can't be started.
 func run(t *testing.T, s Options) Exit {
 	t.Helper()
 	return inBackground(t, s).wait(t)

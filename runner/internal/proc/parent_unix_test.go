@@ -10,6 +10,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// TestOutputIsLostWithItsReader checks that a pipe's output counts as lost only after its reader was
+// closed.
 func TestOutputIsLostWithItsReader(t *testing.T) {
 	r, w, err := os.Pipe()
 	assert.NilError(t, err)
@@ -17,7 +19,7 @@ func TestOutputIsLostWithItsReader(t *testing.T) {
 	assert.Check(t, hasReader(w), "a pipe that is read has no reader")
 	r.Close()
 	assert.Check(t, !hasReader(w), "a pipe that nobody reads has a reader")
-	if isLost(unix.POLLNVAL) { // macOS reports it for /dev/null
+	if isLost(unix.POLLNVAL) { // macOS reports POLLNVAL for /dev/null
 		t.Error("a device has no reader")
 	}
 }

@@ -16,11 +16,11 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// privsLine matches the line with the flag no_new_privs in a status file of /proc.
+// privsLine matches the line of a status file in /proc that contains the flag no_new_privs.
 var privsLine = regexp.MustCompile(`NoNewPrivs:\s*(\d)\n`)
 
-// TestNoNewPrivsAppliesToTheChildOnly starts children with and without NoNewPrivs at the same time. The
-// flag must apply to the children's own children, but never to this process.
+// TestNoNewPrivsAppliesToTheChildOnly starts children with and without NoNewPrivs at the same time. It
+// checks that the flag applies to the child and its own children, and never to this process.
 func TestNoNewPrivsAppliesToTheChildOnly(t *testing.T) {
 	const look = "grep NoNewPrivs /proc/self/status"
 	var wg sync.WaitGroup
@@ -41,7 +41,7 @@ func TestNoNewPrivsAppliesToTheChildOnly(t *testing.T) {
 	bound := 0
 	threads, err := filepath.Glob("/proc/self/task/*/status")
 	for _, thread := range threads {
-		data, _ := os.ReadFile(thread) // fails if the thread has ended
+		data, _ := os.ReadFile(thread) // returns an error if the thread has ended
 		if m := privsLine.FindSubmatch(data); m != nil && m[1][0] == '1' {
 			bound++
 		}
@@ -49,10 +49,10 @@ func TestNoNewPrivsAppliesToTheChildOnly(t *testing.T) {
 	assert.Check(t, err == nil && bound == 1, "threads of this process that are bound: got %d of %d, %v, want 1", bound, len(threads), err)
 }
 
-// canary is a secret in the environment of the process that must not be read.
+// canary is a secret in the environment of a process that other processes must not be able to read.
 const canary = "CANARY=sk-do-not-read-me"
 
-// playSpied starts a child that tries to read the environment, the memory and a file of this process.
+// playSpied starts a child that tries to read this process's environment, memory and stdin through /proc.
 func playSpied([]string) {
 	protect()
 	_, err := Run(context.Background(), Options{
@@ -62,10 +62,10 @@ func playSpied([]string) {
 	must(err)
 }
 
-// unprivileged returns a command that runs the test binary as a user who can't read root's files.
+// unprivileged returns a command that runs the test binary as a user who can't read files of root.
 func unprivileged(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
-	// That user may lack access to the directory of the binary and to the working directory.
+	// That user may not have access to the directory of the binary and to the working directory.
 	self, err := os.Open("/proc/self/exe")
 	assert.NilError(t, err)
 	t.Cleanup(func() { self.Close() })
@@ -77,8 +77,8 @@ func unprivileged(t *testing.T, args ...string) *exec.Cmd {
 	return cmd
 }
 
-// TestUndumpableIsUnreadable checks that a child of the same user can read the environment of an
-// ordinary process, but not of a process that called MakeUndumpable.
+// TestUndumpableIsUnreadable checks that a child with the same user can read the environment of a normal
+// process, but not the environment of a process that has called MakeUndumpable.
 func TestUndumpableIsUnreadable(t *testing.T) {
 	for _, protected := range []string{"", "1"} {
 		cmd := unprivileged(t)

@@ -18,6 +18,7 @@ func read(t *testing.T, elem ...string) string {
 	return string(data)
 }
 
+// TestEachInvocationIsRecorded checks that each invocation in a directory gets its own debug files.
 func TestEachInvocationIsRecorded(t *testing.T) {
 	dir := t.TempDir()
 	for i, c := range []struct{ prompt, role, prefix string }{
@@ -38,7 +39,7 @@ func TestEachInvocationIsRecorded(t *testing.T) {
 	}
 }
 
-// TestRecordedCommandHasNoSecrets checks the arguments and the environment.
+// TestRecordedCommandHasNoSecrets checks that secrets are masked in the recorded arguments and environment.
 func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	const secret = "s3cr3t-value"
 	s := Options{
@@ -66,6 +67,7 @@ func TestRecordedCommandHasNoSecrets(t *testing.T) {
 	}
 }
 
+// TestRecordingNeverFailsARun checks that a child runs normally if its debug files can't be written.
 func TestRecordingNeverFailsARun(t *testing.T) {
 	taken := t.TempDir()
 	for _, name := range []string{"stdout.txt", "stderr.txt", "prompt.md"} {

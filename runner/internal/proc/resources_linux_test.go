@@ -16,7 +16,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// allocated returns how many bytes this process allocates during a call of f.
+// allocated returns how many bytes this process allocates while it calls f.
 func allocated(f func()) int {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -25,7 +25,8 @@ func allocated(f func()) int {
 	return int(after.TotalAlloc - before.TotalAlloc)
 }
 
-// Not parallel: the allocations of other tests would be counted.
+// TestFloodNeedsLittleMemory checks that a large output needs little memory. It is not parallel, because
+// it would count the allocations of other tests.
 func TestFloodNeedsLittleMemory(t *testing.T) {
 	for _, to := range []string{"stdout", "stderr"} {
 		s := part("flood", "50 "+to)
@@ -36,7 +37,8 @@ func TestFloodNeedsLittleMemory(t *testing.T) {
 	}
 }
 
-// Not parallel: the allocations of other tests would be counted.
+// TestOneHugeLineNeedsBoundedMemory checks that a very long line needs limited memory. It is not
+// parallel, because it would count the allocations of other tests.
 func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 	const size = 1 << 20
 	var got []int
@@ -51,7 +53,8 @@ func TestOneHugeLineNeedsBoundedMemory(t *testing.T) {
 	assert.Check(t, cap(lines.buf) <= maxReusedBuffer, "a buffer of %d bytes is kept", cap(lines.buf))
 }
 
-// playCrowded exhausts its process limit, keeps threads busy, and prints why it can't start a child.
+// playCrowded reduces its limit of processes to zero, keeps half of the spare threads busy, and prints why
+// it can't start a child.
 func playCrowded([]string) {
 	must(AdoptOrphans())
 	if os.Getuid() == 0 { // the limit doesn't apply to root
@@ -67,8 +70,8 @@ func playCrowded([]string) {
 	fmt.Print(err)
 }
 
-// TestFullProcessTableIsAnError checks that a full process table leads to a clear error, and doesn't
-// end this process.
+// TestFullProcessTableIsAnError checks that Run returns a clear error if the process table is full, and
+// that this process continues.
 func TestFullProcessTableIsAnError(t *testing.T) {
 	t.Parallel()
 	s := part("crowded", "")

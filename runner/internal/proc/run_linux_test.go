@@ -21,6 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
+// TestExitDescribesTheEnd checks the exit code, the signal and the stderr in an Exit.
 func TestExitDescribesTheEnd(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -41,6 +42,7 @@ func TestExitDescribesTheEnd(t *testing.T) {
 	}
 }
 
+// TestStdinIsComplete checks that a child gets all bytes of Stdin.
 func TestStdinIsComplete(t *testing.T) {
 	t.Parallel()
 	for _, size := range []int{0, 1, 100, 3 << 20} {
@@ -54,12 +56,13 @@ func TestStdinIsComplete(t *testing.T) {
 	}
 }
 
+// TestUnreadStdinDoesNotHang checks that Run returns if no process reads Stdin.
 func TestUnreadStdinDoesNotHang(t *testing.T) {
 	t.Parallel()
 	s := part("exit", "0")
 	s.Stdin = make([]byte, 10<<20)
 	assert.Check(t, is.Equal(run(t, s).Code, 0))
-	// The process that doesn't read stdin outlives the child, and Run ends it.
+	// The grandchild inherits stdin, doesn't read it and outlives the child. Run ends it.
 	s = part("parent", "plain -- linger")
 	s.Stdin = make([]byte, 10<<20)
 	if e := run(t, s); e.Code != 0 || e.Swept != 1 {
@@ -67,6 +70,8 @@ func TestUnreadStdinDoesNotHang(t *testing.T) {
 	}
 }
 
+// TestEnvironmentIsExact checks that a child gets exactly the variables in Env and its mark, each name
+// once.
 func TestEnvironmentIsExact(t *testing.T) {
 	t.Parallel()
 	s := part("env", "")
@@ -80,6 +85,8 @@ func TestEnvironmentIsExact(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, want), "given %q\ngot  %q\nwant %q", s.Env, got, want)
 }
 
+// TestLadderClimbsUntilTheChildEnds checks that a child that is stopped gets signals until one of them
+// ends it.
 func TestLadderClimbsUntilTheChildEnds(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ role, args, signal string }{
@@ -101,13 +108,15 @@ func TestLadderClimbsUntilTheChildEnds(t *testing.T) {
 	}
 }
 
-// hurry is the cause of a stop that determines how long a child has before it is killed.
+// hurry is a cause of a stop. Its Patience determines how long a child has before it is killed.
 type hurry struct{ kill time.Duration }
 
 func (hurry) Error() string { return "hurry" }
 
 func (h hurry) Patience() (term, kill time.Duration) { return time.Millisecond, h.kill }
 
+// TestStopHastensAnEndingChild checks that a stop can make the end of a child faster that is being ended
+// already.
 func TestStopHastensAnEndingChild(t *testing.T) {
 	t.Parallel()
 	s, a := part("teller", ""), announced()
@@ -124,6 +133,7 @@ func TestStopHastensAnEndingChild(t *testing.T) {
 	}
 }
 
+// TestStopBeforeTheStartStartsNothing checks that Run starts no process if its context is done.
 func TestStopBeforeTheStartStartsNothing(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(context.Background())
@@ -136,7 +146,7 @@ func TestStopBeforeTheStartStartsNothing(t *testing.T) {
 	}
 }
 
-// TestOutputCountsAsActivity checks that output on stdout or stderr counts as activity.
+// TestOutputCountsAsActivity checks that output on stdout or stderr restarts the idle timeout.
 func TestOutputCountsAsActivity(t *testing.T) {
 	t.Parallel()
 	for role, want := range map[string]bool{"print": true, "complain": true, "exit": false} {
@@ -149,8 +159,8 @@ func TestOutputCountsAsActivity(t *testing.T) {
 	}
 }
 
-// TestTimeoutsEndTheChild checks the timeout, and the idle timeout, which pauses while the child waits
-// for this program.
+// TestTimeoutsEndTheChild checks the timeout and the idle timeout. Time in which the child waits for
+// this program must not count as idle time.
 func TestTimeoutsEndTheChild(t *testing.T) {
 	t.Parallel()
 	const limit = 200 * time.Millisecond
@@ -170,10 +180,10 @@ func TestTimeoutsEndTheChild(t *testing.T) {
 	}
 }
 
-// tracedVar makes the test binary a child that lets its parent trace it, and then stops.
+// If tracedVar is set, the test binary lets its parent trace it, and then stops.
 const tracedVar = "PROC_TEST_TRACED"
 
-func init() { // in the first thread, for which the parent waits
+func init() { // init runs on the first thread, whose state the parent checks
 	if os.Getenv(tracedVar) == "" {
 		return
 	}
@@ -183,14 +193,14 @@ func init() { // in the first thread, for which the parent waits
 	linger()
 }
 
-// isTraced reports whether a process is stopped under its tracer.
+// isTraced reports whether a process has been stopped by its tracer.
 func isTraced(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && bytes.Contains(stat, []byte(") t "))
 }
 
-// TestStoppedTracedChildHasNotEnded: when a child that lets its parent trace it stops, the kernel
-// reports that like an exit.
+// TestStoppedTracedChildHasNotEnded checks that a stopped child is not taken for an ended one. If a
+// child lets its parent trace it, the kernel reports its stops in the same way as its exit.
 func TestStoppedTracedChildHasNotEnded(t *testing.T) {
 	t.Parallel()
 	s, output := part("linger", ""), announced()
@@ -205,7 +215,7 @@ func TestStoppedTracedChildHasNotEnded(t *testing.T) {
 	wantGone(t, pid)
 }
 
-// failingWriter is a writer that accepts a limited number of bytes.
+// failingWriter is a writer that returns an error after a limited number of bytes.
 type failingWriter struct{ left int }
 
 func (f *failingWriter) Write(p []byte) (int, error) {
@@ -215,8 +225,8 @@ func (f *failingWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// TestFailingWriters checks that a child is ended if the writer of its stdout fails, but not if the
-// writer of its stderr fails. A writer that has failed is not called again.
+// TestFailingWriters checks that a child is ended if the writer for its stdout fails, but not if the
+// writer for its stderr fails. A writer that has failed must not be called again.
 func TestFailingWriters(t *testing.T) {
 	t.Parallel()
 	for stream, want := range map[string]EndReason{"stdout": ByWriter, "stderr": ByItself} {
@@ -233,6 +243,8 @@ func TestFailingWriters(t *testing.T) {
 	}
 }
 
+// TestStartErrorsNameTheFile checks that Run's error contains its cause and the name of the file or
+// directory.
 func TestStartErrorsNameTheFile(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -260,7 +272,8 @@ func TestStartErrorsNameTheFile(t *testing.T) {
 	}
 }
 
-// A process that is not a descendant may have the pipes open. Run doesn't wait for it.
+// TestPipesOpenElsewhereDontHang checks that Run doesn't wait for a process that has the child's pipes
+// open and is not its descendant.
 func TestPipesOpenElsewhereDontHang(t *testing.T) {
 	t.Parallel()
 	s, a := part("polite", ""), announced()
@@ -279,6 +292,7 @@ func TestPipesOpenElsewhereDontHang(t *testing.T) {
 	}
 }
 
+// TestInterruptGroupReachesGrandchildren checks that a grandchild gets SIGINT only with InterruptGroup.
 func TestInterruptGroupReachesGrandchildren(t *testing.T) {
 	t.Parallel()
 	for _, group := range []bool{true, false} {
@@ -289,7 +303,7 @@ func TestInterruptGroupReachesGrandchildren(t *testing.T) {
 		grandchild := a.next(t)
 		a.next(t)
 		r.stop(nil)
-		// SIGINT ends the parent. The grandchild exits without being ended by Run only if it got SIGINT too.
+		// SIGINT ends the parent. If the grandchild gets SIGINT too, it exits by itself. Otherwise, Run ends it.
 		e := r.wait(t)
 		assert.Check(t, e.Signal == "SIGINT" && (group || e.Swept == 1), "group %v: got %+v", group, e)
 		wantGone(t, grandchild)

@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// The test binary also plays the children: roleVar names the role.
+// The tests start the test binary itself as a child. roleVar selects the child's behavior.
 const roleVar = "PROC_TEST_ROLE"
 
 var roles = map[string]func(){
@@ -30,6 +30,7 @@ var roles = map[string]func(){
 	"deaf":      func() { fmt.Print(windows.RtlGetCurrentPeb().ProcessParameters.ConsoleFlags & 1) },
 }
 
+// TestMain runs a role if roleVar is set, and the tests otherwise.
 func TestMain(m *testing.M) {
 	if role, ok := roles[os.Getenv(roleVar)]; ok {
 		role()
@@ -40,7 +41,7 @@ func TestMain(m *testing.M) {
 
 func linger() { <-time.After(10 * time.Minute) }
 
-// printChild starts a process that keeps running, and prints its id.
+// printChild starts a process that keeps running, and prints the id of that process.
 func printChild() {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"=linger")
@@ -54,7 +55,7 @@ func part(role string) Options {
 	return Options{Path: os.Args[0], Env: append(os.Environ(), roleVar+"="+role)}
 }
 
-// idWriter is a writer that calls onID with the process id in its input.
+// idWriter is a writer that calls onID with the process id that it receives.
 type idWriter struct {
 	line string
 	onID func(pid int)
@@ -69,13 +70,14 @@ func (t *idWriter) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// open opens a running process.
+// open returns a handle of a running process.
 func open(t *testing.T, pid int) windows.Handle {
 	h, err := windows.OpenProcess(windows.SYNCHRONIZE, false, uint32(pid))
 	assert.Check(t, err, "process %d", pid)
 	return h
 }
 
+// TestNothingOutlivesRun checks that a grandchild has ended when Run returns.
 func TestNothingOutlivesRun(t *testing.T) {
 	for role, want := range map[string]EndReason{"parent": ByItself, "host": ByStop} {
 		ctx, stop := context.WithCancel(t.Context())
@@ -97,6 +99,7 @@ func TestNothingOutlivesRun(t *testing.T) {
 	}
 }
 
+// TestNothingOutlivesAKilledProgram checks that a killed program's descendants end with it.
 func TestNothingOutlivesAKilledProgram(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	cmd.Env = append(os.Environ(), roleVar+"=conductor")
@@ -112,8 +115,8 @@ func TestNothingOutlivesAKilledProgram(t *testing.T) {
 	}
 }
 
-// TestChildrenIgnoreCtrlC: if Ctrl-C also ended a child, the child would count as failed. The flag is
-// where the system stores that a process ignores Ctrl-C.
+// TestChildrenIgnoreCtrlC checks that Ctrl-C doesn't end a child, which would then count as failed. It
+// reads the flag with which the system marks a process that ignores Ctrl-C.
 func TestChildrenIgnoreCtrlC(t *testing.T) {
 	s := part("deaf")
 	var out bytes.Buffer
@@ -123,8 +126,8 @@ func TestChildrenIgnoreCtrlC(t *testing.T) {
 	}
 }
 
-// TestBatchFilesRun checks that a program installed by npm gets its arguments, and that arguments that
-// cmd.exe would interpret are refused.
+// TestBatchFilesRun checks that a program that npm has installed gets its arguments, and that arguments
+// that cmd.exe would interpret are rejected.
 func TestBatchFilesRun(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "cli.cmd")
 	installtest.WriteProgram(t, path, "@echo off\r\necho got %*\r\n")

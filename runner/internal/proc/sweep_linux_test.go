@@ -19,7 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// Not parallel: an orphan without a mark is ended only when no older child is running.
+// TestNothingOutlivesRun checks that Run ends all descendants of a child that has exited. It is not
+// parallel, because an orphan without a mark is ended only when no older child is running.
 func TestNothingOutlivesRun(t *testing.T) {
 	for _, args := range []string{
 		"plain -- linger",
@@ -51,8 +52,8 @@ func wantNoStrays(t *testing.T, after string) {
 	assert.Check(t, is.Len(children.byID, 0), "after %s: %d children are still known", after, len(children.byID))
 }
 
-// An orphan that has moved to another session is found only by its mark or its ancestors. While two
-// children run, each Run ends only its own orphans.
+// TestSiblingsAreNotSwept checks that Run ends only its own child's orphans while another child is
+// running. An orphan that has moved to another session can be found only by its mark or its ancestors.
 func TestSiblingsAreNotSwept(t *testing.T) {
 	for _, how := range []string{"setsid leaky", "plain"} {
 		first, a := part("parent", how+" until-usr1 -- linger"), announced()
@@ -82,8 +83,8 @@ func TestSiblingsAreNotSwept(t *testing.T) {
 	}
 }
 
-// An orphan without a mark might come from any older child, so it is ended when the last of these
-// children has ended.
+// TestOrphanWithoutMarkBelongsToTheOlderChildren checks that an orphan without a mark is ended when the
+// last of the older children has ended, because it may come from any of them.
 func TestOrphanWithoutMarkBelongsToTheOlderChildren(t *testing.T) {
 	older := inBackground(t, lingerer())
 	s, a := part("parent", "setsid wiped -- linger"), announced()
@@ -96,22 +97,22 @@ func TestOrphanWithoutMarkBelongsToTheOlderChildren(t *testing.T) {
 	wantGone(t, orphan)
 }
 
-// lingerer returns the options of a child without a mark that keeps running.
+// lingerer returns the options for a child without a mark that keeps running.
 func lingerer() Options {
 	s := part("linger", "")
 	s.Mark = ""
 	return s
 }
 
-// A child in its own process group looks like an orphan. If it is registered with package processes, it
-// is left to the code that waits for it.
+// TestRegisteredChildrenAreSpared checks that Run doesn't end a child that is registered with package
+// processes. Such a child in its own process group looks like an orphan, but other code waits for it.
 func TestRegisteredChildrenAreSpared(t *testing.T) {
 	older := inBackground(t, lingerer())
 	cmd := exec.Command("sleep", "300")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	started := make(chan error)
 	go func() {
-		// When a thread ends, its children move to the first thread, as orphans do.
+		// When a thread ends, its children become children of the first thread, in the same way as orphans.
 		runtime.LockOSThread()
 		started <- processes.Start(func() (*os.Process, error) {
 			err := cmd.Start()
@@ -119,7 +120,7 @@ func TestRegisteredChildrenAreSpared(t *testing.T) {
 		})
 	}()
 	assert.NilError(t, <-started)
-	older.stop(nil) // by its age, it could be the parent of the other one
+	older.stop(nil) // the older child could be the parent of the registered one
 	older.wait(t)
 	assert.Check(t, alive(cmd.Process.Pid), "a known child was ended")
 	kill(cmd.Process.Pid, syscall.SIGTERM)
@@ -131,8 +132,8 @@ func TestRegisteredChildrenAreSpared(t *testing.T) {
 	processes.Forget(cmd.Process)
 }
 
-// TestForcedEndFindsMarksEverywhere checks that a process with the mark is found even if Run doesn't
-// search below its parent.
+// TestForcedEndFindsMarksEverywhere checks that if Run ends a child, it also ends processes that carry the
+// child's mark but are not descendants of the child.
 func TestForcedEndFindsMarksEverywhere(t *testing.T) {
 	s := part("linger", "")
 	cmd := exec.Command("/bin/sh", "-c", MarkVar+"="+s.Mark+" sleep 300 & echo $!; wait")
@@ -144,24 +145,24 @@ func TestForcedEndFindsMarksEverywhere(t *testing.T) {
 	assert.NilError(t, err)
 	s.Timeout = 50 * time.Millisecond
 	assert.Check(t, is.Equal(run(t, s).Swept, 1))
-	_ = cmd.Wait() // its own parent collects it
+	_ = cmd.Wait() // cmd is the parent of the ended process and collects it
 	wantGone(t, number(strings.TrimSpace(line)))
 }
 
-// waitDead returns when a process has died, whether or not it has been collected.
+// waitDead waits until a process has died. The process may have been collected or not.
 func waitDead(t *testing.T, pid int) {
 	t.Helper()
 	fd, err := unix.PidfdOpen(pid, 0)
 	if err != nil {
-		return // it has been collected
+		return // the process has been collected
 	}
 	defer unix.Close(fd)
 	n, err := unix.Poll([]unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}, 120_000)
 	assert.Equal(t, n, 1, "process %d did not die within two minutes: %v", pid, err)
 }
 
-// After a crash, a later Sweep finds all processes: the child gets the death signal, and a tool in
-// another session has the mark.
+// TestSweepAfterACrash checks that all processes are ended after this program was killed. The child ends
+// by its death signal. Sweep finds a tool in another session by its mark.
 func TestSweepAfterACrash(t *testing.T) {
 	for _, bound := range []string{"", "1"} {
 		crash(t, boundVar+"="+bound)
@@ -181,7 +182,7 @@ func crash(t *testing.T, env string) {
 	stat, _ := processes.Stat(tool)
 	kill(cmd.Process.Pid, syscall.SIGKILL)
 	waitDead(t, cmd.Process.Pid)
-	waitDead(t, stat.Parent) // the death signal ended it
+	waitDead(t, stat.Parent) // the death signal ended the parent
 	reapStrays()
 	wantGone(t, stat.Parent)
 	assert.Check(t, alive(tool), "the tool should have survived the crash, for the sake of this test")
@@ -192,13 +193,16 @@ func crash(t *testing.T, env string) {
 	_ = cmd.Wait()
 }
 
+// TestSweepComparesWholeMarks checks that Sweep doesn't find marks that only begin with the same
+// characters.
 func TestSweepComparesWholeMarks(t *testing.T) {
 	for suffix, want := range map[string]bool{"": true, ".1": true, "-b": true, "1": false, "y": false, "é": false} {
 		assert.Check(t, is.Equal(beginsWith("M=12.3"+suffix, "M=12.3"), want), "a mark with %q after it", suffix)
 	}
 }
 
-// A run may be resumed by a process that the run itself started.
+// TestSweepSparesItsOwnAncestors checks that Sweep doesn't end its own ancestors. They may carry the
+// mark, because a run may be resumed by a process that the run itself started.
 func TestSweepSparesItsOwnAncestors(t *testing.T) {
 	cmd := exec.Command(os.Args[0])
 	mark := newMark()
@@ -208,8 +212,8 @@ func TestSweepSparesItsOwnAncestors(t *testing.T) {
 	}
 }
 
-// TestSweepFindsCagedProcesses: after a crash, a caged process is found even if it has cleared its
-// environment.
+// TestSweepFindsCagedProcesses checks that Sweep ends a caged process even if the process has cleared
+// its environment.
 func TestSweepFindsCagedProcesses(t *testing.T) {
 	run := newMark()
 	e, err := cage.New(cage.Policy{Writable: []string{os.DevNull}, Network: cage.Network{IsOpen: true}}).Enter("/bin/sh", cage.Mark(run+".7"))
