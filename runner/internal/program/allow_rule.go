@@ -7,18 +7,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// editors are the tools that change files. A rule for Edit applies to all of them.
+// editors are the tools that change files. In allowed_tools, the rule Edit applies to all of them.
 var editors = []string{"Edit", "MultiEdit", "Write", "NotebookEdit"}
 
+// toolForm matches the name of a tool, firstForm the first word of a command, and secondForm a subcommand.
 var (
 	toolForm   = text.Regexp(`^[A-Za-z][A-Za-z0-9_-]{0,100}$`)
 	firstForm  = text.Regexp(`^[A-Za-z0-9._/+@=-]{1,100}$`)
 	secondForm = text.Regexp(`^[a-z][a-z0-9-]{0,50}$`)
 )
 
-// PlainRule returns an entry of allowed_tools for a use of a tool. For a command, the entry has its
-// first word, and its second word if that looks like a subcommand. The result is "" if no entry can
-// describe the use. Whether the agent CLI would then allow the use is not checked.
+// PlainRule returns an entry for allowed_tools that describes a tool call. For a command, the entry
+// contains the first word, and the second word if it looks like a subcommand. It returns "" if no entry
+// can describe the call. It doesn't check whether the agent CLI would allow the call with this entry.
 func PlainRule(tool, command string) string {
 	switch {
 	case slices.Contains(editors, tool):

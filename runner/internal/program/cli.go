@@ -13,51 +13,58 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// CLI is an agent CLI on this machine. It may run any number of invocations at once. Its fields must
-// not change after the first invocation.
+// CLI is an agent CLI on this machine. It can run any number of invocations at the same time. Its fields
+// must not change after the first invocation.
 type CLI struct {
-	// Path is the program; "" means the one on PATH. Run locates it and checks its version before the
-	// first invocation.
-	Path      string
-	Installer Installer // used if Path is "" and PATH lacks the program; nil: only the user installs it
-	Tested    string    // the newest tested version, or ""; a newer one causes a note
-	Env       []string  // the complete base environment
-	// NoNewPrivs keeps the CLI and the tools that it runs from gaining privileges, for example with
-	// sudo. Linux only.
+	// Path is the path of the program. If it is empty, the program is looked up on PATH. Run locates the
+	// program and checks its version before the first invocation.
+	Path string
+	// Installer is used if Path is empty and PATH doesn't contain the program. If it is nil, a missing
+	// program is an error.
+	Installer Installer
+	// Tested is the newest version that was tested, or empty. If the program is newer, a note says so.
+	Tested string
+	Env    []string // the complete base environment
+	// NoNewPrivs prevents the CLI and the tools that it runs from gaining privileges, for example with
+	// sudo. It has an effect only on Linux.
 	NoNewPrivs bool
-	// IsUntrusted makes the CLI ignore the working directory's instructions, settings, hooks and MCP
-	// servers.
+	// IsUntrusted makes the CLI ignore the instructions, settings, hooks and MCP servers in the working
+	// directory.
 	IsUntrusted bool
-	Proxy       *keyproxy.Proxy // between the CLI and its API; nil for none
-	// ResultGrace is how long the CLI may take to exit after its result before it is ended. 0 means
-	// 10 s, which covers the 5 s that Claude Code gives its own background shells.
+	// Proxy is the key proxy through which the CLI calls its API. If it is nil, the CLI calls the API
+	// directly.
+	Proxy *keyproxy.Proxy
+	// ResultGrace is how long the CLI may take to exit after its result before it is ended. 0 means ten
+	// seconds, which is more than the five seconds that Claude Code gives its own background shells.
 	ResultGrace time.Duration
 
-	mu      sync.Mutex // guards found and checked, and allows only one version check at a time
-	found   Found
-	checked Version // set by Check
+	mu sync.Mutex // guards found and checked; held during the version check, so that only one runs at a time
+	// found is the result of the first successful Find.
+	found Found
+	// checked is the version that Check found. It is zero before.
+	checked Version
 }
 
-// Prompt contains the parts of a prompt run that differ between agent CLIs.
+// Prompt contains the parts of running a prompt that differ between agent CLIs.
 type Prompt struct {
 	Source Source
-	// Prepare prepares the conversation and returns the invocation, with notes for people.
+	// Prepare prepares the conversation and returns the invocation. The strings are notes for users.
 	Prepare func() (Turn, []string, *runner.Failure)
 }
 
 // Turn is an invocation of a CLI that is ready to start.
 type Turn struct {
-	Stream *Stream // reads the output
-	// Start returns the command line and the environment; Run sets the fields that are the same for
-	// all CLIs. By then, Stream.Order has the variables of the key proxy. The account is nil if the
-	// CLI doesn't use a key proxy.
+	Stream *Stream // the stream that reads the output
+	// Start returns the command line and the environment. Run sets the other options, which are the same
+	// for all CLIs. Stream.Order contains the variables of the key proxy when Start is called. The account
+	// is nil if the CLI doesn't use a key proxy.
 	Start func(*keyproxy.Account) (proc.Options, *runner.Failure)
-	// Answer returns the result after the process has ended.
+	// Answer returns the result. It is called after the process has ended.
 	Answer func(proc.Exit) (runner.Answer, *runner.Failure)
 }
 
-// Run runs a prompt as runner.Backend describes. The error is nil or a *runner.Failure. A complete
-// answer makes it nil, whatever the process does afterwards.
+// Run runs a prompt as described at runner.Backend. The error is nil or a *runner.Failure. If the CLI
+// has printed a complete answer, the error is nil, whatever the process does after that.
 func (c *CLI) Run(ctx context.Context, o runner.Order, report func(runner.Progress), p Prompt) (runner.Answer, error) {
 	if strings.TrimSpace(o.Prompt.Text) == "" {
 		return NoAnswer, Fatal("the prompt is empty: agent CLIs accept no prompt that contains only spaces and line breaks; add text to the state, or check the values that it inserts")
@@ -80,7 +87,8 @@ func (c *CLI) Run(ctx context.Context, o runner.Order, report func(runner.Progre
 	return a, nil
 }
 
-// ask starts the CLI, with an account of the key proxy if there is one, and returns the result.
+// ask starts the CLI and returns the result. If there is a key proxy with a key for the CLI, the CLI
+// gets an account.
 func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.Answer, *runner.Failure) {
 	o := &t.Stream.Order
 	t.Stream.grace = cmp.Or(c.ResultGrace, 10*time.Second)
@@ -98,7 +106,8 @@ func (c *CLI) ask(ctx context.Context, s Source, found Found, t Turn) (runner.An
 		return NoAnswer, fail
 	}
 	t.Stream.Flush()
-	account.Close() // processes that are left over can't spend anything from here on
+	// Processes that the CLI left behind must not be able to spend more.
+	account.Close()
 	a, fail := t.Answer(exit)
 	return a, AddProxyCause(fail, account)
 }

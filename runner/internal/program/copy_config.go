@@ -11,16 +11,19 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// Limits on the files that are copied from the user's configuration directory of an agent CLI.
+// Limits for the files that are copied from the user's own configuration directory of an agent CLI.
 const (
-	maxCopied = 16 << 20 // bytes of a file
-	maxDepth  = 16       // nested directories
+	maxCopied = 16 << 20 // size of a file in bytes
+	maxDepth  = 16       // depth of nested directories
 )
 
-// CopyConfig replaces the named files and directories in to with copies from the directory from, and creates
-// the directories created, to which the CLI writes. A name that doesn't exist in from is only removed.
-// Symbolic links in from are followed, because that directory belongs to the user. A link in to, which
-// agents can write, never leads out of to.
+// CopyConfig copies the files and directories in names from the directory from to the directory to. They
+// replace what to contains under these names. A name that doesn't exist in from is removed from to. If
+// both directories are the same, nothing is copied. CopyConfig also creates the directories in created,
+// to which the CLI writes.
+//
+// Symbolic links in from are followed, because that directory belongs to the user. Agents can create
+// links in to, but a link can't make CopyConfig write outside of to.
 func CopyConfig(from, to string, names, created []string) error {
 	if err := os.MkdirAll(to, 0o700); err != nil {
 		return err
@@ -41,6 +44,8 @@ func CopyConfig(from, to string, names, created []string) error {
 	return err
 }
 
+// copyTo copies a file, or a directory with everything below it, from a path to a name in root. It
+// copies at most depth levels, and ignores other kinds of files.
 func copyTo(root *os.Root, name, from string, depth int) error {
 	info, err := os.Stat(from)
 	switch {
@@ -65,8 +70,9 @@ func copyTo(root *os.Root, name, from string, depth int) error {
 	return err
 }
 
-// ProgramFiles returns the paths that must be readable to run a program, which is given as a path or a
-// name on PATH: its file or, for a program of an npm package, the node_modules directory around it.
+// ProgramFiles returns the paths that a process must be able to read to run a program. name is the
+// program's path or its name on PATH. The result is the program's file or, if it belongs to an npm
+// package, the node_modules directory that contains it. It is nil if the program doesn't exist.
 func ProgramFiles(name string) []string {
 	path, err := exec.LookPath(name)
 	if err == nil {
@@ -84,8 +90,8 @@ func ProgramFiles(name string) []string {
 	return []string{path}
 }
 
-// RemoveServerSecrets removes the environment variables and the headers of MCP servers from the
-// settings of an agent CLI, because these may contain keys.
+// RemoveServerSecrets deletes the environment variables and the headers of all MCP servers in the
+// settings of an agent CLI, because they may contain keys.
 func RemoveServerSecrets(settings map[string]any) {
 	servers, _ := settings["mcpServers"].(map[string]any)
 	for _, s := range servers {

@@ -13,8 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// SkipMistyped skips JSON values whose kind doesn't fit a T, so that a field of an unexpected type
-// is lost but not the record around it. An integer ignores a number that is not whole.
+// SkipMistyped returns unmarshalers that skip a JSON value if its kind doesn't fit the type T. A field
+// with an unexpected type is then ignored, and the record around it can still be decoded. If T is an
+// integer type, numbers that are not integers are ignored too.
 func SkipMistyped[T any](kind string) *json.Unmarshalers {
 	return json.UnmarshalFromFunc(func(dec *jsontext.Decoder, to *T) error {
 		if k := dec.PeekKind(); k != 0 && string(k) != kind {
@@ -30,7 +31,7 @@ func SkipMistyped[T any](kind string) *json.Unmarshalers {
 	})
 }
 
-// number reads an integer and ignores any other number.
+// number reads a number into to. It ignores a number that is not an integer.
 func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	value, err := dec.ReadValue()
 	if n, bad := strconv.ParseInt(string(value), 10, strconv.IntSize); bad == nil {
@@ -39,15 +40,15 @@ func number[T int | int64](dec *jsontext.Decoder, to *T) error {
 	return err
 }
 
-// MainInput returns the most informative part of a tool's input: the input itself if it is a string,
-// else the first of the named fields that is a string and not empty, else the whole JSON. It returns
-// "" for an empty input.
+// MainInput returns the most informative part of a tool's input. If the input is a string, it returns
+// that string. Otherwise, it returns the first of the named fields that contains a string that is not
+// empty. If there is no such field, it returns the whole JSON. It returns "" for an empty input.
 func MainInput(input jsontext.Value, names []string) (text string) {
-	if json.Unmarshal(input, &text, jsonstrict.Loose) == nil { // null is ""
+	if json.Unmarshal(input, &text, jsonstrict.Loose) == nil { // null sets text to ""
 		return text
 	}
 	var fields map[string]jsontext.Value
-	_ = json.Unmarshal(input, &fields, jsonstrict.Loose) // an input that is not an object has no fields
+	_ = json.Unmarshal(input, &fields, jsonstrict.Loose) // if the input is not an object, fields stays empty
 	for _, name := range names {
 		if json.Unmarshal(fields[name], &text, jsonstrict.Loose) == nil && text != "" {
 			return text
@@ -59,8 +60,8 @@ func MainInput(input jsontext.Value, names []string) (text string) {
 	return string(input)
 }
 
-// ParseDollars parses an amount. An amount that is too large becomes state.MostUSD, so that it ends
-// the run. The result is false for a negative amount and for anything but a number.
+// ParseDollars parses an amount. If the amount is too large, it returns state.MaxUSD, which ends the
+// run. It returns false if raw is negative or not a number.
 func ParseDollars(raw jsontext.Value) (state.USD, bool) {
 	if len(raw) == 0 || raw.Kind() != '0' || raw[0] == '-' {
 		return 0, false
@@ -68,13 +69,16 @@ func ParseDollars(raw jsontext.Value) (state.USD, bool) {
 	if usd, err := state.ParseUSD(string(raw)); err == nil {
 		return usd, true
 	}
-	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 { // for example 1e-40; a number above 1e308 is parsed as infinite
+	// The amount may be too small, for example 1e-40. A number above 1e308 is parsed as infinite, and so is
+	// too large.
+	if n, _ := strconv.ParseFloat(string(raw), 64); n < 1 {
 		return 0, true
 	}
 	return state.MaxUSD, true
 }
 
-// ParseEpoch parses seconds since 1970. It returns the zero time for anything but a credible number.
+// ParseEpoch parses seconds since 1970. It returns the zero time if raw is not a plausible number of
+// seconds.
 func ParseEpoch(raw jsontext.Value) time.Time {
 	n, err := strconv.ParseFloat(strings.Trim(string(raw), `"`), 64)
 	if err != nil || !(n > 0 && n < 1e11) {

@@ -10,26 +10,28 @@ import (
 )
 
 const (
-	shownLines = 200 // of one text
+	shownLines = 200 // lines of one text
+	// shownWidth is the maximum number of characters of a line.
 	shownWidth = 2000
-	inputWidth = 120 // of a tool's input
-	maxUses    = 100 // tools that are tracked at once
+	inputWidth = 120 // characters of a tool's name or input
+	maxUses    = 100 // running tools that are tracked at the same time
 )
 
-// Display reports the output and the activity of a running agent CLI, as far as the order wants it.
-// Only one goroutine may use it, except for ReportUsage.
+// Display reports the output and the activity of a running agent CLI. The order's verbosity determines
+// how much it reports. Only one goroutine may use a Display, except for ReportUsage.
 type Display struct {
-	Report func(runner.Progress) // gets everything that the order wants to see
-	Hide   func(string) string   // replaces secrets; called before a text is cut
+	Report func(runner.Progress) // is called with everything that is reported
+	Hide   func(string) string   // masks secrets; called before a text is truncated
 
 	verbosity    runner.Verbosity
-	reportsTools bool      // each use of a tool is also reported as Progress.Tool
-	running      []toolUse // the tools that are running, in the order in which they started
+	reportsTools bool      // each tool call is also reported as Progress.Tool
+	running      []toolUse // the running tools, in the order in which they were started
 }
 
+// toolUse is a running tool, with its id and the text that describes the call.
 type toolUse struct{ id, text string }
 
-// NewDisplay returns the display of an invocation. report may be nil.
+// NewDisplay returns the display for an invocation. If report is nil, nothing is reported.
 func NewDisplay(o runner.Order, report func(runner.Progress)) Display {
 	if report == nil {
 		report = func(runner.Progress) {}
@@ -37,14 +39,15 @@ func NewDisplay(o runner.Order, report func(runner.Progress)) Display {
 	return Display{Report: report, Hide: Hider(o), verbosity: o.Verbosity, reportsTools: o.Prompt.ReportsTools}
 }
 
-// ReportUsage reports the tokens that were counted so far.
+// ReportUsage reports the tokens that have been counted so far.
 func (d *Display) ReportUsage(counted []state.Usage) {
 	seen := runner.MeteredUsage(counted)
 	d.Report(runner.Progress{Metered: &seen})
 }
 
-// ReportLine reports a line, which must not contain secrets, and the CLI's new activity.
-// Either may be "". The activity is reported even if the order wants no lines, because people watch it.
+// ReportLine reports a line, which must not contain secrets, and a new activity of the CLI. Either may
+// be empty. The activity is reported even if the order's verbosity excludes lines, because users watch
+// the activity.
 func (d *Display) ReportLine(line, doing string) {
 	if d.verbosity == runner.VerbosityNone {
 		line = ""
@@ -54,7 +57,8 @@ func (d *Display) ReportLine(line, doing string) {
 	}
 }
 
-// ReportText reports a text of the model, line by line.
+// ReportText reports a text of the model, line by line. It masks secrets and truncates long texts and
+// lines.
 func (d *Display) ReportText(text string) {
 	if d.verbosity == runner.VerbosityNone {
 		return
@@ -75,10 +79,10 @@ func (d *Display) ReportText(text string) {
 // reportWithActivity reports a line and the current activity.
 func (d *Display) reportWithActivity(line string) { d.ReportLine(line, d.activity()) }
 
-// ReportActivity reports the CLI's current activity.
+// ReportActivity reports the current activity of the CLI.
 func (d *Display) ReportActivity() { d.ReportLine("", d.activity()) }
 
-// BeginTool reports that a tool has started. A tool without an id can't be ended by EndTools, so the
+// BeginTool reports that a tool has started. If id is empty, EndTools can't end the tool, so the
 // activity doesn't mention it.
 func (d *Display) BeginTool(id, tool, input string) {
 	if d.reportsTools {
@@ -91,7 +95,7 @@ func (d *Display) BeginTool(id, tool, input string) {
 	d.reportWithActivity(text)
 }
 
-// EndTools reports that the tools with these ids have ended.
+// EndTools reports that the tools with the given ids have ended.
 func (d *Display) EndTools(ids ...string) {
 	n := len(d.running)
 	d.running = slices.DeleteFunc(d.running, func(u toolUse) bool { return slices.Contains(ids, u.id) })
@@ -106,7 +110,7 @@ func (d *Display) ForgetTools() {
 	d.ReportActivity()
 }
 
-// activity describes the current activity.
+// activity describes what the CLI is doing: waiting for the model or running tools.
 func (d *Display) activity() string {
 	switch len(d.running) {
 	case 0:
@@ -117,10 +121,10 @@ func (d *Display) activity() string {
 	return fmt.Sprintf("running %s and %d more", d.running[0].text, len(d.running)-1)
 }
 
-// ToolUse returns a use of a tool as "Tool(input)", on one short line, without secrets.
+// ToolUse describes a tool call as "Tool(input)", on one short line and with secrets masked.
 func (d *Display) ToolUse(tool, input string) string {
 	return fmt.Sprintf("%s(%s)", d.short(tool), d.short(input))
 }
 
-// short returns a text on one short line, without secrets.
+// short returns a text on one short line, with secrets masked.
 func (d *Display) short(text string) string { return OneLine(d.Hide(text), inputWidth) }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Variable returns the value of a variable in an environment; "" if it is not set. If a name occurs
-// twice, the last entry counts.
+// Variable returns the value of a variable in an environment. It returns "" if the variable is not set.
+// If a name occurs twice, the last entry is used.
 func Variable(environ []string, name string) string {
 	for _, entry := range slices.Backward(environ) {
 		if value, ok := strings.CutPrefix(entry, name+"="); ok {
@@ -26,13 +26,13 @@ func WithoutVars(environ []string, names ...string) []string {
 	})
 }
 
-// HomeVar returns the name of the variable that holds the home directory.
+// HomeVar returns the name of the variable that contains the home directory.
 func HomeVar() string {
 	return WindowsOr("USERPROFILE", "HOME")
 }
 
-// Home returns the home directory in an environment or, if it is not set, of the user of this process;
-// "" if it is unknown.
+// Home returns the home directory in an environment. If the variable isn't set, it returns the home
+// directory of the user who runs this process. It returns "" if that is unknown.
 func Home(environ []string) string {
 	if home := Variable(environ, HomeVar()); home != "" {
 		return home
@@ -43,8 +43,8 @@ func Home(environ []string) string {
 	return ""
 }
 
-// ConfigDir returns the directory that a variable names or, if the variable is not set, a directory
-// in the home directory; "" if the home directory is unknown.
+// ConfigDir returns the directory that a variable contains. If the variable isn't set, it returns the
+// directory with the given name in the home directory, or "" if the home directory is unknown.
 func ConfigDir(environ []string, variable, name string) string {
 	dir := Variable(environ, variable)
 	if home := Home(environ); dir == "" && home != "" {

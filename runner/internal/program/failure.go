@@ -30,9 +30,9 @@ func Stopped() *runner.Failure {
 	return &runner.Failure{Class: runner.Stopped, Message: "stopped before the agent CLI was started"}
 }
 
-// StartFailure returns the failure for a process that could not be started. A retry can't fix a
-// missing or forbidden program, but it may fix a shortage of processes or memory. howTo is an
-// instruction to install the CLI, or "".
+// StartFailure returns the failure for a process that could not be started. A retry can't fix a program
+// that is missing or may not be executed, but it may fix a shortage of processes or memory. howTo is an
+// instruction for installing the CLI. It may be empty.
 func StartFailure(err error, howTo string) *runner.Failure {
 	f := &runner.Failure{Class: runner.Transient, NotStarted: true, Message: fmt.Sprintf("start the agent CLI: %v", err)}
 	switch {
@@ -47,8 +47,8 @@ func StartFailure(err error, howTo string) *runner.Failure {
 	return f
 }
 
-// EndFailure returns the failure of a process that was stopped, or ended by a timeout, before it
-// answered; nil for any other exit.
+// EndFailure returns the failure for a process that was stopped, or was ended by a timeout, before it
+// answered. It returns nil if the process ended in another way.
 func EndFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 	switch exit.Ended {
 	case proc.ByStop:
@@ -61,7 +61,8 @@ func EndFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 	return nil
 }
 
-// DescribeExit describes how a process ended, with the end of its stderr.
+// DescribeExit describes how a process ended. It includes the end of the process's stderr, with secrets
+// masked.
 func DescribeExit(exit proc.Exit, o runner.Order) string {
 	how := exit.Describe()
 	if text := OneLine(Hider(o)(string(exit.StderrEnd())), 500); text != "" {

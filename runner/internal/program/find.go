@@ -16,39 +16,40 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// versionLimit bounds the version check. The slowest CLI takes some seconds on an idle machine.
+// versionLimit is the maximum time for the version check. The slowest CLI needs some seconds on an idle
+// machine.
 const versionLimit = 2 * time.Minute
 
 // Installer installs an agent CLI.
 type Installer interface {
-	// Install returns the path of a CLI that can be run. It is called before the first invocation,
-	// never concurrently, and passes progress lines for the log to log. It returns soon after ctx is
-	// done.
+	// Install returns the path of a CLI that can be started. It is called before the first invocation, and
+	// never by several goroutines at the same time. It passes lines about its progress to log. It returns
+	// soon after ctx is done.
 	Install(ctx context.Context, log func(line string)) (path string, err error)
 }
 
-// Source describes the program of an agent CLI and which versions are supported.
+// Source describes the program of an agent CLI, and which versions of it are supported.
 type Source struct {
-	Backend string   // as in protocol.Backends
-	Title   string   // for people
-	Name    string   // of the program on PATH
-	HowTo   string   // how to install it, as in "install it with `npm install -g x`"
-	Oldest  Version  // the first version that supports everything that raymond relies on
+	Backend string   // name of the CLI, as in protocol.Backends
+	Title   string   // title for users
+	Name    string   // name of the program on PATH
+	HowTo   string   // how to install the CLI, as in "install it with `npm install -g x`"
+	Oldest  Version  // the oldest version that supports all features that raymond needs
 	Env     []string // the environment for the version check
 }
 
 // Found is an agent CLI whose version has been checked.
 type Found struct {
 	Title   string // from the Source
-	Path    string // absolute
+	Path    string // the absolute path of the program
 	Version Version
 }
 
 // String returns the title, the version and the path.
 func (f Found) String() string { return fmt.Sprintf("%s %s at %s", f.Title, f.Version, f.Path) }
 
-// Find locates the CLI and checks its version. Only the first successful call does so, and only that
-// call passes notes for people to log. The check runs with the order's cage, environment and mark.
+// Find locates the CLI and checks its version, unless an earlier call has succeeded. The successful call
+// passes lines for users to log. The version check runs with the order's cage, environment and mark.
 func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, log func(string)) (Found, *runner.Failure) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -73,8 +74,8 @@ func (c *CLI) Find(ctx context.Context, s Source, o runner.Order, log func(strin
 	return c.found, nil
 }
 
-// Check locates the CLI before a run starts, unless the CLI would be installed. If isFree is true,
-// CLIs run without a cage, and Check also checks the version.
+// Check locates the CLI before a run starts. It returns nil without a check if the CLI would be
+// installed. If isFree is true, CLIs run without a cage, and Check also checks the version.
 func (c *CLI) Check(ctx context.Context, s Source, isFree bool) *runner.Failure {
 	if c.Path == "" && c.Installer != nil {
 		return nil
@@ -88,6 +89,8 @@ func (c *CLI) Check(ctx context.Context, s Source, isFree bool) *runner.Failure 
 	return fail
 }
 
+// lookUp returns the absolute path of the CLI. If the CLI is missing and there is an Installer, it
+// installs the CLI.
 func (c *CLI) lookUp(ctx context.Context, s Source, log func(string)) (string, *runner.Failure) {
 	name := cmp.Or(c.Path, s.Name)
 	path, err := exec.LookPath(name)
@@ -99,11 +102,11 @@ func (c *CLI) lookUp(ctx context.Context, s Source, log func(string)) (string, *
 		}
 	}
 	if err == nil {
-		// Agents work in other directories, where a relative path would lead to another file.
+		// Agents work in other directories, where a relative path would name another file.
 		path, err = filepath.Abs(path)
 	}
 	if err != nil {
-		if why, ok := errors.AsType[*exec.Error](err); ok { // its text repeats the name
+		if why, ok := errors.AsType[*exec.Error](err); ok { // the error's text would repeat the name
 			err = why.Err
 		}
 		return "", Machine("agent CLI %q not found: %v; %s", name, err, s.HowTo)
@@ -111,8 +114,9 @@ func (c *CLI) lookUp(ctx context.Context, s Source, log func(string)) (string, *
 	return path, nil
 }
 
+// checkVersion runs the CLI with --version. It returns a failure if the version is unknown or too old.
 func (c *CLI) checkVersion(ctx context.Context, s Source, path string, o runner.Order) (Version, *runner.Failure) {
-	// The check runs in an empty directory, so that no file that an agent wrote can influence it.
+	// The check runs in an empty directory, so that files that agents wrote can't influence it.
 	empty, err := os.MkdirTemp("", "raymond-")
 	if err != nil {
 		return Version{}, Machine("create a temporary folder: %v", err)

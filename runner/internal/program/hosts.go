@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Needs returns the requirements of the CLI in a cage: the files of its program, and the host of its
-// API. That is the key proxy if it has a key for the CLI, else the host of base, the API's URL in the
-// CLI's environment, or host if base is "".
+// Needs returns what the CLI needs in a cage: the files of its program, and the host of its API. If the
+// key proxy has a key for the CLI, the host is the key proxy. Otherwise, it is the host in base, which
+// is the API's URL in the CLI's environment. If base is empty, it is host.
 func (c *CLI) Needs(s Source, base, host string) runner.Needs {
 	needs := runner.Needs{Read: ProgramFiles(cmp.Or(c.Path, s.Name))}
 	switch {
@@ -26,11 +26,12 @@ func (c *CLI) Needs(s Source, base, host string) runner.Needs {
 	return needs
 }
 
-// hostsOf returns the host of a URL in the format of runner.Needs.
+// hostsOf returns the host of a URL in the format of Needs.Hosts. It returns nil if the URL is invalid,
+// or if it is a loopback address without a port.
 func hostsOf(base string) []string {
 	u, err := url.Parse(base)
 	if err != nil || u.Hostname() == "" {
-		return nil // the CLI itself reports the mistake
+		return nil // the CLI itself reports an invalid URL
 	}
 	if ip, err := netip.ParseAddr(u.Hostname()); err == nil && ip.IsLoopback() && u.Port() == "" {
 		return nil
@@ -38,7 +39,7 @@ func hostsOf(base string) []string {
 	return []string{u.Host}
 }
 
-// BearerToken returns the bearer token of a request; "" without a token.
+// BearerToken returns the bearer token of a request. It returns "" if the request contains none.
 func BearerToken(r *http.Request) string {
 	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	return token

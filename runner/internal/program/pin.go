@@ -10,26 +10,27 @@ import (
 	"runtime"
 )
 
-// Pin is the version of an agent CLI that the project is tested with, as an npm package.
+// Pin describes the npm package of an agent CLI, in the version with which raymond is tested.
 type Pin struct {
-	Title   string // for people
+	Title   string // title for users
 	Package string // name of the npm package
-	// Files holds package.json and package-lock.json. In a directory with both,
-	// `npm ci --ignore-scripts` installs the pinned CLI and checks its SHA-512.
+	// Files contains package.json and package-lock.json. In a directory with these two files, `npm ci
+	// --ignore-scripts` installs the pinned version and checks its SHA-512.
 	Files fs.FS
-	// Program is a pattern for fs.Glob that matches the one program below the directory into which npm
-	// installed the package. The program works without the package's install scripts.
+	// Program is a pattern for fs.Glob. Below the directory into which npm has installed the package, it
+	// matches only the program. The program works although the package's install scripts did not run.
 	Program string
-	Folder  string // its directory in a runner's tool cache
+	// Folder is the name of the CLI's directory in the tool cache of GitHub's runner.
+	Folder string
 }
 
 // NPMFiles returns the files in the directory npm of an embedded file system.
 func NPMFiles(embedded embed.FS) fs.FS {
-	files, _ := fs.Sub(embedded, "npm") // no error: the name is valid
+	files, _ := fs.Sub(embedded, "npm") // returns no error, because the name is valid
 	return files
 }
 
-// WindowsOr returns windows on Windows and others on every other system.
+// WindowsOr returns windows if this system is Windows, and others if it is not.
 func WindowsOr(windows, others string) string {
 	if runtime.GOOS == "windows" {
 		return windows
@@ -39,7 +40,7 @@ func WindowsOr(windows, others string) string {
 
 // Version returns the pinned version in the form "1.2.3".
 func (p Pin) Version() string {
-	data, _ := fs.ReadFile(p.Files, "package.json") // no error: the file is embedded
+	data, _ := fs.ReadFile(p.Files, "package.json") // returns no error, because the file is embedded
 	var manifest struct {
 		Dependencies map[string]string `json:"dependencies"`
 	}
@@ -52,7 +53,8 @@ func (p Pin) HowTo() string {
 	return "install it with `npm install -g " + p.Package + "@" + p.Version() + "`"
 }
 
-// Binary returns the path of the program that npm installed below dir.
+// Binary returns the path of the program that npm has installed below dir. It returns an error unless
+// Program matches exactly one file.
 func (p Pin) Binary(dir string) (string, error) {
 	found, err := fs.Glob(os.DirFS(dir), p.Program)
 	if err != nil {

@@ -1,8 +1,8 @@
-// Package program runs agent CLIs: it locates a CLI and checks its version, starts it for an order, and
+// Package program runs agent CLIs. It locates a CLI and checks its version, starts it for an order, and
 // explains why a process ended without an answer.
 //
-// It contains the parts that all agent CLIs share. The package of each CLI knows
-// its arguments and its output.
+// It contains the code that all agent CLIs share. The package of each CLI knows the CLI's arguments and
+// output.
 package program
 
 import (
@@ -15,16 +15,17 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// NoAnswer is the answer of an invocation whose process did not start. Its cost is zero.
+// NoAnswer is the answer for an invocation whose process did not start. Its cost is zero.
 var NoAnswer = runner.Answer{Cost: state.Cost{Silent: true}}
 
-// MaxMessage is the longest final message that is accepted, in bytes.
+// MaxMessage is the maximum length in bytes of a final message.
 const MaxMessage = 10 << 20
 
-// Message is a message that is being received, of at most MaxMessage bytes. The zero value is empty.
+// Message collects the pieces of a message. It contains at most MaxMessage bytes. The zero value is empty.
 type Message struct{ strings.Builder }
 
-// Add appends a text. If the message would become too long, Add returns false and appends nothing.
+// Add appends a text. If the message would become longer than MaxMessage, it appends nothing and returns
+// false.
 func (m *Message) Add(text string) bool {
 	if m.Len()+len(text) > MaxMessage {
 		return false
@@ -33,10 +34,11 @@ func (m *Message) Add(text string) bool {
 	return true
 }
 
-// TooLongFailure returns the failure of an invocation whose message is longer than MaxMessage.
+// TooLongFailure returns the failure for a message that is longer than MaxMessage.
 func TooLongFailure() *runner.Failure { return Fatal("the message is over %d MiB", MaxMessage>>20) }
 
-// Hider returns o.Hide or, if that is nil, a function that returns its argument.
+// Hider returns the function o.Hide, which masks secrets. If it is nil, Hider returns a function that
+// changes nothing.
 func Hider(o runner.Order) func(string) string {
 	if o.Hide == nil {
 		return func(text string) string { return text }
@@ -44,11 +46,12 @@ func Hider(o runner.Order) func(string) string {
 	return o.Hide
 }
 
-// OneLine returns a text on one line of at most width characters. Secrets must be hidden before,
-// because a secret that is cut in half isn't recognized.
+// OneLine returns a text on one line with at most width characters. The caller must mask secrets before,
+// because a secret that was truncated is not recognized.
 func OneLine(s string, width int) string { return untrusted.Brief(s, width) }
 
-// LateExitNotes returns notes about a process that didn't exit cleanly after its complete answer.
+// LateExitNotes returns notes about a process that did not exit cleanly after it had printed its
+// complete answer.
 func LateExitNotes(exit proc.Exit, o runner.Order) (notes []string) {
 	switch {
 	case exit.Ended == proc.ByLateExit:

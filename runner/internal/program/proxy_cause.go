@@ -7,8 +7,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// AddProxyCause adds to the failure of an invocation what only the key proxy knows: that the budget is
-// exhausted, or when the API accepts the next request. Each account may be nil.
+// AddProxyCause adds to a failure what only the key proxy knows. If the budget is exhausted, it returns
+// another failure, which says so. If the API has said when it accepts the next request, it sets
+// f.NotBefore. f and each account may be nil.
 func AddProxyCause(f *runner.Failure, accounts ...*keyproxy.Account) *runner.Failure {
 	switch {
 	case f == nil:

@@ -18,31 +18,32 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Stream is the part of an output reader that all agent CLIs share. It is an io.Writer for one
-// goroutine and keeps at most one line of transcripts.MaxLine bytes in memory.
+// Stream reads the output of an agent CLI. It is the part of the reader that all agent CLIs share. It is
+// an io.Writer for one goroutine, and stores at most one line, of at most transcripts.MaxLine bytes.
 type Stream struct {
 	Order     runner.Order
 	Display   Display
-	Abort     context.CancelCauseFunc // ends the CLI
-	ConfigDir string                  // the CLI's own configuration directory; "" if unknown
+	Abort     context.CancelCauseFunc // ends the CLI; Run sets it
+	ConfigDir string                  // the configuration directory of the CLI; "" if unknown
 	HowTo     string                  // how to install the CLI
 
 	EarlyFailure *runner.Failure // why the invocation can't succeed any more
 	Records      int             // number of lines that were records
-	UnknownLines int             // number of lines that were not
-	Notes        []string        // notes about unusual events, for people
+	UnknownLines int             // number of lines that were not records
+	Notes        []string        // notes for users about unusual events
 
 	lines proc.Lines
 
-	grace    time.Duration // how long the CLI may take to exit after its result
-	late     *time.Timer   // closes finished when the grace period ends; nil before StartGrace
+	grace time.Duration // how long the CLI may take to exit after its result
+	late  *time.Timer   // closes finished when the grace period is over; nil before StartGrace
+	// finished makes Run end the CLI when it is closed.
 	finished chan struct{}
 }
 
-// NewStream returns a reader for the output of an invocation. It passes each line that is not blank to
-// take, which reports whether the line is a record. For a line that is too long, or would need too
-// much memory to decode, it passes the first bytes to long, with the failure to use if the CLI's
-// answer depends on that line.
+// NewStream returns a stream for the output of an invocation. It passes each line that is not blank to
+// take. If a line is too long, or would need too much memory to decode, it passes the first headSize
+// bytes to long instead. fail is the failure to use if the CLI's answer depends on that line. Both
+// functions report whether the line is a record.
 func NewStream(o runner.Order, report func(runner.Progress), take func(line []byte) bool, long func(head []byte, fail *runner.Failure) bool) *Stream {
 	s := &Stream{Order: o, Display: NewDisplay(o, report), Abort: func(error) {}, finished: make(chan struct{})}
 	s.lines = proc.Lines{Max: transcripts.MaxLine, Line: func(line []byte, truncated bool) {
@@ -68,16 +69,16 @@ func NewStream(o runner.Order, report func(runner.Progress), take func(line []by
 	return s
 }
 
-// headSize is how many bytes of an overlong line are examined.
+// headSize is how many bytes of a line that is too long are examined.
 const headSize = 64 << 10
 
 // Write implements io.Writer. It never fails.
 func (s *Stream) Write(p []byte) (int, error) { return s.lines.Write(p) }
 
-// Flush processes a last line without a line feed.
+// Flush processes the last line if it doesn't end with a line feed.
 func (s *Stream) Flush() { s.lines.Flush() }
 
-// Fail stores the reason why the invocation can't succeed and ends the CLI. Only the first one counts.
+// Fail records that the invocation can't succeed any more, and ends the CLI. Further calls do nothing.
 func (s *Stream) Fail(f *runner.Failure) {
 	if s.EarlyFailure == nil {
 		s.EarlyFailure = f
@@ -85,8 +86,8 @@ func (s *Stream) Fail(f *runner.Failure) {
 	}
 }
 
-// StartGrace starts the grace period after a result of the CLI, or starts it again. If the period ends,
-// the CLI is ended.
+// StartGrace starts the grace period after a result of the CLI. If the period has begun already, it
+// begins again. The CLI is ended when the period is over.
 func (s *Stream) StartGrace() {
 	if s.late == nil {
 		s.late = time.AfterFunc(s.grace, sync.OnceFunc(func() { close(s.finished) }))
@@ -94,23 +95,23 @@ func (s *Stream) StartGrace() {
 	s.late.Reset(s.grace)
 }
 
-// StopGrace stops the grace period because the CLI continues: when background work ends after the
-// first turn, further turns follow.
+// StopGrace stops the grace period because the CLI continues. For example, when background work ends
+// after the first turn, the CLI begins a further turn.
 func (s *Stream) StopGrace() {
 	if s.late != nil {
 		s.late.Stop()
 	}
 }
 
-// Note adds a note about something unusual.
+// Note adds a note about an unusual event.
 func (s *Stream) Note(format string, args ...any) {
 	s.Notes = append(s.Notes, fmt.Sprintf(format, args...))
 }
 
-// Run starts an agent CLI for the order, and returns when the CLI and everything that it started has
-// ended. It ends the CLI early after a call of Fail, and at the end of the grace period. in has what
-// the order doesn't have. howTo is an instruction to install the CLI, or "". The failure is nil if the CLI
-// was started.
+// Run starts an agent CLI for the order, and returns when the CLI and all its descendants have ended. It
+// ends the CLI early after a call of Fail, and when the grace period is over. in contains the options
+// that don't come from the order. howTo is an instruction for installing the CLI. It may be empty. Run
+// returns a failure only if the CLI could not be started.
 func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.Exit, *runner.Failure) {
 	ctx, abort := context.WithCancelCause(ctx)
 	defer abort(nil)
@@ -119,7 +120,8 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	in.Dir, in.Mark = o.Dir, o.Mark
 	in.Stdin = []byte(o.Prompt.Text)
 	in.Timeout, in.Idle, in.Cage = o.Timeout, o.Idle, o.Cage
-	in.DeathSignal = syscall.SIGINT // an orphaned CLI would continue to the end of its turn and spend money
+	// If this process dies, the CLI must not continue to the end of its turn, because that would cost money.
+	in.DeathSignal = syscall.SIGINT
 	in.Finished = s.finished
 	in.DebugDir, in.DebugStdout = o.DebugDir, ".jsonl"
 	defer s.StopGrace()
@@ -130,8 +132,8 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	return exit, nil
 }
 
-// Answer returns the fields of an answer that are set in the same way for every CLI. who names the
-// program in notes for people.
+// Answer returns an answer in which only those fields are set that don't depend on the CLI. who is the
+// word for the program in notes for users.
 func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	if s.UnknownLines > 0 {
 		s.Note("skipped %s of the %s's output that could not be parsed", state.Count(s.UnknownLines, "line"), who)
@@ -139,14 +141,15 @@ func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	return runner.Answer{Process: state.Process{ExitCode: exit.Code, Signal: exit.Signal}, Notes: append(s.Notes, exit.LeftoverNotes("agent")...)}
 }
 
-// BadSessionID returns the failure of a CLI that reported an invalid session id. what begins the
-// message, as in "the CLI named its session".
+// BadSessionID returns the failure for a CLI that reported an invalid session id. what is the beginning
+// of the message, as in "the CLI named its session".
 func BadSessionID(what, id string) *runner.Failure {
 	return Fatal("%s %.80q, which is not a valid id: use at most 128 letters, digits, hyphens, underscores and periods, and no period at the beginning", what, id)
 }
 
-// ReportDenied reports the file that a caged tool was refused, according to its output. If the CLI
-// can't create a file in its own directory, its tools don't work and the invocation fails.
+// ReportDenied searches the output of a caged tool for the path of a file to which the cage denied
+// access, and reports the path. If the CLI can't create a file in its own configuration directory, its
+// tools don't work, so the invocation fails.
 func (s *Stream) ReportDenied(output string) {
 	if s.Order.Cage == nil {
 		return
@@ -161,8 +164,9 @@ func (s *Stream) ReportDenied(output string) {
 	}
 }
 
-// Refusal describes a refused use of a tool: the reason, and the rules that would allow it. It
-// omits rules that the order has already, and rules with a secret, which would be useless when hidden.
+// Refusal describes a tool call that was denied. It contains the reason, and rules that would allow the
+// call. Rules that the order already contains are omitted. Rules that contain a secret are omitted too:
+// they would have to be masked, and would then be useless.
 func (s *Stream) Refusal(use, why string, rules ...string) runner.Refusal {
 	r := runner.Refusal{Use: use, Reason: OneLine(s.Display.Hide(why), 300)}
 	for _, rule := range rules {
