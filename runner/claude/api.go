@@ -24,11 +24,13 @@ func (API) Upstream() string { return "https://api.anthropic.com" }
 // messagesPath is the path of the requests that cost money.
 const messagesPath = "/v1/messages"
 
-// modelPath is the path of one model. It allows no path of dots alone and no escaped characters.
+// modelPath matches the path of one model. It matches neither names that begin with a dot nor escaped
+// characters.
 var modelPath = text.Regexp(`^/v1/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
-// Classify implements keyproxy.API. The CLI's tools know the credential too. They must not use the key for
-// anything else that it gives access to, for example files and batches of other users.
+// Classify implements keyproxy.API. Commands that the agent runs can use the account's credential too.
+// Only requests that the CLI needs are forwarded, because the key may also give access to other things,
+// such as files and batches of other users.
 func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	asked := r.URL.EscapedPath()
 	isPost, isGet := r.Method == http.MethodPost, r.Method == http.MethodGet
@@ -41,10 +43,10 @@ func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	return keyproxy.Refused
 }
 
-// fields are the fields of a request that determine the maximum cost of the response.
+// fields names the fields of a request that determine the maximum cost of the response.
 var fields = keyproxy.RequestFields{
 	Model: "model", Output: []string{"max_tokens"}, PriceFactors: []string{"service_tier", "speed", "inference_geo"},
-	// tool_search_tool searches only the tools of the same request.
+	// The tools with the prefix tool_search_tool search only the tools in the same request.
 	ClientTools:    []string{"custom", "bash", "text_editor", "computer", "memory", "tool_search_tool_regex", "tool_search_tool_bm25"},
 	VendorServices: []string{"mcp_servers", "container"}, Opaque: []string{"input"}, Pictures: []string{"messages.content.source", "messages.content.content.source"},
 	Known: []string{
@@ -61,7 +63,7 @@ func (API) Read(_ *http.Request, body io.Reader) (keyproxy.Request, error) {
 	return r, err
 }
 
-// ShownCredentials implements keyproxy.API. A client shows a key or a token.
+// ShownCredentials implements keyproxy.API. A client sends an API key or a bearer token.
 func (API) ShownCredentials(r *http.Request) []string {
 	return []string{r.Header.Get("X-Api-Key"), program.BearerToken(r)}
 }
@@ -86,15 +88,15 @@ func (API) Sign(r *http.Request, secret keyproxy.Credential) {
 func (API) Env(a keyproxy.Access) []string {
 	env := []string{"ANTHROPIC_BASE_URL=" + a.URL, "ANTHROPIC_AUTH_TOKEN="}
 	if a.IsToken {
-		// ANTHROPIC_AUTH_TOKEN would not do: only with CLAUDE_CODE_OAUTH_TOKEN does the CLI send
-		// the requests of a subscription (anthropic-beta: oauth-2025-04-20).
+		// ANTHROPIC_AUTH_TOKEN can't be used here. Only with CLAUDE_CODE_OAUTH_TOKEN, the CLI sends the header
+		// that requests of a subscription need (anthropic-beta: oauth-2025-04-20).
 		env = append(env, "CLAUDE_CODE_OAUTH_TOKEN="+a.Credential, "ANTHROPIC_API_KEY=")
 	} else {
 		env = append(env, "ANTHROPIC_API_KEY="+a.Credential, "CLAUDE_CODE_OAUTH_TOKEN=")
 	}
 	if a.IsDirect && program.Variable(a.Environ, "ENABLE_TOOL_SEARCH") == "" {
-		// If the API's address isn't Anthropic's, the CLI otherwise sends all tools with each
-		// request, which adds 28 KB.
+		// The proxy's address isn't Anthropic's. Without this variable, the CLI would therefore send all tools
+		// with each request, which adds 28 KB.
 		env = append(env, "ENABLE_TOOL_SEARCH=true")
 	}
 	return env
@@ -103,7 +105,7 @@ func (API) Env(a keyproxy.Access) []string {
 // Counter implements keyproxy.API.
 func (API) Counter(keyproxy.Request) keyproxy.Counter { return &counter{} }
 
-// errorTypes are the API's names for errors, by status.
+// errorTypes maps HTTP statuses to the API's names for errors.
 var errorTypes = map[int]string{
 	http.StatusBadRequest:            "invalid_request_error",
 	http.StatusUnauthorized:          "authentication_error",

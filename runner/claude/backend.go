@@ -12,13 +12,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// Backend runs prompts with the Claude Code CLI. It implements runner.Backend. It sets the variables in
-// switches unless Env sets them.
+// Backend runs prompts with the Claude Code CLI. It implements runner.Backend. The CLI also gets the
+// variables in switches that Env doesn't set.
 type Backend struct {
 	program.CLI
-	// IsSandboxed lets the CLI skip permission checks as root.
+	// IsSandboxed allows the CLI to skip permission checks when it runs as root.
 	IsSandboxed bool
-	// Args are added at the end of every command line.
+	// Args are appended to every command line.
 	Args []string
 }
 
@@ -28,12 +28,13 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, report func(runner.Pr
 		notes, fail := b.prepareConversation(o)
 		return b.newTurn(o, report), notes, fail
 	}})
-	// The events of early versions knew no other CLI and contain the version without the title.
+	// The events of early versions of raymond contain the CLI's version without its title, because there
+	// was no other CLI.
 	a.CLI = strings.TrimPrefix(a.CLI, cliTitle+" ")
 	return a, err
 }
 
-// prepareConversation prepares the conversation of an order. If it should cut back a transcript that
+// prepareConversation prepares the conversation of an order. If a transcript should be cut back but
 // doesn't exist, it returns a note.
 func (b *Backend) prepareConversation(o runner.Order) (notes []string, _ *runner.Failure) {
 	_, path, fail := transcriptsOf(b.Env).Prepare(o.Prompt, o.Dir)
@@ -43,6 +44,7 @@ func (b *Backend) prepareConversation(o runner.Order) (notes []string, _ *runner
 	return notes, fail
 }
 
+// newTurn returns the invocation for an order.
 func (b *Backend) newTurn(o runner.Order, report func(runner.Progress)) program.Turn {
 	s := newStream(o, report)
 	s.ConfigDir, s.HowTo = configFolder(b.Env), Pin.HowTo()
@@ -57,8 +59,8 @@ func (b *Backend) newTurn(o runner.Order, report func(runner.Progress)) program.
 	}
 }
 
-// Source describes the CLI's program. Its oldest version is the first version with all features that this
-// package relies on.
+// Source describes the CLI's program. The oldest supported version is the first one with all features
+// that this package needs.
 func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendClaude, Title: cliTitle, Name: "claude", HowTo: Pin.HowTo(),

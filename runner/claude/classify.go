@@ -8,21 +8,21 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// apiError contains the errors of the API that the CLI has reported.
+// apiError describes the API errors that the CLI has reported.
 type apiError struct {
-	kind    string    // of the last message that the CLI itself wrote
-	limited bool      // a usage limit was reached
-	reset   time.Time // of that limit; zero when unknown
+	kind    string    // the error in the last message that the CLI itself wrote
+	limited bool      // the usage limit of a subscription was reached
+	reset   time.Time // when that limit ends; zero if unknown
 }
 
-// setLimit stores the state of a subscription's limit.
+// setLimit stores the state of a subscription's usage limit.
 func (e *apiError) setLimit(l rateLimit) {
 	e.limited = l.Status == "rejected"
 	e.reset = program.ParseEpoch(l.ResetsAt)
 }
 
-// classify returns the failure for a result record without a complete answer. The CLI's own fields take
-// precedence over its words, but not all fields are reliable: an API error, for example, has the
+// classify returns the failure for a result record that contains no complete answer. The fields of the
+// record take precedence over its text. Not all fields are reliable: an API error, for example, has the
 // subtype "success".
 func (e apiError) classify(r *result, text string) *runner.Failure {
 	switch {
@@ -42,14 +42,15 @@ func (e apiError) classify(r *result, text string) *runner.Failure {
 	return program.ReportedFailure(words, r.APIErrorStatus, text)
 }
 
-// isUsageLimit distinguishes a subscription's limit, which ends at a known time, from a rate limit,
-// which soon passes.
+// isUsageLimit reports whether an error is the usage limit of a subscription, which ends at a known
+// time. It returns false for a rate limit, which ends soon.
 func (e apiError) isUsageLimit(r *result, text string) bool {
 	saysSo := strings.HasPrefix(text, "You've hit your") && strings.Contains(text, "limit")
 	return saysSo || e.limited && (r.APIErrorStatus == 429 || e.kind == "rate_limit") && !strings.Contains(text, "not your usage limit")
 }
 
-// message returns the text of the record on one line.
+// message returns the record's text on one line, with secrets masked by hide. If it contains no text,
+// message returns the subtype.
 func (r *result) message(hide func(string) string) string {
 	text := r.Result
 	if len(r.Errors) > 0 {

@@ -13,13 +13,13 @@ const cliTitle = "Claude Code"
 //go:embed npm
 var npm embed.FS
 
-// Pin is the pinned Claude Code. Its program doesn't need Node.
+// Pin describes the pinned version of Claude Code. Its program doesn't need Node.
 var Pin = program.Pin{
 	Title: cliTitle, Package: "@anthropic-ai/claude-code", Files: program.NPMFiles(npm),
 	Program: "node_modules/@anthropic-ai/claude-code-*/claude*", Folder: "raymond-claude-code",
 }
 
-// Abilities returns the abilities of the CLI.
+// Abilities returns what the CLI supports.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendClaude, Title: cliTitle, Provider: "anthropic",
@@ -27,5 +27,5 @@ func Abilities() runner.Abilities {
 	}
 }
 
-// Transcripts returns the CLI's conversations.
+// Transcripts returns the store of the CLI's conversations.
 func (b *Backend) Transcripts() runner.Transcripts { return transcriptsOf(b.Env) }

@@ -11,12 +11,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// args returns the command line for an order. Each tool is joined to its flag, because the flag takes several
-// values and would swallow the arguments that follow.
+// args returns the command line for an order. Each tool is joined to its flag with "=", because the flag
+// accepts several values and would otherwise also take the arguments that follow.
 func (b *Backend) args(o runner.Order) []string {
 	args := []string{
 		"-p", "--output-format", "stream-json", "--verbose",
-		// Partial messages contain the cost of a response that is cut off.
+		// With partial messages, the cost of a response that breaks off is known.
 		"--include-partial-messages",
 	}
 	switch o.Prompt.Session {
@@ -28,8 +28,8 @@ func (b *Backend) args(o runner.Order) []string {
 		args = append(args, "--session-id", o.Prompt.SessionID)
 	}
 	for _, f := range [...]struct{ flag, value string }{
-		// A resumed session restores its model, but neither the context window of a model like
-		// opus[1m] nor the permission mode.
+		// The CLI restores the model of a resumed session, but not the context window of a model like opus[1m]
+		// and not the permission mode.
 		{"--model", o.Prompt.Model}, {"--effort", o.Prompt.Effort}, {"--permission-mode", o.Prompt.Permissions.PermissionMode},
 	} {
 		args = append(args, flagWithValue(f.flag, f.value)...)
@@ -54,19 +54,20 @@ func (b *Backend) args(o runner.Order) []string {
 		args = append(args, "--setting-sources", "user", "--strict-mcp-config")
 	}
 	if !slices.ContainsFunc(b.Args, func(a string) bool { return a == "--settings" || strings.HasPrefix(a, "--settings=") }) {
-		// The CLI deletes transcripts that are older than 30 days. A suspended run, or a run that is
-		// restored from an archive, needs its transcripts for longer.
+		// The CLI deletes transcripts that are older than 30 days. Runs that are suspended or restored from an
+		// archive may need their transcripts for longer.
 		args = append(args, `--settings={"cleanupPeriodDays":3650}`)
 	}
 	return append(args, b.Args...)
 }
 
-// backgroundTools are tools that work after the end of the turn, when the process no longer exists. The
-// variable that turns off background tasks hides only background shells and subagents.
+// backgroundTools are tools that do something after the end of the turn, when the process doesn't exist
+// any more. They are forbidden by name, because the variable that disables background tasks affects only
+// background shells and subagents.
 var backgroundTools = []string{"CronCreate", "Monitor", "RemoteTrigger", "ScheduleWakeup", "Workflow"}
 
-// flagWithValue returns a flag with its value, or nothing for an empty value. A value that looks like a
-// flag, which an agent may write into a tag, is joined to its flag.
+// flagWithValue returns a flag and its value. It returns nil if the value is empty. If the value begins
+// with "-", it is joined to the flag with "=", because agents may write such values into tags.
 func flagWithValue(flag, value string) []string {
 	switch {
 	case value == "":
@@ -77,35 +78,35 @@ func flagWithValue(flag, value string) []string {
 	return []string{flag, value}
 }
 
-// switches are the variables of the CLI that are set unless the base environment sets them.
+// switches are variables for the CLI that are set unless the base environment sets them.
 var switches = []string{
-	// Only requests to the messages endpoint; feature flags keep their defaults.
+	// The CLI sends no requests except to the messages endpoint. Feature flags keep their default values.
 	"CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC=1", "DISABLE_TELEMETRY=1",
-	// The version must not change between two states of a run.
+	// The CLI's version must not change between two states of a run.
 	"DISABLE_UPDATES=1", "DISABLE_AUTOUPDATER=1",
-	// One process has one turn and one result record.
+	// A process must have only one turn and one result record.
 	"CLAUDE_CODE_DISABLE_BACKGROUND_TASKS=1",
-	// Memory would carry text from one run to another that has the same home directory.
+	// The CLI's memory would pass text from one run to another run with the same home directory.
 	"CLAUDE_CODE_DISABLE_AUTO_MEMORY=1",
-	// An @path in a prompt that contains issue text would attach that file.
+	// If a prompt contains text of an issue, an @path in that text would attach a file.
 	"CLAUDE_CODE_DISABLE_ATTACHMENTS=1",
 	"CLAUDE_CODE_DISABLE_TERMINAL_TITLE=1",
-	// The CLI's own retries keep the work of the turn, which a retry of the invocation loses. With
-	// the default of 10 retries, it would take three minutes before the run's own policy (backoff,
-	// accounting, usage limits) sees an error. Five retries take about 20 s.
+	// The CLI's own retries keep the work of the turn, while a retry of the invocation loses it. The
+	// default is ten retries, which take three minutes. Five retries take about 20 seconds. After that, the
+	// run's own rules for retries, costs and usage limits apply.
 	"CLAUDE_CODE_MAX_RETRIES=5",
 }
 
-// nestedVars are variables that mark a process as a child of the CLI. With them, the CLI refuses to
-// start or joins the outer session.
+// nestedVars are variables that mark a process as a child of the CLI. If they are set, the CLI doesn't
+// start or joins the outer session, so they are removed.
 var nestedVars = []string{"CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT", "CLAUDE_CODE_SESSION_ID"}
 
-// ownRetries is how long the CLI's own retries take with the variables in switches.
+// ownRetries is how long the CLI's own retries take if CLAUDE_CODE_MAX_RETRIES has the value in switches.
 const ownRetries = 20 * time.Second
 
-// env returns the CLI's environment: the switches, then the base environment, then the order's
-// variables, where a later entry takes precedence. If the run waits for an overloaded service for a
-// shorter time than the CLI would, the CLI doesn't retry at all.
+// env returns the environment of the CLI: the variables in switches, the base environment and the
+// order's variables. Later entries take precedence. If the order's OverloadWait is shorter than
+// ownRetries, the CLI's own retries are disabled.
 func (b *Backend) env(o runner.Order) []string {
 	env := slices.Clone(switches)
 	if wait := o.Prompt.OverloadWait; wait > 0 && wait < ownRetries {

@@ -13,25 +13,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resultLayout describes the counters of a result record for one model.
+// resultLayout names the token counters in a result record for one model.
 var resultLayout = keyproxy.Layout{
 	Input: []string{"inputTokens"}, Output: []string{"outputTokens"}, CacheRead: "cacheReadInputTokens", CacheWrite: "cacheCreationInputTokens",
 }
 
-// cumulativeSince is the first version that continues its count when a conversation is resumed or branched.
+// cumulativeSince is the first version that includes earlier processes in its counts when a conversation
+// is resumed or branched.
 var cumulativeSince = program.Version{2, 1, 277}
 
-// costs collects the cost of a process: from its result records, and from the tokens that were counted
-// meanwhile.
+// costs determines the cost of a process. It uses the process's result records and the tokens that were
+// counted while the process was running.
 type costs struct {
+	// meter counts the tokens in the CLI's output.
 	meter   meter
-	proxy   *keyproxy.Account // counts too; nil without a key proxy
-	prior   priorCount        // the CLI's count when the process began
-	version program.Version   // of the CLI, as it reports it
+	proxy   *keyproxy.Account // counts tokens in the API's responses; nil without a key proxy
+	prior   priorCount        // the CLI's counts when the process began
+	version program.Version   // the version that the CLI reported
 
-	last       *result // the newest result record
-	shares     shares  // the sum of the shares in the result records; a share is the usage since the previous record
-	lacksShare bool    // a result record has no share
+	last *result // the newest result record
+	// shares is the sum of the shares in all result records. A share is the usage since the previous record.
+	shares     shares
+	lacksShare bool // a result record contains no valid share
 }
 
 // add adds a result record.
@@ -43,7 +46,7 @@ func (c *costs) add(r *result) {
 	c.lacksShare = !c.shares.add(r.Share) || c.lacksShare
 }
 
-// total returns the cost of the process.
+// total returns the cost of the process, including usage that the CLI did not report.
 func (c *costs) total() state.Cost {
 	cost := c.reported()
 	cost.Metered = c.proxy.Metered()
@@ -54,9 +57,10 @@ func (c *costs) total() state.Cost {
 	return cost
 }
 
-// assignUnnamed returns the shares of models. A share may have another name than a model, for example
-// the name of an inference profile. It may belong to models that the API reports under other names. Its
-// tokens are therefore also assigned to counted models that no share names.
+// assignUnnamed returns the reported shares, and adds shares for counted models that no share names. A
+// reported share may have another name than the API's model, for example the name of an inference
+// profile. The tokens of such shares may belong to counted models with other names, so they are also
+// assigned to these models.
 func assignUnnamed(shares []state.ModelCost, counted []keyproxy.Sum) []state.ModelCost {
 	var rest state.Usage
 	for _, s := range shares {
@@ -76,8 +80,8 @@ func assignUnnamed(shares []state.ModelCost, counted []keyproxy.Sum) []state.Mod
 	return all
 }
 
-// counted returns the counted tokens of the process: the counts of the key proxy if it has any, else
-// the counts from the CLI's output.
+// counted returns the tokens that were counted for the process. It uses the counts of the key proxy if
+// there are any, and the counts from the CLI's output otherwise.
 func (c *costs) counted() []keyproxy.Sum {
 	if list := c.proxy.Used(); len(list) > 0 {
 		return list
@@ -85,8 +89,8 @@ func (c *costs) counted() []keyproxy.Sum {
 	return c.meter.counted()
 }
 
-// reported returns the cost of this process according to its result records, over all its turns. Kind
-// is "" if they report nothing credible.
+// reported returns the cost that the process's result records report for all its turns. If they contain
+// no valid cost, Kind is "".
 func (c *costs) reported() state.Cost {
 	if c.last == nil {
 		return state.Cost{}
@@ -112,8 +116,8 @@ func (c *costs) reported() state.Cost {
 	default:
 		return state.Cost{}
 	}
-	// The CLI learns the cost of a reply at the reply's end. If the last reply broke off, the sum lacks
-	// its cost or contains an estimate.
+	// The CLI learns the cost of a model response when the response has ended. If the last response broke
+	// off, the reported total is without its cost or contains an estimate.
 	brokeOff := c.last.Subtype == "success" && c.last.IsError && c.last.hasText && !c.last.isRefusal()
 	if !brokeOff && !c.last.isCut() && c.last.TerminalReason != "aborted_streaming" {
 		return cost
@@ -126,7 +130,7 @@ func (c *costs) reported() state.Cost {
 	return cost
 }
 
-// growth returns, by model, what now has in excess of before.
+// growth returns, by model, how much the usage and costs in now exceed those in before.
 func growth(now, before []state.ModelCost) []state.ModelCost {
 	var list []state.ModelCost
 	for _, m := range now {
@@ -142,10 +146,11 @@ func growth(now, before []state.ModelCost) []state.ModelCost {
 	return list
 }
 
-// shares are the tokens and costs of models, by name without a variant like "[1m]".
+// shares maps models to their tokens and costs. The names are without a variant like "[1m]".
 type shares map[string]state.ModelCost
 
-// add adds the models of a record and reports whether the record has a cost for each of them.
+// add adds the models in a record. It reports whether the record is valid and contains a cost for each
+// model.
 func (s shares) add(raw jsontext.Value) bool {
 	var reported map[string]struct {
 		USD    jsontext.Value `json:"costUSD"`
@@ -164,12 +169,12 @@ func (s shares) add(raw jsontext.Value) bool {
 	return isValid
 }
 
-// list returns the models in the order of their names.
+// list returns the shares, sorted by the names of the models.
 func (s shares) list() []state.ModelCost {
 	return slices.SortedFunc(maps.Values(s), func(a, b state.ModelCost) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// byModel returns the tokens and costs in one record, by model.
+// byModel returns the tokens and costs of the models in one record.
 func byModel(raw jsontext.Value) []state.ModelCost {
 	s := shares{}
 	s.add(raw)

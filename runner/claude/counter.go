@@ -11,24 +11,24 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// apiLayout describes the counters of the API for one message.
+// apiLayout names the API's token counters for one message.
 var apiLayout = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cache_read_input_tokens",
 	CacheWrite: "cache_creation_input_tokens", CacheHour: "cache_creation.ephemeral_1h_input_tokens",
-	Free: []string{searches, "web_fetch_requests", "tool_search_requests", "cache_deleted_input_tokens"}, // a fetch costs only its tokens
+	Free: []string{searches, "web_fetch_requests", "tool_search_requests", "cache_deleted_input_tokens"}, // a fetch costs nothing but its tokens
 }
 
-// A web search costs a cent, according to the vendor's price list of 2026-11-22:
+// A web search costs a cent, according to the vendor's price list on 2026-11-22:
 // https://platform.claude.com/docs/en/about-claude/pricing.
 const (
 	searches     = "web_search_requests"
 	search       = state.Dollar / 100
-	mostSearches = 1_000_000 // the largest credible number
+	mostSearches = 1_000_000 // larger numbers are reduced to it
 )
 
-// usageOf returns the API's counts for a message. If the API read the prompt more than once, for
-// example to compact the conversation, it adds up all iterations, because the message's own counts omit
-// some.
+// usageOf returns the API's token counts for a message. The API may read the prompt more than once, for
+// example to compact the conversation. It then lists several iterations, some of which the message's own
+// counts omit. usageOf returns the sum of the iterations if that is larger.
 func usageOf(record jsontext.Value, model string) state.Usage {
 	var passes struct {
 		Iterations []jsontext.Value `json:"iterations"`
@@ -44,15 +44,15 @@ func usageOf(record jsontext.Value, model string) state.Usage {
 	return u
 }
 
-// withoutVariant removes the variant from a model's name, as in "opus[1m]".
+// withoutVariant returns a model's name without its variant. For "opus[1m]", it returns "opus".
 func withoutVariant(model string) string {
 	name, _, _ := strings.Cut(model, "[")
 	return name
 }
 
-// answer is a message of the model, reduced to the fields that are needed to count tokens. The API, the
-// CLI's output and transcripts use this format. Usage stays undecoded, so that a mistake in it can't
-// make the record unreadable.
+// answer contains the fields of a model message that are needed to count tokens. The API, the CLI's
+// output and transcripts all use this format. Usage is not decoded, so that an invalid value in it
+// doesn't make the whole record unreadable.
 type answer struct {
 	ID    string         `json:"id"`
 	Type  string         `json:"type"`
@@ -60,13 +60,13 @@ type answer struct {
 	Usage jsontext.Value `json:"usage"`
 }
 
-// startCount returns the message with its counts. If whole is true, the message has ended, otherwise it
-// has just begun.
+// startCount returns a keyproxy.Message with the counts of this message. whole is true if the message is
+// complete, and false if it has only begun.
 func (a answer) startCount(whole bool) *keyproxy.Message {
 	return keyproxy.NewMessage(a.ID, usageOf(a.Usage, a.Model), whole)
 }
 
-// piece is one event of the API's stream for a message, reduced to the fields that this package needs.
+// piece contains the fields of one event in the API's stream that this package needs.
 type piece struct {
 	Type    string         `json:"type"`
 	Message answer         `json:"message"`
@@ -79,18 +79,18 @@ type piece struct {
 	} `json:"delta"`
 }
 
-// size returns how many bytes of the piece the model wrote.
+// size returns how many bytes of text the model wrote in the event.
 func (p *piece) size() int64 {
 	return int64(len(p.Delta.Text) + len(p.Delta.Thinking) + len(p.Delta.JSON))
 }
 
-// counter counts the tokens of one response of the Messages API. It implements keyproxy.Counter.
+// counter counts the tokens of one response from the Messages API. It implements keyproxy.Counter.
 type counter struct{ message *keyproxy.Message }
 
-// Message returns the counts so far; nil before the message has begun.
+// Message returns the counts so far. It returns nil before the message has begun.
 func (c *counter) Message() *keyproxy.Message { return c.message }
 
-// Event processes the data of one event of a stream.
+// Event processes the data of one event in a stream.
 func (c *counter) Event(data []byte) {
 	var p piece
 	if json.Unmarshal(data, &p, jsonstrict.Loose) != nil {
@@ -100,7 +100,7 @@ func (c *counter) Event(data []byte) {
 	case p.Type == "message_start" && c.message == nil:
 		c.message = p.Message.startCount(false)
 	case p.Type == "error" && c.message == nil:
-		c.message = p.Message.startCount(true) // an error has no tokens
+		c.message = p.Message.startCount(true) // a response with an error has no tokens
 	case p.Type == "message_delta" && c.message != nil:
 		c.message.Update(usageOf(p.Usage, ""))
 	default:

@@ -14,18 +14,19 @@ func (r *result) isComplete() bool {
 	return r.Subtype == "success" && !r.IsError && !r.isCut() && !r.isRefusal()
 }
 
-// isCut reports whether the stream of the last reply broke off, which the CLI reports as a success. The
-// stop reason then belongs to the reply before: it is an explicit null, or a tool use although text
-// followed the tool's result. An output that has no stop reason is complete.
+// isCut reports whether the model's last response broke off. The CLI reports that as a success, with the
+// stop reason of the response before it: an explicit null, or a tool use although text followed the
+// tool's result. If the CLI's output contains no stop reason, the response is considered complete.
 func (r *result) isCut() bool {
 	reason := string(r.StopReason)
 	return r.Subtype == "success" && (reason == "null" || reason == `"tool_use"` && r.hasText)
 }
 
+// isRefusal reports whether the model refused to answer.
 func (r *result) isRefusal() bool { return string(r.StopReason) == `"refusal"` }
 
-// failure returns the failure of the invocation; nil if there is a good answer. A turn that began after
-// a good result and was ended by raymond doesn't spoil that result.
+// failure returns the failure of the invocation. It returns nil if there is a complete answer. If
+// raymond ended the process during a further turn, the earlier answer is still valid.
 func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	last, o := s.costs.last, s.Order
 	switch {
@@ -40,14 +41,15 @@ func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	case last != nil:
 		return s.api.classify(last, last.message(s.Display.Hide))
 	case s.Records == 0 && strings.Contains(string(exit.StderrTail), "Input must be provided either through stdin"):
-		// The CLI waits three seconds for the prompt, which it always gets: the machine must have stood
-		// still.
+		// The CLI waits three seconds for the prompt. raymond always writes it immediately, so the machine
+		// must have been stopped or very slow.
 		return program.Transient("the agent CLI did not read its prompt in time: %s", program.DescribeExit(exit, o))
 	case s.Records == 0 && exit.Code == 1 && refusesArguments().Match(exit.StderrTail):
-		// A retry would fail in the same way.
+		// The CLI rejects its arguments, and would reject them again in a retry.
 		return program.Fatal("the agent CLI refuses to start: %s", program.DescribeExit(exit, o))
 	}
 	return program.Transient("no result record: the agent CLI ended with %s", program.DescribeExit(exit, o))
 }
 
+// refusesArguments matches the error that the CLI prints for invalid arguments.
 var refusesArguments = text.Regexp(`(?im)^error: `)

@@ -8,26 +8,26 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// meter counts the tokens of the messages in the CLI's output. Its memory is bounded: it keeps only
-// sums by model of messages that have ended.
+// meter counts the tokens of the messages in the CLI's output. It uses bounded memory: for messages that
+// have ended, it stores only sums by model.
 type meter struct {
 	open      map[string]*keyproxy.Message // the newest message of each thread
 	last      *keyproxy.Message            // the newest message of all threads
-	sums      keyproxy.Sums                // of the messages before the newest ones
-	hasOutput bool                         // there was output of the model
+	sums      keyproxy.Sums                // counts of all messages that are not in open
+	hasOutput bool                         // the CLI has printed output of the model
 }
 
-// mostThreads is how many threads (subagents) are tracked at the same time.
+// mostThreads is how many threads (the main thread and subagents) the meter tracks at the same time.
 const mostThreads = 256
 
-// event is an event of the API's stream as the CLI passes it on.
+// event is an event of the API's stream, as the CLI prints it.
 type event struct {
 	Parent string `json:"parent_tool_use_id"`
 	Event  piece  `json:"event"`
 }
 
-// addEvent counts the tokens in a line with an event of the API's stream and returns the event. The
-// result is empty if the line can't be decoded.
+// addEvent counts the tokens in a line that contains an event of the API's stream. It returns the event,
+// which is empty if the line can't be decoded.
 func (m *meter) addEvent(line []byte) (e event) {
 	m.hasOutput = true
 	if json.Unmarshal(line, &e, loose) != nil {
@@ -46,18 +46,20 @@ func (m *meter) addEvent(line []byte) (e event) {
 	return e
 }
 
-// addBlock counts a whole block of a message, from a CLI that prints no stream events or has repeated a
-// request without streaming. It reports whether the block began a message.
+// addBlock counts a complete block of a message. This is needed for a CLI that prints no stream events
+// or has repeated a request without streaming. It reports whether the block is the first one of its
+// message.
 func (m *meter) addBlock(parent string, msg answer) bool {
 	m.hasOutput = true
 	if now := m.open[parent]; now != nil && now.ID == msg.ID {
 		return false
 	}
-	// The block's output count may be the count from the beginning of the message.
+	// The output count in the block may have been made at the beginning of the message.
 	m.begin(parent, msg.startCount(true))
 	return true
 }
 
+// begin makes msg the newest message of a thread.
 func (m *meter) begin(parent string, msg *keyproxy.Message) {
 	if m.open == nil {
 		m.open = map[string]*keyproxy.Message{}
@@ -68,7 +70,7 @@ func (m *meter) begin(parent string, msg *keyproxy.Message) {
 	m.open[parent], m.last = msg, msg
 }
 
-// close adds the newest message of a thread to the sums. For an unknown thread it adds the newest
+// close adds the newest message of a thread to the sums. If the thread is unknown, it adds the newest
 // messages of all threads.
 func (m *meter) close(parent string) {
 	if msg := m.open[parent]; msg != nil {
@@ -82,5 +84,5 @@ func (m *meter) close(parent string) {
 	clear(m.open)
 }
 
-// counted returns the counts so far, in the order of the models' names.
+// counted returns the counts so far, sorted by the names of the models.
 func (m *meter) counted() []keyproxy.Sum { return m.sums.With(maps.Values(m.open)) }

@@ -10,13 +10,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// providers are the variables that make the CLI use a cloud provider, and the directories, relative to
-// the home directory, of the login that it then needs.
+// providers maps each variable that makes the CLI use a cloud provider to the directory with the login
+// for that provider. The directories are relative to the home directory.
 var providers = map[string]string{
 	"CLAUDE_CODE_USE_BEDROCK": ".aws", "CLAUDE_CODE_USE_VERTEX": ".config/gcloud", "CLAUDE_CODE_USE_FOUNDRY": ".azure",
 }
 
-// Needs returns the requirements of the CLI in a cage.
+// Needs returns what the CLI needs in a cage: files, directories and hosts.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, "ANTHROPIC_BASE_URL"), "api.anthropic.com")
 	for _, name := range writableDirs {
@@ -31,30 +31,32 @@ func (b *Backend) Needs() runner.Needs {
 	return needs
 }
 
-// copiedNames are the names in a user's own configuration directory that are copied; the list of MCP
-// servers is separate.
+// copiedNames are the files and directories that are copied from the user's own configuration directory.
+// The list of MCP servers is copied separately.
 var copiedNames = []string{".credentials.json", "settings.json", "CLAUDE.md", "rules", "skills", "commands", "agents", "output-styles", "hooks"}
 
-// writableDirs are the directories in the CLI's configuration directory to which its tools write, apart
-// from the conversations in projects: before 2.1.276, the CLI runs no command without session-env and
-// creates no task without tasks, and agents in plan mode write their plans. Settings are not included,
-// so that no agent can write what another one obeys.
+// writableDirs are the directories in the CLI's configuration directory to which the CLI and its tools
+// write. projects contains the conversations. Before 2.1.276, the CLI can't run commands without
+// session-env and can't create tasks without tasks. Agents in plan mode write to plans. Directories with
+// settings are not included, so that an agent can't change settings that apply to another agent.
 var writableDirs = []string{"projects", "session-env", "tasks", "plans"}
 
-// Furnish creates the CLI's configuration directory, with copies from the directory of another environment.
+// Furnish creates the CLI's configuration directory. It copies settings from the configuration directory
+// of another environment, theirs, and the list of MCP servers without secrets.
 func (b *Backend) Furnish(theirs []string) error {
 	from, to := configFolder(theirs), configFolder(b.Env)
 	if err := program.CopyConfig(from, to, copiedNames, writableDirs); err != nil {
 		return err
 	}
-	// The list of MCP servers is in the home directory, unless CLAUDE_CONFIG_DIR names another directory.
+	// The list of MCP servers is in the home directory unless CLAUDE_CONFIG_DIR is set.
 	list := filepath.Join(from, ".claude.json")
 	if program.Variable(theirs, "CLAUDE_CONFIG_DIR") == "" {
 		list = filepath.Join(filepath.Dir(from), ".claude.json")
 	}
 	var settings map[string]any
-	data, _ := files.ReadTarget(list, maxList) // a list that can't be read
-	_ = json.Unmarshal(data, &settings)        // is unusable for the CLI too
+	// If the list can't be read or decoded, settings stays empty. The CLI couldn't use such a list either.
+	data, _ := files.ReadTarget(list, maxList)
+	_ = json.Unmarshal(data, &settings) // is unusable for the CLI too
 	if settings["mcpServers"] == nil {
 		return os.RemoveAll(filepath.Join(to, ".claude.json"))
 	}
@@ -67,5 +69,6 @@ func (b *Backend) Furnish(theirs []string) error {
 	return files.Write(filepath.Join(to, ".claude.json"), data, 0o600)
 }
 
-// maxList bounds the file with the list of MCP servers, in bytes. The CLI stores other data there too.
+// maxList is the maximum size in bytes of the file with the list of MCP servers. The CLI also stores
+// other data in it.
 const maxList = 64 << 20

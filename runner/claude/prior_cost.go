@@ -13,15 +13,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// priorCount finds the CLI's count of a session before a process resumed or branched the session. The
-// zero value is for a fresh session, whose count is zero.
+// priorCount finds the counts that the CLI had stored for a session before a process resumed or branched
+// the session. The zero value is for a new session, whose counts are zero.
 type priorCount struct {
-	path  string             // of the transcript; "" without a transcript
-	size  int64              // of the transcript when the process began, since a resumed session extends it
-	known state.RunningTotal // the count that the run itself knows
+	path  string             // path of the transcript; "" if there is none
+	size  int64              // size of the transcript when the process began, because a resumed session extends it
+	known state.RunningTotal // the counts that the state file contains
 }
 
-// priorCount returns the count that the process of an order continues.
+// priorCount returns the counts with which the process of an order begins.
 func (b *Backend) priorCount(o runner.Order) priorCount {
 	session := o.Prompt.SessionID
 	switch o.Prompt.Session {
@@ -37,9 +37,10 @@ func (b *Backend) priorCount(o runner.Order) priorCount {
 	return p
 }
 
-// read returns the newest count. The transcript takes precedence over the count that the run knows: it
-// includes processes that were killed, and it is cut back together with the conversation. Only the end
-// of a very long transcript is read.
+// read returns the newest counts in the transcript. They take precedence over the known counts, because
+// they include processes that were killed and are cut back together with the conversation. If the
+// transcript is very long, only its end is read. If it contains no counts, read returns the known
+// counts.
 func (p priorCount) read() state.RunningTotal {
 	last := p.known
 	_ = transcripts.Read(p.path, max(0, p.size-transcripts.MaxRead), p.size, func(_ int64, line []byte, truncated bool) error {
@@ -58,5 +59,5 @@ func (p priorCount) read() state.RunningTotal {
 		}
 		return nil
 	})
-	return last // the known count if the transcript can't be read
+	return last // the known counts if the transcript can't be read
 }

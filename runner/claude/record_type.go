@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
-// typeOf returns the type of a record of a transcript or of the CLI's output. head may be only the
-// beginning of the record; the result is "" if that doesn't contain the type.
+// typeOf returns the type of a record in a transcript or in the CLI's output. head may be only the
+// beginning of the record. The result is "" if head doesn't contain the type.
 func typeOf(head []byte) string {
 	dec := jsontext.NewDecoder(bytes.NewReader(head), jsonstrict.Loose)
 	if dec.PeekKind() != '{' {

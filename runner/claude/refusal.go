@@ -9,33 +9,34 @@ import (
 )
 
 const (
-	maxReasons    = 1000 // uses of tools whose reason for failing is stored
+	maxReasons = 1000 // maximum number of failed tool calls whose reason is stored
+	// longestReason is the maximum length in bytes of a stored reason.
 	longestReason = 8192
-	maxDenied     = 100 // refused uses in an answer
+	maxDenied     = 100 // maximum number of denied tool calls in an answer
 )
 
-// reasons are the CLI's explanations why uses of tools failed, by the id of the use. Only the result
-// record says whether a use was refused.
+// reasons contains the CLI's explanations why tool calls failed, by the ids of the calls. Only the
+// result record says which of these calls were denied.
 type reasons map[string]string
 
-// add stores the reason why a use failed.
+// add stores the reason why a tool call failed.
 func (r reasons) add(use, why string) {
 	if use != "" && why != "" && len(r) < maxReasons {
 		r[use] = why[:min(len(why), longestReason)]
 	}
 }
 
-// maxRules bounds the rules that are suggested for the parts of a command.
+// maxRules is the maximum number of rules that are suggested for one command.
 const maxRules = 8
 
-// rulesFor returns plain rules that would allow a refused use. For a command of several parts it
-// returns a rule for each part that the CLI names. It returns none if the use was refused for another
-// reason than a missing rule.
+// rulesFor returns plain rules that would allow a denied tool call. If the CLI lists several parts of a
+// command that need approval, it returns a rule for each part. It returns nil if the call was denied for
+// another reason than a missing rule.
 func rulesFor(use denial, why string) []string {
 	var input struct {
 		Command string `json:"command"`
 	}
-	_ = json.Unmarshal(use.Input, &input, lenient) // an input that can't be decoded has no command
+	_ = json.Unmarshal(use.Input, &input, lenient) // if the input can't be decoded, the command is empty
 	commands := []string{input.Command}
 	_, parts, isOfParts := strings.Cut(why, " approval: ")
 	switch {

@@ -12,28 +12,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stream reads the CLI's output, record by record, and passes each record to the parts that need it. It
-// is an io.Writer for one goroutine; program.Stream and program.MaxMessage bound its memory.
+// stream reads the CLI's output and handles each record. It is an io.Writer for one goroutine. Its
+// memory is bounded by program.Stream and program.MaxMessage.
 type stream struct {
 	*program.Stream
-	session     string          // as reported by the CLI
+	session     string          // the session that the CLI reported
 	model       string          // the first model that the CLI reports
-	text        program.Message // text of the main thread since the last input to the model
-	isCut       bool            // the newest answer of the main thread reached the output limit
-	hookBlocks  int             // how often a Stop hook kept the turn from ending
-	hookMessage string          // the newest message of a Stop hook
+	text        program.Message // text of the main thread since the model's last input
+	isCut       bool            // the newest message of the main thread reached the output limit
+	hookBlocks  int             // how often a Stop hook prevented the end of the turn
+	hookMessage string          // the newest message from a Stop hook
 	costs       costs           // includes the newest result record
-	reasons     reasons         // why uses of tools failed
-	api         apiError        // errors of the API that the CLI reported
-	final       *string         // the message of the newest good result
+	reasons     reasons         // why tool calls failed
+	api         apiError        // the API errors that the CLI has reported
+	final       *string         // the final message of the newest complete result
 }
 
+// newStream returns a stream for the output of an order's process.
 func newStream(o runner.Order, report func(runner.Progress)) *stream {
 	s := &stream{reasons: reasons{}}
 	s.Stream = program.NewStream(o, report, s.line, s.long)
 	return s
 }
 
+// line processes one line. It returns false if the line is not a record.
 func (s *stream) line(line []byte) bool {
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
@@ -47,7 +49,7 @@ func (s *stream) line(line []byte) bool {
 }
 
 // piece processes an event of the API's stream. It reports the tokens of a message as soon as the
-// message begins, because they must be paid for, whatever follows.
+// message begins, because they must be paid for even if the process is killed.
 func (s *stream) piece(line []byte) {
 	switch e := s.costs.meter.addEvent(line); {
 	case e.Event.Type == "message_start":
@@ -58,21 +60,23 @@ func (s *stream) piece(line []byte) {
 	}
 }
 
-// reportUsage reports the tokens that were counted so far, unless the key proxy counts and reports them.
+// reportUsage reports the tokens that have been counted so far. It does nothing if the key proxy counts
+// and reports them.
 func (s *stream) reportUsage() {
 	if len(s.costs.proxy.Used()) == 0 {
 		s.Display.ReportUsage(keyproxy.UsageOf(s.costs.counted()))
 	}
 }
 
-// long processes the beginning of a line that is too long. For a tool result its type is enough. An
-// answer or a result can't be used, so the invocation fails.
+// long processes the beginning of a line that is too long to be decoded. If it is the result of a tool,
+// its content isn't needed. If it is a message of the model or a result record, the answer is lost, so
+// the invocation fails.
 func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	kind := typeOf(head)
 	switch kind {
 	case "user":
 		s.StopGrace()
-		s.Display.ForgetTools() // a tool has ended, but its id is unknown
+		s.Display.ForgetTools() // a tool has ended, but it is unknown which one
 		s.text.Reset()
 	case "assistant":
 		s.costs.meter.hasOutput = true
@@ -83,6 +87,7 @@ func (s *stream) long(head []byte, fail *runner.Failure) bool {
 	return kind != ""
 }
 
+// take processes a record.
 func (s *stream) take(r *record) {
 	switch r.Type {
 	case "system":
@@ -100,6 +105,7 @@ func (s *stream) take(r *record) {
 	}
 }
 
+// system processes a record of type "system".
 func (s *stream) system(r *record) {
 	switch r.Subtype {
 	case "init":
@@ -112,15 +118,15 @@ func (s *stream) system(r *record) {
 		s.reasons.add(r.ToolUse, textOf(r.Message))
 	case "api_retry":
 		s.Display.ReportLine(fmt.Sprintf("API error %d (%s), attempt %d", r.ErrorStatus, r.Error, r.Attempt), "waiting to ask the API again")
-		// The CLI would retry for three more minutes, but an invalid key doesn't become valid.
+		// The CLI would retry for three more minutes, but an invalid key stays invalid.
 		if r.ErrorStatus == 401 || r.ErrorStatus == 403 {
 			s.Fail(program.Fatal("authentication: the API refused the credentials with status %d", r.ErrorStatus))
 		}
 	}
 }
 
-// checkSession compares the CLI's session with the requested one. For a fresh conversation, another
-// session is only worth a note.
+// checkSession compares the CLI's session with the requested one. If it is the wrong conversation, the
+// invocation fails. If a new conversation only has another id than requested, a note is added.
 func (s *stream) checkSession(id string) {
 	asked := s.Order.Prompt
 	if id == "" || id == s.session {
@@ -141,6 +147,7 @@ func (s *stream) checkSession(id string) {
 	}
 }
 
+// assistant processes a message of the model.
 func (s *stream) assistant(r *record) {
 	m := r.decodeMessage()
 	if m.Model == synthetic {
@@ -163,12 +170,12 @@ func (s *stream) assistant(r *record) {
 	}
 }
 
-// informativeFields are the names of the most informative fields of a tool's input, best first.
+// informativeFields are the fields of tool inputs that are shown, in order of preference.
 var informativeFields = []string{"command", "file_path", "notebook_path", "path", "url", "pattern", "query", "description"}
 
-// user processes an input to the model: results of tools, or a message of a hook or of the CLI. The
-// text before it was not the final message, unless the input asks for the rest of an answer that
-// reached the output limit.
+// user processes an input to the model: results of tools, or a message from a hook or from the CLI. The
+// text before an input was not the final message, so it is dropped. It is kept if the input asks for the
+// rest of a message that reached the output limit, or if the input is for a subagent.
 func (s *stream) user(r *record) {
 	content := r.decodeMessage().Content
 	var ended []string
@@ -196,6 +203,7 @@ func (s *stream) user(r *record) {
 	s.text.Reset()
 }
 
+// result processes a result record.
 func (s *stream) result(r *record) {
 	s.StartGrace()
 	last := &r.result
@@ -205,11 +213,11 @@ func (s *stream) result(r *record) {
 		s.checkSession(r.SessionID)
 		text := s.text.String()
 		s.final = &text
-		s.text.Reset() // a further turn, for example after background work, has its own input and answer
+		s.text.Reset() // a further turn, for example after background work, has another input and answer
 	}
 }
 
-// answer returns the result of the invocation after the process has ended.
+// answer returns the result of the invocation. It is called after the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
 	if s.hookBlocks > 0 {

@@ -12,19 +12,19 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// Limits for reading the subagents of a session.
+// Limits for reading information about the subagents of a session.
 const (
 	maxSubagents = 10_000
-	maxMeta      = 64 << 10 // bytes
-	maxName      = 100      // bytes
+	maxMeta      = 64 << 10 // size of a metadata file in bytes
+	maxName      = 100      // length of a name in bytes
 )
 
-// subagent is an agent that a session started through a tool. The CLI stores its conversation in a
-// separate file.
+// subagent is an agent that a session started with a tool call. The CLI stores its conversation in a
+// separate file, path.
 type subagent struct{ name, path string }
 
-// subagentsOf returns the subagents of a session, by the id of the tool use that started each. It
-// doesn't follow symbolic links.
+// subagentsOf returns the subagents of the session with the given transcript, by the ids of the tool
+// calls that started them. It doesn't follow symbolic links.
 func subagentsOf(path string) map[string]subagent {
 	all := map[string]subagent{}
 	own := strings.TrimSuffix(path, ".jsonl")

@@ -1,5 +1,5 @@
-// Where Claude Code stores its conversations, one file of JSON lines per session, and what their lines
-// say about messages, tokens and costs.
+// This file describes where Claude Code stores its conversations. Each session is a file of JSON lines.
+// The lines contain messages, tokens and costs.
 
 package claude
 
@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// transcriptsOf returns the transcripts of a CLI that runs with the given environment.
+// transcriptsOf returns the store of the transcripts of a CLI that runs with the given environment.
 func transcriptsOf(env []string) transcripts.Store {
 	config := configFolder(env)
 	of := func(dir string) string { return "projects/" + slug(dir) }
@@ -22,20 +22,22 @@ func transcriptsOf(env []string) transcripts.Store {
 			return of(transcripts.ResolveLinks(dir)) + "/" + id + ".jsonl", nil
 		},
 		IsResumable: func(line []byte, _ bool) bool { return typeOf(line) == "user" },
-		// In a text, a quotation mark has a backslash before it, so this finds only members of objects.
+		// Inside a JSON string, each quotation mark follows a backslash. Therefore this text occurs only as a
+		// member of an object.
 		IDInLines: func(id string) string { return `"sessionId":"` + id + `"` },
 		ReadUsage: readUsage, MessageReader: messageReader,
 	}
 }
 
-// configFolder returns the CLI's configuration directory in an environment. It may not exist yet.
+// configFolder returns the CLI's configuration directory in an environment. The directory may not exist
+// yet.
 func configFolder(env []string) string { return program.ConfigDir(env, "CLAUDE_CONFIG_DIR", ".claude") }
 
-// slugSize is how many UTF-16 units of a path the CLI uses for the name of a directory. It shortens a
-// longer path and appends a hash.
+// slugSize is the maximum number of UTF-16 units of a path that the CLI uses in the name of a directory.
+// If a path is longer, the CLI truncates it and appends a hash.
 const slugSize = 200
 
-// slug returns the CLI's name for the directory with the sessions of a working directory.
+// slug returns the name of the directory in which the CLI stores the sessions of a working directory.
 func slug(dir string) string {
 	units := utf16.Encode([]rune(dir))
 	name := make([]byte, len(units))

@@ -12,14 +12,14 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// line is a line of a transcript, reduced to the fields that are shown to people.
+// line contains the fields of a line in a transcript that are shown to users.
 type line struct {
 	Type    string         `json:"type"`
 	Subtype string         `json:"subtype"`
 	Time    string         `json:"timestamp"`
-	Content jsontext.Value `json:"content"` // of a system line
-	// IsMeta is true if the CLI wrote the line, and IsSummary if the line is the summary of a compacted
-	// conversation.
+	Content jsontext.Value `json:"content"` // text of a line with the type "system"
+	// IsMeta is true if the CLI itself wrote the line. IsSummary is true if the line is the summary of a
+	// compacted conversation.
 	IsMeta    bool   `json:"isMeta"`
 	IsSummary bool   `json:"isCompactSummary"`
 	Denied    string `json:"toolDenialKind"`
@@ -29,7 +29,8 @@ type line struct {
 	} `json:"message"`
 }
 
-// messageReader returns a reader for the messages of a transcript.
+// messageReader returns a reader for the messages in the transcript at a path, and in those of its
+// subagents.
 func messageReader(path string) transcripts.MessageReader {
 	agents := subagentsOf(path)
 	return transcripts.MessageReader{
@@ -47,7 +48,7 @@ func messageReader(path string) transcripts.MessageReader {
 	}
 }
 
-// addTo passes the messages of a line to feed; m contains their common fields.
+// addTo adds the messages in a line to feed. m contains the fields that these messages have in common.
 func (l *line) addTo(feed *transcripts.Feed, m runner.Message) error {
 	if l.Type == "system" {
 		m.From = runner.FromCLI
@@ -73,6 +74,7 @@ func (l *line) addTo(feed *transcripts.Feed, m runner.Message) error {
 	return nil
 }
 
+// addBlockTo adds one part of a line's message to feed.
 func (l *line) addBlockTo(feed *transcripts.Feed, m runner.Message, b block) error {
 	switch b.Type {
 	case "text":
@@ -99,7 +101,7 @@ func (l *line) addBlockTo(feed *transcripts.Feed, m runner.Message, b block) err
 	return nil
 }
 
-// blocksOf returns the parts of a message. A bare text is one part.
+// blocksOf returns the parts of a message. If the message is a plain string, it is returned as one part.
 func blocksOf(content jsontext.Value) []block {
 	if content.Kind() == '"' {
 		return []block{{Type: "text", Text: textOf(content)}}
@@ -109,11 +111,12 @@ func blocksOf(content jsontext.Value) []block {
 	return list
 }
 
-// textOf returns the content of a message as text: a bare text, or the texts among its parts.
+// textOf returns the text of a message: the message itself if it is a plain string, or else the texts
+// among its parts.
 func textOf(content jsontext.Value) string {
 	if content.Kind() == '"' {
 		var text string
-		_ = json.Unmarshal(content, &text, jsonstrict.Loose) // "" if it can't be decoded
+		_ = json.Unmarshal(content, &text, jsonstrict.Loose) // text stays empty if the content can't be decoded
 		return text
 	}
 	var texts []string

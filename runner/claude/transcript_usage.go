@@ -8,18 +8,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// synthetic is the model name in messages that the CLI itself wrote about errors.
+// synthetic is the model name in messages that the CLI itself has written, for example about errors.
 const synthetic = "<synthetic>"
 
-// modelLine is a line of a transcript with a message of the model.
+// modelLine is a line in a transcript that contains a message of the model.
 type modelLine struct {
 	Type    string `json:"type"`
 	Message answer `json:"message"`
 }
 
-// readUsage returns the tokens in a transcript from the given byte on, by model without variants like
-// "[1m]". The CLI writes a line for each part of a message; the message counts once, with the numbers
-// of its last line.
+// readUsage returns the tokens in a transcript, beginning at byte from, by model without a variant like
+// "[1m]". The CLI writes a line for each part of a message. Each message is counted once, with the
+// numbers in its last line.
 func readUsage(path string, from int64) ([]state.Usage, error) {
 	return transcripts.SumUsage(path, from, func(line []byte) (string, state.Usage, bool) {
 		var m modelLine

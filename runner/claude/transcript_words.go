@@ -1,7 +1,7 @@
 package claude
 
-// Words are words that occur in the CLI's transcripts. They must not be masked as secrets, because
-// otherwise the CLI could not read the transcripts.
+// Words are words that occur in the CLI's transcripts. They must not be masked as secrets, because then
+// the CLI could not read the transcripts any more.
 const Words = `assistant message content tool_use tool_result tool_use_id thinking redacted_thinking signature text_delta
 	parentUuid logicalParentUuid isSidechain userType external sessionId session_id version gitBranch requestId timestamp
 	toolUseResult queue-operation operation enqueue dequeue summary leafUuid file-history-snapshot messageId snapshot attachment
