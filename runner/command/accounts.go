@@ -8,17 +8,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// accounts are the key proxy accounts of one invocation: one for each API that the proxy has a key
-// for, since the program may call any of them.
+// accounts are the key proxy accounts of one invocation. There is an account for each API for which the
+// proxy has a key, because the program may call any of them.
 type accounts []*keyproxy.Account
 
+// close closes all accounts.
 func (all accounts) close() {
 	for _, a := range all {
 		a.Close()
 	}
 }
 
-// each calls of for every account and joins the results.
+// each calls of for each account and returns the elements of all results in one list.
 func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 	for _, a := range all {
 		list = append(list, of(a)...)
@@ -26,21 +27,23 @@ func each[T any](all accounts, of func(*keyproxy.Account) []T) (list []T) {
 	return list
 }
 
-// env returns the variables that make the program use the proxy. They come after the variables in before.
+// env returns the variables that make the program use the proxy. They must come after the variables in
+// before.
 func (all accounts) env(before []string) []string {
 	return each(all, func(a *keyproxy.Account) []string { return a.Env(before) })
 }
 
-// lastWait returns when a request of any of the accounts last waited.
+// lastWait returns when a request of one of the accounts last waited. It returns the zero time if there
+// are no accounts.
 func (all accounts) lastWait() time.Time {
 	return slices.MaxFunc(append(each(all, func(a *keyproxy.Account) []time.Time { return []time.Time{a.LastWait()} }), time.Time{}), time.Time.Compare)
 }
 
-// used returns the tokens that were counted so far, by account and model.
+// used returns the tokens that have been counted so far, by account and model.
 func (all accounts) used() []keyproxy.Sum { return each(all, (*keyproxy.Account).Used) }
 
-// watch calls seen with all counts so far whenever a count grows, until the returned function
-// is called.
+// watch calls seen with the counts of all accounts whenever a count changes. The returned function ends
+// this.
 func (all accounts) watch(seen func([]state.Usage)) (end func()) {
 	var ends []func()
 	for _, a := range all {

@@ -16,23 +16,25 @@ import (
 )
 
 // Backend runs prompts with a program that the user provides (the agent command). It implements
-// runner.Backend and may run any number of invocations at once. Its fields must not change after
-// the first call.
+// runner.Backend and can run any number of invocations at the same time. Its fields must not change
+// after the first call of Run.
 type Backend struct {
-	// Command is the shell command that runs for each prompt.
+	// Command is the shell command that is executed for each prompt.
 	Command string
 	// Env is the complete base environment.
 	Env []string
-	// Proxy is the key proxy through which the program calls the APIs that the proxy has keys for.
-	// It may be nil.
+	// Proxy is the key proxy. Through it, the program calls the APIs for which the proxy has a key. It may
+	// be nil.
 	Proxy *keyproxy.Proxy
-	// NoNewPrivs keeps the program and the processes that it starts from gaining privileges. Linux only.
+	// NoNewPrivs prevents the program and its descendants from gaining privileges. It has an effect only on
+	// Linux.
 	NoNewPrivs bool
 
-	toolsNote sync.Once // for the note that raymond can't enforce the lists of tools
+	// toolsNote ensures that only one answer contains the note that raymond can't enforce the lists of tools.
+	toolsNote sync.Once
 }
 
-// Abilities returns the abilities of an agent command that uses everything that it is offered.
+// Abilities returns what an agent command can support.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCommand, Title: "your own program",
@@ -40,8 +42,8 @@ func Abilities() runner.Abilities {
 	}
 }
 
-// Needs returns the files of the program and the address of the key proxy. Run adds the one
-// conversation file that a caged program may write.
+// Needs returns what the program needs in a cage: its files and the address of the key proxy. Run also
+// allows a caged program to write its conversation file.
 func (b *Backend) Needs() runner.Needs {
 	words := strings.Fields(b.Command)
 	if len(words) == 0 {
@@ -86,7 +88,8 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, report func(runner.Pr
 	return a, nil
 }
 
-// ask runs the program, with an account of the key proxy for each API that it has a key for.
+// ask runs the program and returns the result. It opens an account for each API for which the key proxy
+// has a key.
 func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answer, *runner.Failure) {
 	bash, err := proc.Bash()
 	if err != nil {
@@ -101,20 +104,21 @@ func (b *Backend) ask(ctx context.Context, s *stream, file string) (runner.Answe
 	defer s.costs.proxied.watch(s.Display.ReportUsage)()
 	exit, fail := s.Run(ctx, proc.Options{
 		Path: bash, Args: []string{"-c", b.Command}, Env: b.env(s.Order, file, s.costs.proxied), Stdout: s,
-		// Bash handles a signal only after its foreground command has ended, so the group gets it.
+		// Bash handles a signal only after its foreground command has ended, so the whole process group gets it.
 		InterruptGroup: true, NoNewPrivs: b.NoNewPrivs, LastWait: s.costs.proxied.lastWait,
 	}, "")
 	if fail != nil {
 		return program.NoAnswer, fail
 	}
 	s.flush()
-	s.costs.proxied.close() // processes that are left over can't spend anything from here on
+	// Processes that the program left behind must not be able to spend more.
+	s.costs.proxied.close()
 	a, fail := s.answer(exit)
 	return a, program.AddProxyCause(fail, s.costs.proxied...)
 }
 
-// env returns the program's environment: the base environment, the variables of the order and of the
-// key proxy, and RAYMOND_ variables with the conversation and the settings.
+// env returns the environment of the program. It contains the base environment, the variables of the
+// order and of the key proxy, and RAYMOND_ variables that describe the conversation and the settings.
 func (b *Backend) env(o runner.Order, file string, proxied accounts) []string {
 	p, budget := o.Prompt, ""
 	if p.BudgetCap > 0 {

@@ -12,17 +12,20 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// conversations are the files in which agent commands may keep their conversations, one file each.
-// They are private to the user and outlive the job's temporary files.
+// conversations is the store of the files in which agent commands may store their conversations, one
+// file for each conversation. The files are private to the user and are not deleted with the job's
+// temporary files.
 type conversations struct{ transcripts.Store }
 
-// Transcripts returns the conversation files. Only the program knows their contents. If a program
-// keeps its conversations elsewhere, raymond can't find, read or copy them.
+// Transcripts returns the store of the conversation files. Only the program knows the format of its
+// file. If the program stores its conversations elsewhere, raymond can't find, read or copy them.
 func (b *Backend) Transcripts() runner.Transcripts { return b.files() }
 
+// files returns the store of the conversation files.
 func (b *Backend) files() conversations {
 	const folder = "raymond/conversations/"
-	// A program may use the file's name as its own session id. The prefix makes that differ from id.
+	// A program may use the name of the file as its own session id. The prefix makes that id differ from
+	// raymond's id.
 	name := func(id string) string { return "conversation-" + id + ".jsonl" }
 	return conversations{transcripts.Store{
 		Root: userState(b.Env), FolderPattern: folder[:len(folder)-1], FilePattern: name,
@@ -33,7 +36,7 @@ func (b *Backend) files() conversations {
 	}}
 }
 
-// userState returns the directory for state files of the user; "" if it is unknown.
+// userState returns the directory for the user's state files. It returns "" if the directory is unknown.
 func userState(env []string) string {
 	if dir := program.Variable(env, "XDG_STATE_HOME"); filepath.IsAbs(dir) {
 		return dir
@@ -44,8 +47,9 @@ func userState(env []string) string {
 	return ""
 }
 
-// Copy implements runner.Transcripts. The copy keeps the program's own session id, because the
-// program finds the conversation by its file.
+// Copy implements runner.Transcripts. The copy has the same session id of the program as the original,
+// because the program finds the conversation by its file. If the file is empty, Copy returns
+// runner.ErrCantCopy.
 func (k conversations) Copy(c runner.Conversation, length int64, id, dir string) (cliID string, err error) {
 	if size, _ := k.Length(c); size == 0 || length == 0 {
 		return "", runner.ErrCantCopy
@@ -54,9 +58,9 @@ func (k conversations) Copy(c runner.Conversation, length int64, id, dir string)
 	return c.CLI, err
 }
 
-// prepare creates the file of the order's conversation and returns its path. A fresh conversation
-// gets an empty file, a branch gets a copy, and a resumed conversation keeps its file, cut back to
-// o.Cut bytes.
+// prepare prepares the file of the order's conversation and returns its path. For a new conversation, it
+// creates an empty file. For a branch, it copies the file of the other conversation. For a resumed
+// conversation, it keeps the file, and truncates it to o.Cut bytes if o.Cut is set.
 func (k conversations) prepare(o runner.PromptOrder) (path string, _ *runner.Failure) {
 	path, _, isThere := k.Path(o.SessionID)
 	err := fs.ErrNotExist

@@ -11,25 +11,28 @@ import (
 )
 
 const (
-	maxModels = 50  // in one invocation
-	maxName   = 200 // bytes of a model's name
+	maxModels = 50  // maximum number of models in one invocation
+	maxName   = 200 // maximum length of a model's name in bytes
 )
 
-// costs are the costs that the program reports.
+// costs collects the costs that the program reports.
 type costs struct {
-	orderModel string // the model of the order, for records that name no model
+	// orderModel is the model in the order. It is used for records that contain no model.
+	orderModel string
 
-	isReported     bool              // there was a cost record
-	hasBareTokens  bool              // a record had tokens without dollars
-	hasBareDollars bool              // a record had dollars without tokens
-	usd            state.USD         // the sum of all dollars
-	models         []state.ModelCost // by model; records with and without dollars are counted separately
-	model          string            // the model that was named last
+	isReported     bool      // the program has printed a cost record
+	hasBareTokens  bool      // a record contained tokens without a cost
+	hasBareDollars bool      // a record contained a cost without tokens
+	usd            state.USD // the sum of all reported costs
+	// models contains the tokens and costs by model. Records with a cost and records without are counted
+	// separately.
+	models []state.ModelCost
+	model  string // the newest model in a record
 
-	proxied accounts // accounts of the key proxy, which counts independently
+	proxied accounts // the accounts of the key proxy, which counts tokens independently
 }
 
-// add adds a cost record. It returns false if the record has no credible values.
+// add adds a cost record. It returns false if a value in the record is invalid or if there are no values.
 func (c *costs) add(r record) bool {
 	usd, hasUSD := program.ParseDollars(r.USD)
 	used := state.Usage{Model: r.Model}
@@ -56,7 +59,7 @@ func (c *costs) add(r record) bool {
 	return true
 }
 
-// addTokens adds the tokens of a record. It returns false if there are too many models.
+// addTokens adds the tokens of a record. It returns false if there are already too many models.
 func (c *costs) addTokens(used state.Usage, usd state.USD, hasUSD bool) bool {
 	isSame := func(m state.ModelCost) bool { return m.Model == used.Model && (m.CostUSD > 0) == (hasUSD && usd > 0) }
 	i := slices.IndexFunc(c.models, isSame)
@@ -71,10 +74,10 @@ func (c *costs) addTokens(used state.Usage, usd state.USD, hasUSD bool) bool {
 	return true
 }
 
-// total returns the cost of the process. hasOutput reports whether the process printed any output of a
-// model.
+// total returns the cost of the process. hasOutput is true if the process has printed output of a model.
 func (c *costs) total(hasOutput bool) state.Cost {
-	cost := state.Cost{Metered: each(c.proxied, (*keyproxy.Account).Metered)} // only the proxy's own count, which the program's output can't change
+	// Metered contains only the proxy's own counts, which the program's output can't change.
+	cost := state.Cost{Metered: each(c.proxied, (*keyproxy.Account).Metered)}
 	counted := c.proxied.used()
 	switch {
 	case !c.isReported:

@@ -9,7 +9,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// The classes of errors that a program can report. Any other class counts as classOther.
+// The classes of errors that a program can report. Any other class is treated like classOther.
 const (
 	classAuthentication = "authentication"
 	classRateLimit      = "rate_limit"
@@ -20,8 +20,8 @@ const (
 	classOther          = "other"
 )
 
-// failure returns the failure for an error that the program reports. text is the program's message,
-// on one line and without secrets.
+// failure returns the failure for an error that the program reports. text is the program's message, on
+// one line and with secrets masked. until is the time at which a limit ends, or zero.
 func failure(class, text string, until time.Time) *runner.Failure {
 	if text == "" {
 		text = "no message"
@@ -46,8 +46,9 @@ func failure(class, text string, until time.Time) *runner.Failure {
 	return program.Transient("the agent command reports: %s", text)
 }
 
-// ended returns the failure for an exit without a reported error; nil if the program succeeded.
-// A shell exits with 127 if it can't find a program, and with 126 if it can't start it.
+// ended returns the failure for a process that reported no error. It returns nil if the process
+// succeeded. A shell exits with code 127 if it can't find a program, and with code 126 if it can't start
+// it.
 func (s *stream) ended(exit proc.Exit) *runner.Failure {
 	if f := program.EndFailure(exit, s.Order); f != nil {
 		return f

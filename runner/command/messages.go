@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// fileLine is a line of a conversation file, reduced to the fields that most programs use.
+// fileLine contains the fields of a line in a conversation file that most programs use.
 type fileLine struct {
 	Role    string         `json:"role"`
 	Time    string         `json:"time"`
@@ -23,13 +23,14 @@ type fileLine struct {
 	Input   jsontext.Value `json:"input"`
 }
 
-// roles maps the role in a line to the speaker of the message.
+// roles maps the role in a line to the speaker of its message.
 var roles = map[string]runner.Speaker{
 	"user": runner.FromUser, "assistant": runner.FromAgent, "model": runner.FromAgent, "agent": runner.FromAgent, "tool": runner.FromTool,
 }
 
-// messageReader reads the messages of a conversation file. A line in the format of docs/agent-command.md
-// becomes a message of its role; any other line is shown unchanged as text of the CLI.
+// messageReader returns a reader for the messages in a conversation file. A line in the format of
+// docs/agent-command.md becomes a message of its role. Any other line is shown unchanged as a message of
+// the CLI.
 func messageReader(string) transcripts.MessageReader {
 	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 		return func(line []byte, m runner.Message) error {
@@ -41,7 +42,7 @@ func messageReader(string) transcripts.MessageReader {
 	}}
 }
 
-// messageOf converts the line that begins at byte at of the file into a message.
+// messageOf converts a line into a message. at is the offset of the line in the file.
 func messageOf(at int64, line []byte) runner.Message {
 	m := runner.Message{Offset: at, From: runner.FromCLI}
 	var k fileLine

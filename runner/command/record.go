@@ -22,26 +22,26 @@ const (
 	typeError   = "error"
 )
 
-// record is one line of the program's output. docs/schema/command.schema.json describes it.
+// record is one line of the program's output. docs/schema/command.schema.json defines the format.
 type record struct {
 	Type string `json:"type"`
 
-	Text string `json:"text"` // text
+	Text string `json:"text"` // in a text record
 
-	ID string `json:"id"` // session
+	ID string `json:"id"` // in a session record
 
-	// cost: the usage since the previous cost record
+	// In a cost record: the usage since the previous cost record.
 	USD    jsontext.Value `json:"usd"`
 	Model  string         `json:"model"`
 	Cached jsontext.Value `json:"cached"`
 	Output jsontext.Value `json:"output"`
 
-	Name string `json:"name"` // tool
+	Name string `json:"name"` // in a tool record
 
-	// Input is the input of a tool or, in a cost record, the number of uncached input tokens.
+	// Input is the input of a tool. In a cost record, it is the number of input tokens that were not cached.
 	Input jsontext.Value `json:"input"`
 
-	// error
+	// In an error record.
 	Class   string         `json:"class"`
 	Message string         `json:"message"`
 	Until   jsontext.Value `json:"until"`
@@ -60,11 +60,11 @@ func parse(line []byte) (r record, ok bool) {
 	return record{}, false
 }
 
-// shownFields are the fields of a tool's input that may be shown, the most informative first.
+// shownFields are the fields of tool inputs that are shown, in order of preference.
 var shownFields = []string{"command", "file_path", "filePath", "path", "url", "pattern", "query", "description"}
 
-// until parses the time at which a limit ends: a date in the format of RFC 3339, or seconds since
-// 1970. Anything else is the zero time.
+// until parses the time at which a limit ends. The value is a date in the format of RFC 3339 or a number
+// of seconds since 1970. If it is neither, until returns the zero time.
 func (r record) until() time.Time {
 	text := strings.Trim(string(r.Until), `"`)
 	if at, err := time.Parse(time.RFC3339, text); err == nil {
@@ -73,10 +73,11 @@ func (r record) until() time.Time {
 	return program.ParseEpoch(r.Until)
 }
 
-// mostTokens is the largest credible number of tokens; larger numbers are reduced to it.
+// mostTokens is the largest number of tokens that count returns. Larger numbers are reduced to it.
 const mostTokens = 1e12
 
-// count parses a number of tokens. A missing number is 0. It returns false for any other value.
+// count parses a number of tokens. It returns 0 if raw is empty. It returns false if raw is not a number
+// or is negative.
 func count(raw jsontext.Value) (int64, bool) {
 	if len(raw) == 0 {
 		return 0, true

@@ -11,24 +11,25 @@ import (
 type form int
 
 const (
-	undecided form = iota // only blank lines so far
-	plain                 // plain text, which is the message
-	lines                 // JSON lines, because the first line is a record
+	undecided form = iota // the output so far contains only blank lines
+	plain                 // the output is plain text and is the message
+	lines                 // the output is JSON lines, because the first line is a record
 )
 
-// stream reads the program's output as it arrives. It is an io.Writer for one goroutine.
-// program.MaxMessage and transcripts.MaxLine bound its memory.
+// stream reads the program's output as it arrives. It is an io.Writer for one goroutine. Its memory is
+// bounded by program.MaxMessage and transcripts.MaxLine.
 type stream struct {
 	*program.Stream
 	form form
 
-	message   program.Message // the text so far; in plain text, the whole output
-	session   string          // the program's own session id; "" until it reports one
-	spoke     bool            // there was output of the model
+	message   program.Message // the message so far; for plain text, the whole output
+	session   string          // the program's own session id; "" before the program reports one
+	spoke     bool            // the program has printed output of a model
 	costs     costs
-	lastError *runner.Failure // the last error that the program reported
+	lastError *runner.Failure // the failure for the newest error that the program reported
 }
 
+// newStream returns a stream for the output of an order's program.
 func newStream(o runner.Order, report func(runner.Progress)) *stream {
 	s := &stream{costs: costs{orderModel: o.Prompt.Model}}
 	s.Stream = program.NewStream(o, report, s.line, s.long)
@@ -46,7 +47,8 @@ func (s *stream) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// flush processes a last line without a line feed.
+// flush processes the last line if it doesn't end with a line feed. For plain text, it also reports the
+// text.
 func (s *stream) flush() {
 	s.Flush()
 	if s.form == undecided && s.message.Len() > 0 {
@@ -58,7 +60,8 @@ func (s *stream) flush() {
 	}
 }
 
-// line processes a line that is not blank. The first such line determines the format.
+// line processes a line that is not blank. The first such line determines the format of the output. line
+// returns false if the output is JSON lines and this line is not a valid record.
 func (s *stream) line(line []byte) bool {
 	r, ok := parse(line)
 	if s.form == undecided {
@@ -70,8 +73,8 @@ func (s *stream) line(line []byte) bool {
 	return s.form == plain || ok && s.take(r)
 }
 
-// long processes a line that is too long for a record. In plain text it belongs to the message;
-// among JSON lines it ends the invocation.
+// long processes a line that is too long for a record. In plain text, the line belongs to the message.
+// In JSON lines, it makes the invocation fail.
 func (s *stream) long(_ []byte, fail *runner.Failure) bool {
 	if s.form == lines {
 		s.Fail(fail)
@@ -81,7 +84,7 @@ func (s *stream) long(_ []byte, fail *runner.Failure) bool {
 	return true
 }
 
-// take processes a record. It returns false if the record has no credible content.
+// take processes a record. It returns false if the record contains no valid values.
 func (s *stream) take(r record) bool {
 	s.Display.EndTools(theTool)
 	switch r.Type {
@@ -92,7 +95,7 @@ func (s *stream) take(r record) bool {
 			s.Fail(program.TooLongFailure())
 		}
 	case typeTool:
-		// Text before a use of a tool is not part of the final message.
+		// Text before a tool call is not part of the final message.
 		s.spoke = true
 		s.message.Reset()
 		s.Display.BeginTool(theTool, r.Name, program.MainInput(r.Input, shownFields))
@@ -117,10 +120,10 @@ func (s *stream) take(r record) bool {
 	return true
 }
 
-// theTool is the id of every tool in use: records have no ids, so only one tool is shown at a time.
+// theTool is the id of all running tools. Records contain no ids, so only one tool is shown at a time.
 const theTool = "tool"
 
-// begin stores the session id and reports it at once, so that it survives a crash.
+// begin stores the session id and reports it immediately, so that it is known after a crash.
 func (s *stream) begin(id string) {
 	switch {
 	case id == s.session:
@@ -136,10 +139,10 @@ func (s *stream) begin(id string) {
 	s.Display.Report(runner.Progress{CLIID: id})
 }
 
-// isSilent reports whether the program printed nothing but blank lines.
+// isSilent reports whether the program has printed nothing or only blank lines.
 func (s *stream) isSilent() bool { return s.form == undecided }
 
-// answer returns the result of the invocation after the process has ended.
+// answer returns the result of the invocation. It is called after the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	a := s.Answer(exit, "agent command")
 	a.Text, a.CLIID, a.Model, a.Cost = s.message.String(), s.session, s.costs.model, s.costs.total(s.spoke)

@@ -14,13 +14,14 @@ import (
 	"strings"
 )
 
-// If agentVar is set, the test binary acts as the agent CLI. urlVar holds the URL of its API.
+// If agentVar is set, the test binary serves as the agent CLI. urlVar contains the URL of that CLI's API.
 const (
 	agentVar = "COMMANDTEST_AGENT"
 	urlVar   = "COMMANDTEST_URL"
 )
 
-// The test binary itself acts as the agent CLI, so tests build and install nothing.
+// init makes the test binary serve as the agent CLI if agentVar is set, so that tests need not build or
+// install a CLI.
 func init() {
 	if os.Getenv(agentVar) == "" {
 		return
@@ -38,13 +39,13 @@ type message struct {
 	Text string
 }
 
-// agent is one process of the test agent.
+// agent is a running process of the test's agent CLI.
 type agent struct {
 	file  *os.File
 	lines []message
 }
 
-// play reads one prompt from stdin and answers it.
+// play reads a prompt from stdin, answers it and prints records in the format of agent commands.
 func play() error {
 	prompt, err := io.ReadAll(os.Stdin)
 	if err != nil {
@@ -70,7 +71,8 @@ func play() error {
 	return a.talk(string(prompt))
 }
 
-// enter continues the session that the environment names, or begins one, and prints its id.
+// enter continues the session that the environment names, or begins a new one. It prints the id of the
+// session.
 func (a *agent) enter() error {
 	mode, session := os.Getenv("RAYMOND_SESSION_MODE"), os.Getenv("RAYMOND_SESSION")
 	if mode == "fresh" {
@@ -88,7 +90,8 @@ func (a *agent) enter() error {
 	return nil
 }
 
-// talk sends requests to the model until a response uses no tool.
+// talk sends requests to the model and runs the tools that the responses request, until a response
+// requests none.
 func (a *agent) talk(prompt string) error {
 	a.save("user", prompt)
 	for {
@@ -114,9 +117,10 @@ func (a *agent) talk(prompt string) error {
 	}
 }
 
-// usd returns the cost of a response: one dollar per million tokens.
+// usd returns the cost of a response. A million tokens cost one dollar.
 func usd(r modelResponse) float64 { return float64(r.Input+r.Cached+r.Output) / 1e6 }
 
+// save appends a line to the conversation and to its file.
 func (a *agent) save(role, text string) {
 	line := message{role, text}
 	a.lines = append(a.lines, line)
@@ -125,25 +129,27 @@ func (a *agent) save(role, text string) {
 	}
 }
 
+// print prints a record.
 func (a *agent) print(record map[string]any) {
 	if err := json.NewEncoder(os.Stdout).Encode(record); err != nil {
 		panic(err)
 	}
 }
 
-// The tools of the agent.
+// The names of the agent's tools.
 const (
 	shell = "Bash"
 	write = "Write"
 )
 
-// isAllowed reports whether the agent may use a tool.
+// isAllowed reports whether the settings in the environment allow a tool.
 func isAllowed(tool string) bool {
 	list := func(name string) []string { return strings.Split(os.Getenv(name), "\n") }
 	return !slices.Contains(list("RAYMOND_DISALLOWED_TOOLS"), tool) &&
 		(slices.Contains(list("RAYMOND_ALLOWED_TOOLS"), tool) || os.Getenv("RAYMOND_PERMISSION_MODE") == "bypassPermissions")
 }
 
+// run runs a shell command if that is allowed, and returns its output.
 func run(command string) string {
 	if !isAllowed(shell) {
 		return "refused"
@@ -155,6 +161,7 @@ func run(command string) string {
 	return string(out)
 }
 
+// create creates a file if that is allowed, and returns a text that describes the result.
 func create(path string) string {
 	if !isAllowed(write) {
 		return "refused"
@@ -165,7 +172,8 @@ func create(path string) string {
 	return "done"
 }
 
-// ask sends the conversation to the model. It prints an error of the API as a record with its class.
+// ask sends the conversation to the model and returns the response. If the API returns an error, ask
+// prints it as a record.
 func (a *agent) ask() (modelResponse, error) {
 	q := modelRequest{Model: os.Getenv("RAYMOND_MODEL")}
 	for _, tool := range []string{shell, write} {
@@ -194,7 +202,7 @@ func (a *agent) ask() (modelResponse, error) {
 	return r, nil
 }
 
-// class returns the class of an error of the API.
+// class returns the error class, in the format of agent commands, for an error of the API.
 func class(status int, r modelResponse) string {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:

@@ -1,5 +1,6 @@
-// Package commandtest provides a small agent CLI for tests of the agent command, and the API that
-// it calls, as an agenttest.Vendor.
+// Package commandtest provides a small agent CLI, and the API that it calls, for tests of the agent
+// command. Vendor describes both.
 //
-// It knows the environment and the output format of agent commands, but not how they are started.
+// The CLI uses the environment and the output format of agent commands. The package doesn't know how the
+// CLI is started.
 package commandtest

@@ -19,9 +19,9 @@ import (
 //go:embed package.json package-lock.json
 var files embed.FS
 
-// OpenCode returns the directory that holds the pinned OpenCode program, for PATH. The first call
-// on a machine installs it with npm. That runs no install script, because package.json names the
-// package for this platform.
+// OpenCode returns the directory that contains the pinned OpenCode program, for use in PATH. The first
+// call on a machine installs the program with npm. No install script is run: package.json names the
+// package for this platform, which needs none.
 func OpenCode(t testing.TB) string {
 	t.Helper()
 	dir := installtest.NPM{Name: "opencode", Files: files, Dir: "runner/command/commandtest"}.Install(t)
@@ -32,8 +32,8 @@ func OpenCode(t testing.TB) string {
 	return filepath.Join(dir, filepath.FromSlash(found[0]))
 }
 
-// OpenCodeEnviron returns an environment in which OpenCode uses the API at url and the home
-// directory home, and makes no other requests.
+// OpenCodeEnviron returns an environment in which OpenCode uses the API at url and the home directory
+// home. It sends no other requests. OpenCodeEnviron writes OpenCode's configuration file into home.
 func OpenCodeEnviron(url, home string) []string {
 	config := fmt.Sprintf(`{"model": "scripted/m1", "provider": {"scripted": {"npm": "@ai-sdk/openai-compatible",
 		"options": {"baseURL": %q, "apiKey": "k"}, "models": {
@@ -49,8 +49,8 @@ func OpenCodeEnviron(url, home string) []string {
 	}
 }
 
-// Chat starts a chat completions API whose responses m chooses, and returns its URL. The API runs
-// until the test ends. A shell command of m becomes a use of OpenCode's bash tool.
+// Chat starts a chat completions API and returns its URL. The model m chooses the responses. If m
+// requests a shell command, the response calls OpenCode's bash tool. The API runs until the test ends.
 func Chat(t testing.TB, m clitest.Model) string {
 	t.Helper()
 	return clitest.Serve(t, func(w http.ResponseWriter, _ *http.Request, body []byte) {
@@ -63,7 +63,7 @@ func Chat(t testing.TB, m clitest.Model) string {
 	})
 }
 
-// chat is a chat completions request, reduced to the fields that a Model gets.
+// chat contains the fields of a chat completions request that a Model needs.
 type chat struct {
 	Model    string
 	Messages []struct {
@@ -73,6 +73,7 @@ type chat struct {
 	Tools []struct{ Function struct{ Name string } }
 }
 
+// modelInput converts the request into the input of a Model.
 func (q chat) modelInput() clitest.Request {
 	a := clitest.Request{Model: q.Model}
 	for _, m := range q.Messages {
@@ -101,9 +102,10 @@ func (q chat) modelInput() clitest.Request {
 	return a
 }
 
+// object is a JSON object.
 type object = map[string]any
 
-// completion sends a reply as a stream of chunks, or as an error.
+// completion sends the Model's reply as a stream of chunks, or as an error.
 func completion(w http.ResponseWriter, model string, r clitest.Reply) {
 	if r.Status >= 400 {
 		w.Header().Set("Content-Type", "application/json")

@@ -9,14 +9,14 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clitest"
 )
 
-// modelRequest is a request to the test agent's API, and answer is the response.
+// modelRequest is a request to the API of the test's agent CLI.
 type modelRequest struct {
 	Model                string
 	Prompts, Said, Tools []string
 	Output               string
 }
 
-// take adds a conversation to the request.
+// take adds the lines of a conversation to the request.
 func (q *modelRequest) take(lines []message) {
 	for _, line := range lines {
 		q.Output = ""
@@ -31,6 +31,7 @@ func (q *modelRequest) take(lines []message) {
 	}
 }
 
+// modelResponse is a response of the API of the test's agent CLI.
 type modelResponse struct {
 	Text, Shell, Write    string
 	Input, Cached, Output int
@@ -38,15 +39,15 @@ type modelResponse struct {
 	UsageLimit            bool
 }
 
-// Vendor is the small agent, which is the running test binary, and its API. Its command sets GORACE
-// because a binary with the race detector otherwise waits a second before it exits.
+// Vendor describes the small agent CLI, which is the running test binary, and its API. The command sets
+// GORACE, because a binary with the race detector would otherwise wait a second before it exits.
 var Vendor = clitest.Vendor{
 	Name: protocol.BackendCommand, Serve: serve,
 	Vars:    func(_ testing.TB, url string) []string { return []string{urlVar + "=" + url} },
 	Command: func(path string) string { return agentVar + "=1 GORACE=atexit_sleep_ms=0 exec '" + path + "'" },
 }
 
-// serve starts the API and returns its URL.
+// serve starts the API, whose responses m chooses, and returns its URL.
 func serve(t testing.TB, m clitest.Model) string {
 	t.Helper()
 	return clitest.Serve(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
@@ -59,12 +60,14 @@ func serve(t testing.TB, m clitest.Model) string {
 	})
 }
 
+// reply sends the Model's reply. If m.Hang is set, it sends only the beginning of a response and then
+// waits.
 func reply(w http.ResponseWriter, r *http.Request, m clitest.Reply) {
 	if m.Status >= 400 {
 		w.WriteHeader(m.Status)
 	}
 	if m.Hang {
-		_, _ = w.Write([]byte(`{"Text": "`)) // fails if the client has left
+		_, _ = w.Write([]byte(`{"Text": "`)) // returns an error if the client has left
 		w.(http.Flusher).Flush()
 		clitest.Hang(r)
 	}
