@@ -15,6 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// TestEnvironmentOfTheCLI checks the variables that Env returns for API keys and tokens, and for gateways.
 func TestEnvironmentOfTheCLI(t *testing.T) {
 	const tools = "ENABLE_TOOL_SEARCH=true"
 	for name, c := range map[string]struct {
@@ -32,8 +33,8 @@ func TestEnvironmentOfTheCLI(t *testing.T) {
 	}
 }
 
-// TestAnswersAreCounted checks the counts of a response: a web search costs a cent, other tools of the
-// API cost only their tokens, and an unknown counter makes the cost unknown.
+// TestAnswersAreCounted checks how a response is counted. A web search costs a cent, and other tools of
+// the API cost only their tokens. An unknown counter makes the cost unknown.
 func TestAnswersAreCounted(t *testing.T) {
 	const whole = `{"type":"message","model":"sonnet[1m]","usage":{"input_tokens":1000,"output_tokens":9,"cache_creation_input_tokens":20,"cache_creation":%s,%s}}`
 	for rest, want := range map[[2]string]state.Usage{
@@ -52,8 +53,8 @@ func TestAnswersAreCounted(t *testing.T) {
 	}
 }
 
-// TestRequestsWithoutAResponseCostTheReservedAmount checks that a request without a response costs the
-// reserved amount, even if the result record contains only a sum of dollars.
+// TestRequestsWithoutAResponseCostTheReservedAmount checks that a request that got no response costs the
+// reserved amount, even if the result record contains only a total cost.
 func TestRequestsWithoutAResponseCostTheReservedAmount(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)

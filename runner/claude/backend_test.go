@@ -21,7 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// order returns an order for a fresh conversation in a new directory.
+// order returns an order for a new conversation in a new directory.
 func order(t testing.TB, prompt string) runner.Order {
 	t.Helper()
 	return runner.Order{
@@ -32,7 +32,7 @@ func order(t testing.TB, prompt string) runner.Order {
 	}
 }
 
-// run runs an order and returns the answer, the failure and the reported texts.
+// run runs an order and returns the answer, the failure and the texts that were reported.
 func run(ctx context.Context, t *testing.T, b *Backend, o runner.Order) (runner.Answer, *runner.Failure, []string) {
 	t.Helper()
 	var told []string
@@ -57,10 +57,10 @@ func scriptBackend(t *testing.T, version, script string) *Backend {
 	return &Backend{CLI: program.CLI{Path: path, Env: []string{"PATH=/usr/bin:/bin", "HOME=" + t.TempDir()}, ResultGrace: patience}}
 }
 
-// current is the version output of a CLI that is new enough.
+// current is what a sufficiently new CLI prints as its version.
 const current = "'2.1.330 (Claude Code)'"
 
-// printScript returns script code that prints lines.
+// printScript returns shell code that prints lines.
 func printScript(lines ...string) string {
 	var b strings.Builder
 	for _, line := range lines {
@@ -69,19 +69,20 @@ func printScript(lines ...string) string {
 	return b.String()
 }
 
-// patience is how long a CLI may take on a busy machine.
+// patience is how long a CLI may take in these tests. It is long because the machine may be very busy.
 const patience = 10 * time.Minute
 
-// TestMisbehavingProcesses checks the result for a CLI that behaves in ways that the real one has shown
-// or could show.
+// TestMisbehavingProcesses checks the results for a CLI that doesn't behave as expected, for example one
+// that doesn't exit.
 func TestMisbehavingProcesses(t *testing.T) {
 	impatient := func(b *Backend, _ *runner.Order) { b.ResultGrace = 50 * time.Millisecond }
 	idle := func(_ *Backend, o *runner.Order) { o.Idle = 300 * time.Millisecond }
 	tests := []struct {
-		name      string
-		script    string
-		wantClass runner.Class // "" for the answer "hello"
-		wantText  string       // must be in the message or in a note
+		name   string
+		script string
+		// wantClass is empty if the answer "hello" is expected.
+		wantClass runner.Class
+		wantText  string // must occur in the message or in a note
 		limit     func(*Backend, *runner.Order)
 	}{
 		{"hangs after its result", printScript(start, hello, goodbye) + hangScript, "", "continued after its result", impatient},
@@ -108,11 +109,11 @@ func TestMisbehavingProcesses(t *testing.T) {
 	}
 }
 
-// hangScript is script code that waits for a signal.
+// hangScript is shell code that waits until a signal ends it.
 const hangScript = "exec sleep 100000\n"
 
-// TestMachineFailures checks the failures for a CLI that is missing, too old or another program. Each
-// failure explains how to install the right CLI.
+// TestMachineFailures checks the failures for a CLI that is missing or too old, or for a program that is
+// not the CLI. Each failure must explain how to install the right CLI.
 func TestMachineFailures(t *testing.T) {
 	notProgram := filepath.Join(t.TempDir(), "claude")
 	assert.NilError(t, os.WriteFile(notProgram, []byte("\x00"), 0o755))
@@ -135,7 +136,7 @@ func TestMachineFailures(t *testing.T) {
 	}
 }
 
-// TestCommandLine checks the arguments of the CLI.
+// TestCommandLine checks the arguments with which the CLI is started.
 func TestCommandLine(t *testing.T) {
 	base := "-p --output-format stream-json --verbose --include-partial-messages"
 	later := " --disallowedTools=CronCreate,Monitor,RemoteTrigger,ScheduleWakeup,Workflow"
@@ -162,8 +163,9 @@ func TestCommandLine(t *testing.T) {
 	}
 }
 
-// TestEnvironment checks that the base environment takes precedence over our switches and the order's variables
-// over both, and that the CLI never assumes that it runs inside another session.
+// TestEnvironment checks that the base environment takes precedence over switches, and that the order's
+// variables take precedence over both. It also checks that variables that mark a child of the CLI are
+// removed.
 func TestEnvironment(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"CLAUDECODE=1", "CLAUDE_CODE_MAX_RETRIES=0", "A=1"}}}
 	got := map[string]string{}
@@ -181,8 +183,8 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
-// TestVersionIsLoggedOnce checks that the log names the CLI's version and path once, and also says once that the
-// version is newer than the tested one.
+// TestVersionIsLoggedOnce checks that the CLI's version and path are logged once, and also a note if the
+// version is newer than the newest tested version.
 func TestVersionIsLoggedOnce(t *testing.T) {
 	b := scriptBackend(t, "'2.1.400 (Claude Code)'", printScript(start, hello, goodbye))
 	path := b.Path
@@ -210,6 +212,7 @@ type installer func(context.Context, func(string)) (string, error)
 
 func (i installer) Install(ctx context.Context, say func(string)) (string, error) { return i(ctx, say) }
 
+// TestInstallationOfTheCLI checks the failures for an installation that fails and for one that is stopped.
 func TestInstallationOfTheCLI(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	broken := &Backend{CLI: program.CLI{Installer: installer(func(context.Context, func(string)) (string, error) { return "", errors.New("code E404") })}}
@@ -227,8 +230,8 @@ func TestInstallationOfTheCLI(t *testing.T) {
 	}
 }
 
-// TestWebSearchIsOffUnlessAllowed checks that the CLI's web search is turned off unless the user allows it, since
-// the key proxy would refuse its requests.
+// TestWebSearchIsOffUnlessAllowed checks that the CLI's web search is disabled unless the user allows
+// it. The key proxy would reject its requests.
 func TestWebSearchIsOffUnlessAllowed(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})

@@ -8,9 +8,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestErrorClasses checks which errors are waited for, which are retried and counted, and which end the
-// agent, in addition to the recorded streams. The texts come from the CLI, or from the key proxy if it
-// could not reach the API.
+// TestErrorClasses checks the classes of errors: which are retried, which are waited for, and which end
+// the agent. It covers errors that the recorded streams don't contain. The texts come from the CLI or,
+// if it could not reach the API, from the key proxy.
 func TestErrorClasses(t *testing.T) {
 	for _, c := range []struct {
 		status     string

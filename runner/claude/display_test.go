@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// reported feeds lines to a stream in pieces of the given size and returns the progress reports.
+// reported writes lines to a stream in chunks of size bytes and returns the progress reports.
 func reported(o runner.Order, size int, lines ...string) []runner.Progress {
 	var all []runner.Progress
 	s := newStream(o, func(p runner.Progress) {
@@ -34,8 +34,8 @@ func resultOf(id string) string {
 	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%s}]}}`, id)
 }
 
-// TestRunningToolsAreReported checks that a running tool is shown from its start to its result, also
-// several tools at once and tools of subagents.
+// TestRunningToolsAreReported checks that a tool is shown as running from its start to its result. It
+// includes several tools that run at the same time, and tools of subagents.
 func TestRunningToolsAreReported(t *testing.T) {
 	sub := strings.Replace(resultOf(`"c"`), `{"type":"user",`, `{"type":"user","parent_tool_use_id":"p",`, 1)
 	got := reported(runner.Order{Prompt: runner.PromptOrder{SessionID: chosen}, Verbosity: runner.VerbosityBounded}, 7,
@@ -56,7 +56,7 @@ func TestRunningToolsAreReported(t *testing.T) {
 }
 
 // TestSecretsAreHiddenBeforeCutting checks that no reported text contains a part of a secret, wherever
-// lines are split and texts are cut.
+// lines are split and texts are truncated.
 func TestSecretsAreHiddenBeforeCutting(t *testing.T) {
 	const secret = "sk-ant-0123456789 abcdef  ghijkl"
 	o := runner.Order{

@@ -15,19 +15,20 @@ import (
 
 const mib = 1 << 20
 
-// longStream is a stream that is much larger than the memory that its reader may use.
+// longStream describes an output that is much larger than the memory that its reader may use.
 type longStream struct {
 	name, head, body, tail string
-	wantFail               string // "" for the answer "hello"
+	// wantFail is empty if the answer "hello" is expected.
+	wantFail string
 }
 
-// write writes the stream, repeating the body until the stream has the given size, and returns by how
-// many MiB a measure of memory grew.
+// write writes the output to a stream and checks the result. It repeats body until the output has the
+// given size. It returns by how many MiB the result of measure grew.
 func (h longStream) write(t *testing.T, size int, measure func(runtime.MemStats) uint64) int64 {
 	t.Helper()
 	var m runtime.MemStats
 	now := func() int64 {
-		runtime.GC() // so that the measured heap has no garbage in it
+		runtime.GC() // the heap must not contain garbage when it is measured
 		runtime.ReadMemStats(&m)
 		return int64(measure(m)) / mib
 	}
@@ -52,7 +53,7 @@ func (h longStream) write(t *testing.T, size int, measure func(runtime.MemStats)
 	return peak - before
 }
 
-// TestMemoryIsBounded writes streams of 40 MB and measures the heap.
+// TestMemoryIsBounded checks that an output of 40 MiB makes the heap grow only by a limited amount.
 func TestMemoryIsBounded(t *testing.T) {
 	filler := strings.Repeat("x", mib)
 	block := `{"type":"assistant","message":{"content":[{"type":"text","text":"` + filler + `"}]}}` + "\n"
@@ -68,8 +69,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestLinesWithManyValuesAreNotDecoded writes single lines of 16 MiB that would become hundreds of MiB
-// of structs.
+// TestLinesWithManyValuesAreNotDecoded checks that little memory is allocated for lines of 16 MiB that
+// would need hundreds of MiB if they were decoded.
 func TestLinesWithManyValuesAreNotDecoded(t *testing.T) {
 	const tooMany, tooDeep = "too much to decode: it has more than 100000 values", "too much to decode: its values are more than 256 deep"
 	for _, h := range []longStream{

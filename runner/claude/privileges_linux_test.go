@@ -11,7 +11,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestCLICantGainPrivileges checks the version check and the invocation, with and without NoNewPrivs.
+// TestCLICantGainPrivileges checks that NoNewPrivs applies to the version check and to the invocation,
+// and only if it is set.
 func TestCLICantGainPrivileges(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

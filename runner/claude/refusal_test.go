@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestRefusalsAreExplained checks that a refused use comes with the CLI's own reason, which newer
-// versions write as a record and older ones as the tool's result, and with plain rules if a rule is
-// missing, but without secrets.
+// TestRefusalsAreExplained checks that a denied tool call is reported with the CLI's own reason, but
+// without secrets. Newer versions print the reason as a record, older ones as the tool's result. If a
+// rule is missing, plain rules must be suggested.
 func TestRefusalsAreExplained(t *testing.T) {
 	o := runner.Order{
 		Dir: "/w",

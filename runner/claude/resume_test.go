@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// conversation returns a backend with one transcript, the directory in which to resume it, and the
-// transcript's path.
+// conversation returns a backend that has one transcript, the directory in which the conversation can be
+// resumed, and the path of the transcript.
 func conversation(t *testing.T, id, content string) (b *Backend, dir, file string) {
 	t.Helper()
 	k, dir, file := homeWith(t, id, content)
@@ -22,8 +22,8 @@ func conversation(t *testing.T, id, content string) (b *Backend, dir, file strin
 
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
 
-// TestCutBack checks that a transcript only becomes shorter, and that a transcript that can't be
-// resumed is recognized.
+// TestCutBack checks that cutting back makes a transcript shorter and never longer. It also checks that
+// there is a failure if the transcript then can't be resumed.
 func TestCutBack(t *testing.T) {
 	whole := prompted + `{"type":"assistant"}` + "\n"
 	at := func(n int) *int64 { m := int64(n); return &m }
@@ -61,8 +61,8 @@ func TestCutBack(t *testing.T) {
 	}
 }
 
-// TestSymbolicLinksAreNoTranscripts checks that a symbolic link is refused, for the session itself and
-// for a branch.
+// TestSymbolicLinksAreNoTranscripts checks that a conversation can be neither resumed nor branched if
+// its transcript is a symbolic link.
 func TestSymbolicLinksAreNoTranscripts(t *testing.T) {
 	b, dir, file := conversation(t, chosen, prompted)
 	assert.NilError(t, errors.Join(os.Remove(file), os.Symlink("elsewhere", file)))

@@ -19,7 +19,7 @@ import (
 
 const chosen = "11111111-1111-4111-8111-111111111111"
 
-// TestRecordedStreams checks the results for shortened recordings of the real CLI.
+// TestRecordedStreams checks the results for outputs that were recorded from the real CLI and shortened.
 func TestRecordedStreams(t *testing.T) {
 	clitest.Replay(t, func(_ *testing.T, c clitest.Recording) (got clitest.Result) {
 		s := newStream(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, SessionID: chosen}}, nil)
@@ -30,7 +30,7 @@ func TestRecordedStreams(t *testing.T) {
 	})
 }
 
-// answerOf feeds lines to a stream and returns the result for exit code 0.
+// answerOf writes lines to a stream and returns the result for exit code 0.
 func answerOf(o runner.Order, lines ...string) (runner.Answer, *runner.Failure) {
 	s := newStream(o, nil)
 	s.Write([]byte(strings.Join(lines, "\n")))
@@ -44,8 +44,7 @@ const (
 	goodbye = `{"type":"result","subtype":"success","stop_reason":"end_turn","total_cost_usd":0.5,"session_id":"` + chosen + `"}`
 )
 
-// TestMalformedResults checks which mistakes in a result record are tolerated, and which make the
-// answer unusable.
+// TestMalformedResults checks which mistakes in a result record are tolerated, and which cause a failure.
 func TestMalformedResults(t *testing.T) {
 	tests := []struct{ name, fields, wantCost, wantFail string }{
 		{"null stop reason", `"stop_reason":null,"total_cost_usd":0`, "not told", "transient: no complete answer: the stream broke off"},
@@ -71,8 +70,9 @@ func TestMalformedResults(t *testing.T) {
 	}
 }
 
-// TestInputsDiscardEarlierText: an input to the model discards the text before it, except an input to a
-// subagent, and an input that asks for the rest of a cut answer.
+// TestInputsDiscardEarlierText checks that an input to the model discards the text before it. Two kinds
+// of input must not do that: inputs to a subagent, and inputs that ask for the rest of a message that
+// reached the output limit.
 func TestInputsDiscardEarlierText(t *testing.T) {
 	const cut, input = `{"type":"stream_event","event":{"type":"message_delta","delta":{"stop_reason":"max_tokens"}}}`, `{"type":"user","message":{"content":"go on"}}`
 	ofSubagent := strings.NewReplacer(`{"type":"stream`, `{"parent_tool_use_id":"x","type":"stream`, `{"type":"user`, `{"parent_tool_use_id":"x","type":"user`)
@@ -87,11 +87,12 @@ func TestInputsDiscardEarlierText(t *testing.T) {
 }
 
 // TestOtherSessionsAreRejected checks that an answer from another conversation is never accepted, and
-// that the CLI is then ended at once.
+// that the CLI is then ended immediately.
 func TestOtherSessionsAreRejected(t *testing.T) {
 	other := "22222222-2222-4222-8222-222222222222"
 	tests := []struct {
-		mode     state.SessionMode // of chosen, branched from other
+		// mode is the mode of the session chosen. A branch is branched from other.
+		mode     state.SessionMode
 		got      string
 		wantFail string
 		wantNote bool
@@ -120,8 +121,8 @@ func TestOtherSessionsAreRejected(t *testing.T) {
 	}
 }
 
-// FuzzStream checks that every output leads to a good answer or to a failure with a message of one
-// line, and that all reported texts are single lines.
+// FuzzStream checks that any output results in an answer or in a failure with a message. The message and
+// all reported texts must be single lines.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(start + "\n" + hello + "\n" + goodbye))
 	f.Add([]byte(`{"type":"assistant","message":{"content":"x"}}` + "\n" + `{"type":"result","modelUsage":[]}`))
@@ -143,8 +144,8 @@ func FuzzStream(f *testing.F) {
 	})
 }
 
-// TestInferenceProfiles checks that tokens that the CLI reports under the name of an inference profile
-// are compared with the models that were counted, whichever these are.
+// TestInferenceProfiles checks that tokens that the CLI reports for an inference profile are subtracted
+// from the counts of the API's models, although the names differ.
 func TestInferenceProfiles(t *testing.T) {
 	used := func(model string, tokens int64) state.Usage { return state.Usage{Model: model, Input: tokens} }
 	counted := []keyproxy.Sum{{Usage: used("claude-haiku-4-5", 1)}, {Usage: used("claude-sonnet-5", 9)}}
@@ -152,8 +153,9 @@ func TestInferenceProfiles(t *testing.T) {
 	assert.Assert(t, is.Len(keyproxy.Beyond(counted, assignUnnamed(told, counted), false), 0))
 }
 
-// TestUnusableToolsFailTheInvocation: if the CLI can't create a tool's files in its own directory, the agent
-// can't work, so the invocation fails. A command that was refused a file there is the agent's own problem.
+// TestUnusableToolsFailTheInvocation checks that the invocation fails if the CLI can't create a tool's
+// files in its own directory, because the agent can't work then. If a command is denied access to a file
+// there, the invocation must not fail.
 func TestUnusableToolsFailTheInvocation(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=/own"}}}
 	assert.Check(t, is.DeepEqual(b.Needs().Write, []string{"/own/projects", "/own/session-env", "/own/tasks", "/own/plans"}))

@@ -15,7 +15,7 @@ import (
 )
 
 // TestClearRemovesDirectoriesOfTheSession checks that Clear also removes the session's directories, for
-// every working directory, but nothing if the transcript has changed.
+// every working directory. If the transcript has changed, nothing must be removed.
 func TestClearRemovesDirectoriesOfTheSession(t *testing.T) {
 	for _, isChanged := range []bool{false, true} {
 		b, _, file := homeWith(t, sessionID, prompted)

@@ -13,8 +13,9 @@ import (
 
 const sessionUUID = "0f8fad5b-d9cb-469f-a165-70867728950e"
 
-// TestRemovedDirectoriesKeepTheirSessions: a worktree may be removed before its conversation is stored,
-// and may not exist yet when the conversation is restored.
+// TestRemovedDirectoriesKeepTheirSessions checks that a conversation can be placed and found although
+// its working directory doesn't exist. A worktree may be removed before its conversation is stored, and
+// may not exist yet when the conversation is restored.
 func TestRemovedDirectoriesKeepTheirSessions(t *testing.T) {
 	b, dir, file := homeWith(t, sessionUUID, prompted)
 	stored := filepath.Join(t.TempDir(), "stored")

@@ -13,8 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// Agents can write transcripts. A transcript that claims to have terabytes, or whose lines would fill
-// the memory, must take little time and must not be believed.
+// TestHostileTranscripts checks transcripts that agents could write to do harm: with a size of
+// terabytes, or with lines that would fill the memory. Reading them must not take long, and must not
+// return a result.
 func TestHostileTranscripts(t *testing.T) {
 	const id = "11111111-2222-4333-8444-555555555555"
 	empty := strings.Repeat("{},", 200_000)
@@ -25,7 +26,7 @@ func TestHostileTranscripts(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		text   string
-		length int64 // 0 means the length of the text
+		length int64 // size of the file; 0 means the length of text
 	}{
 		"sparse":          {fmt.Sprintf(spoke, "a", 1), 10 << 40},
 		"many values":     {`{"type":"assistant","message":{"id":"x","a":[` + empty + `{}]}}` + "\n", 0},

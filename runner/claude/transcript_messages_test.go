@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// messagesOf returns the messages of a session, each as one line.
+// messagesOf returns the messages of a session. Each is formatted as one line.
 func messagesOf(t *testing.T, d transcripts.Store, session, dir string) (list []string) {
 	t.Helper()
 	err := d.Read(runner.Conversation{ID: session, Dir: dir}, 0, -1, func(m runner.Message) error {
@@ -28,8 +28,8 @@ func messagesOf(t *testing.T, d transcripts.Store, session, dir string) (list []
 	return list
 }
 
-// TestTextOfTheCLIIsAttributedToIt checks that reminders, summaries and errors are not attributed to
-// the user or the model.
+// TestTextOfTheCLIIsAttributedToIt checks that reminders, summaries and errors are shown as text of the
+// CLI, not of the user or the model.
 func TestTextOfTheCLIIsAttributedToIt(t *testing.T) {
 	d, dir, _ := homeWith(t, sessionUUID, strings.Join([]string{
 		`{"type":"user","message":{"content":"hello"},"timestamp":"no time"}`,
@@ -50,8 +50,8 @@ func TestTextOfTheCLIIsAttributedToIt(t *testing.T) {
 	assert.Check(t, is.DeepEqual(messagesOf(t, d, sessionUUID, dir), want), "messages")
 }
 
-// TestForgedSubagents checks forged subagent files: agents that start each other don't make the reading
-// endless, and symbolic links are not followed.
+// TestForgedSubagents checks files of subagents that agents could forge. If subagents contain each
+// other, reading must end, and symbolic links must not be followed.
 func TestForgedSubagents(t *testing.T) {
 	use := func(id string) string {
 		return `{"type":"assistant","message":{"content":[{"type":"tool_use","id":"` + id + `","name":"Agent"}]}}` + "\n"

@@ -15,13 +15,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSlug checks the CLI's names for directories of sessions. The conformance test checks them against
-// the real CLI, because it finds real transcripts by them.
+// TestSlug checks the names of directories with sessions. The conformance test also checks them: it
+// finds transcripts of the real CLI by these names.
 func TestSlug(t *testing.T) {
 	long := "/" + strings.Repeat("abcdefghi/", 25)
 	tests := []struct{ dir, want string }{
 		{"/home/me/my_repo.git", "-home-me-my-repo-git"},
-		{"/ä/😀", "-----"}, // an emoji is two UTF-16 units
+		{"/ä/😀", "-----"}, // the emoji has two UTF-16 units
 		{long[:200], "-" + strings.Repeat("abcdefghi-", 20)[:199]},
 	}
 	for _, tt := range tests {
@@ -31,8 +31,8 @@ func TestSlug(t *testing.T) {
 	assert.Check(t, a != b && a[:201] == b[:201] && len(a) <= 210, "slugs of long paths: got %q and %q, want the same 200 characters and different hashes", a, b)
 }
 
-// homeWith returns the transcripts of a CLI that has one session, the directory in which the session
-// began, and the path of its transcript.
+// homeWith returns a store with one session, the directory in which the session began, and the path of
+// its transcript.
 func homeWith(t *testing.T, id, content string) (k transcripts.Store, dir, file string) {
 	t.Helper()
 	config := t.TempDir()
@@ -44,8 +44,8 @@ func homeWith(t *testing.T, id, content string) (k transcripts.Store, dir, file 
 	return transcriptsOf([]string{"CLAUDE_CONFIG_DIR=" + config}), dir, file
 }
 
-// TestUsageCountsMessagesOnce checks that each message after the given byte counts once, with the
-// numbers of its last line, by model.
+// TestUsageCountsMessagesOnce checks that each message after the given byte is counted once, by model
+// and with the numbers in its last line.
 func TestUsageCountsMessagesOnce(t *testing.T) {
 	line := func(id, model, usage string) string {
 		return `{"type":"assistant","message":{"id":"` + id + `","model":"` + model + `","usage":` + usage + `}}` + "\n"
@@ -71,5 +71,5 @@ func TestUsageCountsMessagesOnce(t *testing.T) {
 	assert.Check(t, !ok, "usage of no session: got %v, want none", got)
 }
 
-// sessionID is the id of a session.
+// sessionID is the id of the session in these tests.
 const sessionID = "0a0b0c0d-0000-4000-8000-00000000000a"

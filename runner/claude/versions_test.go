@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resultLine returns a result record with a total and, if given, a share, both in cents.
+// resultLine returns a result record with a total cost and, if given, a share of it. Both are in cents.
 func resultLine(cents int, share ...int) string {
 	usage := func(cents int) string {
 		return fmt.Sprintf(`{"opus":{"inputTokens":%d,"outputTokens":%d,"costUSD":%d.%02d}}`, cents*10, cents, cents/100, cents%100)
@@ -27,8 +27,8 @@ func resultLine(cents int, share ...int) string {
 		chosen, cents/100, cents%100, usage(cents), since)
 }
 
-// TestShares checks for versions of the CLI with different ways of counting that the cost is the share
-// of this process, in total and by model.
+// TestShares checks that the cost is what this process used, in total and by model. Versions of the CLI
+// differ in which processes their counts include.
 func TestShares(t *testing.T) {
 	reached := func(cents int64) state.RunningTotal {
 		usd := state.USD(cents) * state.Dollar / 100
@@ -67,8 +67,8 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestPriorCountIsReadFromTheTranscript checks that the prior count is the newest count that was in the
-// transcript when the process began, or the count that the run knows if the transcript has no count.
+// TestPriorCountIsReadFromTheTranscript checks that the prior count is the newest count that the
+// transcript contained when the process began. If it contained none, it must be the count in the order.
 func TestPriorCountIsReadFromTheTranscript(t *testing.T) {
 	b, dir, file := conversation(t, chosen, "")
 	o := runner.Order{Prompt: runner.PromptOrder{Session: state.Resume, SessionID: chosen, Reached: state.RunningTotal{USD: 7}}, Dir: dir}

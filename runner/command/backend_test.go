@@ -22,18 +22,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Ids of conversations.
+// Session ids of conversations.
 const (
 	first  = "11111111-1111-4111-8111-111111111111"
 	second = "22222222-2222-4222-8222-222222222222"
 )
 
-// fixture is an agent command with the directories and the environment that it runs in.
+// fixture is an agent command, with the directory and the environment in which it runs.
 type fixture struct {
 	t       *testing.T
 	backend *command.Backend
 	dir     string
-	env     []string // of orders
+	env     []string // the variables in orders
 	cage    *cage.Cage
 }
 
@@ -45,7 +45,7 @@ func newFixture(t *testing.T, cmd string, env ...string) *fixture {
 	}, t.TempDir(), []string{"RAYMOND_STATE=A.md"}, nil}
 }
 
-// run sends a prompt to the agent command.
+// run sends a prompt to the agent command and returns its answer.
 func (p *fixture) run(prompt runner.PromptOrder) (runner.Answer, *runner.Failure) {
 	p.t.Helper()
 	o := runner.Order{Dir: p.dir, Mark: p.dir, Prompt: prompt, Env: p.env, Cage: p.cage}
@@ -62,8 +62,8 @@ func fresh(text string) runner.PromptOrder {
 	return runner.PromptOrder{Text: text, Session: state.Fresh, SessionID: first}
 }
 
-// TestProgramGetsPromptAndSettings checks that the program gets the prompt on stdin, and the conversation and
-// the settings of the state in its environment.
+// TestProgramGetsPromptAndSettings checks that the program gets the prompt on stdin, and that its
+// environment describes the conversation and the settings of the state.
 func TestProgramGetsPromptAndSettings(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, `cat; pwd; set | grep ^RAYMOND_ | grep -v "^RAYMOND_MARK"`, "RAYMOND_SESSION=outer", "RAYMOND_MODEL=outer")
@@ -91,7 +91,7 @@ func TestProgramGetsPromptAndSettings(t *testing.T) {
 	}
 }
 
-// TestExitsAreClassified checks the failure for each way in which a program can end.
+// TestExitsAreClassified checks the failure for different ways in which a program can end.
 func TestExitsAreClassified(t *testing.T) {
 	t.Parallel()
 	for cmd, want := range map[string]struct {
@@ -114,7 +114,7 @@ func TestExitsAreClassified(t *testing.T) {
 	}
 }
 
-// TestStopEndsAllProcesses checks that a stop also ends the processes that the shell has started.
+// TestStopEndsAllProcesses checks that a stop also ends processes that the shell has started.
 func TestStopEndsAllProcesses(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, `echo '{"type":"session","id":"s"}'; sleep 1000; echo`)
@@ -128,7 +128,7 @@ func TestStopEndsAllProcesses(t *testing.T) {
 	assert.Check(t, f != nil && f.Class == runner.Stopped && a.CLIID == "s", "got %v with session %q, want it stopped, with its session", f, a.CLIID)
 }
 
-// newSmallAgent returns a fixture with the small test agent, whose model repeats all prompts of the
+// newSmallAgent returns a fixture with the small test agent. Its model answers with all prompts of the
 // conversation.
 func newSmallAgent(t *testing.T) *fixture {
 	t.Helper()
@@ -153,7 +153,7 @@ func resume(text, session string, cut *int64) runner.PromptOrder {
 }
 
 // TestConversationsAreKeptInAFile checks that a conversation can be resumed, branched and cut back
-// through the file that the program is offered.
+// through its conversation file.
 func TestConversationsAreKeptInAFile(t *testing.T) {
 	t.Parallel()
 	p := newSmallAgent(t)
@@ -168,8 +168,8 @@ func TestConversationsAreKeptInAFile(t *testing.T) {
 	p.ask(resume("five", session, nil), "one,three,five")
 }
 
-// TestSymbolicLinksAreNotFollowed covers an attack: an agent replaces its conversation file
-// with a symbolic link, so that raymond reads or overwrites another file.
+// TestSymbolicLinksAreNotFollowed checks an attack in which an agent replaces its conversation file with
+// a symbolic link. raymond must neither read nor overwrite the file to which the link points.
 func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, `echo hi >>"$RAYMOND_SESSION_FILE"; echo '{"type":"session","id":"s"}'`)
@@ -184,7 +184,7 @@ func TestSymbolicLinksAreNotFollowed(t *testing.T) {
 		{Session: state.Branch, SessionID: second, From: first, CLIID: "x"},
 		fresh("x"),
 	} {
-		_ = os.Remove(file) // left by the previous iteration
+		_ = os.Remove(file) // the previous iteration left a link
 		assert.NilError(t, os.Symlink(victim, file))
 		if _, f := p.run(o); o.Session == state.Branch && f == nil {
 			t.Error("a branch of what a link leads to: got no failure, want none of it read")

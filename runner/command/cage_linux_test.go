@@ -11,8 +11,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// TestCagedProgramWritesOnlyItsConversation checks that a caged program can write no other
-// conversation in the same directory, and that it can read files of the scope but none beside it.
+// TestCagedProgramWritesOnlyItsConversation checks that a caged program can't write other conversations
+// in the same directory. It also checks that the program can read files in the workflow's scope
+// directory, but no files next to that directory.
 func TestCagedProgramWritesOnlyItsConversation(t *testing.T) {
 	t.Parallel()
 	p := newFixture(t, `echo mine >>"$RAYMOND_SESSION_FILE"; cd "$(dirname "$RAYMOND_SESSION_FILE")"

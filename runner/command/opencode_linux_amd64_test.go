@@ -19,7 +19,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// newOpenCode returns a fixture with docs/opencode.mjs and the real OpenCode.
+// newOpenCode returns a fixture that runs the real OpenCode with the script docs/opencode.mjs.
 func newOpenCode(t *testing.T) *fixture {
 	t.Helper()
 	url := commandtest.Chat(t, func(q clitest.Request) clitest.Reply {
@@ -40,8 +40,8 @@ func newOpenCode(t *testing.T) *fixture {
 	return newFixture(t, `exec node "$SCRIPT"`, append(commandtest.OpenCodeEnviron(url, t.TempDir()), "PATH="+path, "SCRIPT="+script)...)
 }
 
-// TestOpenCode runs prompts with the documented script: fresh, resumed and branched conversations,
-// with tools, costs and errors.
+// TestOpenCode checks that the documented script works with new, resumed and branched conversations,
+// with tools, and that it reports costs and errors.
 func TestOpenCode(t *testing.T) {
 	t.Parallel()
 	p := newOpenCode(t)
@@ -57,7 +57,7 @@ func TestOpenCode(t *testing.T) {
 	assert.Check(t, is.DeepEqual(a.Cost, want), "cost of two requests")
 	session := a.CLIID
 	next := resume("two\n", session, nil)
-	next.Model = "scripted/free" // OpenCode has no price for this model
+	next.Model = "scripted/free" // a model without a price in OpenCode's configuration
 	a, f = p.run(next)
 	if f != nil || a.Text != "write one\n|two\n" || a.CLIID != session || a.Cost.Kind != state.InTokens {
 		t.Errorf("resumed: got %q in %s, %v, %v, want both prompts in %s, in tokens", a.Text, a.CLIID, f, a.Cost, session)

@@ -31,8 +31,8 @@ const requestScript = `url=${ANTHROPIC_BASE_URL#http://}
 	cat <&3 >answer
 `
 
-// newProxied returns a fixture whose program reaches an API through a key proxy, and a function that
-// returns the keys that the API got.
+// newProxied returns a fixture whose program calls an API through a key proxy. keys returns the keys
+// that the API has received.
 func newProxied(t *testing.T, cmd string) (p *fixture, keys func() []string) {
 	t.Helper()
 	var mu sync.Mutex
@@ -55,7 +55,7 @@ func newProxied(t *testing.T, cmd string) (p *fixture, keys func() []string) {
 	}
 }
 
-// startKeyProxy starts a key proxy with a key for the API at url.
+// startKeyProxy starts a key proxy that has a key for the API at url.
 func startKeyProxy(t *testing.T, url string) *keyproxy.Proxy {
 	t.Helper()
 	proxy, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{
@@ -66,8 +66,8 @@ func startKeyProxy(t *testing.T, url string) *keyproxy.Proxy {
 	return proxy
 }
 
-// TestOutputDoesNotChangeProxyCounts: a program can't reduce its metered cost by
-// printing a cost of zero, other or fewer tokens, nothing at all, or an error.
+// TestOutputDoesNotChangeProxyCounts checks that a program can't reduce its metered cost with its
+// output, whether it prints a cost of zero, other or fewer tokens, nothing, or an error.
 func TestOutputDoesNotChangeProxyCounts(t *testing.T) {
 	t.Parallel()
 	counted := []state.Usage{{Model: "claude-sonnet-4-5", Input: 1000, Output: 20}}
@@ -92,8 +92,9 @@ func TestOutputDoesNotChangeProxyCounts(t *testing.T) {
 	}
 }
 
-// TestProgramsDontSeeTheKey also checks that a cage without network allows the proxy's
-// address, and that costs are reported while the program runs.
+// TestProgramsDontSeeTheKey checks that the program gets a credential for the proxy instead of the key.
+// It also checks that the proxy's address is among the program's needs, and that tokens are reported
+// while the program runs.
 func TestProgramsDontSeeTheKey(t *testing.T) {
 	t.Parallel()
 	p, _ := newProxied(t, `env; cat answer`)
@@ -117,7 +118,7 @@ func TestProgramsDontSeeTheKey(t *testing.T) {
 	assert.Check(t, metered[0].Input == 1000, "tokens that were reported: got %+v, want those of the answer", metered)
 }
 
-// TestExhaustedBudgetTakesPrecedence checks that an exhausted budget takes precedence over the
+// TestExhaustedBudgetTakesPrecedence checks that the failure names an exhausted budget, and not the
 // error that the program reports because of it.
 func TestExhaustedBudgetTakesPrecedence(t *testing.T) {
 	t.Parallel()

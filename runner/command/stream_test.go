@@ -18,7 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// read feeds output to a stream in pieces of n bytes and returns the result for exit code 0.
+// read writes output to a stream in chunks of n bytes. It returns the result for exit code 0 and all
+// progress reports.
 func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure, []runner.Progress) {
 	var progress []runner.Progress
 	s := newStream(o, func(p runner.Progress) { progress = append(progress, p) })
@@ -32,7 +33,7 @@ func read(o runner.Order, output string, n int) (runner.Answer, *runner.Failure,
 	return a, f, progress
 }
 
-// TestOutputs checks the message and the costs of recorded outputs, which arrive in small pieces.
+// TestOutputs checks the message and the costs in recorded outputs, which are written in small chunks.
 func TestOutputs(t *testing.T) {
 	clitest.Replay(t, func(_ *testing.T, c clitest.Recording) (got clitest.Result) {
 		got.Answer, got.Failure, _ = read(runner.Order{Prompt: runner.PromptOrder{Session: c.Mode, Model: "asked"}}, string(c.Stdout), 7)
@@ -40,7 +41,8 @@ func TestOutputs(t *testing.T) {
 	})
 }
 
-// TestReportedErrorsAreClassified checks the failure for each class of error, whatever else was printed.
+// TestReportedErrorsAreClassified checks the failure for each class of error. The program's other output
+// must not affect it.
 func TestReportedErrorsAreClassified(t *testing.T) {
 	t.Parallel()
 	until := time.Unix(2_000_000_000, 0).UTC()
@@ -64,7 +66,7 @@ func TestReportedErrorsAreClassified(t *testing.T) {
 			}
 		}
 	}
-	for _, class := range []string{"invalid", "other"} { // the message is more specific than these classes
+	for _, class := range []string{"invalid", "other"} { // the words of the message are more specific than these classes
 		_, f, _ := read(runner.Order{}, `{"type":"error","class":"`+class+`","message":"Credit balance is too low"}`, 100)
 		assert.Check(t, f != nil && f.Message == "billing: Credit balance is too low", "class %s: got %v", class, f)
 	}
@@ -76,8 +78,8 @@ func TestReportedErrorsAreClassified(t *testing.T) {
 	}
 }
 
-// TestSessionAndTokensAreReportedAtOnce checks that the session and the tokens so far are reported at
-// once, so that they survive a crash.
+// TestSessionAndTokensAreReportedAtOnce checks that the session and the tokens so far are reported
+// immediately, so that they are known after a crash.
 func TestSessionAndTokensAreReportedAtOnce(t *testing.T) {
 	t.Parallel()
 	_, _, progress := read(runner.Order{}, `{"type":"session","id":"s.1"}
@@ -125,7 +127,8 @@ func TestInvalidSessionsEndTheProgram(t *testing.T) {
 	}
 }
 
-// TestMemoryIsBounded feeds messages and lines that never end.
+// TestMemoryIsBounded checks that messages and lines that never end use limited memory, and that the
+// program is then ended.
 func TestMemoryIsBounded(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 1<<20)
@@ -150,7 +153,8 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// TestSecretsAreHiddenBeforeTextsAreCut checks progress texts and failures.
+// TestSecretsAreHiddenBeforeTextsAreCut checks that no part of a secret occurs in progress texts and
+// failures.
 func TestSecretsAreHiddenBeforeTextsAreCut(t *testing.T) {
 	t.Parallel()
 	const secret = "the-secret-of-the-job"
@@ -168,8 +172,7 @@ func TestSecretsAreHiddenBeforeTextsAreCut(t *testing.T) {
 	assert.Check(t, is.Contains(shown, "***("))
 }
 
-// TestReaderFollowsTheSchema checks for a set of lines that the reader accepts a line exactly if the
-// schema allows it.
+// TestReaderFollowsTheSchema checks that the reader accepts exactly those lines that the schema allows.
 func TestReaderFollowsTheSchema(t *testing.T) {
 	t.Parallel()
 	compiled, err := jsonschema.NewCompiler().Compile("../../docs/schema/command.schema.json")

@@ -7,6 +7,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// TestPlainRuleNamesTheCommand checks the entries for commands and other tools, and that there is none
+// for odd input.
 func TestPlainRuleNamesTheCommand(t *testing.T) {
 	for _, c := range []struct{ tool, command, want string }{
 		{"Bash", "git push origin main", "Bash(git push:*)"},

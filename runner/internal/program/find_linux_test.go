@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestVersionCheckIsConfined: an agent may have put another program with the name of
-// the CLI on PATH, so the version check must be confined too.
+// TestVersionCheckIsConfined checks that the version check runs in the cage. An agent may have put
+// another program with the CLI's name on PATH.
 func TestVersionCheckIsConfined(t *testing.T) {
 	dir, bin := t.TempDir(), t.TempDir()
 	assert.NilError(t, os.WriteFile(filepath.Join(dir, "settings"), nil, 0o600))

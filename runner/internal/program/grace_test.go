@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestGracePeriod checks that a CLI is finished when nothing follows its result during the grace period,
+// TestGracePeriod checks that the CLI is ended if nothing follows its result during the grace period,
 // and that a further turn stops the period.
 func TestGracePeriod(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -20,14 +20,14 @@ func TestGracePeriod(t *testing.T) {
 		for i, step := range []struct {
 			report func()
 			wait   time.Duration
-			isDone bool // after the wait
+			isDone bool // whether finished is closed after the wait
 		}{
 			{s.StopGrace, time.Hour, false}, {s.StartGrace, 9 * time.Second, false}, {s.StopGrace, time.Hour, false}, {s.StartGrace, 9 * time.Second, false},
-			{s.StartGrace, 9 * time.Second, false}, // a second result starts the period again
+			{s.StartGrace, 9 * time.Second, false}, // after a second result, the period begins again
 			{s.StartGrace, 11 * time.Second, true}, {s.StopGrace, time.Second, true}, {s.StartGrace, time.Hour, true},
 		} {
 			step.report()
-			time.Sleep(step.wait) // in the fake time of synctest
+			time.Sleep(step.wait) // uses the fake time of synctest
 			synctest.Wait()
 			isDone := false
 			select {

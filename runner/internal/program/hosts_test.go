@@ -8,7 +8,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestNeededHosts checks the vendor's host and hosts of URLs in the environment.
+// TestNeededHosts checks that a CLI needs the vendor's host or, if it is set, the host in the API's URL.
 func TestNeededHosts(t *testing.T) {
 	for base, want := range map[string]string{
 		"": "[api.example]", "http://127.0.0.1:4711/x": "[127.0.0.1:4711]", "https://gate.example:8443/v1": "[gate.example:8443]",
@@ -18,8 +18,7 @@ func TestNeededHosts(t *testing.T) {
 	}
 }
 
-// TestParseVersion checks outputs with and without a name before the version, and outputs that
-// contain no version.
+// TestParseVersion checks texts with and without a name before the version, and texts without a version.
 func TestParseVersion(t *testing.T) {
 	for text, want := range map[string]string{
 		"2.1.330 (Claude Code)\n": "2.1.330", "codex-cli 0.169.0\n": "0.169.0", "x v1.2.3": "1.2.3", "10.0.1-beta": "10.0.1",
