@@ -75,7 +75,7 @@ type piece struct {
 		Text     string         `json:"text"`
 		Thinking string         `json:"thinking"`
 		JSON     string         `json:"partial_json"`
-		Stop     jsontext.Value `json:"stop_reason"` // of a message_delta
+		Stop     jsontext.Value `json:"stop_reason"` // in a message_delta event
 	} `json:"delta"`
 }
 

@@ -56,7 +56,7 @@ func (b *Backend) Furnish(theirs []string) error {
 	var settings map[string]any
 	// If the list can't be read or decoded, settings stays empty. The CLI couldn't use such a list either.
 	data, _ := files.ReadTarget(list, maxList)
-	_ = json.Unmarshal(data, &settings) // is unusable for the CLI too
+	_ = json.Unmarshal(data, &settings)
 	if settings["mcpServers"] == nil {
 		return os.RemoveAll(filepath.Join(to, ".claude.json"))
 	}

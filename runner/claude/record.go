@@ -14,22 +14,22 @@ type record struct {
 	Type      string `json:"type"`
 	Subtype   string `json:"subtype"`
 	SessionID string `json:"session_id"`
-	Model     string `json:"model"`               // system/init
-	Version   string `json:"claude_code_version"` // system/init
+	Model     string `json:"model"`               // in system/init records
+	Version   string `json:"claude_code_version"` // in system/init records
 
-	// Of system/permission_denied. The text is in Message.
+	// In system/permission_denied records. Message contains the reason.
 	ToolUse string `json:"tool_use_id"`
 
-	// Of assistant and user.
+	// In assistant and user records.
 	Parent  string         `json:"parent_tool_use_id"` // "" in the main thread
 	Message jsontext.Value `json:"message"`
-	Error   string         `json:"error"` // also system/api_retry
+	Error   string         `json:"error"` // also in system/api_retry records
 
-	// Of system/api_retry.
+	// In system/api_retry records.
 	Attempt     int `json:"attempt"`
 	ErrorStatus int `json:"error_status"`
 
-	// Of rate_limit_event.
+	// In rate_limit_event records.
 	RateLimit rateLimit `json:"rate_limit_info"`
 
 	result
@@ -83,10 +83,10 @@ type denial struct {
 type block struct {
 	Type  string         `json:"type"`
 	Text  string         `json:"text"`
-	Name  string         `json:"name"`        // tool_use
-	Input jsontext.Value `json:"input"`       // tool_use
-	ID    string         `json:"id"`          // tool_use
-	Use   string         `json:"tool_use_id"` // tool_result
+	Name  string         `json:"name"`        // in a tool_use
+	Input jsontext.Value `json:"input"`       // in a tool_use
+	ID    string         `json:"id"`          // in a tool_use
+	Use   string         `json:"tool_use_id"` // in a tool_result
 	// Failed and Content occur in a tool_result. If the CLI denied the tool call, Content contains the reason.
 	Failed  bool           `json:"is_error"`
 	Content jsontext.Value `json:"content"`

@@ -91,7 +91,7 @@ func TestInputsDiscardEarlierText(t *testing.T) {
 func TestOtherSessionsAreRejected(t *testing.T) {
 	other := "22222222-2222-4222-8222-222222222222"
 	tests := []struct {
-		// mode is the mode of the session chosen. A branch is branched from other.
+		// mode is how the session with the id chosen begins. A branch begins as a copy of other.
 		mode     state.SessionMode
 		got      string
 		wantFail string

@@ -104,7 +104,7 @@ func forAccount(a *Account) func(*http.Request) {
 	}
 }
 
-// request returns a request of the agent CLI with an account.
+// request returns a request with the path and the credential of an account.
 func request(a *Account, method, path string, body io.Reader) *http.Request {
 	r, err := http.NewRequest(method, a.Access().URL+path, body)
 	if err != nil {

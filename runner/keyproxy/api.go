@@ -89,7 +89,7 @@ type Access struct {
 // Counter counts the tokens of one response while the response passes through the proxy. Events that are
 // too long to be buffered are not passed to it. Only one goroutine calls it at a time.
 type Counter interface {
-	// Event processes the data of one event of a stream.
+	// Event processes the data of one event in a stream.
 	Event(data []byte)
 	// Whole processes a response that is not a stream.
 	Whole(data []byte)

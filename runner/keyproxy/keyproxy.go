@@ -55,7 +55,7 @@ type Proxy struct {
 	options   Options
 	vendors   []*vendor
 	address   string         // "127.0.0.1:" and the port
-	addresses *regexp.Regexp // matches the address in a text
+	addresses *regexp.Regexp // matches the proxy's address, with or without an account's path
 	secrets   *secrets.Set
 	server    *http.Server
 	transport *http.Transport

@@ -39,8 +39,8 @@ func (f finalTransport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &last, nil
 }
 
-// noValues is a context without values. Without it, the ReverseProxy's client trace, which is a value of the
-// context, would forward informational responses.
+// noValues hides the values of a context. One of these values is a client trace of httputil.ReverseProxy,
+// which would forward informational responses.
 type noValues struct{ context.Context }
 
 // Value returns nil for every key.

@@ -10,7 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// tool is an entry of a list of tools.
+// tool is an entry in a request's list of tools. It maps the names of the entry's fields to their values.
 type tool map[string]jsontext.Value
 
 // maxGroupDepth is how deeply groups of tools may be nested. Each level is parsed once more.

@@ -72,7 +72,7 @@ type toyCounter struct{ message *Message }
 
 func (c *toyCounter) Message() *Message { return c.message }
 
-// toyPiece is an event of a stream, or a response that is not a stream.
+// toyPiece is an event in a stream, or a response that is not a stream.
 type toyPiece struct {
 	Type, Model string
 	Message     *toyPiece

@@ -108,7 +108,7 @@ func (c call) read(from uint64, size int) ([]byte, error) {
 	return data, err
 }
 
-// socket is a duplicate, in this process, of a socket of the caller.
+// socket is this process's duplicate of a socket that belongs to the caller.
 type socket struct {
 	fd                     int
 	domain, kind, protocol int

@@ -10,7 +10,7 @@
 // process that calls Serve must be an ancestor of all caged processes and run as the same user.
 package warden
 
-// Rules are the rules for the processes of one listener.
+// Rules define what the processes with one listener may do.
 type Rules struct {
 	// Mark is the soft and the hard limit RLIMIT_RTTIME of every process in the cage. No process in the
 	// cage can change this limit.

@@ -11,7 +11,7 @@ import (
 type process struct {
 	p     *os.Process
 	group group
-	leave func() // never set: this system has no cages
+	leave func() // always nil, because this system has no cages
 	state *os.ProcessState
 }
 

@@ -99,6 +99,6 @@ func signalOf(*os.ProcessState) string { return "" }
 // SignalNumber returns 0, because this system has no signals.
 func (e Exit) SignalNumber() int { return 0 }
 
-// hasReader is always true: the system doesn't report whether an output has a reader. Only a failed
-// write shows it.
+// hasReader returns true, because this system doesn't report whether an output has a reader. Only a write
+// that fails shows that there is none.
 func hasReader(*os.File) bool { return true }

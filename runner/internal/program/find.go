@@ -40,7 +40,7 @@ type Source struct {
 
 // Found is an agent CLI whose version has been checked.
 type Found struct {
-	Title   string // from the Source
+	Title   string // Source.Title
 	Path    string // the absolute path of the program
 	Version Version
 }
