@@ -38,8 +38,8 @@ type test struct {
 // kind is the mask that removes flags like SOCK_NONBLOCK from a socket's type.
 const kind = 0xf
 
-// is, isKind, isSet and hasAny return tests: the argument equals val, the socket type in argument 1 is val,
-// the argument is not 0, and the argument has at least one of the bits.
+// is returns a test that an argument equals val. isKind tests the type of a socket, which is argument 1.
+// isSet tests that an argument is not 0, and hasAny that it contains at least one of the bits.
 func is(arg, val uint32) test      { return test{cond: bpf.JumpEqual, arg: arg, val: val} }
 func isKind(val uint32) test       { return test{cond: bpf.JumpEqual, arg: 1, mask: kind, val: val} }
 func isSet(arg uint32) test        { return test{cond: bpf.JumpNotEqual, arg: arg} }

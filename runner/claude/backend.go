@@ -34,8 +34,8 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, report func(runner.Pr
 	return a, err
 }
 
-// prepareConversation prepares the conversation of an order. If a transcript should be cut back but
-// doesn't exist, it returns a note.
+// prepareConversation prepares the transcript that an order's conversation continues. If the order says
+// that the transcript is to be cut back, but there is none, it returns a note.
 func (b *Backend) prepareConversation(o runner.Order) (notes []string, _ *runner.Failure) {
 	_, path, fail := transcriptsOf(b.Env).Prepare(o.Prompt, o.Dir)
 	if fail == nil && path == "" && o.Prompt.Cut != nil {

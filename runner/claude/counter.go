@@ -28,7 +28,7 @@ const (
 
 // usageOf returns the API's token counts for a message. The API may read the prompt more than once, for
 // example to compact the conversation. It then lists several iterations, some of which the message's own
-// counts omit. usageOf returns the sum of the iterations if that is larger.
+// counts omit. For each counter, usageOf returns the sum of the iterations if that is larger.
 func usageOf(record jsontext.Value, model string) state.Usage {
 	var passes struct {
 		Iterations []jsontext.Value `json:"iterations"`

@@ -58,9 +58,9 @@ func (k conversations) Copy(c runner.Conversation, length int64, id, dir string)
 	return c.CLI, err
 }
 
-// prepare prepares the file of the order's conversation and returns its path. For a new conversation, it
-// creates an empty file. For a branch, it copies the file of the other conversation. For a resumed
-// conversation, it keeps the file, and truncates it to o.Cut bytes if o.Cut is set.
+// prepare returns the path of the order's conversation file, after it has prepared that file. For a new
+// conversation, it creates an empty file. For a branch, it copies the file of the other conversation.
+// For a resumed conversation, it keeps the file, and truncates it to o.Cut bytes if o.Cut is set.
 func (k conversations) prepare(o runner.PromptOrder) (path string, _ *runner.Failure) {
 	path, _, isThere := k.Path(o.SessionID)
 	err := fs.ErrNotExist

@@ -15,10 +15,10 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Account gives one invocation of an agent CLI access to its vendor's API, and counts the tokens that the
-// invocation uses. The requests of an account have a path and a credential that no other invocation can
-// guess. Methods can be called on a nil Account, which stands for an invocation without the proxy: they
-// do nothing and return zero values.
+// Account gives one invocation of an agent CLI access to its vendor's API, and counts the tokens that
+// the invocation uses. The requests of an account have a path and a credential that no other invocation
+// can guess. A nil Account stands for an invocation without the proxy. All exported methods except
+// Access can be called on it; they do nothing and return zero values.
 type Account struct {
 	proxy      *Proxy
 	vendor     *vendor

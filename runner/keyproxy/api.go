@@ -86,8 +86,9 @@ type Access struct {
 	Environ []string
 }
 
-// Counter counts the tokens of one response while the response passes through the proxy. Events that are
-// too long to be buffered are not passed to it. Only one goroutine calls it at a time.
+// Counter counts the tokens of one response while the response passes through the proxy. Events and
+// responses that are too long to be buffered are not passed to it. Only one goroutine calls it at a
+// time.
 type Counter interface {
 	// Event processes the data of one event in a stream.
 	Event(data []byte)

@@ -25,8 +25,8 @@ type Plan struct {
 	Rules           []Rule
 	// Ports are the ports to which TCP may connect. They are used only if Net contains that right.
 	Ports []uint16
-	// IsTrusted is true if the process may keep its privileges, unless the kernel requires that it drops
-	// them before it uses Landlock.
+	// IsTrusted is true if the process keeps its privileges. It then sets no_new_privs only if the kernel
+	// requires that for Landlock.
 	IsTrusted bool
 	// Filter is a seccomp program in the kernel's format. Alone is used instead of it if the thread can't have
 	// a listener, for example inside another cage that has one. Alone never uses a listener. Both may be nil.

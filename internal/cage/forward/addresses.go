@@ -38,7 +38,7 @@ var restrictedPrefixes = func() (prefixes []netip.Prefix) {
 }()
 
 // embeddings are the IPv6 prefixes whose addresses contain an IPv4 address to which the packets may go,
-// and the indexes of its bytes. Without this check, an agent could reach the metadata service at
+// and the indexes of its bytes. Without this table, an agent could reach the metadata service at
 // 169.254.169.254 through an IPv6 address.
 var embeddings = []struct {
 	prefix netip.Prefix

@@ -2,9 +2,9 @@ package warden
 
 import "golang.org/x/sys/unix"
 
-// mayChange reports whether a call may change the limits, priority or scheduling of its target. The
-// target, a process or thread, must be the caller's own or carry the mark of the cage. Reading limits is
-// always allowed. The filter itself forbids changes of the mark, and changes for process groups and
+// mayChange reports whether a call may change the limits, priority or scheduling of its target, a
+// process or thread. The target must be the caller itself or carry the mark of the cage. Reading limits
+// is always allowed. The filter itself forbids changes of the mark, and changes for process groups and
 // users.
 func mayChange(c call, mark uint64) bool {
 	target := int(int32(c.args[0]))

@@ -49,7 +49,7 @@ type Options struct {
 	// call. If Write returns an error, the child is ended (ByWriter) and further output is dropped. If
 	// Stdout is nil, all output is dropped.
 	Stdout io.Writer
-	// Stderr is like Stdout, but is called from another goroutine. If Write returns an error, the child is
+	// Stderr is like Stdout, but is used by another goroutine. If Write returns an error, the child is
 	// not ended, and only further output is dropped. Exit.StderrTail is set in any case.
 	Stderr io.Writer
 	// MergeStderr sends stderr to the same pipe as stdout, so that the order of the writes is kept. Stderr and
