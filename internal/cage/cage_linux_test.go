@@ -47,6 +47,7 @@ func TestMain(m *testing.M) {
 // the command in its arguments in a cage that may write to that directory.
 const supervisedVar = "RAYMOND_TEST_SUPERVISED"
 
+// supervise runs a command in a cage that may write to dir, and returns its exit code.
 func supervise(dir string, argv []string) int {
 	c := cage.New(cage.Policy{Writable: []string{dir, os.DevNull}, Network: open})
 	path, err := exec.LookPath(argv[0])
@@ -81,8 +82,10 @@ func runCaged(t *testing.T, p cage.Policy, argv ...string) string {
 	return out.String()
 }
 
+// open is the policy for an open network.
 var open = cage.Network{IsOpen: true}
 
+// write writes a file and creates its directory. It returns the path of the file.
 func write(t *testing.T, path, text string) string {
 	t.Helper()
 	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o700))
@@ -245,6 +248,7 @@ var calls = map[string]struct {
 	"group of others":        {"EPERM", func() error { return unix.Setpgid(0, pgid()) }},
 }
 
+// pgid returns the process group of the parent process, which is outside of the cage.
 func pgid() int {
 	id, _ := unix.Getpgid(os.Getppid())
 	return id
@@ -279,6 +283,7 @@ func sharePort() error {
 	return nil
 }
 
+// raw makes a system call with three arguments.
 func raw(call, a, b, c uintptr) error {
 	if _, _, errno := unix.Syscall(call, a, b, c); errno != 0 {
 		return errno
@@ -286,10 +291,12 @@ func raw(call, a, b, c uintptr) error {
 	return nil
 }
 
+// setLimit calls set with a limit that is lower than the mark.
 func setLimit(set func(*unix.Rlimit) error) error {
 	return set(&unix.Rlimit{Cur: 1 << 40, Max: 1 << 40})
 }
 
+// fastOpen sends data to a TCP address with MSG_FASTOPEN, without a connect call.
 func fastOpen() error {
 	fd, err := unix.Socket(unix.AF_INET, unix.SOCK_STREAM, 0)
 	if err != nil {
@@ -298,6 +305,7 @@ func fastOpen() error {
 	return unix.Sendto(fd, []byte("x"), unix.MSG_FASTOPEN, &unix.SockaddrInet4{Port: 9, Addr: [4]byte{127, 0, 0, 1}})
 }
 
+// tryCalls makes all system calls in calls and prints the name and the result of each.
 func tryCalls() {
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
 		err := calls[name].do()

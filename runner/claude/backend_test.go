@@ -208,6 +208,7 @@ func TestVersionIsLoggedOnce(t *testing.T) {
 	assert.Check(t, err == nil && len(notes) == 3, "the newest that was tested: got %v, notes %q, want no further one than its name", err, notes[2:])
 }
 
+// installer is a function that implements program.Installer.
 type installer func(context.Context, func(string)) (string, error)
 
 func (i installer) Install(ctx context.Context, say func(string)) (string, error) { return i(ctx, say) }

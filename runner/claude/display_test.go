@@ -26,10 +26,12 @@ func reported(o runner.Order, size int, lines ...string) []runner.Progress {
 	return all
 }
 
+// usesBash returns a message record with a call of the tool Bash.
 func usesBash(id, command string) string {
 	return fmt.Sprintf(`{"type":"assistant","message":{"content":[{"type":"tool_use","id":%s,"name":"Bash","input":{"command":%q}}]}}`, id, command)
 }
 
+// resultOf returns a record with the result of a tool call.
 func resultOf(id string) string {
 	return fmt.Sprintf(`{"type":"user","message":{"content":[{"type":"tool_result","tool_use_id":%s}]}}`, id)
 }

@@ -20,6 +20,7 @@ func conversation(t *testing.T, id, content string) (b *Backend, dir, file strin
 	return &Backend{CLI: program.CLI{Env: []string{"CLAUDE_CONFIG_DIR=" + k.Root}}}, dir, file
 }
 
+// prompted is a transcript that can be resumed, because it contains a prompt.
 const prompted = `{"type":"queue-operation"}` + "\n" + `{"parentUuid":null,"type":"user","message":{}}` + "\n"
 
 // TestCutBack checks that cutting back makes a transcript shorter and never longer. It also checks that

@@ -17,6 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// chosen is the session id in the orders of these tests.
 const chosen = "11111111-1111-4111-8111-111111111111"
 
 // TestRecordedStreams checks the results for outputs that were recorded from the real CLI and shortened.

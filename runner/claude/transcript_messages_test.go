@@ -88,6 +88,7 @@ func TestForgedSubagents(t *testing.T) {
 	}
 }
 
+// write writes a file and creates its directory.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))

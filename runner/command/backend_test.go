@@ -37,6 +37,7 @@ type fixture struct {
 	cage    *cage.Cage
 }
 
+// newFixture returns a fixture for an agent command. env is added to its base environment.
 func newFixture(t *testing.T, cmd string, env ...string) *fixture {
 	t.Helper()
 	home := t.TempDir()
@@ -52,12 +53,14 @@ func (p *fixture) run(prompt runner.PromptOrder) (runner.Answer, *runner.Failure
 	return result(p.backend.Run(p.t.Context(), o, func(runner.Progress) {}))
 }
 
+// result returns the answer of a call of Backend.Run, and its error as a failure.
 func result(a runner.Answer, err error) (runner.Answer, *runner.Failure) {
 	var f *runner.Failure
 	errors.As(err, &f)
 	return a, f
 }
 
+// fresh returns a prompt for a new conversation.
 func fresh(text string) runner.PromptOrder {
 	return runner.PromptOrder{Text: text, Session: state.Fresh, SessionID: first}
 }
@@ -148,6 +151,7 @@ func (p *fixture) ask(o runner.PromptOrder, want string) (session string) {
 	return a.CLIID
 }
 
+// resume returns a prompt for the conversation first. session is the program's own session id.
 func resume(text, session string, cut *int64) runner.PromptOrder {
 	return runner.PromptOrder{Text: text, Session: state.Resume, SessionID: first, CLIID: session, Cut: cut}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// realKey is the API key that the program must not see.
 const realKey = "sk-of-the-job"
 
 // requestScript is a shell script that sends a request to the API through the proxy and prints nothing.

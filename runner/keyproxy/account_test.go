@@ -27,6 +27,8 @@ const (
 	stopEvent  = `data: {"type":"message_stop"}` + "\n\n"
 )
 
+// sums returns the counts of a response that begins with startEvent. guess is the estimated part of the
+// output.
 func sums(model string, output, guess int64) []Sum {
 	return []Sum{{Usage: state.Usage{Model: model, Input: 1000, Output: output, CacheWrite: 20, CacheRead: 300}, Guess: guess}}
 }

@@ -19,6 +19,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// realKey is the API key that must reach only the API.
 const realKey = "sk-ant-api03-the-real-key"
 
 // TestMain starts a proxy that stands for the job's own proxy, and sets HTTP_PROXY to its URL. It does so
@@ -37,6 +38,7 @@ type seen struct {
 	requests []string
 }
 
+// record adds a description of a request.
 func (s *seen) record(r *http.Request) {
 	body, _ := io.ReadAll(r.Body)
 	s.mu.Lock()
@@ -45,6 +47,7 @@ func (s *seen) record(r *http.Request) {
 		r.Header.Get("Anthropic-Beta"), r.Header["Accept-Encoding"], r.Header.Get("X-Api-Key"), r.Header.Get("Authorization"), body))
 }
 
+// all returns the descriptions of all requests so far.
 func (s *seen) all() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -67,6 +70,7 @@ func api(t testing.TB, answer http.HandlerFunc) (*httptest.Server, *seen) {
 	return server, s
 }
 
+// start starts a proxy that is closed when the test ends.
 func start(t testing.TB, o Options) *Proxy {
 	t.Helper()
 	p, err := Start(o)
@@ -175,12 +179,14 @@ type lines struct {
 	all []string
 }
 
+// add adds a line.
 func (l *lines) add(line string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.all = append(l.all, line)
 }
 
+// text returns all lines as one text.
 func (l *lines) text() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()

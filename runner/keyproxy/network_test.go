@@ -101,6 +101,7 @@ type stuckClient struct {
 	came, leave chan struct{}
 }
 
+// Write signals that the response has begun, blocks until leave is closed, and fails.
 func (s stuckClient) Write([]byte) (int, error) {
 	close(s.came)
 	<-s.leave

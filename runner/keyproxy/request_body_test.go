@@ -17,6 +17,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// setBody sets the body of a request and its length.
 func setBody(r *http.Request, body []byte) {
 	r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(body)), int64(len(body))
 }

@@ -16,17 +16,20 @@ import (
 // toy is an agent CLI whose API has two paths. The API reports token counts like Anthropic's Messages API.
 const toy = "toy"
 
+// toyAPI is the API of an agent CLI with the given name. It implements API.
 type toyAPI struct{ name string }
 
 func (a toyAPI) Backend() string       { return a.name }
 func (toyAPI) Upstream() string        { return "https://toy.example/api" }
 func (toyAPI) Counter(Request) Counter { return &toyCounter{} }
 
+// Classify returns Paid for a message, and Free for a count of tokens and for a list of messages.
 func (toyAPI) Classify(r *http.Request) RequestClass {
 	return map[string]RequestClass{"POST /v1/messages": Paid, "POST /v1/count": Free, "GET /v1/messages": Free}[r.Method+" "+r.URL.EscapedPath()]
 }
 
-// Read accepts any body, and ignores one that doesn't belong to this API.
+// Read parses the body. It returns an error only if the body contains "later": true. If the body is not
+// JSON, the result is empty.
 func (toyAPI) Read(_ *http.Request, r io.Reader) (Request, error) {
 	var body struct {
 		Model  string
@@ -79,6 +82,7 @@ type toyPiece struct {
 	Usage       json.RawMessage
 }
 
+// usage returns the counts in a piece.
 func (p toyPiece) usage() state.Usage {
 	l := Layout{
 		Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, Free: []string{"web_search_requests", "iterations"},

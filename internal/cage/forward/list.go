@@ -59,6 +59,7 @@ func (l List) LoopbackPorts() []uint16 {
 	return ports
 }
 
+// loopback is the address whose ports LoopbackPorts returns.
 var loopback = netip.AddrFrom4([4]byte{127, 0, 0, 1})
 
 // Presets returns the sorted names of the presets.

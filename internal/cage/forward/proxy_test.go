@@ -71,6 +71,7 @@ func newSite(t *testing.T, list string, o Options, answers ...string) *site {
 	return s
 }
 
+// port returns the port of the web server.
 func (s *site) port() string {
 	_, port, _ := net.SplitHostPort(s.web.Listener.Addr().String())
 	return port
@@ -138,6 +139,7 @@ func (s *site) get(t *testing.T, address string) (int, string) {
 	return answer.StatusCode, string(text)
 }
 
+// address returns the address of the proxy.
 func (s *site) address() string { return "127.0.0.1:" + strconv.Itoa(int(s.Port())) }
 
 // refusals returns the rejected targets that the proxy has reported.
@@ -325,6 +327,7 @@ func openTunnel(t *testing.T, p *Proxy, to string) (*net.TCPConn, *bufio.Reader)
 	return conn.(*net.TCPConn), reader
 }
 
+// proxyTo starts a proxy whose list contains only the address of a server.
 func proxyTo(t *testing.T, server net.Listener) *Proxy {
 	t.Helper()
 	list, err := Parse(server.Addr().String())

@@ -71,6 +71,7 @@ func attackUnix(args []string) string {
 	return errnoName(unix.Connect(newSocket(unix.AF_UNIX, unix.SOCK_STREAM), &unix.SockaddrUnix{Name: args[0]}))
 }
 
+// sockaddr returns the address family and the socket address of a target.
 func sockaddr(target netip.AddrPort) (int, unix.Sockaddr) {
 	if target.Addr().Is4() {
 		return unix.AF_INET, &unix.SockaddrInet4{Port: int(target.Port()), Addr: target.Addr().As4()}
@@ -78,6 +79,7 @@ func sockaddr(target netip.AddrPort) (int, unix.Sockaddr) {
 	return unix.AF_INET6, &unix.SockaddrInet6{Port: int(target.Port()), Addr: target.Addr().As16()}
 }
 
+// connectIP connects a new socket to a target and returns the name of the errno.
 func connectIP(kind int, target string) string {
 	family, address := sockaddr(netip.MustParseAddrPort(target))
 	fd := newSocket(family, kind)
@@ -211,6 +213,7 @@ func rawConnect(fd int, address []byte) string {
 	return "ok"
 }
 
+// unixAddress returns the kernel's struct sockaddr_un for a path.
 func unixAddress(path string) []byte {
 	address := binary.NativeEndian.AppendUint16(nil, unix.AF_UNIX)
 	return append(append(address, path...), make([]byte, 108-len(path))...)

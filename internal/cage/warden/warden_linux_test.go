@@ -28,6 +28,7 @@ type site struct {
 	reached         atomic.Int32 // connections to the services
 }
 
+// newSite creates the directories of a site and starts a service on both unix sockets.
 func newSite(t *testing.T) *site {
 	t.Helper()
 	folder, err := filepath.EvalSymlinks(t.TempDir())

@@ -34,6 +34,7 @@ const (
 // noSleep is a variable that prevents the race detector from delaying the exit of a child by a second.
 const noSleep = "GORACE=atexit_sleep_ms=0"
 
+// roles maps each role to its function. Some files of tests add more roles.
 var roles = map[string]func(args []string){
 	"exit":      func(args []string) { os.Exit(number(args[0])) },
 	"die":       func(args []string) { kill(os.Getpid(), syscall.Signal(number(args[0]))); linger() },
@@ -175,6 +176,7 @@ func playSweeper(args []string) {
 	fmt.Println(n, err)
 }
 
+// must ends the process with exit code 99 if err is not nil.
 func must(err error) {
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -199,11 +201,13 @@ func part(role, args string) Options {
 	}
 }
 
+// marks counts the marks that newMark has returned.
 var marks struct {
 	mu sync.Mutex // guards n
 	n  int
 }
 
+// newMark returns a mark that no other child of the tests has.
 func newMark() string {
 	marks.mu.Lock()
 	defer marks.mu.Unlock()
@@ -217,6 +221,7 @@ type announcements struct {
 	pids  chan int
 }
 
+// announced returns a writer that receives the numbers that a child prints.
 func announced() *announcements {
 	a := &announcements{pids: make(chan int, 16)}
 	a.lines.Max = 100
@@ -245,6 +250,7 @@ type running struct {
 	stop context.CancelCauseFunc
 }
 
+// inBackground calls Run in another goroutine.
 func inBackground(t *testing.T, s Options) *running {
 	t.Helper()
 	ctx, cancel := context.WithCancelCause(context.Background())
@@ -259,6 +265,7 @@ func inBackground(t *testing.T, s Options) *running {
 	return r
 }
 
+// wait waits until Run has returned.
 func (r *running) wait(t *testing.T) Exit {
 	t.Helper()
 	select {
@@ -276,8 +283,10 @@ func run(t *testing.T, s Options) Exit {
 	return inBackground(t, s).wait(t)
 }
 
+// alive reports whether a process exists, even if it has died and has not been collected.
 func alive(pid int) bool { return syscall.Kill(pid, 0) == nil }
 
+// wantGone fails the test if a process still exists, and kills that process.
 func wantGone(t *testing.T, pid int) {
 	t.Helper()
 	if alive(pid) {

@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// read returns the content of the file whose path consists of the given elements.
 func read(t *testing.T, elem ...string) string {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join(elem...))

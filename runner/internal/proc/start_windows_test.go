@@ -22,6 +22,7 @@ import (
 // The tests start the test binary itself as a child. roleVar selects the child's behavior.
 const roleVar = "PROC_TEST_ROLE"
 
+// roles maps each role to its function.
 var roles = map[string]func(){
 	"linger":    linger,
 	"parent":    func() { printChild() },
@@ -39,6 +40,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
+// linger keeps the process running for ten minutes.
 func linger() { <-time.After(10 * time.Minute) }
 
 // printChild starts a process that keeps running, and prints the id of that process.
@@ -51,6 +53,7 @@ func printChild() {
 	fmt.Println(cmd.Process.Pid)
 }
 
+// part returns the options for a child with a role.
 func part(role string) Options {
 	return Options{Path: os.Args[0], Env: append(os.Environ(), roleVar+"="+role)}
 }
@@ -61,6 +64,7 @@ type idWriter struct {
 	onID func(pid int)
 }
 
+// Write implements io.Writer.
 func (t *idWriter) Write(p []byte) (int, error) {
 	t.line += string(p)
 	if line, _, ok := strings.Cut(t.line, "\n"); ok {

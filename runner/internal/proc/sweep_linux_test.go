@@ -43,6 +43,7 @@ func TestNothingOutlivesRun(t *testing.T) {
 	}
 }
 
+// wantNoStrays fails the test if this process has strays or children that Run has started.
 func wantNoStrays(t *testing.T, after string) {
 	t.Helper()
 	children.mu.Lock()
@@ -169,6 +170,8 @@ func TestSweepAfterACrash(t *testing.T) {
 	}
 }
 
+// crash kills a process that has called Run, and checks that Sweep then ends the tool that its child has
+// started. env is added to the environment of the killed process.
 func crash(t *testing.T, env string) {
 	mark := newMark()
 	cmd := exec.Command(os.Args[0])
