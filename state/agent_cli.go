@@ -7,14 +7,16 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// CLI describes the agent CLI that runs a state, as far as conversations depend on it.
+// CLI describes the properties of an agent CLI that matter for conversations.
 type CLI struct {
-	Name             string // an element of protocol.Backends
-	AcceptsSessionID bool   // a new conversation gets the id that raymond chose; otherwise the CLI reports its own id, or none
+	Name string // one of protocol.Backends
+	// AcceptsSessionID is set if a new conversation gets the id that raymond chose. Otherwise the CLI
+	// reports its own id, or none.
+	AcceptsSessionID bool
 }
 
-// limit adapts a plan to the abilities of the CLI, or sets FailureReason. called is true if the agent
-// reached the state by <call>, so that the conversation belongs to its caller.
+// limit adapts a plan to what the CLI is able to do, or sets FailureReason if that is not possible. called
+// is true if the agent reached the state by <call>. The conversation then belongs to the caller.
 func (c CLI) limit(p Plan, state string, called bool) Plan {
 	s := p.Session
 	isUnknown := s != nil && !c.AcceptsSessionID && s.CLIID == ""
@@ -36,9 +38,9 @@ func (c CLI) limit(p Plan, state string, called bool) Plan {
 	return p
 }
 
-// BackendFor returns the name of the agent CLI that runs the agent's next prompt in the state st: the
-// CLI named by the agent's function tag, else by the state, else the CLI of the agent's
-// conversation, else the default of the run.
+// BackendFor returns the name of the agent CLI that runs the agent's next prompt in the state st. It is
+// the CLI that the agent's function tag names. If there is none, it is the CLI that the state names, then
+// the CLI of the agent's conversation, then the run's default.
 func (a *Agent) BackendFor(st *protocol.State, o *Options) string {
 	held := a.Session
 	if a.Exec != nil && a.Exec.Session != nil {
@@ -50,7 +52,8 @@ func (a *Agent) BackendFor(st *protocol.State, o *Options) string {
 // BackendName returns the name of the run's default agent CLI.
 func (o *Options) BackendName() string { return backendName(o.Backend) }
 
-// BackendName returns the name of the agent CLI of the conversation, and "" if s is nil.
+// BackendName returns the name of the agent CLI to which the conversation belongs. It returns "" if s is
+// nil.
 func (s *Session) BackendName() string {
 	if s == nil {
 		return ""
@@ -58,8 +61,8 @@ func (s *Session) BackendName() string {
 	return backendName(s.Backend)
 }
 
-// BackendName returns the name of the agent CLI of the invocation.
+// BackendName returns the name of the agent CLI that the invocation runs.
 func (i *Invocation) BackendName() string { return backendName(i.Backend) }
 
-// backendName returns the name, or the default name if it is empty.
+// backendName returns kept, or the name of the default agent CLI if kept is empty.
 func backendName(kept string) string { return cmp.Or(kept, protocol.DefaultBackend) }

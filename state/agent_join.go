@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// delivery is the result of an ended agent in the payload of a join.
+// delivery describes an ended agent in the payload that a join delivers.
 type delivery struct {
 	Agent   string `json:"agent"`
 	Status  string `json:"status"`
@@ -15,8 +15,8 @@ type delivery struct {
 	CostUSD USD    `json:"cost_usd"`
 }
 
-// completeJoins delivers results to the agents in waiting that have no descendant left to wait for, and
-// returns these agents.
+// completeJoins delivers results to those of the waiting agents that have no running descendants left. It
+// returns these agents. It may change the slice waiting.
 func (s *Step) completeJoins(waiting []string) []string {
 	open := map[string]bool{}
 	for _, id := range waiting {
@@ -37,14 +37,15 @@ func (s *Step) completeJoins(waiting []string) []string {
 	return waiting
 }
 
-// isDeliverable reports whether a join may deliver the agent's failure instead of waiting for it: the
-// agent has failed, the run continues in spite of failures, and the step may change the agent.
+// isDeliverable reports whether a join may deliver the agent's failure instead of waiting for the agent.
+// It may if the agent has failed, the run continues in spite of failures, and the step may change the
+// agent.
 func (s *Step) isDeliverable(a *Agent) bool {
 	return a.Status == Stuck && s.Options().KeepGoing && s.isMember(a)
 }
 
-// deliver sets the agent's payload to the results of all its descendants that no join has delivered
-// yet. Failed descendants end when their failure is delivered.
+// deliver sets the agent's payload to the results of all its descendants that no join has delivered yet.
+// Failed descendants end, because their failure is delivered.
 func (s *Step) deliver(id string) {
 	list := []delivery{}
 	costs := map[string]USD{}
@@ -72,7 +73,7 @@ func (s *Step) deliver(id string) {
 	s.edit(id).Payload = Text(payload)
 }
 
-// children returns the agents whose results may be delivered, by the agent that forked them.
+// children returns the results that may be delivered, by the name of the agent that forked the agent.
 func (s *Step) children() map[string][]Ending {
 	children := map[string][]Ending{}
 	for _, list := range [][]Ending{s.run.Ended, s.delta.Ended} {
@@ -90,8 +91,8 @@ func (s *Step) children() map[string][]Ending {
 	return children
 }
 
-// descendants returns the ended descendants of an agent: its children in the order in which they were
-// forked, each followed by its own descendants.
+// descendants returns the results of an agent's descendants. The agent's children are in the order in
+// which they were forked. Each child is followed by its own descendants.
 func descendants(children map[string][]Ending, id string) []Ending {
 	var all []Ending
 	mine := slices.SortedFunc(slices.Values(children[id]), func(a, b Ending) int { return cmp.Compare(a.N, b.N) })
@@ -101,8 +102,8 @@ func descendants(children map[string][]Ending, id string) []Ending {
 	return all
 }
 
-// eachAncestor calls do for the agent and each of its ancestors that is alive. It also finds ancestors
-// through agents that have ended, since the name of an agent begins with the name of its parent.
+// eachAncestor calls do for the agent itself and for each of its ancestors, if they have not ended. It
+// also finds ancestors of ended agents, because an agent's name begins with the name of its parent.
 func (s *Step) eachAncestor(id string, do func(string)) {
 	for id != "" {
 		if a, alive := s.Agent(id); alive {

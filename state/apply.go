@@ -5,16 +5,16 @@ import (
 	"time"
 )
 
-// Delta is one step of a run: the fields it changes. The journal stores Deltas, and Apply turns
-// the Run before the step into the Run after it.
+// Delta is one step of a run. It contains the fields that the step changes. The journal stores Deltas,
+// and Run.Apply turns the Run before a step into the Run after it.
 type Delta struct {
 	Progress Progress `json:"progress"`
 	Options  *Options `json:"options,omitempty"` // set when a resume changed them
-	// Files replaces the hashes of the workflow's files when a resume found changed ones.
+	// Files replaces the hashes of the workflow's files. It is set when a resume found changed files.
 	Files  map[string]string `json:"files,omitempty"`
 	Agents []*Agent          `json:"agents,omitempty"` // new and changed agents, in order of creation
 	Gone   []string          `json:"gone,omitempty"`   // ids of the agents that ended
-	// Delivered are the agents whose results a join delivered in this step.
+	// Delivered lists the agents whose results a join delivered in this step.
 	Delivered []string          `json:"delivered,omitempty"`
 	Ended     []Ending          `json:"ended,omitempty"`
 	Ledger    []LedgerEntry     `json:"ledger,omitempty"`
@@ -24,7 +24,7 @@ type Delta struct {
 	Last      *LastConversation `json:"last,omitempty"`  // set when main ended
 }
 
-// Apply changes r by the step d. The caller must have saved d first.
+// Apply applies the step d to r. The caller must have saved d before.
 func (r *Run) Apply(d *Delta) {
 	r.index()
 	r.Progress = d.Progress
@@ -57,7 +57,8 @@ func (r *Run) Apply(d *Delta) {
 	r.dropOldEndings()
 }
 
-// markDelivered returns ended with Delivered set for the given agents. It does not change ended.
+// markDelivered returns a copy of ended in which Delivered is set for the given agents. It does not
+// change ended.
 func markDelivered(ended []Ending, agents []string) []Ending {
 	if len(agents) == 0 {
 		return ended
@@ -73,16 +74,16 @@ func markDelivered(ended []Ending, agents []string) []Ending {
 	return ended
 }
 
-// With returns a copy of r with d applied, and does not change r. Both share the agents that d
-// does not change, so those must not be changed.
+// With returns a copy of r to which d has been applied. It does not change r. The copy shares the agents
+// that d does not change, so these must not be changed.
 func (r *Run) With(d *Delta) *Run {
 	next := r.copied()
 	next.Apply(d)
 	return next
 }
 
-// copied returns a copy of r. Appending to its lists, and replacing agents in Agents, leaves r as
-// it is. The agents themselves are shared.
+// copied returns a copy of r. The caller may append to its lists and replace elements of Agents without
+// changing r. The agents themselves are shared.
 func (r *Run) copied() *Run {
 	c := *r
 	c.byID = nil
@@ -90,7 +91,7 @@ func (r *Run) copied() *Run {
 	return &c
 }
 
-// index fills byID if it is not filled yet.
+// index fills byID if it is nil.
 func (r *Run) index() {
 	if r.byID != nil {
 		return
@@ -101,7 +102,7 @@ func (r *Run) index() {
 	}
 }
 
-// put adds the agent, or replaces the agent with the same id.
+// put adds the agent to the run, or replaces the agent with the same id.
 func (r *Run) put(a *Agent) {
 	_, known := r.byID[a.ID]
 	r.byID[a.ID] = a
@@ -112,7 +113,7 @@ func (r *Run) put(a *Agent) {
 	r.Agents[r.position(a.N)] = a
 }
 
-// position returns the index of the agent with creation number n.
+// position returns the index in Agents of the agent with the creation number n.
 func (r *Run) position(n int) int {
 	at, _ := slices.BinarySearchFunc(r.Agents, n, func(a *Agent, n int) int { return a.N - n })
 	return at
@@ -125,7 +126,7 @@ func (r *Run) Agent(id string) (*Agent, bool) {
 	return a, ok
 }
 
-// Result returns the result of the main agent, and false before the agent has ended.
+// Result returns the result of the main agent. It returns false if the main agent has not ended.
 func (r *Run) Result() (Text, bool) {
 	for _, e := range r.Ended {
 		if e.Agent == mainAgent {
@@ -135,9 +136,9 @@ func (r *Run) Result() (Text, bool) {
 	return "", false
 }
 
-// UnsavedEvent returns an event that is not part of any step. It is about the agent a in its
-// present state, or about the run if a is nil. A crash may lose the event, but its number is
-// never used again.
+// UnsavedEvent returns an event that does not belong to a step. The event is about the agent a in its
+// current state, or about the whole run if a is nil. A crash may lose the event, but no other event gets
+// its number.
 func (r *Run) UnsavedEvent(now time.Time, a *Agent, body Body) Event {
 	r.Progress.Events++
 	e := about(a, body)

@@ -7,12 +7,12 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxReport is the maximum size of a report on a failed attempt, in bytes.
+// maxReport is the maximum size in bytes of a report on a failed attempt.
 const maxReport = 16 << 10
 
-// Report describes a failed attempt to the agent that tries again, in at most 16 KiB. All failed
-// commands share that space. The output of commands is fenced and labelled as data, because it
-// must not be read as instructions.
+// Report describes a failed attempt to the agent that tries again. It has at most 16 KiB, which all
+// failed commands share. The output of commands is fenced and labelled as data, because the agent must
+// not follow it as instructions.
 func (n *NodeAttempt) Report(maxAttempts int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Attempt %d of %d is not done: %s.\n", n.Attempt, maxAttempts, text.Prefix(n.FailureText(), 2048))
@@ -31,8 +31,9 @@ func (n *NodeAttempt) Report(maxAttempts int) string {
 	return b.String()
 }
 
-// report describes one failed command in at most limit bytes, which must be 200 or more. It never
-// cuts off the closing fence, which would turn the following text into data.
+// report describes one failed command in at most limit bytes. limit must be at least 200. If the output
+// is too long, report shortens it, but never cuts off the closing fence: without that fence, the text
+// after it would look like output, too.
 func (r *CommandResult) report(limit int) string {
 	cmd := text.Prefix(r.Cmd, min(1024, limit/4))
 	for tail := r.Tail; ; tail = text.Suffix(tail, len(tail)*3/4) {
@@ -47,7 +48,7 @@ func (r *CommandResult) report(limit int) string {
 	}
 }
 
-// code returns the exit code and its meaning, for example "127 (command not found)".
+// code returns the exit code and, if it is known, its meaning, such as "127 (command not found)".
 func (r *CommandResult) code() string {
 	text := fmt.Sprint(r.RC)
 	switch {

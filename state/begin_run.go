@@ -8,11 +8,11 @@ import (
 // DefaultDir is the default folder for state files.
 const DefaultDir = ".raymond/state"
 
-// mainAgent is the name of the first agent of a run.
+// mainAgent is the name of a run's first agent.
 const mainAgent = "main"
 
-// New returns a run with one agent, ready in the run's entry state. The caller has set the fields of r
-// that depend on the workflow and the options.
+// New returns a run with one agent, which is ready to begin the state r.Entry. input is the payload of
+// that state. The caller must have set the fields of r that depend on the workflow and the options.
 func New(r Run, input string, now time.Time) *Run {
 	r.Schema = Schema
 	r.Created = now.UTC().Truncate(time.Millisecond)
@@ -23,8 +23,8 @@ func New(r Run, input string, now time.Time) *Run {
 	return &r
 }
 
-// InterruptedAgents returns the agents whose invocation of an agent CLI is under way in the saved
-// state. If the caller is about to resume the run, these invocations have been interrupted.
+// InterruptedAgents returns the agents with a running invocation of an agent CLI in the saved state. If
+// the caller is about to resume the run, these invocations have been interrupted.
 func (r *Run) InterruptedAgents() []*Agent {
 	var lost []*Agent
 	for _, a := range r.Agents {
@@ -35,7 +35,7 @@ func (r *Run) InterruptedAgents() []*Agent {
 	return lost
 }
 
-// Begin begins a run returned by New or Rerun.
+// Begin begins a run that New or Rerun returned.
 func (s *Step) Begin() {
 	s.openSegment(false)
 	for a := range s.Agents() {
@@ -52,18 +52,19 @@ func (s *Step) Begin() {
 	}
 }
 
-// Resume continues the run after a stop or a crash. Agents that were cut off repeat their invocation,
-// failed agents try again, and new states may start again. lost has, by agent, the known usage of the
-// invocations of Run.InterruptedAgents: only Outcome.Used may be set.
+// Resume continues the run after a stop or a crash. Interrupted agents repeat their invocation, failed
+// agents try again, and new states may start. For each agent in Run.InterruptedAgents, lost contains the
+// known usage of its interrupted invocation. Only the field Outcome.Used may be set.
 func (s *Step) Resume(lost map[string]Outcome) {
-	idle := time.Duration(0) // how long no process drove the run, judging by its last event
+	// idle is how long no process drove the run, counted from its last event.
+	idle := time.Duration(0)
 	if n := len(s.run.Events); n > 0 {
 		idle = max(0, s.now.Sub(s.run.Events[n-1].Time))
 	}
 	s.openSegment(true)
 	mayComeLater := func(a *Agent) bool { return a.Status == Waiting && a.Waits.For != ForAgents }
-	// With keep_going, a suspended run does not retry failed agents while other agents wait for an
-	// answer, a time or a job, which this resume may bring.
+	// If keep_going is set, a suspended run does not retry its failed agents while other agents
+	// wait for an answer, a time or a job, because this resume may have been started for them.
 	status := s.run.Progress.Status
 	tries := !s.Options().KeepGoing || status != Suspended && status != Running || count(s.members(), mayComeLater) == 0
 	for a := range s.members() {
@@ -81,21 +82,23 @@ func (s *Step) Resume(lost map[string]Outcome) {
 			s.edit(a.ID).pause(s.now, time.Duration(a.Wait))
 		}
 		if a.UnknownCosts > 0 || a.Outage != nil {
-			mine := s.edit(a.ID) // both belong to a single process
+			// Both fields apply only to one process.
+			mine := s.edit(a.ID)
 			mine.UnknownCosts, mine.Outage = 0, nil
 		}
 	}
 }
 
-// Charge records the known usage of the invocations of Run.InterruptedAgents, by agent, without
-// continuing the run. The agents repeat these invocations when the run is resumed.
+// Charge records the known usage of the interrupted invocations without continuing the run. lost is as
+// in Resume. The agents repeat these invocations when the run is resumed.
 func (s *Step) Charge(lost map[string]Outcome) {
 	for _, a := range s.run.InterruptedAgents() {
 		s.interrupt(s.edit(a.ID), lost[a.ID])
 	}
 }
 
-// openSegment begins a segment of the run: it resets the fields of the last segment and emits run_started.
+// openSegment begins a segment of the run. It resets the fields that describe the previous segment and
+// emits RunStarted.
 func (s *Step) openSegment(resumed bool) {
 	p, run := &s.delta.Progress, s.run
 	p.Status, p.Reason, p.Until, p.Hold, p.Exhausted = Running, "", time.Time{}, "", false
@@ -115,8 +118,8 @@ func (s *Step) openSegment(resumed bool) {
 	s.emit(nil, started)
 }
 
-// excludeTime excludes idle from the duration of the execution and its attempt: a time in which no
-// process drove the run, or in which an agent CLI was being installed.
+// excludeTime excludes the time idle, which ended at now, from the duration of the execution and its
+// attempt. In this time, no process drove the run, or an agent CLI was being installed.
 func (e *Exec) excludeTime(idle time.Duration, now time.Time) {
 	for _, began := range []*time.Time{&e.Started, &e.AttemptStarted} {
 		if !began.IsZero() {
@@ -125,7 +128,8 @@ func (e *Exec) excludeTime(idle time.Duration, now time.Time) {
 	}
 }
 
-// interrupt makes an agent whose invocation was cut off ready to repeat it.
+// interrupt makes an agent ready to repeat its interrupted invocation. It charges the usage in lost and
+// emits AttemptInterrupted.
 func (s *Step) interrupt(a *Agent, lost Outcome) {
 	e := a.Exec
 	if e.Interrupted == "" {
@@ -140,7 +144,7 @@ func (s *Step) interrupt(a *Agent, lost Outcome) {
 	s.emit(a, e.interruption())
 }
 
-// interruption returns the event for an attempt that was cut off.
+// interruption returns the event about an interrupted attempt.
 func (e *Exec) interruption() *AttemptInterrupted {
 	return &AttemptInterrupted{Attempt: e.Attempt, Reason: e.Interrupted, CostUSD: e.AttemptSpent.USD, Estimated: e.AttemptSpent.Estimated}
 }
@@ -158,6 +162,7 @@ func (a *Agent) prepareRetry() {
 		a.Cut, a.Exec = e.EntryLen, nil
 	}
 	if e := a.Exec; e != nil {
-		e.Spent, e.Models, e.Tokens = Spent{}, nil, nil // reported when the execution failed
+		// The event at the end of the failed execution has reported these costs.
+		e.Spent, e.Models, e.Tokens = Spent{}, nil, nil
 	}
 }

@@ -2,35 +2,36 @@ package state
 
 import "fmt"
 
-// The names of the limits on the cost of many runs, as in Cap.Which and Limit.Which.
+// The names of the limits on the cost of many runs. Cap.Which and Limit.Which contain them.
 const (
 	BudgetPerKey = "budget-per-key"
 	BudgetPerDay = "budget-per-day"
 )
 
-// Cap is a limit on the cost of many runs within 24 hours, and the share that a segment
-// of a run may spend. A resume computes a new Cap.
+// Cap is a limit on the cost of many runs within 24 hours. It also contains the amount that one segment
+// of one run may spend. Each resume computes a new Cap.
 type Cap struct {
 	Which     string `json:"which" is:"cap"` // BudgetPerKey or BudgetPerDay
-	MaxUSD    USD    `json:"max_usd"`        // the limit
-	BeforeUSD USD    `json:"before_usd"`     // cost of all these runs in the 24 hours before the segment began
+	MaxUSD    USD    `json:"max_usd"`        // the limit for all these runs
+	BeforeUSD USD    `json:"before_usd"`     // cost of these runs in the 24 hours before the segment began
 	FromUSD   USD    `json:"from_usd"`       // cost of this run when the segment began
-	AllowUSD  USD    `json:"allow_usd"`      // limit for the segment: the remainder of MaxUSD, or a share of it
+	AllowUSD  USD    `json:"allow_usd"`      // limit for this segment: the rest of MaxUSD, or a share of it
 }
 
-// NewCap returns the cap for a segment that begins now. from is the cost of its run so far, and
-// before the cost of all runs in the last 24 hours.
+// NewCap returns the Cap for a segment that begins now. before is the cost of all runs in the last 24
+// hours, and from is the cost of the segment's own run so far.
 func NewCap(which string, limit, before, from USD) Cap {
 	return Cap{Which: which, MaxUSD: limit, BeforeUSD: before, FromUSD: from, AllowUSD: max(0, limit-before)}
 }
 
-// left returns the rest of the segment's share when the run has cost total.
+// left returns how much the segment may still spend. total is the cost of the run so far.
 func (c *Cap) left(total USD) USD { return max(0, c.AllowUSD-max(0, total-c.FromUSD)) }
 
-// spent returns the cost of the 24 hours before the segment, plus the cost of the segment.
+// spent returns the cost of all runs in the 24 hours before the segment, plus the cost of the segment.
+// total is the cost of the run so far.
 func (c *Cap) spent(total USD) USD { return c.BeforeUSD.Plus(max(0, total-c.FromUSD)) }
 
-// reason returns the reason for the end of a run that has reached the limit.
+// reason returns the reason why a run that has reached the limit ended.
 func (c *Cap) reason(p *Progress) string {
 	whose := map[string]string{BudgetPerKey: "the runs of this key", BudgetPerDay: "the runs of this workflow file"}[c.Which]
 	text := fmt.Sprintf("%s: %s have spent $%s of $%s in 24 hours", c.Which, whose, c.spent(p.TotalUSD), c.MaxUSD)
@@ -43,7 +44,7 @@ func (c *Cap) reason(p *Progress) string {
 // budgetOfRun is the value of Limit.Which for the budget of a single run.
 const budgetOfRun = "budget"
 
-// ownBudget returns the budget of the run itself as a Cap, or nil.
+// ownBudget returns the budget of the run itself as a Cap, or nil if the run has no budget.
 func (o *Options) ownBudget() *Cap {
 	if o.BudgetUSD == 0 {
 		return nil
@@ -54,8 +55,8 @@ func (o *Options) ownBudget() *Cap {
 // HasBudget reports whether any limit applies to the cost of the run.
 func (o *Options) HasBudget() bool { return o.BudgetUSD != 0 || len(o.Caps) > 0 }
 
-// Remaining returns the rest of the tightest limit when the run has cost total,
-// or MaxUSD if nothing limits it.
+// Remaining returns how much the run may still spend under its tightest limit, or MaxUSD if it has no
+// limit. total is the cost of the run so far.
 func (o *Options) Remaining(total USD) USD {
 	if c := o.tightest(total); c != nil {
 		return c.left(total)
@@ -63,8 +64,8 @@ func (o *Options) Remaining(total USD) USD {
 	return MaxUSD
 }
 
-// tightest returns the limit with the smallest remainder, or nil. If the budget of the
-// run and another limit have the same remainder, it returns the other limit.
+// tightest returns the limit under which the run may spend least, or nil if there is none. If the budget
+// of the run and another limit allow the same amount, it returns the other limit.
 func (o *Options) tightest(total USD) *Cap {
 	least := o.ownBudget()
 	for i := range o.Caps {
@@ -76,8 +77,8 @@ func (o *Options) tightest(total USD) *Cap {
 	return least
 }
 
-// ReachedCap returns the limit on many runs that ended this run, the cost of those runs, and the
-// limit in dollars. which is "" if the run is not over budget or has reached its own budget.
+// ReachedCap returns the limit on many runs that ended this run, the cost of those runs, and the limit's
+// amount. which is "" if the run is not over budget, or if it has reached its own budget.
 func (r *Run) ReachedCap() (which string, spent, limit USD) {
 	l := limits{options: &r.Options, progress: &r.Progress}
 	if c := l.reached(); c != nil && c.Which != budgetOfRun && r.Progress.Status == OverBudget {

@@ -9,13 +9,13 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// The values of attempt_context other than the default.
+// Values of attempt_context that are not the default.
 const (
 	contextFresh    = "fresh"
 	contextContinue = "continue"
 )
 
-// The codes for why an attempt failed or a state gave up. DescribeFailure explains them to people.
+// The codes for why an attempt failed or a state gave up. DescribeFailure explains them to users.
 const (
 	reasonCommands  = "done_when_failed"
 	reasonProtected = "protected_files_changed"
@@ -23,8 +23,8 @@ const (
 	reasonExhausted = "max_ralph_iters_reached"
 )
 
-// awaitVerdict ends the agent run of an attempt; the done_when commands are next. The agent's move
-// has no effect until they have passed.
+// awaitVerdict ends the agent's run of an attempt, so that the done_when commands run next. The move
+// that the agent requested is made only after these commands have passed.
 func (x *execution) awaitVerdict(o Outcome) {
 	e := x.agent.Exec
 	e.Session = e.sessionAfter(x.agent.Session, o)
@@ -37,15 +37,15 @@ func (x *execution) awaitVerdict(o Outcome) {
 	x.agent.Status = Ready
 }
 
-// recordProblems records the problems of the agent's final message, and the reminder to send.
+// recordProblems records the problems in the agent's final message, and the reminder about them.
 func (e *Exec) recordProblems(o Outcome) {
 	e.MoveProblem, e.MoveReminder, e.Reminder = messages(o.Problems), o.Reminder, ""
 	e.HasNoTag = len(o.Problems) == 1 && o.Problems[0].Code == protocol.NoTag
 }
 
 // getsVerdict reports whether the done_when commands run although the agent CLI failed and is not
-// tried again, since the work may be done anyway. They don't run if the CLI never started or was
-// refused, or if they have already passed and only a valid move is missing.
+// tried again. They run because the work may be done anyway. They don't run if the CLI did not start or
+// if the failure is fatal, or if the commands have already passed and only an allowed move is missing.
 func (e *Exec) getsVerdict(f *Failure, o Outcome) bool {
 	began := (f.Class == Transient || f.Class == Service || f.Class == TimedOut || f.Continue) && !f.NotStarted
 	return began && (e.PassedResults == nil || len(o.Problems) == 0)
@@ -74,8 +74,8 @@ func (x *execution) endVerification(v Verification) {
 	}
 }
 
-// askForMove sends a reminder to an agent whose commands have passed but whose move is missing or
-// not allowed. After the last reminder, a message that has no tag fails the agent: the work is
+// askForMove sends a reminder to an agent whose commands have passed but whose move is missing or not
+// allowed. If the agent has had all its reminders, a message without a tag fails the agent: the work is
 // done, so another attempt would only cost money. A move that is not allowed fails the attempt.
 func (x *execution) askForMove() {
 	e := x.agent.Exec
@@ -93,8 +93,9 @@ func (x *execution) askForMove() {
 	x.fail(Fatal, fmt.Sprintf("%s: %s (after %s)", reasonNoTag, e.MoveProblem, Count(e.Reminders, "reminder")), Outcome{})
 }
 
-// endAttempt decides what follows a failed attempt. Lost protected files fail the agent at once,
-// since they would also fail every further attempt.
+// endAttempt decides how the agent continues after a failed attempt. lost lists protected files that
+// could not be restored. They fail the agent immediately, because they would also fail all further
+// attempts.
 func (x *execution) endAttempt(failed NodeAttempt, lost ...string) {
 	x.emit(&failed)
 	e := x.agent.Exec
@@ -111,7 +112,7 @@ func (x *execution) endAttempt(failed NodeAttempt, lost ...string) {
 	}
 }
 
-// verdict returns the verdict on the current attempt.
+// verdict returns the verdict on the current attempt, based on the results of its commands.
 func (x *execution) verdict(v Verification) NodeAttempt {
 	e := x.agent.Exec
 	n := NodeAttempt{
@@ -136,8 +137,8 @@ func (x *execution) verdict(v Verification) NodeAttempt {
 	return n
 }
 
-// attemptBackoff returns the wait before an attempt, from the second attempt on. It doubles from
-// the base up to the maximum.
+// attemptBackoff returns the wait before an attempt. attempt is at least 2. The wait is b.Base before
+// the second attempt, and doubles with each further attempt up to b.Max.
 func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
 	wait := b.Base
 	for i := 2; i < attempt && wait < b.Max; i++ {
@@ -146,7 +147,7 @@ func attemptBackoff(b protocol.Backoff, attempt int) time.Duration {
 	return min(wait, b.Max)
 }
 
-// nextAttempt prepares the next attempt and discards the move that the failed attempt requested.
+// nextAttempt prepares the next attempt. It discards the move that the failed attempt requested.
 func (x *execution) nextAttempt(failed NodeAttempt) {
 	e, c := x.agent.Exec, x.state.Policy.Convergence
 	x.progress().HasProgress = true
@@ -165,7 +166,7 @@ func (x *execution) nextAttempt(failed NodeAttempt) {
 	x.agent.Status = Ready
 }
 
-// giveUp handles the failure of the last attempt as the state's on_exhausted says: it fails the
+// giveUp handles the failure of the last attempt. Depending on the state's on_exhausted, it fails the
 // agent, suspends the run, or moves the agent to another state.
 func (x *execution) giveUp(failed NodeAttempt) {
 	a, c := x.agent, x.state.Policy.Convergence
@@ -173,7 +174,8 @@ func (x *execution) giveUp(failed NodeAttempt) {
 	switch c.OnExhausted {
 	case "fail":
 		a.Exec.Verdict = &failed
-		a.Exec.EntryLen = nil // every attempt worked on a copy: the conversation from the entry is unchanged
+		// Every attempt worked on a copy, so the conversation with which the agent came is unchanged.
+		a.Exec.EntryLen = nil
 		x.fail(Fatal, reasonExhausted, Outcome{})
 	case "suspend":
 		x.emit(x.finished(Outcome{}, reasonExhausted))

@@ -1,7 +1,7 @@
 package state
 
-// TranscriptLength returns how many bytes of the transcript of a conversation the run needs; -1 for
-// all of it, if the length is unknown.
+// TranscriptLength returns how many bytes of a conversation's transcript the run needs. It returns -1 if
+// the length is unknown; the run then needs the whole transcript.
 func (r *Run) TranscriptLength(session string) int64 {
 	length := int64(-1)
 	r.eachSession(func(s *Session, _ string) {
@@ -12,8 +12,8 @@ func (r *Run) TranscriptLength(session string) int64 {
 	return length
 }
 
-// RenameSession replaces the id of a conversation by id, and the agent CLI's own id by cliID. It
-// changes r, which must not be used by another goroutine at the same time.
+// RenameSession replaces the id of the conversation session by id, and the agent CLI's own id by cliID.
+// It changes r, which no other goroutine may use at the same time.
 func (r *Run) RenameSession(session, id, cliID string) {
 	r.eachSession(func(s *Session, _ string) {
 		if s.ID == session {
@@ -22,8 +22,9 @@ func (r *Run) RenameSession(session, id, cliID string) {
 	})
 }
 
-// eachSession calls do for every conversation that the run may continue or copy, once for each
-// reference to it. dir is the directory of the agent that refers to it; "" for Run.Dir.
+// eachSession calls do for every conversation that the run may continue or copy. If the run refers to a
+// conversation several times, do is called for each reference. dir is the directory of the agent that
+// refers to the conversation; "" means Run.Dir.
 func (r *Run) eachSession(do func(s *Session, dir string)) {
 	each := func(s *Session, dir string) {
 		if s != nil {
@@ -44,9 +45,9 @@ func (r *Run) eachSession(do func(s *Session, dir string)) {
 	}
 }
 
-// ForgetConversations drops the conversations for which lost reports true: agents that would resume
-// or copy them begin a new conversation instead. It changes r, which must not be used by
-// another goroutine at the same time.
+// ForgetConversations drops the conversations for which lost returns true. Agents that would resume or
+// copy them begin a new conversation instead. It changes r, which no other goroutine may use at the same
+// time.
 func (r *Run) ForgetConversations(lost func(session string) bool) {
 	for _, a := range r.Agents {
 		if a.Session != nil && lost(a.Session.ID) {
@@ -63,7 +64,7 @@ func (r *Run) ForgetConversations(lost func(session string) bool) {
 		if e := a.Exec; e != nil && e.Session != nil && lost(e.Session.ID) {
 			e.Session, e.Cut, e.Reminder, e.Continue = nil, nil, "", false
 		}
-		// The length belongs to the transcript with which the invocation began, which is lost.
+		// The length belongs to the lost transcript with which the invocation began.
 		if e := a.Exec; e != nil && e.Running != nil && (lost(e.Running.SessionID) || lost(e.Running.From)) {
 			e.Running.Length = nil
 		}

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Usage counts the tokens used with a single model.
+// Usage counts the tokens used with one model.
 type Usage struct {
 	Model      string `json:"model,omitempty"`       // name of the model
 	Input      int64  `json:"input,omitempty"`       // input tokens that were not read from or written to the cache
@@ -15,14 +15,14 @@ type Usage struct {
 	CacheWrite int64  `json:"cache_write,omitempty"` // tokens written to the cache
 	CacheHour  int64  `json:"cache_hour,omitempty"`  // the part of CacheWrite that the cache keeps for an hour
 	CacheRead  int64  `json:"cache_read,omitempty"`  // tokens read from the cache
-	// Surcharge is the cost beyond the price of the tokens: for long prompts, and for tools that
-	// the API ran.
+	// Surcharge is a cost in addition to the normal price of the tokens, for long prompts and for
+	// tools that the API ran.
 	Surcharge USD `json:"surcharge_usd,omitempty"`
-	// HasFees is set if the API reported another item whose price is unknown.
+	// HasFees is set if the API reported another charge whose amount is unknown.
 	HasFees bool `json:"has_fees,omitempty"`
 }
 
-// Plus returns the sum of both counts, with the model of u.
+// Plus returns the sum of u and v. The sum has the model of u.
 func (u Usage) Plus(v Usage) Usage {
 	u.Input, u.Output = tokenSum(u.Input, v.Input), tokenSum(u.Output, v.Output)
 	u.CacheWrite, u.CacheHour = tokenSum(u.CacheWrite, v.CacheWrite), tokenSum(u.CacheHour, v.CacheHour)
@@ -31,8 +31,8 @@ func (u Usage) Plus(v Usage) Usage {
 	return u
 }
 
-// Minus returns u without v; no count falls below zero. If no tokens remain, the result is zero
-// apart from the model.
+// Minus returns u minus v. No count falls below zero. If no tokens remain, all fields except the model
+// are zero.
 func (u Usage) Minus(v Usage) Usage {
 	u.Input, u.Output = max(0, u.Input-v.Input), max(0, u.Output-v.Output)
 	u.CacheWrite, u.CacheRead = max(0, u.CacheWrite-v.CacheWrite), max(0, u.CacheRead-v.CacheRead)
@@ -48,7 +48,7 @@ func (u Usage) Total() int64 {
 	return tokenSum(tokenSum(u.Input, u.Output), tokenSum(u.CacheWrite, u.CacheRead))
 }
 
-// SubtractUsage returns used without before, model by model.
+// SubtractUsage subtracts the usage in before from the usage in used, model by model.
 func SubtractUsage(used, before []Usage) []Usage {
 	out := slices.Clone(used)
 	for i := range out {
@@ -61,8 +61,8 @@ func SubtractUsage(used, before []Usage) []Usage {
 	return out
 }
 
-// ByModel returns the sum of the counts of each model, ordered by name. Models with a zero sum are
-// left out.
+// ByModel adds up the usage of each model and returns the sums, ordered by model. It leaves out models
+// whose sum is zero.
 func ByModel(list iter.Seq[Usage]) []Usage {
 	models := map[string]Usage{}
 	for u := range list {
@@ -73,7 +73,7 @@ func ByModel(list iter.Seq[Usage]) []Usage {
 	return slices.SortedFunc(maps.Values(models), func(a, b Usage) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// CostKind is the reliability of a cost.
+// CostKind says how reliable a cost is.
 type CostKind string
 
 // The kinds of cost.
@@ -81,39 +81,41 @@ const (
 	Exact     CostKind = "exact"
 	Estimated CostKind = "estimated"
 	Unknown   CostKind = "unknown"
-	// InTokens is the kind of a Cost from a process that reported tokens but no dollars. The
-	// runner adds prices before it records the cost, so no ledger entry has this kind.
+	// InTokens is the kind of a Cost from a process that reported tokens but no cost in dollars. The
+	// runner computes the cost from prices before it records the Cost, so no ledger entry has this
+	// kind.
 	InTokens CostKind = "tokens"
 )
 
-// Cost is the known cost of one process. The zero Cost means that the process
+// Cost is the known cost of one process of an agent CLI. The zero Cost means that the process
 // reported nothing.
 //
-// An agent CLI that reports tokens but no dollars returns a Cost of kind InTokens without amounts.
-// Usage is then the use of this process alone: if the CLI continues its count when a conversation
-// is resumed or copied, Usage is the difference to the count at that point. If the CLI reports
-// dollars for some models, these have amounts, and USD is their sum.
+// An agent CLI that reports tokens but no dollars returns a Cost of kind InTokens without amounts. Its
+// Usage counts the tokens of this process alone: if the CLI continues its count when a conversation
+// is resumed or copied, Usage is the difference between the new count and the count at that time. If
+// the CLI reports dollars for some models only, these models have amounts, and USD is the sum of them.
 type Cost struct {
-	// Kind is the kind of the cost that the process reported; "" if it reported nothing credible.
+	// Kind is the kind of the cost that the process reported. It is "" if the process reported
+	// nothing valid.
 	Kind CostKind
 	USD  USD
-	// Usage is the reported use by model.
+	// Usage is the reported usage and cost of each model.
 	Usage []ModelCost
-	// Unreported has tokens that were seen in the output but are in no report of the process,
-	// for example because an answer was cut off: one element for each model.
+	// Unreported contains the tokens that were seen in the output but not reported by the process,
+	// for example because an answer was cut off. It has one element for each model.
 	Unreported []Usage
-	// Metered has all tokens counted outside the process, one element for each
-	// model; nil if they were not counted. The process used at least this much.
+	// Metered contains all tokens that were counted outside the process, with one element for each
+	// model. The process used at least this many. If tokens were not counted, Metered is nil.
 	Metered []Usage
-	// Silent is set if the model sent nothing.
+	// Silent is set if the model sent no output.
 	Silent bool
-	// Unpriced is the number of used tokens without a price, for an agent CLI that reports no
-	// dollars. Listed is set if the amounts in Usage come from the price list, so they are not
-	// replaced by rates from other invocations. The runner sets both.
+	// Unpriced is the number of used tokens that have no price, for an agent CLI that reports no
+	// dollars. Listed is set if the amounts in Usage come from the price list. Rates from other
+	// invocations then don't replace them. The runner sets both fields.
 	Unpriced int64
 	Listed   bool
-	// RunningTotal is the agent CLI's own count for the conversation, if the CLI continues to
-	// count when a conversation is resumed or copied.
+	// RunningTotal is the agent CLI's own total for the conversation. It is set if the CLI
+	// continues its count when a conversation is resumed or copied.
 	RunningTotal RunningTotal
 }
 

@@ -11,30 +11,31 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxFile is the maximum size of a state file, and of a line of its journal, in bytes.
+// maxFile is the maximum size in bytes of a state file, and of a line of its journal.
 const maxFile = 64 << 20
 
-// FileError is the reason why a state file can't be used. The file is not changed.
+// FileError describes why a state file can't be used. The program does not change such a file.
 type FileError struct {
-	Path  string // path of the file; "" for data from elsewhere
-	Field string // like "agents[0].stack[2].state"; "" for the file as a whole
-	What  string
+	Path  string // path of the file; "" if the data is not from a file
+	Field string // path of the field, such as "agents[0].stack[2].state"; "" if the problem is not in a single field
+	What  string // description of the problem
 }
 
 // Error implements error.
 func (e *FileError) Error() string {
-	const maxText = 300 // the texts may come from the file
+	const maxText = 300 // the texts may come from the file, so their length is limited
 	parts := []string{e.Path, text.Truncate(e.Field, maxText), text.Truncate(e.What, maxText)}
 	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), ": ")
 }
 
-// Encode returns the content of the state file.
+// Encode returns the run as the content of a state file.
 func (r *Run) Encode() ([]byte, error) {
 	data, err := marshal(r, jsontext.WithIndent(" "))
 	return append(data, '\n'), err
 }
 
-// Decode parses and validates the content of a state file. Its error is a *FileError.
+// Decode parses and validates the content of a state file. It returns a *FileError if the content is
+// invalid.
 func Decode(data []byte) (*Run, error) {
 	r := new(Run)
 	if err := invalid(jsonstrict.DecodeVersion(data, r, Schema)); err != nil {
@@ -43,7 +44,7 @@ func Decode(data []byte) (*Run, error) {
 	return r, r.Validate()
 }
 
-// invalid converts an error of jsonstrict into a *FileError.
+// invalid converts an error from the package jsonstrict to a *FileError.
 func invalid(err error) error {
 	var bad *jsonstrict.Error
 	if errors.As(err, &bad) {

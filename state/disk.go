@@ -7,11 +7,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// disk is the file system through which runs are read and saved. Tests replace it by one whose
-// calls fail.
+// disk is the file system in which runs are read and saved. Tests replace it by one in which calls fail.
 var disk fileSystem = realDisk{}
 
-// fileSystem has the calls with which a run is saved and read.
+// fileSystem contains the file operations that are needed to read and save runs.
 type fileSystem interface {
 	read(path string) ([]byte, error)
 	open(path string, flag int, mode fs.FileMode) (writableFile, error)

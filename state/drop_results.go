@@ -2,17 +2,18 @@ package state
 
 import "slices"
 
-// A state file keeps the results of the agents that ended last and only counts older ones. Old
-// results are dropped in groups of more than dropSlack, so that this costs little per step.
+// A run keeps the results of the maxEndings agents that ended last, and only counts older ones. Old
+// results are dropped in groups of more than dropSlack, so that most steps drop nothing.
 const (
 	maxEndings = 1000
 	dropSlack  = 250
 )
 
-// dropOldEndings removes old results from Ended and counts them in Forgotten. It depends only on
-// the run, so that replaying a journal leads to the same run.
+// dropOldEndings removes old results from Ended and counts them in Forgotten. Its effect depends only on
+// the run, so replaying a journal has the same effect.
 func (r *Run) dropOldEndings() {
-	_, isPart := r.Parts.OwnPart() // the results of a part are needed when it is joined
+	// The results of a part are needed when the part is merged.
+	_, isPart := r.Parts.OwnPart()
 	if isPart || len(r.Ended) <= maxEndings+dropSlack {
 		return
 	}
@@ -35,8 +36,8 @@ func (r *Run) dropOldEndings() {
 	})
 }
 
-// mayDrop reports whether a result can be dropped. The result of the main agent is the result
-// of the run, and a result that a join may still deliver is also kept.
+// mayDrop reports whether a result can be dropped. Results that are kept are the result of the main
+// agent, which is the result of the run, and results that a join may still deliver.
 func (r *Run) mayDrop(e Ending) bool {
 	return e.Agent != mainAgent && (!r.Progress.HasJoin || e.Delivered || e.Parent == "")
 }

@@ -2,7 +2,7 @@ package state
 
 import "time"
 
-// Duration is a time.Duration whose JSON form is Go's text, as in "15m0s".
+// Duration is a time.Duration that is written as text in JSON, for example "15m0s".
 type Duration time.Duration
 
 // MarshalText implements encoding.TextMarshaler.

@@ -7,27 +7,28 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Outcome is how one invocation ended. Exactly one field of Failure, Problems and Decision decides how the
-// agent continues. In a state with done_when, a Failure may come together with Problems or a
-// Decision, which describe the message before the failure.
+// Outcome describes how one invocation ended. One of the fields Failure, Problems and Decision
+// decides how the agent continues. In a state with done_when, a Failure may come together with
+// Problems or a Decision, which describe the message before the failure.
 type Outcome struct {
-	Session string // reported by the agent CLI; "" if it reported none
-	Model   string // the model that answered, as reported
+	Session string // id of the conversation, as the agent CLI reported it; "" if it reported none
+	Model   string // name of the model that answered, as the agent CLI reported it
 	Cost    Cost
-	// Used has the tokens that Cost does not include, at list prices if known: the tokens seen
-	// in the output, or else the tokens in the transcript.
+	// Used contains the tokens that Cost does not include, with their list prices if known. They
+	// were counted in the output or, if that was not possible, in the transcript.
 	Used     []ModelCost
-	Turns    int       // turns of the model
-	Refusals []Refusal // tool uses that the agent CLI refused
+	Turns    int       // number of model turns
+	Refusals []Refusal // tool calls that the agent CLI denied
 	Process  Process
 	Script   ScriptOutput
 
 	Failure  *Failure
-	Problems []protocol.Problem // why the message was not an allowed transition
-	Reminder string             // the text to send if there are Problems
+	Problems []protocol.Problem // why the message requests no allowed transition
+	Reminder string             // the reminder to send if there are Problems
 	Decision protocol.Decision
 
-	// Hold is how long the agent may wait for the end of a usage limit; negative: without limit.
+	// Hold is how long the agent may wait for the end of a usage limit. If it is negative, the wait
+	// has no limit.
 	Hold time.Duration
 }
 
@@ -43,15 +44,15 @@ type Process struct {
 
 // ScriptOutput is the output of a script, with secrets masked.
 type ScriptOutput struct {
-	StdoutTail, StderrTail string // the last 4096 bytes of each stream
-	TailLine               string // the end of both streams as one line, to append to a message; "" without output
+	StdoutTail, StderrTail string // last 4096 bytes of each stream
+	TailLine               string // end of both streams as one line, to append to a message; "" if there was no output
 }
 
-// End records the outcome of an agent's invocation and decides how the agent continues. st is
-// the state that the agent is in.
+// End records the outcome of an agent's invocation and decides how the agent continues. st is the
+// agent's state.
 func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	if !ValidSession(o.Session) {
-		o.Session = "" // a state file with this id would be refused
+		o.Session = "" // a state file with this id would be rejected
 	}
 	if !ValidSession(o.Process.CLIID) {
 		o.Process.CLIID = ""
@@ -59,8 +60,8 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	a := s.edit(id)
 	x := s.execution(a, st)
 	if st.Kind == protocol.Prompt {
-		// A failed invocation doesn't count here: an agent CLI that dies can't report its cost, and
-		// MaxRetries limits how often it may die.
+		// A failed invocation doesn't count as one whose cost is unknown: an agent CLI that crashes
+		// can't report its cost, and MaxRetries limits how often it may crash.
 		if s.charge(a, o) {
 			a.UnknownCosts = 0
 		} else if o.Failure == nil {
@@ -78,12 +79,12 @@ func (s *Step) End(id string, st *protocol.State, o Outcome) {
 	x.failUnpriced()
 }
 
-// Verification has the results of the done_when commands of an attempt.
+// Verification contains the results of the done_when commands of an attempt.
 type Verification struct {
 	Results []CommandResult // one for each command, in order
-	Changed []string        // protected files that were changed; they have been restored
-	Lost    []string        // the files of Changed that could not be restored
-	// Stopped is the reason why the commands were cut off; a resume runs them again.
+	Changed []string        // protected files that were changed; all except Lost have been restored
+	Lost    []string        // files in Changed that could not be restored
+	// Stopped is the reason why the commands were interrupted, or "". A resume runs them again.
 	Stopped string
 }
 
@@ -95,8 +96,8 @@ func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
 	x.failUnpriced()
 }
 
-// sessionAfter returns the conversation after an invocation. entry is the conversation with which
-// the agent entered the state.
+// sessionAfter returns the conversation as it is after an invocation with the outcome o. entry is the
+// conversation with which the agent entered the state, or nil.
 func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry
 	next := Session{
@@ -104,7 +105,8 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 		Model: r.Model, Chosen: r.Model != "", RunningTotal: o.Cost.RunningTotal, End: o.Process.End,
 	}
 	if next.CLIID == "" && o.Session != "" && next.BackendName() != protocol.DefaultBackend {
-		next.CLIID = next.ID // the CLI uses the same id
+		// The CLI uses the same id.
+		next.CLIID = next.ID
 	}
 	if e.Session != nil {
 		from = e.Session
@@ -112,14 +114,15 @@ func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	if r.Mode != Fresh && from != nil {
 		next.Model, next.Chosen = from.Model, next.Chosen || from.Chosen
 	}
-	if next.Model == "" && !next.Chosen { // a model chosen by a state is not the model the conversation began with
+	// If a state chose the model, o.Model is not the model with which the conversation began.
+	if next.Model == "" && !next.Chosen {
 		next.Model = o.Model
 	}
 	return &next
 }
 
-// undoInvocation drops the current invocation. The next one cuts the transcript back to where it
-// was before.
+// undoInvocation drops the current invocation. The next invocation cuts the transcript back to its
+// length before the dropped one.
 func (e *Exec) undoInvocation() {
 	if e.Running != nil && e.Running.Length != nil {
 		e.Cut = e.Running.Length
@@ -127,7 +130,7 @@ func (e *Exec) undoInvocation() {
 	e.Running = nil
 }
 
-// pause keeps the agent from continuing for the given time. Other agents are not affected.
+// pause keeps the agent from continuing until wait has passed. Other agents are not affected.
 func (a *Agent) pause(now time.Time, wait time.Duration) {
 	a.Status, a.NotBefore, a.Wait = Ready, now.Add(wait).UTC().Round(0), Duration(wait)
 }

@@ -11,30 +11,30 @@ import (
 type Stop struct {
 	Status Status // Cancelled or Suspended
 	Reason string
-	Until  time.Time // when to resume; zero when any time will do
-	// Continuations is how often in a row the action may start its workflow again after a
-	// deadline; 0: never.
+	Until  time.Time // when to resume; zero means at any time
+	// Continuations is how many times in a row the action may start its workflow again after a
+	// deadline. If it is 0, the action never does.
 	Continuations int
 }
 
-// Closing is how a run, or the current segment of a run, ends.
+// Closing describes how a run, or the current segment of a run, ends.
 type Closing struct {
 	Status Status    // never Running
 	Reason string    // why the status is not Completed
-	Until  time.Time // Suspended: when to resume; zero when any time will do
-	// Continuing is set if a deadline suspends the run while agents are ready to continue, and
-	// the action may start its workflow again at all.
+	Until  time.Time // Suspended: when to resume; zero means at any time
+	// Continuing is set if a deadline suspends the run while agents could continue, and if
+	// Stop.Continuations is not 0.
 	Continuing Continuation
 }
 
-// AsFailed returns a closing that fails the run instead of suspending it, because it could not be
-// resumed. why is the cause.
+// AsFailed returns a Closing that fails the run. It is used in place of a Closing that suspends the run
+// if the run could not be resumed later; why is the reason for that.
 func (c Closing) AsFailed(why error) Closing {
 	return Closing{Status: Failed, Reason: "the run would be suspended (" + c.Reason + "), but could not be resumed: " + why.Error()}
 }
 
-// Closing returns how the run ends. It is for a step in which no process runs and none can start.
-// stop may be nil.
+// Closing decides how the run ends. Call it only in a step in which no process is running and none can
+// start. stop is nil if nothing requested an early end.
 func (s *Step) Closing(stop *Stop) Closing {
 	if count(s.Agents(), isAny) == 0 {
 		return Closing{Status: Completed}
@@ -67,8 +67,8 @@ func (s *Step) Closing(stop *Stop) Closing {
 	return Closing{Status: Failed}
 }
 
-// continuing decides whether the action starts its workflow again after a deadline. limit is how
-// often in a row it may do so.
+// continuing decides whether the action starts its workflow again after a deadline. limit is how many
+// times in a row the action may do so.
 func (p *Progress) continuing(limit int) Continuation {
 	switch {
 	case limit == 0:
@@ -81,11 +81,11 @@ func (p *Progress) continuing(limit int) Continuation {
 	return Continues
 }
 
-// maxNamed is the number of waits that the reason of a suspended run lists.
+// maxNamed is the maximum number of waits that the reason for a suspension lists.
 const maxNamed = 3
 
-// describeWaits lists waiting agents with their waits. It leaves out agents that wait for other agents,
-// since the waits of these other agents are listed.
+// describeWaits lists the waiting agents and their waits. It leaves out agents that wait for other
+// agents, because the waits of those other agents are in the list.
 func (s *Step) describeWaits() string {
 	var named []string
 	for a := range s.members() {
@@ -102,7 +102,7 @@ func (s *Step) describeWaits() string {
 	return strings.Join(named, ", ")
 }
 
-// Close ends the run, or the current segment of it, as c says.
+// Close ends the run, or the current segment of the run, as c says, and emits RunFinished.
 func (s *Step) Close(c Closing) {
 	p := &s.delta.Progress
 	p.Status, p.Reason, p.Until, p.Hold, p.Continuing = c.Status, c.Reason, c.Until, "", c.Continuing
@@ -110,7 +110,7 @@ func (s *Step) Close(c Closing) {
 		p.Continuations++
 	}
 	limits := s.limits()
-	// A state that exceeded the budget has already added this event, perhaps in this step.
+	// A state that exceeded the budget has already added this event, possibly in this step.
 	isReported := slices.ContainsFunc(s.delta.Events, func(e Event) bool {
 		b, ok := e.Body.(*Limit)
 		return ok && b.Which == budgetOfRun
@@ -134,9 +134,9 @@ func (s *Step) Close(c Closing) {
 	s.emit(nil, done)
 }
 
-// outcomeOf returns the values of "outcome" and "detail" in the event run_finished. A completed
-// run is "clean_with_flake" if a state needed more than one attempt. A failed run is "partial" if
-// some agents ended with a result.
+// outcomeOf returns the fields "outcome" and "detail" of the event run_finished. A completed run is
+// "clean", or "clean_with_flake" if a state needed more than one attempt. A failed run is "partial" if
+// some agents ended with a result, and "catastrophic" if not.
 func outcomeOf(p *Progress, someResults bool) (outcome, detail string) {
 	switch p.Status {
 	case Completed:

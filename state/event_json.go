@@ -10,31 +10,31 @@ import (
 	jsonv1 "github.com/go-json-experiment/json/v1"
 )
 
-// envelope has the fields that all events share in their JSON form.
+// envelope contains the fields that all events have in JSON.
 type envelope struct {
 	Time       string `json:"time"`                  // RFC 3339, UTC, with milliseconds
-	Seq        int    `json:"seq"`                   // 1, 2, 3 … within the run, across all resumes
+	Seq        int    `json:"seq"`                   // number of the event in the run, from 1; resumes continue the count
 	Type       string `json:"type"`                  // name of the event
 	WorkflowID string `json:"workflow_id,omitempty"` // id of the run; absent in a state file
-	Agent      string `json:"agent,omitempty"`       // absent when the event is about the whole run
-	State      string `json:"state,omitempty"`       // file name of the state; set with agent
-	Exec       int    `json:"exec,omitempty"`        // number of the state execution, in the order in which they start; absent when the event belongs to none
+	Agent      string `json:"agent,omitempty"`       // name of the agent; absent if the event is about the whole run
+	State      string `json:"state,omitempty"`       // file name of the agent's state; absent without agent
+	Exec       int    `json:"exec,omitempty"`        // number of the state execution, in the order in which executions start; absent if the event belongs to none
 }
 
 // timeFormat is RFC 3339 in UTC with milliseconds.
 const timeFormat = "2006-01-02T15:04:05.000Z"
 
-// Line returns the event as a line of the log: one JSON object and a line break.
+// Line returns the event as a line of the event log: a JSON object and a line break.
 func (e Event) Line(workflowID string) ([]byte, error) {
 	data, err := e.encode(workflowID)
 	return append(data, '\n'), err
 }
 
-// MarshalJSON implements json.Marshaler. It leaves out the workflow id, since the state file
-// contains it.
+// MarshalJSON implements json.Marshaler. It leaves out the workflow id, because events without that id
+// are stored in the state file, which contains the id.
 func (e Event) MarshalJSON() ([]byte, error) { return e.encode("") }
 
-// encode returns the JSON of the event: the fields of its envelope followed by the fields of its body.
+// encode returns the event as JSON: the fields of its envelope, followed by the fields of its body.
 func (e Event) encode(workflowID string) ([]byte, error) {
 	line, err := marshal(envelope{
 		Time: e.Time.UTC().Format(timeFormat), Seq: e.Seq, Type: e.Body.Type(), WorkflowID: workflowID,
@@ -51,19 +51,19 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	return append(line, body[1:]...), nil
 }
 
-// jsonOptions are the options of marshal: the format of encoding/json, but without HTML escapes and
-// without forms that jsonstrict refuses: an empty list is [] rather than null, and duplicate names
-// are an error.
+// jsonOptions are the options for marshal. They produce the format of encoding/json, but without HTML
+// escapes, and without two things that jsonstrict rejects: an empty list is written as [] rather than
+// null, and duplicate names are an error.
 var jsonOptions = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 	json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false), jsontext.AllowDuplicateNames(false))
 
-// marshal encodes everything that the files of a run contain: state file, journal and event log.
+// marshal encodes all JSON in the files of a run: the state file, the journal and the event log.
 func marshal(v any, more ...json.Options) ([]byte, error) {
 	return json.Marshal(v, append(more, jsonOptions)...)
 }
 
-// UnmarshalJSON implements json.Unmarshaler for one line of the log. Unknown fields are ignored; an
-// unknown event type is an error.
+// UnmarshalJSON implements json.Unmarshaler for one line of the event log. It ignores unknown fields,
+// and returns an error for an unknown type of event.
 func (e *Event) UnmarshalJSON(data []byte) error {
 	var head envelope
 	if err := jsonv1.Unmarshal(data, &head); err != nil {

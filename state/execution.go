@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// execution decides how one agent continues in a state after an invocation or the done_when commands
+// execution decides how one agent continues in its state after an invocation or the done_when commands
 // have ended.
 type execution struct {
 	step    *Step
@@ -17,7 +17,8 @@ type execution struct {
 	now     time.Time
 }
 
-// execution returns the execution of the state st by the agent a, which the step may change.
+// execution returns an execution for the agent a in the state st. a must be a copy that the step may
+// change.
 func (s *Step) execution(a *Agent, st *protocol.State) *execution {
 	return &execution{step: s, agent: a, state: st, options: s.Options(), now: s.now}
 }
@@ -44,7 +45,8 @@ func (x *execution) end(o Outcome) {
 	}
 }
 
-// remind sends a reminder to an agent whose message contained no allowed move.
+// remind handles a message of the agent that contained no allowed move: it sends a reminder or, if the
+// agent has had all its reminders, fails the agent.
 func (x *execution) remind(o Outcome) {
 	e, reason := x.agent.Exec, messages(o.Problems)
 	switch {
@@ -60,7 +62,7 @@ func (x *execution) remind(o Outcome) {
 	}
 }
 
-// sendReminder sends the reminder to the agent in its next invocation.
+// sendReminder makes the agent's next invocation send the reminder, and emits a Reminder event.
 func (x *execution) sendReminder(reminder, reason string) {
 	e := x.agent.Exec
 	e.Reminders++
@@ -69,9 +71,9 @@ func (x *execution) sendReminder(reminder, reason string) {
 	x.emit(&Reminder{N: e.Reminders, Reason: reason})
 }
 
-// finish ends the execution with an allowed move. next is the conversation to continue; nil keeps
-// the present one. If the move exceeds a limit, the agent fails and keeps the conversation of the
-// entry, from which a resume tries again.
+// finish ends the execution with an allowed move. next is the conversation with which the agent
+// continues; if it is nil, the agent keeps its current one. If the move exceeds a limit, the agent fails
+// instead. It then keeps the conversation with which it entered the state, and a resume continues that.
 func (x *execution) finish(o Outcome, next *Session) {
 	a := x.agent
 	alive := count(x.step.Agents(), isAny)
@@ -89,7 +91,7 @@ func (x *execution) finish(o Outcome, next *Session) {
 	x.step.follow(a, o.Decision, exec)
 }
 
-// cause returns the value of Agent.By for the states that follow.
+// cause returns the value of Agent.By for the states that follow this one.
 func (x *execution) cause() string {
 	if x.state.Kind == protocol.Script {
 		return "script " + x.agent.State
@@ -97,7 +99,7 @@ func (x *execution) cause() string {
 	return "agent " + x.agent.State
 }
 
-// fail stops the agent until the run is resumed.
+// fail makes the agent fail, so that it stops until the run is resumed, and emits the events about that.
 func (x *execution) fail(class Class, why string, o Outcome) {
 	a := x.agent
 	a.Status, a.Failure = Stuck, &AgentFailure{Class: string(class), Message: why}
@@ -108,7 +110,8 @@ func (x *execution) fail(class Class, why string, o Outcome) {
 	x.emit(&AgentFinished{Error: why})
 }
 
-// finished returns the event for the end of the execution. why is the reason if it failed, else "".
+// finished returns the event for the end of the execution. why is the reason for a failure, or "" if the
+// execution succeeded.
 func (x *execution) finished(o Outcome, why string) *StateFinished {
 	e := x.agent.Exec
 	f := &StateFinished{
@@ -134,12 +137,12 @@ func (x *execution) finished(o Outcome, why string) *StateFinished {
 	return f
 }
 
-// maxUnknown is how many successful invocations of an agent in a row may have an unknown cost if the
-// run has a budget.
+// maxUnknown is the maximum number of an agent's consecutive successful invocations with an unknown cost
+// in a run that has a budget.
 const maxUnknown = 3
 
-// failUnpriced fails an agent that would continue to spend unknown amounts although the run has a
-// budget. The move of its last invocation has been made already, so a resume continues from there.
+// failUnpriced fails an agent that would continue to cause unknown costs although the run has a budget.
+// The move that its last invocation requested has already been made, so a resume continues after it.
 func (x *execution) failUnpriced() {
 	a := x.agent
 	verifies := a.Exec != nil && a.Exec.Phase == PhaseVerify
@@ -150,10 +153,10 @@ func (x *execution) failUnpriced() {
 	}
 }
 
-// emit adds an event about the agent in its present state.
+// emit adds an event about the agent in its current state.
 func (x *execution) emit(body Body) { x.step.emit(x.agent, body) }
 
-// messages joins the messages of problems into one line.
+// messages joins the messages of problems in one line.
 func messages(problems []protocol.Problem) string {
 	text := ""
 	for i, p := range problems {
@@ -165,7 +168,7 @@ func messages(problems []protocol.Problem) string {
 	return text
 }
 
-// scriptProblem describes the problems in the output of a script, with a hint.
+// scriptProblem describes the problems in a script's output, with a hint and the end of the output.
 func scriptProblem(o Outcome) string {
 	text := messages(o.Problems)
 	if hint := o.Problems[0].Hint; hint != "" {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// DescribeFailure explains to people why a state or an agent failed. fault is the error in an event or
-// in the state, which may begin with a code. last is the verdict on the last attempt; nil for none.
+// DescribeFailure explains to users why a state or an agent failed. fault is the error in an event or in
+// the state; it may begin with a code. last is the verdict on the last attempt, or nil.
 func DescribeFailure(fault string, last *NodeAttempt) string {
 	switch code, rest, _ := strings.Cut(fault, ": "); {
 	case code == reasonExhausted && last != nil:
@@ -22,7 +22,7 @@ func DescribeFailure(fault string, last *NodeAttempt) string {
 	return fault
 }
 
-// FailureText returns the reason why an attempt is not done; "" for an attempt that is done.
+// FailureText returns the reason why an attempt is not done. It returns "" if the attempt is done.
 func (n *NodeAttempt) FailureText() string {
 	var parts []string
 	failed := slices.DeleteFunc(slices.Clone(n.Results), func(r CommandResult) bool { return r.RC == 0 })
@@ -45,7 +45,8 @@ func (n *NodeAttempt) FailureText() string {
 	return strings.Join(parts, ", and ")
 }
 
-// reasonOf describes which agent ended the run and why, with the code of the fault at the end.
+// reasonOf describes which agent ended the run and why. If fault has a code, the code follows in
+// parentheses.
 func reasonOf(a *Agent, fault string, last *NodeAttempt) string {
 	text := fmt.Sprintf("agent %s in state %s: %s", a.ID, a.State, DescribeFailure(fault, last))
 	if code, _, _ := strings.Cut(fault, ": "); slices.Contains(codes, code) {
@@ -54,10 +55,10 @@ func reasonOf(a *Agent, fault string, last *NodeAttempt) string {
 	return text
 }
 
-// codes are the codes of faults, as in events.
+// codes are the codes with which faults in events can begin.
 var codes = []string{reasonExhausted, reasonProtected, reasonNoTag}
 
-// WithoutCode removes the code from the end of the reason why a run ended.
+// WithoutCode removes the code in parentheses from the end of a run's Reason.
 func WithoutCode(reason string) string {
 	for _, code := range codes {
 		reason = strings.TrimSuffix(reason, " ("+code+")")
@@ -65,7 +66,7 @@ func WithoutCode(reason string) string {
 	return reason
 }
 
-// FailureText returns the reason why the agent failed; "" if it has not failed.
+// FailureText returns the reason why the agent failed. It returns "" if the agent has not failed.
 func (a *Agent) FailureText() string {
 	if a.Failure == nil {
 		return ""
@@ -73,7 +74,7 @@ func (a *Agent) FailureText() string {
 	return DescribeFailure(a.Failure.Message, a.Exec.lastVerdict())
 }
 
-// lastVerdict returns the verdict on the last failed attempt; nil for none.
+// lastVerdict returns the verdict on the last failed attempt, or nil.
 func (e *Exec) lastVerdict() *NodeAttempt {
 	if e == nil {
 		return nil
@@ -81,6 +82,6 @@ func (e *Exec) lastVerdict() *NodeAttempt {
 	return e.Verdict
 }
 
-// IsExhausted reports whether the cause of a fault is a state without attempts left. The workflow decides
-// whether the agent fails in this case.
+// IsExhausted reports whether an agent failed because its state had no attempts left. The workflow
+// decides whether an agent fails in this case.
 func IsExhausted(fault string) bool { return fault == reasonExhausted }

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// values has the allowed values of a field, by the name in its tag "is".
+// values contains the allowed values of fields. The struct tag "is" of a field names the entry.
 var values = map[string][]string{
 	"status":   {string(Running), string(Completed), string(Failed), string(OverBudget), string(OverIterations), string(Suspended), string(Cancelled)},
 	"standing": {string(Ready), string(Busy), string(Stuck), string(Waiting)},
@@ -25,10 +25,10 @@ var values = map[string][]string{
 	"files":    {"git", "none"},
 }
 
-// form is a check of the text of a field; the field's tag "is" names it.
+// form is a check for the text of a field. The struct tag "is" of the field names the form.
 type form struct {
 	fits    func(string) bool
-	message string // message about a text that does not fit, to follow that text
+	message string // end of the message about a text that does not fit; the message begins with the text
 }
 
 var forms = map[string]form{
@@ -47,17 +47,17 @@ var forms = map[string]form{
 	"span":     {func(s string) bool { return hexOf(16)(s) && isSet(s) }, "is not the id of a span"},
 }
 
-// matches returns a check against a pattern. The pattern is compiled when it is first used, because
-// compiling all patterns at the start takes long.
+// matches returns a function that reports whether a text matches the pattern. The pattern is compiled
+// when it is first used, because compiling all patterns at the start would take long.
 func matches(pattern string) func(string) bool {
 	compiled := text.Regexp(pattern)
 	return func(s string) bool { return compiled().MatchString(s) }
 }
 
-// isSet reports whether an id is valid: an id of zeros means no id.
+// isSet reports whether the id of a trace or span is valid. An id that consists of zeros means no id.
 func isSet(id string) bool { return strings.Trim(id, "0") != "" }
 
-// isCause reports whether s may be a value of Agent.By.
+// isCause reports whether s can be a value of Agent.By.
 func isCause(s string) bool {
 	kind, _, _ := strings.Cut(s, " ")
 	return slices.Contains([]string{"agent", "script", "person", "start"}, kind) && fileName(s)
@@ -70,36 +70,37 @@ var (
 	isHex       = matches(`^[0-9a-f]+$`)
 )
 
-// ValidID reports whether s may be the id of a run. An id must also be a valid file name on Windows.
+// ValidID reports whether s can be the id of a run. Such an id must also be a valid file name on
+// Windows.
 func ValidID(s string) bool { return len(s) <= 64 && isID(s) && !isDevice(s) }
 
-// ValidSession reports whether s may be the id of a conversation. Ids become part of file names.
+// ValidSession reports whether s can be the id of a conversation. Such ids become part of file names.
 func ValidSession(s string) bool { return len(s) <= 128 && isSessionID(s) }
 
-// hexOf returns a check for exactly n hexadecimal digits.
+// hexOf returns a function that reports whether a text consists of exactly n hexadecimal digits.
 func hexOf(n int) func(string) bool {
 	return func(s string) bool { return len(s) == n && isHex(s) }
 }
 
-// fileName reports whether s may be the name of a state file.
+// fileName reports whether s can be the name of a state's file.
 func fileName(s string) bool {
 	bad := func(r rune) bool { return r < ' ' || r == '/' || r == '\\' }
 	return s != "" && s != "." && s != ".." && strings.IndexFunc(s, bad) < 0
 }
 
-// maxCount is larger than any count of a run can get, and small enough that sums don't overflow.
+// maxCount is larger than any count in a run can become. It is small enough that sums don't overflow.
 const maxCount = 1 << 53
 
-// amounts are the types to which maxCount does not apply.
+// amounts are the integer types to which the maximum maxCount does not apply.
 var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
 
-// eachField calls do for each text, number and time in v. at is the path of the value, like
-// "agents[0].id", and rule is the tag "is" of its field:
-//   - for a text, the name of an entry of values or forms; a "?" at its end allows "";
-//   - for a time, any tag means that the time must be set;
-//   - for a number, "positive" requires at least 1, and "signed" allows negative numbers, like
-//     the exit code -1. Other numbers must not be negative;
-//   - "-" leaves the field out.
+// eachField calls do for each text, number and time in v. at is the path of the value, such as
+// "agents[0].id". rule is the struct tag "is" of its field:
+//   - For a text, rule names an entry of values or forms. With a "?" at its end, the text may be empty.
+//   - For a time, any rule means that the time must be set.
+//   - For a number, "positive" requires at least 1, and "signed" allows negative numbers, such as the
+//     exit code -1. Without a rule, the number must not be negative.
+//   - "-" means that the field is skipped.
 func eachField(v reflect.Value, rule, at string, do func(v reflect.Value, rule, at string)) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -125,7 +126,7 @@ func eachField(v reflect.Value, rule, at string, do func(v reflect.Value, rule, 
 	}
 }
 
-// eachFieldOfStruct is eachField for the fields of a struct.
+// eachFieldOfStruct calls eachField for each field of a struct.
 func eachFieldOfStruct(v reflect.Value, at string, do func(v reflect.Value, rule, at string)) {
 	for field, inner := range v.Fields() {
 		name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
@@ -139,7 +140,7 @@ func eachFieldOfStruct(v reflect.Value, at string, do func(v reflect.Value, rule
 	}
 }
 
-// field checks a text, a number or a time.
+// field checks a text, a number or a time against the struct tag of its field.
 func (c *checker) field(v reflect.Value, rule, at string) {
 	switch v.Kind() {
 	case reflect.String:
@@ -151,7 +152,7 @@ func (c *checker) field(v reflect.Value, rule, at string) {
 	}
 }
 
-// number checks an integer against its tag and the maximum.
+// number checks an integer against the struct tag of its field and against maxCount.
 func (c *checker) number(v reflect.Value, rule, at string) {
 	n := v.Int()
 	c.want(n >= 0 || rule == "signed", at, "is negative")
@@ -159,7 +160,7 @@ func (c *checker) number(v reflect.Value, rule, at string) {
 	c.want(n <= maxCount || amounts[v.Type()], at, "is %d, more than %d", n, maxCount)
 }
 
-// text checks a string against the values or the form that its tag names.
+// text checks a string against the values or the form that the struct tag of its field names.
 func (c *checker) text(s, rule, at string) {
 	rule, optional := strings.CutSuffix(rule, "?")
 	if rule == "" || optional && s == "" {

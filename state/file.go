@@ -14,10 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// ErrNotFound is returned for an id without a run.
+// ErrNotFound is returned if there is no run with the given id.
 var ErrNotFound = errors.New("no such run")
 
-// notFound returns ErrNotFound with the folder that was searched.
+// notFound returns an ErrNotFound error that names the run and the folder that was searched.
 func notFound(dir, id string) error {
 	if abs, err := filepath.Abs(dir); err == nil {
 		dir = abs
@@ -25,33 +25,34 @@ func notFound(dir, id string) error {
 	return fmt.Errorf("%q in %s: %w", id, dir, ErrNotFound)
 }
 
-// ErrExists is returned for a new run whose id is already in use.
+// ErrExists is returned if a new run has an id that is already in use.
 var ErrExists = errors.New("a run with this id exists")
 
-// File stores one Run on disk: a snapshot ({id}.json) and a journal of its steps. It holds the run's
-// lock from Create or Open until Close. It is not safe for concurrent use; only the owner of the run
-// uses it.
+// File stores one Run on disk, as a snapshot ({id}.json) and a journal of its steps. It holds the
+// run's lock from Create or Open until Close. It is not safe for concurrent use: only the owner of the
+// run uses it.
 type File struct {
 	dir, id      string
 	lock         *flock.Flock
 	log          IntegrityLog
 	maxHistory   int64 // maximum size of the journal, in bytes
 	snapshotSize int64 // size of the snapshot, in bytes
-	seq          int   // the last step on disk
-	isDirSynced  bool  // the directory entries of the files are on disk
+	seq          int   // number of the last step on disk
+	isDirSynced  bool  // whether the directory entries of the files have been synced
 	journal      journal
 }
 
-// IntegrityLog records each change of the files before and after it is made, so that a later process
-// can detect changes by others. An error prevents the change.
+// IntegrityLog records each change to the files before and after it is made, so that a later process
+// can detect changes by other programs. If a method that is called before a change returns an error,
+// the change is not made.
 type IntegrityLog interface {
-	Replace(path string, data []byte) error // the file will contain exactly data; a missing file counts as empty
-	Append(path string, data []byte) error  // data will be appended to the file
-	Done(path string) error                 // the change of the file is complete
-	Adopt(path string) error                // the present content of the file is accepted as its start
+	Replace(path string, data []byte) error // called before data replaces the content of the file; a missing file counts as empty
+	Append(path string, data []byte) error  // called before data is appended to the file
+	Done(path string) error                 // called after the change to the file is complete
+	Adopt(path string) error                // accepts the current content of the file as its initial content
 }
 
-// noLog is the IntegrityLog of files whose changes are not recorded.
+// noLog is an IntegrityLog that records nothing.
 type noLog struct{}
 
 func (noLog) Replace(string, []byte) error { return nil }
@@ -59,15 +60,15 @@ func (noLog) Append(string, []byte) error  { return nil }
 func (noLog) Done(string) error            { return nil }
 func (noLog) Adopt(string) error           { return nil }
 
-// SetIntegrityLog sets where changes are recorded. Call it before the first change.
+// SetIntegrityLog sets the log that records changes. Call it before the first change to the files.
 func (f *File) SetIntegrityLog(s IntegrityLog) { f.log = s }
 
-// SetMaxHistory limits the size of the journal, in bytes; 0 keeps no steps before the snapshot.
-// Call it before the first change. The default is DefaultHistory.
+// SetMaxHistory limits the size of the journal, in bytes. The default is DefaultHistory. If size is 0,
+// the journal keeps no steps from before the snapshot. Call it before the first change to the files.
 func (f *File) SetMaxHistory(size int64) { f.maxHistory = size }
 
-// Create takes the lock for a new run. It fails with ErrExists or *LockedError. holder is a line
-// that describes the process that drives the run.
+// Create takes the lock for a new run, and deletes the journal of a deleted run with the same id. It
+// fails with ErrExists or *LockedError. holder is a line that describes this process; see HolderLine.
 func Create(dir, id, holder string) (*File, error) {
 	f, err := acquire(dir, id, holder)
 	if err != nil {
@@ -76,14 +77,15 @@ func Create(dir, id, holder string) (*File, error) {
 	if _, err := os.Lstat(f.path(".json")); err == nil {
 		return nil, errors.Join(fmt.Errorf("%q: %w", id, ErrExists), f.Close())
 	}
-	if err := ignoreMissing(disk.remove(f.path(JournalExt))); err != nil { // of a run that was deleted
+	if err := ignoreMissing(disk.remove(f.path(JournalExt))); err != nil { // left by a deleted run
 		return nil, errors.Join(err, f.Close())
 	}
 	return f, nil
 }
 
-// Open takes the lock of an existing run and reads the run. It fails with ErrNotFound, *LockedError
-// or *FileError. It does not change the files.
+// Open takes the lock of an existing run and reads the run. It does not change the snapshot or the
+// journal. It fails with ErrNotFound, *LockedError or *FileError. holder is a line that describes this
+// process; see HolderLine.
 func Open(dir, id, holder string) (*File, *Run, error) {
 	if _, err := os.Stat(filepath.Join(dir, id+".json")); errors.Is(err, fs.ErrNotExist) {
 		return nil, nil, notFound(dir, id)
@@ -100,7 +102,7 @@ func Open(dir, id, holder string) (*File, *Run, error) {
 	return f, r, nil
 }
 
-// acquire creates the state folder, takes the lock of the run, and removes temporary files.
+// acquire creates the state folder, takes the run's lock, and removes temporary files.
 func acquire(dir, id, holder string) (*File, error) {
 	if err := makeDir(dir); err != nil {
 		return nil, err
@@ -117,7 +119,8 @@ func acquire(dir, id, holder string) (*File, error) {
 	return f, nil
 }
 
-// makeDir creates the state folder. If its parent is named .raymond, git ignores that parent.
+// makeDir creates the state folder. If the folder's parent is named .raymond, makeDir also adds a
+// .gitignore to that parent, so that git ignores it.
 func makeDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return err
@@ -139,8 +142,8 @@ func makeDir(dir string) error {
 // path returns the path of the run's file with the extension ext.
 func (f *File) path(ext string) string { return filepath.Join(f.dir, f.id+ext) }
 
-// Close releases the lock. The lock file remains: if it were removed, two processes could hold locks
-// on two files with the same name.
+// Close releases the lock and removes the holder file. The lock file remains: if it were removed, two
+// processes could lock two different files with the same name.
 func (f *File) Close() error {
 	var err error
 	if f.journal.file != nil {
@@ -150,11 +153,12 @@ func (f *File) Close() error {
 	return errors.Join(err, f.lock.Close())
 }
 
-// Read reads the present state of a run from snapshot and journal, without taking its lock. Its
-// error is ErrNotFound or *FileError.
+// Read reads the current state of a run from its snapshot and journal, without taking the run's lock.
+// It fails with ErrNotFound or *FileError.
 func Read(dir, id string) (*Run, error) {
-	// The journal is opened first: the run's owner may write a new snapshot and a shorter journal
-	// in between. The snapshot then includes the steps of the journal that is open here.
+	// The journal is opened before the snapshot, because the run's owner may write a new snapshot
+	// and a shorter journal in between. The snapshot then already includes the steps in the journal
+	// that was opened here.
 	path := filepath.Join(dir, id+JournalExt)
 	journal, _, journalErr := files.Open(path)
 	if journalErr == nil {
@@ -187,7 +191,8 @@ func readSnapshot(dir, id string) (*Run, error) {
 	return r, within(path, err)
 }
 
-// within adds the path to a *FileError. It converts errors about irregular or large files into one.
+// within adds the path to a *FileError without one. It also converts errors about files that are too
+// large or not regular into a *FileError.
 func within(path string, err error) error {
 	switch {
 	case errors.Is(err, files.ErrNotRegular):
@@ -202,7 +207,7 @@ func within(path string, err error) error {
 	return err
 }
 
-// List returns the ids of all runs in a folder, sorted.
+// List returns the sorted ids of all runs in a folder. A missing folder contains none.
 func List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -221,10 +226,11 @@ func List(dir string) ([]string, error) {
 	return ids, nil
 }
 
-// WriteSnapshot replaces the snapshot with r. After it returns nil, {id}.json alone contains the whole
-// run and survives a crash of the machine. After an error, the files contain either the old run or r
-// as a whole. d is the step that led to r, if the journal lacks it; nil if no single step led to r.
-// If ready is not nil, it is called before the old snapshot is replaced; its error keeps the old one.
+// WriteSnapshot replaces the snapshot with r. When it returns nil, {id}.json alone contains the whole
+// run and survives a crash of the machine. After an error, the files contain either the complete old
+// run or the complete r. d is the step that led to r, if the journal does not contain that step yet. If
+// no single step led to r, d is nil. If ready is not nil, it is called before the old snapshot is
+// replaced; if it returns an error, the old snapshot remains.
 func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
 	data, err := r.Encode()
 	if err == nil {
@@ -246,7 +252,7 @@ func (f *File) WriteSnapshot(r *Run, d *Delta, ready func() error) error {
 	return nil
 }
 
-// checkSize returns an error for data that would be too large to read back.
+// checkSize returns an error if data is too large to be read again.
 func checkSize(data []byte) error {
 	if len(data) > maxFile {
 		return fmt.Errorf("%d bytes are more than the maximum of %d", len(data), maxFile)
@@ -254,7 +260,7 @@ func checkSize(data []byte) error {
 	return nil
 }
 
-// ignoreMissing returns nil for the error about a missing file, and other errors unchanged.
+// ignoreMissing returns nil if err says that a file does not exist, and otherwise err.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
@@ -262,13 +268,15 @@ func ignoreMissing(err error) error {
 	return err
 }
 
-// tempExt is added to the name of a file while it is written.
+// tempExt is appended to the name of a file while its new content is written.
 const tempExt = ".tmp"
 
-// replace replaces the content of a file atomically. ready is the argument of WriteSnapshot.
+// replace replaces the content of a file atomically, and reports the change to the integrity log. If
+// ready is not nil, replace calls it before the file is replaced; see WriteSnapshot.
 func (f *File) replace(path string, data []byte, ready func() error) (err error) {
 	tmp := path + tempExt
-	if err := ignoreMissing(disk.remove(tmp)); err != nil { // left by a process that was killed, or a pipe created by an agent
+	// A killed process may have left this file, or an agent may have created a pipe.
+	if err := ignoreMissing(disk.remove(tmp)); err != nil {
 		return err
 	}
 	w, err := disk.open(tmp, os.O_CREATE|os.O_WRONLY|os.O_EXCL, 0o600)

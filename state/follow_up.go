@@ -1,11 +1,11 @@
 package state
 
-// KeepLastConversation makes the run record where its main agent ends, so that a later run can
-// continue from there. It is for a run returned by New.
+// KeepLastConversation makes the run record the conversation with which its main agent ends, so that a
+// later run can continue from there. Call it for a run that New returned.
 func (r *Run) KeepLastConversation() { r.Last = &LastConversation{} }
 
-// FollowUp changes a run returned by New so that it begins in the state entry because of a comment by
-// login. It continues in a copy of the conversation of last, in the same directory.
+// FollowUp makes a run that New returned begin in the state entry, because of a comment by the user
+// login. The run continues a copy of the conversation in last, in the same directory.
 func (r *Run) FollowUp(entry, login string, last LastConversation) {
 	r.Entry = entry
 	main := r.Agents[0]

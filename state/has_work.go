@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-// HasWork reports whether a process that resumes the run at the time now would find anything to do,
-// at once or within hold (negative: without limit): a state that may start, or a wait that ends,
-// even if another wait follows it because the state runs in another job. Only a suspended run may
-// have nothing to do: all its agents wait, or it must not be resumed yet. The caller checks for
-// new answers, which are not in the state.
+// HasWork reports whether a process that resumes the run at the time now would find anything to do, now
+// or within the time hold. A negative hold has no limit. Work is a state that may start, or a wait that
+// ends, even if the agent then waits for another job. Only a suspended run may have nothing to do: all
+// its agents wait, or it must not be resumed yet. HasWork does not know answers that have not been read,
+// so the caller must check for them.
 func (r *Run) HasWork(now time.Time, h Here, hold time.Duration) bool {
 	p := &r.Progress
 	if p.Status != Suspended {
@@ -30,8 +30,8 @@ func (r *Run) HasWork(now time.Time, h Here, hold time.Duration) bool {
 	return s.Delta().HasOtherEvents()
 }
 
-// HasOtherEvents reports whether a step that resumes a run does more than that: it has an event
-// other than run_started.
+// HasOtherEvents reports whether a step that resumes a run also does something else. It does if it has an
+// event other than run_started.
 func (d *Delta) HasOtherEvents() bool {
 	return slices.ContainsFunc(d.Events, func(e Event) bool {
 		_, opens := e.Body.(*RunStarted)

@@ -16,15 +16,15 @@ type HistoryStep struct {
 	// Run is the run before the step. It must not be changed, and is valid only until the next
 	// step is read.
 	Run *Run
-	// Delta is the step. If Begins is set, the earlier steps are not stored: Run is already the run
-	// after the step, and Delta repeats its progress and its last events.
+	// Delta is the step. If Begins is set, the history has no earlier steps: Run is already the run
+	// after this step, and Delta contains only the run's progress and its last events.
 	Delta  *Delta
 	Begins bool
 
-	end int64 // end of its line in the journal
+	end int64 // offset of the end of its line in the journal
 }
 
-// beginning returns the step with which a history starts at the run r.
+// beginning returns the first step of a history that begins with the run r.
 func (r *Run) beginning() HistoryStep {
 	return HistoryStep{Run: r, Delta: &Delta{Progress: r.Progress, Events: r.Events}, Begins: true}
 }
@@ -32,8 +32,8 @@ func (r *Run) beginning() HistoryStep {
 // After returns the run after the step. It must not be changed.
 func (s HistoryStep) After() *Run { return s.Run.With(s.Delta) }
 
-// Started returns the numbers of the state executions that the step started, in order. Executions
-// that the step only repeated are left out.
+// Started returns the numbers of the state executions that the step started, in order. It leaves out
+// executions that the step only repeated.
 func (s HistoryStep) Started() []int {
 	var begun []int
 	for _, e := range s.Delta.Events {
@@ -49,9 +49,9 @@ func (s HistoryStep) Started() []int {
 	return begun
 }
 
-// ReadHistory returns the stored steps of a run in order, up to the present one, without taking the
-// run's lock. A damaged line, and the steps after it up to the next whole run, are left out. Errors
-// are the errors of Read; an error ends the sequence.
+// ReadHistory returns the stored steps of a run in order, up to the current one, without taking the
+// run's lock. It leaves out a damaged line and the steps after it, up to the next whole run. If an
+// error occurs, it is the last element; it is an error of Read.
 func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 	return func(yield func(HistoryStep, error) bool) {
 		now, err := Read(dir, id)
@@ -78,7 +78,7 @@ func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 	}
 }
 
-// pastSteps returns the steps of a journal that led to the run now.
+// pastSteps returns the steps in a journal up to the run now.
 func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 	return func(yield func(HistoryStep, error) bool) {
 		var past *Run // the run after the last line; nil if unknown
@@ -90,7 +90,8 @@ func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 			}
 			at += e.size
 			step := e.step(past, now)
-			isSame := e.isRun && past != nil && past.Progress.Seq == e.seq // saved again on another machine
+			// The same run was saved again on another machine.
+			isSame := e.isRun && past != nil && past.Progress.Seq == e.seq
 			past, step.end = step.Run, at
 			if past == nil || isSame {
 				continue
@@ -103,7 +104,8 @@ func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 	}
 }
 
-// step returns the step of a line that follows the run past. Run is nil if the line can't be used.
+// step returns the step in a line. past is the run before it, or nil. If the line can't be used, Run is
+// nil in the result.
 func (e journalEntry) step(past, now *Run) HistoryStep {
 	switch {
 	case e.damage != nil || e.seq > now.Progress.Seq:
@@ -119,7 +121,7 @@ func (e journalEntry) step(past, now *Run) HistoryStep {
 	return HistoryStep{}
 }
 
-// delta decodes the step of a line. It returns an error if the step can't follow r.
+// delta decodes the step in a line. It returns an error if that step can't follow the run r.
 func (e journalEntry) delta(r *Run) (*Delta, error) {
 	d := new(Delta)
 	if err := invalid(jsonstrict.Decode(e.data, d)); err != nil {
@@ -131,9 +133,9 @@ func (e journalEntry) delta(r *Run) (*Delta, error) {
 	return d, d.checkFollows(r)
 }
 
-// replay applies the steps of a journal that follow r. Lines before them matter only for the history.
-// A damaged last line counts as not written, and so does a whole run at the end, whose snapshot was
-// never completed. Any other damage is a *FileError.
+// replay applies the steps of a journal that follow r. The lines before these steps are used only for
+// the history. A damaged last line counts as not written. The same holds for a whole run in the last
+// line, because its snapshot was never completed. Any other damage is a *FileError.
 func (r *Run) replay(journal io.Reader) error {
 	var unwritten error
 	snapshot := r.Progress.Seq
@@ -164,13 +166,13 @@ func (r *Run) replay(journal io.Reader) error {
 	return r.Validate()
 }
 
-// fileError returns the error about a line.
+// fileError returns a *FileError that names the line.
 func (e journalEntry) fileError(what error) error {
 	return &FileError{Field: fmt.Sprintf("line %d", e.n), What: what.Error()}
 }
 
-// checkFollows returns an error if the step can't follow r: agents must be in the order of their
-// numbers, and the number of an agent never changes.
+// checkFollows returns an error if the step can't follow r. Agents must be in the order of their
+// numbers, and an agent must keep its number.
 func (d *Delta) checkFollows(r *Run) error {
 	r.index()
 	last, seen := 0, map[string]bool{}
@@ -192,13 +194,13 @@ func (d *Delta) checkFollows(r *Run) error {
 	return nil
 }
 
-// ErrNeverStarted is returned for a number without a state execution.
+// ErrNeverStarted is returned if no state execution has the given number.
 var ErrNeverStarted = errors.New("the run has no such state execution")
 
 // NotInHistoryError is returned if the history no longer contains the step that started an execution.
 type NotInHistoryError struct {
 	Exec   int
-	Oldest int // the first later execution whose step is stored, or 0
+	Oldest int // number of the first later execution whose step is stored; 0 if there is none
 }
 
 // Error implements error.
@@ -209,9 +211,9 @@ func (e *NotInHistoryError) Error() string {
 	return fmt.Sprintf("the step that started state execution %d is no longer stored; the next available one is state execution %d", e.Exec, e.Oldest)
 }
 
-// RunAtExecution returns the run after the step that started state execution n, for Rerun. It reads the
-// history like ReadHistory. Its error is ErrNeverStarted for an unknown number, *NotInHistoryError for an
-// execution whose step is not stored, or an error of ReadHistory.
+// RunAtExecution returns the run after the step that started state execution n, for use with Rerun. It
+// reads the same steps as ReadHistory. It returns ErrNeverStarted if no execution has this number, and
+// *NotInHistoryError if the step of the execution is not stored. Other errors are those of ReadHistory.
 func RunAtExecution(dir, id string, n int) (*Run, error) {
 	oldest, begun := 0, 0
 	for step, err := range ReadHistory(dir, id) {

@@ -10,8 +10,8 @@ import (
 	"slices"
 )
 
-// CopyHistory copies the lines of a journal up to the step last. The copy is a valid journal: damaged
-// lines and steps after a gap are left out.
+// CopyHistory copies the lines of a journal up to the step last. It leaves out damaged lines and steps
+// after a gap, so the copy is a valid journal.
 func CopyHistory(to io.Writer, journal io.Reader, last int) error {
 	seq := 0
 	for e, err := range readEntries(journal) {
@@ -29,17 +29,17 @@ func CopyHistory(to io.Writer, journal io.Reader, last int) error {
 	return nil
 }
 
-// MaskHistory returns a reader of a journal whose texts are masked line by line. mask must not change
-// the number of bytes. The lines get new checksums, except that damaged lines stay damaged.
+// MaskHistory returns a reader for a copy of a journal in which mask has masked the texts, line by line.
+// mask must not change the number of bytes. The lines get new checksums, but damaged lines stay damaged.
 func MaskHistory(from io.Reader, mask func(io.Reader) io.Reader) io.Reader {
 	return &maskedJournal{from: bufio.NewReaderSize(from, 256<<10), mask: mask}
 }
 
-// maskedJournal reads a journal through a mask.
+// maskedJournal is the reader that MaskHistory returns.
 type maskedJournal struct {
 	from *bufio.Reader
 	mask func(io.Reader) io.Reader
-	out  []byte // the rest of the current line
+	out  []byte // the rest of the current line, already masked
 }
 
 // Read implements io.Reader.
@@ -63,13 +63,14 @@ func (m *maskedJournal) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// PastConversation is a conversation that a step of a history refers to.
+// PastConversation is a conversation to which a step in a history refers.
 type PastConversation struct {
 	Session Session
-	Dir     string // directory of an agent that had the conversation; "" for Run.Dir
+	Dir     string // directory of an agent that used the conversation; "" means Run.Dir
 }
 
-// PastConversations returns all conversations in a journal, each once, the most recent first.
+// PastConversations returns all conversations in a journal, each of them once. The most recent one comes
+// first.
 func PastConversations(from io.Reader) ([]PastConversation, error) {
 	n, order, found := 0, map[string]int{}, map[string]PastConversation{}
 	for e, err := range readEntries(from) {

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// The steps after the snapshot may reach maxGrowth times its size, and at least journalMin
-// bytes, before a new snapshot is due. Snapshots therefore cost only a constant share of the bytes
+// A new snapshot is due if the steps after the last one exceed both maxGrowth times its size and
+// journalMin bytes. The cost of snapshots therefore stays in proportion to the number of bytes
 // appended.
 const (
 	maxGrowth  = 8
@@ -29,22 +29,22 @@ const (
 // DefaultHistory is the default maximum size of a journal, in bytes.
 const DefaultHistory = 64 << 20
 
-// JournalExt is the extension of a journal, after the id of its run.
+// JournalExt is the extension of a journal's file name. It follows the run's id.
 const JournalExt = ".journal"
 
-// journal describes the part of a run's journal file that was scanned or written. Each line is a
-// step, or a whole run that makes the lines before it unnecessary.
+// journal describes the lines of a run's journal file that have been scanned or written. Each line
+// contains a step, or a whole run. The steps before a whole run are not needed to read that run.
 type journal struct {
-	file       writableFile // nil: scan the file before the next line is written
-	size       int64        // bytes of its lines; nothing follows them
-	last       int          // the step of the last line; 0 for none
-	isComplete bool         // the journal ends with a whole run and all steps that followed it
-	appended   int64        // bytes written since the last snapshot
+	file          writableFile // nil if the file must be scanned before the next line is written
+	size          int64        // size of these lines in bytes; nothing follows them
+	last          int          // number of the step in the last line; 0 if there are no lines
+	isComplete    bool         // whether the journal ends with a whole run and all steps after it
+	sinceSnapshot int64        // number of bytes written since the last snapshot
 }
 
-// Append saves one step: it appends a line with a checksum to the journal and syncs the file. After
-// it returns nil, the step survives a crash of the machine. After an error the caller must stop,
-// since the step may or may not have been saved.
+// Append saves one step: it appends a line with a checksum to the journal and syncs the file. When it
+// returns nil, the step survives a crash of the machine. After an error the caller must stop, because
+// the step may or may not have been saved.
 func (f *File) Append(d *Delta) error {
 	err := f.openJournal(f.seq)
 	if err == nil {
@@ -63,15 +63,18 @@ func (f *File) Append(d *Delta) error {
 	return nil
 }
 
-// Full reports whether it is time for a new snapshot.
-func (f *File) Full() bool { return f.journal.appended > max(journalMin, maxGrowth*f.snapshotSize) }
+// Full reports whether a new snapshot is due.
+func (f *File) Full() bool {
+	return f.journal.sinceSnapshot > max(journalMin, maxGrowth*f.snapshotSize)
+}
 
-// appendBeforeSnapshot adds the step of a new snapshot to the journal, unless no history is kept. It
-// writes d, or all of r if d can't follow the last line. The line need not be on the disk before the
-// snapshot: a damaged last line counts as not written.
+// appendBeforeSnapshot adds the step d of a new snapshot to the journal, unless the journal keeps no
+// history. If d is nil or can't follow the last line, it adds the whole run r instead. It does not sync
+// the line, because a damaged last line counts as not written.
 func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
 	known := f.seq
-	if d == nil { // saved on another machine, together with the steps before it
+	// The run was saved on another machine, together with the steps before it.
+	if d == nil {
 		known = r.Progress.Seq
 	}
 	if err := f.openJournal(known); err != nil || f.maxHistory == 0 {
@@ -83,8 +86,8 @@ func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
 	return f.writeLine(d, d.Progress.Seq)
 }
 
-// openJournal opens the journal and cuts off the lines after step seq. Such lines exist if a process
-// died before it completed its snapshot, or if the file belongs to a run that was deleted.
+// openJournal opens the journal, unless it is open, and cuts off the lines after step seq. Such lines
+// exist if a process died before it completed its snapshot, or if the file belongs to a deleted run.
 func (f *File) openJournal(seq int) error {
 	if f.journal.file != nil {
 		return nil
@@ -109,7 +112,7 @@ func (f *File) openJournal(seq int) error {
 	return nil
 }
 
-// truncateJournal truncates a journal to its first bytes, atomically.
+// truncateJournal atomically reduces a journal to its first size bytes.
 func (f *File) truncateJournal(path string, size int64) error {
 	from, _, err := files.Open(path)
 	if err != nil {
@@ -122,8 +125,8 @@ func (f *File) truncateJournal(path string, size int64) error {
 	return f.replace(path, kept, nil)
 }
 
-// scan reads a journal up to the last line whose step is not after seq. rest reports whether more
-// lines follow.
+// scan reads a journal and describes the lines up to the last one whose step is not after seq. rest
+// reports whether more lines follow. A missing file counts as empty.
 func scan(path string, seq int) (j journal, rest bool, err error) {
 	from, _, err := files.Open(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -148,7 +151,8 @@ func scan(path string, seq int) (j journal, rest bool, err error) {
 	return j, rest, nil
 }
 
-// writeLine appends a line with a step or a run to the journal, without syncing. seq is its number.
+// writeLine appends a line with what, a *Delta or a *Run, to the journal. It does not sync the file. seq
+// is the number of the step, or of the run's last step.
 func (f *File) writeLine(what any, seq int) error {
 	data, err := marshal(what)
 	if err != nil {
@@ -171,8 +175,8 @@ func (f *File) writeLine(what any, seq int) error {
 	return nil
 }
 
-// shorten drops the oldest lines of the journal, so that about half of the maximum size remains. It
-// puts the run before the remaining steps first. r is the run after the last line.
+// shorten drops the oldest lines of the journal, so that about half of the maximum size remains. The
+// new first line contains the whole run before the remaining steps. r is the run after the last line.
 func (f *File) shorten(r *Run) error {
 	old := f.journal.file
 	f.journal.file = nil // the file will be replaced
@@ -189,8 +193,9 @@ func (f *File) shorten(r *Run) error {
 	return f.replace(path, keep, nil)
 }
 
-// newestLines returns the lines of a journal that end at or after the offset from, with the run before them
-// as the first line. r is the run after the last line.
+// newestLines returns the last lines of a journal, after a new line that contains the whole run before
+// them. It drops all lines up to the first step that ends at or after the offset from. r is the run
+// after the journal's last line.
 func newestLines(path string, r *Run, from int64) ([]byte, error) {
 	f, info, err := files.Open(path)
 	if err != nil {
@@ -215,26 +220,27 @@ func newestLines(path string, r *Run, from int64) ([]byte, error) {
 	return append(journalLine(data), rest...), err
 }
 
-// castagnoli is computed at first use, since a run of one state needs no table.
+// castagnoli returns the table for CRC-32C. The table is computed when it is first used, because a run
+// with a single state does not need it.
 var castagnoli = sync.OnceValue(func() *crc32.Table { return crc32.MakeTable(crc32.Castagnoli) })
 
-// journalLine returns a line of a journal: checksum, data and a line break.
+// journalLine returns a line of a journal: a checksum, a space, data and a line break.
 func journalLine(data []byte) []byte {
 	return slices.Concat([]byte(checksum(data)), []byte(" "), data, []byte("\n"))
 }
 
-// journalEntry is a line of a journal.
+// journalEntry is a line of a journal, split into its fields.
 type journalEntry struct {
 	n      int    // number of the line, from 1
 	size   int64  // size in bytes, with the line break
 	text   []byte // the whole line, valid until the next entry is read
 	data   []byte // the JSON in the line
-	isRun  bool   // the line has a whole run instead of a step
+	isRun  bool   // whether the line contains a whole run instead of a step
 	seq    int    // number of the step, or of the last step of the run
-	damage error  // why the line has neither a run nor a step
+	damage error  // why the line contains neither a run nor a step; nil if it contains one
 }
 
-// readEntries returns the lines of a journal. A read error comes last.
+// readEntries returns the lines of a journal. If reading fails, the last element is the error.
 func readEntries(from io.Reader) iter.Seq2[journalEntry, error] {
 	return func(yield func(journalEntry, error) bool) {
 		lines := bufio.NewScanner(from)
@@ -261,7 +267,7 @@ func readEntries(from io.Reader) iter.Seq2[journalEntry, error] {
 	}
 }
 
-// parseLine parses line n of a journal. Errors are in the field damage.
+// parseLine parses line n of a journal. It stores an error in the field damage.
 func parseLine(n int, text []byte) journalEntry {
 	e := journalEntry{n: n, size: int64(len(text)), text: text}
 	line, isWhole := bytes.CutSuffix(text, []byte("\n"))
@@ -279,7 +285,7 @@ func parseLine(n int, text []byte) journalEntry {
 	return e
 }
 
-// checkedLine returns the part of a line after its checksum.
+// checkedLine verifies the checksum at the beginning of a line and returns the data after it.
 func checkedLine(line []byte) ([]byte, error) {
 	sum, data, ok := bytes.Cut(line, []byte(" "))
 	if !ok || len(sum) != 8 {
@@ -294,8 +300,8 @@ func checkedLine(line []byte) ([]byte, error) {
 // checksum returns the CRC-32C of data as eight hexadecimal digits.
 func checksum(data []byte) string { return fmt.Sprintf("%08x", crc32.Checksum(data, castagnoli())) }
 
-// seqOf returns the number of a step, or of the last step of a run, without decoding all of it. It
-// returns 0 for other data.
+// seqOf returns the number of a step, or of the last step of a run, without decoding all of data. It
+// returns 0 if data contains neither.
 func seqOf(data []byte) int {
 	if rest, ok := bytes.CutPrefix(data, []byte(`{"progress":{"seq":`)); ok {
 		digits, _, _ := bytes.Cut(rest, []byte(","))

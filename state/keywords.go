@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Keywords returns the fixed words in state files and logs: names of fields and events, and
-// values of statuses and similar fields. All runs have the same words, so they can't be secrets.
+// Keywords returns the fixed words in state files and logs: the names of fields and events, and the
+// values of statuses and similar fields. All runs contain these words, so they can't be secrets.
 func Keywords() []string {
 	words := []string{"timeout", "clean_with_flake", "catastrophic", "iterations", "function", "usage_limit", "transient"}
 	for _, known := range values {
@@ -22,7 +22,8 @@ func Keywords() []string {
 	return words
 }
 
-// addFields adds the JSON names of the fields of a type.
+// addFields adds the JSON names of all fields of a type, and of the types of these fields, to words. seen
+// contains the types that have been added.
 func addFields(words *[]string, seen map[reflect.Type]bool, t reflect.Type) {
 	if seen[t] {
 		return

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// ledger has the cost of every agent CLI process of a run.
+// ledger contains the cost of every agent CLI process of a run.
 type ledger struct {
 	total        USD
 	saved, added []LedgerEntry // entries of the run, and new entries of the current step
 }
 
-// spent returns the total cost of the run, and how well it is known.
+// spent returns the total cost of the run, and says whether parts of it are estimated or unknown.
 func (l ledger) spent() Spent {
 	all := Spent{}
 	for e := range l.entries() {
@@ -25,7 +25,7 @@ func (l ledger) spent() Spent {
 	return all
 }
 
-// entries returns all entries, old and new.
+// entries returns all entries of the ledger, the saved ones first.
 func (l ledger) entries() iter.Seq[*LedgerEntry] {
 	return func(yield func(*LedgerEntry) bool) {
 		for _, entries := range [][]LedgerEntry{l.saved, l.added} {
@@ -47,10 +47,10 @@ func (e *LedgerEntry) spent() Spent {
 	return s
 }
 
-// entry returns the ledger entry for an agent's invocation that has ended: the cost that the process
-// reported, plus an estimate for usage beyond that. If the process reported nothing, the estimate is
-// all. If the model sent no answer, the cost is zero. If tokens have no price and the agent CLI
-// reports no dollars, the entry counts the tokens. Otherwise the cost is unknown.
+// entry returns the ledger entry for an agent's invocation that has ended. Its cost is the amount that
+// the process reported, plus an estimate for the tokens in o.Used, which the report does not include.
+// If the process reported nothing, its cost is the estimate alone, or zero if the model sent nothing. In
+// all other cases the cost is unknown. The entry counts tokens without a price in Unpriced.
 func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
 	entry := LedgerEntry{N: a.Exec.Running.N, Agent: a.ID, State: a.State, Session: a.Exec.Running.SessionID, Unpriced: o.Cost.Unpriced}
 	if o.Session != "" {
@@ -76,19 +76,20 @@ func (l ledger) entry(a *Agent, o Outcome) LedgerEntry {
 		entry.Kind = Unknown
 	}
 	if slices.ContainsFunc(o.Cost.Metered, func(u Usage) bool { return u.HasFees }) ||
-		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees }) { // Cost and Models have only the known part
+		// CostUSD and Models contain only the known part of the cost.
+		slices.ContainsFunc(o.Used, func(m ModelCost) bool { return m.HasFees }) {
 		entry.Kind = Unknown
 	}
 	return entry
 }
 
-// minListShare limits how cheap a computed rate may be: at least the list price divided by this.
-// The weights of units are not exact for every model, but nearly. A larger difference means that an
-// invocation reported more tokens than it used, which would make later invocations look cheap.
+// minListShare limits how cheap a computed rate may be: it must be at least the list price divided by
+// minListShare. The weights in units are nearly exact for every model. A larger difference means that
+// an invocation reported more tokens than it used, which would make later invocations look cheap.
 const minListShare = 10
 
-// estimate adds prices to the tokens of each model: rates from the exact entries of this run, or
-// the list prices in used if no rate is credible. Tokens without either are left out.
+// estimate sets the cost of each model's tokens. It uses the rate from the exact entries of this run, or
+// the list price in used if that rate is not plausible. It leaves out models without either.
 func (l ledger) estimate(used []ModelCost) []ModelCost {
 	var priced []ModelCost
 	for _, u := range used {
@@ -104,7 +105,7 @@ func (l ledger) estimate(used []ModelCost) []ModelCost {
 	return priced
 }
 
-// rate returns the total cost and units of a model in the exact entries.
+// rate returns the total cost and the total units of a model in the exact entries. See Usage.units.
 func (l ledger) rate(model string) (cost USD, units int64) {
 	for e := range l.entries() {
 		for _, m := range e.Models {
@@ -117,8 +118,8 @@ func (l ledger) rate(model string) (cost USD, units int64) {
 	return cost, units
 }
 
-// charge adds the cost of an agent's invocation to the ledger. It reports whether all of the cost is
-// known. When the run has spent 80 % of its budget, it adds a Limit event, once.
+// charge adds the cost of an agent's invocation to the ledger. It reports whether the whole cost is
+// known. When the run has spent more than 80 % of its budget, charge adds a Limit event, but only once.
 func (s *Step) charge(a *Agent, o Outcome) bool {
 	entry, delta := s.ledger().entry(a, o), &s.delta
 	delta.Ledger = append(delta.Ledger, entry)
@@ -137,7 +138,7 @@ func (s *Step) charge(a *Agent, o Outcome) bool {
 	return entry.Kind != Unknown && entry.Unpriced == 0
 }
 
-// countTokens adds the tokens that an invocation is known to have used.
+// countTokens adds the tokens that an invocation is known to have used to e.Tokens.
 func (e *Exec) countTokens(o Outcome) {
 	for _, m := range slices.Concat(o.Cost.Usage, o.Used) {
 		if m.Total() == 0 {
@@ -159,7 +160,7 @@ func (t Tokens) plus(u Usage) Tokens {
 	}
 }
 
-// withModel adds the usage and cost of a model to a list. It may change the list.
+// withModel adds the usage and cost of a model to a list. It may change the elements of the list.
 func withModel(list []ModelCost, m ModelCost) []ModelCost {
 	for i := range list {
 		if SameModel(list[i].Model, m.Model) {
@@ -171,8 +172,8 @@ func withModel(list []ModelCost, m ModelCost) []ModelCost {
 	return append(list, m)
 }
 
-// withShares returns a copy of sums with the costs of one invocation added. Models without cost are
-// left out.
+// withShares returns a copy of sums to which the costs of one invocation have been added, model by
+// model. It leaves out models without a cost.
 func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 	sums = maps.Clone(sums)
 	for _, m := range shares {
@@ -190,7 +191,7 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 // Float returns the amount in dollars, for display.
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
-// Spent returns the cost of the run, and how well it is known.
+// Spent returns the cost of the run, and says whether parts of it are estimated or unknown.
 func (r *Run) Spent() Spent { return r.ledger().spent() }
 
 // ledger returns the ledger of the run.
@@ -209,11 +210,11 @@ func (r *Run) Tokens() Tokens {
 	return all
 }
 
-// Unfinished returns the cost so far of each state execution under way.
+// Unfinished returns the cost so far of each state execution that has not finished.
 func (r *Run) Unfinished() []Unfinished { return unfinished(slices.Values(r.Agents)) }
 
-// unfinished returns the cost so far of the agents' executions under way. It leaves out failed ones,
-// whose cost was reported when they failed.
+// unfinished returns the cost so far of the agents' executions that have not finished. It leaves out
+// failed executions, because their cost was reported when they failed.
 func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	var list []Unfinished
 	for a := range agents {
@@ -226,7 +227,7 @@ func unfinished(agents iter.Seq[*Agent]) []Unfinished {
 	return list
 }
 
-// usd returns an amount of n billionths of a dollar, limited to 0 to MaxUSD.
+// usd converts n billionths of a dollar to an amount from 0 to MaxUSD.
 func usd(n float64) USD {
 	switch {
 	case math.IsNaN(n) || n <= 0:
@@ -237,8 +238,8 @@ func usd(n float64) USD {
 	return USD(math.Round(n))
 }
 
-// SameModel reports whether two names refer to the same model. It ignores a variant like "[1m]",
-// a date like "-20251001" or "-2025-10-01", and the additions of cloud services, as in
+// SameModel reports whether two names refer to the same model. It ignores a variant such as "[1m]", a
+// date such as "-20251001" or "-2025-10-01", and the prefixes and suffixes of cloud services, as in
 // "us.anthropic.claude-opus-5-v1:0", "…@20260101" and "models/gemini-3-pro".
 func SameModel(a, b string) bool { return a == b || baseModel(a) == baseModel(b) }
 
@@ -266,7 +267,7 @@ func baseModel(name string) string {
 	return name
 }
 
-// maxTokens is the largest number of tokens that is believed.
+// maxTokens is the largest number of tokens that is accepted. Larger numbers are reduced to it.
 const maxTokens = 1e12
 
 // units returns the tokens weighted by their relative prices in Anthropic's price list: output 5,
@@ -277,5 +278,5 @@ func (u Usage) units() int64 {
 	return 20*count(u.Input) + 100*count(u.Output) + 25*count(u.CacheWrite) + 15*count(u.CacheHour) + 2*count(u.CacheRead)
 }
 
-// tokenSum adds two numbers of tokens, each limited to 0 to maxTokens.
+// tokenSum adds two numbers of tokens. It first limits each of them to the range 0 to maxTokens.
 func tokenSum(a, b int64) int64 { return min(max(a, 0), maxTokens) + min(max(b, 0), maxTokens) }

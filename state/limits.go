@@ -6,19 +6,19 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// limits compares the use of a run with its limits.
+// limits compares the usage of a run with the limits of the run.
 type limits struct {
 	options  *Options
 	progress *Progress
 	ledger   ledger
-	// inherited is the number of state executions that belong to the run it was copied from.
+	// inherited is the number of state executions in the run from which this run was copied.
 	inherited int
 }
 
 // ownExecutions returns the number of state executions that this run has started itself.
 func (l limits) ownExecutions() int { return l.progress.Iterations - l.inherited }
 
-// overBudget returns the reason why nothing may cost any more, or "".
+// overBudget returns the reason why the run must not spend any more, or "" if it may.
 func (l limits) overBudget() string {
 	switch c := l.reached(); {
 	case c == nil:
@@ -32,9 +32,9 @@ func (l limits) overBudget() string {
 	}
 }
 
-// reached returns the limit on money that ends the run, or nil. If an agent CLI stopped at
-// its share of the rest, the tightest limit counts as reached. The run's own budget may be spent
-// completely.
+// reached returns the limit on cost that ends the run, or nil. If an agent CLI stopped because it had
+// spent its share of the rest, the tightest limit counts as reached. The run's own budget is reached only
+// when the cost exceeds it, and other limits when nothing is left.
 func (l limits) reached() *Cap {
 	total := l.progress.TotalUSD
 	if own := l.options.ownBudget(); own != nil && total > own.MaxUSD {
@@ -53,12 +53,12 @@ func (l limits) overIterations() bool {
 	return limit > 0 && l.ownExecutions() >= limit
 }
 
-// blocked reports whether nothing may start: no execution, reminder, retry or attempt.
+// blocked reports whether nothing may start, neither an execution nor a reminder, a retry or an attempt.
 func (l limits) blocked() bool {
 	return l.progress.Hold != "" || l.reached() != nil
 }
 
-// event returns the event that shows how much of a limit on money is spent.
+// event returns the event that shows how much of a limit on cost has been spent.
 func (l limits) event(c *Cap) *Limit {
 	spent := l.ledger.spent()
 	return &Limit{
@@ -67,8 +67,8 @@ func (l limits) event(c *Cap) *Limit {
 	}
 }
 
-// checkMove returns the limit that forbids a move, and the reason for the agent's failure; nil if the
-// move is allowed. alive is the number of agents that have not ended, and depth the height of the
+// checkMove returns the limit that forbids a move, and the reason for the agent's failure. It returns nil
+// if the move is allowed. alive is the number of agents that have not ended. depth is the height of the
 // agent's return stack.
 func (o *Options) checkMove(move protocol.Decision, alive, depth int) (*Limit, string) {
 	if want := alive + len(move.Spawns); len(move.Spawns) > 0 && want > o.MaxAgents {

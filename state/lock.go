@@ -18,7 +18,7 @@ import (
 // LockedError is returned if another process holds the lock of a run.
 type LockedError struct {
 	ID     string
-	Holder string // the line that the process wrote beside the lock, or ""
+	Holder string // the line that the process wrote to the holder file; "" if there is none
 }
 
 // Error implements error.
@@ -26,18 +26,18 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
 
-// HolderLine returns the line that describes the process that holds a lock.
+// HolderLine returns a line that describes a process that holds a lock since the given time.
 func HolderLine(pid int, host string, since time.Time) string {
 	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
 }
 
 // Driver is the process that drives a run.
 type Driver struct {
-	PID  int    `json:"pid"` // 0 if the process has not written its line
+	PID  int    `json:"pid"` // id of the process; 0 if the process has not written its line
 	Host string `json:"host"`
 }
 
-// driverOf parses a line of HolderLine. It returns the zero Driver for any other text.
+// driverOf parses a line that HolderLine returned. For any other text it returns the zero Driver.
 func driverOf(line string) Driver {
 	var d Driver
 	if _, err := fmt.Sscanf(line, "process %d on %s since", &d.PID, &d.Host); err != nil {
@@ -46,14 +46,15 @@ func driverOf(line string) Driver {
 	return d
 }
 
-// mayBeAlive reports whether the process may still run. A process on another machine always may.
+// mayBeAlive reports whether the process may still be running. A process on another machine is assumed
+// to be running.
 func (d Driver) mayBeAlive() bool {
 	host, err := os.Hostname()
 	return d.PID > 0 && (err != nil || d.Host != host || !processes.IsDead(d.PID))
 }
 
-// FindDriver returns the process that drives a run, or nil. It writes nothing, and
-// doesn't prevent another process from driving the run.
+// FindDriver returns the process that drives a run, or nil if there is none. It writes nothing, and does
+// not keep other processes from driving the run.
 func FindDriver(dir, id string) (*Driver, error) {
 	path := filepath.Join(dir, id+".lock")
 	free, line, err := awaitLock(dir, id, 0, func() (bool, error) {
@@ -77,16 +78,16 @@ func FindDriver(dir, id string) (*Driver, error) {
 	return &d, nil
 }
 
-// holderExt is the extension of the file that describes the holder of a run's lock, after its id. It is
-// a separate file because on Windows a locked file can't be read or written through another handle,
-// even by the holder.
+// holderExt is the extension of the file that describes the holder of a run's lock. It follows the run's
+// id. The description is not in the lock file, because on Windows a locked file can't be read or written
+// through another handle, not even by the holder.
 const holderExt = ".holder"
 
-// maxHolder is the maximum number of bytes read from a holder file.
+// maxHolder is the maximum number of bytes to read from a holder file.
 const maxHolder = 4 << 10
 
-// checkLock returns an error if path must not be opened as a lock file: opening a named pipe would
-// block for ever.
+// checkLock returns an error if path is not a regular file. It must be called before path is opened as a
+// lock file, because opening a named pipe would block forever.
 func checkLock(path string) error {
 	info, err := os.Lstat(path)
 	if err != nil {
@@ -98,19 +99,21 @@ func checkLock(path string) error {
 	return nil
 }
 
-// How long to wait for a lock that another process holds.
+// These times limit how long to wait for a lock that another process holds.
 const (
-	// lockTimeout applies if no living process is named beside the lock: its holder has not written
-	// its line yet, or has died between fork and exec of a child, which keeps the lock open for a
-	// few milliseconds.
+	// lockTimeout applies if the holder file names no living process. Either the holder has not
+	// written its line yet, or it has died. A child that the holder was starting when it died, between
+	// fork and exec, keeps the lock for a few milliseconds.
 	lockTimeout = 5 * time.Second
-	// livingLockTimeout applies otherwise: FindDriver in another process also takes the lock briefly.
+	// livingLockTimeout applies if the holder may be alive. It is not zero, because FindDriver in
+	// another process also takes the lock for a moment. lockPoll is the time between two attempts.
 	livingLockTimeout = 50 * time.Millisecond
 	lockPoll          = 10 * time.Millisecond
 )
 
-// awaitLock calls try until it gets the lock or the wait is over. The wait is livingTimeout if the holder may
-// be alive, else lockTimeout. If the lock is not free in time, it returns the line of its holder.
+// awaitLock calls try until it gets the lock or the time is over. It waits for livingTimeout if the
+// holder of the lock may be alive, and otherwise for lockTimeout. If the lock does not become free in
+// time, it returns the line that describes the holder.
 func awaitLock(dir, id string, livingTimeout time.Duration, try func() (bool, error)) (ok bool, holder string, err error) {
 	for began := time.Now(); ; time.Sleep(lockPoll) {
 		if ok, err = try(); ok || err != nil {
@@ -127,7 +130,8 @@ func awaitLock(dir, id string, livingTimeout time.Duration, try func() (bool, er
 	}
 }
 
-// takeLock takes the lock of the run, or fails with *LockedError.
+// takeLock takes the lock of the run and writes the holder file. If another process holds the lock,
+// takeLock returns a *LockedError.
 func (f *File) takeLock(holder string) error {
 	f.lock = flock.New(f.path(".lock"), flock.SetPermissions(0o600))
 	if err := ignoreMissing(checkLock(f.path(".lock"))); err != nil {

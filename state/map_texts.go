@@ -2,8 +2,8 @@ package state
 
 import "reflect"
 
-// Map returns a copy of the event with f applied to every string in its body, including names of files
-// and models, but not to the keys of maps.
+// Map returns a copy of the event in which f has been applied to every string in the body, including the
+// names of files and models. It does not apply f to the keys of maps.
 func (e Event) Map(f func(string) string) Event {
 	body := reflect.New(reflect.TypeOf(e.Body).Elem())
 	body.Elem().Set(mapTexts(reflect.ValueOf(e.Body).Elem(), f))
@@ -11,13 +11,13 @@ func (e Event) Map(f func(string) string) Event {
 	return e
 }
 
-// MapTexts returns a deep copy of v with f applied to all strings in exported fields, except keys of
-// maps.
+// MapTexts returns a deep copy of v in which f has been applied to every string in exported fields. It
+// does not apply f to the keys of maps.
 func MapTexts[T any](v T, f func(string) string) T {
 	return mapTexts(reflect.ValueOf(v), f).Interface().(T)
 }
 
-// mapTexts is MapTexts for a reflect.Value.
+// mapTexts implements MapTexts for a reflect.Value.
 func mapTexts(v reflect.Value, f func(string) string) reflect.Value {
 	c := reflect.New(v.Type()).Elem()
 	c.Set(v)

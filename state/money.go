@@ -8,24 +8,24 @@ import (
 	"strings"
 )
 
-// USD is an amount of money in billionths of a US dollar, so sums and comparisons are exact. Its text
-// and JSON form is a decimal number of dollars.
+// USD is an amount of money in billionths of a US dollar. Sums and comparisons are therefore exact. In
+// text and JSON, it is a decimal number of dollars.
 type USD int64
 
 // Dollar is one US dollar.
 const Dollar USD = 1e9
 
-// MaxUSD is the largest amount. Larger sums are reduced to it.
+// MaxUSD is the largest amount. Plus and other functions reduce larger amounts to it.
 const MaxUSD = 1e9 * Dollar
 
 // Plus returns the sum of two non-negative amounts, at most MaxUSD.
 func (u USD) Plus(v USD) USD { return min(min(u, MaxUSD)+min(v, MaxUSD), MaxUSD) }
 
-// Spent is an amount that was spent, and how well it is known.
+// Spent is an amount that was spent. It also says whether parts of the amount are estimated or unknown.
 type Spent struct {
 	USD       USD  `json:"cost_usd"`
-	Estimated bool `json:"cost_estimated,omitempty"` // part of it is an estimate
-	Unknown   int  `json:"cost_unknown,omitempty"`   // invocations that the amount leaves out because their cost is unknown
+	Estimated bool `json:"cost_estimated,omitempty"` // whether part of the amount is an estimate
+	Unknown   int  `json:"cost_unknown,omitempty"`   // number of invocations that the amount leaves out because their cost is unknown
 	// Unpriced is the number of tokens that USD leaves out because their model has no price.
 	Unpriced int64 `json:"cost_unpriced,omitempty"`
 }
@@ -35,18 +35,19 @@ func (s Spent) Plus(t Spent) Spent {
 	return Spent{s.USD.Plus(t.USD), s.Estimated || t.Estimated, s.Unknown + t.Unknown, tokenSum(s.Unpriced, t.Unpriced)}
 }
 
-// Minus returns s without t, which must be a part of s.
+// Minus returns s minus t. t must be a part of s.
 func (s Spent) Minus(t Spent) Spent {
 	return Spent{max(0, s.USD-t.USD), s.Estimated, max(0, s.Unknown-t.Unknown), max(0, s.Unpriced-t.Unpriced)}
 }
 
-// AtLeast returns s, with each field at least as large as in t.
+// AtLeast returns s with every field raised to the value in t if that is larger.
 func (s Spent) AtLeast(t Spent) Spent {
 	return Spent{max(s.USD, t.USD), s.Estimated || t.Estimated, max(s.Unknown, t.Unknown), max(s.Unpriced, t.Unpriced)}
 }
 
-// String returns the amount in the form in which it is displayed everywhere: "$0.0123", "~$4.56" if part of it is an
-// estimate, "$0.0123 + 4.5k tokens" if these have no price, "$0.0123 + unknown", or "unknown".
+// String returns the amount as messages show it: "$0.0123", "~$4.56" if part of it is an estimate,
+// "$0.0123 + 4.5k tokens" if some tokens have no price, "$0.0123 + unknown" if the cost of some
+// invocations is unknown, or "unknown".
 func (s Spent) String() string {
 	var parts []string
 	if s.USD > 0 || s.Unpriced == 0 && s.Unknown == 0 {
@@ -65,7 +66,7 @@ func (s Spent) String() string {
 	return text
 }
 
-// manyTokens returns a rounded number of tokens, like "812 tokens" and "4.5k tokens".
+// manyTokens returns a rounded number of tokens, such as "812 tokens" or "4.5k tokens".
 func manyTokens(n int64) string {
 	switch {
 	case n == 1:
@@ -79,7 +80,8 @@ func manyTokens(n int64) string {
 	}
 }
 
-// ExactString returns the amount with all its digits, like "$1.03525" and "~$1.03525".
+// ExactString returns the amount with all its decimals, such as "$1.03525", or "~$1.03525" if part of it
+// is an estimate.
 func (s Spent) ExactString() string {
 	if s.Estimated {
 		return "~$" + s.USD.String()
@@ -87,7 +89,7 @@ func (s Spent) ExactString() string {
 	return "$" + s.USD.String()
 }
 
-// Dollars returns the rounded amount: cents from one dollar up, hundredths of a cent below.
+// Dollars returns the rounded amount: to cents from one dollar up, to hundredths of a cent below.
 func (u USD) Dollars() string {
 	step, decimals := Dollar/10_000, 4
 	if u+step/2 >= Dollar {
@@ -97,9 +99,9 @@ func (u USD) Dollars() string {
 	return fmt.Sprintf("$%d.%0*d", n/per, decimals, n%per)
 }
 
-// ParseUSD parses a plain decimal number of dollars ("10", "0.25"). Digits beyond the ninth decimal
-// are rounded to nearest. Signs, leading zeros, hexadecimal forms, infinities and amounts over a
-// billion dollars are errors. An exponent is allowed because JSON numbers may have one.
+// ParseUSD parses a plain decimal number of dollars, such as "10" or "0.25". It rounds to nine decimals.
+// It returns an error for signs, leading zeros, hexadecimal forms, infinities and amounts over a billion
+// dollars. An exponent is allowed, because numbers in JSON may have one.
 func ParseUSD(s string) (USD, error) {
 	if !isPlain(s) {
 		return 0, errors.New("use a plain decimal number of US dollars")
@@ -114,7 +116,7 @@ func ParseUSD(s string) (USD, error) {
 	return USD(n.Int64()), nil
 }
 
-// isPlain reports whether a text is a non-negative JSON number with at most a small exponent.
+// isPlain reports whether a text is a non-negative JSON number with no exponent or a small one.
 var isPlain = matches(`^(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-2]?[0-9])?$`)
 
 // String returns the amount in dollars with as many decimals as necessary.
@@ -127,10 +129,10 @@ func (u USD) String() string {
 	return out
 }
 
-// MarshalJSON implements json.Marshaler: a decimal number of dollars.
+// MarshalJSON implements json.Marshaler. It returns a decimal number of dollars.
 func (u USD) MarshalJSON() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalJSON implements json.Unmarshaler. It accepts what ParseUSD accepts.
+// UnmarshalJSON implements json.Unmarshaler. It accepts the same numbers as ParseUSD.
 func (u *USD) UnmarshalJSON(data []byte) error {
 	v, err := ParseUSD(string(data))
 	*u = v

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// follow makes the moves of a decision that ended execution number exec: it creates the forked agents
-// first, then moves the agent a itself.
+// follow makes the moves that a decision requests. First it creates the forked agents, then it moves the
+// agent a itself. exec is the number of the execution that the decision ended.
 func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	from := a.State
 	emit := func(body Body) {
@@ -35,10 +35,11 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	if text, ended := a.move(d.Then, s.run.Dir); ended {
 		emit(&AgentFinished{Result: &text})
 		e := Ending{Agent: a.ID, Result: text}
-		if a.Parent != "" { // a join may deliver its result
+		if a.Parent != "" { // a join may deliver the result of this agent
 			e.Parent, e.N = a.Parent, a.N
 		}
-		if s.part != nil { // the files of a part are merged, also from directories in which no agent works any more
+		// The files of a part are merged, even from directories in which no agent works any more.
+		if s.part != nil {
 			e.Dir = a.Dir
 		}
 		s.delta.Ended = append(s.delta.Ended, e)
@@ -63,7 +64,7 @@ func (s *Step) follow(a *Agent, d protocol.Decision, exec int) {
 	}
 }
 
-// spawn creates the agent that a fork tag requests.
+// spawn creates the agent that a fork tag requests, and emits AgentStarted.
 func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
 	child := &Agent{ID: s.newName(parent, f.State), Parent: parent.ID, By: parent.By, Vars: f.Vars}
 	if f.Dir != "" {
@@ -74,7 +75,7 @@ func (s *Step) spawn(parent *Agent, f protocol.Spawn) {
 	s.emit(child, child.startEvent())
 }
 
-// startEvent returns the event for the start of the agent.
+// startEvent returns the event about the start of the agent.
 func (a *Agent) startEvent() *AgentStarted {
 	vars := maps.Clone(a.Vars)
 	if vars == nil {
@@ -83,7 +84,7 @@ func (a *Agent) startEvent() *AgentStarted {
 	return &AgentStarted{Parent: a.Parent, Vars: vars}
 }
 
-// newName returns the name of the next agent that parent forks.
+// newName returns an unused name for the next agent that parent forks into the state.
 func (s *Step) newName(parent *Agent, state string) string {
 	for {
 		parent.Forks++
@@ -94,8 +95,8 @@ func (s *Step) newName(parent *Agent, state string) string {
 	}
 }
 
-// resolve makes the value of a cd attribute absolute, relative to the agent's directory or, if it has
-// none, to the directory of the run.
+// resolve returns the value of a cd attribute as an absolute path. A relative path is relative to the
+// agent's directory or, if the agent has none, to the directory of the run.
 func (a *Agent) resolve(cd, runDir string) string {
 	switch {
 	case filepath.IsAbs(cd):
@@ -106,8 +107,8 @@ func (a *Agent) resolve(cd, runDir string) string {
 	return filepath.Join(runDir, cd)
 }
 
-// move makes a move without forks. A result without a caller to return to ends the agent; move then
-// returns the result.
+// move makes a move that forks no agent. If the move is a result and the agent's return stack is empty,
+// the agent ends, and move returns the result.
 func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 	switch m.Verb {
 	case protocol.Goto, protocol.Join, protocol.Ask:
@@ -137,13 +138,13 @@ func (a *Agent) move(m protocol.Move, runDir string) (result Text, ended bool) {
 	return "", false
 }
 
-// push adds a frame to the return stack: the agent will return to state.
+// push adds a frame to the agent's return stack, so that the agent will return to the state.
 func (a *Agent) push(state string) {
 	a.Stack = append(a.Stack, Frame{State: state, Session: a.Session, Branch: a.Branch, Dir: a.Dir})
 }
 
-// ReturnState returns the state in which the agent continues after a result, "" if a result ends the
-// agent.
+// ReturnState returns the state in which the agent will continue after a result. It returns "" if a
+// result ends the agent.
 func (a *Agent) ReturnState() string {
 	if len(a.Stack) == 0 {
 		return ""
@@ -151,16 +152,17 @@ func (a *Agent) ReturnState() string {
 	return a.Stack[len(a.Stack)-1].State
 }
 
-// enter makes the agent ready to begin a state, and counts the visit.
+// enter makes the agent ready to begin the state with the payload, and counts the visit.
 func (a *Agent) enter(state, payload string) {
 	a.State, a.Status, a.Payload = state, Ready, Text(payload)
 	a.addVisits(1)
 }
 
-// uncountVisit undoes the count of a visit to a state that the agent entered but does not begin.
+// uncountVisit subtracts a visit to the agent's state. It is called if the agent leaves the state
+// without beginning it.
 func (a *Agent) uncountVisit() { a.addVisits(-1) }
 
-// addVisits adds n to the number of visits of the agent's state.
+// addVisits adds n to the number of visits to the agent's current state.
 func (a *Agent) addVisits(n int) {
 	visits := maps.Clone(a.Visits) // a copy: the run's own map must not change
 	if visits == nil {
@@ -172,10 +174,11 @@ func (a *Agent) addVisits(n int) {
 	a.Visits = visits
 }
 
-// person returns the value of Agent.By for a state that a person's answer or comment leads to.
+// person returns the value of Agent.By for a state that a user's answer or comment made the agent enter.
 func person(login string) string { return "person " + login }
 
-// abbrev returns up to six characters of a state's name, for the name of an agent forked there.
+// abbrev returns up to six characters of a state's name. They become part of the name of an agent that
+// was forked into that state.
 func abbrev(state string) string {
 	name := strings.ToLower(state)
 	if i := strings.LastIndexByte(name, '.'); i >= 0 {

@@ -8,30 +8,30 @@ import (
 // DefaultOverloadWait is how long an agent waits for a failing service by default.
 const DefaultOverloadWait = 10 * time.Minute
 
-// maxOutageBackoff is the longest wait between two tries while the service fails. The first wait is
-// firstBackoff, and each wait is twice the one before.
+// maxOutageBackoff is the longest wait between two attempts while the service fails. The first wait is
+// firstBackoff, and each further wait is twice as long as the one before.
 const maxOutageBackoff = time.Minute
 
-// SuspendOnOverload is the value of Options.OnOverload that suspends the run.
+// SuspendOnOverload is the value of Options.OnOverload with which a failing service suspends the run.
 const SuspendOnOverload = "suspend"
 
-// The length of the first and the longest suspension because of a failing service (each is twice as
-// long as the one before), and how many may follow each other.
+// These constants limit suspensions because of a failing service: the length of the first one, the
+// maximum length, and the maximum number in a row. Each suspension is twice as long as the one before.
 const (
 	firstSuspension   = 15 * time.Minute
 	longestSuspension = 4 * time.Hour
 	maxSuspensions    = 6
 )
 
-// Outage is a series of failures of the model's service while an agent waits in this process. They don't
-// count as retries of its state.
+// Outage is a series of failures of the model's service, during which an agent waits in this process.
+// These failures don't count as retries of the agent's state.
 type Outage struct {
 	Since time.Time `json:"since" is:"set"`  // time of the first failure
 	N     int       `json:"n" is:"positive"` // number of failures
 }
 
-// overloadWait returns how long to wait for a failing service; 0 means that such failures count as
-// ordinary failures.
+// overloadWait returns how long to wait for a failing service. If it is 0, such failures are handled like
+// all others.
 func (o *Options) overloadWait() time.Duration {
 	if o.OverloadWait == nil {
 		return DefaultOverloadWait
@@ -39,8 +39,9 @@ func (o *Options) overloadWait() time.Duration {
 	return time.Duration(*o.OverloadWait)
 }
 
-// waitForService makes the agent wait because the service failed. It reports false if the run doesn't
-// wait for the service, or has waited long enough; then it adds the reason to f.
+// waitForService makes the agent wait because the model's service failed, or suspends the run after a
+// long wait. It returns false if the agent must handle f like other failures; it may then have added the
+// reason to f.
 func (x *execution) waitForService(f *Failure) bool {
 	limit := x.options.overloadWait()
 	if f.Class != Service || limit == 0 {
@@ -71,9 +72,9 @@ func (x *execution) waitForService(f *Failure) bool {
 	return true
 }
 
-// suspendForService suspends the run because the service has failed for too long. It reports false if
-// the agent must fail instead; then it may add the reason to f. If several agents wait for the service,
-// only the first one changes the time of the resume.
+// suspendForService suspends the run because the service has failed for too long. It returns false if
+// the agent must fail instead; it may then have added the reason to f. If several agents wait for the
+// service, only the first one sets the time at which to resume.
 func (x *execution) suspendForService(f *Failure) bool {
 	p := x.progress()
 	switch {

@@ -14,21 +14,21 @@ import (
 // MaxParts is the maximum number of jobs in a matrix.
 const MaxParts = 256
 
-// maxEarlier is the maximum number of parts from earlier matrices that a run keeps.
+// maxEarlier is the maximum number of parts of earlier matrices that a run remembers.
 const maxEarlier = 1024
 
-// PartStart is the progress of a run when a part began. In the part's own run, larger
-// numbers belong to the part.
+// PartStart is the progress of a run when a part began. In the part's own run, the part itself has
+// created everything with a larger number.
 type PartStart struct {
 	Progress
 	Ended int `json:"ended"` // number of results in Run.Ended at that time
 }
 
-// HandOver divides the agents that wait for a job into at most maxJobs parts of about equal size, and
-// makes these the parts of the run. If job is "", it takes the first job in alphabetical order that
-// agents wait for. It leaves out agents that another job may be running.
+// HandOver divides the agents that wait for a job into at most maxJobs parts of about equal size. These
+// become the parts of the run. If job is "", HandOver takes the first job, in alphabetical order, for
+// which agents wait. It leaves out agents that another job may be running.
 func (s *Step) HandOver(job string, maxJobs int) {
-	now := map[string]Handover{} // all agents that wait for a job, with their present numbers
+	now := map[string]Handover{} // all agents that wait for a job, with their current numbers
 	waiting := map[string][]Handover{}
 	for a := range s.Agents() {
 		if a.Status != Waiting || a.Waits.For != ForJob {
@@ -44,7 +44,8 @@ func (s *Step) HandOver(job string, maxJobs int) {
 	}
 	parts := pack(job, waiting[job], maxJobs)
 	packed := len(parts)
-	for _, p := range s.run.Parts { // parts of earlier matrices, which a job may still run, or run again
+	// Parts of earlier matrices remain, because a job may still run them, or run them again.
+	for _, p := range s.run.Parts {
 		if p.Earlier && !p.Running {
 			p = p.withCurrentAgents(now)
 		}
@@ -53,7 +54,8 @@ func (s *Step) HandOver(job string, maxJobs int) {
 		}
 	}
 	seen := map[string]bool{}
-	parts = slices.DeleteFunc(parts, func(p Part) bool { // keep the first part of each name
+	// If several parts have the same name, keep the first one.
+	parts = slices.DeleteFunc(parts, func(p Part) bool {
 		isDuplicate := seen[p.Name]
 		seen[p.Name] = true
 		return isDuplicate
@@ -61,8 +63,8 @@ func (s *Step) HandOver(job string, maxJobs int) {
 	s.delta.Parts = &parts
 }
 
-// withCurrentAgents returns the part reduced to the agents that still wait for a job, with their present
-// numbers. A job of an earlier matrix that is run again runs these.
+// withCurrentAgents returns the part with only those of its agents that still wait for a job, and with
+// their current numbers. If a job of an earlier matrix is run again, it runs these agents.
 func (p Part) withCurrentAgents(now map[string]Handover) Part {
 	var agents []Handover
 	for _, a := range p.Agents {
@@ -74,7 +76,7 @@ func (p Part) withCurrentAgents(now map[string]Handover) Part {
 	return p
 }
 
-// pack distributes agents evenly over at most maxParts parts.
+// pack distributes the agents evenly over at most maxParts parts for the job.
 func pack(job string, agents []Handover, maxParts int) []Part {
 	n := min(max(1, min(maxParts, MaxParts)), len(agents))
 	parts := make([]Part, n)
@@ -87,15 +89,18 @@ func pack(job string, agents []Handover, maxParts int) []Part {
 	return parts
 }
 
-// Parts are the parts of a run.
+// Parts are the parts of a run: those of its current matrix, and those of earlier matrices that may
+// still run.
 type Parts []Part
 
-// mayBeRunning reports whether another job may be running the agent, so that this process must not.
+// mayBeRunning reports whether another job may be running the agent. If so, this process must not run
+// it.
 func (all Parts) mayBeRunning(agent string) bool {
 	return slices.ContainsFunc(all, func(p Part) bool { return p.Running && p.isGiven(agent) })
 }
 
-// partName returns the name of the part with these agents: 8 hex digits.
+// partName returns the name of the part with these agents: 8 hexadecimal digits of a hash of the
+// agents and their numbers.
 func partName(agents []Handover) string {
 	sorted := slices.SortedFunc(slices.Values(agents), func(a, b Handover) int { return cmp.Compare(a.Agent, b.Agent) })
 	text := ""
@@ -111,7 +116,8 @@ func (all Parts) Matrix() []Part {
 	return slices.DeleteFunc(slices.Clone(all), func(p Part) bool { return p.Earlier || p.Running })
 }
 
-// Label returns a short text for a part: the names of its agents, or the first one and a count.
+// Label returns a short text that describes a part: the names of its agents, or the first name and the
+// number of the other agents.
 func (p *Part) Label() string {
 	switch n := len(p.Agents); {
 	case n <= 3:
@@ -125,8 +131,8 @@ func (p *Part) Label() string {
 	}
 }
 
-// NewPart returns the part with the named agents, except agents that do not wait for any of the jobs. It
-// may be empty.
+// NewPart returns the part with the named agents. It leaves out agents that do not wait for any of the
+// jobs, so the part may be empty.
 func NewPart(agents []*Agent, names, jobs []string) Part {
 	var p Part
 	for _, a := range agents {
@@ -140,7 +146,7 @@ func NewPart(agents []*Agent, names, jobs []string) Part {
 	return p
 }
 
-// NewRun returns the run in which a job runs the part p of r.
+// NewRun returns the run with which a job runs the part p of r. It does not change r.
 func (p Part) NewRun(r *Run) *Run {
 	next := r.copied()
 	p.Earlier, p.Running = false, false
@@ -150,13 +156,13 @@ func (p Part) NewRun(r *Run) *Run {
 	return next
 }
 
-// mark returns the mark of the part's run. Parts may run on one machine at the same time, and each
-// must only end its own processes.
+// mark returns the mark of the part's run. It differs from the marks of other parts: they may run on the
+// same machine at the same time, and each of them must end only its own processes.
 func (p *Part) mark(r *Run) string { return r.Mark + "p" + p.Name }
 
-// BudgetShare returns the budget for the run of a part that begins: spent plus a share of the rest of
-// budget, in proportion to the part's agents among all agents that wait for its job. It is 0 if budget
-// is 0, which means no budget.
+// BudgetShare returns the budget for the run of a part that begins now. It is the amount spent so far,
+// plus a share of the rest of the budget. The share is proportional to the number of the part's agents
+// among all agents that wait for its job. A budget of 0 means no budget, and the result is then 0, too.
 func (p Part) BudgetShare(budget, spent USD, agents []*Agent) USD {
 	if budget == 0 {
 		return 0
@@ -169,7 +175,7 @@ func (p Part) BudgetShare(budget, spent USD, agents []*Agent) USD {
 	return max(1, spent+share) // 0 would mean no budget
 }
 
-// OwnPart returns the part that this run runs, and false if the run is not the run of a part.
+// OwnPart returns the part that this run executes. It returns false if this is not the run of a part.
 func (all Parts) OwnPart() (Part, bool) {
 	if len(all) == 1 && all[0].Start != nil {
 		return all[0], true
@@ -177,7 +183,7 @@ func (all Parts) OwnPart() (Part, bool) {
 	return Part{}, false
 }
 
-// check checks the parts of a run.
+// check reports the first problem in the parts of a run to c.
 func (all Parts) check(c *checker) {
 	c.want(len(all) <= MaxParts+maxEarlier, "parts", "are %d, want %d at most", len(all), MaxParts+maxEarlier)
 	for i, p := range all {
@@ -185,7 +191,7 @@ func (all Parts) check(c *checker) {
 	}
 }
 
-// Validate returns nil for a part that this program could have created. Its error is a *FileError.
+// Validate returns a *FileError if this program could not have created the part.
 func (p *Part) Validate() error {
 	c := &checker{}
 	eachField(reflect.ValueOf(p), "", "part", c.field)
@@ -193,7 +199,8 @@ func (p *Part) Validate() error {
 	return c.result()
 }
 
-// check checks the agents and the name of the part.
+// check reports the first problem in the agents and the name of the part to c. at is the path of the
+// part.
 func (p *Part) check(c *checker, at string) {
 	c.want(len(p.Agents) > 0, at+".agents", "are missing")
 	c.want(p.Name == partName(p.Agents), at+".name", "is %q, want %q for these agents", p.Name, partName(p.Agents))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Check returns a *FileError unless run can be the run of this part of r.
+// Check returns a *FileError if run can't be the run of this part of r.
 func (p *Part) Check(r, run *Run) error {
 	c := &checker{}
 	own, ok := run.Parts.OwnPart()
@@ -25,8 +25,8 @@ func (p *Part) Check(r, run *Run) error {
 	return c.result()
 }
 
-// checkAgents checks that the agents of a part's run were handed over to the part, or were forked by
-// such agents.
+// checkAgents checks that every agent in the part's run was handed over to the part, or was forked in it
+// by such an agent.
 func (p *Part) checkAgents(c *checker, r, run *Run) {
 	created := run.Parts[0].Start.Created
 	for i, a := range run.Agents {
@@ -49,11 +49,11 @@ func (p *Part) isGiven(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return h.Agent == id })
 }
 
-// MayContain reports whether an agent can belong to the part: it was handed over, or according to its
-// name it is a descendant of an agent that was.
+// MayContain reports whether an agent can belong to the part. It can if it was handed over, or if its
+// name shows that it is a descendant of such an agent.
 func (p *Part) MayContain(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return isOf(id, h.Agent) })
 }
 
-// isOf reports whether the name id belongs to ancestor itself or to a descendant.
+// isOf reports whether id is the name of the agent ancestor or of one of its descendants.
 func isOf(id, ancestor string) bool { return id == ancestor || strings.HasPrefix(id, ancestor+"_") }

@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// checkEvents returns a *FileError unless the events can be events of the part.
+// checkEvents returns a *FileError if the events can't be events of the part.
 func (o *partMerge) checkEvents(events []Event) error {
 	c := &checker{}
 	last := o.start.Events
@@ -18,8 +18,9 @@ func (o *partMerge) checkEvents(events []Event) error {
 	return c.result()
 }
 
-// events returns the part's events, renumbered for the merged run. It adds the events of the part's
-// last saved step, which its log may lack, and leaves out agents that are not taken.
+// events returns the part's events, with the numbers that they get in the merged run. own is the part's
+// event log. events adds the events of the last saved step, which that log may lack, and leaves out
+// events about agents that are not taken from the part.
 func (o *partMerge) events(own []Event) []Event {
 	var out []Event
 	last := o.start.Events
@@ -39,7 +40,8 @@ func (o *partMerge) events(own []Event) []Event {
 	return out
 }
 
-// mergeEvents merges logs by time, keeping the order within each, and numbers the events after last.
+// mergeEvents merges event logs by time. It keeps the order within each log. The first event gets the
+// number last+1.
 func mergeEvents(last int, logs [][]Event) []Event {
 	var out []Event
 	for {

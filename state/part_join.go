@@ -6,56 +6,57 @@ import (
 	"time"
 )
 
-// PartRun is a part of a matrix with the results that its jobs stored.
+// PartRun is a part of a matrix, together with what its jobs have stored.
 type PartRun struct {
 	Part Part
-	// Running is set if a job may still be running the part. Then it is not merged.
+	// Running is set if a job may still be running the part. The part is then not merged.
 	Running bool
 	// Runs are the stored runs of the part. The first one is merged. The others come from jobs
-	// that ran the part again; only their cost counts. Empty if no job stored anything.
+	// that ran the part again; only their cost counts. Runs is empty if no job stored anything.
 	Runs []*Run
-	// Events is the log of the first run, from the start of the part.
+	// Events is the event log of the first run, from the start of the part.
 	Events []Event
 }
 
-// OwnRun returns the first run, with only the agents that belong to the part.
+// OwnRun returns a copy of the first run that contains only the agents of the part.
 func (r *PartRun) OwnRun() *Run {
 	own := r.Runs[0].copied()
 	own.Agents = slices.DeleteFunc(own.Agents, func(a *Agent) bool { return !r.Part.MayContain(a.ID) })
 	return own
 }
 
-// PartJoin is the input of a merge of parts into their run.
+// PartJoin is the input for merging parts into their run.
 type PartJoin struct {
 	Base  *Run
-	Parts []PartRun // the parts of the run, in its order
-	// JobOf returns the job that runs a state.
+	Parts []PartRun // all parts of the run, in the same order as in Base.Parts
+	// JobOf returns the name of the job that runs a state.
 	JobOf func(state string) string
 	Now   time.Time
 }
 
-// JoinedRun is a run into which its parts were merged.
+// JoinedRun is the result of a merge.
 type JoinedRun struct {
 	Run    *Run
-	Events []Event // they follow the log of the base
+	Events []Event // events of the parts; they follow the event log of the base
 	Merged []bool  // for each part, whether it was merged
 }
 
-// PartConflict is returned if two parts can't both be merged.
+// PartConflict is the error if two parts can't both be merged.
 type PartConflict struct {
-	Agent  string // the agent that both parts have
+	Agent  string // the agent that both parts contain
 	reason string
 }
 
 // Error implements error.
 func (e *PartConflict) Error() string { return "agent " + e.Agent + " " + e.reason }
 
-// Join returns the base with the work of its parts merged into it. Agents are in the state in which their
-// part left them; agents of parts that stored nothing still wait. Agents that failed wait for their job
-// again. An agent is taken from a part only if it still has the number with which it was handed over, so
-// merging the same parts again changes nothing. Join does not change the base.
+// Join returns the base with the work of its parts merged into it. It does not change the base. Agents
+// are in the state in which their part left them. Agents of parts that stored nothing still wait for
+// their job, and agents that failed wait for their job again. Join takes an agent from a part only if
+// the agent still has the number with which it was handed over. Merging the same parts again therefore
+// changes nothing.
 //
-// Its error is a *PartConflict, or a *FileError for a run that can't belong to a part of the base.
+// The error is a *PartConflict, or a *FileError if a run can't belong to a part of the base.
 func (j PartJoin) Join() (*JoinedRun, error) {
 	m := &merge{PartJoin: j, run: j.Base.copied(), takenFrom: map[string]string{}}
 	m.run.Parts = nil
@@ -84,19 +85,19 @@ func (j PartJoin) Join() (*JoinedRun, error) {
 	return out, m.run.Validate()
 }
 
-// merge is the state of one call of Join.
+// merge is the state of one call to Join.
 type merge struct {
 	PartJoin
 	run        *Run
-	takenFrom  map[string]string // the name of the part from which each agent was taken
-	waitEvents []Event           // events of agents that wait for their job again
+	takenFrom  map[string]string // for each agent, the name of the part from which it was taken
+	waitEvents []Event           // events about agents that wait for their job again
 }
 
-// join merges one part and returns its events. merged is false if there is nothing to merge.
+// join merges one part and returns the part's events. It returns false if there is nothing to merge.
 func (m *merge) join(part PartRun) (merged bool, events []Event, err error) {
 	p, given := part.Part, part.Part.stillWaiting(m.Base)
 	if len(given) == 0 {
-		return false, nil, nil // merged before
+		return false, nil, nil // the part has been merged before
 	}
 	p.Earlier, p.Running = !part.Running, part.Running
 	m.run.Parts = append(m.run.Parts, p)
@@ -130,8 +131,8 @@ func (m *merge) join(part PartRun) (merged bool, events []Event, err error) {
 	return true, o.events(part.Events), nil
 }
 
-// stillWaiting returns the agents of the part that still wait in r with the number with which they were
-// handed over.
+// stillWaiting returns the agents of the part that, in r, still wait for a job and have the number with
+// which they were handed over.
 func (p *Part) stillWaiting(r *Run) map[string]bool {
 	given := map[string]bool{}
 	for _, h := range p.Agents {
@@ -143,9 +144,10 @@ func (p *Part) stillWaiting(r *Run) map[string]bool {
 	return given
 }
 
-// finish computes the totals of the merged run. Agents of parts that stored nothing get new numbers, so
-// that work which their job stores too late is not taken. Its error is a *PartConflict: depending on the
-// names of states, agents with different parents can get the same name.
+// finish computes the totals of the merged run. It gives new numbers to agents of parts that stored
+// nothing. If their job stores its work later, that work is not merged. finish returns a *PartConflict if
+// two agents have the same name, which can happen because an agent's name is made of its parent's name
+// and the beginning of a state's name.
 func (m *merge) finish() error {
 	r, names := m.run, map[string]int{}
 	for _, a := range r.Agents {
@@ -176,7 +178,7 @@ func (m *merge) finish() error {
 	for _, e := range r.Ledger {
 		p.TotalUSD = p.TotalUSD.Plus(e.CostUSD)
 	}
-	r.Forgotten = p.Created - len(r.Agents) - len(r.Ended) // including agents of a part that were not taken
+	r.Forgotten = p.Created - len(r.Agents) - len(r.Ended) // this includes agents of a part that were not taken
 	if len(r.Agents) == 0 {
 		p.Status, p.Reason, p.Until = Completed, "", time.Time{}
 	}

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// members returns the agents that the step may change, in order of creation: the agents of the step's
-// part, or all agents. The caller must not change them.
+// members returns the agents that the step may change, in order of creation. These are all agents, or the
+// agents of the part to which the step is restricted. The caller must not change them.
 func (s *Step) members() iter.Seq[*Agent] {
 	if s.part == nil {
 		return s.Agents()
@@ -21,8 +21,9 @@ func (s *Step) members() iter.Seq[*Agent] {
 	}
 }
 
-// isMember reports whether the step may change an agent: the agent was handed over to the part, or one
-// of its members forked it after the part began. Earlier forks may belong to another part.
+// isMember reports whether the step may change an agent. If the step is restricted to a part, the agent
+// must have been handed over to the part, or have been forked by such an agent after the part began.
+// Agents that were forked earlier may belong to another part.
 func (s *Step) isMember(a *Agent) bool {
 	if s.part == nil || slices.Contains(s.part, a.ID) {
 		return true
@@ -32,8 +33,8 @@ func (s *Step) isMember(a *Agent) bool {
 	return isNew && slices.ContainsFunc(s.part, func(id string) bool { return isOf(a.ID, id) })
 }
 
-// earliest returns the earliest time at which a wait of the members for which counts reports true ends,
-// or the zero time.
+// earliest returns the earliest time at which a wait of a member ends. It considers only waits for which
+// counts returns true. It returns the zero time if there are none.
 func (s *Step) earliest(counts func(*WaitCondition) bool) time.Time {
 	var first time.Time
 	for a := range s.members() {

@@ -9,15 +9,15 @@ import (
 // partMerge merges one part into the run.
 type partMerge struct {
 	*merge
-	from   *Run // the run of the part
+	from   *Run // the run of the part, as its job stored it
 	start  *PartStart
-	merged Progress // progress of the merged run so far; the part's new numbers continue from there
+	merged Progress // progress of the merged run before this part; the part's new numbers continue from there
 	part   Part
-	taken  map[string]bool // the part's agents that are taken; see PartJoin.Join
+	taken  map[string]bool // ids of the part's agents that Join takes from this part
 }
 
-// takes reports whether an agent is taken from this part: it was handed over to the part, or a taken
-// agent forked it there, as its number n shows.
+// takes reports whether the agent with this id and number is taken from this part. This is the case if
+// it is in o.taken, or if a taken agent forked it after the part began, which its number n shows.
 func (o *partMerge) takes(id string, n int) bool {
 	if o.taken[id] {
 		return true
@@ -30,8 +30,8 @@ func (o *partMerge) takes(id string, n int) bool {
 	return false
 }
 
-// addAgents replaces the agents that were handed over by their present form in the part, and adds the
-// agents that were created in the part.
+// addAgents replaces the agents that were handed over by the same agents as the part left them. It also
+// adds the agents that were created in the part.
 func (o *partMerge) addAgents() {
 	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.taken[a.ID] })
 	for _, a := range o.from.Agents {
@@ -44,7 +44,8 @@ func (o *partMerge) addAgents() {
 	}
 }
 
-// agent returns an agent of the part with its numbers in the merged run.
+// agent returns a copy of an agent of the part, with the numbers that it gets in the merged run. If the
+// agent failed in the part, the copy waits for its job again.
 func (o *partMerge) agent(from *Agent) *Agent {
 	a := new(*from)
 	a.N = renumber(a.N, o.start.Created, o.merged.Created)
@@ -62,7 +63,7 @@ func (o *partMerge) agent(from *Agent) *Agent {
 		a.Waits.Question.Number = renumber(q.Number, o.start.Questions, o.merged.Questions)
 	}
 	if a.Status == Stuck {
-		// It failed in the part: it waits for its job again and will begin its state anew.
+		// It failed in the part. It waits for its job again, which will begin the state anew.
 		why := a.Failure.Message
 		if a.Exec != nil {
 			a.Cut, a.Exec = a.Exec.EntryLen, nil
@@ -72,14 +73,15 @@ func (o *partMerge) agent(from *Agent) *Agent {
 		a.Waits = &WaitCondition{For: ForJob, Since: stamp(o.Now), Job: cmp.Or(o.JobOf(a.State), o.part.Job), Error: why}
 		o.waitEvents = append(o.waitEvents, Event{Time: stamp(o.Now), Agent: a.ID, State: a.State, Body: a.Waits.event()})
 	}
-	// A job that runs this part too late has an old number, so its work will not be taken.
+	// A job that runs this part later has an old number, so its work will not be merged.
 	if i := slices.IndexFunc(o.part.Agents, func(h Handover) bool { return h.Agent == a.ID }); i >= 0 {
 		a.Handovers = max(a.Handovers, o.part.Agents[i].Number+1)
 	}
 	return a
 }
 
-// renumber converts a number of the part's run to the merged run: numbers above began continue after at.
+// renumber converts a number in the part's run to a number in the merged run. Numbers above began were
+// given in the part; they are moved so that they follow the number at.
 func renumber(n, began, at int) int {
 	if n > began {
 		return n - began + at
@@ -87,7 +89,8 @@ func renumber(n, began, at int) int {
 	return n
 }
 
-// addEnded adds the agents that ended in the part: the last entries of Ended in its run.
+// addEnded adds the agents that ended in the part. They are the last entries in the Ended list of its
+// run. It also marks the results that joins in the part delivered.
 func (o *partMerge) addEnded() {
 	var delivered []string
 	for _, e := range o.from.Ended[:o.start.Ended] {
@@ -104,7 +107,7 @@ func (o *partMerge) addEnded() {
 	}
 }
 
-// addLedger adds the cost of the part, including the cost of further jobs that ran it again.
+// addLedger adds the costs of the part, including the costs of further jobs that ran the part again.
 func (o *partMerge) addLedger(runs []*Run) {
 	known := map[entryKey]bool{}
 	for i, run := range runs {
@@ -126,7 +129,7 @@ func (o *partMerge) addLedger(runs []*Run) {
 	}
 }
 
-// entryKey identifies an invocation among all jobs that ran a part.
+// entryKey identifies an invocation in the ledgers of all jobs that ran a part.
 type entryKey struct {
 	n              int
 	agent, session string
@@ -134,10 +137,10 @@ type entryKey struct {
 	unpriced       int64
 }
 
-// keyOf returns the key of a ledger entry.
+// keyOf returns the entryKey of a ledger entry.
 func keyOf(e LedgerEntry) entryKey { return entryKey{e.N, e.Agent, e.Session, e.CostUSD, e.Unpriced} }
 
-// addProgress adds the counts of the part.
+// addProgress adds the part's counts to the progress of the merged run.
 func (o *partMerge) addProgress() {
 	p, from := &o.run.Progress, &o.from.Progress
 	p.Seq += from.Seq - o.start.Seq

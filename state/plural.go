@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Count returns n and the noun thing, in the plural unless n is 1: "1 state", "2 states",
-// "3 retries", "4 processes".
+// Count returns n followed by the noun thing, which is in the plural unless n is 1: "1 state",
+// "2 states", "3 retries", "4 processes".
 func Count(n int, thing string) string {
 	switch {
 	case n == 1:

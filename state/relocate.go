@@ -2,8 +2,8 @@ package state
 
 import "reflect"
 
-// Relocate returns a copy of the run for another machine. where converts the path of a directory.
-// Messages of agents and variables stay unchanged, even if they contain paths. The copy shares nothing
+// Relocate returns a copy of the run for another machine. where converts the path of a directory. The
+// agents' messages and variables stay unchanged, even if they contain paths. The copy shares no memory
 // with r.
 func (r *Run) Relocate(where func(string) string) (*Run, error) {
 	data, err := r.Encode()

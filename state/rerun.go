@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// RerunOf identifies the run, and the step in it, from which a rerun was copied.
+// RerunOf identifies the run from which a rerun was copied, and the execution with which it begins.
 type RerunOf struct {
 	WorkflowID string `json:"workflow_id"` // id of the other run
 	// Exec is the first state execution that was run again. Executions with lower numbers belong to
 	// the other run.
 	Exec int `json:"exec"`
-	// Trace is the trace id of the other run; "" if that run was not exported.
+	// Trace is the trace id of the other run. It is "" if that run was not exported.
 	Trace string `json:"trace,omitempty" is:"trace?"`
 }
 
-// RerunParams are the properties in which a rerun differs from the original run.
+// RerunParams are the properties that a rerun does not copy from the original run.
 type RerunParams struct {
 	WorkflowID string
-	Mark       string // random, like the mark of a new run
+	Mark       string // a random text, as for a new run; see Run.Mark
 	Now        time.Time
-	// Files has the present SHA-256 of every state file, in hex.
+	// Files maps the file name of each state to the current SHA-256 of that file, in hex.
 	Files map[string]string
 }
 
-// MissingStateError is returned if a run can't be run again because the workflow no longer has a state.
+// MissingStateError is returned if a run can't be repeated because its workflow no longer has a state
+// that the run needs.
 type MissingStateError struct {
 	StateRef
 }
@@ -35,19 +36,20 @@ func (e *MissingStateError) Error() string {
 	return fmt.Sprintf("%s: the workflow no longer has a state %q", e.Field, e.State)
 }
 
-// Rerun returns a new run that begins as a copy of r, with state execution n about to start. r is the
-// run after the step that started n, as RunAtExecution returns it. Rerun does not change r, and the new
-// run shares nothing with it.
+// Rerun returns a new run that begins as a copy of r, immediately before state execution n starts. r is
+// the run after the step that started n, as RunAtExecution returns it. Rerun does not change r, and the
+// new run shares no memory with r.
 //
-// Executions with higher numbers that the same step started are also about to start. Executions with
-// lower numbers that were under way are repeated as after a crash. Results, return stacks, variables,
-// waits and questions are copied, and questions are posted again. Numbers of executions continue with
-// n, but limits count only new executions, and the cost of the new run begins at zero: the cost of r is in
-// InheritedUSD. The new run refers to the conversations of r: see TranscriptLength and RenameSession.
-// All other fields, for example Options, Meta and Scope, are copied, and the caller may change them.
+// If the same step started executions with higher numbers, these start in the new run as well.
+// Executions with lower numbers that were running are repeated, as after a crash. Results, return
+// stacks, variables, waits and questions are copied; questions are posted again. New executions are
+// numbered from n, but limits count only new executions. The cost of the new run begins at zero, and
+// InheritedUSD contains the cost of r. The new run refers to the conversations of r; see
+// TranscriptLength and RenameSession. All other fields, such as Options, Meta and Scope, are copied,
+// and the caller may change them.
 //
-// Its error is a *MissingStateError if the files lack a state that the run needs, and a *FileError for a
-// run that this program can't have written.
+// The error is a *MissingStateError if as.Files lacks a state that the run needs, or a *FileError if
+// this program can't have written the run.
 func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	next, err := r.Relocate(func(dir string) string { return dir })
 	if err != nil {
@@ -87,7 +89,7 @@ func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	return next, next.Validate()
 }
 
-// started returns the agent whose state execution n is under way, or nil.
+// started returns the agent that is in state execution n, or nil if there is none.
 func (r *Run) started(n int) *Agent {
 	for _, a := range r.Agents {
 		if a.Exec != nil && a.Exec.Iteration == n {
@@ -97,7 +99,8 @@ func (r *Run) started(n int) *Agent {
 	return nil
 }
 
-// inheritedExecutions returns the number of state executions that belong to the other run.
+// inheritedExecutions returns the number of state executions that belong to the copied run. It is 0 if o
+// is nil.
 func (o *RerunOf) inheritedExecutions() int {
 	if o == nil {
 		return 0
@@ -108,8 +111,8 @@ func (o *RerunOf) inheritedExecutions() int {
 // OwnExecutions returns the number of state executions that this run has started itself.
 func (r *Run) OwnExecutions() int { return r.Progress.Iterations - r.RerunOf.inheritedExecutions() }
 
-// rewind sets the agent back to the moment before state execution n starts. idle is the time for which no
-// process has driven the run.
+// rewind sets the agent back to the moment before state execution n starts. idle is how long no process
+// has driven the run.
 func (a *Agent) rewind(n int, idle time.Duration, now time.Time) {
 	if a.Waits != nil && a.Waits.Question != nil {
 		a.Waits.Question.Token, a.Waits.Question.Comment = "", 0

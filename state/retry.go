@@ -6,10 +6,10 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// firstBackoff is the wait before the first retry. Each further wait is twice the one before.
+// firstBackoff is the wait before the first retry. Each further wait is twice as long as the one before.
 const firstBackoff = time.Second
 
-// endFailed decides how the agent continues after an invocation that returned no usable answer.
+// endFailed decides how the agent continues after a failed invocation.
 func (x *execution) endFailed(o Outcome) {
 	a, e, f, prompt := x.agent, x.agent.Exec, *o.Failure, x.state.Kind == protocol.Prompt
 	switch {
@@ -31,10 +31,12 @@ func (x *execution) endFailed(o Outcome) {
 		x.emit(&Retry{N: e.Retries, Error: f.Message, BackoffMS: wait.Milliseconds()})
 	case x.state.Policy.Convergence != nil && e.getsVerdict(&f, o):
 		x.awaitVerdict(o)
-		if o.Session == "" { // the next attempt may have no conversation to continue
+		// The conversation is unknown, so the next attempt can't continue it.
+		if o.Session == "" {
 			e.Session = nil
 		}
-		if f.Class == Service { // all further attempts may fail in the same way
+		// All further attempts may fail in the same way.
+		if f.Class == Service {
 			e.LastingFailure = &AgentFailure{Class: string(f.Class), Message: f.Message}
 		}
 	default:
@@ -42,8 +44,8 @@ func (x *execution) endFailed(o Outcome) {
 	}
 }
 
-// reachUsageLimit makes the agent wait for the end of the usage limit if that end is known and at most
-// hold away; other agents continue. Otherwise nothing new starts until the run is resumed.
+// reachUsageLimit makes the agent wait until the usage limit ends, if the end is known and at most hold
+// away. Other agents continue. Otherwise nothing new starts until the run is resumed.
 func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 	a, left := x.agent, f.Reset.Sub(x.now)
 	a.Exec.undoInvocation()
@@ -56,7 +58,7 @@ func (x *execution) reachUsageLimit(f Failure, hold time.Duration) {
 	x.step.beginWait(a, WaitCondition{For: ForTime, Until: f.Reset.UTC().Round(0)})
 }
 
-// failForGood fails an agent whose invocation failed and is not tried again.
+// failForGood fails an agent after an invocation that failed and is not tried again.
 func (x *execution) failForGood(f Failure, o Outcome) {
 	e := x.agent.Exec
 	prompt := e.Running != nil && e.Running.Mode != ""
@@ -69,8 +71,8 @@ func (x *execution) failForGood(f Failure, o Outcome) {
 	x.fail(f.Class, f.Message, o)
 }
 
-// continueLater keeps the conversation of an invocation that ended before its work was done, so that
-// the next invocation continues it.
+// continueLater keeps the conversation of an invocation that ended before its work was done. The next
+// invocation continues it.
 func (x *execution) continueLater(o Outcome) {
 	e := x.agent.Exec
 	e.Session = e.sessionAfter(x.agent.Session, o)

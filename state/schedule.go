@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// SetExclusive makes the agents for which isExclusive reports true run only with each other: while one
-// of them is ready or running, Next returns no other agent.
+// SetExclusive keeps the agents for which isExclusive returns true from running together with others.
+// While one of them is ready or running, Next returns no other agent.
 func (s *Step) SetExclusive(isExclusive func(*Agent) bool) { s.isExclusive = isExclusive }
 
-// Next returns the agent that takes the next free slot at the time of the step, and false if there is
-// none. Executions under way come first, then executions whose pause is over, then new executions,
-// round-robin in order of creation. If nothing may start, done_when commands still run. busy is the
-// number of slots in use.
+// Next returns the agent that may start next at the time of the step. It returns false if there is none.
+// Agents in a state execution come first, then those whose pause is over, then agents that begin a new
+// execution. The latter take turns in order of creation. If nothing may start, done_when commands still
+// run. busy is the number of agents that are running.
 func (s *Step) Next(busy int) (*Agent, bool) {
 	if busy >= s.Options().MaxParallel {
 		return nil, false
@@ -33,11 +33,11 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 	return a, a != nil
 }
 
-// nextOf is Next for the agents for which counts reports true. It is not for runs in which only done_when
-// commands may run.
+// nextOf returns the next agent among those for which counts returns true, or nil. It must not be called
+// if only done_when commands may run.
 func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
 	mayBegin := s.mayBegin()
-	var going, waited, later, first *Agent // candidates, in order of precedence
+	var going, waited, later, first *Agent // candidates; the first one that is not nil is chosen
 	for a := range s.members() {
 		switch {
 		case a.Status != Ready || a.NotBefore.After(s.now) || !counts(a):
@@ -55,14 +55,14 @@ func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
 	return cmp.Or(going, waited, later, first)
 }
 
-// mayBegin reports whether a new execution may begin.
+// mayBegin reports whether a new state execution may begin.
 func (s *Step) mayBegin() bool {
 	limits, failed := s.limits(), count(s.members(), isStuck) > 0
 	return !limits.blocked() && !limits.overIterations() && (!failed || s.Options().KeepGoing)
 }
 
-// nextToVerify returns an agent whose done_when commands are to run. They are part of an execution that
-// has begun, and cost nothing.
+// nextToVerify returns an agent whose done_when commands can run, and false if there is none. These
+// commands are part of an execution that has begun, and cost nothing.
 func (s *Step) nextToVerify() (*Agent, bool) {
 	for a := range s.members() {
 		if a.Status == Ready && a.Exec != nil && a.Exec.Phase == PhaseVerify {
@@ -72,7 +72,8 @@ func (s *Step) nextToVerify() (*Agent, bool) {
 	return nil, false
 }
 
-// WakeTime returns when the next pause of an agent ends, or the zero time.
+// WakeTime returns the time at which the next pause of an agent ends. It returns the zero time if no agent
+// pauses, or if nothing may start.
 func (s *Step) WakeTime() time.Time {
 	var wake time.Time
 	if s.limits().blocked() {

@@ -9,40 +9,42 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Plan selects the conversation for the next invocation of an agent.
+// Plan says which conversation an agent's next invocation uses, and how.
 type Plan struct {
 	Mode    SessionMode // "" for scripts
 	Backend string      // the agent CLI; "" for scripts
-	// Session is the conversation to resume or to copy; nil for Fresh.
+	// Session is the conversation to resume or to copy. It is nil if Mode is Fresh.
 	Session *Session
-	// Cut is the length to which the transcript of a resumed conversation is cut first. nil means
-	// that it is not cut, and that its present length must be recorded.
+	// Cut is the length to which the transcript of a resumed conversation must be cut before the
+	// invocation. If it is nil, nothing is cut, and the current length must be recorded.
 	Cut *int64
-	// FailureReason is the reason if the agent can't continue, else "". Note is a message for people
-	// about the conversation, "" for none.
+	// FailureReason says why the agent can't continue; it is empty if the agent can. Note is a
+	// message for users about the conversation; it may be empty.
 	FailureReason, Note string
 }
 
-// Plan returns the plan for the agent's next invocation in the state st, which cli runs if it is a
-// prompt. It follows the table of tags in docs/language.md.
+// Plan returns the plan for the agent's next invocation in the state st. If the state is a prompt, cli
+// runs it. Plan follows the table of tags in docs/language.md.
 func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
 	p := a.wantedPlan(st)
 	if p.Mode == "" {
 		return p
 	}
 	p.Backend = cli.Name
-	followsUp := a.Branch && len(a.Stack) == 0 // follow-up of a run that has ended; its conversation may belong to another agent CLI
+	// A follow-up of a run that has ended may continue a conversation of another agent CLI.
+	followsUp := a.Branch && len(a.Stack) == 0
 	if followsUp && p.Mode == Branch && p.Session.BackendName() != cli.Name {
 		return Plan{Mode: Fresh, Backend: cli.Name, Note: fmt.Sprintf(
 			"the previous conversation belongs to the agent %s, so the agent %s begins a new one in the state %s", p.Session.BackendName(), cli.Name, st.Name)}
 	}
 	if p.Session == nil {
-		p.Session = a.Session // even a fresh attempt must use the agent CLI of the agent's conversation
+		// Even a fresh attempt must use the agent CLI to which the agent's conversation belongs.
+		p.Session = a.Session
 	}
 	return cli.limit(p, st.Name, a.Branch && !followsUp)
 }
 
-// wantedPlan returns the plan without regard to the abilities of the agent CLI.
+// wantedPlan returns the plan that the state requests. It ignores what the agent CLI is able to do.
 func (a *Agent) wantedPlan(st *protocol.State) Plan {
 	e := a.Exec
 	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {
@@ -63,22 +65,23 @@ func (a *Agent) wantedPlan(st *protocol.State) Plan {
 	return Plan{Mode: Resume, Session: a.Session, Cut: a.Cut}
 }
 
-// Launch has the parameters with which an agent's next invocation starts.
+// Launch contains the parameters with which an agent's next invocation starts.
 type Launch struct {
 	State     *protocol.State
 	Plan      Plan
-	SessionID string // Fresh and Branch: a new id; Resume: the id of the conversation
-	// Length is the length of the transcript of a resumed conversation after the cut; nil for a
+	SessionID string // Fresh and Branch: a new id; Resume: the id of the resumed conversation
+	// Length is the length of a resumed conversation's transcript after it was cut. It is nil for a
 	// new conversation.
 	Length *int64
 	Cwd    string
-	// Protected has a digest of each protected file. Only the first invocation of an execution
-	// needs it.
+	// Protected maps each protected file to its digest. It is used only in the first invocation of
+	// an execution.
 	Protected map[string]string
 }
 
-// Start marks an agent as running and returns it. The step must be saved before the process starts. If
-// the plan has a FailureReason, the agent fails instead.
+// Start marks an agent as running, emits StateStarted if its execution begins, and returns the agent.
+// The step must be saved before the process starts. If the plan has a FailureReason, the agent fails
+// instead.
 func (s *Step) Start(id string, l Launch) *Agent {
 	a, now := s.edit(id), stamp(s.now)
 	if l.Plan.FailureReason != "" {
@@ -118,9 +121,9 @@ func (s *Step) Start(id string, l Launch) *Agent {
 	return a
 }
 
-// RecordProgress stores data about an agent's invocation under way, so that a crash does not
-// lose it: the tokens used so far, and the CLI's own id of the conversation. nil and "" keep the
-// present value.
+// RecordProgress records data about an agent's running invocation, so that a crash does not lose it:
+// the tokens used so far, and the CLI's own id of the conversation. If used is nil or cliID is "", the
+// current value stays.
 func (s *Step) RecordProgress(id string, used []Usage, cliID string) {
 	e := s.edit(id).Exec
 	if e == nil || e.Running == nil {
@@ -136,13 +139,14 @@ func (s *Step) RecordProgress(id string, used []Usage, cliID string) {
 	e.Running = &running
 }
 
-// newExec begins an execution of the agent's state.
+// newExec returns a new execution of the agent's state and counts it in the run's progress.
 func (s *Step) newExec(a *Agent, l Launch) *Exec {
 	p := &s.delta.Progress
 	p.Iterations++
 	p.LastBegun = a.N
 	if !slices.Contains(s.run.Used, a.State) && !slices.Contains(s.delta.Used, a.State) {
-		s.delta.Used = append(s.delta.Used, a.State) // a resume refuses to continue if a file in Used has changed
+		// A resume stops with an error if a file in Used has changed.
+		s.delta.Used = append(s.delta.Used, a.State)
 	}
 	e := &Exec{Iteration: p.Iterations, Attempt: 1, Phase: PhaseAgent, Protected: l.Protected}
 	if l.Plan.Mode == Resume {
@@ -151,7 +155,7 @@ func (s *Step) newExec(a *Agent, l Launch) *Exec {
 	return e
 }
 
-// invocation returns invocation number n of the run.
+// invocation returns the Invocation with the number n for the agent a.
 func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
 	i := &Invocation{N: n}
 	if l.Plan.Mode != "" {
@@ -167,8 +171,8 @@ func (l Launch) invocation(n int, a *Agent, options *Options) *Invocation {
 	return i
 }
 
-// Model returns the model to request in a state; "" leaves the choice to the agent CLI. The model in
-// options applies only to the run's default agent CLI.
+// Model returns the name of the model to request in a state. If it is "", the agent CLI chooses. The
+// model in options applies only to the run's default agent CLI.
 func (p Plan) Model(a *Agent, st *protocol.State, options *Options) string {
 	ofRun := options.Model
 	if p.Backend != options.BackendName() {

@@ -5,14 +5,14 @@ import (
 	"reflect"
 )
 
-// StateRef is a field of a run that names a state.
+// StateRef is a field of a run that contains the name of a state.
 type StateRef struct {
-	Field string // like "agents[0].stack[2].state"
+	Field string // path of the field, such as "agents[0].stack[2].state"
 	State string // file name of the state
 }
 
-// StateRefs returns all references from agents to states: the present state, return states, the target of
-// a pending move, and the state after the timeout of a question.
+// StateRefs returns all references from agents to states: their current states, return states, the
+// targets of pending moves, and the states after the timeouts of questions.
 func (r *Run) StateRefs() []StateRef {
 	var places []StateRef
 	for i, a := range r.Agents {

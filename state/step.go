@@ -8,8 +8,8 @@ import (
 )
 
 // Step is a change of a run that is being prepared. Its methods make decisions; they never change the
-// Run from which the Step was created. A Step may contain several decisions. Each one sees the results
-// of those before it, and all are saved together or not at all.
+// Run from which the Step was created. A Step may contain several decisions. Each decision sees the
+// results of the decisions before it. All of them are saved together or not at all.
 type Step struct {
 	run         *Run
 	now         time.Time
@@ -17,7 +17,7 @@ type Step struct {
 	copies      map[string]*Agent // copies of the agents that the step changes, and new agents
 	added       []*Agent          // new agents, in order of creation
 	isExclusive func(*Agent) bool // set by SetExclusive
-	part        []string          // agents of the part to which the step is restricted; nil for the whole run
+	part        []string          // ids of the part's agents, if the step is restricted to a part; nil for the whole run
 }
 
 // Step begins a change of r at the given time.
@@ -25,7 +25,8 @@ func (r *Run) Step(now time.Time) *Step {
 	return &Step{run: r, now: now, delta: Delta{Progress: r.Progress}, copies: map[string]*Agent{}}
 }
 
-// Delta returns the finished change. The Step must not be used afterwards.
+// Delta returns the finished change and gives it the next step number. The Step must not be used
+// afterwards.
 func (s *Step) Delta() *Delta {
 	s.delta.Progress.Seq++
 	byAge := func(a, b *Agent) int { return a.N - b.N }
@@ -39,7 +40,7 @@ func (s *Step) Delta() *Delta {
 	return &s.delta
 }
 
-// Options returns the present options. The caller must not change them.
+// Options returns the current options. The caller must not change them.
 func (s *Step) Options() *Options {
 	if s.delta.Options != nil {
 		return s.delta.Options
@@ -47,7 +48,8 @@ func (s *Step) Options() *Options {
 	return &s.run.Options
 }
 
-// Agent returns the agent in its present form in this step. The caller must not change it.
+// Agent returns the agent as this step has left it so far. It returns false if there is no such agent,
+// or if the agent has ended. The caller must not change the agent.
 func (s *Step) Agent(id string) (*Agent, bool) {
 	if a, ok := s.copies[id]; ok {
 		return a, a.Status != removed
@@ -55,7 +57,7 @@ func (s *Step) Agent(id string) (*Agent, bool) {
 	return s.run.Agent(id)
 }
 
-// Agents returns the agents in their present form in this step, in order of creation. The caller must
+// Agents returns the agents as this step has left them so far, in order of creation. The caller must
 // not change them.
 func (s *Step) Agents() iter.Seq[*Agent] {
 	return func(yield func(*Agent) bool) {
@@ -75,7 +77,8 @@ func (s *Step) Agents() iter.Seq[*Agent] {
 	}
 }
 
-// edit returns a copy of the agent that this step may change.
+// edit returns the step's own copy of the agent, which the step may change. It panics if there is no
+// such agent.
 func (s *Step) edit(id string) *Agent {
 	if a, ok := s.copies[id]; ok {
 		return a
@@ -95,7 +98,7 @@ func (s *Step) edit(id string) *Agent {
 	return &a
 }
 
-// add adds a new agent to the run.
+// add adds a new agent to the run and gives it the next number.
 func (s *Step) add(a *Agent) {
 	s.delta.Progress.Created++
 	a.N = s.delta.Progress.Created
@@ -106,7 +109,8 @@ func (s *Step) add(a *Agent) {
 // emit adds an event about an agent, or about the whole run if a is nil.
 func (s *Step) emit(a *Agent, body Body) { s.record(about(a, body)) }
 
-// about returns an event without a number and a time.
+// about returns an event about an agent, or about the whole run if a is nil. The event has no number
+// and no time yet.
 func about(a *Agent, body Body) Event {
 	if a == nil {
 		return Event{Body: body}
@@ -118,7 +122,7 @@ func about(a *Agent, body Body) Event {
 	return e
 }
 
-// record adds an event with the next number.
+// record gives an event the next number and the time of the step, and adds the event to the step.
 func (s *Step) record(e Event) {
 	s.delta.Progress.Events++
 	e.Seq, e.Time = s.delta.Progress.Events, stamp(s.now)
@@ -128,17 +132,17 @@ func (s *Step) record(e Event) {
 // stamp converts a time to UTC with milliseconds, the form in which the files of a run store times.
 func stamp(t time.Time) time.Time { return t.UTC().Truncate(time.Millisecond) }
 
-// ledger returns the ledger with the entries of this step.
+// ledger returns the run's ledger, including the entries that this step has added.
 func (s *Step) ledger() ledger {
 	return ledger{total: s.delta.Progress.TotalUSD, saved: s.run.Ledger, added: s.delta.Ledger}
 }
 
-// limits returns the limits and the present use of the run.
+// limits returns the limits of the run and its current usage.
 func (s *Step) limits() limits {
 	return limits{options: s.Options(), progress: &s.delta.Progress, ledger: s.ledger(), inherited: s.run.RerunOf.inheritedExecutions()}
 }
 
-// result returns the result of the main agent, and false before the agent has ended.
+// result returns the result of the main agent. It returns false if the main agent has not ended.
 func (s *Step) result() (Text, bool) {
 	for _, e := range s.delta.Ended {
 		if e.Agent == mainAgent {
@@ -148,7 +152,7 @@ func (s *Step) result() (Text, bool) {
 	return s.run.Result()
 }
 
-// isTaken reports whether an agent of this name exists or has existed, as far as known.
+// isTaken reports whether an agent with this name exists, or is known to have existed.
 func (s *Step) isTaken(id string) bool {
 	_, isMine := s.copies[id]
 	_, isKnown := s.run.Agent(id)
@@ -156,8 +160,8 @@ func (s *Step) isTaken(id string) bool {
 	return isMine || isKnown || slices.ContainsFunc(s.run.Ended, has) || slices.ContainsFunc(s.delta.Ended, has)
 }
 
-// Override replaces the options of the run, and the hashes of the workflow's files. A resume with other
-// flags or changed files calls it.
+// Override replaces the run's options and the hashes of the workflow's files. It is for a resume with
+// other flags or changed files.
 func (s *Step) Override(o Options, files map[string]string) {
 	d := &s.delta
 	d.Options, d.Files = &o, files
@@ -166,8 +170,8 @@ func (s *Step) Override(o Options, files map[string]string) {
 	}
 }
 
-// InvocationBudget returns the budget of one invocation: the rest of the budget divided by the number of
-// running agents, but at least a cent; 0 without a budget.
+// InvocationBudget returns the budget for one invocation: the rest of the run's budget divided by the
+// number of running agents, but at least a cent. It returns 0 if the run has no budget.
 func (s *Step) InvocationBudget() USD {
 	if !s.Options().HasBudget() {
 		return 0
@@ -176,8 +180,8 @@ func (s *Step) InvocationBudget() USD {
 	return max(Dollar/100, s.Options().Remaining(s.delta.Progress.TotalUSD)/USD(max(1, running)))
 }
 
-// RecordDeadline adds the event that the deadline is reached. limit is the time limit of this segment of
-// the run.
+// RecordDeadline adds an event that reports that the deadline has been reached. limit is the time limit
+// of the current segment of the run.
 func (s *Step) RecordDeadline(limit time.Duration) {
 	began := s.delta.Progress.Started
 	s.emit(nil, &Limit{Which: "deadline", Value: s.now.Sub(began).Seconds(), Max: limit.Seconds()})
@@ -198,7 +202,8 @@ func isStuck(a *Agent) bool { return a.Status == Stuck }
 
 func isWaiting(a *Agent) bool { return a.Status == Waiting }
 
-// isUnderWay reports whether an agent has something to do. A Busy agent of a saved run was cut off.
+// isUnderWay reports whether an agent can run or is running. A Busy agent of a saved run was
+// interrupted.
 func isUnderWay(a *Agent) bool { return a.Status == Ready || a.Status == Busy }
 
 func isAny(*Agent) bool { return true }

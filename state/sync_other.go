@@ -2,6 +2,6 @@
 
 package state
 
-// syncDir does nothing on systems where folders can't be synced: the file system's own journal
-// contains the rename.
+// syncDir does nothing on systems that can't sync folders. There, the journal of the file system
+// preserves renames.
 func syncDir(string) error { return nil }

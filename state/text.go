@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// Text is output of an agent or a script, byte for byte. Its JSON form is a string if it is valid UTF-8,
-// and {"base64": "…"} if not, so that no byte is lost.
+// Text is the output of an agent or a script, byte for byte. In JSON it is a string if it is valid UTF-8,
+// and otherwise an object like {"base64": "…"}, so that no byte is lost.
 type Text string
 
 type encodedText struct {

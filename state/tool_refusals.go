@@ -2,17 +2,17 @@ package state
 
 import "slices"
 
-// Refusal is a tool use that the agent CLI refused.
+// Refusal is a tool call that the agent CLI denied.
 type Refusal struct {
-	Use    string   `json:"use"`              // the tool use, as in denied
-	Reason string   `json:"reason,omitempty"` // the CLI's own explanation
-	Allow  []string `json:"allow,omitempty"`  // the simplest rules that could allow it, untested; absent if no rule would help
+	Use    string   `json:"use"`              // the tool call, as in StateFinished.Denied
+	Reason string   `json:"reason,omitempty"` // the CLI's explanation
+	Allow  []string `json:"allow,omitempty"`  // the simplest rules that could allow the call, untested; absent if no rule would help
 }
 
-// maxExplained is how many refusals of a state execution are stored with details.
+// maxExplained is the maximum number of refusals in a state execution that are stored with details.
 const maxExplained = 20
 
-// addRefusals adds refusals. The details of a tool use are stored only once.
+// addRefusals adds refusals to the execution. The details of repeated tool calls are stored only once.
 func (e *Exec) addRefusals(all []Refusal) {
 	for _, r := range all {
 		explained := e.explainedRefusals()
@@ -23,7 +23,7 @@ func (e *Exec) addRefusals(all []Refusal) {
 	}
 }
 
-// explainedRefusals returns the refusals that have details.
+// explainedRefusals returns the stored refusals that have details.
 func (e *Exec) explainedRefusals() (list []Refusal) {
 	for _, r := range e.Refusals {
 		if r.Reason != "" || r.Allow != nil {
@@ -33,7 +33,7 @@ func (e *Exec) explainedRefusals() (list []Refusal) {
 	return list
 }
 
-// AllRefusals returns the refused tool uses, each once, with details if there are any.
+// AllRefusals returns the denied tool calls, each of them once. Details are included if they are known.
 func (b *StateFinished) AllRefusals() []Refusal {
 	all := slices.Clone(b.Refusals)
 	for _, use := range b.Denied {

@@ -9,30 +9,31 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Trace is the OpenTelemetry trace of a run. It is saved so that later jobs add to the same trace. A run
-// that was never exported has no Trace.
+// Trace is the OpenTelemetry trace of a run. It is saved so that later jobs add to the same trace. The
+// field Run.Trace is nil if the run was never exported.
 type Trace struct {
 	ID string `json:"id" is:"trace"` // 32 hexadecimal digits
-	// Parent is the span that started the run, 16 hexadecimal digits, or "".
+	// Parent is the id of the span that started the run: 16 hexadecimal digits, or "" if there is none.
 	Parent string `json:"parent,omitempty" is:"span?"`
-	// Segments counts the processes that have exported the run, including the present one.
+	// Segments counts the processes that have exported the run, including the current one.
 	Segments int `json:"parts" is:"positive"`
-	// Dropped is set if the parent span is not sampled, so the run is not recorded either.
+	// Dropped is set if the parent span is not sampled. The run is then not recorded either.
 	Dropped bool `json:"dropped,omitempty"`
-	// Paused is set if the process that drives the run now does not export it.
+	// Paused is set if the run has a trace, but the process that currently drives the run does not
+	// export it.
 	Paused bool `json:"paused,omitempty"`
 }
 
-// SpanRef identifies a span, like a W3C traceparent.
+// SpanRef identifies a span of a trace, like the traceparent header of the W3C.
 type SpanRef struct {
-	Trace, Span string // 32 and 16 hexadecimal digits
+	Trace, Span string // trace id with 32 hexadecimal digits, span id with 16
 	Sampled     bool
 }
 
 var traceparent = text.Regexp(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
-// ParseTraceparent parses the value of TRACEPARENT or of a traceparent header. The second result is false
-// for a value that must be ignored according to the W3C recommendation.
+// ParseTraceparent parses the environment variable TRACEPARENT or a traceparent header. It returns false
+// if the value must be ignored according to the W3C recommendation.
 func ParseTraceparent(text string) (SpanRef, bool) {
 	m := traceparent().FindStringSubmatch(strings.TrimSpace(text))
 	if m == nil || m[1] == "ff" || m[1] == "00" && m[5] != "" || !isSet(m[2]) || !isSet(m[3]) {
@@ -42,7 +43,7 @@ func ParseTraceparent(text string) (SpanRef, bool) {
 	return SpanRef{Trace: m[2], Span: m[3], Sampled: flags&1 == 1}, true
 }
 
-// String returns the traceparent of a span.
+// String returns the span as the value of a traceparent header.
 func (r SpanRef) String() string {
 	flags := "00"
 	if r.Sampled {
@@ -51,7 +52,8 @@ func (r SpanRef) String() string {
 	return "00-" + r.Trace + "-" + r.Span + "-" + flags
 }
 
-// NewTrace returns the trace of a new run: the trace of parent, or a new one if parent is zero.
+// NewTrace returns the trace of a new run. The run continues the trace of parent; if parent is zero,
+// NewTrace begins a new trace.
 func NewTrace(workflowID string, parent SpanRef) Trace {
 	if parent.Trace != "" {
 		return Trace{ID: parent.Trace, Parent: parent.Span, Dropped: !parent.Sampled}
@@ -59,27 +61,27 @@ func NewTrace(workflowID string, parent SpanRef) Trace {
 	return Trace{ID: digest(16, "raymond:"+workflowID)}
 }
 
-// The ids of spans are derived from names. Every job therefore knows the ids of spans that other jobs
-// have created or have not yet ended.
+// The ids of spans are derived from names. Every job can therefore compute the ids of spans that other
+// jobs have created, even if those spans have not ended.
 
 // RunSpan returns the root span of the run.
 func (t Trace) RunSpan() SpanRef { return t.span("run") }
 
 // SegmentSpan returns the span of a process that continues the run in a later job. name identifies the
-// process within the run.
+// process among the processes of the run.
 func (t Trace) SegmentSpan(name string) SpanRef { return t.span("part", name) }
 
-// ExecSpan returns the span of an agent's state execution, by its number.
+// ExecSpan returns the span of the agent's state execution with the number exec.
 func (t Trace) ExecSpan(agent string, exec int) SpanRef {
 	return t.span("exec", agent, strconv.Itoa(exec))
 }
 
-// AttemptSpan returns the span of an attempt in a state execution.
+// AttemptSpan returns the span of an attempt within a state execution.
 func (t Trace) AttemptSpan(agent string, exec, attempt int) SpanRef {
 	return t.span("attempt", agent, strconv.Itoa(exec), strconv.Itoa(attempt))
 }
 
-// span returns the span whose id is derived from words.
+// span returns the span whose id is derived from the trace id and the words.
 func (t Trace) span(words ...string) SpanRef {
 	return SpanRef{Trace: t.ID, Span: digest(8, t.ID+"\x00"+strings.Join(words, "\x00")), Sampled: !t.Dropped}
 }

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// checker records the first problem of a run.
+// checker records the first problem that is found in a run.
 type checker struct{ err *FileError }
 
-// want records a problem of a field unless ok is true. The first problem wins.
+// want records a problem in a field if ok is false and no other problem has been recorded.
 func (c *checker) want(ok bool, field, what string, args ...any) {
 	if !ok && c.err == nil {
 		c.err = &FileError{Field: field, What: fmt.Sprintf(what, args...)}
 	}
 }
 
-// result returns the problem as an error, or nil.
+// result returns the recorded problem as an error, or nil.
 func (c *checker) result() error {
 	if c.err == nil {
 		return nil
@@ -24,8 +24,8 @@ func (c *checker) result() error {
 	return c.err
 }
 
-// Validate returns nil for a run that this program could have written. Its error is a *FileError that
-// names the first bad field.
+// Validate returns an error if this program could not have written the run. The error is a *FileError
+// that names the first field with a problem.
 func (r *Run) Validate() error {
 	c := &checker{}
 	c.want(r.Schema == Schema, "schema", "is %d, want %d", r.Schema, Schema)
@@ -46,7 +46,7 @@ func (r *Run) Validate() error {
 	return c.result()
 }
 
-// checkAgents checks all agents, ended and alive.
+// checkAgents checks the agents of the run, including those that have ended.
 func (r *Run) checkAgents(c *checker) {
 	seen, asked, last := map[string]bool{}, map[int]bool{}, 0
 	for i, e := range r.Ended {
@@ -74,11 +74,11 @@ func (r *Run) checkAgents(c *checker) {
 	}
 }
 
-// fitsParent reports whether the name of an agent fits its parent, which may be "". This also
+// fitsParent reports whether an agent's name fits the name of its parent, which may be "". The check also
 // ensures that an agent is not its own ancestor.
 func fitsParent(id, parent string) bool { return parent == "" || strings.HasPrefix(id, parent+"_") }
 
-// check checks that the fields of an agent are consistent.
+// check checks that the fields of an agent fit each other. at is the path of the agent in the run.
 func (a *Agent) check(c *checker, at string) {
 	for name, n := range a.Visits {
 		c.want(fileName(name), at+".visits."+name, "is %d", n)
@@ -98,7 +98,7 @@ func (a *Agent) check(c *checker, at string) {
 	}
 }
 
-// check checks that the fields of an execution are consistent.
+// check checks that the fields of an execution fit each other. at is the path of the execution.
 func (e *Exec) check(c *checker, at string) {
 	c.want(e.Session != nil || !e.Continue && (e.Reminder == "" || e.PassedResults != nil), at+".session", "is missing")
 	if r := e.Running; r != nil {

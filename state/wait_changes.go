@@ -6,7 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// askQuestion makes an agent wait for the answer to a question, which gets the next number.
+// askQuestion makes an agent wait for the answer to a question, and gives the question the next number.
 func (s *Step) askQuestion(a *Agent, q *protocol.Question) {
 	p := &s.delta.Progress
 	p.Questions++
@@ -20,17 +20,17 @@ func (s *Step) askQuestion(a *Agent, q *protocol.Question) {
 	s.beginWait(a, what)
 }
 
-// timeAfter returns the time of the step plus d.
+// timeAfter returns the time that is d after the time of the step.
 func (s *Step) timeAfter(d time.Duration) time.Time { return s.now.Add(d).UTC().Round(0) }
 
-// beginWait makes an agent wait, and emits the event about it.
+// beginWait makes an agent wait for the condition what, and emits AgentWaits.
 func (s *Step) beginWait(a *Agent, what WaitCondition) {
 	what.Since = s.timeAfter(0)
 	a.Status, a.Waits = Waiting, &what
 	s.emit(a, what.event())
 }
 
-// endWait ends the wait of an agent, and emits the event with its cause by.
+// endWait ends the agent's wait, and emits AgentGoesOn. by says what ended the wait.
 func (s *Step) endWait(id, by string) *Agent {
 	a := s.edit(id)
 	a.Status, a.Waits = Ready, nil
@@ -38,7 +38,8 @@ func (s *Step) endWait(id, by string) *Agent {
 	return a
 }
 
-// updateWait ends the wait of an agent if its time has passed or this process runs its job.
+// updateWait ends the agent's wait if its time has passed, or if this process runs the job for which the
+// agent waits. It also gives a token to a question without one.
 func (s *Step) updateWait(a *Agent, h Here) {
 	switch what := a.Waits; what.For {
 	case ForTime:
@@ -58,7 +59,8 @@ func (s *Step) updateWait(a *Agent, h Here) {
 	}
 }
 
-// timeOut makes an agent continue without an answer to its question.
+// timeOut ends the wait for an answer because of its timeout, and moves the agent to the state that the
+// question names for this case.
 func (s *Step) timeOut(id string, q *Question) *Agent {
 	a := s.edit(id)
 	a.uncountVisit()
@@ -66,8 +68,8 @@ func (s *Step) timeOut(id string, q *Question) *Agent {
 	return s.endWait(id, "timeout")
 }
 
-// waitForJob makes a ready agent wait for the job that runs its state, unless this process runs it. An
-// execution under way is handed over too.
+// waitForJob makes a ready agent wait for the job that runs its state, unless this process runs that job.
+// If the agent is in a state execution, the job continues the execution.
 func (s *Step) waitForJob(a *Agent, h Here) {
 	if a.Status != Ready || h.runsState(a.State) {
 		return
@@ -77,7 +79,8 @@ func (s *Step) waitForJob(a *Agent, h Here) {
 	s.beginWait(a, WaitCondition{For: ForJob, Job: h.JobOf(a.State)})
 }
 
-// limitWait shortens a wait that a changed clock would make longer than intended.
+// limitWait shortens the agent's wait if it would take longer than intended because the clock was set
+// back.
 func (s *Step) limitWait(a *Agent) {
 	what := *a.Waits
 	if whole := what.Until.Sub(what.Since); !what.Until.IsZero() && what.Until.After(s.now.Add(whole)) {
@@ -98,7 +101,7 @@ func (s *Step) question(agent string, number int) *Question {
 	return nil
 }
 
-// editQuestion returns a copy of an agent's open question that this step may change.
+// editQuestion returns the step's own copy of an agent's open question, which the step may change.
 func (s *Step) editQuestion(agent string) *Question {
 	a := s.edit(agent)
 	what, q := *a.Waits, *a.Waits.Question
@@ -106,7 +109,7 @@ func (s *Step) editQuestion(agent string) *Question {
 	return &q
 }
 
-// openQuestion returns the question that the agent wants answered, or nil.
+// openQuestion returns the question for whose answer the agent waits, or nil.
 func (a *Agent) openQuestion() *Question {
 	if a.Status != Waiting || a.Waits == nil || a.Waits.For != ForAnswer {
 		return nil

@@ -9,115 +9,121 @@ import (
 	"time"
 )
 
-// WaitFor is the kind of a wait.
+// WaitFor is the kind of a wait: what an agent waits for.
 type WaitFor string
 
 // The kinds of waits.
 const (
 	ForTime   WaitFor = "time"   // for the time WaitCondition.Until
 	ForAnswer WaitFor = "answer" // for an answer to WaitCondition.Question, until WaitCondition.Until
-	ForAgents WaitFor = "agents" // for all agents that it has forked and their descendants
-	ForJob    WaitFor = "job"    // for WaitCondition.Job, the job that runs its state
+	ForAgents WaitFor = "agents" // for all agents that the agent forked, and for their descendants
+	ForJob    WaitFor = "job"    // for WaitCondition.Job, the job that runs the agent's state
 )
 
-// WaitCondition is the condition for which an agent waits before its state starts.
+// WaitCondition is the condition for which an agent waits before it continues.
 type WaitCondition struct {
 	For   WaitFor   `json:"for" is:"wait"`
 	Since time.Time `json:"since" is:"set"`
-	// Until is when the wait ends, if it is for a time, or for an answer with a timeout.
+	// Until is the time at which the wait ends. It is set if the agent waits for a time, or for an
+	// answer with a timeout.
 	Until    time.Time `json:"until,omitzero"`
 	Job      string    `json:"job,omitempty" is:"job?"`
 	Question *Question `json:"question,omitempty"`
-	// Error is why the agent failed in a part of a matrix and so waits for the job again.
+	// Error is set if the agent failed in a part of a matrix and therefore waits for the job again.
+	// It is the reason for the failure.
 	Error string `json:"error,omitempty"`
 }
 
-// Question is a question of an agent to people.
+// Question is a question that an agent asks users.
 type Question struct {
-	Number  int      `json:"number" is:"positive"` // within the run, from 1, never used again
+	Number  int      `json:"number" is:"positive"` // number of the question in the run, from 1; numbers are not reused
 	Text    Text     `json:"text"`
-	Choices []string `json:"choices,omitempty"` // allowed answers; nil for any answer
-	// TimeoutNext is the state that follows if the question times out, at WaitCondition.Until.
+	Choices []string `json:"choices,omitempty"` // allowed answers; if nil, any text is an answer
+	// TimeoutNext is the agent's next state if the question times out at WaitCondition.Until. It is
+	// empty if the question has no timeout.
 	TimeoutNext string   `json:"timeout_next,omitempty" is:"file?"`
-	Where       int      `json:"where,omitempty"` // number of the issue or pull request; 0 for the issue or pull request of the run's event
-	From        []string `json:"from,omitempty"`  // logins that may answer; nil for everyone who may start the run
-	Untrusted   bool     `json:"untrusted,omitempty"`
-	// Token is 32 random hex digits in the comment that asks the question. Comment is the id of this
-	// comment, 0 before it is posted.
+	Where       int      `json:"where,omitempty"`     // issue or pull request in which to ask; 0 means the one of the run's event
+	From        []string `json:"from,omitempty"`      // logins of users who may answer; if nil, every user who may start the run
+	Untrusted   bool     `json:"untrusted,omitempty"` // true if From may include a stranger, such as the author of the issue
+	// Token is 32 random hex digits in the comment that asks the question. Comment is the id of that
+	// comment. It is 0 before the comment is posted.
 	Token   string `json:"token,omitempty" is:"token?"`
 	Comment int64  `json:"comment,omitempty"`
 }
 
-// Continuation is the decision whether the action starts its workflow again after a deadline.
+// Continuation says whether the action starts its workflow again after a deadline. It is empty if
+// no deadline ended the segment, or if the action never does so.
 type Continuation string
 
 // The values of Continuation.
 const (
 	Continues  Continuation = "dispatch"    // the action starts its workflow again
-	NoProgress Continuation = "no_progress" // no agent made progress in this segment of the run
-	TooOften   Continuation = "too_often"   // it has been started again too often in a row
+	NoProgress Continuation = "no_progress" // it does not, since no agent made progress in this segment of the run
+	TooOften   Continuation = "too_often"   // it does not, since it has done so too often in a row
 )
 
-// LastConversation is the conversation and the directory with which main ended; zero until then.
+// LastConversation is the conversation and the directory with which the agent main ended. It is
+// zero until main has ended.
 type LastConversation struct {
 	Session *Session `json:"session,omitempty"`
-	Dir     string   `json:"dir,omitempty" is:"path?"` // absolute; "" for Run.Dir
+	Dir     string   `json:"dir,omitempty" is:"path?"` // absolute path; "" means Run.Dir
 	Model   string   `json:"model,omitempty"`
 }
 
-// Part is a group of agents that wait for a job. One job of a matrix runs it.
+// Part is a group of agents that wait for a job and that one job of a matrix runs.
 type Part struct {
 	Name   string     `json:"name"` // 8 hex digits, derived from the agents and their numbers
 	Job    string     `json:"job"`
 	Agents []Handover `json:"agents"`
-	// Earlier is set if the part belongs to an earlier matrix, whose job may still run it or run it
-	// again. Running is set if a job may be running it now, so no other job may take its agents.
+	// Earlier is set if the part belongs to an earlier matrix. The job of that matrix may still be
+	// running, or may be run again. Running is set if a job may be running the part now, so that no
+	// other job may run its agents.
 	Earlier bool `json:"earlier,omitempty"`
 	Running bool `json:"running,omitempty"`
-	// Start is the progress of the run when the part began; set only in the part's own run.
+	// Start is the run's progress when the part began. It is set only in the part's own run.
 	Start *PartStart `json:"began,omitempty"`
 }
 
-// Handover is an agent that was handed over to a job.
+// Handover identifies one handover of an agent to a job.
 type Handover struct {
 	Agent  string `json:"agent" is:"agent"`
-	Number int    `json:"number"` // its Agent.Handovers at that time
+	Number int    `json:"number"` // the agent's Agent.Handovers at that time
 }
 
-// WaitingAgent is an agent that waits, in the form shown to people and programs.
+// WaitingAgent describes an agent that waits, for users and for JSON output.
 type WaitingAgent struct {
 	Agent string  `json:"agent"`
 	For   WaitFor `json:"for"`
-	// Until is RFC 3339 in UTC; "" if no time is set.
+	// Until is the time at which the wait ends, as RFC 3339 in UTC. It is "" if no time is set.
 	Until    string `json:"until,omitempty"`
 	Job      string `json:"job,omitempty"`
 	Question string `json:"question,omitempty"` // at most 1,000 characters
 	Number   int    `json:"number,omitempty"`   // number of the question
-	Where    int    `json:"where,omitempty"`    // number of the issue or pull request that the question names
+	Where    int    `json:"where,omitempty"`    // issue or pull request that the question names
 }
 
-// Answer is a person's answer to a question.
+// Answer is a user's answer to a question.
 type Answer struct {
 	Text string
-	By   string // a login, or "cli"
+	By   string // login of the user, or "cli"
 }
 
-// AgentWaits is emitted when an agent begins to wait before its state starts.
+// AgentWaits is emitted when an agent begins to wait.
 type AgentWaits struct {
 	For         WaitFor  `json:"for"`                    // "time", "answer", "agents" or "job"
 	Until       string   `json:"until,omitempty"`        // when the wait ends, RFC 3339 in UTC; absent if no time is set
-	Job         string   `json:"job,omitempty"`          // the job that it waits for
+	Job         string   `json:"job,omitempty"`          // the job for which it waits
 	Question    string   `json:"question,omitempty"`     // redacted, at most 1,000 characters
 	Number      int      `json:"number,omitempty"`       // number of the question
-	Where       int      `json:"where,omitempty"`        // number of the issue or pull request that the question names
-	Choices     []string `json:"choices,omitempty"`      // allowed answers; absent for any answer
-	TimeoutNext string   `json:"timeout_next,omitempty"` // the state that follows if the question times out
-	From        []string `json:"from,omitempty"`         // logins that may answer; absent for everyone who may start the run
+	Where       int      `json:"where,omitempty"`        // issue or pull request that the question names
+	Choices     []string `json:"choices,omitempty"`      // allowed answers; absent if any text is an answer
+	TimeoutNext string   `json:"timeout_next,omitempty"` // the next state if the question times out
+	From        []string `json:"from,omitempty"`         // logins of users who may answer; absent if every user who may start the run may answer
 }
 
-// AgentGoesOn is emitted when the wait of an agent ends.
+// AgentGoesOn is emitted when an agent's wait ends.
 type AgentGoesOn struct {
-	By string `json:"by"` // a login, "cli", "time", "timeout", "agents", or a job's name
+	By string `json:"by"` // what ended the wait: a login, "cli", "time", "timeout", "agents", or the name of a job
 }
 
 // Type implements Body.
@@ -126,13 +132,13 @@ func (*AgentWaits) Type() string { return "agent_waits" }
 // Type implements Body.
 func (*AgentGoesOn) Type() string { return "agent_goes_on" }
 
-// isOver reports whether the time at which the wait ends has come.
+// isOver reports whether the wait ends at a certain time and that time has been reached.
 func (w *WaitCondition) isOver(now time.Time) bool { return !w.Until.IsZero() && !w.Until.After(now) }
 
-// maxShown is how many characters of a question are shown.
+// maxShown is the maximum number of a question's characters that events and lists show.
 const maxShown = 1000
 
-// event returns the event for the wait.
+// event returns the event AgentWaits that describes the wait.
 func (w *WaitCondition) event() *AgentWaits {
 	e := &AgentWaits{For: w.For, Job: w.Job}
 	if !w.Until.IsZero() {
@@ -159,7 +165,8 @@ func (w *WaitCondition) describe() string {
 	return "waits for the agents that it forked"
 }
 
-// WaitingAgents returns the agents that wait, in order of creation; never nil.
+// WaitingAgents returns descriptions of the agents that wait, in order of creation. The result is
+// never nil.
 func (r *Run) WaitingAgents() []WaitingAgent {
 	list := []WaitingAgent{}
 	for _, a := range r.Agents {
@@ -184,7 +191,7 @@ func (r *Run) OpenQuestions() []*Agent {
 	return open
 }
 
-// NextJobs returns the names of the jobs that agents wait for, sorted; never nil.
+// NextJobs returns the sorted names of the jobs for which agents wait. The result is never nil.
 func (r *Run) NextJobs() []string {
 	jobs := map[string]bool{}
 	for _, a := range r.Agents {
@@ -195,7 +202,8 @@ func (r *Run) NextJobs() []string {
 	return append([]string{}, slices.Sorted(maps.Keys(jobs))...)
 }
 
-// check checks that the fields of the wait are consistent. w may be nil.
+// check reports to c the first field of the wait that does not fit its other fields. at is the path of
+// the wait in the run. w may be nil.
 func (w *WaitCondition) check(c *checker, at string) {
 	if w == nil {
 		return
