@@ -14,27 +14,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// fileEntry is the entry of a model in a price file.
+// fileEntry is a model's entry in a price file.
 type fileEntry struct {
 	Input       *float64   `yaml:"input"`
 	CachedInput *float64   `yaml:"cached_input"`
 	CacheWrite  *float64   `yaml:"cache_write"`
 	Output      *float64   `yaml:"output"`
 	Long        state.Long `yaml:"long"`
-	Date        string     `yaml:"date"`   // the day on which the price was read, like 2026-11-22
+	Date        string     `yaml:"date"`   // the day on which the price was looked up, such as 2026-11-22
 	Until       string     `yaml:"until"`  // the last day on which the price is valid; "" if unknown
-	Source      string     `yaml:"source"` // where the price was read
+	Source      string     `yaml:"source"` // where the price was found, such as the address of a page
 }
 
-// The limits of a price file, far beyond any real price.
+// The limits for price files. They are far above the size and the prices of any real file.
 const (
 	maxBytes  = 1 << 20
 	maxPrice  = 1e6 // US dollars for a million tokens
-	maxFactor = 100 // maximum factor for long prompts
+	maxFactor = 100 // maximum of the factors for long prompts
 )
 
-// Read reads a price file in YAML or JSON, in the format of prices.yaml. A model needs only input and
-// output prices: by default, prices of the cache equal the input price, and long prompts have no surcharge.
+// Read reads a price file in YAML or JSON, in the format of prices.yaml, and returns the prices by model.
+// Only the input and output prices are required. By default, cache prices equal the input price, and long
+// prompts have no surcharge.
 func Read(r io.Reader) (map[string]state.Price, error) {
 	data, err := io.ReadAll(io.LimitReader(r, maxBytes+1))
 	if err != nil {
@@ -51,7 +52,7 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 	return given, err
 }
 
-// parse returns the entries of a price file, ordered by model.
+// parse returns the entries of a price file, sorted by model. It returns an error if the file has none.
 func parse(data []byte) (all []ListedPrice, err error) {
 	var file struct {
 		Prices map[string]fileEntry `yaml:"prices"`
@@ -75,7 +76,8 @@ func parse(data []byte) (all []ListedPrice, err error) {
 	return all, nil
 }
 
-// price returns the price in an entry, with defaults for missing fields.
+// price returns the price in an entry, with defaults for missing fields. It returns an error if a number is
+// missing or out of range.
 func (e fileEntry) price() (state.Price, error) {
 	if e.Input == nil || e.Output == nil {
 		return state.Price{}, errors.New("needs input and output")

@@ -1,4 +1,4 @@
-// Package prices has the prices of models: a built-in list, and prices set by the user.
+// Package prices contains the prices of models: a built-in list, and prices that the user sets.
 package prices
 
 import (
@@ -23,7 +23,7 @@ type ListedPrice struct {
 	fileEntry
 }
 
-// All returns the built-in list, ordered by model.
+// All returns the entries of the built-in list, sorted by model.
 var All = sync.OnceValue(func() []ListedPrice {
 	all, err := parse(list)
 	if err != nil {
@@ -32,14 +32,15 @@ var All = sync.OnceValue(func() []ListedPrice {
 	return all
 })
 
-// Table has the prices that apply to a run.
+// Table contains the prices that apply to a run.
 type Table struct {
-	Custom map[string]state.Price // prices set by the user, by model; they override the list
-	Now    time.Time              // entries of the list whose last day was before this time are ignored
+	Custom map[string]state.Price // prices that the user set, by model; they override the built-in list
+	Now    time.Time              // the current time; listed prices whose last day has passed count as expired
 }
 
-// Cost returns the cost of tokens, and whether their model has a price. A model without a price costs as
-// much as the most expensive model of its vendor, or 0 if the vendor is unknown.
+// Cost returns the cost of the tokens in u, and whether their model has a current price. A model without
+// a price costs as much as the most expensive model of its vendor, or 0 if the vendor is unknown. If the
+// listed price has expired, Cost still uses it but returns false.
 func (b Table) Cost(u state.Usage) (usd state.USD, hasPrice bool) {
 	p, ok := b.Find(u.Model)
 	if !ok {
@@ -48,8 +49,9 @@ func (b Table) Cost(u state.Usage) (usd state.USD, hasPrice bool) {
 	return p.Cost(u), ok
 }
 
-// MostExpensive returns the price of the most expensive model of the same vendor, which the beginning of
-// the name identifies. It returns false if the list has no model of that vendor.
+// MostExpensive returns the price of the most expensive model of the same vendor. The beginning of the
+// model's name, up to the first hyphen, identifies the vendor. MostExpensive returns false if the list
+// has no model of that vendor.
 func (Table) MostExpensive(model string) (most state.Price, known bool) {
 	vendor, _, _ := strings.Cut(model, "-")
 	for _, e := range All() {
@@ -60,7 +62,8 @@ func (Table) MostExpensive(model string) (most state.Price, known bool) {
 	return most, known
 }
 
-// Find returns the price of a model, and false for a model without a price.
+// Find returns the price of a model, and whether that price is current. If the listed price has expired,
+// Find returns that price and false. If the model has no price, Find returns a zero price and false.
 func (b Table) Find(model string) (state.Price, bool) {
 	if p, ok := b.Custom[model]; ok {
 		return p, true
