@@ -1,8 +1,8 @@
-// Package invarianttest checks ten invariants of every run, whatever happened to it. It
-// is for tests that disturb a run, for example by killing its process.
+// Package invarianttest checks ten invariants that every run must fulfil, whatever happens to it. It is
+// for tests that disturb a run, for example by killing its process.
 //
 //	P-1   a committed step is never executed again
-//	P-2   a step that was not committed is executed at most once more for each crash, and the log shows it
+//	P-2   a step that was not committed is repeated at most once for each crash, and the log shows it
 //	P-3   the agents are exactly the agents that committed forks created
 //	P-4   each call returns once, and each result arrives once, byte for byte
 //	P-5   each agent process has one entry in the ledger, which adds up and never shrinks
@@ -12,9 +12,10 @@
 //	P-9   each segment of a run ends once in the log, with the status in the state
 //	P-10  no process, no temporary file and no readable secret in encrypted data remains
 //
-// These include waits: an agent that waits runs nothing (P-1), and each wait ends once (P-4).
+// The invariants also apply to waits: an agent that waits runs nothing (P-1), and each wait ends once
+// (P-4).
 //
-// A step is committed when it was saved.
+// A step is committed when it has been saved.
 package invarianttest
 
 import (
@@ -27,30 +28,30 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Evidence has all traces of a run: files, events, processes. Unknown parts may be empty; they
-// are not checked.
+// Evidence contains everything that a test knows about a run: files, events and processes. Fields that
+// a test does not know may be empty; they are not checked.
 type Evidence struct {
-	Run    *state.Run    // as saved at the end
-	Events []state.Event // the log
-	// Effects are the traces of all scripts and agents, in order of execution.
+	Run    *state.Run    // the run as it was saved at the end
+	Events []state.Event // the event log
+	// Effects are the lines that scripts and agents wrote when they ran, in order of execution.
 	Effects []Effect
-	// Undisturbed has the effects of the same run without disturbance.
+	// Undisturbed contains the effects of the same run without a disturbance.
 	Undisturbed []Effect
-	// IdleMoments are the earlier moments at which no process drove the run, in order.
+	// IdleMoments are the moments before the end at which no process drove the run, in order.
 	IdleMoments []IdleMoment
-	// Checkpoints has all checkpoints that were ever stored, in order, and StoreListings the
+	// Checkpoints contains all checkpoints that were ever stored, in order. StoreListings lists the
 	// content of the store after each change.
 	Checkpoints   []StoredCheckpoint
 	StoreListings []StoreListing
-	// Processes and TempFiles describe processes and temporary files that still exist.
+	// Processes and TempFiles describe processes and temporary files that still exist at the end.
 	Processes, TempFiles []string
-	// Sealed is data that was encrypted. It must not contain any of Secrets.
+	// Sealed is encrypted data. It must not contain any of Secrets.
 	Sealed  [][]byte
 	Secrets []string
 }
 
 // IdleMoment is a moment at which no process drove the run.
-type IdleMoment struct {
+type IdleMoment struct { // the run as it was saved; nil if no run had been saved yet
 	Run     *state.Run // nil if no run had been saved yet
 	Effects int        // number of effects before this moment
 }
@@ -58,25 +59,26 @@ type IdleMoment struct {
 // Effect is a line that an agent or a script wrote when it ran.
 type Effect struct {
 	Agent, State string
-	// IsVerification is set if a done_when command wrote it.
+	// IsVerification is set if a done_when command wrote the line.
 	IsVerification bool
 	Line           string // the whole line
 }
 
-// StoredCheckpoint is a checkpoint that was stored.
+// StoredCheckpoint is a checkpoint that was uploaded to the store.
 type StoredCheckpoint struct {
 	Digest   string // "" if unknown
 	Manifest checkpoint.Manifest
-	Run      *state.Run // nil if unknown
+	Run      *state.Run // the run in the checkpoint; nil if unknown
 }
 
-// StoreListing is the content of a store at one moment.
+// StoreListing lists the checkpoints in a store at one moment.
 type StoreListing struct {
-	Stored  int   // number of checkpoints that had been stored before
-	Present []int // indexes in Evidence.Checkpoints of the checkpoints that still exist
+	Stored  int   // number of checkpoints that had been stored up to this moment
+	Present []int // the checkpoints that still exist, as indexes in Evidence.Checkpoints
 }
 
-// ParseEffects parses lines that agents and scripts wrote as JSON with their names. It skips other lines.
+// ParseEffects parses lines of JSON that agents and scripts wrote. It skips lines that do not name both an
+// agent and a state.
 func ParseEffects(lines []string) []Effect {
 	var list []Effect
 	for _, line := range lines {
@@ -88,7 +90,7 @@ func ParseEffects(lines []string) []Effect {
 	return list
 }
 
-// Want reports each violated invariant as an error of t.
+// Want checks the evidence and reports each violation of an invariant as an error of t.
 func Want(t testing.TB, ev Evidence) {
 	t.Helper()
 	for _, v := range Check(ev) {
@@ -96,7 +98,8 @@ func Want(t testing.TB, ev Evidence) {
 	}
 }
 
-// Check returns the violations, each as the id of the invariant and a description: "P-1: …".
+// Check checks the evidence and returns the violations. Each one consists of the id of an invariant and a
+// description, such as "P-1: …".
 func Check(ev Evidence) []string {
 	ev.Events = withUnlogged(ev.Events, ev.Run)
 	var f findings
@@ -110,8 +113,9 @@ func Check(ev Evidence) []string {
 	return f
 }
 
-// withUnlogged returns the events of the log, plus the events of the last saved step that are missing in
-// the log because the process was killed after it saved. A resume adds them to the log first.
+// withUnlogged returns the events in the log, followed by the events of the last saved step that the log
+// lacks. Events are missing if the process was killed after it saved the step. A resume would add them to
+// the log before it does anything else.
 func withUnlogged(events []state.Event, run *state.Run) []state.Event {
 	if run == nil {
 		return events
@@ -129,7 +133,7 @@ func withUnlogged(events []state.Event, run *state.Run) []state.Event {
 	return all
 }
 
-// findings are the violations found so far.
+// findings are the violations that have been found so far.
 type findings []string
 
 // add records a violation of the invariant id.

@@ -16,7 +16,7 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// actor takes steps of a run by hand and collects the evidence.
+// actor drives a run step by step and collects the evidence.
 type actor struct {
 	t        *testing.T
 	run      *state.Run
@@ -24,7 +24,7 @@ type actor struct {
 	ids      int
 }
 
-// do makes one step and logs its events.
+// do makes one step of the run and logs its events.
 func (a *actor) do(f func(*state.Step)) {
 	a.t.Helper()
 	s := a.run.Step(epoch)
@@ -33,6 +33,7 @@ func (a *actor) do(f func(*state.Step)) {
 	a.evidence.Events = append(a.evidence.Events, a.run.Events...)
 }
 
+// stateOf returns a state without a policy. It is a script if the name ends in .sh, and otherwise a prompt.
 func stateOf(name string) *protocol.State {
 	kind := protocol.Prompt
 	if strings.HasSuffix(name, ".sh") {
@@ -41,7 +42,7 @@ func stateOf(name string) *protocol.State {
 	return &protocol.State{Name: name, Kind: kind}
 }
 
-// start starts an invocation of an agent, which leaves an effect.
+// start starts an invocation of an agent and records an effect for it.
 func (a *actor) start(id string) {
 	a.t.Helper()
 	a.do(func(s *state.Step) {
@@ -60,7 +61,7 @@ func (a *actor) start(id string) {
 	a.evidence.Effects = append(a.evidence.Effects, ParseEffects([]string{line})...)
 }
 
-// end ends the invocation of an agent with a move. It costs a dollar.
+// end ends the agent's invocation with a move. The invocation costs a dollar.
 func (a *actor) end(id string, then protocol.Move, spawns ...protocol.Spawn) {
 	a.t.Helper()
 	a.do(func(s *state.Step) {
@@ -70,14 +71,15 @@ func (a *actor) end(id string, then protocol.Move, spawns ...protocol.Spawn) {
 	})
 }
 
-// turn starts an invocation of an agent and ends it with a move.
+// turn starts an invocation of an agent and ends it with a move. The invocation costs a dollar.
 func (a *actor) turn(id string, then protocol.Move, spawns ...protocol.Spawn) {
 	a.t.Helper()
 	a.start(id)
 	a.end(id, then, spawns...)
 }
 
-// idle records that the process has died, and stores a checkpoint.
+// idle records that no process drives the run any more, and stores a checkpoint. The store keeps the last
+// three checkpoints.
 func (a *actor) idle() {
 	a.evidence.IdleMoments = append(a.evidence.IdleMoments, IdleMoment{Run: a.run, Effects: len(a.evidence.Effects)})
 	m := checkpoint.Manifest{WorkflowID: a.run.WorkflowID, Key: "k", RunID: 1, Generation: len(a.evidence.Checkpoints) + 1, Seq: a.run.Progress.Seq, TotalUSD: a.run.Progress.TotalUSD}
@@ -98,8 +100,8 @@ func call(to, back string) protocol.Move {
 	return protocol.Move{Verb: protocol.Call, To: to, Return: back, Input: "of the call"}
 }
 
-// goodRun returns the evidence of a run with a fork, a call and three crashes: one crash interrupts a prompt,
-// and one comes after the end.
+// goodRun returns the evidence of a run with a fork, a call and three moments at which the process died.
+// The first of them interrupts a prompt, and the last one comes after the end of the run.
 func goodRun(t *testing.T) Evidence {
 	files := map[string]string{}
 	for _, name := range []string{"A.md", "B.md", "C.md", "D.md", "E.sh", "F.md"} {
@@ -133,7 +135,7 @@ func goodRun(t *testing.T) Evidence {
 	return a.evidence
 }
 
-// at returns the index of the n-th event of type B, from 1.
+// at returns the index in the log of the n-th event with a body of type B. n counts from 1.
 func at[B state.Body](t *testing.T, ev *Evidence, n int) int {
 	t.Helper()
 	for i, e := range ev.Events {
@@ -147,10 +149,10 @@ func at[B state.Body](t *testing.T, ev *Evidence, n int) int {
 	return 0
 }
 
-// without removes an event from the log.
+// without removes the event with index i from the log.
 func without(ev *Evidence, i int) { ev.Events = slices.Delete(slices.Clone(ev.Events), i, i+1) }
 
-// altered returns a copy of a run with a change.
+// altered returns a copy of a run to which change has been applied.
 func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
 	t.Helper()
 	data, err := run.Encode()
@@ -161,7 +163,8 @@ func altered(t *testing.T, run *state.Run, change func(*state.Run)) *state.Run {
 	return c
 }
 
-// forged has changes to good evidence, with the invariant that each violates; "" for harmless changes.
+// forged lists changes to good evidence, each with the invariant that it violates. The id of harmless
+// changes is empty.
 var forged = []struct {
 	id, what string
 	forge    func(*testing.T, *Evidence)
@@ -207,6 +210,8 @@ var forged = []struct {
 	{"P-10", "a plain text in encrypted data", func(_ *testing.T, ev *Evidence) { ev.Sealed = append(ev.Sealed, []byte("it is plain to see")) }},
 }
 
+// TestForgedRunsAreDetected checks that Check reports the violated invariant for each entry of forged, and
+// nothing for harmless changes.
 func TestForgedRunsAreDetected(t *testing.T) {
 	for _, c := range forged {
 		ev := goodRun(t)

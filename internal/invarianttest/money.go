@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// money checks the ledger: each agent process has one entry, and entries never change or disappear.
-// Whether it adds up is checked with the validity of a state.
+// money checks the ledger in all saved runs: each agent process has one entry, and entries never change
+// or disappear. Whether the sum is correct is checked by state.Run.Validate.
 func (f *findings) money(ev Evidence) {
 	var before []state.LedgerEntry
 	for _, run := range append(savedRuns(ev), ev.Run) {
@@ -34,7 +34,7 @@ func (f *findings) money(ev Evidence) {
 	}
 }
 
-// savedRuns returns the runs of all idle moments, in order.
+// savedRuns returns the runs that were saved at the idle moments, in order.
 func savedRuns(ev Evidence) []*state.Run {
 	var list []*state.Run
 	for _, r := range ev.IdleMoments {
@@ -45,7 +45,8 @@ func savedRuns(ev Evidence) []*state.Run {
 	return list
 }
 
-// booked compares the ledger with the effects of agents, and with the number of invocations.
+// booked compares the number of ledger entries with the agents' effects and with the number of
+// invocations.
 func (f *findings) booked(ev Evidence) {
 	entries, running := map[place]int{}, 0
 	for _, e := range ev.Run.Ledger {
@@ -53,7 +54,7 @@ func (f *findings) booked(ev Evidence) {
 	}
 	for _, a := range ev.Run.Agents {
 		if a.Exec != nil && a.Exec.Running != nil && a.Exec.Running.Mode != "" {
-			entries[place{a.ID, a.State}]++ // the resume will add this entry
+			entries[place{a.ID, a.State}]++ // the resume will add an entry for this invocation
 			running++
 		}
 	}
@@ -67,7 +68,7 @@ func (f *findings) booked(ev Evidence) {
 	}
 }
 
-// scriptLaunches returns the number of script executions.
+// scriptLaunches returns the number of script executions in the log.
 func scriptLaunches(events []state.Event) int {
 	n := 0
 	for _, e := range events {
@@ -78,7 +79,8 @@ func scriptLaunches(events []state.Event) int {
 	return n
 }
 
-// hasVerification reports whether done_when commands ran. They count as invocations but have no ledger entry.
+// hasVerification reports whether the run executed done_when commands. They count as invocations but have
+// no ledger entries.
 func hasVerification(ev Evidence) bool {
 	for _, e := range ev.Events {
 		if _, ok := e.Body.(*state.NodeAttempt); ok {

@@ -6,12 +6,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// place is an agent in a state.
+// place is an agent together with a state in which it ran.
 type place struct{ agent, state string }
 
+// place returns the agent and the state that produced the effect.
 func (e Effect) place() place { return place{e.Agent, e.State} }
 
-// runCounts returns how often each agent ran in each state, without done_when commands.
+// runCounts returns how often each agent ran in each state. It does not count done_when commands.
 func runCounts(effects []Effect) map[place]int {
 	n := map[place]int{}
 	for _, e := range effects {
@@ -22,7 +23,8 @@ func runCounts(effects []Effect) map[place]int {
 	return n
 }
 
-// announced returns the number of invocations that the log announces after event number after.
+// announced returns, for each agent and state, how many invocations the log announces. It counts only
+// invocations announced by events with a number above after.
 func announced(events []state.Event, after int) map[place]int {
 	n, known, closed := map[place]int{}, map[place]*pending{}, false
 	for _, e := range events {
@@ -47,24 +49,24 @@ func announced(events []state.Event, after int) map[place]int {
 	return n
 }
 
-// pending is the state of an execution according to the log, until it ends well.
+// pending is what the log says about the executions of an agent in a state.
 type pending struct {
-	cut       bool // interrupted, and not started again
-	open      bool // started, and not ended
-	failed    bool
-	reopened  bool // it had failed, and the run was resumed
-	continued bool // it was open at the orderly end of a segment, and the run was resumed
+	cut       bool // an execution was interrupted and has not started again
+	open      bool // an execution has started and has not ended
+	failed    bool // the last execution failed
+	reopened  bool // the last execution had failed before the run was resumed
+	continued bool // an execution was open when a segment ended regularly, before the run was resumed
 }
 
-// resume records that the run was resumed. closed is true if the segment before had an orderly end.
+// resume records that the run was resumed. closed is true if the previous segment ended regularly.
 func (p *pending) resume(closed bool) {
 	p.reopened, p.failed = p.reopened || p.failed, false
 	p.continued = p.continued || closed && p.open
 }
 
-// invocations returns how many invocations an event shows: the invocation that it announces, and an invocation
-// that a resume started without an event, to continue an execution that had failed or been stopped. Only
-// the next event of the execution reveals this.
+// invocations returns how many invocations an event reveals. It counts the invocation that the event
+// announces. It also counts an invocation that a resume started without any event, to continue an
+// execution that had failed or had been stopped. Only the next event of that execution reveals it.
 func (p *pending) invocations(body state.Body) int {
 	_, begins := body.(*state.StateStarted)
 	_, interrupted := body.(*state.AttemptInterrupted)
@@ -79,7 +81,7 @@ func (p *pending) invocations(body state.Body) int {
 	return n
 }
 
-// announces reports whether an event announces an invocation.
+// announces updates p for an event, and reports whether the event announces an invocation.
 func (p *pending) announces(body state.Body) bool {
 	switch b := body.(type) {
 	case *state.StateStarted:
@@ -94,15 +96,15 @@ func (p *pending) announces(body state.Body) bool {
 	case *state.Retry, *state.Reminder:
 		return true
 	case *state.AgentGoesOn:
-		return p.open // after a usage limit, within an execution
+		return p.open // an open execution continues after a usage limit
 	case *state.NodeAttempt:
 		return !b.Converged
 	}
 	return false
 }
 
-// repeats compares the effects with the log: every effect was announced, everything that ended well left
-// an effect, and committed steps were not executed again.
+// repeats compares the effects with the log. Every effect must have been announced, every execution that
+// succeeded must have left an effect, and committed steps must not have been executed again.
 func (f *findings) repeats(ev Evidence) {
 	all := runCounts(ev.Effects)
 	may := announced(ev.Events, 0)
@@ -120,8 +122,8 @@ func (f *findings) repeats(ev Evidence) {
 	f.payloads(ev)
 }
 
-// undone reports executions that ended well according to the log but left no effect, in states whose
-// executions leave effects.
+// undone reports executions that succeeded according to the log but left no effect. It considers only
+// states in which some execution left an effect.
 func (f *findings) undone(ev Evidence, all map[place]int) {
 	leaves := map[string]bool{}
 	for at := range all {
@@ -140,7 +142,8 @@ func (f *findings) undone(ev Evidence, all map[place]int) {
 	}
 }
 
-// afterIdle reports steps that were executed again although they had been committed before the idle moment.
+// afterIdle reports steps that were executed again although they had been committed before the idle
+// moment rest. i is the index of that moment.
 func (f *findings) afterIdle(i int, ev Evidence, rest IdleMoment) {
 	seq := 0
 	if rest.Run != nil {
@@ -154,9 +157,10 @@ func (f *findings) afterIdle(i int, ev Evidence, rest IdleMoment) {
 	}
 }
 
-// underWay returns how often an agent may still run in a state because of an announcement from before the
-// idle moment: a killed process may end a moment later, and an attempt or a retry may still be pending.
-// If only done_when commands were under way, the interruption in the log announces no invocation: -1.
+// underWay returns how many more times an agent may run in a state than the events after the idle moment
+// announce. It returns 1 if the agent was executing the state: a killed process may have ended a moment
+// later, and an attempt or a retry may still follow. It returns -1 if done_when commands were running,
+// because the log then announces their repetition, which is not an invocation of the agent.
 func underWay(run *state.Run, at place) int {
 	if run == nil {
 		return 1
@@ -174,7 +178,8 @@ func underWay(run *state.Run, at place) int {
 	return 0
 }
 
-// payloads compares the input and output of each invocation with an undisturbed run.
+// payloads compares the line that each invocation wrote with the lines of an undisturbed run. If the run
+// completed, it also checks that no invocation is missing.
 func (f *findings) payloads(ev Evidence) {
 	if ev.Undisturbed == nil {
 		return

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// saved checks every saved state: it is valid, not older than the state before it, and agrees with the log
-// about the agents at that moment.
+// saved checks every saved run. It must be valid, it must not be older than the run saved before it, and
+// its agents must be where the log says they were when the run was saved.
 func (f *findings) saved(ev Evidence, w *walk) {
 	seq := 0
 	for i, r := range append(slices.Clone(ev.IdleMoments), IdleMoment{Run: ev.Run}) {
@@ -38,14 +38,14 @@ func (f *findings) saved(ev Evidence, w *walk) {
 	}
 }
 
-// valid checks that a saved run is valid.
+// valid checks that a saved run is valid. what describes the run.
 func (f *findings) valid(what string, run *state.Run) {
 	if err := run.Validate(); err != nil {
 		f.add("P-8", "%s: an invalid state was written: %v", what, err)
 	}
 }
 
-// ends checks that the last end in the log agrees with the state.
+// ends checks that the last end of the run in the log agrees with the saved run.
 func (f *findings) ends(ev Evidence) {
 	if ev.Run == nil || len(ev.Events) == 0 {
 		return
@@ -64,7 +64,8 @@ func (f *findings) ends(ev Evidence) {
 	}
 }
 
-// lastEnd returns the end of the last segment of a run; nil if it has not ended.
+// lastEnd returns the event that ended the last segment of a run. It returns nil if that segment has not
+// ended.
 func lastEnd(events []state.Event) *state.RunFinished {
 	var last *state.RunFinished
 	for _, e := range events {
@@ -78,14 +79,14 @@ func lastEnd(events []state.Event) *state.RunFinished {
 	return last
 }
 
-// isEndOf reports whether the event agrees with the run's progress.
+// isEndOf reports whether the event agrees with the progress of the saved run.
 func isEndOf(b *state.RunFinished, run *state.Run) bool {
 	p := run.Progress
 	return b.Status == p.Status && b.Reason == p.Reason && b.USD == p.TotalUSD && b.Unknown == run.Spent().Unknown &&
 		b.Iterations == run.OwnExecutions() && b.FlakeRetries == p.FlakeRetries
 }
 
-// remains checks that no process, temporary file or readable secret is left.
+// remains checks that no process, no temporary file and no readable secret remains.
 func (f *findings) remains(ev Evidence) {
 	for _, p := range ev.Processes {
 		f.add("P-10", "a process is alive: %s", p)

@@ -6,7 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// chainOf names the sequence of checkpoints that a checkpoint belongs to: a run, or a part of a run.
+// chainOf returns a name for the sequence to which a checkpoint belongs. There is one sequence for each
+// run, and one for each part of a run.
 func chainOf(m checkpoint.Manifest) string {
 	if part := m.PartName(); part != "" {
 		return m.WorkflowID + "~" + part
@@ -33,8 +34,8 @@ func (f *findings) checkpoints(ev Evidence) {
 	f.carriesOn(ev)
 }
 
-// follows checks that s is the next checkpoint after before. The post phase of a step may store a
-// generation again that the main phase was storing when it was killed.
+// follows checks that s may be the next checkpoint after before. If the main phase of a step was killed
+// while it stored a generation, the post phase may store the same generation again.
 func (f *findings) follows(before, s StoredCheckpoint) {
 	m, b := s.Manifest, before.Manifest
 	again := m.Generation == b.Generation && m.Previous == b.Previous && m.RunID == b.RunID
@@ -52,7 +53,8 @@ func (f *findings) follows(before, s StoredCheckpoint) {
 	}
 }
 
-// listing checks that a store contained the newest checkpoint of each run.
+// listing checks that a store contained the newest checkpoint of each run after a change. i is the index
+// of the listing.
 func (f *findings) listing(i int, all []StoredCheckpoint, listing StoreListing) {
 	newest := map[string]int{}
 	for _, s := range all[:listing.Stored] {
@@ -68,7 +70,8 @@ func (f *findings) listing(i int, all []StoredCheckpoint, listing StoreListing) 
 	}
 }
 
-// replaced reports whether a run was replaced by a later run with the same key.
+// replaced reports whether a run was replaced by a later run with the same key. id is the name that
+// chainOf returned for the run, and there are the checkpoints that still exist.
 func replaced(all []StoredCheckpoint, id string, there []int) bool {
 	last := 0
 	for i, s := range all {
@@ -81,7 +84,7 @@ func replaced(all []StoredCheckpoint, id string, there []int) bool {
 	})
 }
 
-// carriesOn checks that the final run is not older than its stored checkpoints.
+// carriesOn checks that the final run is not older than any of its stored checkpoints.
 func (f *findings) carriesOn(ev Evidence) {
 	for _, s := range ev.Checkpoints {
 		if ev.Run != nil && chainOf(s.Manifest) == ev.Run.WorkflowID && s.Manifest.Seq > ev.Run.Progress.Seq {

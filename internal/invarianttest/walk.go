@@ -6,31 +6,31 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// walker is the position of an agent according to the log.
+// walker is an agent's place in the workflow, and what else the log says about the agent.
 type walker struct {
-	at     string   // state
-	stack  []string // return stack
-	open   bool     // an execution has started and not ended
-	cut    bool     // the open execution was interrupted, and not started again
-	moves  bool     // an execution has ended, so the agent may move
-	leaves bool     // the agent's last move ends it
-	waits  bool
-	failed bool // the agent failed, and has not started again
-	ended  bool
-	result state.Text
+	at     string     // the state of the agent
+	stack  []string   // return stack
+	open   bool       // an execution has started and has not ended
+	cut    bool       // the open execution was interrupted and has not started again
+	moves  bool       // an execution has ended, so the agent may move
+	leaves bool       // the agent's last move ends the agent
+	waits  bool       // the agent is waiting
+	failed bool       // the agent has failed and has not started again
+	ended  bool       // the agent has ended with a result
+	result state.Text // the result of an agent that has ended
 }
 
-// walk follows all agents of a run through its log.
+// walk follows all agents of a run through the log.
 type walk struct {
 	f         *findings
 	agents    map[string]*walker
-	segment   int // number of the present segment, from 1
-	closed    bool
-	fork      *state.Event              // the fork whose agent must start next
-	positions map[int]map[string]walker // positions after each event for which a saved run exists
+	segment   int                       // number of the current segment, from 1
+	closed    bool                      // the current segment has ended
+	fork      *state.Event              // the previous event, if it is a fork: its agent must start next
+	positions map[int]map[string]walker // all agents as they were after each event at which a run was saved
 }
 
-// replay follows the log and reports events that no run can have.
+// replay follows the log and reports events that cannot occur in a run.
 func replay(ev Evidence, f *findings) *walk {
 	w := &walk{f: f, agents: map[string]*walker{}, positions: map[int]map[string]walker{}}
 	for _, run := range append(savedRuns(ev), ev.Run) {
@@ -52,7 +52,7 @@ func replay(ev Evidence, f *findings) *walk {
 	return w
 }
 
-// positions returns a copy of the present positions of all agents.
+// position returns a copy of the current walkers of all agents, by the name of the agent.
 func (w *walk) position() map[string]walker {
 	p := map[string]walker{}
 	for id, a := range w.agents {
@@ -64,7 +64,7 @@ func (w *walk) position() map[string]walker {
 	return p
 }
 
-// take updates the walk for one event, and reports the event if no run can have it at this point.
+// take updates the walk for one event, and reports the event if it cannot occur at this point.
 func (w *walk) take(e state.Event) {
 	started, ok := e.Body.(*state.AgentStarted)
 	if ok || w.fork != nil {
@@ -87,7 +87,8 @@ func (w *walk) take(e state.Event) {
 	}
 }
 
-// start checks an agent_started after a fork. b is nil if another event follows the fork.
+// start checks the event that follows a fork, which must be agent_started, and adds the new agent to the
+// walk. It also checks an agent_started that follows no fork. b is nil if the event is another one.
 func (w *walk) start(e state.Event, b *state.AgentStarted) {
 	fork := w.fork
 	w.fork = nil
@@ -103,14 +104,14 @@ func (w *walk) start(e state.Event, b *state.AgentStarted) {
 	w.agents[e.Agent] = &walker{at: e.State}
 }
 
-// wrong reports an event that contradicts the agent's position, if is is true.
+// wrong reports an event that contradicts what the log says about the agent, if is is true.
 func (w *walk) wrong(id string, is bool, e state.Event, a *walker) {
 	if is {
 		w.f.add(id, "event %d, %s of %s at %s: according to the log, its position is %+v", e.Seq, e.Body.Type(), e.Agent, e.State, *a)
 	}
 }
 
-// ofAgent updates the position of an agent for an event about it.
+// ofAgent updates the walker of the agent to which an event belongs.
 func (w *walk) ofAgent(e state.Event) {
 	a := w.agents[e.Agent]
 	if a == nil {
@@ -140,7 +141,7 @@ func (w *walk) ofAgent(e state.Event) {
 	}
 }
 
-// execute updates the position of an agent for an event of an execution.
+// execute updates the walker of an agent for an event about a state execution.
 func (w *walk) execute(e state.Event, a *walker) {
 	switch e.Body.(type) {
 	case *state.StateStarted:
@@ -155,8 +156,8 @@ func (w *walk) execute(e state.Event, a *walker) {
 	}
 }
 
-// follow updates the position of an agent for a transition. It reports false if a result returns to the
-// wrong state.
+// follow updates the walker of an agent for a transition. It returns false if the transition is a result
+// that returns to the wrong state.
 func (w *walk) follow(e state.Event, a *walker, b *state.Transition) bool {
 	switch b.Tag {
 	case "fork":
@@ -180,7 +181,7 @@ func (w *walk) follow(e state.Event, a *walker, b *state.Transition) bool {
 	return true
 }
 
-// fits compares a saved run with the positions at the time when it was saved.
+// fits compares the agents of a saved run with the walkers at the time when it was saved.
 func (w *walk) fits(what string, run *state.Run) {
 	at := w.positions[run.Progress.Events]
 	if at == nil {
@@ -205,7 +206,8 @@ func (w *walk) fits(what string, run *state.Run) {
 	}
 	for _, e := range run.Ended {
 		switch b := at[e.Agent]; {
-		case b.ended == (e.Error != "") || b.failed != (e.Error != ""): // a join ends failed agents
+		// A join also ends agents that have failed.
+		case b.ended == (e.Error != "") || b.failed != (e.Error != ""):
 			w.f.add("P-3", "%s: %s has ended, but according to the log is %+v", what, e.Agent, b)
 		case b.result != e.Result:
 			w.f.add("P-4", "%s: the result of %s is %q, but was %q", what, e.Agent, e.Result, b.result)
