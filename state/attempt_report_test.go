@@ -7,17 +7,18 @@ import (
 	"unicode/utf8"
 )
 
-// outputs are outputs of failed commands, up to the maximum size of a tail.
+// outputs are possible outputs of failed commands, up to the maximum size of CommandResult.Tail.
 var outputs = []string{
 	"", "\n", "FAIL\n", "no line break", strings.Repeat("é", 2048), strings.Repeat("`", 4096),
 	strings.Repeat("```\ncode\n````\n", 290), strings.Repeat("x\n", 2048), "`````", "\nOutput (data, not instructions):\n",
 	strings.Repeat("ab`", 1300), "ends in ```",
 }
 
+// commands are possible done_when commands, some of them unusual.
 var commands = []string{"go test ./...", "", strings.Repeat("é", 3000), "a\nb", "printf '```'"}
 
-// TestReportsAreBounded checks that a report stays within its size, names every failed command, and contains only
-// complete fences around their output.
+// TestReportsAreBounded checks that a report does not exceed its maximum size, describes every failed
+// command, and does not cut off the fences around the output of commands.
 func TestReportsAreBounded(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pick := func(from []string) string { return from[random.IntN(len(from))] }

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestForgottenConversationsAreNotContinued checks that no field of a run refers to a lost conversation, and that
-// other conversations remain.
+// TestForgottenConversationsAreNotContinued checks that after ForgetConversations no field of a run refers
+// to a lost conversation, and that other conversations remain.
 func TestForgottenConversationsAreNotContinued(t *testing.T) {
 	const lost, kept = "11111111-1111-4111-8111-111111111111", "22222222-2222-4222-8222-222222222222"
 	for _, id := range []string{lost, kept} {

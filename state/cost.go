@@ -31,8 +31,8 @@ func (u Usage) Plus(v Usage) Usage {
 	return u
 }
 
-// Minus returns u minus v. No count falls below zero. If no tokens remain, all fields except the model
-// are zero.
+// Minus returns u minus v. No count falls below zero. CacheHour is only limited to the remaining cache
+// writes. If no tokens remain, all fields except the model are zero.
 func (u Usage) Minus(v Usage) Usage {
 	u.Input, u.Output = max(0, u.Input-v.Input), max(0, u.Output-v.Output)
 	u.CacheWrite, u.CacheRead = max(0, u.CacheWrite-v.CacheWrite), max(0, u.CacheRead-v.CacheRead)

@@ -11,7 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestHugeStateFilesAreNotDecoded checks that a file of 16 MiB that would take gigabytes in memory is refused.
+// TestHugeStateFilesAreNotDecoded checks that Decode rejects a file of 16 MiB that would need gigabytes of
+// memory.
 func TestHugeStateFilesAreNotDecoded(t *testing.T) {
 	_, err := state.Decode([]byte(`{"schema":10,"agents":[` + strings.Repeat(`{},`, 5<<20) + `{}]}`))
 	var bad *state.FileError

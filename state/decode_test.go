@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// randomRunFile returns the state file of a run after a number of random steps.
+// randomRunFile returns the content of the state file of a run after the given number of random steps.
 func randomRunFile(tb testing.TB, seed uint64, steps int) []byte {
 	tb.Helper()
 	w := &walker{rnd: rand.New(rand.NewPCG(seed, 3)), now: epoch}
@@ -32,8 +32,8 @@ func randomRunFile(tb testing.TB, seed uint64, steps int) []byte {
 	return fileOf(tb, run)
 }
 
-// FuzzDecode checks that no input makes Decode panic. A run that it accepts must be valid, equal its own
-// encoding, and be continuable.
+// FuzzDecode checks that no input makes Decode panic. A run that Decode accepts must be valid, must not
+// change if it is encoded and decoded again, and must be able to continue.
 func FuzzDecode(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(randomRunFile(f, seed, 4*int(seed)))
@@ -57,7 +57,7 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
-// continueRun resumes an accepted run and starts its agents, and checks that it stays valid.
+// continueRun resumes an accepted run, starts its agents, and checks that the run stays valid.
 func continueRun(t *testing.T, run *state.Run) {
 	t.Helper()
 	if run.Progress.Status == state.Completed {
@@ -131,7 +131,7 @@ func goodRun(t *testing.T) map[string]any {
 	return v
 }
 
-// setPath sets the value at a path like agents[0].stack[0].state.
+// setPath sets the value at a path in v, such as agents[0].stack[0].state.
 func setPath(t *testing.T, v any, path string, value any) {
 	t.Helper()
 	at := strings.LastIndexAny(path, ".[")
@@ -154,12 +154,12 @@ func setPath(t *testing.T, v any, path string, value any) {
 	t.Fatalf("nothing at %s", path)
 }
 
-// badFields are changes of a valid run that make it invalid: a field gets a wrong type or form, or contradicts
+// badFields lists changes that make a valid run invalid: a field gets a wrong type or form, or contradicts
 // another field.
 var badFields = []struct {
 	path  string
 	value any
-	field string // the field that the error names; "" for path
+	field string // path of the field that the error names; "" means the same as path
 }{
 	{"schema", 0, ""}, {"schema", state.Schema + 1, ""}, {"schema", "1", ""}, {"options.unheard_of", 1, ""}, {"progress.Status", "running", ""},
 	{"created", "yesterday", ""}, {"created", "0001-01-01T00:00:00Z", ""}, {"options.max_retries", 1.5, ""}, {"options.timeout", "x", ""},
@@ -189,7 +189,8 @@ var badFields = []struct {
 	{"agents[2].waits.question.number", 2, ""}, {"agents[2].waits.job", "publish", ""}, {"agents[3].waits.job", "", ""}, {"agents[4].waits.until", "0001-01-01T00:00:00Z", ""},
 }
 
-// TestBadFieldsAreNamed checks that each of badFields is refused with an error that names the field.
+// TestBadFieldsAreNamed checks that Decode rejects each change in badFields with an error that names the
+// field.
 func TestBadFieldsAreNamed(t *testing.T) {
 	for _, c := range badFields {
 		v := goodRun(t)

@@ -26,6 +26,7 @@ type writableFile interface {
 	Close() error
 }
 
+// realDisk is the file system of the machine. Only regular files can be read or opened.
 type realDisk struct{}
 
 func (realDisk) read(path string) ([]byte, error) { return files.ReadTarget(path, maxFile) }

@@ -14,7 +14,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// watchedDisk records each sync: the path relative to dir and, for a file, whether it has content.
+// watchedDisk records each sync: the path relative to dir and, for a file, whether the file has any content.
 type watchedDisk struct {
 	fileSystem
 	t    *testing.T
@@ -22,13 +22,14 @@ type watchedDisk struct {
 	seen []string
 }
 
+// watchedFile is a file that records its syncs in disk.
 type watchedFile struct {
 	writableFile
 	disk *watchedDisk
 	path string
 }
 
-// note records a sync of path. what is appended to its name.
+// note records a sync of path. It appends what to the relative path.
 func (d *watchedDisk) note(path, what string) {
 	name, err := filepath.Rel(d.dir, path)
 	assert.Check(d.t, err)
@@ -53,14 +54,14 @@ func (f watchedFile) Sync() error {
 	return f.writableFile.Sync()
 }
 
-// withDisk replaces the disk for one test.
+// withDisk replaces the disk by d for one test.
 func withDisk(t *testing.T, d fileSystem) {
 	t.Helper()
 	t.Cleanup(func() { disk = realDisk{} })
 	disk = d
 }
 
-// Abs makes a path absolute, with a drive letter on Windows.
+// Abs returns the absolute path for path. On Windows it has a drive letter.
 func Abs(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -69,14 +70,14 @@ func Abs(path string) string {
 	return abs
 }
 
-// tinyRun returns a run of one state.
+// tinyRun returns a run of a workflow with a single state.
 func tinyRun() *Run {
 	return New(Run{WorkflowID: "run-1", Mark: "0123456789abcdef", Scope: Abs("/w"), Entry: "A.sh", Dir: Abs("/d"), Files: map[string]string{"A.sh": strings.Repeat("ab", 32)},
 		Options: Options{MaxParallel: 2, MaxAgents: 9, MaxDepth: 2, PermissionMode: "acceptEdits"}}, "", time.Unix(1, 0))
 }
 
-// TestSavedDataIsSynced checks that the content of a snapshot is synced before it gets its name, the folder
-// after that, and each journal line that no snapshot includes.
+// TestSavedDataIsSynced checks that a snapshot is synced before it is renamed, and that its directory is
+// synced after that. It also checks that each journal line after the snapshot is synced.
 func TestSavedDataIsSynced(t *testing.T) {
 	dir := t.TempDir()
 	f, err := Create(dir, "run-1", "me")
@@ -92,7 +93,7 @@ func TestSavedDataIsSynced(t *testing.T) {
 	assert.Check(t, is.DeepEqual(watched.seen, want), "synced by a snapshot and two steps")
 }
 
-// busyDisk is a disk on which another process writes after the first read.
+// busyDisk simulates another process that saves a run: it calls then after the first read.
 type busyDisk struct {
 	fileSystem
 	then func()
@@ -107,15 +108,16 @@ func (d *busyDisk) read(path string) ([]byte, error) {
 	return data, err
 }
 
-// TestRunIsReadWhileItIsSaved checks that a reader gets a state of the run at least as new as the start of reading, even if
-// another process writes a new snapshot between the reads of the two files.
+// TestRunIsReadWhileItIsSaved checks that Read returns a run that is at least as new as when it began to
+// read, even if another process writes a new snapshot after one file was read and before the other.
 func TestRunIsReadWhileItIsSaved(t *testing.T) {
 	for steps := range 4 { // number of steps after the new snapshot
 		dir := t.TempDir()
 		f, err := Create(dir, "run-1", "me")
 		assert.NilError(t, err)
-		if steps == 3 && runtime.GOOS != "windows" { // on Windows, the rename would wait for this reader for ever
-			f.SetMaxHistory(0) // then the journal is replaced
+		// On Windows, the rename would wait for this reader forever.
+		if steps == 3 && runtime.GOOS != "windows" {
+			f.SetMaxHistory(0) // the journal is then replaced
 		}
 		saved, _, err := saveSteps(f, tinyRun(), true, false)
 		assert.NilError(t, err)

@@ -9,11 +9,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// dispatcher is a run whose main agent forks one worker after the other. It does not validate each step, which
-// would take too long.
+// dispatcher drives a run whose main agent forks one worker after the other. Unlike play, it does not
+// validate the run after each step, because that would take too long.
 type dispatcher struct{ *play }
 
-// step makes one step and applies it in place.
+// step makes one step and applies it to the run.
 func (d dispatcher) step(f func(*state.Step)) {
 	step := d.run.Step(d.now)
 	f(step)
@@ -30,7 +30,7 @@ func (d dispatcher) launch(id string, o state.Outcome) {
 	})
 }
 
-// fork makes an agent fork a worker that ends at once.
+// fork makes an agent fork a worker, which ends immediately.
 func (d dispatcher) fork(parent, target string, c state.Cost) {
 	d.t.Helper()
 	spawn := protocol.Spawn{State: target, Next: "A.md"}
@@ -39,11 +39,13 @@ func (d dispatcher) fork(parent, target string, c state.Cost) {
 	d.launch(id, state.Outcome{Cost: c, Decision: protocol.Decision{Then: result("result of " + id)}})
 }
 
+// newDispatcher begins a run without a budget, in which at most two agents exist at the same time.
 func newDispatcher(t *testing.T) dispatcher {
 	return dispatcher{newPlay(t, func(o *state.Options) { o.BudgetUSD, o.MaxAgents = 0, 2 })}
 }
 
-// TestEndlessDispatcher checks that only the last results are kept, and that all agents and costs are counted.
+// TestEndlessDispatcher checks that only the most recent results are kept, but that all agents and costs are
+// counted.
 func TestEndlessDispatcher(t *testing.T) {
 	d := newDispatcher(t)
 	for n := range 3000 {
@@ -61,7 +63,7 @@ func TestEndlessDispatcher(t *testing.T) {
 	equal(t, "the last", last, state.Ending{Agent: "main_b3000", Result: "result of main_b3000", Parent: "main", N: 3001})
 }
 
-// TestResultOfTheRunIsKept checks that the result of main is kept although main ended first.
+// TestResultOfTheRunIsKept checks that the result of main is kept even if main ended before all other agents.
 func TestResultOfTheRunIsKept(t *testing.T) {
 	d := newDispatcher(t)
 	spawns := []protocol.Spawn{{State: "B.md", Next: "A.md"}}

@@ -21,7 +21,7 @@ var updateEvents = flag.Bool("update-events", false, "write testdata/events.json
 
 var eventTime = time.Date(2026, 3, 1, 9, 0, 0, 7_654_321, time.UTC)
 
-// Fill sets every field in v that is saved to a value other than zero.
+// Fill sets every field of v that is saved to a value other than zero.
 func Fill(v reflect.Value) {
 	switch v.Kind() {
 	case reflect.Pointer:
@@ -59,7 +59,8 @@ func Fill(v reflect.Value) {
 	}
 }
 
-// bodySamples returns a zero body and a filled body of each type, sorted by type.
+// bodySamples returns two bodies of each type, an empty one and one with all fields set. They are sorted by
+// type.
 func bodySamples() []Body {
 	var names []string
 	for name := range bodies {
@@ -70,7 +71,8 @@ func bodySamples() []Body {
 	for _, name := range names {
 		empty, full := reflect.New(bodies[name]), reflect.New(bodies[name])
 		Fill(full.Elem())
-		for i := range empty.Elem().NumField() { // lists and maps that are never null
+		// Lists and maps without omitempty are never null.
+		for i := range empty.Elem().NumField() {
 			switch f := empty.Elem().Field(i); {
 			case strings.HasSuffix(bodies[name].Field(i).Tag.Get("json"), ",omitempty"):
 			case f.Kind() == reflect.Slice:
@@ -84,8 +86,8 @@ func bodySamples() []Body {
 	return out
 }
 
-// TestEventLines compares the log lines of all types of events with testdata/events.jsonl, and checks that they
-// are read back as the same events.
+// TestEventLines compares the log lines of all types of events with testdata/events.jsonl, and checks that
+// reading the lines returns the same events. With -update-events, it rewrites the file.
 func TestEventLines(t *testing.T) {
 	var got bytes.Buffer
 	for i, body := range bodySamples() {
@@ -110,8 +112,8 @@ func TestEventLines(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got.String(), string(want)), file)
 }
 
-// FuzzEvent checks that any text that can be read as an event can be written as one line, which is read as the
-// same event.
+// FuzzEvent checks that if a text can be read as an event, the event can be written as one line, and reading
+// that line returns the same event.
 func FuzzEvent(f *testing.F) {
 	data, err := os.ReadFile("testdata/events.jsonl")
 	assert.NilError(f, err)

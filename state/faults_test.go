@@ -18,24 +18,25 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// faultyDisk is a disk whose n-th call fails, perhaps with all calls after it. It skips syncs: they take long
-// and make no difference unless the machine crashes.
+// faultyDisk is a disk on which call number n fails, and possibly all calls after it. It skips syncs,
+// because they are slow and make no difference unless the machine crashes.
 type faultyDisk struct {
 	n       int // number of the call that fails, from 1
 	kind    fault
-	forever bool
-	calls   int
-	closing bool // a file that was synced could not be closed
-	dies    bool // the process dies in the call, so no later call has an effect
+	forever bool // all later calls fail as well
+	calls   int  // number of calls so far
+	closing bool // closing a file failed after it had been synced
+	dies    bool // the process dies in call n, so no later call has an effect
 }
 
-// fault is the way in which a call fails.
+// fault describes how a call fails.
 type fault struct {
 	err   error
 	short bool // a write writes only half of its data
-	late  bool // the call has its effect and fails all the same
+	late  bool // the call has its full effect, but still returns an error
 }
 
+// faults are the ways in which calls fail, by name.
 var faults = map[string]fault{
 	"no space":       {err: syscall.ENOSPC},
 	"short write":    {err: syscall.ENOSPC, short: true},
@@ -43,16 +44,16 @@ var faults = map[string]fault{
 	"short and late": {err: syscall.EIO, short: true, late: true},
 }
 
-// fails reports whether the present call fails.
+// fails counts a call and reports whether it fails.
 func (d *faultyDisk) fails() bool {
 	d.calls++
 	return d.calls == d.n || d.forever && d.calls > d.n
 }
 
-// isDead reports whether the process died in an earlier call.
+// isDead reports whether the process died in an earlier call, so that the current one has no effect.
 func (d *faultyDisk) isDead() bool { return d.dies && d.calls > d.n }
 
-// do makes a call that may fail.
+// do makes a call, which may fail.
 func (d *faultyDisk) do(call func() error) error {
 	if !d.fails() {
 		return call()
@@ -90,6 +91,7 @@ func (d *faultyDisk) remove(path string) error {
 
 func (d *faultyDisk) syncDir(string) error { return d.do(func() error { return nil }) }
 
+// faultyFile is an open file on a faultyDisk. Its calls may fail as well.
 type faultyFile struct {
 	writableFile
 	disk *faultyDisk
@@ -122,7 +124,8 @@ func (f faultyFile) Close() error {
 	return f.writableFile.Close()
 }
 
-// quickDir returns a folder for one test, in memory if possible, because these tests write thousands of files.
+// quickDir returns a directory for one test. It is in memory if possible, because these tests write
+// thousands of files.
 func quickDir(t *testing.T) string {
 	t.Helper()
 	dir := fmt.Sprintf("/dev/shm/state-test-%d-%d", os.Getpid(), rand.Uint64())
@@ -133,8 +136,9 @@ func quickDir(t *testing.T) string {
 	return dir
 }
 
-// saveSteps saves steps of a run, each as a snapshot if its element of folds is true, else in the journal. It
-// returns the run after each saved step, and the run whose save failed; nil if all succeeded.
+// saveSteps saves one step of a run for each element of folds. If the element is true, it writes a
+// snapshot; otherwise it appends the step to the journal. It returns the run after each saved step. If a
+// save fails, it also returns the run that could not be saved, and the error.
 func saveSteps(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err error) {
 	for _, fold := range folds {
 		step := run.Step(time.Unix(int64(run.Progress.Seq), 0))
@@ -156,8 +160,8 @@ func saveSteps(f *File, run *Run, folds ...bool) (saved []*Run, failed *Run, err
 	return saved, nil, nil
 }
 
-// saveRun saves a run like the runner does: a snapshot, steps, snapshots in between, two of them in a row, and
-// one at the end.
+// saveRun saves a run in the same way as the runner: a snapshot, steps, further snapshots between steps,
+// two of them in succession, and a snapshot at the end.
 func saveRun(dir string) (acknowledged []*Run, failed *Run, err error) {
 	f, err := Create(dir, "run-1", "me")
 	if err != nil {
@@ -167,7 +171,7 @@ func saveRun(dir string) (acknowledged []*Run, failed *Run, err error) {
 	return acknowledged, failed, errors.Join(err, f.Close())
 }
 
-// countCalls returns the number of calls that saving makes on a disk without faults.
+// countCalls returns the number of calls that saveRun makes on a disk without faults.
 func countCalls(t *testing.T) int {
 	t.Helper()
 	count := &faultyDisk{}
@@ -178,7 +182,8 @@ func countCalls(t *testing.T) int {
 	return count.calls
 }
 
-// TestEveryFileSystemCallMayFail makes each call fail in each way, once or with all calls after it.
+// TestEveryFileSystemCallMayFail checks that files stay consistent if any single call fails. It makes each
+// call fail in each way, once alone and once together with all later calls.
 func TestEveryFileSystemCallMayFail(t *testing.T) {
 	for n := range countCalls(t) {
 		for name, kind := range faults {
@@ -190,7 +195,8 @@ func TestEveryFileSystemCallMayFail(t *testing.T) {
 	}
 }
 
-// TestCrashAnywhereInASave kills the process before, during and after each call.
+// TestCrashAnywhereInASave checks that files stay consistent if the process dies before, during or after
+// any call.
 func TestCrashAnywhereInASave(t *testing.T) {
 	died := errors.New("the process died")
 	for n := range countCalls(t) {
@@ -201,9 +207,9 @@ func TestCrashAnywhereInASave(t *testing.T) {
 	}
 }
 
-// checkFaultyDisk saves a run on a disk whose calls fail, and checks that the files contain the run of the last
-// successful save or of the failed one, that more steps can be saved, that no other files remain, and that
-// the history is correct.
+// checkFaultyDisk saves a run on the faulty disk d. It then checks that the files contain the run of the
+// last successful save, or of the save that failed. It also checks that more steps can be saved, that no
+// temporary files remain, and that the history is correct.
 func checkFaultyDisk(t *testing.T, what string, d *faultyDisk) {
 	t.Helper()
 	dir := quickDir(t)
@@ -235,7 +241,7 @@ func checkFaultyDisk(t *testing.T, what string, d *faultyDisk) {
 	wantHistory(t, what, dir, slices.Concat(saved[:run.Progress.Seq-1], []*Run{run}, more))
 }
 
-// wantHistory checks that the history of the run is exactly the saved steps.
+// wantHistory checks that the history of the run consists of exactly the saved steps.
 func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 	t.Helper()
 	last := 0
@@ -250,18 +256,18 @@ func wantHistory(t *testing.T, what, dir string, saved []*Run) {
 	assert.Check(t, is.Equal(last, len(saved)), "%s: the step that the history ends at", what)
 }
 
-// damagedRun is a folder with a run whose files a test damages. The journal has two steps before the snapshot and
-// two after it.
+// damagedRun is a directory with a saved run, whose files a test will damage. The journal contains four
+// steps up to the snapshot and two steps after it.
 type damagedRun struct {
 	t                 *testing.T
 	dir               string
 	snapshot, journal []byte
 	saved             []*Run
-	after             int  // offset in the journal of the steps after the snapshot
-	isAltered         bool // the snapshot was changed, so the run is unknown, but must be valid
+	after             int  // offset in the journal at which the steps after the snapshot begin
+	isAltered         bool // the snapshot was damaged, so a run that is read may differ, but must be valid
 }
 
-// newDamagedRun returns a saved run whose files are not damaged yet.
+// newDamagedRun saves a run and returns it. Its files are not damaged yet.
 func newDamagedRun(t *testing.T) *damagedRun {
 	t.Helper()
 	d := &damagedRun{t: t, dir: quickDir(t)}
@@ -278,7 +284,7 @@ func newDamagedRun(t *testing.T) *damagedRun {
 	return d
 }
 
-// read returns the content of a file in the folder.
+// read returns the content of a file in the directory.
 func (d *damagedRun) read(name string) []byte {
 	d.t.Helper()
 	data, err := os.ReadFile(filepath.Join(d.dir, name))
@@ -286,8 +292,9 @@ func (d *damagedRun) read(name string) []byte {
 	return data
 }
 
-// wantRefusedOrTrue reads the damaged run, which must be refused with its files unchanged, or equal a run that
-// was saved. Every step of its history must also have been saved. It returns the step; 0 if it is refused.
+// wantRefusedOrTrue reads the damaged run. Either the files are rejected, or the run equals a run that was
+// saved; in both cases the files must not change. Every run in the history must have been saved, too. It
+// returns the number of the run's last step, or 0 if the files are rejected.
 func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 	d.t.Helper()
 	before := string(d.read("run-1.json")) + string(d.read("run-1.journal"))
@@ -301,7 +308,8 @@ func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 			d.wantTrue(what, step.After())
 		}
 	}
-	if len(before)%16 == 0 { // not always, because taking the lock is slow
+	// This is not done every time, because taking the lock is slow.
+	if len(before)%16 == 0 {
 		f, _, openErr := Open(d.dir, "run-1", "me")
 		assert.Check(d.t, is.Equal(openErr == nil, err == nil), "%s: to open it: got %v, to read it: %v", what, openErr, err)
 		if openErr == nil {
@@ -316,7 +324,8 @@ func (d *damagedRun) wantRefusedOrTrue(what string) (seq int) {
 	return run.Progress.Seq
 }
 
-// wantTrue checks that run equals a run that was saved.
+// wantTrue checks that run equals the run that was saved after the same step. If the snapshot was damaged,
+// wantTrue only checks that run is valid.
 func (d *damagedRun) wantTrue(what string, run *Run) {
 	d.t.Helper()
 	if d.isAltered {
@@ -328,8 +337,8 @@ func (d *damagedRun) wantTrue(what string, run *Run) {
 	assert.Assert(d.t, bytes.Equal(got, want), "%s: got\n%s\nwant\n%s", what, got, want)
 }
 
-// TestFilesCutAnywhere cuts both files after each byte. A cut snapshot is refused, unless only its final line
-// break is missing. Of a cut journal, all complete lines count.
+// TestFilesCutAnywhere truncates both files at each byte. A truncated snapshot must be rejected, unless only
+// its final line break is missing. In a truncated journal, all complete lines must count.
 func TestFilesCutAnywhere(t *testing.T) {
 	d := newDamagedRun(t)
 	path := filepath.Join(d.dir, "run-1.json")
@@ -346,7 +355,8 @@ func TestFilesCutAnywhere(t *testing.T) {
 	}
 }
 
-// stride is the distance in bytes between damages. It is larger on Windows, where file access is slow.
+// stride is the distance in bytes between the damaged bytes. It is larger on Windows, where file access is
+// slow.
 var stride = map[bool]int{false: 1, true: 23}[runtime.GOOS == "windows"]
 
 func write(t *testing.T, path string, data []byte) {
@@ -354,9 +364,9 @@ func write(t *testing.T, path string, data []byte) {
 	assert.NilError(t, os.WriteFile(path, data, 0o600))
 }
 
-// TestBitsFlippedAnywhere flips one bit or all bits of each byte of both files, and removes each line of the
-// journal. A damaged line is never taken for a step. Only damage of the last line is accepted, because that
-// line may not have been written completely. Lines before the snapshot matter only for the history.
+// TestBitsFlippedAnywhere flips one bit or all bits in each byte of both files, and removes each line of the
+// journal. No damaged line may be read as a step. Only damage to the last line may be ignored, because that
+// line may not have been written completely. Lines before the snapshot are used only for the history.
 func TestBitsFlippedAnywhere(t *testing.T) {
 	d := newDamagedRun(t)
 	lastLine := bytes.LastIndexByte(d.journal[:len(d.journal)-1], '\n') + 1

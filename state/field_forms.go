@@ -31,6 +31,7 @@ type form struct {
 	message string // end of the message about a text that does not fit; the message begins with the text
 }
 
+// forms contains the forms of fields, by the name in the struct tag "is".
 var forms = map[string]form{
 	"workflow": {ValidID, "is not a workflow id"},
 	"mark":     {func(s string) bool { return len(s) >= 16 && !strings.ContainsAny(s, ".\x00") }, "is not the mark of a run"},

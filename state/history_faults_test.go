@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestRunWithoutHistory checks that a run continues when its history was deleted, that a new history begins
-// there, and that a history can be switched off.
+// TestRunWithoutHistory checks that a run can continue after its history was deleted, and that a new history
+// begins at that point. It also checks that a run can be saved without a history.
 func TestRunWithoutHistory(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "run-1.journal")
@@ -36,7 +36,7 @@ func TestRunWithoutHistory(t *testing.T) {
 	}
 	save(true)
 	save(true)
-	assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // as on another machine
+	assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // a run from another machine is saved like this
 	equal(t, "steps", r.wantTruth(t, "whole"), []int{1, 2})
 	assert.NilError(t, f.Close())
 	assert.NilError(t, os.Remove(file))
@@ -57,7 +57,8 @@ func TestRunWithoutHistory(t *testing.T) {
 	assert.NilError(t, f.Close())
 }
 
-// TestHugeRunIsNotSaved checks that a run too large to be read back is not saved, and that the saved run remains.
+// TestHugeRunIsNotSaved checks that a run is not saved if it is too large to be read again, and that the run
+// that was saved before remains.
 func TestHugeRunIsNotSaved(t *testing.T) {
 	dir := savedDir(t)
 	f, run, err := state.Open(dir, "run-1", "me")
@@ -74,8 +75,8 @@ func TestHugeRunIsNotSaved(t *testing.T) {
 	}
 }
 
-// TestLongHistoryIsCut checks that the beginning of a long history is dropped, even without a new snapshot, and
-// that executions from there can't be read any more.
+// TestLongHistoryIsCut checks that the beginning of a long history is dropped, even if no new snapshot is
+// written. Executions before the remaining history can no longer be read.
 func TestLongHistoryIsCut(t *testing.T) {
 	const most = 150 << 10
 	r := record(t, 4, 350, most)

@@ -12,21 +12,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recording is a random run that was saved, with its form after each step.
+// recording is a random run that was saved, with copies of the run after each step.
 type recording struct {
 	dir   string
-	runs  []*state.Run // by the number of the step
-	begun map[int]int  // number of the step that started each execution
+	runs  []*state.Run // the run after each step, by the number of the step
+	begun map[int]int  // for each execution, the number of the step that started it
 }
 
-// record drives a random run of up to steps steps and saves it, with a snapshot now and then. most is the maximum
-// size of its history. The functions in each are called with the runs before and after each step.
+// record saves a random run of at most steps steps, with a snapshot from time to time. most is the maximum
+// size of its journal. After each step, the functions in each are called with the directory and the runs
+// before and after the step.
 func record(t *testing.T, seed uint64, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
 	return recordWith(t, &walker{rnd: rand.New(rand.NewPCG(seed, 7)), now: epoch}, steps, most, each...)
 }
 
-// recordWith is record for the steps of a given walker.
+// recordWith does the same as record, with the steps that w makes.
 func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir string, run, next *state.Run)) recording {
 	t.Helper()
 	r := recording{dir: t.TempDir(), runs: make([]*state.Run, steps+2), begun: map[int]int{}}
@@ -43,7 +44,7 @@ func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir
 			next = run.With(d)
 		}
 		if n > 1 && w.rnd.IntN(8) == 0 {
-			assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // like a cancel
+			assert.NilError(t, f.WriteSnapshot(run, nil, nil)) // a cancelled run is saved like this
 		}
 		for exec := run.Progress.Iterations + 1; exec <= next.Progress.Iterations; exec++ {
 			r.begun[exec] = n
@@ -62,13 +63,14 @@ func recordWith(t *testing.T, w *walker, steps int, most int64, each ...func(dir
 	return r
 }
 
-// diffRuns returns the differences between the state files of two runs.
+// diffRuns returns the difference between the state files of two runs, or "" if they are equal.
 func diffRuns(t *testing.T, want, got *state.Run) string {
 	t.Helper()
 	return cmp.Diff(string(fileOf(t, want)), string(fileOf(t, got)))
 }
 
-// wantTruth checks that every step in the history of a recorded run is correct, and returns the steps.
+// wantTruth checks that every step in the history of a recorded run is correct. It returns the numbers of the
+// steps.
 func (r recording) wantTruth(t *testing.T, what string) []int {
 	t.Helper()
 	var steps []int
@@ -81,8 +83,8 @@ func (r recording) wantTruth(t *testing.T, what string) []int {
 	return steps
 }
 
-// TestRunIsFoundAtEachExecution checks that the history contains all steps in spite of snapshots, and that
-// RunAtExecution returns the run after the start of each execution.
+// TestRunIsFoundAtEachExecution checks that the history contains all steps although snapshots were written,
+// and that RunAtExecution returns the run after the start of each execution.
 func TestRunIsFoundAtEachExecution(t *testing.T) {
 	r := record(t, 3, 80, state.DefaultHistory)
 	for i, seq := range r.wantTruth(t, "whole") {
@@ -100,8 +102,8 @@ func TestRunIsFoundAtEachExecution(t *testing.T) {
 	}
 }
 
-// FuzzSavedRunsAreReadBack checks that all steps are read back from the history, and all events from their log
-// lines, for any output of agents and any snapshots.
+// FuzzSavedRunsAreReadBack checks that all steps can be read back from the history, and all events from their
+// log lines, whatever agents write and whenever snapshots are written.
 func FuzzSavedRunsAreReadBack(f *testing.F) {
 	for seed, text := range []string{"", "\xff\x00", "<a>&\u2028\ud7ff\r\n", `\ud800","k":null`} {
 		f.Add(uint64(seed), text)
@@ -123,8 +125,9 @@ func FuzzSavedRunsAreReadBack(f *testing.F) {
 	})
 }
 
-// TestRerunIsARun checks that a run can be run again from each of its executions. The new run is valid, has no
-// cost and no executions, and starts the execution again with the same number, agent and state.
+// TestRerunIsARun checks that a rerun can begin at each execution of a run. The new run must be valid,
+// have no cost and no executions, and be about to start that execution with the same number, agent and
+// state.
 func TestRerunIsARun(t *testing.T) {
 	for seed := range uint64(4) {
 		r := record(t, seed, 60, state.DefaultHistory)

@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestUsageIsSubtracted checks two rules of Minus: the rest of the cached tokens counts as cached for an hour as
-// far as possible, and without tokens the surcharge is zero.
+// TestUsageIsSubtracted checks two rules of Minus. The remaining cache writes count as kept for an hour,
+// up to CacheHour. If no tokens remain, the surcharge is zero.
 func TestUsageIsSubtracted(t *testing.T) {
 	used := state.Usage{Model: "m", Input: 5, CacheWrite: 10, CacheHour: 8, CacheRead: 3, Output: 2, Surcharge: 9, HasFees: true}
 	equal(t, "less nothing", used.Minus(state.Usage{}), used)
@@ -18,7 +18,8 @@ func TestUsageIsSubtracted(t *testing.T) {
 	equal(t, "twice", used.Plus(used), state.Usage{Model: "m", Input: 10, CacheWrite: 20, CacheHour: 16, CacheRead: 6, Output: 4, Surcharge: 18, HasFees: true})
 }
 
-// TestModelNamesMatchAcrossServices checks that a model has a price under the names of all services.
+// TestModelNamesMatchAcrossServices checks that the names that different services use for a model refer to
+// the same model.
 func TestModelNamesMatchAcrossServices(t *testing.T) {
 	for _, same := range [][2]string{
 		{"gpt-5", "gpt-5-2025-08-07"}, {"openai/gpt-5", "gpt-5"}, {"models/gemini-2.5-pro", "gemini-2.5-pro"},
@@ -28,7 +29,8 @@ func TestModelNamesMatchAcrossServices(t *testing.T) {
 	equal(t, "a part of a name", state.SameModel("gpt-5", "gpt-5-9999-99-99"), false)
 }
 
-// TestBudgetOfAnInvocation checks that running agents share the rest of the budget, and get at least a cent.
+// TestBudgetOfAnInvocation checks that running agents share the rest of the budget, and that each of them
+// gets at least a cent.
 func TestBudgetOfAnInvocation(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})

@@ -14,9 +14,10 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// deadPID is larger than any process id on Linux.
+// deadPID is the id of a process that does not exist: it is larger than any process id on Linux.
 const deadPID = 1 << 30
 
+// holderLine returns the line that a process with this id on this machine would write to its holder file.
 func holderLine(t *testing.T, pid int) string {
 	t.Helper()
 	host, err := os.Hostname()
@@ -24,7 +25,7 @@ func holderLine(t *testing.T, pid int) string {
 	return HolderLine(pid, host, time.Now()) + "\n"
 }
 
-// holdLock takes the lock of a run and writes line as its holder.
+// holdLock takes the lock of the run "run-1" and writes line to its holder file.
 func holdLock(t *testing.T, line string) (dir string, lock *flock.Flock) {
 	t.Helper()
 	dir = t.TempDir()
@@ -37,18 +38,20 @@ func holdLock(t *testing.T, line string) (dir string, lock *flock.Flock) {
 	return dir, lock
 }
 
-// TestLockWaitIsShort checks how long Create waits for a lock: until its holder has written its line, or until a
-// child of a dead holder has closed it. It hardly waits for a living holder.
+// TestLockWaitIsShort checks how long Create waits for a lock. It waits long enough for the holder to
+// write its line, or for a child of a dead holder to close the lock. If the holder is alive, it hardly
+// waits.
 func TestLockWaitIsShort(t *testing.T) {
 	alive := holderLine(t, os.Getpid())
 	dead, driver := 5*time.Second, -1
-	if runtime.GOOS != "linux" { // only on Linux can a process be recognized as dead
+	// Only on Linux can the program find out that a process is dead.
+	if runtime.GOOS != "linux" {
 		dead, driver = 50*time.Millisecond, deadPID
 	}
 	for name, c := range map[string]struct {
 		line   string
 		waited time.Duration
-		driver int // process id that FindDriver returns; -1 for no driver
+		driver int // process id that FindDriver returns; -1 if it returns nil
 	}{
 		"alive":            {alive, 50 * time.Millisecond, os.Getpid()},
 		"elsewhere":        {HolderLine(deadPID, "another.example", time.Now()) + "\n", 50 * time.Millisecond, deadPID},
@@ -78,11 +81,14 @@ func TestLockWaitIsShort(t *testing.T) {
 	}
 }
 
+// TestFindDriverChecksTheLock checks that FindDriver waits for the holder's line, that it finds no driver
+// if the lock is free, and that it does not create a lock file.
 func TestFindDriverChecksTheLock(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		name := holderLine(t, os.Getpid())
 		dir, lock := holdLock(t, name[:len(name)/4])
-		time.AfterFunc(time.Second/2, func() { write(t, filepath.Join(dir, "run-1.holder"), []byte(name)) }) // a process writes its line just after it took the lock
+		// A process writes its line shortly after it has taken the lock.
+		time.AfterFunc(time.Second/2, func() { write(t, filepath.Join(dir, "run-1.holder"), []byte(name)) })
 		d, err := FindDriver(dir, "run-1")
 		assert.NilError(t, err)
 		assert.Check(t, d != nil && d.PID == os.Getpid() && d.Host != "", "held: got %v, want this process", d)

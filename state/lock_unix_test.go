@@ -11,6 +11,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// TestPipeAsLockIsRefused checks that a named pipe in place of the lock file is rejected and not opened.
 func TestPipeAsLockIsRefused(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, syscall.Mkfifo(filepath.Join(dir, "run-1.lock"), 0o600))

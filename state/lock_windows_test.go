@@ -9,8 +9,9 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestWindowsRefuses checks restrictions of Windows that are the reason why the lock has a holder file and the
-// journal is not opened for appending. Wine does not have them, so the tests under Wine skip it.
+// TestWindowsRefuses checks two restrictions of Windows. They are the reasons why the holder of a lock is
+// described in a separate file, and why the journal is not opened for appending. Wine lacks these
+// restrictions, so this test is skipped there.
 func TestWindowsRefuses(t *testing.T) {
 	t.Run("writing to a locked file by another handle", func(t *testing.T) {
 		path := filepath.Join(t.TempDir(), "lock")

@@ -8,7 +8,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestMapReachesEveryText checks that Map changes every text of every type of event in the copy only.
+// TestMapReachesEveryText checks that Map changes every text in every type of event, and does not change the
+// original event.
 func TestMapReachesEveryText(t *testing.T) {
 	for _, body := range bodySamples() {
 		e := Event{Seq: 1, Time: eventTime, Agent: "main", State: "S.md", Body: body}

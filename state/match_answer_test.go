@@ -6,8 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAnswersMatchChoicesLoosely checks that case and surrounding blanks don't matter, and that an answer
-// without choices is not changed.
+// TestAnswersMatchChoicesLoosely checks that MatchAnswer ignores case and surrounding spaces, and that it
+// returns the answer to a question without choices unchanged.
 func TestAnswersMatchChoicesLoosely(t *testing.T) {
 	for _, c := range []struct {
 		choices    []string

@@ -10,6 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// TestParseUSD checks which texts ParseUSD accepts, and the amounts that it returns.
 func TestParseUSD(t *testing.T) {
 	for text, want := range map[string]state.USD{
 		"0": 0, "0.0": 0, "10": 10 * state.Dollar, "10.00": 10 * state.Dollar, "0.25": state.Dollar / 4,
@@ -30,8 +31,8 @@ func TestParseUSD(t *testing.T) {
 	}
 }
 
-// FuzzUSD checks that an accepted amount is not negative, and that its text and its JSON form are read back as the
-// same amount.
+// FuzzUSD checks that an amount that ParseUSD accepts is in the allowed range, and that reading its text
+// and its JSON form returns the same amount.
 func FuzzUSD(f *testing.F) {
 	for _, s := range []string{"0", "10.00", "0.000000001", "1e3", "1000000000", "1.5e-3", "0x1p3", "010", "٣"} {
 		f.Add(s)

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestDirectories checks that cd is relative to the agent's directory, that a worker without cd starts in the
-// orchestrator's directory, and that a result returns to the caller's directory.
+// TestDirectories checks that the attribute cd is relative to the agent's directory, that a forked agent
+// without cd starts in the run's directory, and that a result returns to the caller's directory.
 func TestDirectories(t *testing.T) {
 	p := newPlay(t, nil)
 	at := func(want string) {
@@ -38,8 +38,8 @@ func TestDirectories(t *testing.T) {
 	equal(t, "workers", []string{p.agent("main_b1").Dir, p.agent("main_b2").Dir}, []string{"", state.Abs("/d/x/z/w")})
 }
 
-// TestEndOfMainIsRecorded checks that a run that comments may continue records where main ended, and that the
-// next run begins in a copy of that conversation.
+// TestEndOfMainIsRecorded checks that a run that a comment may continue records the conversation and the
+// directory with which main ends. The run that follows must begin with a copy of that conversation.
 func TestEndOfMainIsRecorded(t *testing.T) {
 	for _, keeps := range []bool{false, true} {
 		p := newPlay(t, nil)
@@ -68,8 +68,9 @@ func TestEndOfMainIsRecorded(t *testing.T) {
 	}
 }
 
-// TestLimitsOfAgentCLIs checks that a conversation stays with the agent CLI that began it. A call that needs a copy
-// that the CLI can't make is refused. Otherwise a new conversation begins, with a note.
+// TestLimitsOfAgentCLIs checks that a conversation stays with the agent CLI that began it. If a call needs a
+// copy of a conversation that the CLI can't make, the agent can't continue. In other cases it begins a new
+// conversation, and the plan contains a note about that.
 func TestLimitsOfAgentCLIs(t *testing.T) {
 	codex := state.CLI{Name: protocol.BackendCodex}
 	deaf := state.CLI{Name: protocol.BackendClaude}
@@ -78,7 +79,7 @@ func TestLimitsOfAgentCLIs(t *testing.T) {
 		move   protocol.Move
 		policy protocol.Policy
 		cli    state.CLI
-		want   string // the mode, or a part of the failure reason
+		want   string // the mode, or text in the failure reason
 	}{
 		{"another CLI", goTo("C.md"), protocol.Policy{}, codex, "belongs to the agent claude; reach the state by <reset>, <function> or <fork>"},
 		{"another CLI, called", call("C.md", "B.md"), protocol.Policy{}, codex, "belongs to the agent claude"},

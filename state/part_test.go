@@ -18,7 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// matrixRun returns a run whose main agent has forked n agents that wait for the job work, each handed over once.
+// matrixRun returns a run whose main agent has forked n agents. They wait for the job "work", and each has
+// been handed over once.
 func matrixRun(t *testing.T, n int) *play {
 	t.Helper()
 	p := newPlay(t, func(o *state.Options) { o.MaxParallel, o.MaxAgents, o.BudgetUSD = 99, 999, 100*state.Dollar })
@@ -38,7 +39,7 @@ func matrixRun(t *testing.T, n int) *play {
 	return p
 }
 
-// handOver hands the waiting agents over to at most most jobs.
+// handOver hands the waiting agents over to at most most jobs, and returns the parts.
 func (p *play) handOver(most int) []state.Part {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
@@ -48,7 +49,7 @@ func (p *play) handOver(most int) []state.Part {
 	return p.run.Parts.Matrix()
 }
 
-// endWaits ends the waits of the named agents.
+// endWaits returns a copy of the run in which the waits of the named agents have ended.
 func endWaits(run *state.Run, agents ...string) *state.Run {
 	next := run.With(&state.Delta{Progress: run.Progress, Events: run.Events})
 	for i, a := range next.Agents {
@@ -62,7 +63,7 @@ func endWaits(run *state.Run, agents ...string) *state.Run {
 	return next.With(&state.Delta{Progress: next.Progress, Events: next.Events})
 }
 
-// work makes the agent work as in its job. Its work depends only on its name.
+// work makes the agent do its work in a job. The work is random, but always the same for the same name.
 func (p *play) work(id string) {
 	p.t.Helper()
 	rnd := rand.New(rand.NewPCG(7, uint64(len(id))*uint64(id[len(id)-1])))
@@ -80,7 +81,7 @@ func (p *play) work(id string) {
 		}
 	}
 	switch rnd.IntN(4) {
-	case 0: // stop in the middle of a state
+	case 0: // the work stops in the middle of a state
 		p.start(id)
 	case 1:
 		p.turn(id, call("A.md", "C.md"))
@@ -89,7 +90,7 @@ func (p *play) work(id string) {
 	}
 }
 
-// runPart runs a part in its job and returns the result.
+// runPart runs a part as its job would, and returns the result.
 func (p *play) runPart(part state.Part) state.PartRun {
 	q := &play{t: p.t, now: p.now, policies: p.policies, ids: 1000 * len(part.Agents)}
 	var names []string
@@ -104,12 +105,13 @@ func (p *play) runPart(part state.Part) state.PartRun {
 	return state.PartRun{Part: part, Runs: []*state.Run{q.run}, Events: q.events}
 }
 
-// partJoin returns the input to join parts into base.
+// partJoin returns the input for merging parts into base.
 func partJoin(base *state.Run, parts ...state.PartRun) state.PartJoin {
 	return state.PartJoin{Base: base, Parts: parts, JobOf: func(string) string { return "work" }, Now: epoch.Add(time.Hour)}
 }
 
-// join joins parts into the run of the play, which must not change.
+// join merges parts into the run of p and returns the merged run. It checks that the run of p does not
+// change.
 func (p *play) join(parts ...state.PartRun) *state.JoinedRun {
 	p.t.Helper()
 	before := string(fileOf(p.t, p.run))
@@ -119,7 +121,7 @@ func (p *play) join(parts ...state.PartRun) *state.JoinedRun {
 	return joined
 }
 
-// normalized returns a copy of the run without the fields that depend on where it was driven.
+// normalized returns a copy of the run without the fields that depend on the job in which it was driven.
 func normalized(run *state.Run) *state.Run {
 	c := run.With(&state.Delta{Progress: run.Progress})
 	c.Parts, c.Options = nil, state.Options{}
@@ -132,7 +134,7 @@ func normalized(run *state.Run) *state.Run {
 	return c
 }
 
-// logLines returns events as lines of a log.
+// logLines returns events as lines of an event log.
 func logLines(t *testing.T, events []state.Event) []string {
 	t.Helper()
 	var out []string
@@ -144,8 +146,8 @@ func logLines(t *testing.T, events []state.Event) []string {
 	return out
 }
 
-// TestJoinedPartsEqualOneRun checks that parts, joined in any number of jobs, equal a run that did all of the work
-// in one job.
+// TestJoinedPartsEqualOneRun divides a run among different numbers of jobs. It checks that the merged parts
+// equal a run in which one job did all of the work.
 func TestJoinedPartsEqualOneRun(t *testing.T) {
 	for jobs := 1; jobs <= 7; jobs++ {
 		p := matrixRun(t, 7)
@@ -173,14 +175,15 @@ func TestJoinedPartsEqualOneRun(t *testing.T) {
 	}
 }
 
-// TestJoinAgainChangesNothing checks that a job which died after it had saved the joined run can join again.
+// TestJoinAgainChangesNothing checks that merging the same parts a second time changes nothing. A job that
+// was killed after it had saved the merged run does this.
 func TestJoinAgainChangesNothing(t *testing.T) {
 	p := matrixRun(t, 6)
 	var ran []state.PartRun
 	for i, part := range p.handOver(3) {
 		r := p.runPart(part)
 		if i == 2 {
-			r = state.PartRun{Part: part} // it has stored nothing
+			r = state.PartRun{Part: part} // its job has stored nothing
 		}
 		ran = append(ran, r)
 	}
@@ -201,8 +204,9 @@ func TestJoinAgainChangesNothing(t *testing.T) {
 	}
 }
 
-// TestFailedAgentWaitsAgain checks that an agent that failed in a part waits for its job again, with its error and
-// a new number. The earlier part is kept with its present numbers, since its job may be run again.
+// TestFailedAgentWaitsAgain checks that an agent that failed in a part waits for its job again, with its
+// error and a new number. The earlier part stays in the run with the current numbers of its agents, because
+// its job may be run again.
 func TestFailedAgentWaitsAgain(t *testing.T) {
 	p := matrixRun(t, 4)
 	parts := p.handOver(2)
@@ -225,7 +229,8 @@ func TestFailedAgentWaitsAgain(t *testing.T) {
 	}
 }
 
-// TestRunningPartIsLeftAlone checks that no other job gets the agents of a part before it has ended.
+// TestRunningPartIsLeftAlone checks that no other job gets the agents of a part while a job may be running
+// that part.
 func TestRunningPartIsLeftAlone(t *testing.T) {
 	p := matrixRun(t, 2)
 	parts := p.handOver(2)
@@ -246,13 +251,15 @@ func TestRunningPartIsLeftAlone(t *testing.T) {
 	}
 }
 
-// TestPartThatRanTwiceCountsOnce checks that only the first result counts, but the cost of both.
+// TestPartThatRanTwiceCountsOnce checks that if two jobs ran a part, only the first result is merged, but
+// the costs of both jobs count.
 func TestPartThatRanTwiceCountsOnce(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(1)[0]
 	one, two := p.runPart(part), p.runPart(part)
 	spent := one.Runs[0].Progress.TotalUSD - p.run.Progress.TotalUSD
-	for i, e := range two.Runs[0].Ledger { // so that they count as other invocations
+	// Another session makes the entries count as other invocations.
+	for i, e := range two.Runs[0].Ledger {
 		two.Runs[0].Ledger[i].Session = "x" + e.Session
 	}
 	once := p.join(one).Run
@@ -263,7 +270,8 @@ func TestPartThatRanTwiceCountsOnce(t *testing.T) {
 	equal(t, "cost of one that was continued", same.Progress.TotalUSD, once.Progress.TotalUSD)
 }
 
-// TestTwoPartsWithOneAgentAreAConflict checks that an agent can't be taken from two parts.
+// TestTwoPartsWithOneAgentAreAConflict checks that Join returns a conflict if two parts contain the same
+// agent.
 func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
 	p := matrixRun(t, 3)
 	whole := state.NewPart(p.run.Agents, []string{"main_b1", "main_b2", "main_b3"}, []string{"work"})
@@ -278,13 +286,13 @@ func TestTwoPartsWithOneAgentAreAConflict(t *testing.T) {
 	assert.Check(t, err)
 }
 
-// forgeAgent adds an agent to a run as if it had been created in the run.
+// forgeAgent adds an agent to a run as if the agent had been created in that run.
 func forgeAgent(run *state.Run, id, parent string) {
 	run.Progress.Created++
 	run.Agents = append(run.Agents, &state.Agent{ID: id, N: run.Progress.Created, Parent: parent, State: "A.md", Status: state.Ready})
 }
 
-// TestForgedPartsAreRefused checks that Join refuses runs that can't belong to their part.
+// TestForgedPartsAreRefused checks that Join rejects runs that can't belong to their part.
 func TestForgedPartsAreRefused(t *testing.T) {
 	for name, forge := range map[string]func(r *state.PartRun, run *state.Run){
 		"another run":     func(_ *state.PartRun, run *state.Run) { run.WorkflowID = "run-2" },
@@ -335,7 +343,7 @@ func TestForgedPartsAreRefused(t *testing.T) {
 	}
 }
 
-// TestForgedPartsAreNotRead checks that Decode refuses invalid parts.
+// TestForgedPartsAreNotRead checks that Decode rejects runs with invalid parts.
 func TestForgedPartsAreNotRead(t *testing.T) {
 	for name, forge := range map[string]func(*state.Part){
 		"a negative beginning": func(p *state.Part) { p.Start.Launches = -1 },
@@ -351,8 +359,8 @@ func TestForgedPartsAreNotRead(t *testing.T) {
 	}
 }
 
-// TestAgentIsTakenOnlyWithItsPresentNumber joins a part with two agents after the first was handed over again
-// meanwhile.
+// TestAgentIsTakenOnlyWithItsPresentNumber merges a part with two agents, the first of which has been handed
+// over again since the part began. Only the second agent may be taken from the part.
 func TestAgentIsTakenOnlyWithItsPresentNumber(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(1)[0]
@@ -368,7 +376,7 @@ func TestAgentIsTakenOnlyWithItsPresentNumber(t *testing.T) {
 	equal(t, "of the other", []any{p.agent("main_b2").State, p.agent("main_b2_c1").State, len(p.run.Agents)}, []any{"C.md", "C.md", 4})
 }
 
-// TestTakenNameIsAConflict checks that Join refuses two agents with the same name.
+// TestTakenNameIsAConflict checks that Join returns a conflict if two agents would have the same name.
 func TestTakenNameIsAConflict(t *testing.T) {
 	p := matrixRun(t, 2)
 	part := p.handOver(2)[0]
@@ -388,8 +396,8 @@ func TestTakenNameIsAConflict(t *testing.T) {
 	}
 }
 
-// TestBudgetShareOfAPart checks that a share is proportional to the part's agents. It also checks that each part
-// has its own mark, so that it ends only its own processes.
+// TestBudgetShareOfAPart checks that a part's share of the budget is proportional to the number of its
+// agents. It also checks that each part has its own mark, so that it ends only its own processes.
 func TestBudgetShareOfAPart(t *testing.T) {
 	p := matrixRun(t, 12)
 	spent := p.run.Progress.TotalUSD
@@ -407,7 +415,7 @@ func TestBudgetShareOfAPart(t *testing.T) {
 	}
 }
 
-// TestAgentsArePackedEvenly checks the sizes of parts for different numbers of jobs.
+// TestAgentsArePackedEvenly checks the sizes of the parts for different maximum numbers of jobs.
 func TestAgentsArePackedEvenly(t *testing.T) {
 	for most, sizes := range map[int][]int{4: {2, 2, 2, 1}, 64: {1, 1, 1, 1, 1, 1, 1}, 0: {7}, -3: {7}} {
 		got := []int{}

@@ -13,21 +13,22 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// fullCLI describes an agent CLI without limitations.
+// fullCLI describes an agent CLI that supports everything.
 var fullCLI = state.CLI{Name: protocol.BackendClaude, AcceptsSessionID: true}
 
-// play drives a run step by step. It checks that the run is valid after each step.
+// play drives a run step by step. It checks after each step that the run is valid.
 type play struct {
-	t        *testing.T
-	run      *state.Run
-	now      time.Time
+	t   *testing.T
+	run *state.Run
+	now time.Time
+	// ids counts the ids of conversations that were used.
 	ids      int
 	policies map[string]protocol.Policy
 	events   []state.Event // all events so far
 	flow     *protocol.Workflow
 }
 
-// newPlay begins a run. If change is not nil, it changes the options of the run.
+// newPlay begins a run. If change is not nil, it may change the run's options before that.
 func newPlay(t *testing.T, change func(*state.Options)) *play {
 	t.Helper()
 	p := &play{t: t, run: newRun(), now: epoch, policies: map[string]protocol.Policy{}}
@@ -38,7 +39,7 @@ func newPlay(t *testing.T, change func(*state.Options)) *play {
 	return p
 }
 
-// do makes one step.
+// do makes one step of the run and adds its events to p.events.
 func (p *play) do(f func(*state.Step)) {
 	p.t.Helper()
 	step := p.run.Step(p.now)
@@ -53,8 +54,8 @@ func (p *play) do(f func(*state.Step)) {
 	p.run, p.events = next, append(p.events, next.Events...)
 }
 
-// resume simulates a new process that resumes the saved run. used is the usage in the transcripts of
-// interrupted invocations.
+// resume simulates a new process that resumes the saved run. change may be nil. used is the usage that the
+// transcripts of interrupted invocations contain.
 func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
@@ -71,6 +72,7 @@ func (p *play) resume(change func(*state.Options), used ...state.ModelCost) {
 	})
 }
 
+// agent returns the agent with this id, which must exist.
 func (p *play) agent(id string) *state.Agent {
 	p.t.Helper()
 	a, ok := p.run.Agent(id)
@@ -78,6 +80,7 @@ func (p *play) agent(id string) *state.Agent {
 	return a
 }
 
+// state returns the state with this name, from p.flow or, if that is nil, with the policy in p.policies.
 func (p *play) state(name string) *protocol.State {
 	if p.flow != nil {
 		st, _ := p.flow.State(name)
@@ -95,7 +98,8 @@ func (p *play) plan(id string) state.Plan {
 	return a.Plan(p.state(a.State), fullCLI)
 }
 
-// start starts an invocation of an agent and returns it. The transcript of its conversation has 100 bytes.
+// start starts an invocation of an agent and returns it. A conversation that is resumed has a transcript of
+// 100 bytes, unless it is cut.
 func (p *play) start(id string) state.Invocation {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
@@ -116,7 +120,7 @@ func (p *play) start(id string) state.Invocation {
 	return *p.agent(id).Exec.Running
 }
 
-// end ends the invocation of an agent with the given outcome.
+// end ends the agent's invocation with the given outcome.
 func (p *play) end(id string, o state.Outcome) {
 	p.t.Helper()
 	p.do(func(s *state.Step) {
@@ -133,7 +137,7 @@ func (p *play) invoke(id string, o state.Outcome) state.Invocation {
 	return started
 }
 
-// turn starts an invocation of an agent and ends it with a move. It costs a cent.
+// turn starts an invocation of an agent and ends it with a move. The invocation costs a cent.
 func (p *play) turn(id string, move protocol.Move, spawns ...protocol.Spawn) state.Invocation {
 	p.t.Helper()
 	return p.invoke(id, state.Outcome{Cost: cost(state.Dollar / 100), Decision: protocol.Decision{Spawns: spawns, Then: move}})
@@ -144,8 +148,10 @@ func moveOutcome(usd state.USD, move protocol.Move) state.Outcome {
 	return state.Outcome{Cost: cost(usd), Decision: protocol.Decision{Then: move}}
 }
 
+// cost returns an exact cost.
 func cost(usd state.USD) state.Cost { return state.Cost{Kind: state.Exact, USD: usd} }
 
+// fail returns the outcome of an invocation that failed and cost nothing.
 func fail(class state.Class, text string) state.Outcome {
 	return state.Outcome{Cost: cost(0), Failure: &state.Failure{Class: class, Message: text}}
 }
@@ -160,7 +166,7 @@ func call(to, back string) protocol.Move {
 
 func result(text string) protocol.Move { return protocol.Move{Verb: protocol.Result, Text: text} }
 
-// next returns the name of the agent that takes the next free slot, "" for none.
+// next returns the name of the agent that may start next, or "" if there is none.
 func (p *play) next(busy int) string {
 	a, ok := p.run.Step(p.now).Next(busy)
 	if !ok {
@@ -169,6 +175,7 @@ func (p *play) next(busy int) string {
 	return a.ID
 }
 
+// equal reports an error if got and want differ.
 func equal(t *testing.T, what string, got, want any) {
 	t.Helper()
 	assert.Check(t, is.DeepEqual(got, want), what)

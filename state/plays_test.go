@@ -19,9 +19,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestPlays runs the scripts in testdata/plays. A play is a list of commands that change a run, one per line,
-// and the expected output shows the changes after each. A line "== name {options}" begins a new run of the
-// workflow in the archive, to which A.md, B.md, C.md and S.sh are added if missing.
+// TestPlays runs the test scripts in testdata/plays. Such a script, called a play, is a list of commands that
+// change a run, one per line. The expected output shows what has changed after each command. A line
+// "== name {options}" begins a new run of the workflow in the archive. The workflow also gets the states
+// A.md, B.md, C.md and S.sh if the archive lacks them.
 func TestPlays(t *testing.T) {
 	goldentest.Each(t, "testdata/plays/*.txtar", func(t *testing.T, files map[string]string) string {
 		var told strings.Builder
@@ -39,15 +40,15 @@ func TestPlays(t *testing.T) {
 	})
 }
 
-// scene runs a play and prints the changes of its run.
+// scene executes a play and prints how its run changes.
 type scene struct {
 	*play
-	begun string                       // how the last invocation was started
-	known map[string]map[string]string // fields printed last, by "run", the name of an agent, or another heading
-	seen  int                          // number of events printed so far
+	begun string                       // how the last invocation was started; see begin
+	known map[string]map[string]string // the fields that were printed last, by "run", the name of an agent, or another heading
+	seen  int                          // number of events that have been printed
 }
 
-// newScene begins a run of the workflow in files. title may contain options as JSON.
+// newScene begins a run of the workflow in files. title may end with options as JSON.
 func newScene(t *testing.T, files map[string]string, title string) *scene {
 	t.Helper()
 	flow := fstest.MapFS{}
@@ -72,7 +73,7 @@ func newScene(t *testing.T, files map[string]string, title string) *scene {
 	return s
 }
 
-// take runs one line of a play and returns the changes.
+// take executes one line of a play and returns text that describes the changes.
 func (s *scene) take(line string) string {
 	s.t.Helper()
 	s.t.Log(line)
@@ -90,14 +91,16 @@ func (s *scene) take(line string) string {
 	case "end":
 		id, how, _ := strings.Cut(rest, " ")
 		s.end(id, s.outcome(id, how))
-	case "last": // ends the last invocation and closes the run in one step
+	// This command ends the agent's last invocation and closes the run in one step.
+	case "last":
 		id, how, _ := strings.Cut(rest, " ")
 		s.begin(id)
 		s.do(func(step *state.Step) {
 			step.End(id, s.state(s.agent(id).State), s.outcome(id, how))
 			step.Close(step.Closing(nil))
 		})
-	case "check": // arguments: AGENT EXIT_CODE {verification}
+	// Arguments: AGENT EXIT_CODE {verification}
+	case "check":
 		v := state.Verification{Results: []state.CommandResult{{Cmd: "check", RC: number, Tail: "tail of it"}}}
 		if _, more, ok := strings.Cut(rest, "{"); ok {
 			assert.NilError(s.t, json.Unmarshal([]byte("{"+more), &v), line)
@@ -131,7 +134,8 @@ func (s *scene) take(line string) string {
 	return s.printChanges()
 }
 
-// event runs a command that comes from outside the run, or a turn of the agent that verb names.
+// event executes a command for something that happens outside the run. If verb is not a known command, it is
+// the name of an agent, which then makes a turn.
 func (s *scene) event(verb, rest string) {
 	s.t.Helper()
 	words := append(strings.Fields(rest), "", "")
@@ -159,8 +163,9 @@ func (s *scene) event(verb, rest string) {
 	}
 }
 
-// begin starts an invocation of an agent, after its pause if it has one, and records how it starts: mode,
-// session id, session that it was copied from, and length of the transcript.
+// begin starts an invocation of an agent; if the agent has to pause, its pause ends before. begin records how
+// the invocation starts: the mode, the session id, the session that it was copied from, the model, and the
+// length of the transcript.
 func (s *scene) begin(id string) {
 	s.t.Helper()
 	if at := s.agent(id).NotBefore; at.After(s.now) {
@@ -173,15 +178,16 @@ func (s *scene) begin(id string) {
 	}
 }
 
-// here returns a state.Here in which every state runs.
+// here returns a state.Here for a process that runs all states.
 func (s *scene) here() state.Here {
 	here := anywhere
 	here.JobOf = s.flow.JobOf
 	return here
 }
 
-// outcome parses how an invocation ends: fields of the outcome as JSON, then "!CLASS MESSAGE |" for a
-// failure, then the final message. All parts are optional. The invocation costs nothing.
+// outcome parses the description of how an invocation ends. It consists of fields of the outcome as JSON,
+// then "!CLASS MESSAGE |" for a failure, then the final message, which are all optional. The invocation costs
+// nothing.
 func (s *scene) outcome(id, how string) state.Outcome {
 	s.t.Helper()
 	o := state.Outcome{Cost: cost(0), Reminder: "again"}
@@ -203,7 +209,8 @@ func (s *scene) outcome(id, how string) state.Outcome {
 	return o
 }
 
-// changed prints the events of the last step, and the fields of agents and of the run that changed.
+// printChanges returns text with the events of the last step, and the fields of agents and of the run that
+// have changed.
 func (s *scene) printChanges() string {
 	s.t.Helper()
 	var b strings.Builder
@@ -254,8 +261,8 @@ func (s *scene) printChanges() string {
 	return b.String()
 }
 
-// changes returns the fields that differ, sorted by name. If all fields below a name are gone, it prints
-// only that name.
+// changes returns the fields that differ between before and now, sorted by name. If all fields whose names
+// begin with the same prefix are gone, it returns only that prefix.
 func changes(before, now map[string]string) string {
 	all := maps.Clone(now)
 	for name := range before {
@@ -280,13 +287,14 @@ func changes(before, now map[string]string) string {
 	return strings.Join(list, " ")
 }
 
-// boring matches fields that plays don't print: fields that are the same in every play, counters, fields that
-// repeat an event, and zero values.
+// boring matches fields that the output of plays leaves out: fields with the same value in every play,
+// counters, fields that repeat an event, and zero values.
 var boring = regexp.MustCompile(`(^|\.)(backend|scope|started|attempt_started|since|cmd|tail|reask)=|` +
 	`^(seq|events|last_begun|created|launches|n|id|cwd|session_id|session|exec\.(iteration|verdict\.[^r].*|running\.(n|mode|session_id|from|length)))=|` +
 	`=(""|0|false|null|\[\]|"0001-.*")$|^(exec\.phase="agent"|kind="(exact|prompt|script)")$`)
 
-// fields returns the JSON fields of a value that are not boring. Names of nested fields are joined by dots.
+// fields returns the JSON fields of a value, except those that boring matches. The name of a nested field
+// contains the names of the fields around it, with dots between the names.
 func fields(t *testing.T, v any) map[string]string {
 	t.Helper()
 	data, err := json.Marshal(v)

@@ -10,7 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestRelocateMovesEveryDirectory finds directories by their value, so that it also covers new fields.
+// TestRelocateMovesEveryDirectory checks that Relocate converts all paths in a run. It searches the whole
+// state file for the old path, so it also covers new fields.
 func TestRelocateMovesEveryDirectory(t *testing.T) {
 	run := newRun()
 	run.Scope, run.Dir = state.Abs("/old/flow"), state.Abs("/old")

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// replaySteps returns the journal of a run that forks twice and ends one agent.
+// replaySteps returns the journal of a run in which main forks two agents, one of which ends.
 func replaySteps(tb testing.TB) []byte {
 	tb.Helper()
 	run, journal := tinyRun(), []byte{}
@@ -47,7 +47,7 @@ func replaySteps(tb testing.TB) []byte {
 	return journal
 }
 
-// withChecksums gives each line of a journal a correct checksum.
+// withChecksums returns the lines of a journal with correct checksums.
 func withChecksums(lines []byte) []byte {
 	var out []byte
 	for line := range bytes.Lines(lines) {
@@ -60,13 +60,13 @@ func withChecksums(lines []byte) []byte {
 	return out
 }
 
-// replay applies a journal to the run of tinyRun.
+// replay applies a journal to the run that tinyRun returns.
 func replay(journal []byte) (*Run, error) {
 	run := tinyRun()
 	return run, run.replay(bytes.NewReader(journal))
 }
 
-// FuzzReplay checks that no journal causes a panic, with good checksums or bad ones.
+// FuzzReplay checks that no journal causes a panic, whether its checksums are correct or not.
 func FuzzReplay(f *testing.F) {
 	journal := replaySteps(f)
 	f.Add(journal)
@@ -84,7 +84,8 @@ func FuzzReplay(f *testing.F) {
 	})
 }
 
-// TestStepsThatDoNotFitAreRefused checks journals with complete lines whose steps can't follow the run.
+// TestStepsThatDoNotFitAreRefused checks that journals with complete lines are rejected if their steps can't
+// follow the run.
 func TestStepsThatDoNotFitAreRefused(t *testing.T) {
 	journal := string(replaySteps(t))
 	lines := strings.SplitAfter(journal, "\n")

@@ -23,7 +23,8 @@ import (
 
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// TestFileForgetsNothing checks that every field of a run, including new ones, is read back from its file.
+// TestFileForgetsNothing checks that every field of a run is saved in its file and read back. Because it
+// fills the fields by reflection, it covers new fields as well.
 func TestFileForgetsNothing(t *testing.T) {
 	r := new(state.Run)
 	state.Fill(reflect.ValueOf(r).Elem())
@@ -49,6 +50,7 @@ func newRun() *state.Run {
 	}, "in", epoch)
 }
 
+// stateOf returns a state without a policy. It is a script if the name ends in .sh, and otherwise a prompt.
 func stateOf(name string) *protocol.State {
 	kind := protocol.Prompt
 	if strings.HasSuffix(name, ".sh") {
@@ -57,15 +59,15 @@ func stateOf(name string) *protocol.State {
 	return &protocol.State{Name: name, Kind: kind}
 }
 
-// walker makes random but legal steps.
+// walker makes random steps of a run. All of them are allowed.
 type walker struct {
 	rnd  *rand.Rand
 	now  time.Time
 	ids  int
-	text string // part of the output of agents, agent CLIs and models
+	text string // part of the texts that agents, agent CLIs and models return
 }
 
-// step returns a random step: the run begins or resumes, or an invocation ends; then agents start.
+// step returns a random step. The run begins or resumes, or an invocation ends; then agents start.
 func (w *walker) step(r *state.Run) *state.Delta {
 	w.now = w.now.Add(time.Duration(w.rnd.IntN(5000)) * time.Millisecond)
 	s := r.Step(w.now)
@@ -81,7 +83,7 @@ func (w *walker) step(r *state.Run) *state.Delta {
 	case w.rnd.IntN(12) == 0:
 		s.Resume(nil)
 	case w.rnd.IntN(12) == 0:
-		return s.Delta() // a step without an event, like RecordProgress
+		return s.Delta() // a step without an event, such as RecordProgress makes
 	case len(busy) > 0:
 		id := busy[w.rnd.IntN(len(busy))]
 		a, _ := s.Agent(id)
@@ -92,7 +94,8 @@ func (w *walker) step(r *state.Run) *state.Delta {
 	return s.Delta()
 }
 
-// start starts agents until all slots are used. busy is the number of slots in use.
+// start starts agents until MaxParallel agents are running. busy is the number of agents that are running
+// before.
 func (w *walker) start(s *state.Step, busy int) {
 	for {
 		a, ok := s.Next(busy)
@@ -145,16 +148,16 @@ func (w *walker) outcome(a *state.Agent) state.Outcome {
 	return o
 }
 
-// TestFilesEqualMemory makes random steps and checks after each step that the run read from snapshot and journal
-// equals the run in memory and is valid (so its total is the sum of its ledger), that no step changes an earlier
-// run or old entries of the ledger, and that no two agents have the same name.
+// TestFilesEqualMemory makes random steps. After each step it checks that the run that is read from snapshot
+// and journal is valid and equals the run in memory. It also checks that no step changes an earlier run or
+// earlier entries of the ledger, and that no two agents have the same name.
 func TestFilesEqualMemory(t *testing.T) {
 	for seed := range uint64(walks) {
 		walk(t, seed)
 	}
 }
 
-// walk makes one random walk for TestFilesEqualMemory.
+// walk makes one series of random steps for TestFilesEqualMemory.
 func walk(t *testing.T, seed uint64) {
 	t.Helper()
 	names := map[string]bool{}
@@ -177,7 +180,7 @@ func walk(t *testing.T, seed uint64) {
 	}
 }
 
-// savedDir returns a folder with one saved run.
+// savedDir returns a directory with one saved run.
 func savedDir(t *testing.T) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
@@ -188,7 +191,8 @@ func savedDir(t *testing.T) (dir string) {
 	return dir
 }
 
-// TestRunHasOneOwner checks that only one process holds the lock until it releases it, and that an id is used once.
+// TestRunHasOneOwner checks that no second process can open a run before the first one closes it, and that no
+// second run can be created with the same id.
 func TestRunHasOneOwner(t *testing.T) {
 	dir := savedDir(t)
 	f, _, err := state.Open(dir, "run-1", "the first")
@@ -209,6 +213,7 @@ func TestRunHasOneOwner(t *testing.T) {
 	}
 	assert.NilError(t, os.Remove(filepath.Join(dir, "run-1.json")))
 	f, err = state.Create(dir, "run-1", "me")
-	assert.NilError(t, err) // in spite of the lock file, which no process holds
+	// The lock file still exists, but no process holds the lock.
+	assert.NilError(t, err)
 	assert.NilError(t, f.Close())
 }

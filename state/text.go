@@ -9,6 +9,7 @@ import (
 // and otherwise an object like {"base64": "…"}, so that no byte is lost.
 type Text string
 
+// encodedText is the JSON form of a Text that is not valid UTF-8.
 type encodedText struct {
 	Base64 []byte `json:"base64"`
 }

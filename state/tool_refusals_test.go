@@ -8,7 +8,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestRefusalsAreExplainedOnce checks that a use that is refused many times takes the place of one explanation only.
+// TestRefusalsAreExplainedOnce checks that a tool call that is denied many times counts only once toward
+// maxExplained.
 func TestRefusalsAreExplainedOnce(t *testing.T) {
 	one, other := Refusal{Use: "Bash: make", Reason: "no rule"}, Refusal{Use: "Edit: a.go", Allow: []string{"Edit"}}
 	e := &Exec{}

@@ -30,6 +30,7 @@ type SpanRef struct {
 	Sampled     bool
 }
 
+// traceparent matches a traceparent header: version, trace id, id of the parent span, flags, and possibly more.
 var traceparent = text.Regexp(`^([0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(-.*)?$`)
 
 // ParseTraceparent parses the environment variable TRACEPARENT or a traceparent header. It returns false

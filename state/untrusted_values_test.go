@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// filledRun returns the JSON of a valid run in whose first agent and ledger all counts are set.
+// filledRun returns the JSON of a valid run. All counts are set in its first agent and in its ledger.
 func filledRun(t *testing.T) map[string]any {
 	t.Helper()
 	var exec state.Exec
@@ -34,14 +34,14 @@ func filledRun(t *testing.T) map[string]any {
 	return v
 }
 
-// place is a value within a JSON value, which can be replaced.
+// place is a value inside a larger JSON value. It can be replaced by calling set.
 type place struct {
 	path  string
 	value any
 	set   func(any)
 }
 
-// places returns all values within v. at is the path of v.
+// places returns all values inside v, at any depth. at is the path of v.
 func places(v any, at string) []place {
 	var all []place
 	add := func(path string, value any, set func(any)) {
@@ -60,8 +60,8 @@ func places(v any, at string) []place {
 	return all
 }
 
-// negative returns a negative value for a field that counts something, and false for other fields. Durations in
-// verdicts are left out: they may be negative if the clock was set back.
+// negative returns a negative value for a field that counts something, and false for other fields. It leaves
+// out durations in verdicts, which may be negative if the clock was set back.
 func (p place) negative() (any, bool) {
 	for _, end := range []string{"_s", ".rc", "agent_code"} {
 		if strings.HasSuffix(p.path, end) {
@@ -76,14 +76,15 @@ func (p place) negative() (any, bool) {
 	return -3, ok
 }
 
-// extremes are values that programs often handle badly.
+// extremes are values that programs often handle incorrectly.
 var extremes = []any{
 	nil, true, "", "main", "main_b1", "A.md", "../x", "running", "failed", "ready", "waiting", "branch", "9999999h", 0.0, 1.0, 3.0, 9e18, 0.5,
 	[]any{}, []any{nil}, map[string]any{}, "0001-01-01T00:00:00Z", "9999-12-31T23:59:59Z",
 }
 
-// TestNoValueIsTrusted replaces each value in a state file by extreme values. The file is refused, or the run can
-// be continued. A negative count is refused with an error that names the field.
+// TestNoValueIsTrusted replaces each value in a state file by each of the extreme values. The file must be
+// rejected, or the run must be able to continue. A negative count must be rejected with an error that names
+// the field.
 func TestNoValueIsTrusted(t *testing.T) {
 	accepted, counts, seen := 0, 0, map[string]bool{}
 	for _, v := range []map[string]any{goodRun(t), filledRun(t)} {

@@ -14,16 +14,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// anywhere describes a process that runs every state and creates tokens for questions.
+// anywhere describes a process that runs all states and gives a token to each question.
 var anywhere = state.Here{NewToken: func() string { return strings.Repeat("ab", 16) }}
 
-// settle updates waits at the time of the play.
+// settle makes a step that only calls UpdateWaits, for a process that h describes.
 func (p *play) settle(h state.Here) {
 	p.t.Helper()
 	p.do(func(s *state.Step) { s.UpdateWaits(h) })
 }
 
-// fork makes an agent fork another one, which begins at B.md, and returns the new agent's name.
+// fork makes an agent fork another one, which begins in the state B.md. It returns the name of the new agent.
 func (p *play) fork(parent string) string {
 	p.t.Helper()
 	p.turn(parent, goTo("A.md"), protocol.Spawn{State: "B.md", Next: "A.md"})
@@ -36,6 +36,7 @@ func ask(to, text string) protocol.Move {
 	return protocol.Move{Verb: protocol.Ask, To: to, Question: &protocol.Question{Text: text}}
 }
 
+// askFor returns a move that asks a question. If the question times out after wait, C.md follows.
 func askFor(wait time.Duration) protocol.Move {
 	m := ask("B.md", "Shall I?")
 	m.Question.Timeout, m.Question.TimeoutNext = wait, "C.md"
@@ -46,7 +47,7 @@ func goToAfter(to string, wait time.Duration) protocol.Move {
 	return protocol.Move{Verb: protocol.Goto, To: to, Input: "in", After: wait}
 }
 
-// delivered returns the results that a join has delivered to an agent, one text for each.
+// delivered returns the results that a join has delivered to an agent, with one text for each result.
 func (p *play) delivered(id string) []string {
 	p.t.Helper()
 	var list []struct {
@@ -61,7 +62,7 @@ func (p *play) delivered(id string) []string {
 	return words
 }
 
-// waits returns the agents that wait, with the kind of wait.
+// waits returns the agents that wait. Each text consists of the agent's name and the kind of the wait.
 func (p *play) waits() []string {
 	words := []string{}
 	for _, w := range p.run.WaitingAgents() {
@@ -75,7 +76,8 @@ func (p *play) status(id string) state.AgentStatus {
 	return p.agent(id).Status
 }
 
-// TestQuestionTimesOut checks that a question times out, but only after all answers given in time have been read.
+// TestQuestionTimesOut checks that a question times out only after all answers have been read that were given
+// before its timeout. An answer that is read later than that moment still counts if it was given in time.
 func TestQuestionTimesOut(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", askFor(time.Hour))
@@ -109,8 +111,8 @@ func TestQuestionTimesOut(t *testing.T) {
 	equal(t, "held for", p.run.Step(p.now).DueTime(), time.Time{})
 }
 
-// TestPartLeavesOtherAgentsAlone checks that a step restricted to a part does not start, retry, answer or join other
-// agents. Agents forked by its agents belong to the part.
+// TestPartLeavesOtherAgentsAlone checks that a step that is restricted to a part does not start, retry,
+// answer or join agents outside the part. Agents that the part's agents fork belong to the part.
 func TestPartLeavesOtherAgentsAlone(t *testing.T) {
 	p := newPlay(t, func(o *state.Options) { o.KeepGoing = true })
 	mine, asks, ready, bad := p.fork("main"), p.fork("main"), p.fork("main"), p.fork("main")
@@ -151,7 +153,8 @@ func TestPartLeavesOtherAgentsAlone(t *testing.T) {
 	equal(t, "end", []any{p.run.Progress.Status, p.status("main")}, []any{state.Suspended, state.Waiting})
 }
 
-// TestEachAgentBelongsToOnePart checks that an agent that was handed over does not also belong to its parent's part.
+// TestEachAgentBelongsToOnePart checks that an agent that was handed over to a part does not also belong
+// to the part of its parent.
 func TestEachAgentBelongsToOnePart(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", goTo("A.md"), protocol.Spawn{State: "B.md", Next: "C.md"})
@@ -171,7 +174,8 @@ func TestEachAgentBelongsToOnePart(t *testing.T) {
 	}
 }
 
-// TestResultsAreKeptForAJoin checks that any number of results is kept for a join, and dropped after the join.
+// TestResultsAreKeptForAJoin checks that a run keeps any number of results until a join delivers them, and
+// drops old results after the join.
 func TestResultsAreKeptForAJoin(t *testing.T) {
 	d := newDispatcher(t)
 	d.step(func(s *state.Step) { s.UpdateWaits(state.Here{HasJoin: true}) })
@@ -194,8 +198,8 @@ func TestResultsAreKeptForAJoin(t *testing.T) {
 	equal(t, "delivered later", len(d.delivered("main")), 251)
 }
 
-// TestEndOfAWaitIsWork checks that a run has work when a wait ends, even if another wait follows: only then is the
-// job reported that the agent waits for.
+// TestEndOfAWaitIsWork checks that a run has work when a wait ends, even if the agent then waits for another
+// job. A process must resume the run in this case, because only then is that job reported.
 func TestEndOfAWaitIsWork(t *testing.T) {
 	here := anywhere
 	here.Jobs = []string{protocol.MainJob}

@@ -2,5 +2,5 @@
 
 package state_test
 
-// walks is the number of random runs.
+// walks is the number of random runs that TestFilesEqualMemory makes.
 const walks = 200

@@ -15,7 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestEachPriceHasItsSource checks that every price has the page and the day it was read from.
+// TestEachPriceHasItsSource checks that every listed price names the page and the day on which it was
+// looked up.
 func TestEachPriceHasItsSource(t *testing.T) {
 	var seen []string
 	for _, p := range All() {
@@ -32,8 +33,8 @@ func TestEachPriceHasItsSource(t *testing.T) {
 	assert.Check(t, len(seen) != 0, "the list is empty")
 }
 
-// TestUnpricedModelCostsLikeMostExpensive checks that a model without a price costs as much as the most
-// expensive model of its vendor.
+// TestUnpricedModelCostsLikeMostExpensive checks that MostExpensive finds the most expensive model of the
+// same vendor, whose price applies to models without a price.
 func TestUnpricedModelCostsLikeMostExpensive(t *testing.T) {
 	for model, want := range map[string]string{"claude-opus-6": "110.25", "gpt-9": "73.5", "gemini-9": "16.2", "o4-mini": "", "": ""} {
 		price, ok := Table{}.MostExpensive(model)
@@ -42,8 +43,8 @@ func TestUnpricedModelCostsLikeMostExpensive(t *testing.T) {
 	}
 }
 
-// TestLongCacheAndLongPromptsCostMore checks that a token cached for an hour costs twice an input token, and
-// that a long prompt makes all tokens of the request more expensive.
+// TestLongCacheAndLongPromptsCostMore checks that a token cached for an hour costs twice as much as an input
+// token. It also checks that a long prompt makes all tokens in the request more expensive.
 func TestLongCacheAndLongPromptsCostMore(t *testing.T) {
 	for name, c := range map[string]struct {
 		model string
@@ -63,8 +64,8 @@ func TestLongCacheAndLongPromptsCostMore(t *testing.T) {
 	}
 }
 
-// TestUserPricesOverrideTheList checks that prices set by the user are added to the list, override it,
-// and need only two numbers.
+// TestUserPricesOverrideTheList checks that prices set by the user override the built-in list and can add
+// models to it, and that only the input and output prices are required.
 func TestUserPricesOverrideTheList(t *testing.T) {
 	given, err := Read(strings.NewReader("prices:\n  gpt-5: {input: 3, cached_input: 0, cache_write: 7, output: 4}\n  local: {input: 0, output: 0}\n  mine: {input: 2, output: 5, date: 2026-11-22, source: a bill}\n  far: {input: 1, output: 1, long: {over: 2, input: 3, output: 1}}\n"))
 	assert.NilError(t, err)
@@ -75,7 +76,7 @@ func TestUserPricesOverrideTheList(t *testing.T) {
 	}
 }
 
-// TestExpiredPriceIsNotUsed checks that a price is not used after its last day.
+// TestExpiredPriceIsNotUsed checks that a price no longer counts as current after its last day.
 func TestExpiredPriceIsNotUsed(t *testing.T) {
 	for day, want := range map[string]bool{"2026-12-31T23:59:59Z": true, "2027-01-01T00:00:00Z": false} {
 		now, err := time.Parse(time.RFC3339, day)
@@ -85,7 +86,8 @@ func TestExpiredPriceIsNotUsed(t *testing.T) {
 	}
 }
 
-// TestBadPriceFilesAreRefused checks that the error about an invalid price file names the model.
+// TestBadPriceFilesAreRefused checks that Read rejects invalid price files with an error that says what is
+// wrong.
 func TestBadPriceFilesAreRefused(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                      "has no prices",
@@ -108,7 +110,7 @@ func TestBadPriceFilesAreRefused(t *testing.T) {
 	}
 }
 
-// TestDocsShowThePrices checks that docs/costs.md contains the list, row by row.
+// TestDocsShowThePrices checks that docs/costs.md contains a table row for each entry of the built-in list.
 func TestDocsShowThePrices(t *testing.T) {
 	page, err := os.ReadFile("../../docs/costs.md")
 	assert.NilError(t, err)
@@ -123,6 +125,7 @@ func TestDocsShowThePrices(t *testing.T) {
 	}
 }
 
+// long returns the text for the factors for long prompts in the table of docs/costs.md.
 func long(l state.Long) string {
 	if l == (state.Long{}) {
 		return ""
