@@ -9,14 +9,14 @@ import (
 
 // CLI describes the properties of an agent CLI that matter for conversations.
 type CLI struct {
-	Name string // one of protocol.Backends
+	Name string // an element of protocol.Backends
 	// AcceptsSessionID is set if a new conversation gets the id that raymond chose. Otherwise the CLI
 	// reports its own id, or none.
 	AcceptsSessionID bool
 }
 
-// limit adapts a plan to what the CLI is able to do, or sets FailureReason if that is not possible. called
-// is true if the agent reached the state by <call>. The conversation then belongs to the caller.
+// limit adapts a plan to the abilities of the CLI, or sets FailureReason if that is not possible. called is
+// true if the agent reached the state by <call>. The conversation then belongs to the caller.
 func (c CLI) limit(p Plan, state string, called bool) Plan {
 	s := p.Session
 	isUnknown := s != nil && !c.AcceptsSessionID && s.CLIID == ""
@@ -38,9 +38,9 @@ func (c CLI) limit(p Plan, state string, called bool) Plan {
 	return p
 }
 
-// BackendFor returns the name of the agent CLI that runs the agent's next prompt in the state st. It is
-// the CLI that the agent's function tag names. If there is none, it is the CLI that the state names, then
-// the CLI of the agent's conversation, then the run's default.
+// BackendFor returns the name of the agent CLI that runs the agent's next prompt in the state st. It tries
+// the following in this order: the CLI named by the agent's function tag, the CLI named by the state, the
+// CLI of the agent's conversation, and the run's default.
 func (a *Agent) BackendFor(st *protocol.State, o *Options) string {
 	held := a.Session
 	if a.Exec != nil && a.Exec.Session != nil {

@@ -15,8 +15,8 @@ type delivery struct {
 	CostUSD USD    `json:"cost_usd"`
 }
 
-// completeJoins delivers results to those of the waiting agents that have no running descendants left. It
-// returns these agents. It may change the slice waiting.
+// completeJoins delivers results to the waiting agents whose descendants have all ended or failed. It
+// returns these agents, and may change the slice waiting.
 func (s *Step) completeJoins(waiting []string) []string {
 	open := map[string]bool{}
 	for _, id := range waiting {

@@ -48,7 +48,7 @@ func (r *CommandResult) report(limit int) string {
 	}
 }
 
-// code returns the exit code and, if it is known, its meaning, such as "127 (command not found)".
+// code returns the exit code and, if it is known, its meaning, for example "127 (command not found)".
 func (r *CommandResult) code() string {
 	text := fmt.Sprint(r.RC)
 	switch {

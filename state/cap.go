@@ -8,8 +8,8 @@ const (
 	BudgetPerDay = "budget-per-day"
 )
 
-// Cap is a limit on the cost of many runs within 24 hours. It also contains the amount that one segment
-// of one run may spend. Each resume computes a new Cap.
+// Cap is a limit on the cost of many runs within 24 hours. It also limits the cost of a single
+// segment of a run. Each resume computes a new Cap.
 type Cap struct {
 	Which     string `json:"which" is:"cap"` // BudgetPerKey or BudgetPerDay
 	MaxUSD    USD    `json:"max_usd"`        // the limit for all these runs

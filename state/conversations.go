@@ -23,7 +23,7 @@ func (r *Run) RenameSession(session, id, cliID string) {
 }
 
 // eachSession calls do for every conversation that the run may continue or copy. If the run refers to a
-// conversation several times, do is called for each reference. dir is the directory of the agent that
+// conversation several times, it calls do for each reference. dir is the directory of the agent that
 // refers to the conversation; "" means Run.Dir.
 func (r *Run) eachSession(do func(s *Session, dir string)) {
 	each := func(s *Session, dir string) {

@@ -13,7 +13,7 @@ type Usage struct {
 	Input      int64  `json:"input,omitempty"`       // input tokens that were not read from or written to the cache
 	Output     int64  `json:"output,omitempty"`      // output tokens
 	CacheWrite int64  `json:"cache_write,omitempty"` // tokens written to the cache
-	CacheHour  int64  `json:"cache_hour,omitempty"`  // the part of CacheWrite that the cache keeps for an hour
+	CacheHour  int64  `json:"cache_hour,omitempty"`  // tokens in CacheWrite that the cache keeps for an hour
 	CacheRead  int64  `json:"cache_read,omitempty"`  // tokens read from the cache
 	// Surcharge is a cost in addition to the normal price of the tokens, for long prompts and for
 	// tools that the API ran.
@@ -73,7 +73,7 @@ func ByModel(list iter.Seq[Usage]) []Usage {
 	return slices.SortedFunc(maps.Values(models), func(a, b Usage) int { return strings.Compare(a.Model, b.Model) })
 }
 
-// CostKind says how reliable a cost is.
+// CostKind describes the reliability of a cost.
 type CostKind string
 
 // The kinds of cost.

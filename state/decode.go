@@ -14,10 +14,10 @@ import (
 // maxFile is the maximum size in bytes of a state file, and of a line of its journal.
 const maxFile = 64 << 20
 
-// FileError describes why a state file can't be used. The program does not change such a file.
+// FileError describes why a state file can't be used. The program does not change the file.
 type FileError struct {
 	Path  string // path of the file; "" if the data is not from a file
-	Field string // path of the field, such as "agents[0].stack[2].state"; "" if the problem is not in a single field
+	Field string // path of the field, for example "agents[0].stack[2].state"; "" if the problem is not in a single field
 	What  string // description of the problem
 }
 

@@ -131,7 +131,7 @@ func goodRun(t *testing.T) map[string]any {
 	return v
 }
 
-// setPath sets the value at a path in v, such as agents[0].stack[0].state.
+// setPath sets the value at a path in v, for example at agents[0].stack[0].state.
 func setPath(t *testing.T, v any, path string, value any) {
 	t.Helper()
 	at := strings.LastIndexAny(path, ".[")

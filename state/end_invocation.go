@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Outcome describes how one invocation ended. One of the fields Failure, Problems and Decision
+// Outcome describes how one invocation ended. Exactly one field of Failure, Problems and Decision
 // decides how the agent continues. In a state with done_when, a Failure may come together with
 // Problems or a Decision, which describe the message before the failure.
 type Outcome struct {
@@ -45,7 +45,7 @@ type Process struct {
 // ScriptOutput is the output of a script, with secrets masked.
 type ScriptOutput struct {
 	StdoutTail, StderrTail string // last 4096 bytes of each stream
-	TailLine               string // end of both streams as one line, to append to a message; "" if there was no output
+	TailLine               string // end of both streams as one line, to append to a message; "" without output
 }
 
 // End records the outcome of an agent's invocation and decides how the agent continues. st is the
@@ -96,7 +96,7 @@ func (s *Step) EndVerification(id string, st *protocol.State, v Verification) {
 	x.failUnpriced()
 }
 
-// sessionAfter returns the conversation as it is after an invocation with the outcome o. entry is the
+// sessionAfter returns the conversation after an invocation with the outcome o. entry is the
 // conversation with which the agent entered the state, or nil.
 func (e *Exec) sessionAfter(entry *Session, o Outcome) *Session {
 	r, from := e.Running, entry

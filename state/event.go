@@ -8,8 +8,8 @@ import (
 // Event describes one thing that happened in a run. It has general fields and exactly one body. The
 // owner of the run creates each event once and passes it to the log, the console and all other
 // reporters. Events that belong to a change of the run are saved together with that change.
-type Event struct { // number of the event in the run, from 1; resumes continue the count
-	Seq   int       // 1, 2, 3 … within the run, across all resumes
+type Event struct {
+	Seq   int       // number of the event in the run, from 1; resumes continue the count
 	Time  time.Time // UTC, truncated to milliseconds
 	Agent string    // name of the agent; empty if the event is about the whole run
 	State string    // file name of the agent's state; empty if Agent is empty
@@ -25,7 +25,7 @@ type Body interface {
 	Type() string
 }
 
-// RunStarted is emitted when a run begins, and again by each resume. It is the first event in the log.
+// RunStarted is emitted when a run begins, and again by each resume. The log begins with this event.
 type RunStarted struct {
 	Scope       string `json:"scope"`        // absolute path of the workflow: a directory, archive or file; in a job, the name of a built-in workflow
 	Entry       string `json:"entry"`        // file name of the first state; after a resume, file name of a state that continues
@@ -70,7 +70,7 @@ type StateFinished struct {
 	Turns      int            `json:"turns"`                 // number of model turns in all its invocations
 	Denied     []string       `json:"denied"`                // tool calls that the agent CLI denied; never null
 	Refusals   []Refusal      `json:"refusals,omitempty"`    // details of the first denied tool calls, each once
-	CLI        string         `json:"agent_cli,omitempty"`   // version and path of the agent CLI, with its name before them unless it is the default CLI; prompts only
+	CLI        string         `json:"agent_cli,omitempty"`   // version and path of the agent CLI, after its name unless the default CLI ran; prompts only
 	Error      string         `json:"error,omitempty"`       // why the execution failed
 	ExitCode   *int           `json:"exit_code,omitempty"`   // exit code of the last invocation; -1 if a signal ended it, or if it never started
 	Signal     string         `json:"signal,omitempty"`      // the signal that ended the last invocation, for example "SIGKILL"; absent if it exited
@@ -140,7 +140,7 @@ type NodeAttempt struct {
 // CommandResult describes how one done_when command ended.
 type CommandResult struct {
 	Cmd       string  `json:"cmd"`                 // the command
-	RC        int     `json:"rc" is:"signed"`      // exit code; 124 means timed out, 127 not found, and 128+n ended by signal n
+	RC        int     `json:"rc" is:"signed"`      // exit code; 124 means timed out, 127 not found, and 128+n that signal n ended the command
 	DurationS float64 `json:"duration_s"`          // duration of the command in seconds
 	Tail      string  `json:"tail,omitempty"`      // last 4096 bytes of the output; only if rc is not 0
 	Truncated bool    `json:"truncated,omitempty"` // whether the output was longer than tail

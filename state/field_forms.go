@@ -71,7 +71,7 @@ var (
 	isHex       = matches(`^[0-9a-f]+$`)
 )
 
-// ValidID reports whether s can be the id of a run. Such an id must also be a valid file name on
+// ValidID reports whether s can be the id of a run. Ids must also be valid file names on
 // Windows.
 func ValidID(s string) bool { return len(s) <= 64 && isID(s) && !isDevice(s) }
 
@@ -95,11 +95,11 @@ const maxCount = 1 << 53
 // amounts are the integer types to which the maximum maxCount does not apply.
 var amounts = map[reflect.Type]bool{reflect.TypeFor[USD](): true, reflect.TypeFor[Duration](): true}
 
-// eachField calls do for each text, number and time in v. at is the path of the value, such as
+// eachField calls do for each text, number and time in v. at is the path of the value, like
 // "agents[0].id". rule is the struct tag "is" of its field:
 //   - For a text, rule names an entry of values or forms. With a "?" at its end, the text may be empty.
 //   - For a time, any rule means that the time must be set.
-//   - For a number, "positive" requires at least 1, and "signed" allows negative numbers, such as the
+//   - For a number, "positive" requires at least 1, and "signed" allows negative numbers, like the
 //     exit code -1. Without a rule, the number must not be negative.
 //   - "-" means that the field is skipped.
 func eachField(v reflect.Value, rule, at string, do func(v reflect.Value, rule, at string)) {

@@ -191,7 +191,7 @@ func readSnapshot(dir, id string) (*Run, error) {
 	return r, within(path, err)
 }
 
-// within adds the path to a *FileError without one. It also converts errors about files that are too
+// within adds the path to a *FileError that has no path. It also converts errors about files that are too
 // large or not regular into a *FileError.
 func within(path string, err error) error {
 	switch {
@@ -260,7 +260,7 @@ func checkSize(data []byte) error {
 	return nil
 }
 
-// ignoreMissing returns nil if err says that a file does not exist, and otherwise err.
+// ignoreMissing returns nil if err is the error for a missing file, and otherwise err.
 func ignoreMissing(err error) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

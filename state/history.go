@@ -51,7 +51,7 @@ func (s HistoryStep) Started() []int {
 
 // ReadHistory returns the stored steps of a run in order, up to the current one, without taking the
 // run's lock. It leaves out a damaged line and the steps after it, up to the next whole run. If an
-// error occurs, it is the last element; it is an error of Read.
+// error occurs, the sequence ends with it; the errors are the same as for Read.
 func ReadHistory(dir, id string) iter.Seq2[HistoryStep, error] {
 	return func(yield func(HistoryStep, error) bool) {
 		now, err := Read(dir, id)
@@ -134,8 +134,8 @@ func (e journalEntry) delta(r *Run) (*Delta, error) {
 }
 
 // replay applies the steps of a journal that follow r. The lines before these steps are used only for
-// the history. A damaged last line counts as not written. The same holds for a whole run in the last
-// line, because its snapshot was never completed. Any other damage is a *FileError.
+// the history. A damaged last line counts as not written. So does a whole run in the last line,
+// because its snapshot was never completed. Any other damage is a *FileError.
 func (r *Run) replay(journal io.Reader) error {
 	var unwritten error
 	snapshot := r.Progress.Seq
@@ -200,7 +200,7 @@ var ErrNeverStarted = errors.New("the run has no such state execution")
 // NotInHistoryError is returned if the history no longer contains the step that started an execution.
 type NotInHistoryError struct {
 	Exec   int
-	Oldest int // number of the first later execution whose step is stored; 0 if there is none
+	Oldest int // number of the first later execution whose step is stored; 0 if none is stored
 }
 
 // Error implements error.
@@ -213,7 +213,7 @@ func (e *NotInHistoryError) Error() string {
 
 // RunAtExecution returns the run after the step that started state execution n, for use with Rerun. It
 // reads the same steps as ReadHistory. It returns ErrNeverStarted if no execution has this number, and
-// *NotInHistoryError if the step of the execution is not stored. Other errors are those of ReadHistory.
+// *NotInHistoryError if the step of the execution is not stored. Other errors come from ReadHistory.
 func RunAtExecution(dir, id string, n int) (*Run, error) {
 	oldest, begun := 0, 0
 	for step, err := range ReadHistory(dir, id) {

@@ -37,7 +37,7 @@ const JournalExt = ".journal"
 type journal struct {
 	file          writableFile // nil if the file must be scanned before the next line is written
 	size          int64        // size of these lines in bytes; nothing follows them
-	last          int          // number of the step in the last line; 0 if there are no lines
+	last          int          // number of the step in the last line; 0 without lines
 	isComplete    bool         // whether the journal ends with a whole run and all steps after it
 	sinceSnapshot int64        // number of bytes written since the last snapshot
 }
@@ -151,7 +151,7 @@ func scan(path string, seq int) (j journal, rest bool, err error) {
 	return j, rest, nil
 }
 
-// writeLine appends a line with what, a *Delta or a *Run, to the journal. It does not sync the file. seq
+// writeLine appends a line to the journal and does not sync the file. what is a *Delta or a *Run, and seq
 // is the number of the step, or of the run's last step.
 func (f *File) writeLine(what any, seq int) error {
 	data, err := marshal(what)

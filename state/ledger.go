@@ -15,7 +15,7 @@ type ledger struct {
 	saved, added []LedgerEntry // entries of the run, and new entries of the current step
 }
 
-// spent returns the total cost of the run, and says whether parts of it are estimated or unknown.
+// spent returns the total cost of the run, including whether parts of it are estimated or unknown.
 func (l ledger) spent() Spent {
 	all := Spent{}
 	for e := range l.entries() {
@@ -191,7 +191,7 @@ func withShares(sums map[string]USD, shares []ModelCost) map[string]USD {
 // Float returns the amount in dollars, for display.
 func (u USD) Float() float64 { return float64(u) / float64(Dollar) }
 
-// Spent returns the cost of the run, and says whether parts of it are estimated or unknown.
+// Spent returns the cost of the run, including whether parts of it are estimated or unknown.
 func (r *Run) Spent() Spent { return r.ledger().spent() }
 
 // ledger returns the ledger of the run.
@@ -238,8 +238,8 @@ func usd(n float64) USD {
 	return USD(math.Round(n))
 }
 
-// SameModel reports whether two names refer to the same model. It ignores a variant such as "[1m]", a
-// date such as "-20251001" or "-2025-10-01", and the prefixes and suffixes of cloud services, as in
+// SameModel reports whether two names refer to the same model. It ignores a variant like "[1m]", a
+// date like "-20251001" or "-2025-10-01", and the prefixes and suffixes of cloud services, as in
 // "us.anthropic.claude-opus-5-v1:0", "…@20260101" and "models/gemini-3-pro".
 func SameModel(a, b string) bool { return a == b || baseModel(a) == baseModel(b) }
 

@@ -18,7 +18,7 @@ import (
 // LockedError is returned if another process holds the lock of a run.
 type LockedError struct {
 	ID     string
-	Holder string // the line that the process wrote to the holder file; "" if there is none
+	Holder string // the line that the process wrote to the holder file; "" if the file is missing
 }
 
 // Error implements error.

@@ -21,7 +21,7 @@ const MaxUSD = 1e9 * Dollar
 // Plus returns the sum of two non-negative amounts, at most MaxUSD.
 func (u USD) Plus(v USD) USD { return min(min(u, MaxUSD)+min(v, MaxUSD), MaxUSD) }
 
-// Spent is an amount that was spent. It also says whether parts of the amount are estimated or unknown.
+// Spent is an amount that was spent. It also records which parts are estimated or unknown.
 type Spent struct {
 	USD       USD  `json:"cost_usd"`
 	Estimated bool `json:"cost_estimated,omitempty"` // whether part of the amount is an estimate
@@ -66,7 +66,7 @@ func (s Spent) String() string {
 	return text
 }
 
-// manyTokens returns a rounded number of tokens, such as "812 tokens" or "4.5k tokens".
+// manyTokens returns a rounded number of tokens, like "812 tokens" or "4.5k tokens".
 func manyTokens(n int64) string {
 	switch {
 	case n == 1:
@@ -80,7 +80,7 @@ func manyTokens(n int64) string {
 	}
 }
 
-// ExactString returns the amount with all its decimals, such as "$1.03525", or "~$1.03525" if part of it
+// ExactString returns the amount with all its decimals, like "$1.03525", or "~$1.03525" if part of it
 // is an estimate.
 func (s Spent) ExactString() string {
 	if s.Estimated {
@@ -99,7 +99,7 @@ func (u USD) Dollars() string {
 	return fmt.Sprintf("$%d.%0*d", n/per, decimals, n%per)
 }
 
-// ParseUSD parses a plain decimal number of dollars, such as "10" or "0.25". It rounds to nine decimals.
+// ParseUSD parses a plain decimal number of dollars, like "10" or "0.25". It rounds to nine decimals.
 // It returns an error for signs, leading zeros, hexadecimal forms, infinities and amounts over a billion
 // dollars. An exponent is allowed, because numbers in JSON may have one.
 func ParseUSD(s string) (USD, error) {

@@ -63,8 +63,8 @@ func (s *Step) HandOver(job string, maxJobs int) {
 	s.delta.Parts = &parts
 }
 
-// withCurrentAgents returns the part with only those of its agents that still wait for a job, and with
-// their current numbers. If a job of an earlier matrix is run again, it runs these agents.
+// withCurrentAgents returns the part without the agents that no longer wait for a job. The other agents
+// have their current numbers. If a job of an earlier matrix is run again, it runs these agents.
 func (p Part) withCurrentAgents(now map[string]Handover) Part {
 	var agents []Handover
 	for _, a := range p.Agents {
@@ -89,7 +89,7 @@ func pack(job string, agents []Handover, maxParts int) []Part {
 	return parts
 }
 
-// Parts are the parts of a run: those of its current matrix, and those of earlier matrices that may
+// Parts are the parts of a run: the parts of its current matrix, and parts of earlier matrices that may
 // still run.
 type Parts []Part
 
@@ -160,8 +160,8 @@ func (p Part) NewRun(r *Run) *Run {
 // same machine at the same time, and each of them must end only its own processes.
 func (p *Part) mark(r *Run) string { return r.Mark + "p" + p.Name }
 
-// BudgetShare returns the budget for the run of a part that begins now. It is the amount spent so far,
-// plus a share of the rest of the budget. The share is proportional to the number of the part's agents
+// BudgetShare returns the budget for the run of a part that begins now: the amount spent so far, plus a
+// share of the rest of the budget. The share is proportional to the number of the part's agents
 // among all agents that wait for its job. A budget of 0 means no budget, and the result is then 0, too.
 func (p Part) BudgetShare(budget, spent USD, agents []*Agent) USD {
 	if budget == 0 {

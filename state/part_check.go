@@ -25,8 +25,8 @@ func (p *Part) Check(r, run *Run) error {
 	return c.result()
 }
 
-// checkAgents checks that every agent in the part's run was handed over to the part, or was forked in it
-// by such an agent.
+// checkAgents checks that every agent in the part's run was handed over to the part, or is a descendant
+// that was forked in the part.
 func (p *Part) checkAgents(c *checker, r, run *Run) {
 	created := run.Parts[0].Start.Created
 	for i, a := range run.Agents {
@@ -50,7 +50,7 @@ func (p *Part) isGiven(id string) bool {
 }
 
 // MayContain reports whether an agent can belong to the part. It can if it was handed over, or if its
-// name shows that it is a descendant of such an agent.
+// name shows that it descends from an agent that was handed over.
 func (p *Part) MayContain(id string) bool {
 	return slices.ContainsFunc(p.Agents, func(h Handover) bool { return isOf(id, h.Agent) })
 }

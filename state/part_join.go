@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// PartRun is a part of a matrix, together with what its jobs have stored.
+// PartRun is a part of a matrix, together with the runs that its jobs have stored.
 type PartRun struct {
 	Part Part
 	// Running is set if a job may still be running the part. The part is then not merged.

@@ -22,7 +22,7 @@ func (s *Step) members() iter.Seq[*Agent] {
 }
 
 // isMember reports whether the step may change an agent. If the step is restricted to a part, the agent
-// must have been handed over to the part, or have been forked by such an agent after the part began.
+// must have been handed over to the part, or must descend from such agents and be newer than the part.
 // Agents that were forked earlier may belong to another part.
 func (s *Step) isMember(a *Agent) bool {
 	if s.part == nil || slices.Contains(s.part, a.ID) {
@@ -34,7 +34,7 @@ func (s *Step) isMember(a *Agent) bool {
 }
 
 // earliest returns the earliest time at which a wait of a member ends. It considers only waits for which
-// counts returns true. It returns the zero time if there are none.
+// counts returns true. Without such a wait, it returns the zero time.
 func (s *Step) earliest(counts func(*WaitCondition) bool) time.Time {
 	var first time.Time
 	for a := range s.members() {

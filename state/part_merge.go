@@ -89,8 +89,8 @@ func renumber(n, began, at int) int {
 	return n
 }
 
-// addEnded adds the agents that ended in the part. They are the last entries in the Ended list of its
-// run. It also marks the results that joins in the part delivered.
+// addEnded adds the agents that ended in the part, which the last entries of Ended in its run describe. It
+// also marks the results that joins in the part delivered.
 func (o *partMerge) addEnded() {
 	var delivered []string
 	for _, e := range o.from.Ended[:o.start.Ended] {

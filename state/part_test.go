@@ -359,7 +359,7 @@ func TestForgedPartsAreNotRead(t *testing.T) {
 	}
 }
 
-// TestAgentIsTakenOnlyWithItsPresentNumber merges a part with two agents, the first of which has been handed
+// TestAgentIsTakenOnlyWithItsPresentNumber merges a part with two agents. The first agent has been handed
 // over again since the part began. Only the second agent may be taken from the part.
 func TestAgentIsTakenOnlyWithItsPresentNumber(t *testing.T) {
 	p := matrixRun(t, 2)

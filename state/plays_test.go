@@ -19,8 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestPlays runs the test scripts in testdata/plays. Such a script, called a play, is a list of commands that
-// change a run, one per line. The expected output shows what has changed after each command. A line
+// TestPlays runs the test scripts in testdata/plays. A script, called a play, is a list of commands that
+// change a run, one per line. The expected output shows the changes after each command. A line
 // "== name {options}" begins a new run of the workflow in the archive. The workflow also gets the states
 // A.md, B.md, C.md and S.sh if the archive lacks them.
 func TestPlays(t *testing.T) {
@@ -293,7 +293,7 @@ var boring = regexp.MustCompile(`(^|\.)(backend|scope|started|attempt_started|si
 	`^(seq|events|last_begun|created|launches|n|id|cwd|session_id|session|exec\.(iteration|verdict\.[^r].*|running\.(n|mode|session_id|from|length)))=|` +
 	`=(""|0|false|null|\[\]|"0001-.*")$|^(exec\.phase="agent"|kind="(exact|prompt|script)")$`)
 
-// fields returns the JSON fields of a value, except those that boring matches. The name of a nested field
+// fields returns the JSON fields of a value, except fields that boring matches. The name of a nested field
 // contains the names of the fields around it, with dots between the names.
 func fields(t *testing.T, v any) map[string]string {
 	t.Helper()

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// replaySteps returns the journal of a run in which main forks two agents, one of which ends.
+// replaySteps returns the journal of a run in which main forks two agents, and the first one ends.
 func replaySteps(tb testing.TB) []byte {
 	tb.Helper()
 	run, journal := tinyRun(), []byte{}

@@ -45,7 +45,7 @@ func (e *MissingStateError) Error() string {
 // stacks, variables, waits and questions are copied; questions are posted again. New executions are
 // numbered from n, but limits count only new executions. The cost of the new run begins at zero, and
 // InheritedUSD contains the cost of r. The new run refers to the conversations of r; see
-// TranscriptLength and RenameSession. All other fields, such as Options, Meta and Scope, are copied,
+// TranscriptLength and RenameSession. All other fields, like Options, Meta and Scope, are copied,
 // and the caller may change them.
 //
 // The error is a *MissingStateError if as.Files lacks a state that the run needs, or a *FileError if
@@ -89,7 +89,7 @@ func Rerun(r *Run, n int, as RerunParams) (*Run, error) {
 	return next, next.Validate()
 }
 
-// started returns the agent that is in state execution n, or nil if there is none.
+// started returns the agent that is in state execution n, or nil.
 func (r *Run) started(n int) *Agent {
 	for _, a := range r.Agents {
 		if a.Exec != nil && a.Exec.Iteration == n {

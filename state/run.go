@@ -10,7 +10,7 @@ import (
 // Schema is the version of the state file's format. This program writes and reads only this version.
 const Schema = 10
 
-// Status says whether a run is running or, if it is not, why it stopped.
+// Status is the status of a run: it is running, or it has stopped for a certain reason.
 type Status string
 
 // The statuses of a run. Step.Close sets any of them except Running.
@@ -73,8 +73,8 @@ type Run struct {
 	// Last is the conversation with which the agent main ended. It is set only if the run records
 	// it so that a comment can start another run that continues there; see KeepLastConversation.
 	Last *LastConversation `json:"last,omitempty"`
-	// Parts are the groups of agents that the last step handed over to the jobs of a matrix, and
-	// those of earlier matrices whose jobs may still run. The run of a part contains only that part.
+	// Parts are the groups of agents that the last step handed over to the jobs of a matrix. Parts
+	// of earlier matrices follow if they may still run. The run of a part contains only that part.
 	Parts Parts `json:"parts,omitempty"`
 	// Trace is the OpenTelemetry trace of the run. It is nil if the run is not exported.
 	Trace *Trace `json:"trace,omitempty"`
@@ -183,7 +183,7 @@ type Agent struct {
 	N      int    `json:"n"` // the agents of a run are numbered from 1, in order of creation
 	Parent string `json:"parent,omitempty"`
 	State  string `json:"state" is:"file"` // file name of the state, with its extension
-	// By says what moved the agent to State: "agent STATE", "script STATE", "person LOGIN" or
+	// By is the cause of the agent's move to State: "agent STATE", "script STATE", "person LOGIN" or
 	// "start". Visits counts how often the agent has entered each state. It includes the current
 	// visit.
 	By     string         `json:"by" is:"who"`
@@ -206,9 +206,9 @@ type Agent struct {
 	Vars   map[string]string `json:"vars,omitempty"`
 	Forks  int               `json:"forks,omitempty"` // number of agents that it has forked
 	// Cut is the length in bytes to which the transcript of Session is cut before the next execution
-	// starts. This removes the messages of a failed execution. If Cut is nil, nothing is cut.
+	// starts. This removes the messages of a failed execution. A nil Cut leaves the transcript unchanged.
 	Cut *int64 `json:"cut,omitempty"`
-	// Exec is the current state execution, or the one that failed. It is nil between two states.
+	// Exec is the current or the failed state execution. It is nil between two states.
 	Exec *Exec `json:"exec,omitempty"`
 	// NotBefore is the end of a pause, for example before a retry. Wait is the length of the pause:
 	// a resume never pauses for longer, even if the clock was set back.
@@ -283,7 +283,7 @@ type Exec struct {
 	// EntryLen is the length of the conversation's transcript when the execution began. After a
 	// failure, the transcript is cut back to this length.
 	EntryLen *int64 `json:"entry_len,omitempty"`
-	// Session is the conversation of the current attempt. It is nil if the attempt has none yet.
+	// Session is the conversation of the current attempt. It is nil until the attempt has a conversation.
 	Session *Session `json:"session,omitempty"`
 	Retries int      `json:"retries,omitempty"` // number of retries in this attempt
 	// Reminders counts the reminders in this attempt. Reminder is the text of the next one, if any.
@@ -302,7 +302,7 @@ type Exec struct {
 	Spent     Spent `json:"spent"`
 	// Models contains the part of Spent that is known by model.
 	Models map[string]USD `json:"models,omitempty"`
-	// Tokens counts the tokens that all invocations are known to have used. It is nil if none are.
+	// Tokens counts the tokens that all invocations are known to have used. It is nil if unknown.
 	Tokens *Tokens `json:"tokens,omitempty"`
 	Turns  int     `json:"turns,omitempty"`
 	// Refusals are the tool calls that the agent CLI denied. Only the first ones have details.
@@ -312,13 +312,13 @@ type Exec struct {
 	// Running is the current invocation, if any. It is saved before the process starts.
 	Running *Invocation `json:"running,omitempty"`
 	// Cut is the length to which the transcript is cut before the next invocation, to undo the last
-	// invocation. If Cut is nil, nothing is cut.
+	// invocation. A nil Cut leaves the transcript unchanged.
 	Cut *int64 `json:"cut,omitempty"`
 	// AttemptStarted and AttemptSpent are the start and the cost of the current attempt.
 	AttemptStarted time.Time `json:"attempt_started,omitzero"`
 	AttemptSpent   Spent     `json:"attempt_spent"`
 	// PendingMove is the requested move. It is made if the done_when commands pass. If it is nil,
-	// MoveProblem says why the message contained no allowed move.
+	// MoveProblem is the reason why the message contained no allowed move.
 	PendingMove *protocol.Decision `json:"asked,omitempty"`
 	MoveProblem string             `json:"refused,omitempty"`
 	// MoveReminder is the reminder to send if the commands pass but an allowed move is missing.

@@ -6,12 +6,12 @@ import (
 )
 
 // SetExclusive keeps the agents for which isExclusive returns true from running together with others.
-// While one of them is ready or running, Next returns no other agent.
+// While any of them is ready or running, Next returns no other agent.
 func (s *Step) SetExclusive(isExclusive func(*Agent) bool) { s.isExclusive = isExclusive }
 
-// Next returns the agent that may start next at the time of the step. It returns false if there is none.
-// Agents in a state execution come first, then those whose pause is over, then agents that begin a new
-// execution. The latter take turns in order of creation. If nothing may start, done_when commands still
+// Next returns the agent that may start next at the time of the step. It returns false if no agent
+// may. Agents in a state execution come first, then agents whose pause is over, then agents that begin a
+// new execution. Agents that begin a new execution take turns in order of creation. If nothing may start, done_when commands still
 // run. busy is the number of agents that are running.
 func (s *Step) Next(busy int) (*Agent, bool) {
 	if busy >= s.Options().MaxParallel {
@@ -37,7 +37,7 @@ func (s *Step) Next(busy int) (*Agent, bool) {
 // if only done_when commands may run.
 func (s *Step) nextOf(counts func(*Agent) bool) *Agent {
 	mayBegin := s.mayBegin()
-	var going, waited, later, first *Agent // candidates; the first one that is not nil is chosen
+	var going, waited, later, first *Agent // candidates; the first non-nil candidate is chosen
 	for a := range s.members() {
 		switch {
 		case a.Status != Ready || a.NotBefore.After(s.now) || !counts(a):
@@ -61,7 +61,7 @@ func (s *Step) mayBegin() bool {
 	return !limits.blocked() && !limits.overIterations() && (!failed || s.Options().KeepGoing)
 }
 
-// nextToVerify returns an agent whose done_when commands can run, and false if there is none. These
+// nextToVerify returns an agent whose done_when commands can run, or false. These
 // commands are part of an execution that has begun, and cost nothing.
 func (s *Step) nextToVerify() (*Agent, bool) {
 	for a := range s.members() {

@@ -9,17 +9,17 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Plan says which conversation an agent's next invocation uses, and how.
+// Plan selects the conversation for an agent's next invocation, and the way in which it is used.
 type Plan struct {
 	Mode    SessionMode // "" for scripts
 	Backend string      // the agent CLI; "" for scripts
 	// Session is the conversation to resume or to copy. It is nil if Mode is Fresh.
 	Session *Session
 	// Cut is the length to which the transcript of a resumed conversation must be cut before the
-	// invocation. If it is nil, nothing is cut, and the current length must be recorded.
+	// invocation. If it is nil, the transcript stays unchanged, and its length must be recorded.
 	Cut *int64
-	// FailureReason says why the agent can't continue; it is empty if the agent can. Note is a
-	// message for users about the conversation; it may be empty.
+	// FailureReason is the reason why the agent can't continue; it is empty if the agent can. Note
+	// is a message for users about the conversation; it may be empty.
 	FailureReason, Note string
 }
 
@@ -44,7 +44,7 @@ func (a *Agent) Plan(st *protocol.State, cli CLI) Plan {
 	return cli.limit(p, st.Name, a.Branch && !followsUp)
 }
 
-// wantedPlan returns the plan that the state requests. It ignores what the agent CLI is able to do.
+// wantedPlan returns the plan that the state requests. It ignores the abilities of the agent CLI.
 func (a *Agent) wantedPlan(st *protocol.State) Plan {
 	e := a.Exec
 	if st.Kind == protocol.Script || (e != nil && e.Phase == PhaseVerify) {

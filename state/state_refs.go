@@ -7,7 +7,7 @@ import (
 
 // StateRef is a field of a run that contains the name of a state.
 type StateRef struct {
-	Field string // path of the field, such as "agents[0].stack[2].state"
+	Field string // path of the field, for example "agents[0].stack[2].state"
 	State string // file name of the state
 }
 

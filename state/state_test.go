@@ -83,7 +83,7 @@ func (w *walker) step(r *state.Run) *state.Delta {
 	case w.rnd.IntN(12) == 0:
 		s.Resume(nil)
 	case w.rnd.IntN(12) == 0:
-		return s.Delta() // a step without an event, such as RecordProgress makes
+		return s.Delta() // a step without an event, as after RecordProgress
 	case len(busy) > 0:
 		id := busy[w.rnd.IntN(len(busy))]
 		a, _ := s.Agent(id)

@@ -48,8 +48,8 @@ func (s *Step) Options() *Options {
 	return &s.run.Options
 }
 
-// Agent returns the agent as this step has left it so far. It returns false if there is no such agent,
-// or if the agent has ended. The caller must not change the agent.
+// Agent returns the agent as this step has left it so far. It returns false if the agent does not
+// exist or has ended. The caller must not change the agent.
 func (s *Step) Agent(id string) (*Agent, bool) {
 	if a, ok := s.copies[id]; ok {
 		return a, a.Status != removed
@@ -77,8 +77,8 @@ func (s *Step) Agents() iter.Seq[*Agent] {
 	}
 }
 
-// edit returns the step's own copy of the agent, which the step may change. It panics if there is no
-// such agent.
+// edit returns the step's own copy of the agent, which the step may change. It panics if the
+// agent does not exist.
 func (s *Step) edit(id string) *Agent {
 	if a, ok := s.copies[id]; ok {
 		return a

@@ -13,7 +13,7 @@ import (
 // field Run.Trace is nil if the run was never exported.
 type Trace struct {
 	ID string `json:"id" is:"trace"` // 32 hexadecimal digits
-	// Parent is the id of the span that started the run: 16 hexadecimal digits, or "" if there is none.
+	// Parent is the id of the span that started the run: 16 hexadecimal digits, or "" without a parent.
 	Parent string `json:"parent,omitempty" is:"span?"`
 	// Segments counts the processes that have exported the run, including the current one.
 	Segments int `json:"parts" is:"positive"`

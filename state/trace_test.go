@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestTraceparentsAreReadAsTheyAreWritten checks which values ParseTraceparent accepts, and what it
-// returns for them.
+// TestTraceparentsAreReadAsTheyAreWritten checks which values ParseTraceparent accepts, and the spans
+// that it returns.
 func TestTraceparentsAreReadAsTheyAreWritten(t *testing.T) {
 	const id, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for text, want := range map[string]SpanRef{

@@ -84,8 +84,8 @@ func (s *Step) RecordComment(agent string, number int, comment int64) {
 }
 
 // DueTime returns the time at which the next wait for a time ends, for example after <goto after>. It
-// ignores the timeouts of questions. It returns the zero time if there is no such wait, or if no state
-// could start at that time.
+// ignores the timeouts of questions. It returns the zero time if no wait ends, or if no state could
+// start at that time.
 func (s *Step) DueTime() time.Time {
 	if !s.mayBegin() {
 		return time.Time{}

@@ -46,7 +46,7 @@ func (r *Run) Validate() error {
 	return c.result()
 }
 
-// checkAgents checks the agents of the run, including those that have ended.
+// checkAgents checks all agents of the run, including ended agents.
 func (r *Run) checkAgents(c *checker) {
 	seen, asked, last := map[string]bool{}, map[int]bool{}, 0
 	for i, e := range r.Ended {

@@ -30,7 +30,7 @@ func (s *Step) beginWait(a *Agent, what WaitCondition) {
 	s.emit(a, what.event())
 }
 
-// endWait ends the agent's wait, and emits AgentGoesOn. by says what ended the wait.
+// endWait ends the agent's wait, and emits AgentGoesOn. by names the cause.
 func (s *Step) endWait(id, by string) *Agent {
 	a := s.edit(id)
 	a.Status, a.Waits = Ready, nil
@@ -39,7 +39,7 @@ func (s *Step) endWait(id, by string) *Agent {
 }
 
 // updateWait ends the agent's wait if its time has passed, or if this process runs the job for which the
-// agent waits. It also gives a token to a question without one.
+// agent waits. It also gives a token to a question that has no token.
 func (s *Step) updateWait(a *Agent, h Here) {
 	switch what := a.Waits; what.For {
 	case ForTime:

@@ -9,13 +9,13 @@ import (
 	"time"
 )
 
-// WaitFor is the kind of a wait: what an agent waits for.
+// WaitFor is the kind of a wait.
 type WaitFor string
 
 // The kinds of waits.
 const (
 	ForTime   WaitFor = "time"   // for the time WaitCondition.Until
-	ForAnswer WaitFor = "answer" // for an answer to WaitCondition.Question, until WaitCondition.Until
+	ForAnswer WaitFor = "answer" // for an answer to WaitCondition.Question, at most until WaitCondition.Until
 	ForAgents WaitFor = "agents" // for all agents that the agent forked, and for their descendants
 	ForJob    WaitFor = "job"    // for WaitCondition.Job, the job that runs the agent's state
 )
@@ -29,8 +29,8 @@ type WaitCondition struct {
 	Until    time.Time `json:"until,omitzero"`
 	Job      string    `json:"job,omitempty" is:"job?"`
 	Question *Question `json:"question,omitempty"`
-	// Error is set if the agent failed in a part of a matrix and therefore waits for the job again.
-	// It is the reason for the failure.
+	// Error is the reason for the failure if the agent failed in a part of a matrix and therefore
+	// waits for the job again.
 	Error string `json:"error,omitempty"`
 }
 
@@ -42,24 +42,24 @@ type Question struct {
 	// TimeoutNext is the agent's next state if the question times out at WaitCondition.Until. It is
 	// empty if the question has no timeout.
 	TimeoutNext string   `json:"timeout_next,omitempty" is:"file?"`
-	Where       int      `json:"where,omitempty"`     // issue or pull request in which to ask; 0 means the one of the run's event
+	Where       int      `json:"where,omitempty"`     // issue or pull request in which to ask; 0 means the issue or pull request of the run's event
 	From        []string `json:"from,omitempty"`      // logins of users who may answer; if nil, every user who may start the run
-	Untrusted   bool     `json:"untrusted,omitempty"` // true if From may include a stranger, such as the author of the issue
+	Untrusted   bool     `json:"untrusted,omitempty"` // true if From may include a stranger, for example the author of the issue
 	// Token is 32 random hex digits in the comment that asks the question. Comment is the id of that
 	// comment. It is 0 before the comment is posted.
 	Token   string `json:"token,omitempty" is:"token?"`
 	Comment int64  `json:"comment,omitempty"`
 }
 
-// Continuation says whether the action starts its workflow again after a deadline. It is empty if
+// Continuation is the decision whether the action starts its workflow again after a deadline. It is empty if
 // no deadline ended the segment, or if the action never does so.
 type Continuation string
 
 // The values of Continuation.
 const (
 	Continues  Continuation = "dispatch"    // the action starts its workflow again
-	NoProgress Continuation = "no_progress" // it does not, since no agent made progress in this segment of the run
-	TooOften   Continuation = "too_often"   // it does not, since it has done so too often in a row
+	NoProgress Continuation = "no_progress" // it does not, because no agent made progress in this segment of the run
+	TooOften   Continuation = "too_often"   // it does not, because it has done so too often in a row
 )
 
 // LastConversation is the conversation and the directory with which the agent main ended. It is
@@ -70,7 +70,7 @@ type LastConversation struct {
 	Model   string   `json:"model,omitempty"`
 }
 
-// Part is a group of agents that wait for a job and that one job of a matrix runs.
+// Part is a group of agents that wait for a job. A single job of a matrix runs them.
 type Part struct {
 	Name   string     `json:"name"` // 8 hex digits, derived from the agents and their numbers
 	Job    string     `json:"job"`

@@ -31,7 +31,7 @@ import (
 // Evidence contains everything that a test knows about a run: files, events and processes. Fields that
 // a test does not know may be empty; they are not checked.
 type Evidence struct {
-	Run    *state.Run    // the run as it was saved at the end
+	Run    *state.Run    // the run that was saved at the end
 	Events []state.Event // the event log
 	// Effects are the lines that scripts and agents wrote when they ran, in order of execution.
 	Effects []Effect
@@ -51,8 +51,8 @@ type Evidence struct {
 }
 
 // IdleMoment is a moment at which no process drove the run.
-type IdleMoment struct { // the run as it was saved; nil if no run had been saved yet
-	Run     *state.Run // nil if no run had been saved yet
+type IdleMoment struct {
+	Run     *state.Run // the saved run; nil if no run had been saved yet
 	Effects int        // number of effects before this moment
 }
 
@@ -99,7 +99,7 @@ func Want(t testing.TB, ev Evidence) {
 }
 
 // Check checks the evidence and returns the violations. Each one consists of the id of an invariant and a
-// description, such as "P-1: …".
+// description, in the form "P-1: …".
 func Check(ev Evidence) []string {
 	ev.Events = withUnlogged(ev.Events, ev.Run)
 	var f findings

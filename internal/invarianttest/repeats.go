@@ -49,7 +49,7 @@ func announced(events []state.Event, after int) map[place]int {
 	return n
 }
 
-// pending is what the log says about the executions of an agent in a state.
+// pending describes the executions of an agent in a state, according to the log.
 type pending struct {
 	cut       bool // an execution was interrupted and has not started again
 	open      bool // an execution has started and has not ended
@@ -65,7 +65,7 @@ func (p *pending) resume(closed bool) {
 }
 
 // invocations returns how many invocations an event reveals. It counts the invocation that the event
-// announces. It also counts an invocation that a resume started without any event, to continue an
+// announces. It also counts an invocation that a resume started without an event, to continue an
 // execution that had failed or had been stopped. Only the next event of that execution reveals it.
 func (p *pending) invocations(body state.Body) int {
 	_, begins := body.(*state.StateStarted)

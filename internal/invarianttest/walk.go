@@ -27,7 +27,7 @@ type walk struct {
 	segment   int                       // number of the current segment, from 1
 	closed    bool                      // the current segment has ended
 	fork      *state.Event              // the previous event, if it is a fork: its agent must start next
-	positions map[int]map[string]walker // all agents as they were after each event at which a run was saved
+	positions map[int]map[string]walker // copies of all walkers, by the number of an event after which a run was saved
 }
 
 // replay follows the log and reports events that cannot occur in a run.
@@ -104,7 +104,7 @@ func (w *walk) start(e state.Event, b *state.AgentStarted) {
 	w.agents[e.Agent] = &walker{at: e.State}
 }
 
-// wrong reports an event that contradicts what the log says about the agent, if is is true.
+// wrong reports an event that contradicts the earlier events about the agent a, if is is true.
 func (w *walk) wrong(id string, is bool, e state.Event, a *walker) {
 	if is {
 		w.f.add(id, "event %d, %s of %s at %s: according to the log, its position is %+v", e.Seq, e.Body.Type(), e.Agent, e.State, *a)

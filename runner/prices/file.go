@@ -21,9 +21,9 @@ type fileEntry struct {
 	CacheWrite  *float64   `yaml:"cache_write"`
 	Output      *float64   `yaml:"output"`
 	Long        state.Long `yaml:"long"`
-	Date        string     `yaml:"date"`   // the day on which the price was looked up, such as 2026-11-22
+	Date        string     `yaml:"date"`   // the day on which the price was looked up, for example 2026-11-22
 	Until       string     `yaml:"until"`  // the last day on which the price is valid; "" if unknown
-	Source      string     `yaml:"source"` // where the price was found, such as the address of a page
+	Source      string     `yaml:"source"` // where the price was found, for example the address of a page
 }
 
 // The limits for price files. They are far above the size and the prices of any real file.
@@ -52,7 +52,7 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 	return given, err
 }
 
-// parse returns the entries of a price file, sorted by model. It returns an error if the file has none.
+// parse returns the entries of a price file, sorted by model. It returns an error if the file is empty.
 func parse(data []byte) (all []ListedPrice, err error) {
 	var file struct {
 		Prices map[string]fileEntry `yaml:"prices"`
