@@ -35,7 +35,7 @@ func (r *Run) InterruptedAgents() []*Agent {
 	return lost
 }
 
-// Begin begins a run that New or Rerun returned.
+// Begin begins a run that New or Rerun returned, and emits the events about the start of its agents.
 func (s *Step) Begin() {
 	s.openSegment(false)
 	for a := range s.Agents() {

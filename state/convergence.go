@@ -174,7 +174,8 @@ func (x *execution) giveUp(failed NodeAttempt) {
 	switch c.OnExhausted {
 	case "fail":
 		a.Exec.Verdict = &failed
-		// Every attempt worked on a copy, so the conversation with which the agent came is unchanged.
+		// Every attempt worked on a copy, so the conversation with which the agent entered the state is
+		// unchanged.
 		a.Exec.EntryLen = nil
 		x.fail(Fatal, reasonExhausted, Outcome{})
 	case "suspend":

@@ -61,7 +61,7 @@ func withDisk(t *testing.T, d fileSystem) {
 	disk = d
 }
 
-// Abs returns the absolute path for path. On Windows it has a drive letter.
+// Abs makes a path absolute. On Windows, the result has a drive letter.
 func Abs(path string) string {
 	abs, err := filepath.Abs(path)
 	if err != nil {

@@ -64,7 +64,7 @@ type StateFinished struct {
 	OK         bool  `json:"ok"`          // whether the execution ended with an accepted transition
 	DurationMS int64 `json:"duration_ms"` // time since the execution began, with waits, but without the time between two jobs
 	Spent
-	Models     map[string]USD `json:"models,omitempty"`      // the part of the cost that is known by model; absent if unknown
+	Models     map[string]USD `json:"models,omitempty"`      // cost of each model, which may add up to less than cost_usd; absent if unknown
 	Tokens     *Tokens        `json:"tokens,omitempty"`      // tokens that its invocations are known to have used; prompts only
 	SessionID  string         `json:"session_id,omitempty"`  // id of the conversation; prompts only
 	Turns      int            `json:"turns"`                 // number of model turns in all its invocations
@@ -201,7 +201,7 @@ type Unfinished struct {
 	Agent string `json:"agent"` // name of the agent
 	State string `json:"state"` // file name of the state
 	Spent
-	Models map[string]USD `json:"models,omitempty"` // the part of cost_usd that is known by model
+	Models map[string]USD `json:"models,omitempty"` // cost of each model, which may add up to less than cost_usd
 }
 
 // Type implements Body.

@@ -51,9 +51,9 @@ func (e Event) encode(workflowID string) ([]byte, error) {
 	return append(line, body[1:]...), nil
 }
 
-// jsonOptions are the options for marshal. They produce the format of encoding/json, but without HTML
-// escapes, and without two things that jsonstrict rejects: an empty list is written as [] rather than
-// null, and duplicate names are an error.
+// jsonOptions are the options for marshal. They produce the format of encoding/json with three changes:
+// HTML is not escaped, a nil list or map is written as [] or {} instead of null, and duplicate names are
+// an error. The last two are necessary because jsonstrict rejects null and duplicate names.
 var jsonOptions = json.JoinOptions(jsonv1.DefaultOptionsV1(), jsontext.EscapeForHTML(false),
 	json.FormatNilSliceAsNull(false), json.FormatNilMapAsNull(false), jsontext.AllowDuplicateNames(false))
 

@@ -17,8 +17,8 @@ type execution struct {
 	now     time.Time
 }
 
-// execution returns an execution for the agent a in the state st. a must be a copy that the step may
-// change.
+// execution returns an execution that decides about the agent a in the state st. a must be a copy that the
+// step may change.
 func (s *Step) execution(a *Agent, st *protocol.State) *execution {
 	return &execution{step: s, agent: a, state: st, options: s.Options(), now: s.now}
 }
@@ -71,9 +71,9 @@ func (x *execution) sendReminder(reminder, reason string) {
 	x.emit(&Reminder{N: e.Reminders, Reason: reason})
 }
 
-// finish ends the execution with an allowed move. next is the conversation with which the agent
-// continues; if it is nil, the agent keeps its current one. If the move exceeds a limit, the agent fails
-// instead. It then keeps the conversation with which it entered the state, and a resume continues that.
+// finish ends the execution with an allowed move. next is the conversation with which the agent continues;
+// if it is nil, the agent keeps its current one. If the move exceeds a limit, the agent fails instead. It
+// then keeps the conversation with which it entered the state, so that a resume can try again from there.
 func (x *execution) finish(o Outcome, next *Session) {
 	a := x.agent
 	alive := count(x.step.Agents(), isAny)

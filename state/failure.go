@@ -7,8 +7,8 @@ type Class string
 
 // The classes of failure.
 const (
-	// Transient failures are retried. The process crashed or returned no result, or the network
-	// could not be set up.
+	// Transient failures are retried: the process crashed or returned no result, or the network could not
+	// be set up.
 	Transient Class = "transient"
 	// Service failures are temporary failures of the model's service: an overload, a rate limit or a
 	// broken connection. The agent waits for the service. These failures don't count as retries.
@@ -18,11 +18,11 @@ const (
 	// Fatal failures make the agent fail immediately. Causes are authentication, billing, a bad
 	// request, an unknown model, a refusal by the model, a lost session, or a failing script.
 	Fatal Class = "fatal"
-	// Machine failures are fatal. The command ends with the exit code of the class runtime. The
-	// agent CLI is missing or too old.
+	// Machine failures are fatal: the agent CLI is missing or too old. The command ends with the exit code
+	// of the class runtime.
 	Machine Class = "runtime"
-	// Denied failures are fatal. The command ends with the exit code of the class denied. This
-	// process is not allowed to run the state.
+	// Denied failures are fatal: this process is not allowed to run the state. The command ends with the
+	// exit code of the class denied.
 	Denied Class = "denied"
 	// UsageLimit means that a usage limit has been reached. The agent waits until Failure.Reset, or
 	// the run is suspended.

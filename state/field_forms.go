@@ -48,8 +48,8 @@ var forms = map[string]form{
 	"span":     {func(s string) bool { return hexOf(16)(s) && isSet(s) }, "is not the id of a span"},
 }
 
-// matches returns a function that reports whether a text matches the pattern. The pattern is compiled
-// when it is first used, because compiling all patterns at the start would take long.
+// matches returns a function that reports whether a text matches the pattern. The pattern is compiled when
+// it is first used, because compiling all patterns at the start would take a long time.
 func matches(pattern string) func(string) bool {
 	compiled := text.Regexp(pattern)
 	return func(s string) bool { return compiled().MatchString(s) }

@@ -207,7 +207,7 @@ func within(path string, err error) error {
 	return err
 }
 
-// List returns the sorted ids of all runs in a folder. A missing folder contains none.
+// List returns the sorted ids of all runs in a folder. It returns no ids if the folder does not exist.
 func List(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if errors.Is(err, fs.ErrNotExist) {

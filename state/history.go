@@ -90,7 +90,7 @@ func pastSteps(journal io.Reader, now *Run) iter.Seq2[HistoryStep, error] {
 			}
 			at += e.size
 			step := e.step(past, now)
-			// The same run was saved again on another machine.
+			// isSame is true if the same run was saved again on another machine.
 			isSame := e.isRun && past != nil && past.Progress.Seq == e.seq
 			past, step.end = step.Run, at
 			if past == nil || isSame {

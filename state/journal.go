@@ -73,7 +73,8 @@ func (f *File) Full() bool {
 // the line, because a damaged last line counts as not written.
 func (f *File) appendBeforeSnapshot(r *Run, d *Delta) error {
 	known := f.seq
-	// The run was saved on another machine, together with the steps before it.
+	// Without a step, the journal may already contain all steps up to r, for example because r was saved
+	// on another machine.
 	if d == nil {
 		known = r.Progress.Seq
 	}

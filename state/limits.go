@@ -11,7 +11,7 @@ type limits struct {
 	options  *Options
 	progress *Progress
 	ledger   ledger
-	// inherited is the number of state executions in the run from which this run was copied.
+	// inherited is the number of state executions that belong to the run from which this run was copied.
 	inherited int
 }
 

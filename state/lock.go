@@ -26,7 +26,7 @@ func (e *LockedError) Error() string {
 	return fmt.Sprintf("run %q is driven by another process (%s)", e.ID, strings.TrimSpace(e.Holder))
 }
 
-// HolderLine returns a line that describes a process that holds a lock since the given time.
+// HolderLine returns a line that describes a process that has held a lock since the given time.
 func HolderLine(pid int, host string, since time.Time) string {
 	return fmt.Sprintf("process %d on %s since %s", pid, host, since.UTC().Format(time.RFC3339))
 }

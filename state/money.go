@@ -35,7 +35,7 @@ func (s Spent) Plus(t Spent) Spent {
 	return Spent{s.USD.Plus(t.USD), s.Estimated || t.Estimated, s.Unknown + t.Unknown, tokenSum(s.Unpriced, t.Unpriced)}
 }
 
-// Minus returns s minus t. t must be a part of s.
+// Minus returns s minus t. s must include t.
 func (s Spent) Minus(t Spent) Spent {
 	return Spent{max(0, s.USD-t.USD), s.Estimated, max(0, s.Unknown-t.Unknown), max(0, s.Unpriced-t.Unpriced)}
 }

@@ -30,8 +30,8 @@ func (o *partMerge) takes(id string, n int) bool {
 	return false
 }
 
-// addAgents replaces the agents that were handed over by the same agents as the part left them. It also
-// adds the agents that were created in the part.
+// addAgents removes the agents that were handed over, and adds the agents as the part left them. This
+// includes agents that were created in the part.
 func (o *partMerge) addAgents() {
 	o.run.Agents = slices.DeleteFunc(o.run.Agents, func(a *Agent) bool { return o.taken[a.ID] })
 	for _, a := range o.from.Agents {
@@ -80,8 +80,8 @@ func (o *partMerge) agent(from *Agent) *Agent {
 	return a
 }
 
-// renumber converts a number in the part's run to a number in the merged run. Numbers above began were
-// given in the part; they are moved so that they follow the number at.
+// renumber converts a number in the part's run to a number in the merged run. Numbers up to began stay the
+// same. Larger numbers were assigned in the part, and continue after the number at.
 func renumber(n, began, at int) int {
 	if n > began {
 		return n - began + at

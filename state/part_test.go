@@ -175,8 +175,8 @@ func TestJoinedPartsEqualOneRun(t *testing.T) {
 	}
 }
 
-// TestJoinAgainChangesNothing checks that merging the same parts a second time changes nothing. A job that
-// was killed after it had saved the merged run does this.
+// TestJoinAgainChangesNothing checks that merging the same parts a second time changes nothing. This
+// happens if a job is killed after it has saved the merged run.
 func TestJoinAgainChangesNothing(t *testing.T) {
 	p := matrixRun(t, 6)
 	var ran []state.PartRun

@@ -21,7 +21,7 @@ type play struct {
 	t   *testing.T
 	run *state.Run
 	now time.Time
-	// ids counts the ids of conversations that were used.
+	// ids counts the ids of conversations that start has assigned.
 	ids      int
 	policies map[string]protocol.Policy
 	events   []state.Event // all events so far

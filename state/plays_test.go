@@ -163,9 +163,9 @@ func (s *scene) event(verb, rest string) {
 	}
 }
 
-// begin starts an invocation of an agent; if the agent has to pause, its pause ends before. begin records how
-// the invocation starts: the mode, the session id, the session that it was copied from, the model, and the
-// length of the transcript.
+// begin starts an invocation of an agent. If the agent is in a pause, the time first advances to the end
+// of the pause. begin records how the invocation starts: the mode, the session id, the session that was
+// copied, the model, and the length of the transcript.
 func (s *scene) begin(id string) {
 	s.t.Helper()
 	if at := s.agent(id).NotBefore; at.After(s.now) {

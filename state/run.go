@@ -128,7 +128,7 @@ type Options struct {
 	Network   string   `json:"network,omitempty"` // empty means unrestricted
 	Workspace string   `json:"workspace,omitempty" is:"files?"`
 	ScriptEnv []string `json:"script_env,omitempty"`
-	// Prices are the prices that the user set, by model.
+	// Prices contains the prices that the user set, by model.
 	Prices map[string]Price `json:"prices,omitempty"`
 }
 
@@ -300,7 +300,7 @@ type Exec struct {
 	// run has not yet emitted StateStarted for it.
 	Inherited bool  `json:"inherited,omitempty"`
 	Spent     Spent `json:"spent"`
-	// Models contains the part of Spent that is known by model.
+	// Models contains the cost of each model. The sum may be less than Spent.
 	Models map[string]USD `json:"models,omitempty"`
 	// Tokens counts the tokens that all invocations are known to have used. It is nil if unknown.
 	Tokens *Tokens `json:"tokens,omitempty"`
@@ -328,7 +328,7 @@ type Exec struct {
 	// PassedResults are the results of the done_when commands if all passed in this attempt and only
 	// an allowed move is missing.
 	PassedResults []CommandResult `json:"passed,omitempty"`
-	// LastingFailure is why the agent CLI failed, if further attempts would fail in the same way.
+	// LastingFailure is the reason why the agent CLI failed, if further attempts would fail in the same way.
 	LastingFailure *AgentFailure `json:"lasting_failure,omitempty"`
 	// AgentCode is the exit code of the agent CLI in this attempt.
 	AgentCode int `json:"agent_code,omitempty" is:"signed"`

@@ -94,8 +94,8 @@ func (w *walker) step(r *state.Run) *state.Delta {
 	return s.Delta()
 }
 
-// start starts agents until MaxParallel agents are running. busy is the number of agents that are running
-// before.
+// start starts agents until MaxParallel agents are running. busy is the number of agents that are already
+// running.
 func (w *walker) start(s *state.Step, busy int) {
 	for {
 		a, ok := s.Next(busy)

@@ -52,7 +52,7 @@ type Question struct {
 }
 
 // Continuation is the decision whether the action starts its workflow again after a deadline. It is empty if
-// no deadline ended the segment, or if the action never does so.
+// no deadline ended the segment, or if the action must never do so.
 type Continuation string
 
 // The values of Continuation.

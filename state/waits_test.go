@@ -17,7 +17,7 @@ import (
 // anywhere describes a process that runs all states and gives a token to each question.
 var anywhere = state.Here{NewToken: func() string { return strings.Repeat("ab", 16) }}
 
-// settle makes a step that only calls UpdateWaits, for a process that h describes.
+// settle makes a step in which the process described by h begins and ends waits.
 func (p *play) settle(h state.Here) {
 	p.t.Helper()
 	p.do(func(s *state.Step) { s.UpdateWaits(h) })
@@ -77,7 +77,7 @@ func (p *play) status(id string) state.AgentStatus {
 }
 
 // TestQuestionTimesOut checks that a question times out only after all answers have been read that were given
-// before its timeout. An answer that is read later than that moment still counts if it was given in time.
+// before its timeout. An answer that was given in time still counts if it is read later.
 func TestQuestionTimesOut(t *testing.T) {
 	p := newPlay(t, nil)
 	p.turn("main", askFor(time.Hour))

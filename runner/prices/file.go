@@ -52,7 +52,8 @@ func Read(r io.Reader) (map[string]state.Price, error) {
 	return given, err
 }
 
-// parse returns the entries of a price file, sorted by model. It returns an error if the file is empty.
+// parse returns the entries of a price file, sorted by model. It returns an error if the file contains no
+// prices.
 func parse(data []byte) (all []ListedPrice, err error) {
 	var file struct {
 		Prices map[string]fileEntry `yaml:"prices"`

@@ -125,7 +125,7 @@ func TestDocsShowThePrices(t *testing.T) {
 	}
 }
 
-// long returns the text for the factors for long prompts in the table of docs/costs.md.
+// long returns the factors for long prompts in the form in which docs/costs.md shows them.
 func long(l state.Long) string {
 	if l == (state.Long{}) {
 		return ""
