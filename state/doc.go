@@ -3,8 +3,9 @@
 //
 // Run is a plain value. A Step decides what happens to it without changing it: the Step's Delta is
 // saved first and applied to the Run afterwards. The journal contains the same Deltas, so a run
-// that is read from its files is built by the same code as the run in memory. Only file.go,
-// disk.go, journal.go and lock.go access the disk. Nothing in this package reads the environment.
+// that is read from its files is built by the same code as the run in memory. Only disk.go, file.go,
+// history.go, journal.go, lock.go and sync_unix.go access the disk. Nothing in this package reads
+// environment variables.
 //
 // # The files
 //
