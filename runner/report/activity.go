@@ -6,16 +6,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// activity is the known activity of an agent. Its texts are untrusted.
+// activity is what an agent is doing, if known. Its texts are untrusted.
 type activity struct {
-	current  string // current activity; "" if unknown
-	since    time.Time
-	lastText string // newest text of the agent
-	lastTime time.Time
+	current  string    // what the agent is doing; "" if unknown
+	since    time.Time // since when current is the activity
+	lastText string    // newest text that the agent wrote
+	lastTime time.Time // when lastText was written
 }
 
-// update sets the text or the activity of an agent. If the activity is the same as before, its
-// start time is kept.
+// update sets the agent's newest text and activity. If the activity is the same as before, it keeps
+// its start time.
 func (d *activity) update(p runner.Progress, at time.Time) {
 	if p.Text != "" {
 		d.setText(p.Text, at)
@@ -25,13 +25,13 @@ func (d *activity) update(p runner.Progress, at time.Time) {
 	}
 }
 
-// setText sets the newest text of an agent.
+// setText sets the newest text that the agent wrote.
 func (d *activity) setText(text string, at time.Time) { d.lastText, d.lastTime = text, at }
 
-// reset clears the activity after the end of an invocation.
+// reset clears the activity when an invocation has ended. text says how the invocation ended.
 func (d *activity) reset(text string, at time.Time) { *d = activity{lastText: text, lastTime: at} }
 
-// text describes the activity; "" if it is unknown. paint colors raymond's own text.
+// text describes the activity, or returns "" if it is unknown. paint colors raymond's own words.
 func (d *activity) text(now time.Time, paint func(string) string) string {
 	switch {
 	case d.current != "":

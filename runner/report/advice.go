@@ -10,19 +10,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Advice is a recommendation for a run with a failed agent.
+// Advice recommends how to continue a run in which an agent has failed.
 type Advice struct {
-	FirstStep       string // first thing to do before the run continues, without a full stop; "" if unknown or not needed
-	NeedsFileChange bool   // FirstStep changes files, which the re-run button of a job doesn't use
-	RerunFrom       string // the state from which the run must be repeated, since a resume would fail again; "" if it can be resumed
-	flags           string // flags of the resume command
+	// FirstStep is what the user must do before the run continues, without a full stop. It is empty
+	// if that is unknown or if nothing needs to be done.
+	FirstStep string
+	// NeedsFileChange is set if FirstStep changes files. Then the button that re-runs a job does
+	// not help, because it uses the old files.
+	NeedsFileChange bool
+	// RerunFrom is the state from which the run must be repeated, because a resume would fail
+	// again. It is empty if the run can be resumed.
+	RerunFrom string
+	flags     string // flags of the resume command
 }
 
-// fixTheCause is the first step if nothing more specific is known.
+// fixTheCause is the recommended first step if nothing more specific is known.
 const fixTheCause = "fix the cause"
 
-// adviceForCLI returns the advice for the command line. {state} in the first step is replaced by
-// the state's name.
+// adviceForCLI returns the advice for a user of the command line. It replaces {state} in the first
+// step with the name of the agent's state.
 func adviceForCLI(run *state.Run) Advice {
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
 	if i < 0 {
@@ -33,15 +39,16 @@ func adviceForCLI(run *state.Run) Advice {
 	f, isFault := runner.FindFault(kind)
 	var c Advice
 	switch {
-	// Limits of the run come first. After these and after the faults in runner.Faults, a resume
-	// without changes would fail again.
+	// Limits of the run come first. After them, as after the faults in runner.Faults, a resume
+	// would fail again if nothing is changed.
 	case kind == "max-agents":
 		c.flags = fmt.Sprint(" --max-agents ", 2*run.Options.MaxAgents)
 	case kind == "max-depth":
 		c.flags = fmt.Sprint(" --max-depth ", 2*run.Options.MaxDepth)
 	case kind == "budget":
 		c.flags = " --budget 0"
-	case isFault && f.Kind == runner.FaultOfConversation && a.Session != nil: // a resume would continue the same conversation and fail again
+	// A resume would continue the same conversation and fail again.
+	case isFault && f.Kind == runner.FaultOfConversation && a.Session != nil:
 		c = Advice{FirstStep: "reset the conversation in a state before {state}", NeedsFileChange: true}
 		if by, from, _ := strings.Cut(a.By, " "); by == "agent" || by == "script" {
 			c.RerunFrom = from
@@ -59,7 +66,7 @@ func adviceForCLI(run *state.Run) Advice {
 	return c
 }
 
-// rulesForRefusals returns up to five rules that may allow the tool uses that were refused to an
+// rulesForRefusals returns up to five rules that may allow the tool calls that were denied to an
 // agent.
 func rulesForRefusals(a *state.Agent) (rules []string) {
 	if a.Exec == nil {
@@ -75,21 +82,22 @@ func rulesForRefusals(a *state.Agent) (rules []string) {
 	return rules
 }
 
-// AdviceForJob returns the advice for a run in a job.
+// AdviceForJob returns the advice for a run that is driven by a CI job.
 func AdviceForJob(run *state.Run) Advice {
 	c := adviceForCLI(run)
 	if flag, value, isFlag := strings.Cut(strings.TrimPrefix(c.flags, " --"), " "); isFlag {
 		c.FirstStep, c.NeedsFileChange = "set `"+flag+": "+value+"`", true
 	}
-	if f, _ := runner.FindFault("authentication"); c.FirstStep == fixTheCause || c.FirstStep == f.Remedy { // the action itself names the input for the key
+	// The action's own message names the input for the API key.
+	if f, _ := runner.FindFault("authentication"); c.FirstStep == fixTheCause || c.FirstStep == f.Remedy {
 		c.FirstStep = ""
 	}
 	return c
 }
 
-// ResumeHint returns a line with the command that continues a stopped run. It
-// contains only text of raymond, and ends with a command. stateDir is the folder of the state file,
-// "" for the default. The line is "" for a completed run.
+// ResumeHint returns a line with the command that continues a stopped run. The line contains only
+// raymond's own words, and ends with the command. It is empty if the run has completed. stateDir is
+// the folder of the state file; if empty, it is the default folder.
 func ResumeHint(run *state.Run, stateDir string) string {
 	id := plain(run.WorkflowID)
 	if stateDir != "" && stateDir != state.DefaultDir {
@@ -115,7 +123,7 @@ func ResumeHint(run *state.Run, stateDir string) string {
 	return "to resume: " + resume
 }
 
-// failedHint returns the hint for a failed run.
+// failedHint returns the ResumeHint for a failed run.
 func failedHint(run *state.Run, id string) string {
 	c := adviceForCLI(run)
 	command := "raymond resume " + id + c.flags

@@ -7,31 +7,31 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits for the texts of agents, so that a summary stays small for large runs.
+// The limits for the agents' texts. They keep summaries small if a run is large.
 const (
-	maxAgents  = 1000 // agents
+	maxAgents  = 1000 // agents in a summary
 	maxText    = 8 << 10
 	maxResult  = 16 << 10
-	maxRefused = 50 // different refused tool uses of an agent
-	maxTools   = 50 // different tools of an agent
+	maxRefused = 50 // different denied tool calls of an agent
+	maxTools   = 50 // different tools that an agent called
 	maxLines   = 20 // last lines of an agent's text
 	maxOutput  = 4 << 10
 
 	widestTransition = 120  // columns of a transition
 	widestAgentLine  = 300  // columns of an agent's line, or of a command
-	widestRefused    = 200  // columns of a refused tool use
-	widestSetting    = 1200 // columns of the setting that would allow it, which is useless when cut
+	widestRefused    = 200  // columns of a denied tool call
+	widestSetting    = 1200 // columns of the setting that may allow it; a shortened one would be useless
 )
 
-// agentLog has the newest texts and the tool uses of an agent, in a live Model.
+// agentLog contains an agent's newest texts and its tool calls. It is part of a live Model.
 type agentLog struct {
 	lines    []string // last lines
 	toolUses map[string]int
-	refusals []state.Refusal // without duplicates
-	unlisted int             // number of refusals beyond maxRefused
+	refusals []state.Refusal // denied tool calls, without duplicates
+	unlisted int             // number of denied tool calls beyond maxRefused
 }
 
-// addLine adds a line of an agent, or counts the tool if the line reports a tool use.
+// addLine adds a line of an agent's text. If the line reports a tool call, it only counts the tool.
 func (t *agentLog) addLine(s string) {
 	if m := toolUse().FindStringSubmatch(s); m != nil && len(m[1]) <= widestName {
 		if _, known := t.toolUses[m[1]]; known || len(t.toolUses) < maxTools {
@@ -43,12 +43,12 @@ func (t *agentLog) addLine(s string) {
 	t.lines = t.lines[max(0, len(t.lines)-maxLines):]
 }
 
-// toolUse matches the report of a tool use by a backend: the name of the tool and, in parentheses,
-// its most important input. Other texts of an agent come in the same events, and may look like
-// name(text), too.
+// toolUse matches a line in which a backend reports a tool call: the name of the tool and, in
+// parentheses, its most important input. The same events also contain texts that an agent wrote.
+// Such a text may look like name(text) and is then counted as a tool call.
 var toolUse = text.Regexp(`(?s)^([A-Z][A-Za-z0-9_-]*|mcp__[A-Za-z0-9_-]*)\(.*\)$`)
 
-// addRefusals adds the refused tool uses of an agent.
+// addRefusals adds the tool calls that were denied to an agent.
 func (t *agentLog) addRefusals(all []state.Refusal) {
 	for _, r := range all {
 		switch {

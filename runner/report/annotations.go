@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The levels of an Annotation, as GitHub names them.
+// The levels of annotations, with the names that GitHub uses.
 const (
 	LevelError   = "error"
 	LevelWarning = "warning"
@@ -22,22 +22,22 @@ const (
 // Annotation is a message that GitHub shows at a line of a file or on the page of the workflow run.
 type Annotation struct {
 	Level string // LevelError, LevelWarning or LevelNotice
-	File  string // path in the repository, with slashes; "" for none
-	Line  int    // 0 for none
+	File  string // path in the repository, with slashes; "" if the annotation belongs to no file
+	Line  int    // 0 if the annotation belongs to no line
 	Title string
 	Text  string // may have several lines
 }
 
-// JobLog is the log of a CI job. It escapes everything in lines, titles and annotations that the CI
-// runner could interpret as a command.
+// JobLog is the log of a CI job. It escapes whatever the CI runner could interpret as a command in
+// lines, titles and annotations.
 type JobLog interface {
-	// PrintStyled prints a line, which may contain color sequences of raymond, but no control
-	// characters from other sources.
+	// PrintStyled prints a line. The line may contain raymond's color sequences, but no other
+	// control characters.
 	PrintStyled(line string)
-	// PrintOwn is PrintStyled for a line of raymond's own text, in which only names are from other
-	// sources.
+	// PrintOwn is like PrintStyled for a line of raymond's own words. Only names in it come from
+	// elsewhere.
 	PrintOwn(line string)
-	// Group starts a group of lines. Groups are not nested.
+	// Group starts a group of lines. Groups can't contain groups.
 	Group(title string)
 	EndGroup()
 	Annotate(Annotation)
@@ -46,28 +46,29 @@ type JobLog interface {
 // GitHub shows ten annotations per level and step, and the first 4,096 characters of each.
 const (
 	maxPerLevel     = 10
-	maxAnnotation   = 3950 // leaves room for a note on omissions
-	maxScriptOutput = 3400 // of a script's output
+	maxAnnotation   = 3950 // bytes of a text; leaves room for a note that something was left out
+	maxScriptOutput = 3400 // bytes of a script's output in a text
 	maxTitle        = 200
 )
 
-// Annotations shows the most important facts: an error for each failure, at the file of its
-// state; a warning for retries, exhausted reminders, refused tools, most of the budget spent, and
-// checkpoints that were not stored; a notice with the result. Repeated annotations are dropped, and
-// each level has at most ten: the tenth has the number of further ones, so it is shown on Close.
+// Annotations shows the most important facts as annotations. There is an error for each failure, at
+// the file of the failed state. There are warnings for retries, for agents that used all reminders,
+// for denied tool calls, when most of the budget is spent, and for checkpoints that could not be
+// stored. A notice contains the result. Repeated annotations are dropped, and each level has at
+// most ten. The tenth also says how many were left out, so only Close shows it.
 type Annotations struct {
 	log    JobLog
 	scope  func(state string) (file string)
 	counts map[string]int        // number of annotations by level
-	tenth  map[string]Annotation // the tenth annotation of each level
+	tenth  map[string]Annotation // the tenth annotation of each level, which Close shows
 	seen   map[[sha256.Size]byte]bool
 	model  *Model
-	// ending is the annotation for the end of the run. It is shown when the next steps are known.
+	// ending is the annotation for the end of the run. Next shows it, or else Close.
 	ending *Annotation
 }
 
-// NewAnnotations returns Annotations that writes to a job log. scope returns the path of a state's
-// file in the repository, "" if the repository doesn't contain the file.
+// NewAnnotations returns Annotations that are written to a job log. scope returns the path of a
+// state's file in the repository, or "" if the repository does not contain the file.
 func NewAnnotations(log JobLog, m *Model, scope func(state string) (file string)) *Annotations {
 	return &Annotations{log: log, scope: scope, counts: map[string]int{}, tenth: map[string]Annotation{}, seen: map[[sha256.Size]byte]bool{}, model: m}
 }
@@ -90,7 +91,8 @@ func (a *Annotations) Report(e state.Event) error {
 	case *state.Limit:
 		a.warnBudget(b)
 	case *state.Checkpoint:
-		if b.Error != "" && a.model.Ending == nil { // the end of the step reports that the last checkpoint was not stored
+		// If the last checkpoint could not be stored, the end of the step reports it.
+		if b.Error != "" && a.model.Ending == nil {
 			a.Annotate(Annotation{Level: LevelWarning, Title: "a checkpoint could not be stored" + inStore(b), Text: b.Error})
 		}
 	case *state.RunFinished:
@@ -99,7 +101,7 @@ func (a *Annotations) Report(e state.Event) error {
 	return nil
 }
 
-// warnRetry warns about each retry, but only once about a service that is unavailable.
+// warnRetry warns about each retry. For an unavailable service it warns only about the first one.
 func (a *Annotations) warnRetry(e state.Event, b *state.Retry) {
 	switch {
 	case !b.Service:
@@ -109,8 +111,8 @@ func (a *Annotations) warnRetry(e state.Event, b *state.Retry) {
 	}
 }
 
-// Annotate shows an annotation that belongs to no event, such as a problem in a workflow. The same
-// limits apply.
+// Annotate shows an annotation that belongs to no event, such as a problem in a workflow. It counts
+// towards the same limits.
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, maxTitle)
 	n.Text = shortenMiddle(text.BreakCommandMark(n.Text), maxAnnotation)
@@ -129,8 +131,8 @@ func (a *Annotations) Annotate(n Annotation) {
 	}
 }
 
-// Close shows how the run ended, if Next was not called, and the tenth annotation of each level.
-// Further annotations are only lines of the log, because of GitHub's limit.
+// Close shows the tenth annotation of each level. If Next was not called, it also shows how the run
+// ended. Annotations after the tenth are not shown, because GitHub would not show them.
 func (a *Annotations) Close() error {
 	a.showEnding("")
 	for _, name := range []string{LevelError, LevelWarning, LevelNotice} {
@@ -147,8 +149,8 @@ func (a *Annotations) Close() error {
 	return nil
 }
 
-// newAnnotation returns an annotation at the file of an event's state, or without a file if the
-// file's name is not plain text.
+// newAnnotation returns an annotation at the file of an event's state. It has no file if the file
+// name is not plain text.
 func (a *Annotations) newAnnotation(levelName string, e state.Event, what string) Annotation {
 	n := Annotation{Level: levelName, Title: fmt.Sprintf("%s in %s %s", name(e.Agent), name(e.State), what)}
 	if file := a.scope(e.State); plain(file) == file {
@@ -164,7 +166,8 @@ func (a *Annotations) warn(e state.Event, what, text string) {
 	a.Annotate(n)
 }
 
-// annotateFailure shows an error with the reason why an agent failed.
+// annotateFailure shows an error with the reason why an agent failed. It does nothing if fault is
+// empty.
 func (a *Annotations) annotateFailure(e state.Event, fault string) {
 	if fault == "" {
 		return
@@ -188,7 +191,7 @@ func (a *Annotations) annotateFailure(e state.Event, fault string) {
 	a.Annotate(n)
 }
 
-// warnRefusals warns about refused tool uses, and about exhausted reminders.
+// warnRefusals warns about tool calls that were denied, and about an agent that used all reminders.
 func (a *Annotations) warnRefusals(e state.Event, b *state.StateFinished) {
 	if len(b.Denied) > 0 {
 		a.warn(e, "was refused tool uses", refusalsText(b.AllRefusals()))
@@ -198,15 +201,15 @@ func (a *Annotations) warnRefusals(e state.Event, b *state.StateFinished) {
 	}
 }
 
-// warnNotDone warns about a transition from a state that is not done. The agent has not failed,
-// since the workflow defines how to continue.
+// warnNotDone warns that an agent has left a state although its work was not done. This is not an
+// error, since the workflow defines how to continue.
 func (a *Annotations) warnNotDone(b *state.Transition, e state.Event) {
 	if x := a.model.agents[e.Agent].last; x != nil && x.Status == Failed && x.transitionCount == 1 {
 		a.warn(e, "was not done; continues with "+name(b.Target), x.Error)
 	}
 }
 
-// warnReminders warns about an agent whose answers never contained a valid tag.
+// warnReminders warns about an agent that got all reminders and still sent no valid tag.
 func (a *Annotations) warnReminders(e state.Event) {
 	x := a.model.Last(e.Agent)
 	if x == nil || len(x.Reminders) == 0 {
@@ -216,7 +219,7 @@ func (a *Annotations) warnReminders(e state.Event) {
 	a.warn(e, "used up its reminders", count(len(x.Reminders), "reminder")+", the last because: "+last.Text)
 }
 
-// failedOutput returns the end of the output of the failed commands in an attempt.
+// failedOutput returns the ends of the outputs of all commands that failed in an attempt.
 func failedOutput(b *state.NodeAttempt) string {
 	text := ""
 	for _, r := range b.Results {
@@ -227,7 +230,7 @@ func failedOutput(b *state.NodeAttempt) string {
 	return text
 }
 
-// refusalsText returns a line for each refused tool use.
+// refusalsText returns a line for each tool call that was denied.
 func refusalsText(denied []state.Refusal) string {
 	var b strings.Builder
 	for _, r := range denied {
@@ -243,11 +246,11 @@ func refusalsText(denied []state.Refusal) string {
 	return b.String()
 }
 
-// budgetWarningShare is the share of the budget from which on there is a warning.
+// budgetWarningShare is the share of the budget that must be spent before there is a warning.
 const budgetWarningShare = 0.8
 
-// warnBudget warns if most of the budget is spent. Other limits and unknown costs are reported with
-// the end of the run or the failure of an agent.
+// warnBudget warns if most of the budget is spent. Other limits are not shown here: the end of the
+// run or the failure of an agent reports them.
 func (a *Annotations) warnBudget(b *state.Limit) {
 	if b.Which != "budget" || b.Value > b.Max || b.Value < budgetWarningShare*b.Max || b.Max <= 0 {
 		return
@@ -259,7 +262,7 @@ func (a *Annotations) warnBudget(b *state.Limit) {
 // lineForms matches a line number after a file name, as in "a.sh:3" and "a.sh: line 3".
 const lineForms = `(?::|: line )([1-9][0-9]{0,6})\b`
 
-// lineNumberIn returns the first line number of a file in a text, 0 for none.
+// lineNumberIn returns the first line number that a text gives for a file, or 0 if there is none.
 func lineNumberIn(text, file string) int {
 	form, err := regexp.Compile(`(?:^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(file) + lineForms)
 	if file == "" || err != nil {

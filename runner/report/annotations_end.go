@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// prepareEnding prepares the annotation about the end of the run. For a completed run it is shown
-// at once, without next steps.
+// prepareEnding prepares the annotation about the end of the run. If the run has completed, there
+// are no next steps, and the annotation is shown immediately.
 func (a *Annotations) prepareEnding(b *state.RunFinished) {
 	n := Annotation{Level: LevelNotice, Title: strings.ReplaceAll(name(string(b.Status)), "_", " ") + " " + a.model.costSummary(b), Text: state.WithoutCode(b.Reason)}
 	switch b.Status {
@@ -37,11 +37,11 @@ func (a *Annotations) prepareEnding(b *state.RunFinished) {
 	}
 }
 
-// maxQuoted is how many open questions an annotation quotes.
+// maxQuoted is the maximum number of open questions in an annotation.
 const maxQuoted = 3
 
-// quoteQuestions quotes the open questions, each on one line, so that no line of a question looks
-// like a line of the annotation.
+// quoteQuestions quotes the open questions. Each question is put on one line, so that no part of it
+// can look like a line of the annotation.
 func quoteQuestions(open []Wait) string {
 	var b strings.Builder
 	for _, w := range open[:min(len(open), maxQuoted)] {
@@ -53,13 +53,14 @@ func quoteQuestions(open []Wait) string {
 	return b.String()
 }
 
-// Next shows how the run ended, and the next steps.
+// Next shows how the run ended and how to continue it.
 func (a *Annotations) Next(text string) error {
 	a.showEnding(text)
 	return nil
 }
 
-// showEnding shows the annotation about the end of the run once, with the next steps.
+// showEnding shows the annotation about the end of the run, with the next steps. Later calls do
+// nothing.
 func (a *Annotations) showEnding(next string) {
 	n := a.ending
 	if n == nil {

@@ -14,14 +14,14 @@ import (
 const DefaultPrefix = "/raymond"
 
 const (
-	answerPlaceholder = "your answer" // placeholder for an answer
-	maxChoices        = 20            // listed for a question
-	maxAnswers        = 3             // in one command
+	answerPlaceholder = "your answer" // shown instead of an answer
+	maxChoices        = 20            // choices that are listed for a question
+	maxAnswers        = 3             // answers in one command
 )
 
 // AnswerLines returns the comments that answer a question: one for each choice, or one with a
-// placeholder. Each is a line without backticks. number is the number of the question, or 0 if no
-// other question is open. The prefix "" means DefaultPrefix.
+// placeholder. Each comment is one line without backticks. number is the number of the question, or
+// 0 if no other question is open. An empty prefix means DefaultPrefix.
 func AnswerLines(prefix string, number int, choices []string) []string {
 	prefix = cmp.Or(prefix, DefaultPrefix)
 	if number > 0 {
@@ -34,7 +34,8 @@ func AnswerLines(prefix string, number int, choices []string) []string {
 	return all
 }
 
-// listedAnswers returns the choices of a question, or a placeholder if some can't be listed.
+// listedAnswers returns the choices of a question. It returns a placeholder if there are none, or
+// if some of them can't be listed.
 func listedAnswers(choices []string) []string {
 	if len(choices) == 0 || slices.ContainsFunc(choices, isUnlistable) {
 		return []string{answerPlaceholder}
@@ -42,12 +43,12 @@ func listedAnswers(choices []string) []string {
 	return slices.Clone(choices[:min(len(choices), maxChoices)])
 }
 
-// isUnlistable reports whether a choice can't be shown exactly as it must be written.
+// isUnlistable reports whether a choice can't be shown exactly as the user must write it.
 func isUnlistable(choice string) bool {
 	return choice == "" || plain(choice) != choice || strings.Contains(choice, "`") || columns(choice) > widestName
 }
 
-// waitHint returns the hint for a stopped run whose agents wait.
+// waitHint returns the ResumeHint for a run with waiting agents.
 func waitHint(command string, waits []Wait) string {
 	var hints []string
 	if open := questions(waits); len(open) > 0 {
@@ -69,7 +70,7 @@ func waitHint(command string, waits []Wait) string {
 	return strings.Join(hints, "; ")
 }
 
-// answerFlags returns the flags that answer the open questions.
+// answerFlags returns command-line flags that answer the open questions.
 func answerFlags(open []Wait) string {
 	if len(open) == 1 {
 		all := listedAnswers(open[0].Choices)
@@ -99,7 +100,7 @@ func answerFlags(open []Wait) string {
 // shellSafe matches words that a shell doesn't change.
 var shellSafe = text.Regexp(`^[A-Za-z0-9._=/-]+$`)
 
-// shellQuoted quotes a word for a shell if necessary.
+// shellQuoted quotes a word for a POSIX shell if necessary.
 func shellQuoted(word string) string {
 	if shellSafe().MatchString(word) {
 		return word
@@ -107,7 +108,8 @@ func shellQuoted(word string) string {
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }
 
-// groupByJob returns the waits for jobs, grouped by job, in the order of the agents.
+// groupByJob returns the waits for jobs, with one group for each job. The groups are in the order
+// of their first waits.
 func groupByJob(waits []Wait) [][]Wait {
 	var all [][]Wait
 	for _, w := range waitsOfKind(waits, state.ForJob) {

@@ -14,49 +14,49 @@ import (
 
 // ConsoleOptions configure a Console.
 type ConsoleOptions struct {
-	Terminal bool // show a live line per active agent; otherwise only whole lines
-	Color    bool // only for a terminal, and never if NO_COLOR is set
+	Terminal bool // show a live line for each active agent; otherwise write only complete lines
+	Color    bool // use colors; only for a terminal, and never if NO_COLOR is set
 	Quiet    bool // show only failures and the last line
-	Verbose  bool // also show texts of agents, working directories and checkpoints
+	Verbose  bool // also show agents' texts, working directories and checkpoints
 	// Width is the number of columns; 0 means 160.
 	Width int
 	// WorkflowID is shown at the start of the run.
 	WorkflowID string
 }
 
-// Console shows the progress of a run: a line for each start and end of a state, for each retry,
-// reminder and so on. On a terminal each active agent also has a live line, which Close removes.
-// Otherwise, a line says at least every 30 seconds what each active agent does, if Tick is called
-// more often than that.
+// Console shows the progress of a run. It prints a line for each start and end of a state, and for
+// other events such as retries and reminders. On a terminal, each active agent also has a live line
+// at the bottom, which Close removes. Elsewhere, Tick prints a line about each active agent that no
+// line has mentioned for 30 seconds.
 type Console struct {
 	w          io.Writer
 	o          ConsoleOptions
 	layout     layout
 	out        []byte // output that has not been written
 	now        time.Time
-	isJob      bool         // for a job log, which shows results and failures elsewhere, too
+	isJob      bool         // for a job log, which also shows results and failures elsewhere
 	hasFailure bool         // a line has reported the failure of an agent
 	active     []*agentView // active agents, in the order of their start
 	model      *Model
-	failures   map[string]string // error of the state that each agent has just ended, "" if it succeeded
+	failures   map[string]string // error of the last ended state, by agent; "" if the state succeeded
 	live       display
-	// pending is the line for the end of a state. It waits for the transition, which is saved in
-	// the same step.
+	// pending is the line for the end of a state. It is printed together with the transition, whose
+	// event follows in the same step.
 	pending *line
 }
 
-// agentView is the console's data about an active agent.
+// agentView is what a console or a job log stores about an active agent.
 type agentView struct {
 	id, state    string
-	started      time.Time // of the state execution
-	lastShown    time.Time // when the last line about the agent was shown
+	started      time.Time // when the state execution started
+	lastShown    time.Time // when a line about the agent was last shown
 	attempt      int       // number of the last completed attempt
 	activity     activity
-	hiddenOutput []line // output that is shown in quiet mode if the state fails
+	hiddenOutput []line // output that is only shown if the state fails, in quiet mode
 
 	// The content of the agent's group in a job log.
 	lines      runner.Excerpt
-	facts      string // shown before the first line
+	facts      string // the session and the directory, to be shown before the first line
 	groupCount int    // number of groups so far
 }
 
@@ -76,7 +76,7 @@ func (c *Console) Report(e state.Event) error {
 	}
 	switch e.Body.(type) {
 	case *state.Transition, *state.AgentFinished:
-	case *state.AgentStarted: // it comes before the fork's transition
+	case *state.AgentStarted: // this event comes before the fork's transition
 	default:
 		c.printPending()
 	}
@@ -102,14 +102,15 @@ func (c *Console) Report(e state.Event) error {
 	return c.flush()
 }
 
-// Note prints a line about an agent that is not an event.
+// Note prints a message about an agent that is not part of an event.
 func (c *Console) Note(agent, state, text string) error {
 	c.print(line{agent: agent, state: state, mark: markNote, text: text})
 	return c.flush()
 }
 
-// Doing prints a line of a script's output, which is not an event. In quiet mode the line is only
-// shown if the script fails. An agent's activity is shown in its live line.
+// Doing prints a line of a script's output, which is not part of an event. In quiet mode, the line
+// is only printed if the script fails. Doing also records what an agent is doing, for its live
+// line. It ignores tool calls.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
@@ -128,7 +129,7 @@ func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	return c.flush()
 }
 
-// Tick redraws the live lines, or prints what agents are doing.
+// Tick redraws the live lines. Without a terminal, it prints lines about what agents are doing.
 func (c *Console) Tick(now time.Time) error {
 	c.now = now
 	c.printPending()
@@ -143,7 +144,7 @@ func (c *Console) Tick(now time.Time) error {
 	return c.flush()
 }
 
-// Close prints pending lines and erases the live lines.
+// Close prints the pending line and erases the live lines.
 func (c *Console) Close() error {
 	c.active, c.live.at = nil, time.Time{}
 	c.printPending()
@@ -158,8 +159,9 @@ func (c *Console) find(agent string) *agentView {
 	return nil
 }
 
-// printPending prints the pending line, since no transition follows. The line of a state without
-// attempts left is reworded: its agent has not failed, so the workflow suspends the run.
+// printPending prints the pending line after it has become clear that no transition follows. If the
+// state had no attempts left, the line is changed: the agent has not failed, so the workflow
+// suspends the run.
 func (c *Console) printPending() {
 	l := c.pending
 	if l == nil {
@@ -171,8 +173,8 @@ func (c *Console) printPending() {
 	c.print(*l)
 }
 
-// takePending returns the pending line of an agent and clears it, or nil. It prints
-// the pending line of another agent.
+// takePending returns the pending line of an agent and clears it. If there is none, or if it is the
+// line of another agent, it prints the pending line and returns nil.
 func (c *Console) takePending(agent string) *line {
 	l := c.pending
 	if l == nil || l.agent != agent {
@@ -186,8 +188,8 @@ func (c *Console) takePending(agent string) *line {
 // firstAgent is the agent whose result is the result of the run.
 const firstAgent = "main"
 
-// failedAgent shortens the reason of a failed run to the agent and the state: the reason of the
-// failure was already shown.
+// failedAgent shortens the reason for a failed run to the agent and its state, because the reason
+// for the agent's failure was already shown.
 func failedAgent(reason string) string {
 	who, _, ok := strings.Cut(reason, ": ")
 	if !ok || !strings.HasPrefix(who, "agent ") {
@@ -196,7 +198,7 @@ func failedAgent(reason string) string {
 	return who
 }
 
-// updateActive updates the view of an active agent after an event.
+// updateActive updates the data of an active agent after an event.
 func (c *Console) updateActive(e state.Event, l line) {
 	switch b := e.Body.(type) {
 	case *state.StateStarted:
@@ -214,8 +216,8 @@ func (c *Console) updateActive(e state.Event, l line) {
 	}
 }
 
-// activate returns the view of an agent, which it adds if necessary: after a resume, the first
-// event may be from within a state.
+// activate returns the data of an active agent. It adds the agent if necessary: after a resume, the
+// agent's first event may not be the start of a state.
 func (c *Console) activate(agent, stateName string) *agentView {
 	v := c.find(agent)
 	if v == nil {
@@ -225,12 +227,12 @@ func (c *Console) activate(agent, stateName string) *agentView {
 	return v
 }
 
-// deactivate removes the view of an agent.
+// deactivate removes an agent from the active agents.
 func (c *Console) deactivate(agent string) {
 	c.active = slices.DeleteFunc(c.active, func(v *agentView) bool { return v.id == agent })
 }
 
-// endState shows the end of a state, or makes its line pending.
+// endState prints the end of a state. If a transition may follow, the line becomes pending instead.
 func (c *Console) endState(e state.Event, b *state.StateFinished) {
 	v := c.find(e.Agent)
 	c.failures[e.Agent] = b.Error
@@ -253,7 +255,7 @@ func (c *Console) endState(e state.Event, b *state.StateFinished) {
 	}
 	if state.IsExhausted(b.Error) {
 		l.mark, l.isOurs = markGaveUp, true // the next event shows whether the agent failed
-	}
+	} // the next event shows whether the agent failed
 	l.text = state.DescribeFailure(b.Error, c.model.Last(e.Agent).lastVerdict())
 	if b.OK || l.mark == markGaveUp {
 		c.pending = &l
@@ -262,7 +264,7 @@ func (c *Console) endState(e state.Event, b *state.StateFinished) {
 	c.print(l)
 }
 
-// showTransition shows a transition, in the pending line if there is one.
+// showTransition prints a transition. If the end of the state is pending, both are one line.
 func (c *Console) showTransition(e state.Event, b *state.Transition) {
 	l := c.takePending(e.Agent)
 	switch {
@@ -277,7 +279,7 @@ func (c *Console) showTransition(e state.Event, b *state.Transition) {
 	}
 }
 
-// endAgent shows the end of an agent.
+// endAgent prints how an agent ended, unless the line about its last state already shows this.
 func (c *Console) endAgent(e state.Event, b *state.AgentFinished) {
 	l, isShown := c.takePending(e.Agent), b.Error != "" && b.Error == c.failures[e.Agent]
 	c.hasFailure = c.hasFailure || b.Error != ""
@@ -307,7 +309,8 @@ func (c *Console) endAgent(e state.Event, b *state.AgentFinished) {
 	c.print(end)
 }
 
-// print adds a line to the output of the next flush, if its rank is high enough for this reader.
+// print adds a line to the output that flush writes. It ignores a line whose rank is too low for
+// the options.
 func (c *Console) print(l line) {
 	if l.mark == "" || l.rank < c.minRank() {
 		return
@@ -325,11 +328,11 @@ func (c *Console) print(l line) {
 	}
 }
 
-// ownPrinter is a writer with a method for lines of raymond's own text, in which only names are
-// from other sources.
+// ownPrinter is a writer with a separate method for lines in raymond's own words. Only names in
+// these lines come from elsewhere.
 type ownPrinter interface{ PrintOwn(line string) }
 
-// minRank returns the lowest rank of lines that are shown.
+// minRank returns the lowest rank of the lines that the options allow.
 func (c *Console) minRank() rank {
 	switch {
 	case c.o.Quiet:
@@ -340,7 +343,7 @@ func (c *Console) minRank() rank {
 	return rankNormal
 }
 
-// flush writes the collected output and, on a terminal, the live lines.
+// flush writes the collected output and, on a terminal, draws the live lines.
 func (c *Console) flush() error {
 	if c.o.Terminal && !c.o.Quiet {
 		c.out = c.live.frame(c.out, c.now, c.liveLines())

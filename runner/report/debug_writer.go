@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// DebugWriter writes result.json into the debug folder of each completed attempt. The backends
-// write the other files there.
+// DebugWriter writes the file result.json into the debug folder of each completed attempt. The
+// agent CLIs' backends write the other files in these folders.
 type DebugWriter struct {
 	dir   string
 	model *Model
@@ -30,7 +30,7 @@ type debugResult struct {
 	Verdict    *state.NodeAttempt `json:"verdict,omitempty"`
 }
 
-// NewDebugWriter returns a DebugWriter for the folder of --debug-dir.
+// NewDebugWriter returns a DebugWriter that writes below dir, the folder of --debug-dir.
 func NewDebugWriter(dir string, m *Model) *DebugWriter { return &DebugWriter{dir, m} }
 
 // Report implements Reporter.

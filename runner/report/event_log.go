@@ -13,35 +13,37 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// EventLog writes the events of one run as JSON lines. It skips events whose number is not above
-// the number of the run's last event in the log. So after a crash, the events of the last save can
-// be reported again, and the log has each event exactly once.
+// EventLog writes the events of one run as JSON lines. It skips events that are already in the log:
+// those with a number that is not greater than the number of the run's last event there. So after a
+// crash, the events since the last save can be reported again, and the log still contains each
+// event once.
 type EventLog struct {
 	w            io.Writer
-	file         *os.File // nil for NewEventLog
+	file         *os.File // nil if it was returned by NewEventLog
 	id           string
 	lastSeq      int
-	writeErr     error
+	writeErr     error        // first error; nothing is written after it
 	integrityLog IntegrityLog // nil if there is none
 }
 
-// IntegrityLog records the content of the event log, and each line before it is appended. An error
-// prevents the line from being written. path is the path of the log's file.
+// IntegrityLog records the content of the file at path, the event log. Adopt records the existing
+// content. Append records data before it is appended to the file; if it returns an error, the data
+// is not written.
 type IntegrityLog interface {
 	Adopt(path string) error
 	Append(path string, data []byte) error
 }
 
-// NewEventLog returns an EventLog that writes the events of a run with numbers above after to w. It
-// is for writers that can't be read, such as stdout.
+// NewEventLog returns an EventLog that writes the events of a run to w, except those with a number
+// up to after. It is for writers from which the log can't be read, such as stdout.
 func NewEventLog(w io.Writer, workflowID string, after int) *EventLog {
 	return &EventLog{w: w, id: workflowID, lastSeq: after}
 }
 
-// OpenEventLog opens the log at path for appending. It creates missing folders with mode 0700 and a
-// missing file with mode 0600. It removes an incomplete last line, which a crash may have left, and
-// does not change the rest of the file. The file may also contain events of other runs, and it may
-// be a pipe or a device.
+// OpenEventLog opens the log at path for appending. It creates missing folders with mode 0700, and
+// a missing file with mode 0600. If a crash has left an incomplete last line, OpenEventLog removes
+// it. The log may also contain events of other runs. It may be a pipe or a device, which is not
+// read.
 func OpenEventLog(path, workflowID string) (*EventLog, error) {
 	f, last, err := openLog(path, workflowID)
 	if err != nil {
@@ -50,6 +52,7 @@ func OpenEventLog(path, workflowID string) (*EventLog, error) {
 	return &EventLog{w: f, file: f, id: workflowID, lastSeq: last}, nil
 }
 
+// openLog opens the log. It returns the number of the run's last event in it, or 0.
 func openLog(path, workflowID string) (f *os.File, last int, err error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
 		f, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND, 0)
@@ -64,12 +67,12 @@ func openLog(path, workflowID string) (f *os.File, last int, err error) {
 	return f, last, err
 }
 
-// Restart makes the log accept the events of a new run with the same id as a run in the log. It
-// must be called before the first Report.
+// Restart makes the log accept the events of a new run, whose numbers start at 1 again, although it
+// contains events of an earlier run with the same id. It must be called before the first Report.
 func (l *EventLog) Restart() { l.lastSeq = 0 }
 
-// SetIntegrityLog sets the integrity log of a log from OpenEventLog. It must be called before the
-// first Report.
+// SetIntegrityLog sets the integrity log of a log that OpenEventLog has returned, and adds the
+// existing content of the log to it. It must be called before the first Report.
 func (l *EventLog) SetIntegrityLog(s IntegrityLog) error {
 	l.integrityLog = s
 	if err := s.Adopt(l.file.Name()); err != nil {
@@ -78,13 +81,14 @@ func (l *EventLog) SetIntegrityLog(s IntegrityLog) error {
 	return nil
 }
 
-// LastSeq returns the number of the last event of this run in the log, or 0. It can
-// be above the number in the state file, since some events are not saved there: a resumed run must
-// number its events above both.
+// LastSeq returns the number of the run's last event in the log, or 0. This number can be greater
+// than the number in the state file, since some events are not saved there. A resumed run must
+// number its events from the greater number on.
 func (l *EventLog) LastSeq() int { return l.lastSeq }
 
-// Report writes the event in one write, unless the log already has it. After an error it writes
-// nothing more and returns the same error, so that nothing follows an incomplete line.
+// Report appends the event with a single write, unless the log already contains it. After an error,
+// Report writes nothing more and returns the same error, so that no event follows an incomplete
+// line.
 func (l *EventLog) Report(e state.Event) error {
 	if l.writeErr != nil || e.Seq <= l.lastSeq {
 		return l.writeErr
@@ -106,10 +110,10 @@ func (l *EventLog) Report(e state.Event) error {
 	return nil
 }
 
-// CopyFrom writes the events in the run's own log at path that this log doesn't have. It ignores a
-// missing file, and lines that are not events, which a crash of the machine may have left. If both
-// logs are the same file, this log writes nothing from now on. CopyFrom must be called before the
-// first Report.
+// CopyFrom copies events that this log does not contain yet from another log of the run at path. It
+// ignores a missing file, and lines that are not events, which a crash of the machine may have
+// left. If both logs are the same file, this log writes nothing from then on. CopyFrom must be
+// called before the first Report.
 func (l *EventLog) CopyFrom(path string) error {
 	here, errHere := l.file.Stat()
 	if there, err := os.Stat(path); errors.Join(err, errHere) == nil && os.SameFile(here, there) {
@@ -130,7 +134,7 @@ func (l *EventLog) CopyFrom(path string) error {
 	return nil
 }
 
-// Sync makes the written events survive a crash of the machine, if the log is a regular file.
+// Sync flushes the log to disk if it is a regular file, so that it survives a crash of the machine.
 func (l *EventLog) Sync() error {
 	if l.file == nil {
 		return nil
@@ -141,7 +145,8 @@ func (l *EventLog) Sync() error {
 	return l.file.Sync()
 }
 
-// Close implements Reporter. It neither syncs the file nor closes the writer of NewEventLog.
+// Close implements Reporter. It closes the file of OpenEventLog without syncing it. It does not
+// close the writer that was passed to NewEventLog.
 func (l *EventLog) Close() error {
 	if l.file == nil {
 		return nil
@@ -149,8 +154,8 @@ func (l *EventLog) Close() error {
 	return l.file.Close()
 }
 
-// seqOf returns the number of the event in a line, and false if the line is not an event of the
-// run.
+// seqOf returns the number of the event in a line. It returns false if the line is not an event of
+// the run.
 func seqOf(line []byte, workflowID string) (int, bool) {
 	if !bytes.Contains(line, []byte(workflowID)) {
 		return 0, false

@@ -10,9 +10,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// repairLog creates the log at path if it is missing, removes an incomplete last line, and returns
-// the number of the last event of the run. It opens the file itself, because a file that is open
-// for appending can't be truncated on every system.
+// repairLog creates the log at path if it is missing, and removes an incomplete last line that a
+// crash has left. If the last line is not followed by a line break, but was not left by a crash, it
+// adds the line break. It returns the number of the run's last event in the log. It opens the file
+// itself, because some systems can't truncate a file that is open for appending.
 func repairLog(path, workflowID string) (last int, err error) {
 	f, _, err := files.OpenTarget(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -35,7 +36,8 @@ func repairLog(path, workflowID string) (last int, err error) {
 	switch err := in.Err(); {
 	case err != nil || len(*rest) == 0:
 		return last, err
-	case ((*rest)[0] == '{' || (*rest)[0] == 0) && !json.Valid(*rest): // left by a crash; other text is not from this log and must be kept
+	// A crash has left this line. Any other text is not from this log and must be kept.
+	case ((*rest)[0] == '{' || (*rest)[0] == 0) && !json.Valid(*rest):
 		return last, f.Truncate(end)
 	}
 	note(*rest)

@@ -2,13 +2,14 @@ package report
 
 import "strings"
 
-// groupLog writes lines to a job log, inside and outside of groups. Its methods Write and PrintOwn,
-// for a Console, write outside of groups.
+// groupLog writes lines to a job log, inside and outside of groups. A Console calls its methods
+// Write and PrintOwn, which write outside of groups.
 type groupLog struct {
 	log    JobLog
 	isOpen bool // a group is open
 }
 
+// Write closes the open group and prints each line of text.
 func (g *groupLog) Write(text []byte) (int, error) {
 	g.endGroup()
 	for line := range strings.Lines(string(text)) {
@@ -17,18 +18,21 @@ func (g *groupLog) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// PrintOwn prints a line of raymond's own text, in which only names are from other sources.
+// PrintOwn closes the open group and prints a line of raymond's own words. Only names in it come
+// from elsewhere.
 func (g *groupLog) PrintOwn(line string) {
 	g.endGroup()
 	g.log.PrintOwn(replaceDim(line))
 }
 
-// print prints a line without control characters from other sources.
+// print prints a line into the open group, if there is one. The line may contain only raymond's own
+// color sequences.
 func (g *groupLog) print(line string) { g.log.PrintStyled(replaceDim(line)) }
 
-// replaceDim replaces the color dim with grey, since GitHub's log viewer doesn't support dim.
+// replaceDim replaces the color "dim" with grey, since GitHub's log viewer doesn't support it.
 func replaceDim(line string) string { return strings.ReplaceAll(line, "\x1b[2m", "\x1b[90m") }
 
+// beginGroup opens a group. No other group may be open.
 func (g *groupLog) beginGroup(title string) {
 	g.isOpen = true
 	g.log.Group(title)

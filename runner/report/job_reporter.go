@@ -10,31 +10,35 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// JobReporter shows a run in the log of a CI job: a line for the start and the end of each state,
-// and a group with the events of the state. The group of a state that runs alone grows while the
-// state runs. If states run in parallel, each group is printed at the end of its state, and its
-// lines start with the agent. Long groups are shortened in the middle.
+// JobReporter shows a run in the log of a CI job. It prints a line for the start and the end of
+// each state, and a group with the state's events. If only one state is running, its events are
+// printed as they occur. If several states run in parallel, each group is printed when its state
+// ends, and its lines start with the name of the agent. The middle of a long group is left out.
 //
-// At least every 30 seconds, if Tick is called more often than that, a line outside of groups shows
-// the activity of each active agent. It interrupts the open group, which continues in a new one.
+// Tick also prints a line about the activity of each active agent, about every 30 seconds. These
+// lines are outside of groups: they end the open group, and the next event of the state opens a new
+// one.
 type JobReporter struct {
-	log     *groupLog
-	o       ConsoleOptions
-	live    *agentView // agent whose lines are shown at once; nil for none
-	console *Console   // writes the lines outside of groups, and tracks the active agents
+	log *groupLog
+	o   ConsoleOptions
+	// live is the agent whose lines are printed immediately, or nil. The lines of all other agents
+	// are stored until their states end.
+	live    *agentView
+	console *Console // prints the lines outside of groups, and tracks the active agents
 }
 
 const (
-	jobWidth       = 160 // columns of an agent's activity
-	agentTextWidth = 400 // columns of an agent's text
+	jobWidth       = 160 // maximum columns for an agent's activity
+	agentTextWidth = 400 // maximum columns for a line of an agent's text
 
-	// Bytes of a state's lines in a job log, half for the first and half for the last lines.
+	// The maximum bytes of a state's lines in a job log. One half is for the first lines, the other
+	// half for the last lines.
 	maxGroup        = 64 << 10
 	maxVerboseGroup = 4 << 20
 )
 
-// NewJobReporter returns a JobReporter that writes to a job log. If o is Verbose, it shows many
-// more lines of a state.
+// NewJobReporter returns a JobReporter that writes to log and reads the model m. If o.Verbose is
+// set, it prints more and longer lines for each state.
 func NewJobReporter(log JobLog, m *Model, o ConsoleOptions) *JobReporter {
 	j := &JobReporter{log: &groupLog{log: log}, o: o}
 	j.console = NewConsole(j.log, m, o)
@@ -62,7 +66,8 @@ func (j *JobReporter) Report(e state.Event) error {
 	return j.console.Report(e)
 }
 
-// Note shows a line about an agent that is not an event.
+// Note shows a message about an agent that is not part of an event. If the agent is active, the
+// message is a line of its group, otherwise a line outside of groups.
 func (j *JobReporter) Note(agent, stateName, text string) error {
 	if v := j.console.find(agent); v != nil {
 		j.print(v, j.colorize(markNote, string(markNote))+" "+j.formatText(text))
@@ -71,7 +76,7 @@ func (j *JobReporter) Note(agent, stateName, text string) error {
 	return j.console.Note(agent, stateName, text)
 }
 
-// Doing updates the activity of an agent.
+// Doing records what an agent is doing, for the lines that Tick prints. It ignores tool calls.
 func (j *JobReporter) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
@@ -80,10 +85,10 @@ func (j *JobReporter) Doing(agent, stateName string, p runner.Progress) error {
 	return nil
 }
 
-// Tick shows the activities of the active agents.
+// Tick prints a line about each active agent that has had no such line for 30 seconds.
 func (j *JobReporter) Tick(now time.Time) error { return j.console.Tick(now) }
 
-// Next shows the next steps for the run.
+// Next prints a line about how to continue the run. It prints nothing if text is empty.
 func (j *JobReporter) Next(text string) error {
 	if text == "" {
 		return nil
@@ -92,14 +97,14 @@ func (j *JobReporter) Next(text string) error {
 	return j.console.flush()
 }
 
-// Close ends all open groups.
+// Close ends all open groups, marks their states as interrupted, and closes the console.
 func (j *JobReporter) Close() error {
 	j.interruptAll()
 	return j.console.Close()
 }
 
-// viewOf returns the view of an agent. It adds one if necessary: after a resume, the first event
-// may be from within a state.
+// viewOf returns the view of an agent. It adds the agent if necessary: after a resume, the agent's
+// first event may not be the start of a state.
 func (j *JobReporter) viewOf(agent, stateName string) *agentView {
 	if v := j.console.find(agent); v != nil {
 		return v
@@ -107,7 +112,8 @@ func (j *JobReporter) viewOf(agent, stateName string) *agentView {
 	return j.addAgent(agent, stateName)
 }
 
-// addAgent adds an agent. If it is the only active one, its lines are shown at once.
+// addAgent adds an agent and ends the open group. The agent's lines are printed immediately if no
+// other agent is active. Otherwise, the lines of all active agents are stored from now on.
 func (j *JobReporter) addAgent(agent, stateName string) *agentView {
 	j.log.endGroup()
 	j.live = nil
@@ -123,7 +129,8 @@ func (j *JobReporter) addAgent(agent, stateName string) *agentView {
 	return v
 }
 
-// beginState shows the start of a state.
+// beginState shows the start of a state. If the agent has not ended its previous state, that state
+// is shown as interrupted.
 func (j *JobReporter) beginState(e state.Event, b *state.StateStarted) error {
 	j.interrupt(j.console.find(e.Agent))
 	err := j.console.Report(e)
@@ -140,8 +147,8 @@ func (j *JobReporter) beginState(e state.Event, b *state.StateStarted) error {
 	return err
 }
 
-// showEvent shows an event of an active agent: verdicts outside of groups, everything else in its
-// group.
+// showEvent shows an event of an active agent. Verdicts are shown outside of groups, all other
+// events in the agent's group.
 func (j *JobReporter) showEvent(v *agentView, e state.Event) error {
 	l := j.console.o.describe(e)
 	switch b := e.Body.(type) {
@@ -160,7 +167,7 @@ func (j *JobReporter) showEvent(v *agentView, e state.Event) error {
 	return nil
 }
 
-// formatText returns a line of an agent's text.
+// formatText returns an agent's text as one plain line, shortened if it is too long.
 func (j *JobReporter) formatText(text string) string {
 	if j.o.Verbose {
 		return cutMiddle(text, maxImportantText)
@@ -168,10 +175,11 @@ func (j *JobReporter) formatText(text string) string {
 	return cut(text, agentTextWidth)
 }
 
-// print shows a line of the live agent, and stores lines of other agents. The line must be plain
-// text. A state without lines has no group.
+// print prints a line of the live agent, after opening its group if necessary, and stores lines of
+// other agents. The line must be plain text. Since the first line opens the group, a state without
+// lines has no group.
 func (j *JobReporter) print(v *agentView, line string) {
-	if facts := v.facts; facts != "" { // the state's directory is shown first
+	if facts := v.facts; facts != "" { // the session and the directory come before the first line
 		v.facts = ""
 		j.print(v, facts)
 	}
@@ -187,10 +195,10 @@ func (j *JobReporter) print(v *agentView, line string) {
 
 func (j *JobReporter) colorize(m mark, text string) string { return j.console.layout.colorize(m, text) }
 
-// dim colors unimportant text of raymond.
+// dim colors a text of raymond that is not important.
 func (j *JobReporter) dim(text string) string { return j.colorize(markStart, text) }
 
-// endState closes or prints the group of a state.
+// endState removes the agent of a state that has ended, and ends or prints its group.
 func (j *JobReporter) endState(e state.Event, b *state.StateFinished) {
 	v := j.console.find(e.Agent)
 	if v == nil {
@@ -203,7 +211,8 @@ func (j *JobReporter) endState(e state.Event, b *state.StateFinished) {
 	j.removeAgent(v, fmt.Sprintf("%s: %s after %s, %s", v.title(), word, formatMillis(b.DurationMS), b.Spent))
 }
 
-// interrupt ends the group of an agent that was interrupted. It does nothing if v is nil.
+// interrupt shows that an agent's state was interrupted, and removes the agent. It does nothing if
+// v is nil.
 func (j *JobReporter) interrupt(v *agentView) {
 	if v != nil {
 		j.print(v, j.colorize(markRerun, "interrupted"))
@@ -211,13 +220,15 @@ func (j *JobReporter) interrupt(v *agentView) {
 	}
 }
 
+// interruptAll interrupts all active agents.
 func (j *JobReporter) interruptAll() {
 	for _, v := range slices.Clone(j.console.active) {
 		j.interrupt(v)
 	}
 }
 
-// removeAgent removes an agent, and prints its stored lines.
+// removeAgent removes an active agent. Its stored lines are printed as a group with the given
+// title.
 func (j *JobReporter) removeAgent(v *agentView, title string) {
 	j.console.deactivate(v.id)
 	switch {
@@ -236,7 +247,8 @@ func (j *JobReporter) removeAgent(v *agentView, title string) {
 	}
 }
 
-// beginGroup opens a group for the live agent, if none is open.
+// beginGroup opens a group for the live agent, unless a group is open. If the state already had a
+// group, the title of the new one contains the time since the start of the state.
 func (j *JobReporter) beginGroup(v *agentView) {
 	if j.log.isOpen {
 		return
@@ -248,9 +260,10 @@ func (j *JobReporter) beginGroup(v *agentView) {
 	j.log.beginGroup(title)
 }
 
+// title returns the title of an agent's group.
 func (v *agentView) title() string { return name(v.id) + " at " + name(v.state) }
 
-// endRun shows how the run ended.
+// endRun prints the result of the run in a group, and then a line about how the run ended.
 func (j *JobReporter) endRun(e state.Event, b *state.RunFinished) error {
 	j.interruptAll()
 	j.console.printPending()

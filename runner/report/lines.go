@@ -10,31 +10,32 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// line is one line for a person. Its texts are untrusted; rendering removes control characters from
-// them.
+// line is one line of output for a user. Its texts are untrusted; control characters are removed
+// when it is rendered.
 type line struct {
 	agent, state string
 	mark         mark
-	figures      string // duration and cost, raymond's own text
+	figures      string // duration and cost, in raymond's own words
 	text         string
-	uncut        string // raymond's own text, shown after text without shortening
+	uncut        string // raymond's own words, shown after text and never shortened
 	rank         rank
-	isOurs       bool // only names are from other sources
+	isOurs       bool // all words are raymond's own, except names
 }
 
-// rank is the importance of a line.
+// rank is the importance of a line. It determines whether the line is shown in quiet, normal and
+// verbose mode.
 type rank int
 
 const (
-	rankVerbose rank = iota - 1 // shown in verbose mode
+	rankVerbose rank = iota - 1 // only shown in verbose mode
 	rankNormal
-	rankImportant // failures and the last line, shown in quiet mode too
+	rankImportant // failures and the last line; also shown in quiet mode
 )
 
-// mark is the word that shows the kind of a line.
+// mark is the word in a line that names the kind of the line, such as "start" or "retry".
 type mark string
 
-// The marks of states and agents. The last line of a run has the run's status as its mark.
+// The marks of lines about states and agents. The last line of a run has the run's status instead.
 const (
 	markStart   mark = "start"
 	markOK      mark = "ok"
@@ -56,15 +57,15 @@ const (
 	markResumed mark = "resumed"
 	markWaits   mark = "waits"
 	markReady   mark = "ready"
-	markRunning mark = "running" // in live lines only
+	markRunning mark = "running" // only in the live lines of a terminal
 )
 
-// runAgent is shown in place of the agent in lines about the run. No agent has this name, since
-// their names start with "main".
+// runAgent is shown instead of an agent's name in lines about the run. No agent has this name,
+// since agent names start with "main".
 const runAgent = "run"
 
-// describe returns the line for an event that can be shown without knowing other events. The zero
-// line is not shown.
+// describe returns the line for an event that can be described without other events. For all other
+// events it returns a line without a mark, which is not shown.
 func (o ConsoleOptions) describe(e state.Event) line {
 	l := line{agent: e.Agent, state: e.State}
 	switch b := e.Body.(type) {
@@ -96,7 +97,7 @@ func (o ConsoleOptions) describe(e state.Event) line {
 	return l
 }
 
-// runStartedLine returns the line for the start of a segment.
+// runStartedLine returns the line for the start of a segment: a new run, or a resume.
 func runStartedLine(b *state.RunStarted, workflowID string) line {
 	l := line{agent: runAgent, mark: markStarted}
 	if b.Resumed {
@@ -113,11 +114,13 @@ func runStartedLine(b *state.RunStarted, workflowID string) line {
 	return l
 }
 
-// sessions are the texts for the session modes of prompts.
+// sessions contains the texts for the session modes of prompts.
 var sessions = map[state.SessionMode]string{
 	state.Fresh: "new session", state.Resume: "session resumed", state.Branch: "session branched",
 }
 
+// startText describes the start of a state: its kind, session, model, attempt and, if verbose,
+// directory.
 func startText(b *state.StateStarted, verbose bool) string {
 	parts := []string{b.Kind}
 	if words, ok := sessions[b.Session]; ok {
@@ -143,8 +146,8 @@ func dirText(b *state.StateStarted) string {
 	return "in " + b.Cwd
 }
 
-// transitionLine returns the line for a transition that does not directly follow the end of a
-// state. Forks are shown only in verbose mode, since each new agent has its own line.
+// transitionLine returns the line for a transition that is not part of the line for a state's end.
+// Forks are only shown in verbose mode, since each new agent has a line anyway.
 func transitionLine(e state.Event, b *state.Transition) line {
 	l := line{agent: e.Agent, state: e.State, mark: markMoves, text: transitionText(b)}
 	if b.Tag == "fork" {
@@ -153,6 +156,7 @@ func transitionLine(e state.Event, b *state.Transition) line {
 	return l
 }
 
+// transitionText describes a transition, as in "goto NEXT.md".
 func transitionText(b *state.Transition) string {
 	switch {
 	case b.Tag == "result" && b.Target == "":
@@ -167,8 +171,8 @@ func transitionText(b *state.Transition) string {
 	return b.Tag + " " + b.Target
 }
 
-// agentStartedLine returns the line for a new agent. It is not shown for the agent main, because
-// the first line of the run is enough.
+// agentStartedLine returns the line for a new agent. The line for the agent main is only shown in
+// verbose mode, since the start of the run already has a line.
 func agentStartedLine(l line, b *state.AgentStarted) line {
 	l.mark, l.text = markNew, "forked by "+b.Parent
 	if b.Parent == "" {
@@ -185,6 +189,7 @@ func agentStartedLine(l line, b *state.AgentStarted) line {
 	return l
 }
 
+// verdictText describes the verdict on an attempt, with its duration, cost and failure.
 func verdictText(b *state.NodeAttempt) string {
 	word := "not done"
 	if b.Converged {
@@ -197,7 +202,7 @@ func verdictText(b *state.NodeAttempt) string {
 	return text
 }
 
-// checkpointLine returns the line for a checkpoint, whether stored or not.
+// checkpointLine returns the line for a checkpoint that was stored or could not be stored.
 func checkpointLine(b *state.Checkpoint) line {
 	l := line{agent: runAgent, mark: markStored, rank: rankVerbose}
 	if b.Error != "" {
@@ -208,7 +213,7 @@ func checkpointLine(b *state.Checkpoint) line {
 	return l
 }
 
-// inStore names the store of a checkpoint, if it is known.
+// inStore returns " in " and the name of the checkpoint's store, or "" if the store is unknown.
 func inStore(b *state.Checkpoint) string {
 	if b.Store == "" {
 		return ""
@@ -237,8 +242,8 @@ func limitLine(l line, b *state.Limit) line {
 	return l
 }
 
-// runFinishedLine returns the line for the end of the run. If isExplained is true, earlier lines
-// have shown why agents failed.
+// runFinishedLine returns the line for the end of the run. If isExplained is set, earlier lines
+// have shown why agents failed, so this line only names the failed agent.
 func (m *Model) runFinishedLine(b *state.RunFinished, isExplained bool) line {
 	l := line{agent: runAgent, mark: mark(b.Status), rank: rankImportant}
 	l.figures = m.costSummary(b) + ", " + count(b.Iterations, "state")
@@ -262,5 +267,5 @@ func (m *Model) runFinishedLine(b *state.RunFinished, isExplained bool) line {
 	return l
 }
 
-// severalAttempts returns a text about the number of states that needed more than one attempt.
+// severalAttempts returns a text that says how many states took more than one attempt.
 func severalAttempts(n int) string { return count(n, "state") + " took more than one attempt" }

@@ -7,21 +7,23 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// The intervals at which a Console updates its display.
 const (
 	redrawEvery   = 100 * time.Millisecond
 	progressEvery = 30 * time.Second
-	maxLive       = 10 // live lines; a block that is higher than the screen can't be erased
+	maxLive       = 10 // number of live lines; a block that is higher than the screen can't be erased
 )
 
-// display is the block of live lines at the bottom of a terminal. The cursor is at the start of the
-// line below it.
+// display draws the live lines, a block of lines at the bottom of a terminal. The cursor is always
+// at the start of the line below the block.
 type display struct {
-	drawn int // lines on the screen
-	at    time.Time
+	drawn int       // number of live lines on the screen
+	at    time.Time // when the block was last drawn
 }
 
-// frame returns the bytes that show out above the live lines. The block is redrawn at most every
-// redrawEvery; if something is written in between, the block is erased until then.
+// frame returns the bytes that erase the live lines, print out, and draw the live lines again. The
+// lines are drawn at most once per redrawEvery. If out is printed before that time has passed, the
+// lines stay erased until a later call draws them.
 func (d *display) frame(out []byte, now time.Time, live []string) []byte {
 	since := now.Sub(d.at)
 	due := since < 0 || since >= redrawEvery
@@ -40,8 +42,9 @@ func (d *display) frame(out []byte, now time.Time, live []string) []byte {
 	return frame
 }
 
-// erase moves the cursor to the top of the block and clears the screen below. It starts with a
-// carriage return, because a terminal shows typed keys such as ^C at the cursor.
+// erase returns the bytes that move the cursor to the top of the block and clear the screen below
+// it. They start with a carriage return, because the terminal echoes typed keys, such as ^C, at the
+// cursor.
 func (d *display) erase() []byte {
 	if d.drawn == 0 {
 		return nil
@@ -51,7 +54,8 @@ func (d *display) erase() []byte {
 	return fmt.Appendf(nil, "\r\x1b[%dA\x1b[J", n)
 }
 
-// liveLines returns a line for each active agent that fits into one row of the terminal.
+// liveLines returns a line about each active agent, cut to the width of the terminal. It returns at
+// most maxLive lines and one line with the number of other agents.
 func (c *Console) liveLines() []string {
 	var lines []string
 	for i, v := range c.active {
@@ -68,7 +72,8 @@ func (c *Console) liveLines() []string {
 	return lines
 }
 
-// progress returns a line with an agent's activity, its duration, and the cost of the run.
+// progress returns a line with an agent's activity, the time since its state started, and the cost
+// of the run.
 func (c *Console) progress(v *agentView) string {
 	text := name(v.id) + " at " + name(v.state) + ": working for " + formatClock(c.now.Sub(v.started))
 	if v.attempt > 0 {
@@ -84,8 +89,8 @@ func (c *Console) progress(v *agentView) string {
 	return dim(text)
 }
 
-// SetLive turns the live lines of a Console on a terminal on or off. While they are off, only whole
-// lines are written, so that a person can type.
+// SetLive turns the live lines of a Console on or off. While they are off, only complete lines are
+// written, so that a user can type into the terminal.
 func (c *Console) SetLive(live bool) error {
 	if live == c.o.Terminal {
 		return nil

@@ -10,32 +10,34 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// code returns Markdown that shows an untrusted text unchanged on one line: a code span whose
-// delimiters are longer than any run of backticks in the text. It may be used in a table.
+// code returns Markdown that shows an untrusted text unchanged, shortened to width columns on one
+// line. It uses a code span with delimiters that are longer than any run of backticks in the text.
+// The Markdown may be used in a table.
 func code(text string, width int) string { return codeSpan(cut(text, width)) }
 
-// codeSpan is like code, for a text that is already a plain line.
+// codeSpan is like code for a text that is already one plain line, and does not shorten it.
 func codeSpan(line string) string {
 	if line == "" {
 		return "–"
 	}
-	// A bar ends a table cell even within code. Escaping it does not work if the text has a
-	// backslash before it.
+	// A vertical bar ends a table cell, even in a code span. A backslash before the bar would only
+	// help if the text had no backslash there.
 	return text.Code(strings.ReplaceAll(line, "|", "∣"))
 }
 
-// htmlCode is like code, for a line of HTML, in which Markdown is not interpreted.
+// htmlCode is like code, but returns HTML for a line in which Markdown is not interpreted.
 func htmlCode(text string) string {
 	return "<code>" + html.EscapeString(cut(text, widestName)) + "</code>"
 }
 
-// fence returns Markdown that shows a text of several lines unchanged.
+// fence returns Markdown that shows a text with several lines unchanged, in a fenced code block.
 func fence(s string) string { return text.Fence(s, "text") }
 
-// widestProse is how many columns of a fence are visible without scrolling.
+// widestProse is the number of columns of a fenced code block that are visible without scrolling.
 const widestProse = 110
 
-// wrap breaks long lines between words, since a fence doesn't wrap them.
+// wrap breaks long lines between words, because GitHub does not wrap the lines of a fenced code
+// block.
 func wrap(text string) string {
 	var b strings.Builder
 	for i, line := range strings.Split(text, "\n") {
@@ -55,8 +57,8 @@ func wrap(text string) string {
 	return b.String()
 }
 
-// prose returns a line of raymond's text as Markdown. The line may quote untrusted text: only pairs
-// of backticks are interpreted, as code.
+// prose returns Markdown for a line of raymond's own text. The line may quote untrusted text, so
+// all Markdown in it is escaped, except that text between two backticks becomes code.
 func prose(text string, width int) string {
 	parts := strings.Split(cut(text, width), "`")
 	if len(parts)%2 == 0 {
@@ -73,16 +75,16 @@ func prose(text string, width int) string {
 	return b.String()
 }
 
-// withoutBackticks returns a line of prose for places without Markdown.
+// withoutBackticks converts a line of prose to plain text, for output that isn't Markdown.
 func withoutBackticks(text string) string { return plain(strings.ReplaceAll(text, "`", "")) }
 
-// literal escapes characters that have a meaning in Markdown or HTML.
+// literal escapes all characters that have a meaning in Markdown or HTML.
 func literal(text string) string {
 	var b strings.Builder
 	for _, r := range text {
 		switch {
 		case r == '@' || r == '$':
-			// GitHub searches plain text for mentions and formulas, but not code.
+			// GitHub looks for mentions and formulas in plain text, but not in code.
 			fmt.Fprintf(&b, "<code>%c</code>", r)
 		case r < utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r)) && !strings.ContainsRune(",;'\"%", r):
 			b.WriteByte('\\')

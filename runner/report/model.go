@@ -9,36 +9,40 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Model has everything that is known about a run, from its events and its state. All displays of a
-// run read it. A Model is not safe for concurrent use.
+// Model contains everything that is known about a run from its events and its state. The console,
+// the job log, the summary and the report all display a Model. It is not safe for concurrent use.
 type Model struct {
 	Now            time.Time          `json:"now"`              // time of the last event
-	Opening        *state.RunStarted  `json:"opening"`          // of the last segment
+	Opening        *state.RunStarted  `json:"opening"`          // start of the last segment
 	Ending         *state.RunFinished `json:"ending,omitempty"` // nil while the run is active
 	Segments       []Segment          `json:"parts"`
 	Agents         []*Agent           `json:"agents"` // in the order of their first event
 	ExecutionCount int                `json:"begun"`  // state executions that have started
 	Executions     []*Exec            `json:"executions"`
-	Waits          []Wait             `json:"waits"` // in the order of their start; To is set if they have ended
-	Limits         []Limit            `json:"limits"`
-	Stored         *state.Checkpoint  `json:"stored,omitempty"`
-	StoredAt       time.Time          `json:"stored_at,omitzero"`
-	NotStored      *state.Checkpoint  `json:"not_stored,omitempty"` // later than Stored, in this segment
-	CLI            string             `json:"cli,omitempty"`        // version and path of the agent CLI that ran last, after its name unless it is the default one
+	// Waits are in the order of their start. To is set in waits that have ended.
+	Waits    []Wait            `json:"waits"`
+	Limits   []Limit           `json:"limits"`
+	Stored   *state.Checkpoint `json:"stored,omitempty"`
+	StoredAt time.Time         `json:"stored_at,omitzero"`
+	// NotStored is the newest checkpoint of this segment, if it could not be stored.
+	NotStored *state.Checkpoint `json:"not_stored,omitempty"`
+	// CLI is the version and the path of the agent CLI that ran last. The CLI's name comes before
+	// them, unless it is the default agent CLI.
+	CLI string `json:"cli,omitempty"`
 
-	seq          int  // of the last event
-	endedWait    Wait // wait that the last event has ended; zero for none
+	seq          int  // number of the last event
+	endedWait    Wait // current wait of the last event's agent before that event; zero if it had none
 	agents       map[string]*Agent
-	waiting      map[string]int // index of the current wait, by agent
+	waiting      map[string]int // index in Waits of the current wait, by agent
 	spent        state.Spent
-	spentAtLimit state.Spent // cost in the last warning about the budget
+	spentAtLimit state.Spent // cost of the run in the last event about the budget
 	byAgent      sums
 	byState      sums
 	byModel      sums
 
-	attempts map[string]int // number of verdicts of done_when commands, by state
+	attempts map[string]int // number of done_when verdicts, by state
 	moves    map[diagram.Move]int
-	isLive   bool // counts executions between the first and the last ones without storing them
+	isLive   bool // set by NewLiveModel: only the first and the last executions are stored
 }
 
 // NewModel returns an empty Model.
@@ -46,16 +50,16 @@ func NewModel() *Model {
 	return &Model{agents: map[string]*Agent{}, waiting: map[string]int{}, byAgent: sums{}, byState: sums{}, byModel: sums{}, attempts: map[string]int{}, moves: map[diagram.Move]int{}}
 }
 
-// NewLiveModel returns an empty Model for a run that is being driven. It stores only the executions
-// that a table shows, so its size is bounded.
+// NewLiveModel returns an empty Model for a run that this process drives. To limit its size, it
+// stores only the executions that the summary's table shows.
 func NewLiveModel() *Model {
 	m := NewModel()
 	m.isLive = true
 	return m
 }
 
-// Resume adds the state of a run that is about to be resumed, as far as events have not: waits,
-// costs, and the executions that will be resumed.
+// Resume adds data from the saved state of a run that is about to be resumed: its waits, its cost,
+// and its open executions. Executions that no event has reported are added as paused.
 func (m *Model) Resume(run *state.Run) {
 	waits := WaitsOf(run)
 	for _, w := range waits {
@@ -78,13 +82,15 @@ func (m *Model) Resume(run *state.Run) {
 }
 
 const (
-	maxFirst = 50  // first executions that a live model stores
-	maxLast  = 150 // last executions that a live model stores
+	maxFirst = 50  // number of first executions that a live model stores
+	maxLast  = 150 // number of last executions that a live model stores
 
-	maxOutputs = 2000 // executions that keep the output of programs; older ones lose it, so that a huge log fits into memory
+	// maxOutputs is the number of newest executions whose program output is kept. The output of
+	// older ones is removed, so that even a very long run fits into memory.
+	maxOutputs = 2000
 )
 
-// AddAll adds recorded events up to the first error, which it returns.
+// AddAll adds recorded events. It stops at the first error and returns it.
 func (m *Model) AddAll(events iter.Seq2[state.Event, error]) error {
 	for e, err := range events {
 		if err != nil {
@@ -95,7 +101,7 @@ func (m *Model) AddAll(events iter.Seq2[state.Event, error]) error {
 	return nil
 }
 
-// Add adds the next event. An event that was already added has no effect.
+// Add adds the next event. An event that was already added has no effect, nor has an older one.
 func (m *Model) Add(e state.Event) {
 	if e.Seq > 0 && e.Seq <= m.seq {
 		return
@@ -132,7 +138,8 @@ func (m *Model) Add(e state.Event) {
 	}
 }
 
-// endSegment ends a segment of the run.
+// endSegment records the end of a segment: the status and the cost of the run, and the cost of
+// executions that have not ended.
 func (m *Model) endSegment(e state.Event, b *state.RunFinished) {
 	ending := *b
 	ending.Reason = state.WithoutCode(b.Reason)
@@ -154,7 +161,8 @@ func (m *Model) endSegment(e state.Event, b *state.RunFinished) {
 	m.pause(m.Now)
 }
 
-// EndLostSegment ends the last segment if it has no end, because its process was killed.
+// EndLostSegment marks the last segment as interrupted if no event has reported its end, as when
+// its process was killed.
 func (m *Model) EndLostSegment(at time.Time) {
 	if n := len(m.Segments); n > 0 && m.Segments[n-1].Status == "" {
 		p := &m.Segments[n-1]
@@ -163,15 +171,16 @@ func (m *Model) EndLostSegment(at time.Time) {
 	}
 }
 
-// pause pauses the open executions when the run stops.
+// pause stops the stopwatches of all open executions, because the run stopped at the given time.
 func (m *Model) pause(at time.Time) {
 	for _, x := range m.openExecs() {
 		x.work.pause(at)
 	}
 }
 
-// resetFailedAgents marks failed agents as running, since a resumed run tries them again. It does
-// nothing if the run was suspended while agents wait for something outside the run.
+// resetFailedAgents marks failed agents as running, since a resumed run tries their states again.
+// It does nothing if the run was suspended and an agent waits for something other than agents,
+// because such a run is resumed to end that wait.
 func (m *Model) resetFailedAgents() {
 	if m.Ending != nil && m.Ending.Status == state.Suspended &&
 		slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents }) {
@@ -216,8 +225,9 @@ func (m *Model) addAgentEvent(e state.Event, a *Agent) {
 	}
 }
 
-// addExecEvent adds an event within an execution. Any event except an interruption resumes a paused
-// execution, whose reminder or verdict was pending.
+// addExecEvent adds an event within an execution. If the execution was paused, the event shows that
+// the run continues it, so its stopwatch is started again. Only a report that an attempt was
+// interrupted doesn't show this.
 func (m *Model) addExecEvent(e state.Event, a *Agent) {
 	output, isOutput := e.Body.(*state.AgentOutput)
 	if isOutput && m.isLive {
@@ -252,7 +262,7 @@ func (m *Model) segmentStart() (at time.Time) {
 	return at
 }
 
-// agentOf returns the agent of an event, which it adds if necessary.
+// agentOf returns the agent of an event. It adds the agent to the model if necessary.
 func (m *Model) agentOf(e state.Event) *Agent {
 	a := m.agents[e.Agent]
 	if a == nil {
@@ -263,8 +273,10 @@ func (m *Model) agentOf(e state.Event) *Agent {
 	return a
 }
 
-// execOf returns the execution of an event, nil for none: the agent's open execution, whose number
-// a resume may have changed, or a new one if no event has reported its start.
+// execOf returns the execution that an event belongs to: the agent's newest execution, or a new one
+// if no event has reported its start. If the agent's open execution has another number, it gets the
+// number of the event, since a resume may have changed it. For an event without a number, the
+// result may be nil.
 func (m *Model) execOf(e state.Event, a *Agent) *Exec {
 	x := a.last
 	switch {
@@ -277,7 +289,7 @@ func (m *Model) execOf(e state.Event, a *Agent) *Exec {
 	return x
 }
 
-// Last returns the newest execution of an agent, or nil.
+// Last returns the newest execution of an agent, or nil if it has none.
 func (m *Model) Last(agent string) *Exec {
 	if a := m.agents[agent]; a != nil {
 		return a.last
@@ -285,7 +297,8 @@ func (m *Model) Last(agent string) *Exec {
 	return nil
 }
 
-// newExec adds an execution.
+// newExec adds an execution. It also removes the output of an execution that is now too old, and in
+// a live model an execution between the first and the last ones.
 func (m *Model) newExec(e state.Event, a *Agent) *Exec {
 	m.ExecutionCount++
 	x := &Exec{N: e.Exec, Agent: e.Agent, State: e.State, Status: Running, Started: e.Time, work: stopwatch{resumed: e.Time}}
@@ -312,8 +325,8 @@ func (m *Model) newExec(e state.Event, a *Agent) *Exec {
 	return x
 }
 
-// startExec adds the start of an execution, or the repetition of an execution that was interrupted
-// in an earlier segment.
+// startExec records the start of an execution. If a resume repeats an execution that was
+// interrupted in an earlier segment, no execution is added.
 func (m *Model) startExec(e state.Event, b *state.StateStarted, a *Agent) {
 	a.State, a.Status = e.State, Running
 	x := a.last
@@ -330,7 +343,7 @@ func (m *Model) startExec(e state.Event, b *state.StateStarted, a *Agent) {
 	x.start(b)
 }
 
-// finishExec adds the end of an execution.
+// finishExec records the end of an execution, and adds its cost to the totals.
 func (m *Model) finishExec(e state.Event, b *state.StateFinished, a *Agent) {
 	m.spent = m.spent.Plus(b.Spent.Minus(a.openExec().costSoFar()))
 	spent := Spent{b.Spent, b.Tokens}
@@ -340,13 +353,13 @@ func (m *Model) finishExec(e state.Event, b *state.StateFinished, a *Agent) {
 	}
 	a.log.addRefusals(b.AllRefusals())
 	requested, ms := "", b.DurationMS
-	if x := m.execOf(e, a); x.isOpen() { // a state may be refused before it starts
+	if x := m.execOf(e, a); x.isOpen() { // x is not open if the state failed before it started
 		x.work.resume(m.segmentStart())
 		x.finish(e, b)
 		x.Total = m.total().USD
 		requested, ms = x.Model, x.DurationMS
 	}
-	if !b.OK && !state.IsExhausted(b.Error) { // a later event shows whether the agent fails
+	if !b.OK && !state.IsExhausted(b.Error) { // else a later event shows whether the agent fails
 		a.fail(e, b.Error)
 	}
 	m.byModel.addModels(spent, b.Models, requested, ms)
@@ -360,7 +373,7 @@ func (m *Model) finishExec(e state.Event, b *state.StateFinished, a *Agent) {
 	}
 }
 
-// openExecs returns the executions that have not ended, oldest first.
+// openExecs returns the executions that have not ended, ordered by number.
 func (m *Model) openExecs() []*Exec {
 	var all []*Exec
 	for _, a := range m.Agents {

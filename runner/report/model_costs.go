@@ -7,18 +7,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Spent is a cost with its tokens.
+// Spent is a cost and the tokens that were used, which may be unknown (nil).
 type Spent struct {
 	state.Spent
 	Tokens *state.Tokens `json:"tokens,omitempty"`
 }
 
-// Plus returns the sum of both costs.
+// Plus returns the sum of two costs and of their tokens.
 func (s Spent) Plus(t Spent) Spent {
 	return Spent{s.Spent.Plus(t.Spent), PlusTokens(s.Tokens, t.Tokens)}
 }
 
-// PlusTokens returns the sum of both, nil if neither is known.
+// PlusTokens returns the sum of a and b. An argument may be nil, which means unknown; if both are
+// nil, the result is nil.
 func PlusTokens(a, b *state.Tokens) *state.Tokens {
 	if a == nil || b == nil {
 		return cmp.Or(a, b)
@@ -26,19 +27,20 @@ func PlusTokens(a, b *state.Tokens) *state.Tokens {
 	return &state.Tokens{Input: a.Input + b.Input, Cached: a.Cached + b.Cached, Output: a.Output + b.Output}
 }
 
-// Sum is the total cost of the executions of a state, an agent or a model.
+// Sum is the total cost of all executions in a state, by an agent, or with a model.
 type Sum struct {
 	Name       string `json:"name"`
 	Executions int    `json:"executions"`
 	Failed     int    `json:"failed"`
-	Retries    int    `json:"retries"` // including attempts after the first
+	Retries    int    `json:"retries"` // retries, and attempts after the first
 	DurationMS int64  `json:"duration_ms"`
 	Spent      Spent  `json:"spent"`
 }
 
-// sums has totals by the name of a state, an agent or a model.
+// sums contains totals by name. All names in one map are states, agents or models.
 type sums map[string]*Sum
 
+// of returns the total for a name, which it adds if necessary.
 func (s sums) of(name string) *Sum {
 	if s[name] == nil {
 		s[name] = &Sum{Name: name}
@@ -46,9 +48,9 @@ func (s sums) of(name string) *Sum {
 	return s[name]
 }
 
-// addModels adds an execution to the totals of its models. models has the known costs by model; the
-// rest is added to the name "" or, if no model is known, to the requested model. The duration is
-// added to the most expensive model.
+// addModels adds the cost and the duration of one execution to the totals of its models. models
+// contains the known cost for each model. The remaining cost is added to the name "" or, if models
+// is empty, to the requested model. The duration is added to the most expensive model only.
 func (s sums) addModels(spent Spent, models map[string]state.USD, requested string, ms int64) {
 	rest := spent.Spent
 	for model, usd := range models {
@@ -65,7 +67,7 @@ func (s sums) addModels(spent Spent, models map[string]state.USD, requested stri
 	}
 }
 
-// MainModel returns the model with the highest cost, "" if models is empty.
+// MainModel returns the model with the highest cost, or "" if models is empty.
 func MainModel(models map[string]state.USD) string {
 	name, most := "", state.USD(-1)
 	for model, usd := range models {
@@ -76,11 +78,11 @@ func MainModel(models map[string]state.USD) string {
 	return name
 }
 
-// maxModels is the maximum number of models with their own total.
+// maxModels is the maximum number of models that get a separate total.
 const maxModels = 10
 
-// addModel adds a cost to the total of a model. Models beyond maxModels, and costs without a model,
-// are added to the name "".
+// addModel adds a cost to the total of a model. The cost is added to the name "" if the model is
+// unknown, or if maxModels other models already have totals.
 func (s sums) addModel(model string, spent state.Spent) {
 	if model = cut(model, widestCell); s[model] == nil && len(s) >= maxModels {
 		model = ""
@@ -92,24 +94,28 @@ func (s sums) addModel(model string, spent state.Spent) {
 	}
 }
 
-// ByState returns the totals of the states, including open executions, most expensive first.
+// ByState returns the total for each state, most expensive first. The totals include open
+// executions.
 func (m *Model) ByState() []Sum {
 	return m.withOpen(m.byState, func(all sums, x *Exec) { all.of(x.State).add(x.Spent) })
 }
 
-// ByAgent is like ByState, for agents.
+// ByAgent is like ByState, but returns the total for each agent.
 func (m *Model) ByAgent() []Sum {
 	return m.withOpen(m.byAgent, func(all sums, x *Exec) { all.of(x.Agent).add(x.Spent) })
 }
 
-// ByModel is like ByState, for models; the name "" has the costs of other or unknown models.
+// ByModel is like ByState, but returns the total for each model. The total with the name "" is the
+// cost of all other models and of unknown models.
 func (m *Model) ByModel() []Sum {
 	return m.withOpen(m.byModel, func(all sums, x *Exec) { all.addModels(x.Spent, x.Models, "", 0) })
 }
 
+// add adds a cost to the total.
 func (s *Sum) add(more Spent) { s.Spent = s.Spent.Plus(more) }
 
-// withOpen returns sorted totals, to which add has added the open executions.
+// withOpen returns copies of the totals in s, most expensive first. It calls add for each open
+// execution, to add its cost to the copies.
 func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
 	all := sums{}
 	for name, sum := range s {
@@ -129,10 +135,10 @@ func (m *Model) withOpen(s sums, add func(sums, *Exec)) []Sum {
 	return out
 }
 
-// total returns the cost of the run so far, as far as events show.
+// total returns the cost of the run so far that events have reported.
 func (m *Model) total() state.Spent { return m.spent.AtLeast(m.spentAtLimit) }
 
-// withBudget formats a cost, with the budget if there is one.
+// withBudget formats a cost. If the run has a budget, the text also contains the budget.
 func (m *Model) withBudget(spent state.Spent) string {
 	if m.Opening == nil || m.Opening.BudgetUSD <= 0 {
 		return spent.String()
@@ -140,7 +146,7 @@ func (m *Model) withBudget(spent state.Spent) string {
 	return spent.String() + " of " + m.Opening.BudgetUSD.Dollars()
 }
 
-// costSummary formats the duration and the cost of the last segment.
+// costSummary formats the duration of the last segment and the cost of the run.
 func (m *Model) costSummary(b *state.RunFinished) string {
 	return "in " + formatMillis(b.DurationMS) + ", " + m.withBudget(b.Spent)
 }

@@ -5,7 +5,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Path returns the path of the run for a diagram.
+// Path returns the path that the run has taken so far, for a diagram of its workflow.
 func (m *Model) Path() *diagram.Path {
 	p := &diagram.Path{States: map[string]int{}, Attempts: m.attempts, Moves: m.moves, IsOver: m.Ending != nil}
 	for name, sum := range m.byState {
@@ -19,9 +19,10 @@ func (m *Model) Path() *diagram.Path {
 	return p
 }
 
-// countTransition counts a transition. The forks of one answer count as a single move of their
-// parent, and a transition after a failure is not the agent's choice. x is nil if no event has
-// reported the execution.
+// countTransition counts a transition for the diagram. If one answer forks several agents, each
+// fork is counted, and the move of their parent to its next state is counted once. A transition
+// after a failed execution is counted as diagram.Exhausted, since the workflow defined it and not
+// the agent. x may be nil if no event has reported the execution.
 func (m *Model) countTransition(x *Exec, b *state.Transition) {
 	move := diagram.Move{From: b.From, To: b.Target, Kind: diagram.Kind(b.Tag)}
 	switch {
@@ -35,8 +36,9 @@ func (m *Model) countTransition(x *Exec, b *state.Transition) {
 	m.moves[move]++
 }
 
-// countTimeout changes the last transition of an agent from the question's state to the state that
-// follows a timeout.
+// countTimeout counts a question that timed out. It replaces the agent's last transition, which
+// went to the question's state, with a transition to the state for the timeout. It does nothing if
+// the last event did not end a question by a timeout.
 func (m *Model) countTimeout(a *Agent, next string) {
 	if m.endedWait.For != state.ForAnswer || m.endedWait.State == next || a.transition == nil {
 		return

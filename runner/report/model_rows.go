@@ -9,7 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Statuses of executions and agents. They also use the statuses of runs.
+// Statuses of executions, agents and segments. A segment that has ended normally has the status of
+// the run at that time.
 const (
 	Running     = "running"
 	Interrupted = "interrupted"
@@ -20,7 +21,7 @@ const (
 	statusEnded   = "ended"
 )
 
-// Segment is a time in which one process drove the run.
+// Segment is a period in which one process drove the run.
 type Segment struct {
 	Started    time.Time `json:"started"`
 	Ended      time.Time `json:"ended,omitzero"`
@@ -48,7 +49,7 @@ type Agent struct {
 	log        agentLog
 }
 
-// openExec returns the execution that has not ended, or nil.
+// openExec returns the agent's execution that has not ended, or nil.
 func (a *Agent) openExec() *Exec {
 	if !a.last.isOpen() {
 		return nil
@@ -56,7 +57,7 @@ func (a *Agent) openExec() *Exec {
 	return a.last
 }
 
-// setOpenCost sets the cost of the open execution so far.
+// setOpenCost sets the cost so far of the agent's open execution. It does nothing if there is none.
 func (a *Agent) setOpenCost(spent state.Spent, models map[string]state.USD) {
 	if x := a.openExec(); x != nil {
 		x.Spent.Spent, x.Models = spent, models
@@ -64,10 +65,12 @@ func (a *Agent) setOpenCost(spent state.Spent, models map[string]state.USD) {
 	}
 }
 
+// fail marks the agent as failed in the state of an event.
 func (a *Agent) fail(e state.Event, fault string) {
 	a.State, a.Status, a.Error = e.State, Failed, state.DescribeFailure(fault, a.last.lastVerdict())
 }
 
+// finish records that the agent ended with a result or an error.
 func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
 	if b.Error != "" {
 		a.fail(e, b.Error)
@@ -79,6 +82,7 @@ func (a *Agent) finish(e state.Event, b *state.AgentFinished) {
 	}
 }
 
+// setTransition records the agent's last transition and the state that it continues with.
 func (a *Agent) setTransition(b *state.Transition) {
 	a.transition = b
 	if b.Tag == "fork" {
@@ -88,7 +92,8 @@ func (a *Agent) setTransition(b *state.Transition) {
 	}
 }
 
-// Exec is a state execution: a row of the table, and a bar and a section of the HTML report.
+// Exec is a state execution: one visit of an agent to a state. It is a row in the summary's table,
+// and a bar and a section in the HTML report.
 type Exec struct {
 	N       int       `json:"exec"`
 	Agent   string    `json:"agent"`
@@ -98,7 +103,8 @@ type Exec struct {
 	Error   string    `json:"error,omitempty"`
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
-	// DurationMS is the time that was spent on the execution, without the time between segments.
+	// DurationMS is the time that was spent on the execution. It does not include the time between
+	// segments.
 	DurationMS int64 `json:"duration_ms,omitempty"`
 	Spent      Spent `json:"spent"`
 	// Total is the cost of the run at the end of the execution.
@@ -106,13 +112,13 @@ type Exec struct {
 	Models map[string]state.USD `json:"models,omitempty"`
 
 	AgentCLI   string            `json:"agent_cli,omitempty"`
-	Backend    string            `json:"-"` // name of the agent CLI, if this process has started or resumed the execution
+	Backend    string            `json:"-"` // name of the agent CLI; only set if this process started or resumed the execution
 	Model      string            `json:"model,omitempty"`
 	SessionID  string            `json:"session_id,omitempty"`
 	Mode       string            `json:"session,omitempty"` // fresh, resume, branch
 	Cwd        string            `json:"cwd,omitempty"`
 	Turns      int               `json:"turns,omitempty"`
-	Transition *state.Transition `json:"transition"` // the last one; nil if there is none yet
+	Transition *state.Transition `json:"transition"` // last one, or nil
 	Reminders  []TimedNote       `json:"reminders,omitempty"`
 	Retries    []TimedNote       `json:"retries,omitempty"`
 	// Interruptions are the attempts that were interrupted and then repeated.
@@ -123,21 +129,22 @@ type Exec struct {
 	Signal        string          `json:"signal,omitempty"`
 	Stdout        string          `json:"stdout_tail,omitempty"`
 	Stderr        string          `json:"stderr_tail,omitempty"`
-	Output        []string        `json:"output,omitempty"` // texts of agent_output events; nil if there is a transcript
+	Output        []string        `json:"output,omitempty"` // from agent_output events; nil if there is a transcript
 
 	Messages []runner.Message `json:"messages,omitempty"`
-	// Gap is the place where Messages are left out; nil if they are complete.
+	// Gap is where some of the Messages were left out. It is nil if they are complete.
 	Gap *Gap `json:"messages_left_out,omitempty"`
-	// IsCut is set if some of the texts above were left out, for example lines of output.
+	// IsCut is set if any of the texts above were left out, for example lines of output.
 	IsCut bool `json:"texts_left_out,omitempty"`
-	// Files is nil without snapshots.
+	// Files are the files that the execution changed. It is nil if there are no workspace
+	// snapshots.
 	Files    []File `json:"files"`
 	IsShared bool   `json:"files_shared,omitempty"` // other agents used the directory at the same time
 
 	work            stopwatch
 	isExhausted     bool // no attempts are left
-	attempt         int  // number of the last attempt
-	serviceRetries  int  // retries because the service failed
+	attempt         int  // number of the newest attempt
+	serviceRetries  int  // number of retries because the service was unavailable
 	firstTransition *state.Transition
 	transitionCount int
 }
@@ -148,14 +155,15 @@ type Gap struct {
 	Messages int `json:"messages"` // number of messages left out
 }
 
-// TimedNote is a text about an event in an execution, such as a retry.
+// TimedNote is a text about something that happened during an execution, such as a retry.
 type TimedNote struct {
 	Time      time.Time `json:"time"`
 	Text      string    `json:"text"`
 	BackoffMS int64     `json:"backoff_ms,omitempty"`
 }
 
-// Interruption is the interruption of an attempt. Its time is the time of the resume.
+// Interruption records that an attempt was interrupted. Time is the time at which the run was
+// resumed.
 type Interruption struct {
 	Time time.Time `json:"time"`
 	state.AttemptInterrupted
@@ -169,23 +177,23 @@ type Attempt struct {
 
 // File is a file that an execution has changed.
 type File struct {
-	Path   string `json:"path"`   // in the repository, with slashes
-	Change string `json:"change"` // added, changed, deleted
+	Path   string `json:"path"`   // path in the repository, with slashes
+	Change string `json:"change"` // "added", "changed" or "deleted"
 	Diff   string `json:"diff,omitempty"`
 	Cut    bool   `json:"diff_cut,omitempty"`
 }
 
-// Limit is a limit that was reached or nearly reached.
+// Limit records that a limit was reached or almost reached.
 type Limit struct {
 	Time time.Time `json:"time"`
 	Exec int       `json:"exec,omitempty"`
 	state.Limit
 }
 
-// Text describes the limit and the current value.
+// Text describes the limit and the value that reached it.
 func (l *Limit) Text() string { return limitLine(line{}, &l.Limit).text }
 
-// costSoFar returns the cost of an execution so far, zero if x is nil.
+// costSoFar returns the cost of an execution so far, or zero if x is nil.
 func (x *Exec) costSoFar() state.Spent {
 	if x == nil {
 		return state.Spent{}
@@ -193,10 +201,10 @@ func (x *Exec) costSoFar() state.Spent {
 	return x.Spent.Spent
 }
 
-// Attempt returns the number of the last attempt.
+// Attempt returns the number of the newest attempt, at least 1.
 func (x *Exec) Attempt() int { return max(1, x.attempt) }
 
-// lastVerdict returns the verdict on the last attempt, or nil.
+// lastVerdict returns the verdict on the newest attempt, or nil if there is none or x is nil.
 func (x *Exec) lastVerdict() *state.NodeAttempt {
 	if x == nil || len(x.Attempts) == 0 {
 		return nil
@@ -204,7 +212,7 @@ func (x *Exec) lastVerdict() *state.NodeAttempt {
 	return &x.Attempts[len(x.Attempts)-1].NodeAttempt
 }
 
-// FailedCommand returns the first failed command of the last attempt, or nil.
+// FailedCommand returns the first failed command of the last judged attempt, or nil.
 func (x *Exec) FailedCommand() *state.CommandResult {
 	v := x.lastVerdict()
 	if v == nil {
@@ -217,18 +225,20 @@ func (x *Exec) FailedCommand() *state.CommandResult {
 	return &v.Results[i]
 }
 
-// isOpen reports whether x is an execution that has not ended.
+// isOpen reports whether the execution has not ended. It returns false if x is nil.
 func (x *Exec) isOpen() bool { return x != nil && x.Status == Running }
 
-// isActive reports whether an execution is running now.
+// isActive reports whether the execution is open and not paused.
 func (x *Exec) isActive() bool { return x.isOpen() && !x.work.isPaused }
 
+// start records the start of the execution.
 func (x *Exec) start(b *state.StateStarted) {
 	x.Kind, x.Mode, x.SessionID, x.Model, x.Cwd = b.Kind, string(b.Session), b.SessionID, b.Model, b.Cwd
 	x.Backend = cmp.Or(b.Backend, x.Backend)
 }
 
-// addEvent adds an event within the execution. It reports whether something is tried again.
+// addEvent records an event within the execution. isAgain is true for a retry, and for the verdict
+// on any attempt after the first.
 func (x *Exec) addEvent(e state.Event) (isAgain bool) {
 	switch b := e.Body.(type) {
 	case *state.Reminder:
@@ -249,6 +259,7 @@ func (x *Exec) addEvent(e state.Event) (isAgain bool) {
 	return false
 }
 
+// finish records the end of the execution.
 func (x *Exec) finish(e state.Event, b *state.StateFinished) {
 	x.Status, x.Ended, x.Error, x.DurationMS = Completed, e.Time, state.DescribeFailure(b.Error, x.lastVerdict()), b.DurationMS
 	x.isExhausted, x.attempt = state.IsExhausted(b.Error), max(x.attempt, b.Attempt)
@@ -266,6 +277,7 @@ func (x *Exec) finish(e state.Event, b *state.StateFinished) {
 	x.Stdout, x.Stderr = b.StdoutTail, b.StderrTail
 }
 
+// addTransition records a transition. An execution that forks has several.
 func (x *Exec) addTransition(b *state.Transition) {
 	x.Transition = b
 	if x.transitionCount++; x.transitionCount == 1 {
@@ -281,6 +293,7 @@ type stopwatch struct {
 	isRepeated bool          // a later segment of the run started the execution again
 }
 
+// pause stops the stopwatch at the given time, unless it is stopped.
 func (s *stopwatch) pause(at time.Time) {
 	if !s.isPaused {
 		s.worked += max(0, at.Sub(s.resumed))
@@ -288,6 +301,7 @@ func (s *stopwatch) pause(at time.Time) {
 	}
 }
 
+// resume starts a stopped stopwatch at the given time.
 func (s *stopwatch) resume(at time.Time) {
 	if s.isPaused {
 		s.isPaused, s.resumed = false, at

@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ModelOf returns the Model of a run from its events and its state, which is not changed. It stops
-// at the first error of events, and returns it. hide masks secrets in all texts; nil leaves them
-// unchanged.
+// ModelOf builds the Model of a run from its events and its state, which it does not change. events
+// may be nil. If it yields an error, ModelOf stops and returns that error. hide masks secrets in
+// all texts; if it is nil, texts are not changed.
 func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(string) string) (*Model, error) {
 	m := NewModel()
 	if hide == nil {
@@ -24,7 +24,7 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 			m.Add(e.Map(hide))
 		}
 	}
-	for _, e := range run.Events { // a crash may have kept them out of the log
+	for _, e := range run.Events { // after a crash, the log may lack these events
 		m.Add(e.Map(hide))
 	}
 	for _, a := range run.Agents {
@@ -43,8 +43,8 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 	return m, nil
 }
 
-// addAgentState adds the data in the state about an agent that has not ended, and about its
-// execution. A log that was started later has no events about them.
+// addAgentState adds what the state contains about an agent that has not ended, and about its
+// execution. No events contain this data if the event log was started later than the run.
 func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
 	a := m.agentOf(state.Event{Agent: s.ID, State: s.State})
 	a.Parent = s.Parent
@@ -67,7 +67,7 @@ func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
 	}
 }
 
-// addExecState adds the data in the state about an execution that has not ended.
+// addExecState adds what the state contains about an execution that has not ended.
 func (m *Model) addExecState(s *state.Agent, a *Agent, e *state.Exec) {
 	x := a.last
 	switch {
@@ -76,7 +76,7 @@ func (m *Model) addExecState(s *state.Agent, a *Agent, e *state.Exec) {
 	case x == nil || x.N != e.Iteration:
 		x = m.newExec(state.Event{Agent: s.ID, State: s.State, Exec: e.Iteration, Time: e.Started}, a)
 		x.Kind, x.attempt = "script", e.Attempt
-		if e.Session != nil || e.Running != nil && e.Running.SessionID != "" { // it has a conversation
+		if e.Session != nil || e.Running != nil && e.Running.SessionID != "" { // only prompts have a conversation
 			x.Kind = "prompt"
 		}
 	}
@@ -96,8 +96,8 @@ func (m *Model) addExecState(s *state.Agent, a *Agent, e *state.Exec) {
 	}
 }
 
-// Rows returns copies of the executions in the order of their numbers. Executions that have not
-// ended are interrupted, unless a process drives the run.
+// Rows returns copies of the executions, ordered by number. Unless isDriven says that a process
+// drives the run, open executions get the status Interrupted.
 func (m *Model) Rows(isDriven bool) []Exec {
 	all := make([]Exec, 0, len(m.Executions))
 	for _, x := range m.Executions {

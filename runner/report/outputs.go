@@ -6,15 +6,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Output is the end of a failed script's output, starting at a line.
+// Output is the end of what a failed script wrote to stdout or stderr, starting at the start of a
+// line.
 type Output struct{ Name, Text string }
 
-// maxOutputEnd is slightly less than 4096 bytes, to which events cut longer outputs, at a
-// character. An output that was cut thus loses its first, incomplete line, while a shorter one
-// stays complete.
+// maxOutputEnd is the maximum size of an Output in bytes. It is slightly below 4096: events contain
+// only the last 4096 bytes of a longer output, or up to three bytes less, so that they start at a
+// character. Such an output always exceeds maxOutputEnd, so its first, incomplete line is removed.
+// A shorter output is complete.
 const maxOutputEnd = 4092
 
-// Outputs returns the outputs of an execution that are not blank.
+// Outputs returns the end of the execution's stdout and stderr. It leaves out an output that has
+// only white space.
 func (x *Exec) Outputs() []Output {
 	var all []Output
 	if x != nil && strings.TrimSpace(x.Stdout) != "" {
@@ -26,7 +29,7 @@ func (x *Exec) Outputs() []Output {
 	return all
 }
 
-// reason returns why the agent failed, without quotes of the outputs, which are shown separately.
+// reason returns why the agent failed. It leaves out quoted outputs, which are shown separately.
 func (a *Agent) reason() string {
 	why := a.Error
 	for _, one := range a.last.Outputs() {

@@ -10,17 +10,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxBytes limits the work for one text: at most so many bytes at either end are processed.
+// maxBytes limits the time for a long text: only this many bytes at its start and its end are
+// converted.
 const maxBytes = 8 << 10
 
-// plain converts an untrusted text to one line of printable text. It removes escape sequences and
-// control, invisible and direction characters, replaces white space with single blanks, and breaks
-// up the marks of job log commands ("##[" anywhere, "::" at the start of a line).
+// plain converts an untrusted text to one line of printable text. It removes escape sequences,
+// control characters, invisible characters and characters that change the writing direction. It
+// replaces white space with single spaces, and breaks up the marks of job log commands: "##["
+// anywhere, and "::" at the start of a line.
 func plain(s string) string {
 	return breakCommands(strings.Join(strings.Fields(text.Line(s)), " "))
 }
 
-// breakCommands breaks up the marks of job log commands in a line.
+// breakCommands changes a line so that a job log does not interpret it as a command.
 func breakCommands(line string) string {
 	if at := strings.TrimLeft(line, " "); strings.HasPrefix(at, "::") {
 		line = line[:len(line)-len(at)] + ": " + at[1:]
@@ -28,11 +30,11 @@ func breakCommands(line string) string {
 	return text.BreakCommandMark(line)
 }
 
-// plainLines is like plain for a text of several lines, and keeps their indentation.
+// plainLines is like plain for a text with several lines, and keeps their indentation.
 func plainLines(s string) string { return strings.Trim(text.Printable(s), "\n") }
 
-// cut converts a text to one plain line of at most width columns. A shortened line ends with an
-// ellipsis.
+// cut converts a text to one plain line with at most width columns. If it shortens the text, the
+// line ends with an ellipsis.
 func cut(text string, width int) string {
 	dropped := len(text) > maxBytes
 	text = plain(text[:min(len(text), maxBytes)])
@@ -42,19 +44,20 @@ func cut(text string, width int) string {
 	return head(text, width-columns(ellipsis)) + ellipsis
 }
 
-// cutMiddle is like cut, but keeps the end of the text too, as for an error that quotes the end of
-// an output.
+// cutMiddle is like cut, but removes the middle of a long text. Its end may be important too, as in
+// an error that quotes the end of an output.
 func cutMiddle(text string, width int) string { return cutToEnds(text, width, plain) }
 
-// cutOutput is like cutMiddle, for a line returned by plainLines. It keeps white space, and
-// replaces a tab with four blanks.
+// cutOutput is like cutMiddle for a line that plainLines returned. It keeps the line's white space,
+// and replaces each tab with four spaces.
 func cutOutput(line string, width int) string {
 	return cutToEnds(line, width, func(s string) string {
 		return strings.TrimRight(breakCommands(strings.ReplaceAll(text.Line(s), "\t", "    ")), " ")
 	})
 }
 
-// cutToEnds shortens a text to its beginning and end, which shown converts to plain text.
+// cutToEnds shortens a text to its start and its end, with an ellipsis between them. shown converts
+// each of them to plain text.
 func cutToEnds(text string, width int, shown func(string) string) string {
 	if len(text) <= 2*maxBytes {
 		text = shown(text)
@@ -70,8 +73,8 @@ func cutToEnds(text string, width int, shown func(string) string) string {
 
 const ellipsis = "…"
 
-// columns returns the maximum number of terminal columns of a text: characters that may be wide
-// count as wide.
+// columns returns the number of terminal columns that a text needs at most. Characters that may be
+// two columns wide count as two.
 func columns(text string) int {
 	n := 0
 	for _, r := range text {
@@ -87,7 +90,7 @@ func runeColumns(r rune) int {
 	return 2
 }
 
-// head returns the longest beginning of a text that fits into width columns.
+// head returns the longest start of a text that fits into width columns.
 func head(text string, width int) string {
 	for i, r := range text {
 		if width -= runeColumns(r); width < 0 {
@@ -110,7 +113,7 @@ func tail(text string, width int) string {
 	return text[at:]
 }
 
-// pad appends blanks up to width columns.
+// pad appends spaces to a text until it is width columns wide.
 func pad(text string, width int) string {
 	return text + strings.Repeat(" ", max(0, width-columns(text)))
 }
@@ -145,5 +148,5 @@ func millisOf(ms int64) time.Duration { return time.Duration(ms) * time.Millisec
 
 func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
-// count formats a number of things, as in "1 state" and "2 states".
+// count formats a number with a noun, as in "1 state" and "2 states".
 func count(n int, thing string) string { return state.Count(n, thing) }

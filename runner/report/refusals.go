@@ -6,9 +6,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
+// allowIntro introduces the rule that may allow a denied tool call.
 const allowIntro = "; to allow it (not tried): "
 
-// allowSetting returns a setting that may allow a refused tool use, or "".
+// allowSetting returns the allowed-tools setting that may allow a denied tool call, or "" if none
+// is known.
 func allowSetting(r state.Refusal) string {
 	if len(r.Allow) == 0 {
 		return ""

@@ -8,14 +8,14 @@ import (
 
 const (
 	markColumn          = len(markVerdict)
-	widestColumn        = 30   // longer names move the rest of their line to the right
+	widestColumn        = 30   // longer names move the following text of their line to the right
 	widestName          = 100  // longer names are cut
 	minText             = 60   // columns of a text in a narrow terminal
-	maxImportantText    = 1000 // columns of an important text, whatever the width of the terminal
-	maxImportantRunText = 300  // the same for the run, since the failure was already shown
+	maxImportantText    = 1000 // columns of an important text, independent of the width of the terminal
+	maxImportantRunText = 300  // columns of an important text about the run, whose failure was already shown
 )
 
-// colors are the colors of marks on a terminal.
+// colors maps marks to the codes of their colors on a terminal.
 var colors = map[mark]string{
 	markStart: "2", markSays: "2", markStored: "2",
 	markOK: "32", markDone: "32", mark(state.Completed): "1;32",
@@ -25,14 +25,14 @@ var colors = map[mark]string{
 	mark(state.Suspended): "1;33", mark(state.Cancelled): "1;33",
 }
 
-// layout has the colors and the column widths of lines.
+// layout determines the colors and the column widths of lines.
 type layout struct {
 	color                    bool
 	width                    int
-	agentColumn, stateColumn int // current widths
+	agentColumn, stateColumn int // widths so far, which grow with longer names
 }
 
-// colorize colors a text like the mark m, if colors are on.
+// colorize gives a text the color of the mark m. It returns the text unchanged if colors are off.
 func (y *layout) colorize(m mark, text string) string {
 	code, ok := colors[m]
 	if !y.color || !ok {
@@ -41,7 +41,7 @@ func (y *layout) colorize(m mark, text string) string {
 	return "\x1b[" + code + "m" + text + "\x1b[0m"
 }
 
-// render returns the text of a line, without its line break.
+// render returns a line as text, without a line break at its end.
 func (y *layout) render(l line) string {
 	before := pad(name(l.agent), y.agentColumn) + "  "
 	word, gap := strings.ReplaceAll(name(string(l.mark)), "_", " "), " "
@@ -54,11 +54,10 @@ func (y *layout) render(l line) string {
 	return strings.TrimRight(before+y.colorize(l.mark, word)+gap+l.figures+text+l.uncut, " ")
 }
 
-// name converts the name of an agent, a state or a status to plain text.
+// name converts the name of an agent, a state or a status to plain text, and shortens a long name.
 func name(s string) string { return cut(s, widestName) }
 
-// cutText returns the text of a line, shortened to a number of columns. Important texts may be
-// longer.
+// cutText returns the text of a line, shortened to room columns. Important texts may be longer.
 func (l line) cutText(room int) string {
 	switch {
 	case l.rank == rankImportant && l.agent == runAgent:

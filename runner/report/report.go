@@ -1,9 +1,10 @@
-// Package report has the model of a run, which is built from the run's events and state, and
-// everything that displays it: the console, the job log with annotations, the step summary, and
-// debug files. It also writes the event log.
+// Package report contains the model of a run, which is built from the run's events and state, and
+// everything that displays the model: the console, the job log with annotations, the step summary,
+// and debug files. It also writes the event log.
 //
-// Reporters are called from one goroutine, in the order of the events, so they need no locks. Text
-// of agents is untrusted: its control characters never reach a terminal or a job log.
+// Reporters are called from one goroutine, in the order of the events, so they need no locks. Texts
+// from agents are untrusted: control characters are removed from them before they are written to a
+// terminal or a job log.
 package report
 
 import (
@@ -23,7 +24,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Reporter receives the events of a run. After an error it is not called again.
+// Reporter receives the events of a run. It is not called again after it has returned an error.
 type Reporter interface {
 	// Report handles the next event.
 	Report(state.Event) error
@@ -31,35 +32,37 @@ type Reporter interface {
 	Close() error
 }
 
-// Fanout passes events to several reporters, in the order in which these were added. A reporter
-// that has failed is not called again: a full disk must not end a run.
+// Fanout passes events to several reporters, in the order in which the reporters were added. It
+// stops calling a reporter that has returned an error, and continues with the others: a full disk,
+// for example, must not end a run.
 type Fanout struct {
 	Model *Model // updated before the reporters get an event
-	// Hide masks secrets in the texts of events, notes and so on, before the reporters get them;
-	// nil leaves texts unchanged.
+	// Hide masks secrets in events, notes and other texts before the reporters get them. If it is
+	// nil, texts are not changed.
 	Hide    func(string) string
 	members []*member
 	warn    func(name string, err error)
 }
 
+// member is a reporter of a Fanout. If off is set, it has failed and is not called again.
 type member struct {
 	name string
 	to   Reporter
 	off  bool
 }
 
-// NewFanout returns a Fanout without reporters. It calls warn once for each reporter that fails,
-// with the reporter's name.
+// NewFanout returns a Fanout without reporters. The Fanout calls warn, with the reporter's name and
+// the error, once for each reporter that fails.
 func NewFanout(warn func(name string, err error)) *Fanout {
 	return &Fanout{Model: NewLiveModel(), warn: warn}
 }
 
-// Add adds a reporter. The name is for the warning and need not be unique.
+// Add adds a reporter. The name is only used for the warning, and need not be unique.
 func (f *Fanout) Add(name string, to Reporter) {
 	f.members = append(f.members, &member{name: name, to: to})
 }
 
-// Report passes an event to all reporters.
+// Report adds an event to the model and passes it to all reporters.
 func (f *Fanout) Report(e state.Event) {
 	if f.Hide != nil {
 		e = e.Map(f.Hide)
@@ -68,14 +71,14 @@ func (f *Fanout) Report(e state.Event) {
 	each(f, func(r Reporter) error { return r.Report(e) })
 }
 
-// Tick passes the time to the reporters that have a method Tick(time.Time) error. It should be
-// called about ten times a second for a terminal, otherwise once a second.
+// Tick passes the time to all reporters that have a method Tick(time.Time) error. It should be
+// called about ten times a second if there is a terminal, otherwise once a second.
 func (f *Fanout) Tick(now time.Time) {
 	each(f, func(r interface{ Tick(time.Time) error }) error { return r.Tick(now) })
 }
 
-// Note passes a line that is not an event to the reporters that have a method Note(agent, state,
-// text string) error.
+// Note passes a message that is not part of an event to all reporters that have a method
+// Note(agent, state, text string) error.
 func (f *Fanout) Note(agent, state, text string) {
 	if f.Hide != nil {
 		text = f.Hide(text)
@@ -87,8 +90,8 @@ func (f *Fanout) Note(agent, state, text string) {
 	})
 }
 
-// Doing passes an agent's activity, or a tool use, to the reporters that have a method Doing(agent,
-// state string, p runner.Progress) error.
+// Doing passes an agent's current activity, or a tool call, to all reporters that have a method
+// Doing(agent, state string, p runner.Progress) error.
 func (f *Fanout) Doing(agent, at string, p runner.Progress) {
 	if f.Hide != nil {
 		p = state.MapTexts(p, f.Hide)
@@ -100,9 +103,9 @@ func (f *Fanout) Doing(agent, at string, p runner.Progress) {
 	})
 }
 
-// Next passes the next steps for a stopped run to the reporters that have a method Next(text
-// string) error. Pairs of backticks in the text are code; the text is "" if there is nothing to do.
-// Next is called after the last event, when it is known where the run is stored.
+// Next passes a text about how to continue a stopped run to all reporters that have a method
+// Next(text string) error. Text between two backticks is code. The text is empty if there is
+// nothing to do. Next is called after the last event, when it is known whether the run was stored.
 func (f *Fanout) Next(text string) {
 	each(f, func(r interface{ Next(string) error }) error { return r.Next(text) })
 }
@@ -124,9 +127,10 @@ func each[T any](f *Fanout, do func(T) error) {
 	}
 }
 
-// Events yields the events of the log at path, and errors. A line that is not an event yields a
-// *state.FileError, after which iteration may continue. An incomplete last line is ignored, since a
-// run may be writing it. A missing log has no events.
+// Events returns an iterator over the events in the log at path. A line that is not an event yields
+// a *state.FileError, after which the iteration may continue. Any other error is the last value. An
+// incomplete last line is ignored, since a process may still be writing it. If there is no such
+// file, the iterator yields nothing.
 func Events(path string) iter.Seq2[state.Event, error] {
 	return func(yield func(state.Event, error) bool) {
 		f, _, err := files.Open(path)
@@ -161,11 +165,13 @@ func Events(path string) iter.Seq2[state.Event, error] {
 	}
 }
 
-// longestEvent is the maximum length of a line in bytes: the result of a run may be long.
+// longestEvent is the maximum length of a log line in bytes. It is large because an event may
+// contain the result of a run.
 const longestEvent = 64 << 20
 
-// eventLines returns a scanner for the complete lines of a log. After the last one, rest has the
-// text after the last line break. A line longer than longestEvent is an error.
+// eventLines returns a scanner for the complete lines of a log. After the last line was scanned,
+// rest contains the text that follows the last line break. A line longer than longestEvent causes
+// an error.
 func eventLines(r io.Reader) (lines *bufio.Scanner, rest *[]byte) {
 	lines, rest = bufio.NewScanner(r), new([]byte)
 	lines.Buffer(nil, longestEvent)

@@ -10,59 +10,62 @@ import (
 
 // SummaryOptions configure a Summary.
 type SummaryOptions struct {
-	// Write replaces the previous summary. It gets the whole summary, less than 1,000,000 bytes of
-	// GitHub's Markdown.
+	// Write replaces the previous summary. Its argument is the whole summary, as GitHub's Markdown
+	// with less than 1,000,000 bytes.
 	Write      func(markdown string) error
 	WorkflowID string
-	// Title is shown in the headline; "" means the WorkflowID.
+	// Title is shown in the headline. If empty, the headline shows the WorkflowID.
 	Title string
-	// Workflow is drawn as a diagram with the run's path; nil for no diagram.
+	// Workflow is drawn as a diagram with the run's path. If nil, the summary has no diagram.
 	Workflow *protocol.Workflow
-	// Site is the URL of the repository with a trailing slash, "" if unknown. No other URL on its
-	// host becomes a link, because links to issues elsewhere would notify people.
+	// Site is the URL of the repository with a slash at the end, or "" if it is unknown. URLs on
+	// the same host that do not start with Site are not shown as links, because GitHub would notify
+	// people of links to their issues.
 	Site string
 	// JobContext describes the job that drives the run.
 	JobContext JobContext
-	// Next has the next steps if the job is killed. It is shown while the run is active. In Next
-	// and Notes, pairs of backticks are code, and everything else is shown unchanged.
+	// Next describes how to continue the run if the job is killed. It is only shown while the run
+	// is active. In Next and Notes, text between two backticks is code, and all other Markdown is
+	// escaped.
 	Next string
-	// Differences are sentences about changes since a resumed run was stopped. They are
-	// shown in the overview, too.
+	// Differences are sentences about what has changed since a resumed run was stopped. The
+	// overview shows them too.
 	Differences []string
 	Skipped     bool // the step started nothing, which is not an error
-	// Notes are lines at the end, for example about omissions in a checkpoint.
+	// Notes are lines at the end of the summary, for example about what a checkpoint does not
+	// contain.
 	Notes []string
-	// Report is the report of the run; the zero value means none.
+	// Report is the link to the report of the run. Its zero value means that there is no report.
 	Report Link
 }
 
-// Link is a link to an artifact. It is shown as a link only if its URL is below
+// Link refers to an artifact. It is only shown as a link if its URL starts with
 // SummaryOptions.Site.
 type Link struct {
-	Name string // name of the artifact; "" for none
+	Name string // name of the artifact; "" if there is none
 	URL  string // "" if unknown
 }
 
 // writeInterval is the minimum time between writes, except at the start and the end of a segment.
 const writeInterval = 2 * time.Second
 
-// Summary describes a run in Markdown: its status, failures, cost, next steps, path, a table of its
-// state executions, and its agents. It is written at the start and the end of each segment, on
-// Close, and regularly in between, so that a killed job has a summary too. No text of agents and
-// scripts is interpreted as Markdown.
+// Summary describes a run in Markdown: its status, failures, cost, next steps and path, a table of
+// its state executions, and its agents. It is written at the start and the end of each segment, on
+// Close, and regularly during a segment, so that there is a summary even if the job is killed.
+// Texts of agents and scripts are never interpreted as Markdown.
 type Summary struct {
 	o         SummaryOptions
 	model     *Model
 	stepError string // "" if the step has not failed
 	written   time.Time
-	isStale   bool // something has happened since then
+	isStale   bool // the summary has changed since it was written
 }
 
-// NewSummary returns a Summary of a model. It writes nothing before the first event.
+// NewSummary returns a Summary of the model m. It writes nothing before the first event.
 func NewSummary(m *Model, o SummaryOptions) *Summary {
 	o.Notes = slices.Clone(o.Notes)
 	if m.Ending != nil {
-		o.Next = "" // it is for an active run
+		o.Next = "" // Next is only for an active run
 	}
 	return &Summary{o: o, model: m, isStale: m.Opening != nil}
 }
@@ -74,35 +77,37 @@ func (s *Summary) Report(e state.Event) error {
 	case *state.RunStarted:
 		return s.write()
 	case *state.RunFinished:
-		s.o.Next = "" // it was for a killed job
+		s.o.Next = "" // Next was only for a killed job
 		return s.write()
 	}
 	return s.writeIfDue()
 }
 
-// Tick writes changes since the last write, if that is long enough ago.
+// Tick writes the summary if it has changed and was last written at least writeInterval ago.
 func (s *Summary) Tick(time.Time) error { return s.writeIfDue() }
 
-// SetNotes replaces the notes from the next write on.
+// SetNotes replaces the notes. It does not write the summary.
 func (s *Summary) SetNotes(notes ...string) {
 	s.o.Notes = slices.Clone(notes)
 	s.isStale = true
 }
 
-// SetReport sets the link to the report of the run, which the overview shows, too.
+// SetReport sets the link to the report of the run. The overview shows it too. SetReport does not
+// write the summary.
 func (s *Summary) SetReport(l Link) {
 	s.o.Report = l
 	s.isStale = true
 }
 
-// Next sets the next steps of a stopped run, "" for none, and writes the summary.
+// Next sets how to continue a stopped run, and writes the summary. An empty text means that there
+// is nothing to do.
 func (s *Summary) Next(text string) error {
 	s.o.Next = text
 	return s.write()
 }
 
-// SetError sets an error of the step that is in no event, such as an error of the machine or the
-// store. The headline then shows that the step has failed.
+// SetError sets an error of the step that no event reports, such as an error of the machine or the
+// store. The headline then says that the step failed. SetError does not write the summary.
 func (s *Summary) SetError(text string) {
 	s.stepError = text
 	s.isStale = true
@@ -116,7 +121,7 @@ func (s *Summary) Close() error {
 	return s.write()
 }
 
-// writeIfDue writes changes, unless the last write was too recent.
+// writeIfDue writes the summary if it has changed and was last written at least writeInterval ago.
 func (s *Summary) writeIfDue() error {
 	if !s.isStale || time.Since(s.written) < writeInterval {
 		return nil
@@ -129,10 +134,10 @@ func (s *Summary) write() error {
 	return s.o.Write(s.render())
 }
 
-// Overview returns a short form of the summary, less than 8 KiB of Markdown, for a comment that is
-// edited in place: the headline, the failures, the next steps and the result, which may be
-// shortened. It is "" before the first event. No text of agents and scripts is interpreted as
-// Markdown. The caller has to mask secrets.
+// Overview returns a short form of the summary, with less than 8 KiB of Markdown, for a GitHub
+// comment that is edited whenever the run changes. It contains the headline, the failures, the next
+// steps, and the result, which may be shortened. It is empty before the first event. Texts of
+// agents and scripts are never interpreted as Markdown. The caller has to mask secrets.
 func (s *Summary) Overview() string {
 	m := s.model
 	if s.stepError == "" && m.Opening == nil && m.Ending == nil && len(m.Agents) == 0 {

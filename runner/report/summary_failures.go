@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	maxFailures    = 20  // failed agents that are listed at the top
-	maxExplained   = 3   // failed agents whose failure is explained there
-	linesOfFailure = 12  // lines that are not folded, for all failures
-	linesOfResult  = 15  // lines that are not folded, for the result
-	widestLine     = 200 // columns of such a line
-	widestInline   = 100 // columns of a text that is shown without a fence
+	maxFailures    = 20  // failed agents in the list at the top
+	maxExplained   = 3   // failed agents at the top whose failure is explained in detail
+	linesOfFailure = 12  // visible lines that explain failures, shared by all failures
+	linesOfResult  = 15  // visible lines of the result
+	widestLine     = 200 // columns of a visible line
+	widestInline   = 100 // columns of a text that is shown without a fenced code block
 )
 
-// writeFailures writes why the run is not completed: which agents failed, where, and the most
-// important lines.
+// writeFailures writes why the run has not completed: which agents failed, in which states, and the
+// most important lines of their errors and outputs.
 func (s *Summary) writeFailures(w *writer) {
 	if s.stepError != "" {
 		excerpt{what: "The step ended with an error", text: s.stepError, lines: linesOfFailure}.write(w)
@@ -40,12 +40,13 @@ func (s *Summary) writeFailures(w *writer) {
 	}
 }
 
-// failedAgents returns the agents that failed.
+// failedAgents returns the agents that have failed.
 func (s *Summary) failedAgents() []*Agent {
 	return slices.DeleteFunc(slices.Clone(s.agents()), func(a *Agent) bool { return a.Status != Failed })
 }
 
-// listFailures writes the number of further failed agents, and a line for each of the first ones.
+// listFailures writes how many more agents failed and, for each of the first most agents, a line
+// with its error.
 func listFailures(w *writer, failed []*Agent, most int) {
 	w.printf("%s failed", count(len(failed), "more agent"))
 	if most == 0 {
@@ -60,8 +61,8 @@ func listFailures(w *writer, failed []*Agent, most int) {
 	w.write("- " + strings.Join(FirstOf(lines, most), "\n- ") + "\n\n")
 }
 
-// writeFailure explains the failure of an agent: its error, its last output, the command that
-// failed in its last attempt, and the tools that were refused.
+// writeFailure explains an agent's failure: its error, its last output, the command that failed in
+// its last attempt, and a tool call that was denied.
 func (a *Agent) writeFailure(w *writer, lines int) {
 	what := fmt.Sprintf("Agent %s failed in state %s", code(a.ID, widestName), code(a.State, widestName))
 	if a.last != nil && a.last.attempt > 1 && !a.last.isExhausted {
@@ -81,8 +82,8 @@ func (a *Agent) writeFailure(w *writer, lines int) {
 	}
 }
 
-// writeFailedCommand writes the end of the output of the first failed command in the last attempt,
-// unless the attempt is done.
+// writeFailedCommand writes the end of the output of the first command that failed in the last
+// attempt. It writes nothing if the attempt was successful or the output is empty.
 func (x *Exec) writeFailedCommand(w *writer, lines int) {
 	failed := x.FailedCommand()
 	if failed == nil || x.lastVerdict().Converged || strings.TrimSpace(failed.Tail) == "" {
@@ -92,8 +93,8 @@ func (x *Exec) writeFailedCommand(w *writer, lines int) {
 	w.writeIfRoom(fmt.Sprintf("The end of the output of %s:\n\n%s\n", code(failed.Cmd, widestAgentLine), fence(shown)))
 }
 
-// writeReason writes why a run is not completed. It is for runs without failed agents; their
-// failures would be more specific.
+// writeReason writes the reason why the run has not completed. It is only called if no agent's
+// failure explains this better.
 func (s *Summary) writeReason(w *writer) {
 	if end := s.model.Ending; end != nil && end.Reason != "" {
 		width := w.limit(widestReason)
@@ -101,18 +102,18 @@ func (s *Summary) writeReason(w *writer) {
 	}
 }
 
-// excerpt is an untrusted text. Only a few of its lines are shown. In a summary the complete text is
-// folded below.
+// excerpt describes an untrusted text of which only a few lines are visible. In a summary, though
+// not in an overview, the complete text follows in a folded section.
 type excerpt struct {
-	what    string // in Markdown, without a colon
+	what    string // Markdown before the lines, without a colon
 	text    string
-	lines   int
-	fromTop bool // the first lines are more important than the last
-	isProse bool // text of an agent, whose long lines are wrapped
+	lines   int  // number of visible lines
+	fromTop bool // show the first lines instead of the last ones
+	isProse bool // the text was written by an agent, so its long lines are wrapped
 }
 
-// write writes the lines and, in a summary with enough room, the complete text folded. A single
-// short line gets no fence.
+// write writes the visible lines. In a summary with enough room, it also writes the complete text,
+// folded. A single short line is written without a fenced code block.
 func (x excerpt) write(w *writer) {
 	shown, isAll := x.shorten(w)
 	if strings.Contains(shown, "\n") || columns(shown) > widestInline {
@@ -131,8 +132,8 @@ func (x excerpt) write(w *writer) {
 	})
 }
 
-// shorten returns the most important lines, in about as many bytes as a text may take. isAll
-// reports whether these are all lines.
+// shorten returns the most important lines, limited to about the size that a text may have. isAll
+// reports whether they are the complete text.
 func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
 	limit := w.limit(maxText)
 	content := shortenMiddle(x.text, maxResult)
@@ -150,17 +151,19 @@ func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
 	}
 }
 
-// minLines leaves room for the first line, the number of lines left out, and the last line.
+// minLines is enough for the first line, a line that says how many lines were left out, and the
+// last line.
 const minLines = 3
 
-// pick returns n of the lines. isCut reports whether a line was shortened.
+// pick returns n lines: all lines, or some lines and a line that says how many were left out. Each
+// line is shortened to about widestLine columns; isCut reports whether this shortened a line.
 func (x excerpt) pick(all []string, n int) (text string, isCut bool) {
 	lines := slices.Clone(all)
 	if dropped := len(all) - n + 1; dropped > 1 {
 		mark := fmt.Sprintf("… %s left out …", count(dropped, "line"))
 		if x.fromTop {
 			lines = append(lines[:n-1], mark)
-		} else { // the first line has the reason of the failure
+		} else { // the first line usually contains the reason for the failure
 			lines = slices.Concat(all[:1], []string{mark}, all[dropped+1:])
 		}
 	}

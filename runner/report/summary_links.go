@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// urlForm matches a URL that may become a link. Inside "<" and ">" it has no other meaning in
-// Markdown or HTML. It has no user name, which could look like a host.
+// urlForm matches a URL that may become a link. Markdown and HTML interpret it only as a URL if it
+// is between "<" and ">". It can't contain a user name, because that could look like a host.
 var urlForm = text.Regexp(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-z0-9._~%/?#=&+,;:-]*)?`)
 
 const (
@@ -18,18 +18,18 @@ const (
 	afterURL    = "\"'`)]}>.,;:!?*_|…"
 )
 
-// linker decides which URLs in a result become links. Its value is the URL of the repository, "" if
-// that is unknown.
+// linker decides which URLs in a result become links. Its value is the URL of the repository, or ""
+// if that is unknown.
 type linker string
 
-// find returns the ranges of the URLs in a text that may become links.
+// find returns the ranges in text of the URLs that may become links.
 func (l linker) find(text string) [][]int {
 	return slices.DeleteFunc(FindURLs(text), func(at []int) bool { return !l.isAllowed(text[at[0]:at[1]]) })
 }
 
-// FindURLs returns the ranges of the URLs in a text, without punctuation at their end. It leaves
-// out a URL that is followed by a character which can't be part of it: the link would have a
-// different target than the text.
+// FindURLs returns the ranges of the URLs in text, without punctuation at their ends. It ignores a
+// URL that is directly followed by a character that urlForm does not allow: the link would go to
+// only the first part of the address that the text shows.
 func FindURLs(text string) [][]int {
 	var found [][]int
 	for _, at := range urlForm().FindAllStringIndex(text, -1) {
@@ -45,8 +45,8 @@ func FindURLs(text string) [][]int {
 	return found
 }
 
-// isAllowed reports whether a URL may become a link. On the forge's host only URLs of the
-// repository are allowed, because other links to issues would notify people there.
+// isAllowed reports whether a URL may become a link. On the host of the repository, only URLs in
+// the repository are allowed, because GitHub would notify people of links to their issues.
 func (l linker) isAllowed(to string) bool {
 	at, err := url.Parse(to)
 	if err != nil {
@@ -60,15 +60,15 @@ func (l linker) isAllowed(to string) bool {
 	return err == nil && host != strings.ToLower(site.Host) && host != "github.com" && !strings.HasSuffix(host, ".github.com")
 }
 
-// linkWithHost returns a link with its URL and its host, since a long URL may look like another
-// site.
+// linkWithHost returns a link that shows its URL and, in parentheses, its host. Without the host, a
+// long URL could look as if it were on another site.
 func linkWithHost(address string) string {
 	at, _ := url.Parse(address) // isAllowed has parsed it
 	return "<" + address + "> (" + text.Code(at.Hostname()) + ")"
 }
 
-// linksLine returns a line with the links in a result. The result itself is shown as code, in which
-// nothing is a link.
+// linksLine returns a line with the links in a result, or "" if it has none. The result itself is
+// shown as code, in which URLs are not links.
 func (l linker) linksLine(result string) string {
 	var shown []string
 	for _, at := range l.find(result) {

@@ -14,17 +14,17 @@ const (
 	// maxMarkdown is the maximum size of a summary in bytes. GitHub does not show a summary of more
 	// than 1 MiB.
 	maxMarkdown = 1_000_000 - 1
-	maxCutNote  = 300 // of these, for the note that something was cut
+	maxCutNote  = 300 // bytes that are reserved for the note that something was cut
 
 	widestTitle    = 150
 	widestReason   = 1000
 	widestNote     = 500
 	maxNotes       = 30
-	maxDifferences = 5 // differences that are shown
+	maxDifferences = 5 // differences that are shown at most
 )
 
-// render returns the summary: first the most important facts, then the details. The sections of
-// agents and the long texts at the top share the remaining room.
+// render returns the whole summary, with the most important facts first. The agents' sections and
+// the long texts at the top share the room that the other parts leave.
 func (s *Summary) render() string {
 	table, path, notes := s.table(), s.diagramSection(), s.noteLines()
 	top := &writer{room: maxMarkdown - maxCutNote - len(table) - len(path) - len(footer(notes))}
@@ -36,7 +36,7 @@ func (s *Summary) render() string {
 	return top.String() + path + table + sections + footer(notes)
 }
 
-// writeTop writes the most important facts, which the summary and the overview have in common.
+// writeTop writes the most important facts, which are the same in the summary and the overview.
 func (s *Summary) writeTop(w *writer) {
 	s.writeHeadline(w)
 	for _, text := range s.o.Differences[:min(len(s.o.Differences), maxDifferences)] {
@@ -52,20 +52,20 @@ func (s *Summary) writeTop(w *writer) {
 }
 
 const (
-	// maxOverview is the maximum size of the overview in bytes. GitHub accepts comments of up to
+	// maxOverview is the maximum size of an overview in bytes. GitHub accepts comments of up to
 	// 65,536 characters.
 	maxOverview = 8<<10 - 1
-	longestText = 1 << 10 // of a text in an overview
+	longestText = 1 << 10 // bytes of a text in an overview
 )
 
-// statusWords are the headlines for the statuses of a run.
+// statusWords maps each status of a run to the start of the headline.
 var statusWords = map[state.Status]string{
 	state.Completed: "✅ Completed", state.Failed: "❌ Failed",
 	state.OverBudget: "⛔ Over budget", state.OverIterations: "⛔ Over the limit of iterations",
 	state.Suspended: "⏸️ Suspended", state.Cancelled: "⏹️ Cancelled",
 }
 
-// writeHeadline writes the headline, and the line of figures below it.
+// writeHeadline writes the headline and a line with the cost and other figures.
 func (s *Summary) writeHeadline(w *writer) {
 	status := "⏳ Running"
 	if end := s.model.Ending; end != nil {
@@ -83,7 +83,8 @@ func (s *Summary) writeHeadline(w *writer) {
 	}
 }
 
-// figuresLine returns the line below the headline.
+// figuresLine returns the line below the headline: the cost of the run, its duration, and the
+// numbers of states and agents.
 func (s *Summary) figuresLine() string {
 	m, spent := s.model, s.model.total()
 	parts := []string{"**" + m.withBudget(spent) + "**"}
@@ -113,7 +114,8 @@ func (s *Summary) figuresLine() string {
 // utcTime formats a time of day in UTC, since readers may be in any time zone.
 func utcTime(t time.Time) string { return t.UTC().Format("15:04:05 UTC") }
 
-// durationText returns the duration of the current segment, and the total of all segments.
+// durationText returns the duration of the last segment and, if there are several segments, their
+// total duration.
 func (m *Model) durationText() string {
 	var part, all time.Duration
 	for _, p := range m.Segments {
@@ -129,8 +131,8 @@ func (m *Model) durationText() string {
 	return text
 }
 
-// writeResult writes the result of the run. For a long result it writes the first lines, and the
-// complete result folded.
+// writeResult writes the result of the run. If the result is long, only its first lines are
+// visible, and the complete result follows in a folded section.
 func (s *Summary) writeResult(w *writer) {
 	end := s.model.Ending
 	if end == nil || end.Result == nil {
@@ -151,7 +153,7 @@ func (s *Summary) writeResult(w *writer) {
 	}
 }
 
-// writeNext writes the next steps.
+// writeNext writes how to continue the run.
 func (s *Summary) writeNext(w *writer) {
 	if s.o.Next == "" {
 		return
@@ -162,8 +164,8 @@ func (s *Summary) writeNext(w *writer) {
 	w.write(prose(s.o.Next, w.limit(widestReason)) + "\n\n")
 }
 
-// LinkText returns a Markdown paragraph that links to a report, "" if l has no name. If the URL is
-// not below site, the paragraph has only the name.
+// LinkText returns a Markdown paragraph with a link to a report. It returns "" if l has no name. If
+// the URL does not start with site, the paragraph contains only the name.
 func LinkText(l Link, site string) string {
 	if l.Name == "" {
 		return ""
@@ -178,7 +180,7 @@ func LinkText(l Link, site string) string {
 // maxNamed is the maximum number of agents in a list of active or stopped agents.
 const maxNamed = 5
 
-// writeActive writes which states are running, as of the last event.
+// writeActive writes which agents are in which states, and for how long.
 func (s *Summary) writeActive(w *writer) {
 	if s.model.Ending != nil || s.stepError != "" {
 		return
@@ -193,7 +195,8 @@ func (s *Summary) writeActive(w *writer) {
 	writeNamed(w, "At work", parts)
 }
 
-// writeStopped writes where the agents of a stopped run are. Failed agents are listed elsewhere.
+// writeStopped writes in which states the agents of a stopped run are. It leaves out failed agents,
+// which are listed elsewhere.
 func (s *Summary) writeStopped(w *writer) {
 	end := s.model.Ending
 	if end == nil || end.Status == state.Completed || end.Status == state.Failed {
@@ -208,14 +211,15 @@ func (s *Summary) writeStopped(w *writer) {
 	writeNamed(w, "Stopped", parts)
 }
 
-// writeNamed writes the first of many parts, and the number of further ones.
+// writeNamed writes a line with the first parts and the number of the others. It writes nothing if
+// there are no parts.
 func writeNamed(w *writer, what string, parts []string) {
 	if len(parts) > 0 {
 		w.write(what + ": " + strings.Join(FirstOf(parts, maxNamed), ", ") + "\n\n")
 	}
 }
 
-// FirstOf returns the first n of many parts, and a text with the number of further ones.
+// FirstOf returns the first n parts and, if there are more, a text such as "3 more" after them.
 func FirstOf(parts []string, n int) []string {
 	if more := len(parts) - n; more > 0 {
 		return append(parts[:n:n], fmt.Sprintf("%d more", more))
@@ -232,7 +236,8 @@ func JoinWords(parts []string, word string) string {
 	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
 }
 
-// diagramSection returns the diagram of the run's path, or "".
+// diagramSection returns a section with the diagram of the run's path. It returns "" if there is no
+// workflow or no state has started.
 func (s *Summary) diagramSection() string {
 	if s.model.ExecutionCount == 0 || s.o.Workflow == nil {
 		return ""
@@ -242,7 +247,8 @@ func (s *Summary) diagramSection() string {
 	return "### Path\n\n```mermaid\n" + diagram.Draw(s.o.Workflow, s.model.Path()) + "```\n\n"
 }
 
-// noteLines returns further facts, such as where the run is stored.
+// noteLines returns the lines at the end of the summary, such as the agent CLI and the last
+// checkpoint.
 func (s *Summary) noteLines() []string {
 	var lines []string
 	if s.o.WorkflowID != "" {
@@ -268,7 +274,7 @@ func (s *Summary) noteLines() []string {
 	return lines
 }
 
-// footer returns the end of the summary.
+// footer returns the end of the summary: the notes as a list, or "" if there are none.
 func footer(notes []string) string {
 	if len(notes) == 0 {
 		return ""

@@ -10,15 +10,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// minSection is the minimum room for the section of an agent, even if the last agents then have no
-// section.
+// minSection is the minimum size of an agent's section in bytes. If the room is too small for all
+// agents, the last ones get no section.
 const minSection = 4 << 10
 
-// agents returns the agents that are shown.
+// agents returns the agents that the summary shows, at most maxAgents.
 func (s *Summary) agents() []*Agent { return s.model.Agents[:min(len(s.model.Agents), maxAgents)] }
 
-// sections returns a folded section for each agent, with failed and active agents first, in at most
-// room bytes. isCut reports whether something was left out.
+// sections returns a folded section for each agent, with a total of at most room bytes. Failed
+// agents come first, then active agents. isCut reports whether anything was left out.
 func (s *Summary) sections(room int) (text string, isCut bool) {
 	agents := slices.Clone(s.agents())
 	if len(agents) == 0 {
@@ -47,7 +47,7 @@ func (s *Summary) sections(room int) (text string, isCut bool) {
 	return b.String(), isCut
 }
 
-// rank returns a lower number for agents that are shown earlier.
+// rank returns the place of an agent's section: agents with a lower number are shown first.
 func (a *Agent) rank() int {
 	switch a.Status {
 	case Failed:
@@ -58,8 +58,8 @@ func (a *Agent) rank() int {
 	return 2
 }
 
-// section returns the folded section of an agent, "" if there is not enough room. isExplained is
-// set if the top of the summary explains why agents failed.
+// section returns the folded section of an agent, or "" if w has too little room. isExplained is
+// set if the top of the summary already explains all failures.
 func (s *Summary) section(a *Agent, w *writer, isExplained bool) string {
 	const end = "</details>\n\n"
 	w.room -= len(end)
@@ -94,7 +94,7 @@ func (s *Summary) section(a *Agent, w *writer, isExplained bool) string {
 	return w.String() + end
 }
 
-// statusWords describes the status of an agent in HTML.
+// statusWords returns the status of an agent in words, as HTML.
 func (a *Agent) statusWords() string {
 	switch {
 	case a.Status == Failed:
@@ -109,13 +109,13 @@ func (a *Agent) statusWords() string {
 	return "is at " + htmlCode(a.State)
 }
 
-// writeText writes a text, shortened to the remaining room.
+// writeText writes a text in a fenced code block, shortened to the remaining room.
 func writeText(w *writer, what, text string) {
 	w.text(text, maxText, func(shown string) string { return fmt.Sprintf("%s:\n\n%s\n", what, fence(wrap(shown))) })
 }
 
-// writeRefusals writes the refused tool uses, each with the reason and the rule that would allow
-// it.
+// writeRefusals writes the tool calls that were denied, each with the reason and the rule that
+// would allow it.
 func (t *agentLog) writeRefusals(w *writer) {
 	if len(t.refusals) == 0 {
 		return
@@ -131,7 +131,7 @@ func (t *agentLog) writeRefusals(w *writer) {
 	w.writeIfRoom(b.String() + "\n")
 }
 
-// refusalDetails returns why a tool use was refused, and what would allow it.
+// refusalDetails returns why a tool call was denied, and the setting that may allow it.
 func refusalDetails(r state.Refusal) string {
 	text := ""
 	if r.Reason != "" {
@@ -143,7 +143,7 @@ func refusalDetails(r state.Refusal) string {
 	return text
 }
 
-// writeToolUses writes how often tools were used, most used first.
+// writeToolUses writes how often each tool was called, with the most used tools first.
 func (t *agentLog) writeToolUses(w *writer) {
 	names := slices.SortedFunc(maps.Keys(t.toolUses), func(x, y string) int {
 		return cmp.Or(t.toolUses[y]-t.toolUses[x], cmp.Compare(x, y))
@@ -157,11 +157,11 @@ func (t *agentLog) writeToolUses(w *writer) {
 	}
 }
 
-// maxAttempts is the maximum number of attempts in the table of an agent.
+// maxAttempts is the maximum number of attempts in an agent's table.
 const maxAttempts = 20
 
 // writeAttempts writes a table of an agent's last attempts, and the output of the command that
-// failed in the last one.
+// failed in the last attempt.
 func (s *Summary) writeAttempts(w *writer, a *Agent) {
 	var rows []string
 	for _, x := range s.model.Executions {
@@ -183,7 +183,7 @@ func (s *Summary) writeAttempts(w *writer, a *Agent) {
 	a.last.writeFailedCommand(w, linesOfFailure)
 }
 
-// verdict returns the verdict on an attempt in Markdown.
+// verdict returns the verdict on an attempt as Markdown.
 func (a *Attempt) verdict() string {
 	switch {
 	case a.Converged && a.Attempt > 1:

@@ -10,12 +10,13 @@ import (
 
 const (
 	widestCell = 60 // columns of a name in a table
-	maxRows    = 25 // rows of a table that is not folded
-	maxSums    = 15 // rows of the table of sums
+	maxRows    = 25 // executions from which the table is not folded yet
+	maxSums    = 15 // rows in the table of totals
 )
 
-// table returns a row for each state execution, except in the middle of a long run. For many
-// executions it returns the totals by state, and the rows folded.
+// table returns a table with a row for each state execution. The table of a long run leaves out
+// executions in the middle. If there are more than maxRows executions, it is folded, and a table
+// with the totals by state comes before it.
 func (s *Summary) table() string {
 	m := s.model
 	if m.ExecutionCount == 0 {
@@ -29,7 +30,7 @@ func (s *Summary) table() string {
 		fmt.Sprintf("<details><summary>All %s</summary>\n\n%s</details>\n\n", count(m.ExecutionCount, "state execution"), m.rows()) + costs
 }
 
-// rows returns the table of executions.
+// rows returns the table of executions as Markdown.
 func (m *Model) rows() string {
 	var b strings.Builder
 	b.WriteString("| # | Agent | State | Session | Duration | Cost | Attempts | Transition |\n" +
@@ -43,10 +44,10 @@ func (m *Model) rows() string {
 	return b.String() + "\n"
 }
 
-// sessionWords are the table's texts for session modes.
+// sessionWords maps session modes to the texts in the table.
 var sessionWords = map[string]string{string(state.Fresh): "new", string(state.Resume): "resumed", string(state.Branch): "branched"}
 
-// row returns the row of an execution.
+// row returns the table row for an execution.
 func (x *Exec) row() string {
 	duration, cost := "", ""
 	switch {
@@ -73,7 +74,7 @@ func (x *Exec) row() string {
 		session, duration, cost, strings.Join(attempts, ", "), x.outcome())
 }
 
-// outcome describes how an execution ended, and its transition.
+// outcome describes how an execution ended, with its transitions.
 func (x *Exec) outcome() string {
 	text := ""
 	switch {
@@ -95,7 +96,7 @@ func (x *Exec) outcome() string {
 	return strings.TrimSpace(text)
 }
 
-// sumsByState returns a table with a row for each state.
+// sumsByState returns a table with the totals of each state.
 func sumsByState(all []Sum) string {
 	var b strings.Builder
 	b.WriteString("| State | Runs | Failed | Duration | Cost |\n| --- | ---: | ---: | ---: | ---: |\n")
@@ -112,7 +113,8 @@ func sumsByState(all []Sum) string {
 	return b.String() + "\n"
 }
 
-// costsByModel returns a line with the costs of models, most expensive first, or "".
+// costsByModel returns a line with the cost of each model, most expensive first, or "" if no model
+// is known.
 func costsByModel(all []Sum) string {
 	var parts []string
 	rest := ""

@@ -9,25 +9,26 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxLogins is the maximum number of logins listed for a question.
+// maxLogins is the maximum number of logins that are listed as allowed to answer a question.
 const maxLogins = 5
 
-// JobContext describes the job that drives a run, as far as it affects how waiting agents can be
-// resumed.
+// JobContext describes the job that drives a run. It contains what a user needs to know to resume
+// waiting agents.
 type JobContext struct {
-	Prefix string // of comments that answer questions; "" means DefaultPrefix
-	// Number is the number of the event's issue or pull request, 0 for none. Kind is "issue" or
-	// "pull request" if there is a number.
+	Prefix string // start of comments that answer questions; "" means DefaultPrefix
+	// Number is the number of the issue or pull request that started the job, or 0 if there is
+	// none. If Number is not 0, Kind is "issue" or "pull request".
 	Number int
 	Kind   string
 	Job    string // id of this job in its workflow file; "" if unknown
-	// Part has the agents of the matrix part that this job drives; nil for the whole run.
+	// Part contains the agents of the matrix part that this job drives. If nil, the job drives the
+	// whole run.
 	Part []string
-	// NoSchedule is set if no schedule starts the workflow.
+	// NoSchedule is set if the workflow is not started by a schedule.
 	NoSchedule bool
 }
 
-// waits returns the waits of agents that this job drives.
+// waits returns the open waits of the agents that this job drives, or nil if the run has completed.
 func (s *Summary) waits() []Wait {
 	if end := s.model.Ending; end != nil && end.Status == state.Completed {
 		return nil
@@ -35,8 +36,8 @@ func (s *Summary) waits() []Wait {
 	return slices.DeleteFunc(s.model.openWaits(), func(w Wait) bool { return !isInPart(w.Agent, s.o.JobContext.Part) })
 }
 
-// writeWaits writes the open questions with the comments that answer them, and then other waits. A
-// person who must do something sees that first.
+// writeWaits writes the open questions with the comments that answer them, and then the other
+// waits. Questions come first because a user must do something.
 func (s *Summary) writeWaits(w *writer) {
 	all := s.waits()
 	shown, named := 10, maxNamed
@@ -58,7 +59,7 @@ func (s *Summary) writeWaits(w *writer) {
 	for _, join := range waitsOfKind(all, state.ForAgents) {
 		joins = append(joins, fmt.Sprintf("for the agents that it forked: %s.", join.agentAndState()))
 	}
-	var lines []string // limited per kind, so that many waits for a time don't hide jobs
+	var lines []string // the limit is per kind, so that many waits for a time don't hide waits for jobs
 	for _, kind := range [][]string{s.timeLines(timeWaits(all)), s.jobLines(groupByJob(all)), joins} {
 		lines = append(lines, FirstOf(kind, named)...)
 	}
@@ -67,15 +68,16 @@ func (s *Summary) writeWaits(w *writer) {
 	}
 }
 
-// longestQuestion is how many bytes of a question a summary shows.
+// longestQuestion is the maximum size of a question in a summary, in bytes.
 const longestQuestion = 32 << 10
 
-// writeQuestion writes an open question: its text, how to answer it, who may answer, and what
-// happens after its timeout. number is 0 if no other question is open.
+// writeQuestion writes an open question: its text, how to answer it, who may answer it, and what
+// happens after its timeout. number is the question's number in the answer, or 0 if the answer
+// needs no number because no other question is open.
 func (s *Summary) writeQuestion(w *writer, one *Wait, number int) {
 	w.printf("**Question %d**, asked by %s:\n\n", one.Number, code(one.Agent, widestName))
 	render := func(shown string) string { return fence(wrap(shown)) + "\n" }
-	if w.short > 0 { // an overview has no remaining room to compute, but a size limit for texts
+	if w.short > 0 { // an overview limits the size of each text and not the total room
 		w.write(render(shortenMiddle(one.Question, max(w.short, widestLine))))
 	} else {
 		w.text(one.Question, longestQuestion, render)
@@ -86,7 +88,8 @@ func (s *Summary) writeQuestion(w *writer, one *Wait, number int) {
 	}
 }
 
-// commentTarget returns where the comment that answers a question must be written.
+// commentTarget returns the issue or pull request on which a question must be answered, as the
+// words after "comment", with a link if possible.
 func (s *Summary) commentTarget(one *Wait) string {
 	number, kind := cmp.Or(one.Where, s.o.JobContext.Number), "issue or pull request"
 	if number == s.o.JobContext.Number {
@@ -103,14 +106,14 @@ func (s *Summary) commentTarget(one *Wait) string {
 	return fmt.Sprintf("[on %s %d](%sissues/%d)", kind, number, s.o.Site, number)
 }
 
-// answerWords returns the comments that answer a question, as the end of the sentence "comment on
-// issue 12 …".
+// answerWords returns the comments that answer a question, as the words that follow "comment on
+// issue 12".
 func (s *Summary) answerWords(w *writer, one *Wait, number int) string {
 	lines := AnswerLines(s.o.JobContext.Prefix, number, one.Choices)
 	switch n := len(one.Choices); {
 	case n == 0:
 		return "with " + codeSpan(lines[0])
-	case strings.HasSuffix(lines[0], answerPlaceholder): // a choice can't be shown exactly as it must be written
+	case strings.HasSuffix(lines[0], answerPlaceholder): // some choice can't be shown exactly as the user must write it
 		return fmt.Sprintf("with %s, which is one of %s", codeSpan(lines[0]), strings.Join(codes(w, one.Choices), ", "))
 	case n == 1:
 		return "with " + codeSpan(lines[0])
@@ -118,7 +121,8 @@ func (s *Summary) answerWords(w *writer, one *Wait, number int) string {
 	return "with one of these: " + strings.Join(codes(w, lines), " · ")
 }
 
-// codes returns lines as code, up to the size limit.
+// codes returns each line as code. If the lines are too many or too long, it returns the first ones
+// and a text with the number of the others.
 func codes(w *writer, lines []string) []string {
 	var all []string
 	room := max(2*widestLine, w.limit(maxText))
@@ -132,8 +136,8 @@ func codes(w *writer, lines []string) []string {
 	return all
 }
 
-// limitsText says who may answer, until when, and what happens then; "" for a question without
-// limits.
+// limitsText returns who may answer a question, until when, and what happens after that time. It
+// returns "" if the question has no such limits.
 func limitsText(one *Wait) string {
 	var parts []string
 	if len(one.From) > 0 {
@@ -149,7 +153,8 @@ func limitsText(one *Wait) string {
 	return strings.Join(parts, " ")
 }
 
-// timeLines returns lines with the agents that wait for a time, and how the run is resumed then.
+// timeLines returns a line for each agent that waits for a time. The first line also says how the
+// run is resumed at that time.
 func (s *Summary) timeLines(all []Wait) []string {
 	var lines []string
 	for i := range all {
@@ -165,12 +170,13 @@ func (s *Summary) timeLines(all []Wait) []string {
 	return lines
 }
 
-// agentAndState names an agent and the state that starts after its wait.
+// agentAndState returns the name of an agent and of the state that starts after its wait.
 func (w *Wait) agentAndState() string {
 	return fmt.Sprintf("%s, then at %s", code(w.Agent, widestName), code(w.State, widestName))
 }
 
-// jobLines returns lines with the agents that wait for each job, and how to define this job.
+// jobLines returns a line for each job that agents wait for. The line names the agents and says how
+// to define the job in the workflow file.
 func (s *Summary) jobLines(all [][]Wait) []string {
 	var lines []string
 	for _, agents := range all {

@@ -7,16 +7,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// writer collects Markdown up to a maximum size. The most important texts are short and always
-// written; others are written if there is room.
+// writer collects Markdown up to a maximum size. Important texts, which are short, are always
+// written. Other texts are only written if there is enough room.
 type writer struct {
-	b     strings.Builder
-	room  int  // remaining bytes
-	short int  // for an overview, which has no folded texts: approximate maximum size of each text; 0 for a summary
-	isCut bool // something was left out
+	b    strings.Builder
+	room int // remaining bytes; may become negative
+	// short is the approximate maximum size of each text in an overview, which has no folded texts.
+	// It is 0 for a summary.
+	short int
+	isCut bool // a text was shortened or left out
 }
 
-// limit returns the maximum size of a text whose maximum size in a summary is onPage.
+// limit returns the maximum size of a text in bytes: onPage in a summary, and less in an overview.
 func (w *writer) limit(onPage int) int {
 	if w.short > 0 {
 		return min(onPage, w.short)
@@ -24,16 +26,16 @@ func (w *writer) limit(onPage int) int {
 	return onPage
 }
 
-// write writes a text that must not be left out.
+// write writes an important text, even if there is too little room.
 func (w *writer) write(text string) {
 	w.b.WriteString(text)
 	w.room -= len(text)
 }
 
-// printf is like write, with a format.
+// printf formats a text and writes it like write.
 func (w *writer) printf(format string, args ...any) { w.write(fmt.Sprintf(format, args...)) }
 
-// writeIfRoom writes a text if there is room for all of it.
+// writeIfRoom writes a text if the remaining room is large enough for all of it.
 func (w *writer) writeIfRoom(text string) {
 	if len(text) <= w.room {
 		w.write(text)
@@ -42,10 +44,11 @@ func (w *writer) writeIfRoom(text string) {
 	w.isCut = true
 }
 
-// text writes a text with the markup that render adds. A single text gets at most a share of the
-// remaining room, to leave some for the following ones.
+// text writes a text of at most most bytes, to which render adds markup. A longer text loses its
+// middle. A text gets at most a quarter of the remaining room, so that there is room for the texts
+// that follow.
 func (w *writer) text(s string, most int, render func(text string) string) {
-	const share = 4 // a fence around backticks can double the size of the text
+	const share = 4 // a quarter, since a fence around backticks can double the size of the text
 	if room := max(0, w.room/share); room < most {
 		most, w.isCut = room, w.isCut || len(s) > room
 	}
@@ -55,8 +58,8 @@ func (w *writer) text(s string, most int, render func(text string) string) {
 // String returns the collected Markdown.
 func (w *writer) String() string { return w.b.String() }
 
-// shortenMiddle makes an untrusted text printable and, if it is longer than about limit bytes,
-// replaces its middle with a line about the bytes left out.
+// shortenMiddle makes an untrusted text printable. If the text is longer than about limit bytes,
+// its middle is replaced with a line that says how many bytes were left out.
 func shortenMiddle(s string, limit int) string {
 	size := len(s)
 	if size <= 4*limit {

@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TerminalWidth returns the width of the terminal f in columns, 80 if it is unknown, and false if f
-// is not a terminal.
+// TerminalWidth returns the width of the terminal f in columns, or 80 if the width is unknown. It
+// returns false if f is not a terminal.
 func TerminalWidth(f *os.File) (int, bool) {
 	size, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ)
 	if err != nil {

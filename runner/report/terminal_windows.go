@@ -6,8 +6,8 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// TerminalWidth returns the width of the console f in columns. It turns on the support for escape
-// sequences, and returns false if f is not a console or doesn't support them.
+// TerminalWidth returns the width of the console f in columns. It also makes the console interpret
+// escape sequences. It returns false if f is not a console or doesn't support them.
 func TerminalWidth(f *os.File) (int, bool) {
 	console := windows.Handle(f.Fd())
 	var mode uint32

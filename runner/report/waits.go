@@ -10,25 +10,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Wait is a wait of an agent, with everything that people must know about it. Its texts are
+// Wait is a wait of an agent, with everything that users need to know about it. Its texts are
 // untrusted.
 type Wait struct {
 	Agent string    `json:"agent"`
 	State string    `json:"state"` // state that starts after the wait
 	Since time.Time `json:"since"`
-	// Comment is the id of the comment with the question; 0 if there is none or it is unknown.
+	// Comment is the id of the GitHub comment that asks the question, or 0 if there is none or the
+	// id is unknown.
 	Comment int64 `json:"comment,omitempty"`
-	// Error is the failure that makes the agent wait again for a job in which it has failed.
+	// Error is only set if the agent waits for a job in which it has failed before. It is the
+	// reason for that failure.
 	Error string    `json:"error,omitempty"`
 	To    time.Time `json:"to,omitzero"`  // end of the wait; zero if it has not ended
 	By    string    `json:"by,omitempty"` // what ended the wait, or who answered
-	// Answer is only set in an insight.Report, from the run's history.
+	// Answer is only set in an insight.Report. It comes from the history of the run.
 	Answer string `json:"answer,omitempty"`
 	state.AgentWaits
 }
 
-// WaitsOf returns the waiting agents of a run, in order of creation. Unlike in events, their
-// questions are complete. In a matrix part, only the part's own agents are returned.
+// WaitsOf returns the waits of a run's agents, in the order in which the agents were created.
+// Unlike events, these waits contain complete questions. If the run is a part of a matrix, only the
+// part's agents are included.
 func WaitsOf(run *state.Run) []Wait {
 	var all []Wait
 	var part []string // agents of the matrix part; nil for the whole run
@@ -58,13 +61,13 @@ func WaitsOf(run *state.Run) []Wait {
 	return all
 }
 
-// isInPart reports whether an agent belongs to a matrix part, or was forked by an agent of the part.
-// It is always true if part is nil.
+// isInPart reports whether an agent belongs to a matrix part, or was forked by an agent of the
+// part. A nil part means the whole run, so the result is true.
 func isInPart(agent string, part []string) bool {
 	return part == nil || slices.ContainsFunc(part, func(p string) bool { return agent == p || strings.HasPrefix(agent, p+"_") })
 }
 
-// addWaitEvent updates the waits after an event about an agent.
+// addWaitEvent starts or ends waits after an event about an agent.
 func (m *Model) addWaitEvent(e state.Event) {
 	switch b := e.Body.(type) {
 	case *state.AgentOutput:
@@ -91,23 +94,24 @@ func (m *Model) addWaitEvent(e state.Event) {
 	}
 }
 
-// ForRetry is the wait before an invocation or an attempt is tried again.
+// ForRetry is the kind of wait before an invocation or an attempt is repeated.
 const ForRetry state.WaitFor = "retry"
 
-// retryWait returns the wait before a retry.
+// retryWait returns a wait before a retry that starts at from. Its end is already known.
 func retryWait(e state.Event, from time.Time, lasts time.Duration) Wait {
 	w := Wait{Agent: e.Agent, State: e.State, Since: from, To: from.Add(lasts)}
 	w.For = ForRetry
 	return w
 }
 
+// beginWait adds a wait and makes it the current wait of its agent.
 func (m *Model) beginWait(w Wait) {
 	m.waiting[w.Agent] = len(m.Waits)
 	m.Waits = append(m.Waits, w)
 }
 
-// SetWaitDetails replaces the data of current waits with more complete data: full questions, and
-// the comments that ask them. Waits that have ended are ignored.
+// SetWaitDetails replaces current waits with more complete data, such as the full question and the
+// comment that asks it. It ignores waits that have already ended.
 func (m *Model) SetWaitDetails(waits []Wait) {
 	for _, w := range waits {
 		if i, ok := m.waiting[w.Agent]; ok && m.Waits[i].For == w.For && m.Waits[i].Number == w.Number {
@@ -116,7 +120,8 @@ func (m *Model) SetWaitDetails(waits []Wait) {
 	}
 }
 
-// endWait ends the current wait of an agent, if there is one; by is what ended it, "" if unknown.
+// endWait ends an agent's current wait, if there is one. by is what ended the wait, or "" if that
+// is unknown.
 func (m *Model) endWait(e state.Event, by string) {
 	i, ok := m.waiting[e.Agent]
 	if !ok {
@@ -130,19 +135,20 @@ func (m *Model) endWait(e state.Event, by string) {
 	}
 }
 
-// endRetry ends the wait of an agent if it is a wait for a retry.
+// endRetry ends an agent's current wait if it is for a retry.
 func (m *Model) endRetry(e state.Event) {
 	if i, ok := m.waiting[e.Agent]; ok && m.Waits[i].For == ForRetry {
 		m.endWait(e, "")
 	}
 }
 
-// openWaits returns the waits that have not ended, except those for retries.
+// openWaits returns the waits that have not ended. It leaves out waits for retries.
 func (m *Model) openWaits() []Wait {
 	return slices.DeleteFunc(slices.Clone(m.Waits), func(w Wait) bool { return !w.To.IsZero() })
 }
 
-// currentWait returns the wait of an agent that has not ended, or the zero value.
+// currentWait returns an agent's wait that has not ended. It returns the zero value if there is
+// none, or if it is for a retry.
 func (m *Model) currentWait(agent string) Wait {
 	if i, ok := m.waiting[agent]; ok && m.Waits[i].For != ForRetry {
 		return m.Waits[i]
@@ -150,34 +156,35 @@ func (m *Model) currentWait(agent string) Wait {
 	return Wait{}
 }
 
-// Questions returns all questions of the run. Closed questions have a To.
+// Questions returns all questions of the run. To is set in questions that are closed.
 func (m *Model) Questions() []Wait { return waitsOfKind(m.Waits, state.ForAnswer) }
 
-// questions returns the waits for an answer, in the order of the questions' numbers.
+// questions returns the waits for answers, ordered by the number of the question.
 func questions(waits []Wait) []Wait {
 	open := waitsOfKind(waits, state.ForAnswer)
 	slices.SortStableFunc(open, func(a, b Wait) int { return cmp.Compare(a.Number, b.Number) })
 	return open
 }
 
-// timeWaits returns the waits for a time, earliest first.
+// timeWaits returns the waits for a time, ordered by that time.
 func timeWaits(waits []Wait) []Wait {
 	all := waitsOfKind(waits, state.ForTime)
 	slices.SortStableFunc(all, func(a, b Wait) int { return a.endTime().Compare(b.endTime()) })
 	return all
 }
 
+// waitsOfKind returns the waits of one kind, in the same order.
 func waitsOfKind(waits []Wait, kind state.WaitFor) []Wait {
 	return slices.DeleteFunc(slices.Clone(waits), func(w Wait) bool { return w.For != kind })
 }
 
-// endTime returns the time at which the wait ends, or the zero time.
+// endTime returns the time until which the agent waits at most, or the zero time if there is none.
 func (w *Wait) endTime() time.Time {
 	t, _ := time.Parse(time.RFC3339, w.Until) // zero on error
 	return t
 }
 
-// untilText formats the time at which the wait ends, or "".
+// untilText returns the time until which the agent waits at most as text, or "" if there is none.
 func (w *Wait) untilText() string {
 	if w.endTime().IsZero() {
 		return ""
@@ -185,10 +192,11 @@ func (w *Wait) untilText() string {
 	return FormatMinute(w.endTime())
 }
 
-// FormatMinute formats a time for people, in UTC, since readers may be in any time zone.
+// FormatMinute formats a time for users. It uses UTC, since readers may be in any time zone.
 func FormatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// reasonText returns the reason of the wait. Only names in it are from other sources.
+// reasonText returns what the agent waits for. The text contains only raymond's own words and
+// names.
 func (w *Wait) reasonText() string {
 	switch w.For {
 	case state.ForTime:
@@ -206,8 +214,8 @@ func (w *Wait) reasonText() string {
 	return "for " + name(string(w.For))
 }
 
-// Text returns the reason of the wait, as in "until 2026-01-02 03:04 UTC", with the question and
-// the choices, which are untrusted.
+// Text returns what the agent waits for, as in "until 2026-01-02 03:04 UTC". For an answer, the
+// text includes the question and the choices, which are untrusted.
 func (w *Wait) Text() string {
 	text := w.reasonText()
 	if w.For != state.ForAnswer {
@@ -226,7 +234,7 @@ func (w *Wait) Text() string {
 	return text + ": " + w.Question
 }
 
-// endText describes the end of a wait.
+// endText describes how a wait ended. by is what ended it, or who answered the question.
 func (w *Wait) endText(by string) string {
 	switch {
 	case w.For == state.ForTime:
