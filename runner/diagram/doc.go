@@ -1,4 +1,4 @@
-// Package diagram draws a workflow as a Mermaid flowchart, and the path that a run
-// took through it. It knows the states and the events of a run, not where they come
-// from. It uses only the part of Mermaid that GitHub renders.
+// Package diagram draws a workflow as a Mermaid flowchart, with or without the path that a run took
+// through the workflow. It gets the workflow and the path as data, and reads no files. It only uses
+// the Mermaid features that GitHub supports.
 package diagram

@@ -11,12 +11,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Draw returns the workflow as a Mermaid flowchart. With a path it also shows how often each state
-// ran and each arrow was taken, where agents are and where one failed; it adds states and arrows of
-// the run that the files no longer have. A workflow that can't be started is drawn as far as it is
-// known. State names never break the diagram. If a diagram is too large for GitHub or for a reader,
-// Draw drops states that did not run first, keeps those where agents are or have failed, and adds a
-// node with the number of dropped states and arrows.
+// Draw returns the workflow as a Mermaid flowchart. If p is not nil, the diagram also shows the
+// path of a run: how often each state ran and each arrow was taken, where agents are, and where an
+// agent failed. States and arrows that are part of the path but no longer of the workflow are
+// added. A workflow that can't be started is drawn as far as its files can be read. State names
+// can't break the diagram.
+//
+// If a diagram is too large for GitHub or for a reader, Draw leaves out states and arrows, and adds
+// a node that says how many. States in which the run was are kept if possible.
 func Draw(w *protocol.Workflow, p *Path) string {
 	limit := maxNodes
 	if p != nil {
@@ -63,7 +65,7 @@ type drawing struct {
 	strokes map[string][]string // numbers of lines by style
 }
 
-// node writes one node.
+// node writes the node with the given name.
 func (d *drawing) node(name string) {
 	id := d.ids[name]
 	write := func(class, format, text string) {
@@ -90,8 +92,8 @@ func (d *drawing) node(name string) {
 	}
 }
 
-// text returns the label of a state's node: the state's settings or, with a path, what happened in
-// the state. It also adds the node to its classes.
+// text returns the label of a state's node: the settings of the state or, if there is a path, what
+// happened in the state. It also adds the node to the classes that determine its style.
 func (d *drawing) text(name string) string {
 	if d.path == nil {
 		return strings.Join(d.rules(name), "<br/>")
@@ -124,12 +126,13 @@ func (d *drawing) text(name string) string {
 	return strings.Join(parts, "<br/>")
 }
 
-// waitWords are the labels for the wait of an agent before a state starts.
+// waitWords maps the reason for which an agent waits before a state to the label of the state's
+// node.
 var waitWords = map[state.WaitFor]string{
 	state.ForTime: "waits for its time", state.ForAnswer: "waits for an answer", state.ForAgents: "waits for agents", state.ForJob: "waits for the job",
 }
 
-// waitText returns the label for the waits of agents before a state starts.
+// waitText returns a label line for each reason for which agents wait before a state.
 func waitText(all []state.WaitFor) string {
 	var parts []string
 	for _, w := range all {
@@ -138,7 +141,7 @@ func waitText(all []state.WaitFor) string {
 	return strings.Join(parts, "<br/>")
 }
 
-// job returns a label with the job that runs a state, nil if the state names no job.
+// job returns a label line with the job that runs a state, or nil if the state doesn't name a job.
 func (d *drawing) job(name string) []string {
 	if st, ok := d.workflow.State(name); ok && st.Job != "" {
 		return []string{"job " + label(st.Job)}
@@ -146,7 +149,9 @@ func (d *drawing) job(name string) []string {
 	return nil
 }
 
-// rules returns the label lines for the settings of a state.
+// rules returns the label lines of a state's node in a diagram without a path: the name of the
+// state and its settings. It also adds the node to the class "policy" if the state's transitions
+// are restricted.
 func (d *drawing) rules(name string) []string {
 	parts := []string{label(name)}
 	st, ok := d.workflow.State(name)
@@ -164,7 +169,7 @@ func (d *drawing) rules(name string) []string {
 	return parts
 }
 
-// arrow combines all lines between two nodes that look the same.
+// arrow is drawn for all lines between two nodes that look the same.
 type arrow struct {
 	from, to string
 	look
@@ -175,14 +180,14 @@ type arrow struct {
 // look is the style of a line.
 type look struct{ shape, color string }
 
-// looks has the styles of line kinds that differ from the default.
+// looks maps the kinds of lines that don't have the default style to their styles.
 var looks = map[Kind]look{
 	call: {"==>", "#8250df"}, function: {"==>", "#8250df"}, then: {"-.->", "#8250df"}, result: {"-.->", "#8250df"},
 	Fork: {"==>", "#bc4c00"}, join: {"-.->", "#bc4c00"}, Ask: {"-->", "#0969da"},
 	Exhausted: {"-.->", "#cf222e"}, TimedOut: {"-.->", "#cf222e"}, anyMove: {"-.->", "#8b949e"},
 }
 
-// look returns the style of a line.
+// look returns the style of the line.
 func (l line) look() look {
 	if how, ok := looks[l.kind]; ok && (l.kind != result || l.to != endNode) {
 		return how
@@ -190,7 +195,7 @@ func (l line) look() look {
 	return look{"-->", "#8b949e"}
 }
 
-// arrows combines the lines that look the same.
+// arrows combines the lines of the graph that look the same into arrows.
 func (d *drawing) arrows() []*arrow {
 	var all []*arrow
 	for _, l := range d.graph.lines {
@@ -207,7 +212,8 @@ func (d *drawing) arrows() []*arrow {
 	return all
 }
 
-// label returns the text of a line: its kind, and how often the run took it.
+// label returns the text of a line: its kind, its return state, its delay, and how often the run
+// took it.
 func (l line) label() string {
 	text := label(string(l.kind))
 	if l.returnState != "" {
@@ -226,7 +232,7 @@ func (l line) label() string {
 	return text
 }
 
-// lines writes the arrows and records the style of each.
+// lines writes the arrows, and records which numbers of arrows have which style.
 func (d *drawing) lines() {
 	for i, a := range d.arrows() {
 		text := ""
@@ -246,8 +252,8 @@ func (d *drawing) lines() {
 	}
 }
 
-// classDefs are the styles of nodes; a later class overrides an earlier one. The colors are
-// readable on GitHub's light and dark pages.
+// classDefs lists the classes of nodes with their styles. A later class overrides an earlier one.
+// The colors are readable on GitHub's light and dark pages.
 var classDefs = [][2]string{
 	{"prompt", "fill:#ddf4ff,stroke:#0969da,color:#0a3069"},
 	{"script", "fill:#eaeef2,stroke:#57606a,color:#24292f"},

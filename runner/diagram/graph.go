@@ -8,20 +8,22 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Kind is the kind of a line, which is also its label: the verb of a tag, or one of the kinds
-// below.
+// Kind is the kind of a line. It is also the label of the line, and is either the verb of a tag or
+// one of the kinds below.
 type Kind string
 
-// The kinds of lines that are not verbs.
+// The kinds of lines that are not verbs of tags.
 const (
 	Next      Kind = "next" // from a fork to the parent's next state
 	Exhausted Kind = "attempts used up"
-	TimedOut  Kind = "no answer" // from a question to the state after its timeout
+	TimedOut  Kind = "no answer" // from a question to the state that follows its timeout
 	anyMove   Kind = "any move"
-	then      Kind = "then" // from a call to its return state, if no result of the callee is known
+	// then goes from a call to its return state if no state is known that ends the call with a
+	// result.
+	then Kind = "then"
 )
 
-// The verbs that are drawn in a special way.
+// The verbs that this package handles in a special way.
 const (
 	Fork     = Kind(protocol.Fork)
 	Ask      = Kind(protocol.Ask)
@@ -31,10 +33,10 @@ const (
 	join     = Kind(protocol.Join)
 )
 
-// kindOf returns the kind of a line for the verb of an exit.
+// kindOf returns the kind of line for the verb of an exit, or anyMove if the exit has no verb.
 func kindOf(verb protocol.Verb) Kind { return cmp.Or(Kind(verb), anyMove) }
 
-// Names of nodes that are not states. A slash can't occur in a file name.
+// Names of nodes that are not states. They contain a slash, which a file name can't contain.
 const (
 	startNode     = "/start"
 	endNode       = "/end"
@@ -42,13 +44,15 @@ const (
 	missingPrefix = "/missing/"
 )
 
-// line is a line of the diagram.
+// line connects two nodes of the diagram.
 type line struct {
 	from, to    string // names of states or of other nodes
 	kind        Kind
 	taken       int    // how often the run took the line
-	returnState string // of a call: its return state
-	delay       string // delay of the agent on this line, as written; "" for none
+	returnState string // return state of a call; otherwise empty
+	// delay is the time until the agent takes this line, as written in the workflow. It may be
+	// empty.
+	delay string
 }
 
 // graph contains the nodes and lines of a diagram.
@@ -59,11 +63,12 @@ type graph struct {
 	lines    []line
 	nodes    []string // in the order in which they are drawn
 
-	has          map[line]bool
-	resultStates map[string][]string // by the first state of a call: the states that end the call with a result
+	has map[line]bool // contains all lines, to avoid duplicates
+	// resultStates maps the first state of a call to the states that end the call with a result.
+	resultStates map[string][]string
 }
 
-// build collects the lines of a workflow and of a run.
+// build returns the graph of a workflow and of the path of a run, which may be nil.
 func build(w *protocol.Workflow, p *Path) *graph {
 	g := &graph{workflow: w, chart: w.Chart(), path: p, has: map[line]bool{}, resultStates: map[string][]string{}}
 	if entry := w.Entry(); entry != "" {
@@ -85,7 +90,7 @@ func build(w *protocol.Workflow, p *Path) *graph {
 	return g
 }
 
-// add adds a line if the graph doesn't have it.
+// add adds a line unless the graph already contains it.
 func (g *graph) add(l line) {
 	if !g.has[l] {
 		g.has[l] = true
@@ -93,7 +98,7 @@ func (g *graph) add(l line) {
 	}
 }
 
-// node returns the name of the node for a target.
+// node returns the name of the node that represents the target of a transition.
 func node(goal protocol.Target) string {
 	switch {
 	case goal.State != "":
@@ -104,7 +109,7 @@ func node(goal protocol.Target) string {
 	return missingPrefix + goal.Name
 }
 
-// exit adds the lines of one exit of a state.
+// exit adds the lines for one possible transition from a state.
 func (g *graph) exit(name string, e protocol.Exit) {
 	to := node(e.Target)
 	k := kindOf(e.Verb)
@@ -128,8 +133,8 @@ func (g *graph) exit(name string, e protocol.Exit) {
 	}
 }
 
-// results adds lines to the node "to" from all states that end with a result what begins at from.
-// It reports whether there are such states.
+// results adds a line to the node "to" from each state that ends, with a result, the call that
+// starts at the state "from". It reports whether there are such states.
 func (g *graph) results(from, to string) bool {
 	ends, known := g.resultStates[from]
 	if !known {
@@ -147,8 +152,9 @@ func (g *graph) results(from, to string) bool {
 	return len(ends) > 0
 }
 
-// level returns the states that an agent can reach from a state without leaving its call. Calls are
-// skipped: level continues with their return state.
+// level returns the states that an agent can reach from a state without returning from the call
+// that contains the state. It does not follow calls and forks, but continues with the state after
+// them.
 func (g *graph) level(from string) []string {
 	var found []string
 	seen := map[string]bool{"": true}
@@ -169,12 +175,13 @@ func (g *graph) level(from string) []string {
 	return found
 }
 
-// walk counts how often the run took each line, and adds the lines that the files don't have.
+// walk counts how often the run took each line. It adds the lines that the run took but that the
+// workflow doesn't contain.
 func (g *graph) walk() {
 	moves := slices.SortedFunc(maps.Keys(g.path.Moves), func(a, b Move) int {
 		return cmp.Or(cmp.Compare(a.From, b.From), cmp.Compare(a.To, b.To), cmp.Compare(b.Kind, a.Kind))
 	})
-	at := map[Move]int{} // the first line of each move
+	at := map[Move]int{} // index of the first line for each move
 	for i, l := range slices.Backward(g.lines) {
 		at[Move{l.from, l.to, l.kind}] = i
 	}
@@ -196,8 +203,8 @@ func (g *graph) walk() {
 	}
 }
 
-// order collects the nodes (start, states of the workflow, states of the run only, other nodes,
-// end) and sorts the lines by their first node.
+// order collects the nodes in the order in which they are drawn: start, states of the workflow,
+// states that only the run contains, other nodes, end. It also sorts the lines by their first node.
 func (g *graph) order() {
 	position := map[string]int{}
 	add := func(name string) {
@@ -225,16 +232,16 @@ func (g *graph) order() {
 	slices.SortStableFunc(g.lines, func(a, b line) int { return position[a.from] - position[b.from] })
 }
 
-// The limits of a diagram. Mermaid on GitHub rejects more than 500 lines or 50,000 characters, and
-// a reader can't follow that many.
+// The limits of a diagram. Mermaid on GitHub rejects diagrams with more than 500 lines or 50,000
+// characters, and a reader can't follow a diagram of that size.
 const (
 	maxNodes     = 120
-	maxPathNodes = 60 // in a diagram with a path
-	linesPerNode = 2  // at most this many lines per node
+	maxPathNodes = 60 // limit for a diagram with a path
+	linesPerNode = 2  // maximum number of lines per node
 )
 
-// trim reduces the graph to limit nodes and linesPerNode times as many lines, and prefers those of
-// the run. It returns how many nodes and lines it dropped.
+// trim reduces the graph to limit nodes and linesPerNode times as many lines. It prefers nodes and
+// lines that the run used. It returns how many nodes and lines it removed.
 func (g *graph) trim(limit int) (states, lines int) {
 	if states = max(0, len(g.nodes)-limit); states > 0 {
 		rank := map[string]int{}
@@ -257,7 +264,7 @@ func (g *graph) trim(limit int) (states, lines int) {
 	return states, all - len(g.lines)
 }
 
-// rank returns the priority of a node when a diagram is trimmed; nodes with a low rank are kept.
+// rank returns the priority of a node when the graph is trimmed. Nodes with a lower rank are kept.
 func (g *graph) rank(name string) int {
 	switch {
 	case name == startNode || name == endNode || name == openNode:

@@ -7,12 +7,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxName is the maximum number of characters of a name in a diagram.
+// maxName is the maximum number of characters of a label's text. Longer texts lose their middle.
 const maxName = 40
 
-// label escapes a text for a quoted Mermaid label. Mermaid parses labels as its own syntax, then as
-// Markdown, then as HTML. Characters that mean nothing to any of them stay; others become numeric
-// entities.
+// label escapes a text for a quoted Mermaid label. Mermaid interprets labels in its own syntax,
+// then as Markdown, and then as HTML. Characters without a meaning in any of these are not changed;
+// others are replaced with numeric entities.
 func label(text string) string {
 	runes := []rune(strings.ToValidUTF8(text, string(unicode.ReplacementChar)))
 	if len(runes) > maxName {
@@ -26,7 +26,8 @@ func label(text string) string {
 		case isSafe(r) || isInner(runes, i):
 			b.WriteRune(r)
 		case unicode.IsControl(r) || unicode.Is(unicode.Cf, r):
-			b.WriteRune(unicode.ReplacementChar) // a changed text direction or a hidden break would mislead readers
+			// A hidden line break or a changed text direction would mislead readers.
+			b.WriteRune(unicode.ReplacementChar)
 		default:
 			fmt.Fprintf(&b, "#%d;", r)
 		}
@@ -34,7 +35,7 @@ func label(text string) string {
 	return b.String()
 }
 
-// isSafe reports whether a character is shown unchanged wherever it is.
+// isSafe reports whether a character has no special meaning anywhere in a label.
 func isSafe(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isPlain(r)
@@ -51,8 +52,9 @@ func isPlain(r rune) bool {
 	return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 }
 
-// isInner reports whether the rune at i is a blank, dot, dash or underscore between letters or
-// digits, where Markdown ignores it. A dot after "www" is excluded, since it starts a link.
+// isInner reports whether the rune at index i is a space, a dot, a dash or an underscore between
+// letters or digits. There, Markdown does not interpret it. A dot after "www" is excluded, since it
+// starts a link.
 func isInner(runes []rune, i int) bool {
 	isWeb := runes[i] == '.' && strings.HasSuffix(strings.ToLower(string(runes[:i])), "www")
 	return strings.ContainsRune(" ._-", runes[i]) && !isWeb && i > 0 && i < len(runes)-1 && isPlain(runes[i-1]) && isPlain(runes[i+1])

@@ -6,10 +6,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Path is the history of a run, as far as a diagram shows it.
+// Path is the part of a run's history that a diagram shows.
 type Path struct {
-	States   map[string]int // state executions that have started
-	Attempts map[string]int // attempts that done_when commands have judged
+	States   map[string]int // number of state executions that have started, by state
+	Attempts map[string]int // number of attempts that done_when commands have judged, by state
 	Moves    map[Move]int
 	Agents   []Agent
 	IsOver   bool // the run has ended or is suspended
@@ -21,17 +21,19 @@ type Move struct {
 	Kind     Kind
 }
 
-// Agent is the position of an agent that has not ended with a result.
+// Agent says at which state an agent is. It is only used for agents that have not ended.
 type Agent struct {
 	State    string
 	IsFailed bool
-	Waits    state.WaitFor // reason why the agent waits before the state starts; "" if it doesn't wait
+	// Waits is what the agent waits for before the state starts, or empty if it does not wait.
+	Waits state.WaitFor
 }
 
 // presence describes the agents at a state.
 type presence struct {
 	hasWorking, hasFailed bool
-	waits                 []state.WaitFor // what agents wait for before the state starts, without duplicates
+	// waits is what agents wait for before the state starts, without duplicates.
+	waits []state.WaitFor
 }
 
 // at describes the agents at a state.

@@ -11,31 +11,33 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// conversation is a conversation with an agent CLI, and the executions that used it.
+// conversation is a conversation with an agent CLI. starts lists the executions that used it.
 type conversation struct {
 	runner.Conversation
 	backend string
 	starts  []start
 }
 
-// start is the point from which on an execution used a conversation. An execution may use several
+// start records where an execution began to use a conversation. An execution may use several
 // conversations.
 type start struct {
 	exec int
 	time time.Time
-	from int64 // offset in the transcript; unknownOffset if it was not recorded
+	from int64 // offset in the transcript, or unknownOffset
 }
 
+// unknownOffset means that the offset in the transcript was not recorded.
 const unknownOffset = math.MaxInt64
 
-// conversations has the conversations of a run.
+// conversations contains the conversations of a run.
 type conversations struct {
 	byID map[string]*conversation
 	all  []*conversation // in the order of their first occurrence
 }
 
-// readConversations reads the conversations from the run and from the available part of its
-// history. It also sets the answers of waits from the history.
+// readConversations collects the conversations of a run from its state and from its history, if
+// that is available. It also sets Answer in waits, since only the history contains the answers. If
+// the history can't be read completely, it returns the error together with what it has found.
 func readConversations(s Source, waits []report.Wait) (p *conversations, err error) {
 	p = &conversations{byID: map[string]*conversation{}}
 	if s.History != nil {
@@ -58,7 +60,7 @@ func readConversations(s Source, waits []report.Wait) (p *conversations, err err
 	return p, err
 }
 
-// setAnswers sets the answers of the waits that a step has ended.
+// setAnswers sets the answers of those waits that a step of the history has ended.
 func setAnswers(waits []report.Wait, d *state.Delta, hide func(string) string) {
 	for _, e := range d.Events {
 		if _, ok := e.Body.(*state.AgentGoesOn); !ok {
@@ -72,8 +74,8 @@ func setAnswers(waits []report.Wait, d *state.Delta, hide func(string) string) {
 	}
 }
 
-// addAgents adds the conversations of agents at some moment. It must be called in chronological
-// order.
+// addAgents adds the conversations of agents as they were at one moment. Calls must be in
+// chronological order.
 func (p *conversations) addAgents(agents []*state.Agent) {
 	for _, a := range agents {
 		p.addSession(a.Session)
@@ -99,7 +101,7 @@ func (p *conversations) addAgents(agents []*state.Agent) {
 	}
 }
 
-// get returns a conversation, which it adds if it is new.
+// get returns the conversation with an id. It adds the conversation if it is new.
 func (p *conversations) get(id string) *conversation {
 	c := p.byID[id]
 	if c == nil {
@@ -110,7 +112,8 @@ func (p *conversations) get(id string) *conversation {
 	return c
 }
 
-// addSession adds a run's data about a conversation. Without an id it does nothing.
+// addSession adds what the run's state contains about a conversation. It does nothing if s has no
+// id.
 func (p *conversations) addSession(s *state.Session) {
 	if s != nil && s.ID != "" {
 		c := p.get(s.ID)
@@ -118,7 +121,7 @@ func (p *conversations) addSession(s *state.Session) {
 	}
 }
 
-// addStart adds an execution to a conversation. Without an id it does nothing.
+// addStart records that an execution started to use a conversation. It does nothing if id is empty.
 func (p *conversations) addStart(id string, b start) {
 	if id == "" {
 		return
@@ -129,11 +132,13 @@ func (p *conversations) addStart(id string, b start) {
 	}
 }
 
-// owner returns the number of the execution that a message belongs to, 0 for none: the last
-// execution that started to use the conversation before the message. Copied messages, at the
-// beginning of a branch or a rerun, belong to no execution. If the transcript has no times, the
-// offset of the message decides; if that is unknown too, the message belongs to last, the owner of
-// the message before.
+// owner returns the number of the execution that a message belongs to, or 0 if there is none. The
+// message belongs to the last execution that started to use the conversation before the time of the
+// message. Messages at the beginning of a branch or a rerun were copied, and belong to no
+// execution.
+//
+// If the message has no time, its offset in the transcript is compared instead. If that does not
+// help either, the message belongs to last, the execution that the previous message belongs to.
 func (c *conversation) owner(m runner.Message, last int) int {
 	newest := start{exec: last}
 	if !m.Time.IsZero() {

@@ -5,14 +5,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits for changed files.
+// The limits for changed files of one execution.
 const (
-	maxFilesPerExec = 200       // per execution
-	maxDiffsPerExec = 256 << 10 // escaped bytes per execution
+	maxFilesPerExec = 200       // number of files
+	maxDiffsPerExec = 256 << 10 // bytes of all diffs, escaped
 )
 
-// addFiles adds the files that executions changed, whose diffs may take room bytes in total, and
-// returns their size.
+// addFiles adds the files that executions changed, with diffs up to a total of room bytes. It
+// returns the number of bytes used. It notes in the report for how many executions files or diffs
+// are missing.
 func addFiles(r *Report, s Source, room int) int {
 	used, without, names := 0, 0, 0
 	for _, x := range byImportance(r.Executions) {
@@ -45,7 +46,8 @@ func addFiles(r *Report, s Source, room int) int {
 	return used
 }
 
-// limitFiles masks secrets in the files, and removes diffs that exceed room bytes.
+// limitFiles masks secrets in the first files of a list, and removes diffs that would exceed room
+// bytes.
 func limitFiles(list []report.File, hide func(string) string, room int) []report.File {
 	out := make([]report.File, 0, min(len(list), maxFilesPerExec))
 	for _, f := range list[:min(len(list), maxFilesPerExec)] {

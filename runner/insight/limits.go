@@ -8,24 +8,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits of a report. The size of a text is measured as it appears in the page, escaped, so
-// that a page with all of them stays below 15 MB.
+// The limits of a report in bytes. A text is measured as it appears in the page, which is escaped,
+// so a page never exceeds 15 MB.
 const (
 	maxPage        = 12 << 20
-	maxRows        = 5000 // executions, agents, waits and limits, each
-	bytesPerExec   = 1200 // for a bar and a section without texts
-	bytesPerAgent  = 400
-	bytesPerText   = 150 // for a row around a text of an execution
+	maxRows        = 5000 // number of executions, agents, waits and limits, each
+	bytesPerExec   = 1200 // estimate for an execution's bar and section, without texts
+	bytesPerAgent  = 400  // estimate for an agent's row
+	bytesPerText   = 150  // estimate for the row that contains a text of an execution
 	minForMessages = 2 << 20
 
-	maxResults      = 1 << 20 // for the results, the errors and the variables of agents, each
-	maxErrors       = 1 << 20 // for the errors of executions
-	maxTexts        = 2 << 20 // for outputs of commands, progress lines and similar texts
+	// For the results, the errors and the variables of all agents, each.
+	maxResults      = 1 << 20
+	maxErrors       = 1 << 20 // for the errors of all executions
+	maxTexts        = 2 << 20 // for outputs of commands, progress lines and similar texts of all executions
 	maxTextsPerExec = 128 << 10
 )
 
-// limitSize removes the data that exceeds the limits, and returns how many bytes are left for files
-// and messages.
+// limitSize removes data from the report that exceeds the limits. It returns how many bytes remain
+// for changed files and messages.
 func limitSize(r *Report) int {
 	limitLists(r)
 	r.Result = shorten(r.Result, 64<<10)
@@ -59,13 +60,13 @@ func limitSize(r *Report) int {
 	return max(minForMessages, maxPage-used)
 }
 
-// addOmission adds a line about data that is not in the report.
+// addOmission adds a sentence to the report about data that was left out.
 func (r *Report) addOmission(format string, args ...any) {
 	r.LeftOut = append(r.LeftOut, fmt.Sprintf(format, args...))
 }
 
-// limitLists keeps the executions that failed and the newest ones, and the rows that belong to
-// them.
+// limitLists shortens the lists of the report. It keeps the executions that failed and the newest
+// others, and the agents of these executions.
 func limitLists(r *Report) {
 	if all := len(r.Executions); all > maxRows {
 		keep := map[int]bool{}
@@ -90,7 +91,8 @@ func limitLists(r *Report) {
 	r.Costs.ByState = r.Costs.ByState[:min(len(r.Costs.ByState), maxRows)]
 }
 
-// newest returns the last rows of a list.
+// newest returns the last maxRows elements of a list. If it removes any, it notes this in the
+// report.
 func newest[T any](r *Report, list []T, what string) []T {
 	extra := max(0, len(list)-maxRows)
 	if extra > 0 {
@@ -99,8 +101,9 @@ func newest[T any](r *Report, list []T, what string) []T {
 	return list[extra:]
 }
 
-// limitTexts shortens the long texts of an execution to a total of most bytes, in equal shares, and
-// returns their size. If the shares would be too small, it removes the texts.
+// limitTexts shortens the long texts of an execution to a total of most bytes, each to the same
+// maximum. If that maximum would be too small, it removes the texts instead. It returns how many
+// bytes the texts take.
 func limitTexts(x *report.Exec, most int) int {
 	bulk := report.Exec{
 		Stdout: x.Stdout, Stderr: x.Stderr, Output: x.Output, Reminders: x.Reminders, Retries: x.Retries,
@@ -126,7 +129,8 @@ func limitTexts(x *report.Exec, most int) int {
 	return most
 }
 
-// limitVars shortens variables, and returns their size.
+// limitVars shortens the values of variables to a total of about most bytes, and returns the size
+// of the variables.
 func limitVars(vars map[string]string, most int) int {
 	n, each := 0, max(100, most/max(1, len(vars)))
 	for name, value := range vars {

@@ -14,29 +14,31 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits for conversations, in escaped bytes.
+// The limits for messages, in escaped bytes.
 const (
 	maxMessagesPerExec = 512 << 10
 	minMessagesPerExec = 2 << 10
 	maxToolText        = 16 << 10 // of a tool's input, and of its output
-	bytesPerMessage    = 300      // for the markup around its text
-	// unsafeTail is removed from the end of a text that the transcript reader has cut: the text may
-	// end in the beginning of a secret, which can't be recognized.
+	bytesPerMessage    = 300      // estimate for the markup around a message's text
+	// unsafeTail is how many bytes are removed from the end of a text that the transcript reader
+	// has truncated. Such a text may end with the first part of a secret, which can't be
+	// recognized.
 	unsafeTail = 8 << 10
 )
 
-// messageBuffer collects the messages of one execution in one conversation. It keeps the first and
-// the last ones.
+// messageBuffer collects the messages of one execution in one conversation. If there are too many,
+// it keeps the first and the last ones.
 type messageBuffer struct {
 	limit      int
 	head, tail []runner.Message
-	inHead     int // size of the messages in head
-	inTail     []int
-	sum        int // of inTail
-	dropped    int // number of messages dropped between head and tail
+	inHead     int   // size of the messages in head
+	inTail     []int // size of each message in tail
+	sum        int   // sum of inTail
+	dropped    int   // number of messages dropped between head and tail
 }
 
-// add adds the next message, whose texts it shortens to the limit.
+// add adds the next message, with its texts shortened. If the buffer becomes too large, add removes
+// the oldest messages of the tail.
 func (t *messageBuffer) add(m runner.Message) {
 	most := max(minMessagesPerExec/4, t.limit/4)
 	n := bytesPerMessage
@@ -63,8 +65,8 @@ func (t *messageBuffer) add(m runner.Message) {
 	}
 }
 
-// moveTo inserts the messages into their execution, before messages of other conversations that are
-// later, and returns their size.
+// moveTo moves the collected messages into the execution x, and returns their size. They are
+// inserted before the first message of x that is later.
 func (t *messageBuffer) moveTo(x *report.Exec) int {
 	all := slices.Concat(t.head, t.tail)
 	for i := range all {
@@ -88,8 +90,8 @@ func (t *messageBuffer) moveTo(x *report.Exec) int {
 	return t.inHead + t.sum
 }
 
-// isRefusalReason reports whether a text is the reason of a refusal: not all transcripts
-// distinguish refused tool uses from failed ones.
+// isRefusalReason reports whether a text is the reason for which a tool call was denied. It is
+// needed because some transcripts do not distinguish denied tool calls from failed ones.
 func isRefusalReason(message string, refusals []state.Refusal) bool {
 	message = text.Brief(text.Prefix(message, 4<<10), 1000)
 	return slices.ContainsFunc(refusals, func(r state.Refusal) bool {
@@ -97,18 +99,20 @@ func isRefusalReason(message string, refusals []state.Refusal) bool {
 	})
 }
 
-// messageReader reads the conversations of a run, starting with the most important executions.
+// messageReader reads the conversations of a run. Those of the most important executions come
+// first.
 type messageReader struct {
 	source     Source
 	execs      map[int]*report.Exec
-	spare      int // bytes left beyond the minimum of each execution
-	missing    int // conversations without a transcript
-	unknownCLI int // conversations of unknown agent CLIs
-	shortened  int // executions with dropped messages
+	spare      int // bytes that remain in addition to the minimum for each execution
+	missing    int // number of conversations without a transcript
+	unknownCLI int // number of conversations with an unknown agent CLI
+	shortened  int // number of executions whose messages are not complete
 	problems   []string
 }
 
-// addMessages adds the messages of the conversations to the executions, in at most room bytes.
+// addMessages reads the conversations and adds their messages to the executions, up to about room
+// bytes.
 func addMessages(r *Report, s Source, p *conversations, room int) {
 	l := &messageReader{source: s, execs: map[int]*report.Exec{}, spare: room}
 	rank := map[int]int{}
@@ -120,7 +124,7 @@ func addMessages(r *Report, s Source, p *conversations, room int) {
 		p.addStart(x.SessionID, start{x.N, x.Started, unknownOffset})
 	}
 	for _, c := range p.all {
-		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // without a history
+		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // the CLI is not known if there is no history
 		for _, b := range c.starts {
 			if x := l.execs[b.exec]; x != nil && c.Dir == "" {
 				c.Dir = x.Cwd
@@ -147,8 +151,8 @@ func addMessages(r *Report, s Source, p *conversations, room int) {
 	l.addOmissions(r)
 }
 
-// byImportance returns the executions, which are in the order of their numbers, with the failed
-// ones first and then the newest.
+// byImportance returns the executions, which are ordered by number, in another order: first the
+// failed ones, then the others, each from the newest to the oldest.
 func byImportance(execs []report.Exec) []*report.Exec {
 	var failed, others []*report.Exec
 	for i := len(execs) - 1; i >= 0; i-- {
@@ -161,8 +165,8 @@ func byImportance(execs []report.Exec) []*report.Exec {
 	return slices.Concat(failed, others)
 }
 
-// read adds the messages of one conversation. Every execution has room for its first and last
-// messages; the remaining room goes to the conversations that are read first.
+// read adds the messages of one conversation. Every execution has room for its first and its last
+// messages. The remaining room goes to the conversations that are read first.
 func (l *messageReader) read(c *conversation) {
 	agent := l.source.Agents[c.backend]
 	if agent == nil {
@@ -201,7 +205,8 @@ func (l *messageReader) read(c *conversation) {
 	}
 }
 
-// hideSecrets masks the secrets in a message.
+// hideSecrets masks the secrets in a message. From the end of a truncated text it removes
+// unsafeTail bytes.
 func (l *messageReader) hideSecrets(m runner.Message) runner.Message {
 	for _, text := range []*string{&m.Text, &m.Input} {
 		length := len(*text)
@@ -215,7 +220,7 @@ func (l *messageReader) hideSecrets(m runner.Message) runner.Message {
 	return m
 }
 
-// addOmissions adds lines about conversations that are not complete in the report.
+// addOmissions notes in the report which conversations are missing or not complete.
 func (l *messageReader) addOmissions(r *Report) {
 	if l.shortened > 0 {
 		r.addOmission("Only the first and the last messages of %s are shown; all of them would be too large for one page.", state.Count(l.shortened, "state execution"))

@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// escapedSize returns the maximum number of bytes that a text takes in a page, where some
-// characters are escaped.
+// escapedSize returns how many bytes a text takes at most in a page. There, some characters are
+// escaped.
 func escapedSize(s string) int {
 	n := len(s)
 	for _, escaped := range []string{"<", ">", "&", `"`, "'", "+"} {
@@ -17,13 +17,13 @@ func escapedSize(s string) int {
 	return n
 }
 
-// cutMiddle removes the middle of a text that takes more than most bytes when escaped. It also
-// returns how many bytes it has removed.
+// cutMiddle replaces the middle of a text with a note if the escaped text would exceed most bytes.
+// It returns the text and the number of bytes that it removed.
 func cutMiddle(s string, most int) (string, int64) {
 	if len(s) <= most && escapedSize(s) <= most {
 		return s, 0
 	}
-	most = max(0, most-40) // room for the note in place of the middle
+	most = max(0, most-40) // the note needs up to 40 bytes
 	for room := most; ; room = room * 3 / 4 {
 		head, tail := text.Prefix(s, room*2/3), text.Suffix(s, room/3)
 		if escapedSize(head)+escapedSize(tail) <= most {
@@ -33,13 +33,13 @@ func cutMiddle(s string, most int) (string, int64) {
 	}
 }
 
-// truncate shortens a text, and returns its escaped size.
+// truncate shortens the text s to most escaped bytes, and returns its escaped size.
 func truncate(s *string, most int) int {
 	*s = shorten(*s, most)
 	return escapedSize(*s)
 }
 
-// shorten is like cutMiddle, without the number of bytes removed.
+// shorten is like cutMiddle, but returns only the text.
 func shorten(s string, most int) string {
 	s, _ = cutMiddle(s, most)
 	return s

@@ -8,28 +8,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Source has the data from which a report is built.
+// Source contains the data from which a report is built.
 type Source struct {
 	Run      *state.Run // is not changed
 	IsDriven bool       // a process drives the run now
 	Next     string     // see Report.Next
-	// Events yields the event log in order, up to the first error; nil for none. Events that are
-	// stored in the run may be missing.
+	// Events yields the events of the event log in order. The first error ends it. It may be nil.
+	// Events that Run contains may be missing.
 	Events iter.Seq2[state.Event, error]
-	// History yields the available steps of the run, up to the first error; nil for none. It shows
-	// which conversations executions used, and the answers to questions.
+	// History yields the steps of the run that are available. The first error ends it. It may be
+	// nil. It shows which conversations the executions used, and contains the answers to questions.
 	History iter.Seq2[state.HistoryStep, error]
-	// Agents has the transcripts of each agent CLI, by its name. The conversations of a missing CLI
-	// are left out, with a note in the report.
+	// Agents maps the name of an agent CLI to the transcripts of its conversations. If a CLI is
+	// missing, its conversations are left out, and the report has a note about that.
 	Agents map[string]Transcripts
-	// Files has the changed files of executions, by their numbers, with diffs of limited size; nil
-	// without snapshots.
+	// Files maps the number of an execution to the files that it changed, with diffs of limited
+	// size. It is nil if there are no workspace snapshots.
 	Files map[int]ChangedFiles
-	// Hide masks secrets; nil leaves texts unchanged.
+	// Hide masks secrets in a text. If it is nil, texts are not changed.
 	Hide func(string) string
 }
 
-// Transcripts reads the conversations of one agent CLI, like runner.AgentCLI.
+// Transcripts reads the conversations of one agent CLI. Read is the method of runner.AgentCLI.
 type Transcripts interface {
 	Read(c runner.Conversation, from, to int64, each func(runner.Message) error) error
 }
@@ -40,8 +40,8 @@ type ChangedFiles struct {
 	IsShared bool // other agents used the directory at the same time
 }
 
-// Build collects the data of a report. An unreadable transcript or snapshot is named in
-// Report.LeftOut; an unreadable event log is an error.
+// Build collects the data of a report. It returns an error if the event log can't be read. If the
+// history or a transcript can't be read, it notes that in Report.LeftOut.
 func Build(s Source) (*Report, error) {
 	if s.Hide == nil {
 		s.Hide = func(text string) string { return text }
@@ -61,7 +61,8 @@ func Build(s Source) (*Report, error) {
 	return r, nil
 }
 
-// newReport returns a report with the data of the events and the state file.
+// newReport returns a report with the data from the events and the state file, without messages and
+// changed files.
 func newReport(m *report.Model, s Source) *Report {
 	run := s.Run
 	r := &Report{

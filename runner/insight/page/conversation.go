@@ -15,31 +15,36 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// foldedLines is the number of lines from which on a message of the user is folded.
+// foldedLines is the maximum number of lines of a text that is shown unfolded.
 const foldedLines = 40
 
-// shownMessage is a message of a conversation, or a group of messages of a subagent.
+// shownMessage is a message of a conversation in the form that the template needs, or a group of a
+// subagent's messages, a note, or a gap.
 type shownMessage struct {
-	Kind    string // user, agent, tool, cli; sub for a subagent; note for Brief alone; gap for Lines messages that were left out
-	Time    time.Time
-	Model   string // if it differs from the previous message
-	Text    []block
-	Tool    string
-	Brief   string // summary of a folded message
-	Fields  []pair // input of a tool
-	Output  string
-	Verdict string // "failed" or "refused", for a tool
+	// Kind is "user", "agent", "tool" or "cli" for a message; "sub" for a subagent's messages,
+	// which are in Inner; "note" for a message that consists of Brief only; "gap" where as many
+	// messages as Lines says were left out.
+	Kind   string
+	Time   time.Time
+	Model  string // empty if it is the same as in the previous message
+	Text   []block
+	Tool   string
+	Brief  string // summary of a folded message
+	Fields []pair // input of the tool
+	Output string
+	// Verdict is "failed", "refused" or empty. It is only set for a tool.
+	Verdict string
 	IsLong  bool
 	Lines   int
 	Cut     int64
 	Inner   []shownMessage
 }
 
-// block is a part of a text: "words", "code", or the "tag" at its end.
+// block is a section of a text. Its Kind is "words", "code", or "tag" for the tag at the end.
 type block struct{ Kind, Text string }
 
-// messagesBetween returns the messages of an execution with the indexes from up to, but not
-// including, to, as they are shown.
+// messagesBetween converts the messages of an execution whose index is at least from and less than
+// to.
 func messagesBetween(e *report.Exec, from, to int) []shownMessage {
 	if e.Gap == nil || e.Gap.After < from || e.Gap.After >= to {
 		return conversation(e.Messages[from:to])
@@ -48,7 +53,7 @@ func messagesBetween(e *report.Exec, from, to int) []shownMessage {
 	return slices.Concat(first, []shownMessage{{Kind: "gap", Lines: e.Gap.Messages}}, last)
 }
 
-// conversation returns messages as they are shown. Consecutive messages of a subagent become one
+// conversation converts messages for the page. Consecutive messages of one subagent become one
 // group.
 func conversation(messages []runner.Message) []shownMessage {
 	var out []shownMessage
@@ -75,6 +80,7 @@ func conversation(messages []runner.Message) []shownMessage {
 	return out
 }
 
+// newMessage converts one message for the page.
 func newMessage(m runner.Message) shownMessage {
 	s := shownMessage{Kind: string(m.From), Time: m.Time, Model: shortText(m.Model), Cut: m.Cut}
 	s.Lines = lines(m.Text)
@@ -95,14 +101,14 @@ func newMessage(m runner.Message) shownMessage {
 	return s
 }
 
-// toolInput returns the input of a tool: the fields of a JSON object, or the whole text. brief is
-// the most important field.
+// toolInput returns the fields of a tool's input. Input that is not a JSON object becomes one field
+// without a name. brief is a short form of the most important field.
 func toolInput(text string) (fields []pair, brief string) {
 	dec := jsontext.NewDecoder(strings.NewReader(text), jsonstrict.Loose)
 	begin, err := dec.ReadToken()
 	isObject := err == nil && begin.Kind() == '{'
 	for isObject && dec.PeekKind() == '"' {
-		name, _ := dec.ReadToken() // an error is reported again with the value
+		name, _ := dec.ReadToken() // if this fails, ReadValue returns the same error
 		field := pair{Name: shown(name.String())}
 		value, err := dec.ReadValue()
 		field.Value, isObject = fieldText(json.RawMessage(value)), err == nil
@@ -117,7 +123,7 @@ func toolInput(text string) (fields []pair, brief string) {
 	return []pair{{"", text}}, shortText(text)
 }
 
-// fieldText returns a string unchanged, and other values as JSON.
+// fieldText returns the text of a JSON string, and other values as indented JSON.
 func fieldText(value json.RawMessage) string {
 	var s string
 	if json.Unmarshal(value, &s) == nil {
@@ -130,10 +136,10 @@ func fieldText(value json.RawMessage) string {
 	return shown(b.String())
 }
 
-// mainFields are names of input fields that describe a tool use, best first.
+// mainFields are names of input fields that describe a tool call well, the best ones first.
 var mainFields = []string{"command", "cmd", "file_path", "pattern", "query", "url", "path", "description", "prompt"}
 
-// mainField returns a summary of the most important field.
+// mainField returns a short form of the field that describes a tool call best.
 func mainField(fields []pair) string {
 	for _, name := range mainFields {
 		for _, f := range fields {
@@ -148,7 +154,8 @@ func mainField(fields []pair) string {
 	return ""
 }
 
-// splitText splits a text at the fences of its code blocks, and before a tag in its last line.
+// splitText splits a text into blocks: at the fences of code blocks, and before a last line that
+// consists of a tag.
 func splitText(s string) []block {
 	var out []block
 	var b strings.Builder

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// execution is the section of a state execution in the page.
+// execution is the data of an execution's section in the page.
 type execution struct {
 	*report.Exec
 	Class    string
@@ -23,10 +23,11 @@ type execution struct {
 	Hunks    []file
 }
 
-// unfolded is how many failed executions, the last ones, are unfolded when the page opens.
+// unfolded is how many of the failed executions, counted from the last one, are unfolded when the
+// page opens.
 const unfolded = 3
 
-// executions returns the sections of all executions.
+// executions returns an iterator over the sections of all executions.
 func executions(r *insight.Report) iter.Seq[execution] {
 	failed := 0
 	for _, e := range r.Executions {
@@ -56,7 +57,7 @@ func executions(r *insight.Report) iter.Seq[execution] {
 	}
 }
 
-// aboutExecution lists further facts about an execution.
+// aboutExecution returns facts about an execution, such as its model, as pairs of names and values.
 func aboutExecution(e *report.Exec) []pair {
 	var out []pair
 	add := func(name, value string) {
@@ -89,7 +90,7 @@ func aboutExecution(e *report.Exec) []pair {
 	return out
 }
 
-// file is a changed file, with its diff split into chunks of lines of one kind.
+// file is a changed file. Its diff is split into chunks of consecutive lines of the same kind.
 type file struct {
 	Path, Change string
 	Parts        []block // chunks of kind "add", "del", "at" or "same"
@@ -97,6 +98,7 @@ type file struct {
 	Cut          bool
 }
 
+// newFile splits the diff of a changed file into chunks and counts added and deleted lines.
 func newFile(f report.File) file {
 	out := file{Path: f.Path, Change: classOf(f.Change), Cut: f.Cut}
 	for line := range strings.Lines(f.Diff) {
@@ -118,7 +120,7 @@ func newFile(f report.File) file {
 	return out
 }
 
-// kindOfLine returns the kind of a diff line; "" for lines that only repeat the file's name.
+// kindOfLine returns the kind of a diff line. It returns "" for the lines of the diff's header.
 func kindOfLine(line string) string {
 	switch {
 	case strings.HasPrefix(line, "+++ "), strings.HasPrefix(line, "--- "), strings.HasPrefix(line, "diff --git "), strings.HasPrefix(line, "index "):

@@ -8,25 +8,27 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// fragment is a part of a text.
+// fragment is a section of a text: plain text, a command or a URL.
 type fragment struct {
 	Text                string
 	IsCommand           bool
-	Before, Host, After string // parts of the URL in Text; Host is "" if Text is not a URL
+	Before, Host, After string // sections of the URL in Text; Host is empty if Text is not a URL
 }
 
-// command matches commands in raymond's own texts: code in backticks, or a command
-// line, which may contain quoted words.
+// command matches a command in one of raymond's own texts: text between backticks, or a command
+// line that starts with "raymond resume" or "raymond run" and may contain quoted words.
 var command = regexp.MustCompile("`[^`]+`|raymond re(?:sume|run)(?: (?:'[^']*'|\\\\.|[^ ;('\\\\])+)+")
 
-// markCommands splits a text at commands. It must only be used for raymond's own texts.
+// markCommands splits a text so that each command is a separate fragment. It must only be used for
+// raymond's own texts.
 func markCommands(text string) []fragment {
 	return splitAt(text, command.FindAllStringIndex(text, -1), func(s string) fragment {
 		return fragment{Text: strings.Trim(s, "`"), IsCommand: true}
 	})
 }
 
-// markLinks splits an untrusted text at URLs that may become links.
+// markLinks splits an untrusted text so that each URL that may become a link is a separate
+// fragment.
 func markLinks(text string) []fragment {
 	return splitAt(text, report.FindURLs(text), func(s string) fragment {
 		w := fragment{Text: s}
@@ -38,7 +40,7 @@ func markLinks(text string) []fragment {
 	})
 }
 
-// splitAt splits a text at the given ranges, which other converts to fragments.
+// splitAt splits a text at the given ranges. It calls other to convert the text in each range.
 func splitAt(text string, places [][]int, other func(string) fragment) []fragment {
 	var out []fragment
 	at := 0

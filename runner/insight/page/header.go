@@ -12,13 +12,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// header is the top of the page: verdict, costs and result.
+// header is the data for the top of the page: the status, the cost, and the result.
 type header struct {
 	ID, Tone string
 	Headline string
 	Reason   string
 	Asked    []report.Wait // the first open questions
-	Next     []fragment    // next steps for the run
+	Next     []fragment    // how to continue the run
 	Facts    []fact
 	Used     int // percentage of the budget
 	Result   []fragment
@@ -27,19 +27,19 @@ type header struct {
 	LeftOut  []string
 }
 
-// widestQuestion is how many columns of the first open question the headline shows.
+// widestQuestion is the maximum number of characters of the first open question in the headline.
 const widestQuestion = 60
 
 // fact is a number with its name and an explanation.
 type fact struct{ Name, Value, More string }
 
-// pair is a name with a value from the run.
+// pair is the name and the value of a fact about the run.
 type pair struct{ Name, Value string }
 
-// verdict is the text and the colour for a status.
+// verdict is the color and the text that the headline shows for a status.
 type verdict struct{ tone, words string }
 
-// verdicts has the verdict for each status of a run.
+// verdicts maps each status of a run to its verdict.
 var verdicts = map[string]verdict{
 	string(state.Completed):      {"ok", "Completed"},
 	string(state.Failed):         {"bad", "Failed"},
@@ -88,8 +88,11 @@ func newHeader(r *insight.Report) header {
 	return h
 }
 
+// hasFailed reports whether an execution has failed.
 func hasFailed(e report.Exec) bool { return e.Status == report.Failed }
 
+// costFact returns the cost of the run, with its share of the budget and with costs that are
+// unknown.
 func costFact(r *insight.Report) fact {
 	f := fact{"Cost", state.Spent{USD: r.Spent.USD, Estimated: r.Spent.Estimated}.String(), "no budget"}
 	if r.BudgetUSD > 0 {
@@ -107,6 +110,7 @@ func costFact(r *insight.Report) fact {
 	return f
 }
 
+// timeFact returns the duration of the run and, if it paused for long, the time in which it worked.
 func timeFact(r *insight.Report) fact {
 	f := fact{"Time", "none", ""}
 	if r.Finished.IsZero() {
@@ -126,6 +130,7 @@ func timeFact(r *insight.Report) fact {
 	return f
 }
 
+// statesFact returns the number of state executions, and how many failed or were repeated.
 func statesFact(r *insight.Report) fact {
 	failed, again, cut := 0, 0, 0
 	for _, e := range r.Executions {

@@ -5,8 +5,9 @@
 // execution, each execution has a section with the id eN, and in an input of type search Enter
 // jumps to the next match.
 //
-// The texts of a report can't be trusted. html/template escapes them, and a content security policy
-// in the page allows only its own style sheets and script, by their hashes.
+// The texts of a report are untrusted. html/template escapes them, and the content security policy
+// of the page allows only the page's own style sheets and script, which it identifies by their
+// hashes.
 package page
 
 import (
@@ -35,7 +36,7 @@ var script string
 //go:embed page.html
 var sources embed.FS
 
-// templates parses the templates when the first page is written, since most processes write none.
+// templates parses the templates when it is first called, since most processes never write a page.
 var templates = sync.OnceValue(func() *template.Template {
 	return template.Must(template.New("page").Funcs(template.FuncMap{
 		"shown": shown, "span": report.FormatDuration, "seconds": report.FormatSeconds, "moment": moment, "clock": clock,
@@ -43,12 +44,12 @@ var templates = sync.OnceValue(func() *template.Template {
 	}).ParseFS(sources, "page.html"))
 })
 
-// view is the data of the page's template.
+// view is the data for the template of the page.
 type view struct {
 	Header     header
 	Policy     template.HTMLAttr // content security policy
 	Style      template.CSS
-	Places     template.CSS // style rules for the positions in this page
+	Places     template.CSS // style rules for the offsets and widths in this timeline
 	Script     template.JS
 	Timeline   timeline
 	Troubles   troubles
@@ -59,7 +60,7 @@ type view struct {
 	Agents     []report.Agent
 }
 
-// Write writes the page of a report. It needs little more memory than twice the report's size.
+// Write writes a report as a page. It uses about twice as much memory as the report itself.
 func Write(w io.Writer, r *insight.Report) error {
 	printable := state.MapTexts(*r, shown) // remove invisible characters from untrusted texts
 	r = &printable
@@ -75,7 +76,7 @@ func Write(w io.Writer, r *insight.Report) error {
 	return errors.Join(templates().ExecuteTemplate(out, "page", v), out.Flush())
 }
 
-// hash returns the hash of a text for the content security policy.
+// hash returns the hash of a text in the form that a content security policy requires.
 func hash(s string) string {
 	sum := sha256.Sum256([]byte(s))
 	return "sha256-" + base64.StdEncoding.EncodeToString(sum[:])

@@ -9,34 +9,34 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// fullWidth is the width of the timeline; positions and widths are in hundredths of a percent.
+// fullWidth is the width of the timeline. Offsets and widths are in hundredths of a percent of it.
 const fullWidth = 10_000
 
-// A pause, a time in which no execution runs, is drawn at most shareOfPause as wide as all the
-// other times, and all pauses together at most shareOfPauses as wide.
+// A pause is a time in which no execution runs. Each pause is drawn at most shareOfPause times as
+// wide as all other times together, and all pauses together at most shareOfPauses times as wide.
 const (
 	shareOfPause  = 0.05
 	shareOfPauses = 0.3
 )
 
-// interval is the time between two consecutive starts or ends of bars, with its position on the
-// timeline.
+// interval is the time between two consecutive moments at which a bar starts or ends. It also
+// contains the place of that time on the timeline.
 type interval struct {
 	from, to    time.Time
-	left, width float64 // as fractions of the timeline
+	left, width float64 // offset and width, as fractions of the timeline
 	isPause     bool    // no execution ran
-	isCut       bool    // it is drawn shorter than it lasted
+	isCut       bool    // it is drawn shorter than its time
 }
 
-// scale maps times to positions on the timeline. Long pauses are drawn short, and very short
-// intervals with work are drawn wide enough to be visible.
+// scale maps times to offsets on the timeline. Long pauses are drawn shorter, and very short
+// intervals in which an execution runs are drawn wide enough to be visible.
 type scale struct{ intervals []interval }
 
-// barTime is the time span for which a bar is drawn: the duration of its execution, but at least a
-// millisecond, and not before the end of the agent's previous bar.
+// barTime is the time that the bar of an execution covers: the duration of the execution, but at
+// least a millisecond. It does not start before the end of the agent's previous bar.
 type barTime struct{ from, to time.Time }
 
-// barTimes returns the time spans of the bars of all executions, by their numbers.
+// barTimes returns the times of the bars of all executions, by the numbers of the executions.
 func barTimes(r *insight.Report) map[int]barTime {
 	list := slices.Clone(r.Executions)
 	slices.SortStableFunc(list, func(a, b report.Exec) int {
@@ -54,6 +54,7 @@ func barTimes(r *insight.Report) map[int]barTime {
 	return out
 }
 
+// later returns the later of two times.
 func later(a, b time.Time) time.Time {
 	if a.Before(b) {
 		return b
@@ -61,7 +62,7 @@ func later(a, b time.Time) time.Time {
 	return a
 }
 
-// newScale returns the scale for the time spans of bars.
+// newScale returns the scale for the given bars.
 func newScale(bars map[int]barTime) scale {
 	stretches := intervals(bars)
 	var busy, least float64
@@ -95,7 +96,7 @@ func newScale(bars map[int]barTime) scale {
 	return scale{stretches}
 }
 
-// intervals returns the intervals between all starts and ends of bars, in order.
+// intervals returns the intervals between all moments at which a bar starts or ends, in order.
 func intervals(bars map[int]barTime) []interval {
 	changes := map[time.Time]int{} // change in the number of running bars
 	for _, b := range bars {
@@ -116,7 +117,7 @@ func intervals(bars map[int]barTime) []interval {
 	return out
 }
 
-// at returns the position of a time, from 0 to fullWidth.
+// at returns the offset of a time on the timeline, from 0 to fullWidth.
 func (s scale) at(t time.Time) int {
 	if len(s.intervals) == 0 {
 		return 0
@@ -136,20 +137,21 @@ type tick struct {
 	Text string
 }
 
-// The minimum distance between labels on the axis, without and with a date.
+// The minimum distance between two labels on the axis: if the first one contains no date, and if it
+// does.
 const (
 	minTickGap = fullWidth / 12
 	minDateGap = fullWidth / 7
 )
 
-// tickUnits are the possible distances in time between labels.
+// tickUnits lists the possible times between two labels.
 var tickUnits = []time.Duration{
 	time.Second, 2 * time.Second, 5 * time.Second, 10 * time.Second, 30 * time.Second, time.Minute, 2 * time.Minute, 5 * time.Minute,
 	10 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 3 * time.Hour, 6 * time.Hour, 12 * time.Hour, 24 * time.Hour,
 }
 
-// ticks returns the labels of the axis: the first time, and round times. If the run takes several
-// days, a label includes the date where a day starts.
+// ticks returns the labels of the axis: the start of the run, and round times. If the run takes
+// several days, the first label of each day contains the date.
 func (s scale) ticks() []tick {
 	if len(s.intervals) == 0 {
 		return nil
@@ -184,7 +186,7 @@ func (s scale) ticks() []tick {
 	return out
 }
 
-// unit returns the tick unit that leads to about eight labels.
+// unit returns the time between two labels that results in about eight labels.
 func (s scale) unit() time.Duration {
 	var busy time.Duration
 	for _, x := range s.intervals {
@@ -199,7 +201,7 @@ func (s scale) unit() time.Duration {
 	return tickUnits[i]
 }
 
-// pauses returns the pauses that are drawn shorter than they lasted.
+// pauses returns the pauses that are drawn shorter than their time.
 func (s scale) pauses() []band {
 	var out []band
 	for _, x := range s.intervals {

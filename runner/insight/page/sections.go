@@ -12,24 +12,24 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxTroubles is how many troubles of a kind are listed at the top.
+// maxTroubles is the maximum number of entries in each list of troubles.
 const maxTroubles = 12
 
-// troubles is the overview of problems in the run.
+// troubles is the overview of what went wrong in the run.
 type troubles struct {
 	Failed []trouble
-	More   int // failed executions that are not listed
+	More   int // number of entries left out of Failed
 	Others []trouble
-	Rest   int // other troubles that are not listed
+	Rest   int // number of entries left out of Others
 }
 
 // trouble is something that went wrong, in one execution or in several.
 type trouble struct {
 	State       string
-	Agent       string // "" if it happened to several agents
+	Agent       string // empty if it happened to several agents
 	Class, What string
 	Detail      string // end of an output
-	Where       []int  // numbers of the executions; none for a trouble of the run
+	Where       []int  // numbers of the executions; empty if it concerns the whole run
 	Elsewhere   int    // number of further executions
 }
 
@@ -64,7 +64,8 @@ func newTroubles(r *insight.Report) troubles {
 	return t
 }
 
-// merge combines the troubles with the same description. The detail comes from the last one.
+// merge combines troubles with the same class, state and description. The combined trouble has the
+// detail of the last one.
 func merge(list []trouble) []trouble {
 	type key struct{ class, state, what string }
 	at := map[key]int{}
@@ -91,13 +92,14 @@ func merge(list []trouble) []trouble {
 	return out
 }
 
-// firstN returns the first elements of a list, and how many more there are.
+// firstN returns the first elements of a list, and the number of the others.
 func firstN(list []trouble, most int) (first []trouble, left int) {
 	first = list[:min(len(list), most)]
 	return first, len(list) - len(first)
 }
 
-// minorTroubles lists what went wrong in an execution that succeeded in the end.
+// minorTroubles returns how many retries and similar events there were in an execution that
+// succeeded in the end, or "" if there were none.
 func minorTroubles(e *report.Exec) string {
 	var out []string
 	say := func(n int, thing string) {
@@ -112,8 +114,8 @@ func minorTroubles(e *report.Exec) string {
 	return strings.Join(out, ", ")
 }
 
-// lastOutput returns the end of the output of a failed execution, or of the first command that
-// failed in its last attempt.
+// lastOutput returns the last lines of a failed execution's output or, if that is empty, of the
+// output of the first command that failed in its last attempt.
 func lastOutput(e *report.Exec) string {
 	out := ""
 	if all := e.Outputs(); len(all) > 0 {
@@ -129,24 +131,25 @@ func lastOutput(e *report.Exec) string {
 	return strings.Join(all, "\n")
 }
 
-// sums is a table of costs, most expensive first.
+// sums is a table of costs, with the highest cost first.
 type sums struct {
 	Title string
 	Rows  []sum
 	More  []sum // folded rows
 }
 
-// sum is a row of the table, with its cost in percent of the largest one.
+// sum is a row of a table of costs. Part is its cost as a percentage of the highest cost in the
+// table.
 type sum struct {
 	report.Sum
 	Part int
 	Time time.Duration
 }
 
-// maxSums is how many rows of a table are not folded.
+// maxSums is the maximum number of rows of a table that are not folded.
 const maxSums = 10
 
-// newCosts returns the tables of costs.
+// newCosts returns the tables of costs by state, by agent and by model.
 func newCosts(r *insight.Report) []sums {
 	var tables []sums
 	add := func(title string, list []report.Sum) {
@@ -173,12 +176,12 @@ func newCosts(r *insight.Report) []sums {
 // wait is a row of the table of waits.
 type wait struct {
 	report.Wait
-	Lasted time.Duration // until now, if the wait has not ended
+	Lasted time.Duration // if the wait has not ended, the time so far
 	Words  string
 }
 
-// newWaits returns the waits of agents, except those for forked agents and for retries, which are
-// numerous and of little interest.
+// newWaits returns the waits for answers, times and jobs. Waits for forked agents and for retries
+// are left out, because there are many and they are of little interest.
 func newWaits(r *insight.Report) []wait {
 	var out []wait
 	for _, w := range r.Waits {
@@ -189,7 +192,7 @@ func newWaits(r *insight.Report) []wait {
 	return out
 }
 
-// lengthOf returns the duration of a wait, until now if it has not ended.
+// lengthOf returns the duration of a wait, or the duration so far if the wait has not ended.
 func lengthOf(r *insight.Report, w report.Wait) time.Duration {
 	if w.To.IsZero() {
 		return max(0, r.Finished.Sub(w.Since))
@@ -197,15 +200,16 @@ func lengthOf(r *insight.Report, w report.Wait) time.Duration {
 	return w.To.Sub(w.Since)
 }
 
-// waitWords describe the reasons of waits.
+// waitWords describes what an agent waits for.
 var waitWords = map[state.WaitFor]string{
 	state.ForAnswer: "for an answer", state.ForAgents: "for other agents", state.ForTime: "for a time", state.ForJob: "for job ", report.ForRetry: "before a retry",
 }
 
-// waitedFor describes the reason of a wait.
+// waitedFor describes what an agent waits for, including the name of the job if it is a job.
 func waitedFor(w report.Wait) string { return waitWords[w.For] + w.Job }
 
-// path is the summary above the list of executions.
+// path is the summary above the list of executions: how many executions there are of each kind, and
+// the agents.
 type path struct {
 	All, Failed, Prompts, Scripts int
 	Agents                        []string

@@ -9,25 +9,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stage is a part of an execution: an attempt, an interrupted attempt, or the rest of the
-// conversation.
+// stage is a section of an execution: an attempt, an interrupted attempt, or the messages that
+// belong to neither.
 type stage struct {
-	Title, Mark string // Mark is ok, bad or warn, "" for a stage that has not ended
+	Title, Mark string // Mark is ok, bad or warn, or empty for a stage that has not ended
 	About       string // duration and cost
-	Why         string // why the attempt is not done
+	Why         string // why the attempt was not successful
 	Talk        []shownMessage
 	Results     []state.CommandResult
-	IsLast      bool // it has the last verdict
+	IsLast      bool // it contains the last verdict
 }
 
-// occurrence is something that ends a stage, or is shown within one.
+// occurrence is something other than a message: it either ends a stage or is shown as a note in it.
 type occurrence struct {
 	at      time.Time
 	ends    *stage
 	message shownMessage
 }
 
-// stagesOf returns the stages of an execution in order.
+// stagesOf returns the stages of an execution in chronological order, with their messages.
 func stagesOf(e *report.Exec) []stage {
 	times := make([]time.Time, len(e.Messages)) // a message without a time gets the previous message's time
 	for i, m := range e.Messages {
@@ -64,7 +64,8 @@ func stagesOf(e *report.Exec) []stage {
 	return out
 }
 
-// occurrences returns what happened in an execution besides messages, in order.
+// occurrences returns the verdicts, interruptions, retries and reminders in an execution, in
+// chronological order.
 func occurrences(e *report.Exec) []occurrence {
 	var all []occurrence
 	for i := range e.Attempts {
@@ -93,7 +94,7 @@ func occurrences(e *report.Exec) []occurrence {
 	return all
 }
 
-// newStage returns the stage of an attempt.
+// newStage returns the stage for an attempt with a verdict.
 func newStage(a *report.Attempt, isLast bool) *stage {
 	s := &stage{
 		Title: fmt.Sprintf("Attempt %d", a.Attempt), Mark: "ok", About: report.FormatSeconds(a.DurationS) + ", " + a.Spent.String(),

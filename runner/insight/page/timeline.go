@@ -11,28 +11,29 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxHighRows is the maximum number of agents for which rows are high enough to show state names in
-// the bars.
+// maxHighRows is the maximum number of agents for which the rows are high enough to show the names
+// of states in the bars.
 const maxHighRows = 24
 
-// timeline is the data of the timeline's template.
+// timeline is the data for the template of the timeline.
 type timeline struct {
 	Rows    []row
 	Ticks   []tick
 	Pauses  []band
 	Starts  []band // where a later process resumed the run
 	Money   spending
-	Failed  int // rows with a failed execution
+	Failed  int // number of rows with a failed execution
 	IsDense bool
 }
 
-// band is a range on the timeline, in hundredths of a percent.
+// band is a range on the timeline. Its offset and width are in hundredths of a percent of the
+// timeline.
 type band struct {
 	Left, Width int
 	Title       string
 }
 
-// row has the bars of an agent.
+// row contains the bars and the waits of one agent.
 type row struct {
 	Agent string
 	Title string
@@ -44,7 +45,7 @@ type row struct {
 	HasFailed bool
 }
 
-// bar is a state execution.
+// bar represents a state execution.
 type bar struct {
 	N int
 	band
@@ -53,13 +54,14 @@ type bar struct {
 	Marks []mark
 }
 
-// mark is an event within an execution. Its position is relative to the bar.
+// mark is an event within an execution. Left is its offset from the start of the bar, relative to
+// the width of the bar.
 type mark struct {
 	Left  int
 	Class string
 }
 
-// newTimeline computes the positions of everything in the timeline.
+// newTimeline computes the offsets and widths of everything on the timeline.
 func newTimeline(r *insight.Report) timeline {
 	bars := barTimes(r)
 	s := newScale(bars)
@@ -99,8 +101,8 @@ func newTimeline(r *insight.Report) timeline {
 	return t
 }
 
-// inOrder returns the agents, each one after the agent that forked it. Agents that occur only in
-// executions are last.
+// inOrder returns the agents so that each one follows the agent that forked it. Agents that are
+// only named in executions come last.
 func inOrder(r *insight.Report) []report.Agent {
 	known, children := map[string]bool{}, map[string][]report.Agent{}
 	for _, a := range r.Agents {
@@ -135,7 +137,8 @@ func inOrder(r *insight.Report) []report.Agent {
 	return out
 }
 
-// newBar returns the bar of an execution, with its marks.
+// newBar returns the bar for an execution, with marks for its attempts, retries, reminders and
+// interruptions.
 func newBar(e report.Exec, at barTime, s scale) bar {
 	left := s.at(at.from)
 	b := bar{N: e.N, Label: e.State, Class: classOf(e.Kind) + " " + classOf(e.Status)}
@@ -160,7 +163,7 @@ func newBar(e report.Exec, at barTime, s scale) bar {
 	return b
 }
 
-// duration returns how long an execution took, zero while it runs.
+// duration returns how long an execution took. It returns zero if the execution has not ended.
 func duration(e report.Exec) time.Duration {
 	if e.Ended.IsZero() {
 		return 0
@@ -168,14 +171,15 @@ func duration(e report.Exec) time.Duration {
 	return e.Ended.Sub(e.Started)
 }
 
-// spending is the graph of the run's cost over time.
+// spending is a graph of the run's cost over time.
 type spending struct {
-	Line, Area string // of an SVG path, in a box of 10000 by 100
+	Line, Area string // data of SVG paths, in a box of 10000 by 100
 	Top        string // the amount at the upper edge
-	Budget     string // the budget, if it is at the upper edge
+	Budget     string // the budget; only set if it is at the upper edge
 }
 
-// newSpending returns the graph of the run's cost at the end of each execution.
+// newSpending returns a graph with the cost of the run at the end of each execution. The graph is
+// empty if nothing was spent.
 func newSpending(r *insight.Report, s scale) spending {
 	ended := slices.DeleteFunc(slices.Clone(r.Executions), func(e report.Exec) bool { return e.Ended.IsZero() })
 	slices.SortStableFunc(ended, func(a, b report.Exec) int { return a.Ended.Compare(b.Ended) })
@@ -206,8 +210,8 @@ func newSpending(r *insight.Report, s scale) spending {
 	return m
 }
 
-// places returns CSS rules for all positions and widths in the timeline. The content security
-// policy forbids style attributes, so each value is a class.
+// places returns CSS classes for all offsets and widths on the timeline. They are needed because
+// the content security policy forbids style attributes.
 func (t timeline) places() string {
 	var rules strings.Builder
 	lefts, widths := map[int]bool{}, map[int]bool{}
