@@ -15,19 +15,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Actor plays the agents of a run with scripted replies, and wraps its scripts and commands, so
-// that all of them end in a fixed order. It is also the run's store: it saves nothing, since a
-// simulation is never resumed, but sees which invocations start, and in which order.
+// Actor simulates the agents of a run: it answers their prompts with the replies of a replies file.
+// It also wraps the run's scripts and commands, so that all invocations end in a fixed order.
+//
+// An Actor is also the run's store. It saves nothing, since a simulation is never resumed. It is a
+// store because a store learns which invocations start, and in which order.
 type Actor struct {
 	replies         *Replies
 	clock           *Clock
 	scripts         runner.Backend
-	runner.Verifier // for replies that leave the verdict to the commands
+	runner.Verifier // for replies without exit codes, after which the commands are run
 
 	mu          sync.Mutex // guards the following fields
-	lastStarted int        // number of the newest invocation that was started
+	lastStarted int        // number of the newest started invocation
 	agents      map[string]*agentState
-	usedReplies map[string]int // number of replies used, by key of the replies file
+	usedReplies map[string]int // number of replies used, by key in the replies file
 	missing     []string
 }
 
@@ -44,7 +46,8 @@ var (
 	_ runner.Verifier = (*Actor)(nil)
 )
 
-// NewActor returns an Actor that uses each of the replies once.
+// NewActor returns an Actor that uses each reply in r once. It runs scripts with scripts, and
+// commands with checks.
 func NewActor(r *Replies, clock *Clock, scripts runner.Backend, checks runner.Verifier) *Actor {
 	return &Actor{
 		replies: r, clock: clock, scripts: scripts, Verifier: checks,
@@ -70,8 +73,8 @@ func (a *Actor) WriteSnapshot(r *state.Run, _ *state.Delta) error {
 // Full implements runner.Store.
 func (a *Actor) Full() bool { return false }
 
-// assignReplies assigns replies to the new invocations of the agents, in the order of their
-// numbers.
+// assignReplies assigns a reply to each new invocation of the given agents, in the order in which
+// the invocations are numbered.
 func (a *Actor) assignReplies(agents []*state.Agent) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -94,7 +97,8 @@ func (a *Actor) assignReplies(agents []*state.Agent) {
 	}
 }
 
-// takeReply returns the next reply for a state of an agent, or nil.
+// takeReply returns the next unused reply for a state and an agent. If there is none, it notes this
+// for Missing and returns nil.
 func (a *Actor) takeReply(agent, st string) *Reply {
 	for _, key := range []string{agent + "/" + st, st} {
 		if list, n := a.replies.States[key], a.usedReplies[key]; n < len(list) {
@@ -113,11 +117,11 @@ func (a *Actor) agentState(agent string) *agentState {
 	return a.agents[agent]
 }
 
-// Missing lists the invocations for which there was no reply, in order. It may be called after the
-// run has ended.
+// Missing returns the invocations for which there was no reply, in order. It must not be called
+// before the run has ended.
 func (a *Actor) Missing() []string { return a.missing }
 
-// Unused lists the replies that were not used, in order of their keys. It may be called after the
+// Unused returns how many replies were not used, ordered by key. It must not be called before the
 // run has ended.
 func (a *Actor) Unused() []string {
 	var left []string
@@ -129,12 +133,12 @@ func (a *Actor) Unused() []string {
 	return left
 }
 
-// Ready implements runner.Verifier. It succeeds even if commands can't run, since replies may
-// replace them.
+// Ready implements runner.Verifier. It returns no error even if commands can't be run here, since
+// the exit codes in replies may replace them.
 func (a *Actor) Ready() error { return nil }
 
-// Verify implements runner.Verifier. It returns the exit codes of the reply or, if there are none,
-// runs the commands.
+// Verify implements runner.Verifier. It returns the exit codes in the reply. If the reply has none,
+// it runs the commands.
 func (a *Actor) Verify(ctx context.Context, c runner.Order, tell func(runner.Progress)) state.Verification {
 	s := a.agentState(c.Agent)
 	var v state.Verification
@@ -150,13 +154,14 @@ func (a *Actor) Verify(ctx context.Context, c runner.Order, tell func(runner.Pro
 	return v
 }
 
-// runPrompt plays one invocation of an agent.
+// runPrompt simulates an invocation of an agent: it waits until the simulated clock has passed the
+// reply's delay, and returns the reply.
 func (a *Actor) runPrompt(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	s := a.agentState(o.Agent)
 	proc.RecordPrompt(o.DebugDir, o.Prompt.Text)
 	answer, failure, took := s.reply.outcome(o)
 	a.clock.Wait(ctx, s.number, took)
-	clear(s.polls) // a prompt can change anything
+	clear(s.polls) // a prompt may change anything that scripts wait for
 	switch {
 	case ctx.Err() != nil:
 		return runner.Answer{}, &runner.Failure{Class: runner.Stopped, Message: context.Cause(ctx).Error()}
@@ -168,7 +173,8 @@ func (a *Actor) runPrompt(ctx context.Context, o runner.Order, tell func(runner.
 	return answer, nil
 }
 
-// outcome returns the result of an invocation, and how long it takes.
+// outcome returns the result of an invocation, and how long the invocation takes on the simulated
+// clock. A nil reply, or a blank prompt, results in a failure.
 func (r *Reply) outcome(o runner.Order) (runner.Answer, *runner.Failure, time.Duration) {
 	failure := &runner.Failure{Class: runner.Fatal}
 	switch {

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Agents returns all agent CLIs. All of them use the same replies.
+// Agents returns a scripted agent CLI for each backend name. All of them use the same replies.
 func (a *Actor) Agents() map[string]runner.AgentCLI {
 	all := map[string]runner.AgentCLI{}
 	for _, name := range protocol.Backends() {
@@ -17,8 +17,8 @@ func (a *Actor) Agents() map[string]runner.AgentCLI {
 	return all
 }
 
-// scriptedCLI is an agent CLI that gets its answers from an Actor. It has no transcripts: the
-// embedded Transcripts is nil, and a simulated run calls only the methods below.
+// scriptedCLI is an agent CLI that gets its answers from an Actor. The embedded Transcripts is nil,
+// because there are no transcripts; a simulated run calls only the methods that are defined here.
 type scriptedCLI struct {
 	runner.Transcripts
 
@@ -31,8 +31,8 @@ func (p *scriptedCLI) Run(ctx context.Context, o runner.Order, tell func(runner.
 	return p.actor.runPrompt(ctx, o, tell)
 }
 
-// Abilities implements runner.AgentCLI. The scripted CLI can do everything, so that the result of a
-// simulation doesn't depend on limitations of a CLI.
+// Abilities implements runner.AgentCLI. The scripted CLI claims to have every ability, so that the
+// result of a simulation doesn't depend on the limitations of a CLI.
 func (p *scriptedCLI) Abilities() runner.Abilities {
 	return runner.Abilities{Backend: p.name, Title: p.name, ChoosesID: true, ReportsUSD: true}
 }

@@ -10,45 +10,45 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Clock is a simulated clock. It stands still while anything works. When the run's owner and all
-// workers wait, it jumps to the next alarm. Every worker waits for the clock before it ends, so
-// that workers end in a fixed order: by simulated time, and at the same time in the order in which
-// they were started.
+// Clock is a simulated clock. It stands still while the run's owner or a worker is running. When
+// all of them wait, it jumps to the time of the next alarm. Every worker waits for the clock before
+// it ends. Workers therefore end in a fixed order: ordered by simulated time and, at the same time,
+// by the order in which they were started.
 type Clock struct {
 	mu             sync.Mutex // guards the following fields
 	now            time.Time
-	owner          alarm    // of the run's owner
-	busy           int      // workers that the owner waits for
-	isOwnerWaiting bool     // the owner waits
-	waiters        []waiter // workers that have finished, except for their simulated duration
+	owner          alarm    // alarm of the run's owner
+	busy           int      // number of workers that the owner waits for
+	isOwnerWaiting bool     // the owner waits for its alarm or for a worker
+	waiters        []waiter // workers that have finished and wait until their simulated duration has passed
 }
 
-// alarm is a time at which one goroutine is woken up.
+// alarm wakes up one goroutine at a simulated time.
 type alarm struct {
 	at   time.Time
-	ring chan time.Time // buffered
+	ring chan time.Time // receives the time once; has a capacity of 1
 }
 
-// waiter is a worker that waits for its simulated duration to end.
+// waiter is a worker that waits until its simulated duration has passed.
 type waiter struct {
 	alarm
-	number int          // number of the invocation: of several alarms at one time, the lowest number is first
-	ctxErr func() error // returns an error once the worker's context has been cancelled
+	number int          // number of the invocation; at the same time, the lowest number is first
+	ctxErr func() error // returns an error if the context of the worker was cancelled
 }
 
 // NewClock returns a Clock that starts at now.
 func NewClock(now time.Time) *Clock { return &Clock{now: now} }
 
-// neverTick is a tick interval that no run reaches: simulated time is not displayed.
+// neverTick is longer than any simulated run: ticks are only needed to display the time.
 const neverTick = 10 * 365 * 24 * time.Hour
 
-// Runner returns the clock in the form that a runner expects.
+// Runner returns a runner.Clock that uses this clock.
 func (c *Clock) Runner() runner.Clock {
 	return runner.Clock{Now: c.nowForOwner, After: c.setAlarm, Idle: c.ownerWaits, Tick: neverTick}
 }
 
-// nowForOwner returns the time. The owner calls it first after each wait, so the owner counts as
-// busy from here on.
+// nowForOwner returns the simulated time for the owner. The owner calls it immediately after each
+// wait, so the call also records that the owner no longer waits.
 func (c *Clock) nowForOwner() time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,7 +56,7 @@ func (c *Clock) nowForOwner() time.Time {
 	return c.now
 }
 
-// setAlarm sets the owner's only alarm.
+// setAlarm sets the alarm of the owner, which replaces the previous one.
 func (c *Clock) setAlarm(d time.Duration) <-chan time.Time {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,7 +64,7 @@ func (c *Clock) setAlarm(d time.Duration) <-chan time.Time {
 	return c.owner.ring
 }
 
-// ownerWaits notes that the owner waits for its alarm or for one of busy workers.
+// ownerWaits records that the owner waits for its alarm or for one of busy running workers.
 func (c *Clock) ownerWaits(busy int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,8 +72,8 @@ func (c *Clock) ownerWaits(busy int) {
 	c.advance()
 }
 
-// Wait blocks a finished worker until its duration d, which may be 0, has passed on the clock;
-// number is the number of its invocation. It returns early if ctx is cancelled.
+// Wait blocks a worker that has finished until the duration d has passed on the clock. d may be 0.
+// number is the number of the worker's invocation. Wait returns early if ctx is cancelled.
 func (c *Clock) Wait(ctx context.Context, number int, d time.Duration) {
 	c.mu.Lock()
 	w := waiter{alarm{c.now.Add(d), make(chan time.Time, 1)}, number, ctx.Err}
@@ -90,8 +90,9 @@ func (c *Clock) Wait(ctx context.Context, number int, d time.Duration) {
 	}
 }
 
-// advance moves the clock to the next alarm if the owner and all workers wait. It does nothing
-// while a cancelled worker is about to return.
+// advance moves the clock to the next alarm and wakes up its goroutine, if the owner and all
+// workers wait. It does nothing while a worker with a cancelled context has not returned from Wait
+// yet.
 func (c *Clock) advance() {
 	if !c.isOwnerWaiting || len(c.waiters) != c.busy || slices.ContainsFunc(c.waiters, func(w waiter) bool { return w.ctxErr() != nil }) {
 		return
@@ -100,11 +101,14 @@ func (c *Clock) advance() {
 	if len(c.waiters) > 0 && c.waiters[0].at.Before(c.owner.at) {
 		c.fire(c.waiters[0].alarm)
 		c.waiters = c.waiters[1:]
-	} else if len(c.owner.ring) == 0 { // the owner may have handled another message although its alarm had already fired
+		// If the ring is not empty, the alarm has already fired, but the owner has handled another
+		// message since then.
+	} else if len(c.owner.ring) == 0 {
 		c.fire(c.owner)
 	}
 }
 
+// fire moves the clock to the time of an alarm and wakes up its goroutine.
 func (c *Clock) fire(a alarm) {
 	if a.at.After(c.now) {
 		c.now = a.at

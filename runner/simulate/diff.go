@@ -5,8 +5,10 @@ import (
 	"slices"
 )
 
-// lineDiff compares two lists. It returns the lines between their common beginning and their common
-// end, nil if the lists are equal.
+// lineDiff compares two lists of lines. It returns nil if they are equal. Otherwise, it leaves out
+// the lines that are equal at the beginning and at the end. Of the remaining lines, those in want
+// get the prefix "- ", and those in got get "+ ". Before them is a line with the number of equal
+// lines, if there are any.
 func lineDiff(want, got []string) []string {
 	if slices.Equal(want, got) {
 		return nil
@@ -25,6 +27,7 @@ func lineDiff(want, got []string) []string {
 	return out
 }
 
+// addPrefix returns the lines with a prefix.
 func addPrefix(prefix string, list []string) []string {
 	var lines []string
 	for _, line := range list {

@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Diff returns the differences between a run and the expectations, nil if there are none: lines
-// with "-" were expected, lines with "+" happened.
+// Diff returns the differences between a run and the expectations, or nil if there are none. Lines
+// that start with "-" were expected, and lines that start with "+" describe what happened.
 func (want *Expect) Diff(run *report.Model) []string {
 	if want == nil || run.Ending == nil {
 		return nil
@@ -53,7 +53,8 @@ func (want *Expect) Diff(run *report.Model) []string {
 	return out
 }
 
-// resultDiff compares two results. Results of several lines are compared line by line.
+// resultDiff compares the expected and the actual result. If both have several lines, it compares
+// them line by line.
 func resultDiff(want string, got *state.Text) []string {
 	switch {
 	case got == nil:
@@ -66,6 +67,7 @@ func resultDiff(want string, got *state.Text) []string {
 	return append([]string{"result, line by line"}, lineDiff(quotedLines(want), quotedLines(string(*got)))...)
 }
 
+// quotedLines splits a text into lines and quotes each line.
 func quotedLines(text string) []string {
 	var lines []string
 	for line := range strings.Lines(text) {

@@ -9,20 +9,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// People answers the questions of a run at once with the answers of a replies file. A question for
-// which no answer is left waits for its timeout.
+// People answers the questions of a run immediately, with the answers of a replies file. A question
+// for which no answer is left stays open until its timeout.
 type People struct {
-	answers      []Answer
-	used         []bool
-	updates      chan runner.QuestionUpdate // has capacity for all answers
-	lastQuestion int                        // number of the newest question
-	hasTimeout   bool                       // an open question has a timeout
+	answers []Answer
+	used    []bool
+	// updates has enough capacity for all answers, so that sending never blocks.
+	updates      chan runner.QuestionUpdate
+	lastQuestion int  // number of the newest question
+	hasTimeout   bool // whether an open question has a timeout
 	wrong        []string
 }
 
 var _ runner.Prompter = (*People)(nil)
 
-// NewPeople returns People that use each answer of a file once.
+// NewPeople returns a People that uses each answer in r once.
 func NewPeople(r *Replies) *People {
 	return &People{answers: r.Answers, used: make([]bool, len(r.Answers)), updates: make(chan runner.QuestionUpdate, len(r.Answers))}
 }
@@ -40,7 +41,8 @@ func (p *People) UpdateQuestions(run *state.Run) {
 	}
 }
 
-// answer answers a question with the first unused answer for its agent.
+// answer answers a question with the first unused answer for the agent. If that answer is not one
+// of the question's choices, the question stays open, and Wrong reports the answer.
 func (p *People) answer(agent string, q *state.Question) {
 	for i, given := range p.answers {
 		if p.used[i] || given.Agent != "" && given.Agent != agent {
@@ -67,14 +69,14 @@ func (p *People) IsSettled() bool { return !p.isAnswering() && !p.hasTimeout }
 // HasRead implements runner.Prompter.
 func (p *People) HasRead(time.Time) bool { return !p.isAnswering() }
 
-// isAnswering reports whether an answer waits for the run's owner.
+// isAnswering reports whether the run's owner has not received an answer yet.
 func (p *People) isAnswering() bool { return len(p.updates) > 0 }
 
-// Wrong lists the answers that are not among the choices of their question. It may be called after
-// the run has ended.
+// Wrong returns a line about each answer that is not one of its question's choices. It must not be
+// called before the run has ended.
 func (p *People) Wrong() []string { return p.wrong }
 
-// Unused returns a line with the number of unused answers, or nil.
+// Unused returns a line with the number of unused answers, or nil if all were used.
 func (p *People) Unused() []string {
 	left := 0
 	for _, used := range p.used {
@@ -88,8 +90,8 @@ func (p *People) Unused() []string {
 	return []string{fmt.Sprintf("%d of %d answers", left, len(p.used))}
 }
 
-// Runner returns the clock in the form that a runner expects, for a run with these People. The
-// clock also stands still while an answer waits for the run's owner.
+// Runner returns a runner.Clock that uses the clock c, for a run with these People. The clock also
+// stands still until the run's owner has received all answers.
 func (p *People) Runner(c *Clock) runner.Clock {
 	r := c.Runner()
 	r.Idle = func(busy int) {

@@ -23,20 +23,21 @@ import (
 // maxReplies is the maximum size of a replies file in bytes.
 const maxReplies = 16 << 20
 
-// schemaText is the JSON schema of replies files, which is also published as
+// schemaText is the JSON schema of replies files. It is also published as
 // docs/schema/replies.schema.json.
 //
 //go:embed replies.schema.json
 var schemaText string
 
-// repliesSchema returns the parsed schema.
+// repliesSchema parses schemaText when it is first called.
 var repliesSchema = sync.OnceValue(func() *schema.Schema {
-	s, _ := schema.Parse(schemaText) // it is valid
+	s, _ := schema.Parse(schemaText) // the schema is valid
 	return s
 })
 
-// Read reads and validates a replies file. The problems are mistakes for the file's author to fix,
-// each with its position; the replies are nil if there are any.
+// Read reads and validates a replies file. The problems are the author's mistakes in the file, with
+// their positions. If there are any, the returned replies are nil. An error means that the file
+// could not be read.
 func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 	data, err := io.ReadAll(io.LimitReader(in, maxReplies+1))
 	if err != nil {
@@ -66,7 +67,7 @@ func Read(in io.Reader) (*Replies, []protocol.Problem, error) {
 	return out, nil, nil
 }
 
-// jsonValue returns a YAML document as a JSON value.
+// jsonValue converts a YAML document to a JSON value.
 func jsonValue(root *yaml.Node) (value any, err error) {
 	err = root.Decode(&value)
 	text, jsonErr := json.Marshal(value)
@@ -76,12 +77,13 @@ func jsonValue(root *yaml.Node) (value any, err error) {
 	return value, json.Unmarshal(text, &value)
 }
 
-// problemsOf returns violations of the schema as problems, in order of their positions.
+// problemsOf converts violations of the schema to problems, sorted by position.
 func problemsOf(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	var problems []protocol.Problem
 	for _, v := range all {
 		at, hint := nodeAt(root, v), v.Description
-		words := strings.FieldsFunc(v.Description, func(r rune) bool { return !unicode.IsLetter(r) }) // the keys are among these words
+		// The valid keys are among these words.
+		words := strings.FieldsFunc(v.Description, func(r rune) bool { return !unicode.IsLetter(r) })
 		if near := protocol.DidYouMean(at.Value, words); near != "" && strings.HasSuffix(v.Rule, "/additionalProperties") {
 			hint = near + "; " + hint
 		}
@@ -92,17 +94,18 @@ func problemsOf(root *yaml.Node, all []schema.Violation) []protocol.Problem {
 	return problems
 }
 
-// pointerUnescaper unescapes an element of a JSON pointer.
+// pointerUnescaper unescapes one element of a JSON pointer.
 var pointerUnescaper = strings.NewReplacer("~1", "/", "~0", "~")
 
-// nodeAt returns the YAML node of a violation: the value, or the key in it that the message names.
+// nodeAt returns the YAML node that violates the schema. If the violation's message quotes a key of
+// that node, it returns the key instead.
 func nodeAt(n *yaml.Node, v schema.Violation) *yaml.Node {
 	for _, name := range strings.Split(v.Pointer, "/")[1:] {
 		next := protocol.MapValue(n, pointerUnescaper.Replace(name))
 		if i, err := strconv.Atoi(name); err == nil && n.Kind == yaml.SequenceNode {
 			next = n.Content[i]
 		}
-		if next == nil { // the pointer was cut because it was too long
+		if next == nil { // the pointer was truncated because it was too long
 			return n
 		}
 		n = next
@@ -115,8 +118,8 @@ func nodeAt(n *yaml.Node, v schema.Violation) *yaml.Node {
 	return n
 }
 
-// Check returns the problems of a replies file for a workflow: replies for states that are not
-// prompts, and expected states that don't exist.
+// Check compares a replies file with a workflow. It returns a problem for each key with replies for
+// a state that does not exist or is not a prompt, and for each expected state that does not exist.
 func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 	var problems []protocol.Problem
 	check := func(n *yaml.Node, name string, isAsked bool) {
@@ -137,7 +140,7 @@ func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 		key := states.Content[i]
 		check(key, key.Value[strings.LastIndex(key.Value, "/")+1:], true)
 	}
-	for _, n := range append(path.Content, path) { // a list, or lists by agent
+	for _, n := range append(path.Content, path) { // path is either a list, or a map with a list for each agent
 		for _, st := range n.Content {
 			if n.Kind == yaml.SequenceNode {
 				check(st, st.Value, false)
@@ -147,7 +150,7 @@ func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 	return problems
 }
 
-// entry returns the value of a key in a map, or an empty node.
+// entry returns the value of a key in a map. If there is no such key, it returns an empty node.
 func entry(n *yaml.Node, k string) *yaml.Node { return cmp.Or(protocol.MapValue(n, k), &yaml.Node{}) }
 
 // UnmarshalYAML implements yaml.Unmarshaler.

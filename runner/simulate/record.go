@@ -13,13 +13,14 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Record converts a finished run into replies that reproduce it, and expects its path and its
-// result. Work that was repeated by a resume, a retry or a reminder occurs once. Answers of people
-// are included, but not questions that timed out; these must have been the last question of their
-// agent. The input and the limits of the run are not included.
+// Record converts a finished run into replies with which a simulation repeats the run. The replies
+// expect the same path and the same result. Work that was repeated after a resume, a retry or a
+// reminder is included once. Answers to questions are included. A question that timed out is not
+// included; a simulation repeats it correctly only if its agent asked no question after it. The
+// input and the limits of the run are not included.
 //
-// If the transcript of a conversation is missing, the reply is only the tag that the run followed.
-// If the tag is unknown too, the state is returned in unknown.
+// If the transcript of a conversation is missing, the reply contains only the tag of the
+// transition. If that tag can't be reconstructed either, the name of the state is added to unknown.
 func Record(r *insight.Report) (replies *Replies, unknown []string) {
 	out := &Replies{Meta: map[string]Text{}, States: map[string][]Reply{}, Expect: &Expect{Path: Path{}}}
 	for k, v := range r.Meta {
@@ -61,10 +62,10 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 	return out, unknown
 }
 
-// withoutRepeated drops the executions that did not lead to a transition and that a resume ran
-// again.
+// withoutRepeated returns the executions without those that failed before a transition and were
+// repeated by a resume.
 func withoutRepeated(all []report.Exec) []report.Exec {
-	next := map[string]string{} // the state of each agent's next execution
+	next := map[string]string{} // state of each agent's next execution
 	var remaining []report.Exec
 	for _, x := range slices.Backward(all) {
 		if x.Status == report.Completed || x.Transition != nil || next[x.Agent] != x.State {
@@ -76,9 +77,9 @@ func withoutRepeated(all []report.Exec) []report.Exec {
 	return remaining
 }
 
-// repliesOf returns the replies of an execution: one for each attempt, at least one. isWhole is
-// false if the execution succeeded but its last message is unknown. result is the agent's result,
-// if the agent ended with this execution.
+// repliesOf returns the replies for an execution: one for each attempt, and at least one. isWhole
+// is false if the execution was successful but its last message is unknown. result is the result of
+// the agent if the agent ended with this execution.
 func repliesOf(x report.Exec, result string) (list []Reply, isWhole bool) {
 	text := lastMessage(x.Messages)
 	if text == "" {
@@ -99,8 +100,8 @@ func repliesOf(x report.Exec, result string) (list []Reply, isWhole bool) {
 	return list, text != "" || x.Status != report.Completed
 }
 
-// attemptReply returns the reply of an attempt. A failed attempt keeps only the exit codes of its
-// commands, or its reason.
+// attemptReply returns the reply for an attempt with a verdict. It contains the exit codes of the
+// commands. If the attempt failed before commands ran, the reply is a failure with the same reason.
 func attemptReply(a report.Attempt, text Text) Reply {
 	if len(a.Results) == 0 && !a.Converged {
 		r := failedReply(cmp.Or(a.Reason, "failed"))
@@ -114,12 +115,13 @@ func attemptReply(a report.Attempt, text Text) Reply {
 	return r
 }
 
-// failedReply returns a reply that fails with a reason.
+// failedReply returns a reply that makes an invocation fail with the given reason.
 func failedReply(why string) Reply {
 	return Reply{Error: &Error{Class: string(runner.Fatal), Message: Text(why)}}
 }
 
-// lastMessage returns the last message of the agent itself in a conversation.
+// lastMessage returns the last message that the agent itself, not a subagent, wrote in a
+// conversation.
 func lastMessage(all []runner.Message) string {
 	for _, m := range slices.Backward(all) {
 		if m.From == runner.FromAgent && m.Subagent == "" && m.Text != "" {
@@ -129,8 +131,8 @@ func lastMessage(all []runner.Message) string {
 	return ""
 }
 
-// resultOf returns the result of the agent that ended with an execution, "" for any other
-// execution.
+// resultOf returns the result of the agent if the agent ended with the execution x. Otherwise it
+// returns "".
 func resultOf(r *insight.Report, x report.Exec) string {
 	if x.Transition == nil || x.Transition.Target != "" {
 		return ""
@@ -143,7 +145,8 @@ func resultOf(r *insight.Report, x report.Exec) string {
 	return ""
 }
 
-// tagOf writes a transition as a tag, "" if its tag has attributes that are unknown.
+// tagOf returns the tag for a transition. It returns "" if the tag would need attributes that are
+// unknown.
 func tagOf(t *state.Transition, result string) string {
 	if t == nil {
 		return ""

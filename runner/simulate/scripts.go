@@ -7,7 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// scripts is the backend for scripts: it runs them, and makes them end in a fixed order.
+// scripts is a backend that runs scripts for real. They end in a fixed order, controlled by the
+// clock.
 type scripts Actor
 
 // Run implements runner.Backend.
@@ -18,16 +19,16 @@ func (b *scripts) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	return answer, err
 }
 
-// polls counts, by state, how often an agent has run the same scripts without a prompt in between.
-// Without a prompt an agent only waits for others, so simulated time must pass, or the run would
-// never end.
+// polls counts how often an agent has run each script since its last prompt. An agent that repeats
+// a script without a prompt in between is waiting for something, so simulated time must pass.
+// Otherwise, the run would never end.
 type polls map[string]int
 
-// maxPoll is the longest simulated duration of a script.
+// maxPoll is the maximum simulated duration of a script.
 const maxPoll = time.Hour
 
-// delay returns the simulated duration of the next run of a script: 0 for the first one, then one
-// second, two, four.
+// delay returns the simulated duration of a script and counts the call. It is 0 for the first run
+// since a prompt, then one second, two seconds, four seconds and so on.
 func (p polls) delay(st string) time.Duration {
 	n := p[st]
 	p[st]++

@@ -10,17 +10,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxText is the maximum length in bytes of an attribute's text from other sources.
+// maxText is the maximum length in bytes of an attribute's text that is not raymond's own.
 const maxText = 500
 
-// shown makes a text from other sources fit for an attribute: valid UTF-8, and not too long.
+// shown converts a text to a valid attribute: it replaces invalid UTF-8, and truncates the text to
+// maxText bytes.
 func shown(s string) string { return text.Truncate(strings.ToValidUTF8(s, "\uFFFD"), maxText) }
 
-// newResource returns the resource of all spans with its attributes: the program and, in a CI job,
-// the job. Attributes that the user sets take precedence.
+// newResource returns the resource that all spans belong to. Its attributes describe this program
+// and, in a CI job, the job. Attributes that the user sets in the environment take precedence.
 func newResource(e environ, version string) resource {
 	all := map[string]string{"service.name": "raymond", "service.version": version}
-	maps.Copy(all, map[string]string{ // as in the semantic conventions for CI/CD and repositories
+	maps.Copy(all, map[string]string{ // names from the semantic conventions for CI/CD and for repositories
 		"cicd.pipeline.name":         e.get("GITHUB_WORKFLOW"),
 		"cicd.pipeline.run.id":       e.get("GITHUB_RUN_ID"),
 		"cicd.pipeline.run.url.full": jobURL(e),
@@ -44,6 +45,7 @@ func newResource(e environ, version string) resource {
 	return r
 }
 
+// repositoryURL returns the URL of the repository, or "" outside a job.
 func repositoryURL(e environ) string {
 	server, repository := e.get("GITHUB_SERVER_URL"), e.get("GITHUB_REPOSITORY")
 	if server == "" || repository == "" {
@@ -52,7 +54,7 @@ func repositoryURL(e environ) string {
 	return server + "/" + repository
 }
 
-// jobURL returns the URL of the current GitHub Actions run, "" outside a job.
+// jobURL returns the URL of the current GitHub Actions run, or "" outside a job.
 func jobURL(e environ) string {
 	repository, id, attempt := repositoryURL(e), e.get("GITHUB_RUN_ID"), e.get("GITHUB_RUN_ATTEMPT")
 	switch {
@@ -76,8 +78,8 @@ func spent(s state.Spent) []attribute {
 	return all
 }
 
-// used returns the attributes for the agent CLI, the model and the tokens of a prompt. The
-// conventions include cached tokens in the input.
+// used returns the attributes for the agent CLI, the model and the tokens of a prompt. In
+// OpenTelemetry's conventions, the number of input tokens includes cached tokens.
 func (r *Reporter) used(x *report.Exec) []attribute {
 	all := []attribute{
 		textAttr("raymond.agent_cli", x.Backend), textAttr("gen_ai.provider.name", r.options.Providers[x.Backend]), textAttr("gen_ai.request.model", shown(x.Model)),
@@ -96,4 +98,5 @@ func (r *Reporter) used(x *report.Exec) []attribute {
 	return all
 }
 
+// dollars converts a cost to US dollars.
 func dollars(u state.USD) float64 { return float64(u) / float64(state.Dollar) }

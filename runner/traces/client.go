@@ -16,19 +16,19 @@ import (
 )
 
 const (
-	maxResponse = 64 << 10 // bytes of a response that are read
-	maxReason   = 200      // bytes of a collector's error message that are shown
+	maxResponse = 64 << 10 // maximum bytes of a response that are read
+	maxReason   = 200      // maximum bytes of a collector's error message that are shown
 )
 
-// client sends spans to a collector with OTLP over HTTP, as JSON.
+// client sends spans to a collector, as JSON with OTLP over HTTP.
 type client struct {
 	settings *settings
 	http     *http.Client
-	ctx      context.Context // ends all requests
+	ctx      context.Context // cancelling it ends all requests
 }
 
-// newClient returns a client whose requests end with ctx. A nil transport means the default one
-// with the TLS configuration of the settings.
+// newClient returns a client whose requests end when ctx is cancelled. If transport is nil, it uses
+// the default transport with the TLS configuration of the settings.
 func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *client {
 	if transport == nil {
 		t := http.DefaultTransport.(*http.Transport).Clone()
@@ -42,11 +42,12 @@ func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *c
 	}}
 }
 
-// busyError is a failure of a request that may succeed later.
+// busyError is the error of a request that may succeed if it is repeated later.
 type busyError struct{ error }
 
-// upload sends an export. If refused is above 0, the error has the reason why the collector refused
-// that many spans, and the others have arrived. A busyError means that the request may be repeated.
+// upload sends an export. If refused is above 0, the collector has accepted the request but
+// rejected that many spans, and err contains its reason. A busyError means that the request may be
+// repeated.
 func (c *client) upload(body []byte) (refused int64, err error) {
 	ctx, cancel := context.WithTimeout(c.ctx, c.settings.timeout)
 	defer cancel()
@@ -84,7 +85,8 @@ func (c *client) upload(body []byte) (refused int64, err error) {
 	return 0, err
 }
 
-// noResponse returns why there is no response. It removes the URL, which may contain a secret.
+// noResponse returns an error for a request without a response. The error does not contain the URL,
+// which may contain a secret.
 func (c *client) noResponse(ctx context.Context, err error) error {
 	var of *url.Error
 	if errors.As(err, &of) {
@@ -99,8 +101,8 @@ func (c *client) noResponse(ctx context.Context, err error) error {
 	return busyError{err}
 }
 
-// partialSuccess decodes an ExportTraceServiceResponse, which may report refused spans. Other
-// content counts as success.
+// partialSuccess decodes an ExportTraceServiceResponse. If the response reports rejected spans, it
+// returns their number and the reason. A body that can't be decoded counts as success.
 func partialSuccess(body []byte) (refused int64, why error) {
 	var answer struct {
 		Partial struct {

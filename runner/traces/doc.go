@@ -1,10 +1,11 @@
-// Package traces exports runs to OpenTelemetry collectors, with the JSON encoding of OTLP: one
-// trace for each run, to which every job that drives the run adds spans.
+// Package traces exports runs to OpenTelemetry collectors, in the JSON encoding of OTLP. Each run
+// is one trace, and every job that drives the run adds spans to it.
 //
-// The root span belongs to the first process that drives the run. Below it are the spans of later
-// processes and of all state executions; attempts are below their state execution. Spans are
-// created from events after these have been saved, and only completed spans are sent. Span ids are
-// derived with state.Trace.
+// The root span represents the first process that drives the run. Its children are the spans of
+// later processes and of all state executions. The spans of attempts are children of the span of
+// their state execution. Spans are created from events that have already been saved, and are sent
+// when they are complete. Their ids are computed by state.Trace, so that different processes use
+// the same ids.
 //
-// Failures are reported in one line when the run stops, and have no other effect.
+// If spans can't be sent, one line reports this when the run stops. There are no other effects.
 package traces

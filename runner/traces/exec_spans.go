@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Doing records a tool use in the current attempt of an agent.
+// Doing records a tool call as an event of the agent's current attempt.
 func (r *Reporter) Doing(agent, _ string, p runner.Progress) error {
 	use := p.Tool
 	if x := r.options.Model.Last(agent); use == nil || x == nil || x.Status != report.Running {
@@ -27,7 +27,7 @@ func (r *Reporter) Doing(agent, _ string, p runner.Progress) error {
 	return nil
 }
 
-// endJudged completes the span of an execution's last attempt, which has a verdict.
+// endJudged completes the span of an execution's last attempt, which has just got a verdict.
 func (r *Reporter) endJudged(x *report.Exec) {
 	b := &x.Attempts[len(x.Attempts)-1]
 	span := r.attempt(x, b.Attempt, b.Ended)
@@ -41,8 +41,9 @@ func (r *Reporter) endJudged(x *report.Exec) {
 	r.end(span, b.Ended)
 }
 
-// attempt returns the span of a completed attempt with its events. It started at the end of the
-// previous attempt.
+// attempt returns a span for a completed attempt, with its tool calls, reminders, retries and
+// interruptions as events. The span starts at the end of the previous attempt, or else at the start
+// of the execution.
 func (r *Reporter) attempt(x *report.Exec, number int, ended time.Time) *span {
 	began := x.Started
 	for i := range x.Attempts {
@@ -74,7 +75,8 @@ func (r *Reporter) attempt(x *report.Exec, number int, ended time.Time) *span {
 	return s
 }
 
-// fail sets the exit code and the error of an execution on a span.
+// fail adds the exit code of an execution to a span. If the execution failed, it also adds the
+// error.
 func (r *Reporter) fail(s *span, x *report.Exec) {
 	if x.ExitCode != nil {
 		s.set(intAttr("process.exit.code", *x.ExitCode))
@@ -85,7 +87,8 @@ func (r *Reporter) fail(s *span, x *report.Exec) {
 	}
 }
 
-// endExecs completes the spans of the ended executions: no further events about them will follow.
+// endExecs completes the spans of the executions in r.ended, because no more events about them will
+// follow.
 func (r *Reporter) endExecs() {
 	for _, x := range r.ended {
 		s := newSpan(r.trace.ExecSpan(x.Agent, x.N), r.trace.RunSpan(), "script "+shown(x.State), x.Started)

@@ -7,7 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The messages of OTLP in their JSON encoding: ids in hexadecimal, 64-bit numbers as strings.
+// The types below are messages of OTLP in their JSON encoding: ids are hexadecimal, and 64-bit
+// numbers are strings.
 
 // export is an ExportTraceServiceRequest.
 type export struct {
@@ -34,9 +35,9 @@ type scope struct {
 }
 
 const (
-	kindInternal = 1   // of a span: an operation inside this program
-	codeError    = 2   // of a status
-	maxEvents    = 128 // of a span; the oldest are dropped first
+	kindInternal = 1   // kind of a span: an operation inside this program
+	codeError    = 2   // code of a status: an error
+	maxEvents    = 128 // maximum number of events in a span; the oldest are dropped
 )
 
 type span struct {
@@ -70,7 +71,7 @@ type status struct {
 	Code    int    `json:"code"`
 }
 
-// attribute is a KeyValue. Its value is a map with one entry, whose key is the name of its type.
+// attribute is a KeyValue of OTLP. Value has one entry: its key is the name of the value's type.
 type attribute struct {
 	Key   string         `json:"key"`
 	Value map[string]any `json:"value"`
@@ -92,15 +93,16 @@ func boolAttr(name string, value bool) attribute {
 	return attribute{name, map[string]any{"boolValue": value}}
 }
 
-// newSpan starts a span below another one, which may be the zero value.
+// newSpan returns a span with the ids in of, which is a child of the span below. If below is the
+// zero value, the span has no parent.
 func newSpan(of, below state.SpanRef, name string, began time.Time) *span {
 	return &span{TraceID: of.Trace, ID: of.Span, Parent: below.Span, Name: name, Kind: kindInternal, Start: began.UnixNano()}
 }
 
-// set adds attributes. The span must not have them yet.
+// set adds attributes. The span must not have attributes with these names yet.
 func (s *span) set(about ...attribute) { s.Attributes = append(s.Attributes, about...) }
 
-// fail sets the status of the span to an error.
+// fail sets the status of the span to an error with a message.
 func (s *span) fail(why string) { s.Status = &status{why, codeError} }
 
 // link adds a link to another span.

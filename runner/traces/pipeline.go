@@ -14,12 +14,12 @@ import (
 )
 
 const (
-	maxQueued     = 2048            // spans in the queue; further ones are lost
-	maxPerRequest = 512             // spans in one request
-	sendInterval  = 5 * time.Second // until a span is sent
+	maxQueued     = 2048            // spans in the queue; if it is full, further spans are lost
+	maxPerRequest = 512             // maximum number of spans in one request
+	sendInterval  = 5 * time.Second // interval at which spans are sent
 )
 
-// pipeline sends completed spans in the background.
+// pipeline sends completed spans to a collector in the background.
 type pipeline struct {
 	client *client
 	about  resource
@@ -27,14 +27,17 @@ type pipeline struct {
 	abort  context.CancelFunc // cancels all requests
 	spans  chan *span         // completed spans; closed after the last one
 	closed bool
-	ended  int           // number of completed spans
-	done   chan struct{} // closed after all spans were sent or given up; until then only work may use the fields below
+	ended  int // number of completed spans
+	// done is closed after all spans were sent or given up. Until then, only the method work may
+	// use the fields below.
+	done chan struct{}
 
-	arrived    int   // number of spans that have arrived
-	firstError error // the first error that lost spans
+	arrived    int   // number of spans that the collector has accepted
+	firstError error // the first error because of which spans were lost
 }
 
-// newPipeline starts a pipeline, which must be closed. A nil transport means the default one.
+// newPipeline starts a pipeline, which the caller must close. A nil transport means the default
+// one.
 func newPipeline(s *settings, transport http.RoundTripper, about resource, version string) *pipeline {
 	ctx, abort := context.WithCancel(context.Background())
 	p := &pipeline{
@@ -45,8 +48,8 @@ func newPipeline(s *settings, transport http.RoundTripper, about resource, versi
 	return p
 }
 
-// end completes a span and queues it, unless the queue is full. The span must not be changed
-// afterwards.
+// end sets the end of a span and queues it. If the queue is full, the span is lost. The span must
+// not be changed afterwards.
 func (p *pipeline) end(s *span, at time.Time) {
 	s.End = at.UnixNano()
 	p.ended++
@@ -59,7 +62,7 @@ func (p *pipeline) end(s *span, at time.Time) {
 	}
 }
 
-// work sends completed spans until the pipeline is closed.
+// work sends the queued spans until the pipeline is closed, and then the remaining ones.
 func (p *pipeline) work() {
 	defer close(p.done)
 	ticker := time.NewTicker(sendInterval)
@@ -81,8 +84,8 @@ func (p *pipeline) work() {
 	}
 }
 
-// send sends spans, and returns those to send again later. It gives up on spans if isLast is set,
-// or if too many are waiting.
+// send sends spans, and returns the spans to send again later. If isLast is set or too many spans
+// are queued, it drops the spans that can't be sent.
 func (p *pipeline) send(spans []*span, isLast bool) []*span {
 	for len(spans) > 0 {
 		n := min(len(spans), maxPerRequest)
@@ -99,7 +102,8 @@ func (p *pipeline) send(spans []*span, isLast bool) []*span {
 	return nil
 }
 
-// export sends spans in one request. It returns how many have arrived, and why others have not.
+// export sends spans in one request. It returns how many the collector has accepted, and why it has
+// not accepted the others.
 func (p *pipeline) export(spans []*span) (arrived int, err error) {
 	body, err := json.Marshal(export{[]resourceSpans{{p.about, []scopeSpans{{p.scope, spans}}}}})
 	if err != nil {
@@ -112,7 +116,7 @@ func (p *pipeline) export(spans []*span) (arrived int, err error) {
 	return len(spans) - int(min(refused, int64(len(spans)))), err
 }
 
-// close makes the pipeline send the remaining spans.
+// close lets the pipeline send the remaining spans and then end. It does not wait for that.
 func (p *pipeline) close() {
 	if !p.closed {
 		p.closed = true
@@ -120,8 +124,8 @@ func (p *pipeline) close() {
 	}
 }
 
-// wait waits after close until all spans are sent, but at most for the given time. It returns a
-// line about lost spans, or "".
+// wait waits until all spans are sent, but at most for the given time. It must be called after
+// close. It returns a line about lost spans, or "" if there are none.
 func (p *pipeline) wait(most time.Duration) string {
 	select {
 	case <-p.done:
@@ -136,7 +140,7 @@ func (p *pipeline) wait(most time.Duration) string {
 	return ""
 }
 
-// reason returns why spans were lost, without secrets.
+// reason returns why spans were lost. It masks the values of headers, which may be secrets.
 func (p *pipeline) reason() string {
 	if p.firstError == nil {
 		return "there were too many at once"

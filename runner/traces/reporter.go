@@ -12,45 +12,51 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// How long Close waits until all spans are sent: a cancelled job has little time left.
+// How long Close waits at most until all spans are sent. A cancelled job has little time left.
 const (
 	waitCancelled = 2 * time.Second
 	waitStopped   = 5 * time.Second
 )
 
-// Options configure the export of a run.
+// Options configure how a run is exported.
 type Options struct {
-	Environ   []string          // environment with the variables of OpenTelemetry and of the CI job
+	Environ   []string          // environment with the variables for OpenTelemetry and the variables of the CI job
 	Version   string            // version of this program
 	Providers map[string]string // values of gen_ai.provider.name, by agent CLI
-	Part      []string          // agents of the matrix part that this process drives; nil for all
-	Now       time.Time
-	Model     *report.Model // model of the run, which has each event before the reporter
-	// Note is called with one line if the configured protocol is not supported, and with one line
-	// on Close if spans were lost.
+	// Part contains the agents of the matrix part that this process drives. It is nil if the
+	// process drives the whole run.
+	Part []string
+	Now  time.Time
+	// Model is the model of the run. Each event must be added to it before it is reported.
+	Model *report.Model
+	// Note is called with a line if the configured protocol is not supported. Close calls it with a
+	// line if spans were lost.
 	Note func(string)
 
-	transport http.RoundTripper // for tests; nil for the default one
-	patience  time.Duration     // for tests: how long Close waits; 0 for the defaults
+	transport http.RoundTripper // for tests; nil means the default transport
+	patience  time.Duration     // for tests: how long Close waits; 0 means the defaults
 }
 
-// Reporter creates spans from the events of a run. It must only get events that have been saved.
+// Reporter creates spans from the events of a run. It must only get events that are already saved.
 type Reporter struct {
-	out           *pipeline
-	trace         state.Trace
-	options       Options
-	processSpan   *span            // span of this process; nil after its end
-	toolEvents    map[string]*span // by agent; collects the tool uses of the current attempt
-	ended         []*report.Exec   // completed executions whose transition may still follow
+	out         *pipeline
+	trace       state.Trace
+	options     Options
+	processSpan *span // span of this process; nil after it has ended
+	// toolEvents collects the tool calls in the current attempt of each agent, as events of a span.
+	toolEvents map[string]*span
+	// ended contains executions that have ended, but whose transition may not have been reported
+	// yet.
+	ended         []*report.Exec
 	patient       time.Duration
-	hasToolInputs bool // record the inputs of tools
-	// original is the run that this one repeats; nil if the run is not a rerun.
+	hasToolInputs bool // whether to record the inputs of tools
+	// original is the run that this run repeats. It is nil if this run is not a rerun.
 	original *state.RerunOf
 }
 
 // Open returns a Reporter for a run, or nil if the environment does not configure an export.
-// resumed is true if the run was driven before. Open sets the trace of the run, which is saved with
-// the run's next step. It returns an error if the configuration is invalid.
+// resumed must be set if another process has driven the run before. Open sets run.Trace, which is
+// saved with the next step of the run. It returns an error if the configuration is invalid.
 func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 	env := environ(o.Environ)
 	if env.isOff() {
@@ -79,7 +85,8 @@ func Open(run *state.Run, resumed bool, o Options) (*Reporter, error) {
 	return r, nil
 }
 
-// pause records in the run that this process exports nothing.
+// pause sets a flag in run.Trace: the process that now drives the run exports no spans. It does
+// nothing if the run has no trace.
 func pause(run *state.Run) {
 	if run.Trace != nil {
 		trace := *run.Trace
@@ -88,7 +95,7 @@ func pause(run *state.Run) {
 	}
 }
 
-// begin starts the span of this process.
+// begin starts the span of this process. If the run has no trace yet, it creates one.
 func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	isNew, parent := run.Trace == nil && run.Progress.Seq == 0, s.parent
 	switch {
@@ -113,23 +120,23 @@ func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 	}
 }
 
-// linkToOriginal links a span of a rerun to the matching span of the original run, if that was
-// exported.
+// linkToOriginal links a span of a rerun to the corresponding span of the original run. It does
+// nothing if the run is not a rerun or if the original run was not exported.
 func (r *Reporter) linkToOriginal(s *span, of func(state.Trace) state.SpanRef) {
 	if r.original != nil && r.original.Trace != "" {
 		s.link(of(state.Trace{ID: r.original.Trace}))
 	}
 }
 
-// end completes a span and sends it, unless the trace is not sampled.
+// end completes a span and queues it for sending. It drops the span if the trace is not sampled.
 func (r *Reporter) end(s *span, at time.Time) {
 	if !r.trace.Dropped {
 		r.out.end(s, at)
 	}
 }
 
-// spanOf returns the span of the newest process in a trace, and its parent. name must be unique
-// among the processes.
+// spanOf returns the ids of the span of the newest process in a trace, and the ids of its parent.
+// name must be different for each process.
 func spanOf(t state.Trace, name string) (of, below state.SpanRef) {
 	switch {
 	case t.Segments > 1:
@@ -140,13 +147,13 @@ func spanOf(t state.Trace, name string) (of, below state.SpanRef) {
 	return t.RunSpan(), state.SpanRef{Trace: t.ID, Span: t.Parent, Sampled: !t.Dropped}
 }
 
-// nameAt returns a unique name for a process that started at a time. It contains the agents of its
-// part, since the jobs of a matrix may start at the same time.
+// nameAt returns a unique name for the process that started at began. It contains the agents of the
+// process's part, since several jobs of a matrix may start at the same time.
 func (o *Options) nameAt(began time.Time) string {
 	return began.UTC().Format(time.RFC3339Nano) + " " + strings.Join(o.Part, " ")
 }
 
-// describe returns the attributes of a process's span.
+// describe returns the attributes for the span of a process.
 func (r *Reporter) describe(run *state.Run, resumed bool) []attribute {
 	all := []attribute{
 		textAttr("gen_ai.operation.name", "invoke_workflow"), textAttr("gen_ai.workflow.name", nameOf(run)),
@@ -167,8 +174,9 @@ func nameOf(run *state.Run) string {
 	return shown(strings.TrimSuffix(name, path.Ext(name)))
 }
 
-// endKilled completes the span of the previous process if that was killed, since it could not do so
-// itself. This process restarts the interrupted state executions with the same span ids.
+// endKilled completes the span of the previous process if that process was killed and so could not
+// do it. Spans of interrupted state executions are not completed: this process repeats these
+// executions, and their spans keep the same ids.
 func (r *Reporter) endKilled(run *state.Run) {
 	before := run.Trace
 	if before == nil || before.Paused || run.Progress.Status != state.Running || len(run.Events) == 0 {
@@ -185,13 +193,13 @@ func (r *Reporter) endKilled(run *state.Run) {
 // Report implements report.Reporter.
 func (r *Reporter) Report(e state.Event) error {
 	if _, ok := e.Body.(*state.Transition); ok {
-		return nil // the end of the state execution has the transition, too
+		return nil // the span of the state execution also contains the transition
 	}
 	r.endExecs()
 	x := r.options.Model.Last(e.Agent)
 	switch b := e.Body.(type) {
 	case *state.StateFinished:
-		if e.Exec > 0 { // otherwise the state was refused before it started
+		if e.Exec > 0 { // without a number, the state failed before it started
 			r.ended = append(r.ended, x)
 		}
 	case *state.NodeAttempt:
@@ -208,14 +216,14 @@ func (r *Reporter) Report(e state.Event) error {
 	return nil
 }
 
-// addEvent adds an event to the span of the process.
+// addEvent adds an event of the run to the span of this process.
 func (r *Reporter) addEvent(e state.Event, about ...attribute) {
 	if r.processSpan != nil {
 		r.processSpan.addEvent(e.Time, "raymond."+e.Body.Type(), append(about, textAttr("raymond.agent", e.Agent))...)
 	}
 }
 
-// stop completes the span of the process, and closes the pipeline.
+// stop completes the span of this process, and closes the pipeline.
 func (r *Reporter) stop(e state.Event, b *state.RunFinished) {
 	if r.processSpan == nil {
 		return
@@ -237,13 +245,15 @@ func (r *Reporter) stop(e state.Event, b *state.RunFinished) {
 	r.out.close()
 }
 
-// Tick completes the spans of state executions that have no transition.
+// Tick completes the spans of ended executions whose transition was not reported, because there is
+// none.
 func (r *Reporter) Tick(time.Time) error {
 	r.endExecs()
 	return nil
 }
 
-// Close implements report.Reporter. It waits a few seconds at most until all spans are sent.
+// Close implements report.Reporter. It waits until all spans are sent, but only for a few seconds.
+// If spans were lost, it calls Options.Note.
 func (r *Reporter) Close() error {
 	r.endExecs()
 	r.out.close()

@@ -16,28 +16,29 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// settings are the OpenTelemetry settings in the environment: where spans are sent, and how.
+// settings are the settings in OpenTelemetry's environment variables: where to send spans, and how.
 type settings struct {
 	url         string
 	headers     map[string]string
-	timeout     time.Duration // for one request
-	tls         *tls.Config   // nil for the system's certificates
-	hasContents bool          // include the inputs of tools
+	timeout     time.Duration // maximum duration of one request
+	tls         *tls.Config   // nil means that the certificates of the system are trusted
+	hasContents bool          // whether to export the inputs of tools
 	parent      state.SpanRef // span that started this process
-	isAlwaysOn  bool          // record a trace even if its parent is not sampled
-	note        string        // on a setting that is not followed; "" for none
+	isAlwaysOn  bool          // whether to export a trace even if its parent is not sampled
+	note        string        // a note for the user about an unsupported setting; may be empty
 }
 
-// environ is an environment. If a variable is set several times, the last value counts.
+// environ is the environment of a process. If it contains a variable several times, the last value
+// counts.
 type environ []string
 
-// get returns a variable, "" if it is not set.
+// get returns the value of a variable without white space around it, or "" if it is not set.
 func (e environ) get(name string) string {
 	return strings.TrimSpace(program.Variable(e, name))
 }
 
-// otlp returns a setting of the exporter. The variable for traces takes precedence over the general
-// one.
+// otlp returns a setting of the OTLP exporter. The variable that is only for traces takes
+// precedence over the general variable.
 func (e environ) otlp(name string) string {
 	if value := e.get("OTEL_EXPORTER_OTLP_TRACES_" + name); value != "" {
 		return value
@@ -45,15 +46,15 @@ func (e environ) otlp(name string) string {
 	return e.get("OTEL_EXPORTER_OTLP_" + name)
 }
 
-// isOff reports whether the environment configures no export of traces.
+// isOff reports whether no traces are exported with this environment.
 func (e environ) isOff() bool {
 	exporter := e.get("OTEL_TRACES_EXPORTER")
 	return e.otlp("ENDPOINT") == "" || strings.EqualFold(e.get("OTEL_SDK_DISABLED"), "true") ||
 		e.get("OTEL_TRACES_SAMPLER") == "always_off" || exporter != "" && !strings.Contains(exporter, "otlp")
 }
 
-// settings reads the variables. Its error names the invalid variable, but never a value that may be
-// secret.
+// settings reads the variables. Its error names the invalid variable. It does not contain the value
+// of a variable that may be secret.
 func (e environ) settings() (*settings, error) {
 	s := &settings{
 		timeout:     10 * time.Second,
@@ -91,8 +92,8 @@ func (e environ) settings() (*settings, error) {
 	return s, errors.Join(errs[:]...)
 }
 
-// pairs parses comma-separated "name=value" pairs with percent-encoded values. It skips malformed
-// ones, and then isWhole is false.
+// pairs parses a comma-separated list of "name=value", in which values are percent-encoded. It
+// skips malformed pairs; isWhole is false if there were any.
 func pairs(list string) (all map[string]string, isWhole bool) {
 	all, isWhole = map[string]string{}, true
 	for pair := range strings.SplitSeq(list, ",") {
@@ -121,7 +122,8 @@ func (e environ) url() (string, error) {
 	return u.String(), nil
 }
 
-// tls returns a TLS configuration with the certificates in the variables, or nil.
+// tls returns a TLS configuration that trusts the certificates in the configured file. It returns
+// nil if no file is configured.
 func (e environ) tls() (*tls.Config, error) {
 	ca := e.otlp("CERTIFICATE")
 	if ca == "" {

@@ -13,8 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// OpenOrCreateDir opens the directory at the given names below top, element by element, and creates
-// missing ones. Only top itself may be a symbolic link.
+// OpenOrCreateDir opens the directory names[0]/names[1]/… below top. It creates missing
+// directories, one after the other. It returns an error if any of them, except top itself, is a
+// symbolic link.
 func OpenOrCreateDir(top string, names ...string) (*os.Root, error) {
 	if err := os.MkdirAll(top, 0o700); err != nil {
 		return nil, err
@@ -27,11 +28,11 @@ func OpenOrCreateDir(top string, names ...string) (*os.Root, error) {
 	})
 }
 
-// OpenDir opens the directory at the given names below top, element by element. Only top itself may
-// be a symbolic link.
+// OpenDir opens the directory names[0]/names[1]/… below top. It returns an error if any of the
+// directories, except top itself, is a symbolic link.
 func OpenDir(top string, names ...string) (*os.Root, error) { return openBelow(top, names, openChild) }
 
-// openBelow opens top and then each name with step.
+// openBelow opens top, and then opens each name in the directory before it by calling step.
 func openBelow(top string, names []string, step func(*os.Root, string) (*os.Root, error)) (*os.Root, error) {
 	at, err := os.OpenRoot(top)
 	for _, name := range names {
@@ -39,13 +40,13 @@ func openBelow(top string, names []string, step func(*os.Root, string) (*os.Root
 			return nil, err
 		}
 		next, stepErr := step(at, name)
-		_ = at.Close() // nothing was written through it
+		_ = at.Close() // nothing was written through the closed directory
 		at, err = next, stepErr
 	}
 	return at, err
 }
 
-// openChild opens a directory in another one, and refuses symbolic links.
+// openChild opens a directory in a parent directory. It returns an error for a symbolic link.
 func openChild(parent *os.Root, name string) (*os.Root, error) {
 	info, err := parent.Lstat(name)
 	if err != nil {
@@ -59,7 +60,7 @@ func openChild(parent *os.Root, name string) (*os.Root, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The directory may have been replaced by a link since Lstat.
+	// A link may have replaced the directory after the call of Lstat.
 	now, err := child.Stat(".")
 	if err == nil && !os.SameFile(info, now) {
 		err = odd
@@ -70,8 +71,8 @@ func openChild(parent *os.Root, name string) (*os.Root, error) {
 	return child, nil
 }
 
-// Install writes a file with mode 0600 into a directory, replacing an existing one. The file
-// appears complete or not at all.
+// Install writes a file with mode 0600 into a directory. It replaces an existing file atomically:
+// other processes see either the old or the complete new content.
 func Install(folder *os.Root, name string, in io.Reader) error {
 	tmp := "." + name + "." + rand.Text()
 	out, err := folder.OpenFile(tmp, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
@@ -89,9 +90,9 @@ func Install(folder *os.Root, name string, in io.Reader) error {
 	return nil
 }
 
-// Remove removes a regular file from a directory. If only is set and the file has another
-// fingerprint, Remove keeps the file and returns true. A missing file, or one that is not regular,
-// is left alone without an error.
+// Remove removes a regular file from a directory. If only is not nil and the file has another
+// fingerprint, Remove keeps the file and returns true. It does nothing, and returns no error, if
+// the file is missing or not a regular file.
 func Remove(folder *os.Root, name string, only *runner.Fingerprint) (isOther bool, err error) {
 	if info, err := folder.Lstat(name); err != nil || !info.Mode().IsRegular() {
 		return false, nil

@@ -6,21 +6,23 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// MessageReader reads the messages of a transcript and of the subagents that it started.
+// MessageReader reads the messages of a transcript, and of the subagents that were started in it.
 type MessageReader struct {
-	// LineHandler returns the function that handles the lines of one transcript; m has the offset
-	// of the line.
+	// LineHandler returns a function that is called for each line of one transcript and adds the
+	// line's messages to feed. The Offset of m is the offset of the line.
 	LineHandler func(feed *Feed) func(line []byte, m runner.Message) error
-	// Subagent returns the transcript and the name of the subagent that a tool use has started, ""
-	// for none; nil if the CLI doesn't write transcripts of subagents.
+	// Subagent returns the transcript and the name of the subagent that a tool call has started, or
+	// empty strings if it has started none. It is nil if the CLI doesn't write transcripts of
+	// subagents.
 	Subagent func(use string) (path, name string)
 
 	each func(runner.Message) error
-	read map[string]bool // transcripts of subagents that have been read; each is read once
+	read map[string]bool // transcripts of subagents that were already read; each is read once
 }
 
-// readTranscript reads one transcript. The messages of a subagent come after the tool use that
-// started it, and have that use's offset.
+// readTranscript reads one transcript. The messages of a subagent follow the tool call that started
+// the subagent, and have the offset of that tool call. of is the message with that tool call if the
+// transcript is that of a subagent, otherwise nil.
 func (t *MessageReader) readTranscript(path string, from, to int64, of *runner.Message) error {
 	feed := NewFeed(func(use string, m runner.Message) error {
 		if of != nil {
@@ -44,8 +46,8 @@ func (t *MessageReader) readTranscript(path string, from, to int64, of *runner.M
 	return feed.Flush()
 }
 
-// readSubagent reads the transcript of the subagent that a tool use has started. Symbolic links are
-// skipped.
+// readSubagent reads the transcript of the subagent that a tool call has started, if there is one.
+// It ignores symbolic links.
 func (t *MessageReader) readSubagent(use string, m runner.Message) error {
 	path, name := t.Subagent(use)
 	if _, isFile := Size(path); !isFile || t.read[path] || !IsFolder(filepath.Dir(path)) {

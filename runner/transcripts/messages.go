@@ -17,15 +17,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits of a Feed that waits for the results of tool uses.
+// The limits for messages that a Feed holds back until the results of tool calls are known.
 const (
 	maxPending      = 1000    // messages
 	maxPendingBytes = 8 << 20 // bytes of their texts
 )
 
-// Feed passes on the messages of a transcript in order. It combines each tool use with its result,
-// which comes later in the transcript; until then it holds back the messages after the use, within
-// limits.
+// Feed passes on the messages of a transcript in order. It combines each tool call with its result,
+// which comes later in the transcript. Until the result is known, Feed holds back the tool call and
+// all messages after it, up to a limit.
 type Feed struct {
 	each    func(use string, m runner.Message) error
 	pending []*pendingMessage
@@ -34,23 +34,25 @@ type Feed struct {
 	err     error
 }
 
-// pendingMessage is a message that has not been passed on.
+// pendingMessage is a message that was not passed on yet. If isPending is set, it is a tool call
+// whose result is not known.
 type pendingMessage struct {
 	runner.Message
 	use       string
 	isPending bool
 }
 
-// NewFeed returns a Feed that calls each with the messages, until each returns an error. use is the
-// id of a tool use, "" for other messages.
+// NewFeed returns a Feed that calls each for each message, until each returns an error. use is the
+// id of the tool call, or "" if the message is not a tool call.
 func NewFeed(each func(use string, m runner.Message) error) *Feed {
 	return &Feed{each: each, uses: map[string]*pendingMessage{}}
 }
 
-// Add adds a complete message. It returns the error of each.
+// Add adds a message that is not a tool call. Like the other methods, it returns the error of each.
 func (f *Feed) Add(m runner.Message) error { return f.enqueue(&pendingMessage{Message: m}) }
 
-// AddToolUse adds a tool use whose result is not known yet.
+// AddToolUse adds a tool call whose result is not known yet. A call without an id is added without
+// waiting for its result.
 func (f *Feed) AddToolUse(id string, m runner.Message) error {
 	if id == "" {
 		return f.Add(m)
@@ -60,8 +62,8 @@ func (f *Feed) AddToolUse(id string, m runner.Message) error {
 	return f.enqueue(s)
 }
 
-// AddToolResult adds the result of a tool use. If the use is unknown, because reading started after
-// it, the result becomes a separate message. other has the result, its Offset and its Time.
+// AddToolResult adds the result of a tool call, which other contains. If the call is unknown,
+// because reading started after it, the result becomes a separate message.
 func (f *Feed) AddToolResult(id string, other runner.Message) error {
 	s, ok := f.uses[id]
 	if !ok {
@@ -75,17 +77,19 @@ func (f *Feed) AddToolResult(id string, other runner.Message) error {
 	return f.release(false)
 }
 
-// Flush passes on all pending messages.
+// Flush passes on all messages that were held back.
 func (f *Feed) Flush() error { return f.release(true) }
 
+// enqueue adds a message to the pending ones, and passes on the messages that no longer have to
+// wait.
 func (f *Feed) enqueue(s *pendingMessage) error {
 	f.pending = append(f.pending, s)
 	f.size += len(s.Text) + len(s.Input)
 	return f.release(false)
 }
 
-// release passes on the messages before the first pending tool use. Messages beyond the limits, or
-// all of them, are passed on without waiting for the result.
+// release passes on the messages before the first tool call without a result. If there are too many
+// pending messages, or if all is set, it also passes on messages that would have to wait.
 func (f *Feed) release(all bool) error {
 	for f.err == nil && len(f.pending) > 0 {
 		s := f.pending[0]
@@ -101,7 +105,8 @@ func (f *Feed) release(all bool) error {
 	return f.err
 }
 
-// TruncateText returns a text cut to runner.MaxMessageText bytes, and the number of bytes cut off.
+// TruncateText truncates a text to runner.MaxMessageText bytes, at the start of a character. It
+// also returns the number of bytes that were removed.
 func TruncateText(text string) (string, int64) {
 	if len(text) <= runner.MaxMessageText {
 		return text, 0
@@ -114,14 +119,15 @@ func TruncateText(text string) (string, int64) {
 	return strings.Clone(text[:n]), int64(len(text) - n)
 }
 
-// ParseTime parses the time of a line. It returns the zero time if that fails.
+// ParseTime parses a time in the format of transcripts. It returns the zero time if text is not
+// valid.
 func ParseTime(text string) time.Time {
 	at, _ := time.Parse(time.RFC3339Nano, text) // zero on error
 	return at.UTC()
 }
 
-// TextOf returns the text of a JSON string, or of a list of content blocks without the model's
-// thoughts.
+// TextOf returns the text of a message's content: a JSON string, or a list of content blocks.
+// Blocks with the model's thoughts are left out.
 func TextOf(content jsontext.Value) string {
 	var text string
 	if json.Unmarshal(content, &text, jsonstrict.Loose) == nil {
@@ -131,7 +137,7 @@ func TextOf(content jsontext.Value) string {
 		Text      string `json:"text"`
 		IsThought bool   `json:"thought"`
 	}
-	_ = json.Unmarshal(content, &parts, jsonstrict.Loose) // without blocks the text is empty
+	_ = json.Unmarshal(content, &parts, jsonstrict.Loose) // for any other value the text is empty
 	for _, p := range parts {
 		if !p.IsThought {
 			text += p.Text
@@ -140,16 +146,16 @@ func TextOf(content jsontext.Value) string {
 	return text
 }
 
-// The limits while a transcript is summed up, so that a file that is not a transcript can't use up
-// memory.
+// The limits when SumUsage reads a file. They keep a file that is not a transcript from using up
+// the memory.
 const (
 	MaxMessages = 100_000
 	MaxNames    = 512 // bytes of the id and the model of a message
 )
 
-// SumUsage adds up the tokens in a transcript from a byte offset on, and returns one element per
-// model, in order of name. read returns the id and the tokens of the message in a line, and false
-// for a line without tokens. If several lines have the same id, the last one counts.
+// SumUsage adds up the tokens in a transcript from a byte offset on. It returns one element for
+// each model, sorted by name. read returns the id and the tokens of the message in a line, or false
+// for a line without tokens. If several lines have the same id, only the last one counts.
 func SumUsage(path string, from int64, read func(line []byte) (id string, u state.Usage, ok bool)) ([]state.Usage, error) {
 	messages := map[string]state.Usage{}
 	err := Read(path, from, -1, func(_ int64, line []byte, truncated bool) error {
@@ -169,9 +175,10 @@ func SumUsage(path string, from int64, read func(line []byte) (id string, u stat
 	return state.ByModel(maps.Values(messages)), err
 }
 
-// completeLines returns a reader for the complete lines in the first length bytes of a transcript,
-// or in all of it if length < 0, and their size in bytes. If the transcript is shorter than length,
-// its content is lost, and the error wraps fs.ErrNotExist.
+// completeLines returns a reader for the complete lines within the first length bytes of a
+// transcript, and the number of bytes that these lines have. If length is negative, the whole
+// transcript is used. If the transcript is shorter than length, some of it was lost, and the error
+// wraps fs.ErrNotExist.
 func completeLines(f io.ReaderAt, size, length int64) (io.Reader, int64, error) {
 	if length < 0 {
 		length = size
@@ -183,7 +190,7 @@ func completeLines(f io.ReaderAt, size, length int64) (io.Reader, int64, error) 
 	return io.NewSectionReader(f, 0, end), end, err
 }
 
-// lastLineEnd returns the end of the last complete line in the first length bytes.
+// lastLineEnd returns the offset after the last line break within the first length bytes.
 func lastLineEnd(f io.ReaderAt, length int64) (int64, error) {
 	chunk := make([]byte, 64<<10)
 	for length > 0 {

@@ -7,8 +7,9 @@ import (
 	"io"
 )
 
-// ReplaceID returns a reader that replaces each occurrence of one id in in by another id of the
-// same length; "" replaces nothing. Only a buffer's worth of the input is kept in memory.
+// ReplaceID returns a reader that replaces each occurrence of the id from with the id to. Both must
+// have the same length; if not, or if from is empty, nothing is replaced. The reader buffers 64
+// KiB.
 func ReplaceID(in io.Reader, from, to string) io.Reader {
 	if from == "" || from == to || len(from) != len(to) {
 		return in
@@ -16,6 +17,7 @@ func ReplaceID(in io.Reader, from, to string) io.Reader {
 	return &idReplacer{in: bufio.NewReaderSize(in, 64<<10), from: []byte(from), to: []byte(to)}
 }
 
+// idReplacer is the reader that ReplaceID returns.
 type idReplacer struct {
 	in       *bufio.Reader
 	from, to []byte
@@ -29,7 +31,7 @@ func (r *idReplacer) Read(p []byte) (int, error) {
 	}
 	n := len(window)
 	if err == nil {
-		n -= len(r.from) - 1 // an id may cross the end of the window
+		n -= len(r.from) - 1 // an id may continue after the window
 	} else if !errors.Is(err, io.EOF) {
 		return 0, err
 	}

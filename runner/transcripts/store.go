@@ -15,32 +15,41 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Store gives access to the conversations of one agent CLI, which stores each one in a file of
-// lines that is named after its id. It implements runner.Transcripts. The fields describe what
-// differs between the CLIs; paths below Root use slashes.
+// Store reads and changes the conversations of one agent CLI. It is for CLIs that store each
+// conversation in a file of lines, named after the conversation's id. It implements
+// runner.Transcripts. The fields describe the differences between the CLIs. Paths below Root use
+// slashes.
 type Store struct {
-	Root          string                 // configuration folder of the CLI; only it may be a symbolic link, since the machine's owner created it
-	FolderPattern string                 // glob pattern below Root of the folders that contain transcripts
-	FilePattern   func(id string) string // glob pattern of the names of a conversation's transcripts
-	// IsFileOf reports whether a file whose name matches belongs to the conversation; nil if the
-	// name is enough.
+	// Root is the CLI's configuration folder. It may be a symbolic link, since the owner of the
+	// machine created it. No other link is followed.
+	Root string
+	// FolderPattern is a glob pattern, relative to Root, for the folders that contain transcripts.
+	FolderPattern string
+	// FilePattern returns a glob pattern for the names of a conversation's transcripts.
+	FilePattern func(id string) string
+	// IsFileOf reports whether a file with a matching name belongs to the conversation. It is nil
+	// if a matching name is sufficient.
 	IsFileOf func(path, id string) bool
-	// FoldersOf returns the folders below Root for conversations held in a directory; nil if
-	// folders don't depend on the directory.
+	// FoldersOf returns the folders, relative to Root, for conversations that were held in a
+	// directory. It is nil if the folder of a conversation doesn't depend on the directory.
 	FoldersOf func(dir string) []string
-	// PathForResume returns the path below Root at which the CLI looks for a conversation that it
-	// resumes in a directory. It also creates other files that the CLI needs for that.
+	// PathForResume returns the path, relative to Root, where the CLI looks for a conversation when
+	// it resumes it in a directory. It also creates other files that the CLI needs for the resume.
 	PathForResume func(id, dir string) (string, error)
-	// IsResumable reports whether a line, which may be truncated, makes its file resumable: a CLI
-	// can neither resume a conversation without a message nor start it again.
+	// IsResumable reports whether a line is one that a file must contain so that the CLI can resume
+	// the conversation. The line may be truncated. A conversation without such a line can neither
+	// be resumed nor started again with the same id.
 	IsResumable func(line []byte, truncated bool) bool
-	// IDInLines returns the text by which lines refer to their conversation; nil if lines don't.
+	// IDInLines returns the text by which lines refer to the conversation with an id. It is nil if
+	// lines don't do that.
 	IDInLines func(id string) string
-	// AssignsIDs is set if the CLI chooses the ids of conversations itself, and finds a copy by its
-	// file name.
-	AssignsIDs    bool
-	ReadUsage     func(path string, from int64) ([]state.Usage, error) // tokens in a transcript from a byte offset on
-	MessageReader func(path string) MessageReader                      // reads the messages of a transcript
+	// AssignsIDs is set if the CLI itself chooses the ids of conversations. It finds a copied
+	// conversation by its file name.
+	AssignsIDs bool
+	// ReadUsage returns the tokens in a transcript from a byte offset on.
+	ReadUsage func(path string, from int64) ([]state.Usage, error)
+	// MessageReader returns a reader for the messages of the transcript at path.
+	MessageReader func(path string) MessageReader
 }
 
 // cliID returns the id that the CLI uses for a conversation.
@@ -51,9 +60,9 @@ func (k Store) cliID(c runner.Conversation) string {
 	return c.ID
 }
 
-// Path returns the newest transcript of a conversation, and false if no such file exists. It looks
-// in the folders of dirs first, in order, and then everywhere. dir is the directory in which the
-// conversation was held, if known, else the first of dirs.
+// Path returns the newest transcript of a conversation. ok is false if there is none. Path first
+// looks in the folders for each directory in dirs, and then in all folders. dir is the directory in
+// which the conversation was held. If that is unknown, dir is the first of dirs.
 func (k Store) Path(id string, dirs ...string) (path, dir string, ok bool) {
 	if !IsUUID(id) {
 		return "", "", false
@@ -76,19 +85,20 @@ func (k Store) Path(id string, dirs ...string) (path, dir string, ok bool) {
 	return path, dir, ok
 }
 
-// Check returns an error if a file that the CLI would open as a transcript of the conversation is
-// not a regular file.
+// Check returns an error if the CLI would open anything other than a regular file as a transcript
+// of the conversation.
 func (k Store) Check(id string) error {
 	if !IsUUID(id) {
-		return nil // no transcript can have this name
+		return nil // no transcript can have such a name
 	}
 	return CheckRegularFiles(k.Root, k.FolderPattern+"/"+k.FilePattern(id))
 }
 
-// Prepare prepares the transcript of the conversation that an order resumes or branches; a resumed
-// one is truncated to the length in the order. It returns the CLI's id of the conversation and the
-// path of the transcript, which is "" if there is none: the CLI itself reports that. A conversation
-// without a prompt, which a killed CLI may leave, is a failure.
+// Prepare prepares the transcript of the conversation that an order resumes or branches. If the
+// order resumes it, Prepare truncates the transcript to the length in the order. It returns the
+// CLI's id of the conversation, and the path of the transcript. The path is empty if there is no
+// transcript; the CLI reports that. Prepare returns a failure if the transcript contains no prompt,
+// as after a CLI was killed.
 func (k Store) Prepare(p runner.PromptOrder, dir string) (id, path string, _ *runner.Failure) {
 	switch p.Session {
 	case state.Resume:
@@ -116,8 +126,8 @@ func (k Store) Prepare(p runner.PromptOrder, dir string) (id, path string, _ *ru
 	return id, path, nil
 }
 
-// hasResumableLine reports whether a line that starts in the first length bytes makes the file
-// resumable.
+// hasResumableLine reports whether the first length bytes of a transcript contain the start of a
+// line that makes the conversation resumable.
 func (k Store) hasResumableLine(path string, length int64) (found bool, err error) {
 	err = Read(path, 0, length, func(_ int64, line []byte, truncated bool) error {
 		if found = k.IsResumable(line, truncated); found {
@@ -169,7 +179,7 @@ func (k Store) Read(c runner.Conversation, from, to int64, each func(runner.Mess
 	return t.readTranscript(path, from, to, nil)
 }
 
-// notFound returns the error for a conversation without a transcript.
+// notFound returns an error that says that a conversation has no transcript.
 func notFound(id string) error {
 	return fmt.Errorf("session %.80q has no transcript here: %w", id, fs.ErrNotExist)
 }
@@ -191,7 +201,8 @@ func (k Store) Copy(c runner.Conversation, length int64, id, dir string) (cliID 
 	return cliID, nil
 }
 
-// Branch is like Copy, but takes the CLI's id in c.ID, and may replace an existing conversation.
+// Branch is like Copy, except that c.ID is the CLI's own id, and that it replaces an existing
+// conversation with the new id.
 func (k Store) Branch(c runner.Conversation, length int64, id, dir string) error {
 	path, _, ok := k.Path(c.ID, c.Dir)
 	if !ok {
@@ -215,8 +226,8 @@ func (k Store) Branch(c runner.Conversation, length int64, id, dir string) error
 	return k.Install(id, dir, content)
 }
 
-// Place implements runner.Transcripts. A transcript that can't be resumed is skipped without an
-// error.
+// Place implements runner.Transcripts. It does nothing, and returns no error, if the transcript
+// can't be resumed.
 func (k Store) Place(c runner.Conversation, from string) error {
 	id := k.cliID(c)
 	if err := k.placeFile(id, c.Dir, from); err != nil {
@@ -225,6 +236,7 @@ func (k Store) Place(c runner.Conversation, from string) error {
 	return nil
 }
 
+// placeFile installs the transcript at from, after checking that it belongs to the conversation.
 func (k Store) placeFile(id, dir, from string) error {
 	size, ok := Size(from)
 	if !ok || !IsUUID(id) {
@@ -239,8 +251,8 @@ func (k Store) placeFile(id, dir, from string) error {
 	return k.InstallFile(id, dir, from)
 }
 
-// InstallFile copies a file to where the CLI looks for the conversation when it resumes it in dir.
-// The file must not be a symbolic link.
+// InstallFile copies the file at from to where the CLI looks for the conversation when it resumes
+// it in dir. It returns an error if the file is a symbolic link.
 func (k Store) InstallFile(id, dir, from string) error {
 	in, _, err := files.Open(from)
 	if err != nil {
@@ -251,8 +263,8 @@ func (k Store) InstallFile(id, dir, from string) error {
 }
 
 // Install writes the content of in to where the CLI looks for the conversation when it resumes it
-// in dir, replacing an existing file. The file appears complete or not at all. Symbolic links in
-// place of the file or of folders are not followed.
+// in dir. It replaces an existing file atomically. It does not follow symbolic links that are there
+// instead of the file or its folders.
 func (k Store) Install(id, dir string, in io.Reader) error {
 	if !IsUUID(id) {
 		return fmt.Errorf("the id %.80q is not a lowercase UUID", id)
@@ -271,9 +283,9 @@ func (k Store) Install(id, dir string, in io.Reader) error {
 	return Install(folder, names[last], in)
 }
 
-// Clear implements runner.Transcripts. It also removes the folder beside the transcript that is
-// named after the conversation, which has the transcripts of its subagents. Links and other special
-// files are left alone.
+// Clear implements runner.Transcripts. Next to a transcript there may be a folder with the
+// conversation's id as its name, which contains the transcripts of subagents. Clear removes that
+// folder too. It does not remove links and other special files.
 func (k Store) Clear(c runner.Conversation, only *runner.Fingerprint) error {
 	id, isOther := k.cliID(c), false
 	if !IsUUID(id) {
@@ -300,8 +312,8 @@ func (k Store) Clear(c runner.Conversation, only *runner.Fingerprint) error {
 	})
 }
 
-// eachFolder opens each folder that may contain transcripts, and calls do with it. Symbolic links
-// are skipped.
+// eachFolder opens each folder that may contain transcripts, and calls do with it. It skips
+// symbolic links.
 func (k Store) eachFolder(do func(*os.Root) error) error {
 	var err error
 	for _, path := range Glob(k.Root, k.FolderPattern) {

@@ -1,9 +1,9 @@
 // Package transcripts finds, reads, truncates, copies, installs and removes the transcripts of
-// agent CLIs: files of lines, one file for each conversation. It never follows links that an agent
-// may have created.
+// agent CLIs. A transcript is a file of lines that contains one conversation. The package never
+// follows links that an agent may have created.
 //
-// It doesn't depend on a particular agent CLI: a Store and a MessageReader describe where a CLI
-// stores its files and what they contain.
+// The package doesn't depend on a particular agent CLI. A Store and a MessageReader describe where
+// a CLI stores its transcripts and what they contain.
 package transcripts
 
 import (
@@ -26,25 +26,26 @@ import (
 )
 
 const (
-	// MaxLine is how many bytes of a line are kept in memory. Longer lines are tool results with
-	// images or whole files; only their type matters.
+	// MaxLine is the maximum number of bytes of a line that are kept in memory. Longer lines
+	// contain tool results with images or whole files, of which only the type matters.
 	MaxLine = 16 << 20
-	// MaxRead is how many bytes of a transcript are read. A longer one can't be stored for a later
-	// job either, and a sparse file of terabytes must not keep a run from ending.
+	// MaxRead is the maximum number of bytes of a transcript that are read. A longer transcript
+	// could not be stored for a later job anyway. The limit also protects against a sparse file of
+	// terabytes, which would keep a run from ending.
 	MaxRead = 512 << 20
 )
 
-// ErrStop ends Read early without an error.
+// ErrStop makes Read stop early without an error.
 var ErrStop = errors.New("stop")
 
-// FingerprintOf returns the fingerprint of a regular file. It does not follow symbolic links.
+// FingerprintOf returns the fingerprint of a regular file. It returns an error for a symbolic link.
 func FingerprintOf(path string) (runner.Fingerprint, error) {
 	f, info, err := files.Open(path)
 	return fingerprint(f, info, err, math.MaxInt64)
 }
 
-// fingerprint hashes the first bytes of a file, up to most, and closes the file. It returns err if that is
-// set.
+// fingerprint returns the fingerprint of the first bytes of a file, up to most, and closes the
+// file. If err is not nil, it only returns err.
 func fingerprint(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fingerprint, error) {
 	if err != nil {
 		return runner.Fingerprint{}, err
@@ -55,8 +56,8 @@ func fingerprint(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fi
 	return runner.Fingerprint{Size: n, Modified: info.ModTime().UTC(), SHA256: hex.EncodeToString(hash.Sum(nil))}, err
 }
 
-// TruncateFile truncates a file to a length. A shorter file is left alone: extending it would add
-// bytes that were never part of the conversation.
+// TruncateFile truncates a file to length bytes. It does not change a shorter file, because that
+// would add bytes that were never part of the conversation.
 func TruncateFile(path string, length int64) error {
 	f, info, err := files.OpenFile(path, os.O_WRONLY, 0)
 	if err != nil {
@@ -69,17 +70,19 @@ func TruncateFile(path string, length int64) error {
 	return errors.Join(f.Truncate(length), f.Sync())
 }
 
-// Read calls take for each line of a transcript that starts at an offset from from up to, but not
-// including, to; to < 0 means the end of the file. It reads at most MaxRead bytes. An error of take
-// stops the reading and is returned, except ErrStop. A line is truncated if it is longer than
-// MaxLine, or too costly to decode as JSON. The bytes of a line are valid only during the call.
+// Read calls take for each line of a transcript whose offset at is at least from and less than to.
+// A negative to means the end of the file. It reads at most MaxRead bytes. If take returns an
+// error, Read stops and returns that error, or nil if the error is ErrStop. truncated is set if a
+// line is longer than MaxLine or too costly to decode as JSON. The bytes of a line are only valid
+// during the call.
 func Read(path string, from, to int64, take func(at int64, line []byte, truncated bool) error) error {
 	f, _, err := files.Open(path)
 	if err != nil {
 		return err
 	}
 	defer f.Close()
-	begin := max(0, from-1) // the byte before shows whether a line starts at from
+	// Whether a line starts at from depends on the byte before it.
+	begin := max(0, from-1)
 	if _, err := f.Seek(begin, io.SeekStart); err != nil {
 		return err
 	}
@@ -115,7 +118,7 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 	return errors.Join(err, stop)
 }
 
-// HasPrefix reports whether a regular file starts with the content of another one.
+// HasPrefix reports whether the regular file at path starts with the content of the file with.
 func HasPrefix(path, with string) bool {
 	short, err := FingerprintOf(with)
 	if err != nil {
@@ -132,7 +135,8 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Size returns the size of a regular file, and false if the path is anything else.
+// Size returns the size of a regular file. It returns false if there is no file or if it is not
+// regular.
 func Size(path string) (int64, bool) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -141,8 +145,9 @@ func Size(path string) (int64, bool) {
 	return info.Size(), true
 }
 
-// Newest returns the newest regular file below a folder whose path matches a pattern, as in
-// fs.Glob, and passes the test, if any. It returns false if no file matches.
+// Newest returns the newest regular file below a folder that matches a pattern, as in fs.Glob, and
+// for which test returns true. A nil test accepts all files. Newest returns false if there is no
+// such file.
 func Newest(folder, pattern string, test func(path string) bool) (string, bool) {
 	var best string
 	var at int64
@@ -155,8 +160,8 @@ func Newest(folder, pattern string, test func(path string) bool) (string, bool) 
 	return best, best != ""
 }
 
-// CheckRegularFiles returns an error if a path below a folder matches the pattern and is not a
-// regular file: a CLI that opens a pipe would wait for a writer, and a link may lead anywhere.
+// CheckRegularFiles returns an error if a path below a folder matches the pattern but is not a
+// regular file. A CLI that opened a pipe would wait for a writer, and a link may point anywhere.
 func CheckRegularFiles(folder, pattern string) error {
 	for _, path := range Glob(folder, pattern) {
 		if _, ok := Size(path); !ok {
@@ -168,15 +173,16 @@ func CheckRegularFiles(folder, pattern string) error {
 
 // Glob returns the paths below a folder that match a pattern, as in fs.Glob.
 func Glob(folder, pattern string) []string {
-	found, _ := fs.Glob(os.DirFS(folder), pattern) // patterns are well-formed
+	found, _ := fs.Glob(os.DirFS(folder), pattern) // the patterns are well-formed
 	for i, f := range found {
 		found[i] = filepath.Join(folder, filepath.FromSlash(f))
 	}
 	return found
 }
 
-// ResolveLinks returns the path of a directory with symbolic links resolved, as a program that runs
-// in it sees it. For a missing directory, links are resolved in the part of the path that exists.
+// ResolveLinks returns the path of a directory after resolving symbolic links, which is the path
+// that a program running there sees. If the directory does not exist, only links in the existing
+// part of the path are resolved.
 func ResolveLinks(dir string) string {
 	if resolved, err := filepath.EvalSymlinks(dir); err == nil {
 		return resolved
@@ -188,7 +194,8 @@ func ResolveLinks(dir string) string {
 	return filepath.Join(ResolveLinks(parent), filepath.Base(dir))
 }
 
+// uuidForm matches a UUID with lowercase letters.
 var uuidForm = text.Regexp(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
-// IsUUID reports whether an id is a lowercase UUID, which is safe as part of a file name.
+// IsUUID reports whether an id is a UUID with lowercase letters. Such an id is safe in a file name.
 func IsUUID(id string) bool { return uuidForm().MatchString(id) }
