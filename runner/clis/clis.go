@@ -1,5 +1,5 @@
-// Package clis lists the agent CLIs that can run prompts. To add one, write its package and
-// add it to All.
+// Package clis lists the agent CLIs that can run prompts. To add another agent CLI, write a package
+// for it and add it to All.
 package clis
 
 import (
@@ -20,30 +20,41 @@ import (
 // Installer installs an agent CLI.
 type Installer = program.Installer
 
-// Pin is the tested version of an agent CLI, which can be installed.
+// Pin is the version of an agent CLI that was tested and can be installed.
 type Pin = program.Pin
 
 // Config configures the agent CLIs of a run. The keys of its maps are backend names, as in
 // protocol.Backends.
 type Config struct {
-	Env        []string             // base environment of all CLIs
-	Envs       map[string][]string  // base environments of the CLIs that need another one
-	Folder     string               // holds a configuration folder for each CLI; "" uses the folders in the user's home
-	Paths      map[string]string    // programs of the CLIs; a missing entry means the program on PATH
-	Installers map[string]Installer // install missing CLIs; without an entry a CLI is not installed
-	NoNewPrivs bool                 // the CLIs and their tools can't gain privileges; Linux only
-	// IsUntrusted tells the CLIs not to run or obey files of the working directory, like hooks,
-	// MCP servers and settings, as far as the CLI supports that.
+	Env []string // base environment of all CLIs
+	// Envs contains other base environments for some of the CLIs, which replace Env.
+	Envs map[string][]string
+	// Folder contains a configuration folder for each CLI. If empty, the CLIs use the folders in
+	// the user's home folder.
+	Folder string
+	// Paths contains the paths of the CLIs' programs. If a path is missing, the program is searched
+	// in PATH.
+	Paths map[string]string
+	// Installers install CLIs that are missing. A CLI without an installer is not installed.
+	Installers map[string]Installer
+	// NoNewPrivs prevents the CLIs, and commands that they run, from gaining privileges. It only
+	// works on Linux.
+	NoNewPrivs bool
+	// IsUntrusted makes the CLIs ignore hooks, MCP servers, settings and similar files in the
+	// working directory. Not all CLIs support this for all files.
 	IsUntrusted bool
-	IsSandboxed bool // nothing on the machine needs protection, so the CLI may skip permissions even as root
-	// Proxy forwards the requests of the CLIs to their APIs and holds the keys; nil if the CLIs
-	// send requests themselves.
+	// IsSandboxed is set if nothing on the machine needs protection. The CLIs may then skip
+	// permissions even if they run as root.
+	IsSandboxed bool
+	// Proxy holds the keys for the APIs and forwards the CLIs' requests. If nil, the CLIs send
+	// their requests directly.
 	Proxy      *keyproxy.Proxy
 	ClaudeArgs []string // state.Options.ClaudeArgs
 	Command    string   // state.Options.AgentCommand
 }
 
-// Environ returns the base environment of an agent CLI.
+// Environ returns the base environment for the CLI with a backend name. If Folder is set, the
+// environment contains the variable for the CLI's configuration folder.
 func (c Config) Environ(backend string) []string {
 	env, ok := c.Envs[backend]
 	if !ok {
@@ -55,21 +66,24 @@ func (c Config) Environ(backend string) []string {
 	return env
 }
 
-// folderVars are the environment variables that set the configuration folder of an agent CLI.
+// folderVars maps the backend name of an agent CLI to the environment variable for its
+// configuration folder.
 var folderVars = map[string]string{
 	protocol.BackendClaude: "CLAUDE_CONFIG_DIR", protocol.BackendCodex: "CODEX_HOME", protocol.BackendGemini: "GEMINI_CLI_HOME",
 }
 
-// CLI describes an agent CLI before a run.
+// CLI describes an agent CLI, independent of a run.
 type CLI struct {
-	Abilities  runner.Abilities
-	Pin        *Pin         // nil if the CLI can't be installed
-	API        keyproxy.API // API that the CLI calls; nil if unknown
-	keywords   string       // keywords of the transcript format, separated by blanks; masking them would make transcripts unreadable
+	Abilities runner.Abilities
+	Pin       *Pin         // nil if the CLI can't be installed
+	API       keyproxy.API // API that the CLI uses; nil if unknown
+	// keywords are the keywords of the transcript format, separated by white space. They must not
+	// be masked, because then the CLI could not read its transcripts.
+	keywords   string
 	newBackend func(Config) cliBackend
 }
 
-// All lists the agent CLIs. The first one is the default.
+// All lists the agent CLIs. The first one is the default agent CLI.
 var All = []CLI{
 	{claude.Abilities(), &claude.Pin, claude.API{}, claude.Words, func(c Config) cliBackend {
 		return &claude.Backend{CLI: c.baseCLI(protocol.BackendClaude, claude.Pin), IsSandboxed: c.IsSandboxed, Args: c.ClaudeArgs}
@@ -92,17 +106,18 @@ type agentCLI struct {
 	abilities runner.Abilities
 }
 
-// Abilities implements runner.Agent.
+// Abilities implements runner.AgentCLI.
 func (a agentCLI) Abilities() runner.Abilities { return a.abilities }
 
-// cliBackend is implemented by the Backend of each CLI's package.
+// cliBackend is the interface of the type Backend in the package of each CLI.
 type cliBackend interface {
 	runner.Backend
 	Needs() runner.Needs
 	Transcripts() runner.Transcripts
 }
 
-// baseCLI returns the settings that all installable CLIs share.
+// baseCLI returns the part of a backend's configuration that is the same for all CLIs that can be
+// installed.
 func (c Config) baseCLI(backend string, pin Pin) program.CLI {
 	return program.CLI{
 		Path: c.Paths[backend], Installer: c.Installers[backend], Tested: pin.Version(),
@@ -110,7 +125,7 @@ func (c Config) baseCLI(backend string, pin Pin) program.CLI {
 	}
 }
 
-// New returns all agent CLIs by backend name. It neither starts nor looks for a program.
+// New returns all agent CLIs by backend name. It neither starts a program nor looks for one.
 func New(c Config) map[string]runner.AgentCLI {
 	all := map[string]runner.AgentCLI{}
 	for _, known := range All {
@@ -120,8 +135,8 @@ func New(c Config) map[string]runner.AgentCLI {
 	return all
 }
 
-// Words returns the keywords of all transcript formats. They must not be masked, or the CLIs could
-// not read their transcripts.
+// Words returns the keywords of all transcript formats. They must not be masked, because then the
+// CLIs could not read their transcripts.
 func Words() (all []string) {
 	for _, c := range All {
 		all = append(all, strings.Fields(c.keywords)...)

@@ -12,16 +12,17 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// furnisher is implemented by agent CLIs that have a configuration folder.
+// furnisher is implemented by the backends of agent CLIs that have a configuration folder.
 type furnisher interface {
-	// Furnish creates the files that the CLI needs in its configuration folder, with copies of the
-	// settings, the instructions and the login of the environment userEnv. It replaces older copies.
+	// Furnish creates the files that the CLI needs in its configuration folder. It copies the
+	// settings, the instructions and the login that the CLI would use with the environment userEnv,
+	// and replaces or removes older copies.
 	Furnish(userEnv []string) error
 }
 
-// Check reports why the program of an agent CLI can't be used on this machine: it is missing or, if
-// isFree, that is without a cage, too old. It returns nil for the CLIs of agent commands and
-// for a CLI that would be installed.
+// Check returns an error if the program of an agent CLI can't be used on this machine, because it
+// is missing or too old. The version is only checked if isFree is set, which means that there is no
+// cage. Check returns nil for the CLI of agent commands, and for a CLI that would be installed.
 func Check(ctx context.Context, a runner.AgentCLI, isFree bool) error {
 	known, _ := a.(agentCLI)
 	c, ok := known.cliBackend.(interface {
@@ -37,9 +38,8 @@ func Check(ctx context.Context, a runner.AgentCLI, isFree bool) error {
 	return nil
 }
 
-// PrepareFolders creates the configuration folders of the CLIs named in used below c.Folder, and
-// returns the paths and hosts that these CLIs need in a cage. Paths that are not absolute are left
-// out.
+// PrepareFolders creates the configuration folders below c.Folder for the CLIs that used names. It
+// returns the paths and hosts that these CLIs need in a cage, without paths that are not absolute.
 func PrepareFolders(c Config, used []string) (runner.Needs, error) {
 	var all runner.Needs
 	var errs []error
@@ -67,8 +67,8 @@ func PrepareFolders(c Config, used []string) (runner.Needs, error) {
 	return all, errors.Join(errs...)
 }
 
-// CleanFolders removes the copies that PrepareFolders made below c.Folder, such as logins.
-// Conversations stay. It must be called after all agents have ended.
+// CleanFolders removes the files that PrepareFolders has copied below c.Folder, such as logins. It
+// does not remove conversations. It must be called after all agents have ended.
 func CleanFolders(c Config) error {
 	var errs []error
 	nobody := []string{"HOME=" + filepath.Join(c.Folder, "nobody"), "USERPROFILE=" + filepath.Join(c.Folder, "nobody")}

@@ -8,9 +8,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Unpriced returns the conversation starts of a workflow whose costs would be unknown: the agent
-// CLI reports no dollars, and no model with a known price is set. Under a budget they are rejected.
-// It knows only the starts that the workflow's files show.
+// Unpriced returns the conversation starts in a workflow whose cost would be unknown: the agent CLI
+// doesn't report costs in dollars, and no model with a known price is set. The caller rejects such
+// conversations if the run has a budget. Only the conversation starts that the workflow's files
+// show are checked.
 func Unpriced(w *protocol.Workflow, run *state.Options, book prices.Table) []protocol.ConversationStart {
 	var list []protocol.ConversationStart
 	for _, b := range w.Chart().Conversations(run.Backend, run.Model).Starts {

@@ -13,9 +13,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// anthropicAPI is the Messages API of Claude Code.
+// anthropicAPI is the Messages API, which Claude Code uses.
 var anthropicAPI = api{readMessages, anthropicError, answerMessage}
 
+// readMessages reads a request of Claude Code. It answers requests that are not for the model.
 func readMessages(c *exchange) (a Request, ok bool) {
 	switch path := c.r.URL.Path; {
 	case strings.HasSuffix(path, "/count_tokens"):
@@ -56,6 +57,7 @@ func readMessages(c *exchange) (a Request, ok bool) {
 	return a, ok
 }
 
+// anthropicError returns the body of an error, and sets the headers of a usage limit.
 func anthropicError(c *exchange) object {
 	if c.UsageLimit {
 		for name, value := range map[string]string{"status": "rejected", "representative-claim": "five_hour", "reset": strconv.FormatInt(time.Now().Add(time.Hour).Unix(), 10)} {
@@ -66,7 +68,7 @@ func anthropicError(c *exchange) object {
 	return object{"type": "error", "error": object{"type": kind, "message": c.Message}}
 }
 
-// blocks returns the text and the tool uses of the reply.
+// blocks returns the content blocks of the reply: its text and its tool calls.
 func (c *exchange) blocks() []object {
 	var list []object
 	if c.Text != "" || c.Shell+c.Write+c.Use == "" {
@@ -87,6 +89,7 @@ func (c *exchange) blocks() []object {
 	return list
 }
 
+// answerMessage sends the reply, as one object or as a stream.
 func answerMessage(c *exchange) {
 	blocks, reason := c.blocks(), "end_turn"
 	if c.Shell+c.Write+c.Use != "" {
@@ -104,7 +107,7 @@ func answerMessage(c *exchange) {
 		c.send(http.StatusOK, message)
 		return
 	}
-	message["content"], message["stop_reason"], message["usage"] = []object{}, nil, usage(1) // the final event has the real count
+	message["content"], message["stop_reason"], message["usage"] = []object{}, nil, usage(1) // the last event contains the real count
 	c.event("message_start", object{"message": message})
 	for i, b := range blocks {
 		empty, delta := maps.Clone(b), object{"type": "text_delta", "text": b["text"]}

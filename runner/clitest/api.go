@@ -14,10 +14,10 @@ import (
 // object is a JSON object.
 type object = map[string]any
 
-// api implements the protocol of one vendor's API, as far as its CLI uses it.
+// api implements the part of a vendor's API that the vendor's CLI uses.
 type api struct {
-	// read decodes a request. It returns false for a request that is not for the model; read has
-	// answered it then.
+	// read decodes a request. If the request is not for the model, read answers it and returns
+	// false.
 	read func(c *exchange) (Request, bool)
 	// errorBody returns the body of an error reply. It may also set headers.
 	errorBody func(c *exchange) object
@@ -25,7 +25,7 @@ type api struct {
 	answer func(c *exchange)
 }
 
-// exchange is a request and the reply to it.
+// exchange is a request of a CLI and the reply to it.
 type exchange struct {
 	Reply
 	w       http.ResponseWriter
@@ -34,8 +34,8 @@ type exchange struct {
 	request Request
 }
 
-// serve starts an API that gets its replies from m, and returns its URL. It stops when the test
-// ends.
+// serve starts a server with the API, which gets its replies from m, and returns the URL of the
+// server. The server stops when the test ends.
 func (a api) serve(t testing.TB, m Model) string {
 	t.Helper()
 	return Serve(t, func(w http.ResponseWriter, r *http.Request, body []byte) {
@@ -54,8 +54,8 @@ func (a api) serve(t testing.TB, m Model) string {
 	})
 }
 
-// Serve starts an HTTP server, which stops when the test ends, and returns its URL. handle gets
-// each request with its body.
+// Serve starts an HTTP server and returns its URL. It calls handle with each request and the
+// request's body. The server stops when the test ends.
 func Serve(t testing.TB, handle func(w http.ResponseWriter, r *http.Request, body []byte)) string {
 	t.Helper()
 	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -76,8 +76,8 @@ func Hang(r *http.Request) {
 	panic(http.ErrAbortHandler)
 }
 
-// decode decodes the request body into q. If that fails, it answers with status 400 and returns
-// false.
+// decode decodes the request body into q. If that fails, it sends a response with status 400 and
+// returns false.
 func (c *exchange) decode(q any) bool {
 	err := json.Unmarshal(c.body, q)
 	if err != nil {
@@ -86,15 +86,16 @@ func (c *exchange) decode(q any) bool {
 	return err == nil
 }
 
-// send answers with a JSON body. It ignores a client that has disconnected.
+// send sends a response with a JSON body. It ignores errors, since the client may have
+// disconnected.
 func (c *exchange) send(status int, body object) {
 	c.w.Header().Set("Content-Type", "application/json")
 	c.w.WriteHeader(status)
 	_ = json.NewEncoder(c.w).Encode(body)
 }
 
-// event writes and flushes a server-sent event. kind is its type; "" for an API without event
-// types.
+// event writes and flushes a server-sent event. kind is the type of the event. It is empty for an
+// API whose events have no types.
 func (c *exchange) event(kind string, fields object) {
 	c.w.Header().Set("Content-Type", "text/event-stream")
 	if kind != "" {
@@ -105,14 +106,14 @@ func (c *exchange) event(kind string, fields object) {
 	_ = http.NewResponseController(c.w).Flush()
 }
 
-// hangIfScripted stops the response here if the reply's Hang is set.
+// hangIfScripted stops the response at this point if Hang is set in the reply.
 func (c *exchange) hangIfScripted() {
 	if c.Hang {
 		Hang(c.r)
 	}
 }
 
-// mustMarshal returns v as JSON.
+// mustMarshal returns v as JSON, and panics if that fails.
 func mustMarshal(v any) string {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -121,21 +122,21 @@ func mustMarshal(v any) string {
 	return string(data)
 }
 
-// content is the content of a message: a list of blocks. In JSON, a string means a single text
-// block.
+// content is the content of a message: a list of blocks. In JSON it may also be a string, which
+// means a single text block.
 type content []block
 
-// block is one content block of a message, with the fields of all APIs.
+// block is one content block of a message. It contains the fields for all APIs.
 type block struct {
 	Type, Text       string
-	Content          content // of a tool result
+	Content          content // content of a tool result
 	Thought          bool
 	FunctionResponse *struct{ Response map[string]any }
 }
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (c *content) UnmarshalJSON(data []byte) error {
-	type parts content // without this method, or Unmarshal would recurse
+	type parts content // a type without this method, so that Unmarshal does not recurse
 	var text string
 	if json.Unmarshal(data, &text) == nil {
 		*c = content{{Type: "text", Text: text}}
@@ -144,7 +145,7 @@ func (c *content) UnmarshalJSON(data []byte) error {
 	return json.Unmarshal(data, (*parts)(c))
 }
 
-// text returns the texts of the blocks, without thoughts and the texts that the CLI adds.
+// text returns the texts of all blocks. It leaves out thoughts and texts that the CLI has added.
 func (c content) text() string {
 	var texts []string
 	for _, p := range c {
@@ -155,7 +156,7 @@ func (c content) text() string {
 	return strings.Join(texts, "\n")
 }
 
-// isAddedByCLI reports whether the CLI itself has added a text to a user's message.
+// isAddedByCLI reports whether a text in a user's message was added by the CLI.
 func isAddedByCLI(text string) bool {
 	return slices.ContainsFunc([]string{
 		"<system-reminder>", "<environment_context>", "<user_instructions>", "<turn_aborted>", "# AGENTS.md", "Another language model",

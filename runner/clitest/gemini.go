@@ -6,11 +6,13 @@ import (
 	"strings"
 )
 
+// generatePath matches the path of a request to a model.
 var generatePath = regexp.MustCompile(`^/v1beta/models/([^/:]+):(?:generateContent|streamGenerateContent)$`)
 
-// geminiAPI is the Gemini API of Gemini CLI.
+// geminiAPI is the Gemini API, which Gemini CLI uses.
 var geminiAPI = api{readContents, geminiError, answerContent}
 
+// readContents reads a request of Gemini CLI. It answers requests that are not for the model.
 func readContents(c *exchange) (a Request, ok bool) {
 	found := generatePath.FindStringSubmatch(c.r.URL.Path)
 	if c.r.Method != http.MethodPost || found == nil {
@@ -42,8 +44,8 @@ func readContents(c *exchange) (a Request, ok bool) {
 		}
 	}
 	if ok && q.GenerationConfig.ResponseMIMEType == "application/json" {
-		// Before the first request of a prompt without a model, the CLI asks in several forms which
-		// model it should use.
+		// If no model is set, the CLI sends a request before the first prompt in which it asks
+		// which model to use. This reply is valid for all forms of that request.
 		c.request, c.Text = a, `{"complexity_reasoning": "scripted", "complexity_score": 10, "reasoning": "scripted", "model_choice": "flash"}`
 		answerContent(c)
 		return a, false
@@ -51,7 +53,7 @@ func readContents(c *exchange) (a Request, ok bool) {
 	return a, ok
 }
 
-// addTo adds a block of a user's message to the request.
+// addTo adds a content block of a user's message to the request a.
 func (p block) addTo(a *Request) {
 	switch {
 	case p.FunctionResponse != nil:
@@ -65,6 +67,7 @@ func (p block) addTo(a *Request) {
 	}
 }
 
+// geminiError returns the body of an error.
 func geminiError(c *exchange) object {
 	var details []object
 	if c.UsageLimit {
@@ -75,9 +78,9 @@ func geminiError(c *exchange) object {
 	return object{"error": object{"code": c.Status, "message": c.Message, "details": details, "status": kind}}
 }
 
-// answerContent answers with server-sent events, or with one object if the request is not for a
-// stream. The API includes cached tokens in the input, and reports thoughts separately from the
-// output.
+// answerContent sends the reply: as server-sent events if the request asks for a stream, otherwise
+// as one object. The API includes cached tokens in the input tokens, but does not include thoughts
+// in the output tokens.
 func answerContent(c *exchange) {
 	in, cached, out := c.tokens()
 	thoughts := min(out, 3)

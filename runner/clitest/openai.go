@@ -12,9 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// openAIAPI is the Responses API of Codex.
+// openAIAPI is the Responses API, which Codex uses.
 var openAIAPI = api{readResponses, openAIError, answerResponse}
 
+// readResponses reads a request of Codex. It answers requests that are not for the model.
 func readResponses(c *exchange) (a Request, ok bool) {
 	if c.r.Method != http.MethodPost || c.r.URL.Path != "/v1/responses" {
 		http.NotFound(c.w, c.r)
@@ -24,8 +25,8 @@ func readResponses(c *exchange) (a Request, ok bool) {
 		Model string
 		Input []struct {
 			Type, Role      string
-			Content, Output content // Output is set if the type ends with _output
-			Tools           []tool  // of an item of type additional_tools
+			Content, Output content // Output is set if Type ends with "_output"
+			Tools           []tool  // of an item with the type "additional_tools"
 		}
 		Tools []tool
 	}
@@ -39,8 +40,8 @@ func readResponses(c *exchange) (a Request, ok bool) {
 		case item.Role == "user" && text != "":
 			a.Prompts, a.Output = append(a.Prompts, text), ""
 		case strings.HasSuffix(item.Type, "_output"):
-			// The CLI adds a status line of its script to a tool's output. An empty output must
-			// differ from no tool use.
+			// The CLI adds a status line of its script to the output of a tool. If nothing else is
+			// left, use a text that differs from "", which means that no tool was called.
 			blocks := slices.DeleteFunc(item.Output, func(p block) bool {
 				return strings.HasPrefix(p.Text, "Script completed\n") || strings.HasPrefix(p.Text, "Script failed\n")
 			})
@@ -50,6 +51,7 @@ func readResponses(c *exchange) (a Request, ok bool) {
 	return a, ok
 }
 
+// openAIError returns the body of an error.
 func openAIError(c *exchange) object {
 	if c.UsageLimit {
 		return object{"error": object{
@@ -63,6 +65,7 @@ func openAIError(c *exchange) object {
 	return object{"error": object{"type": kind[0], "code": kind[1], "message": c.Message}}
 }
 
+// answerResponse sends the reply as a stream.
 func answerResponse(c *exchange) {
 	id, message := "resp_"+rand.Text(), object{"type": "message", "role": "assistant", "id": "msg_" + rand.Text(), "content": []object{}}
 	done := func(item object) { c.event("response.output_item.done", object{"output_index": 0, "item": item}) }
@@ -85,8 +88,8 @@ func answerResponse(c *exchange) {
 	}}})
 }
 
-// codexUse returns the tool call of the reply, nil for none. If the model has the tool exec, the
-// call is a script that uses the tool.
+// codexUse returns the tool call of the reply, or nil if the reply has none. If the CLI offers the
+// tool exec, the tool call is a script that calls the actual tool.
 func (c *exchange) codexUse() object {
 	custom := func(name, input string) object {
 		return object{"type": "custom_tool_call", "name": name, "input": input}
@@ -111,10 +114,10 @@ type tool struct {
 	Tools                   []tool
 }
 
-// scriptedTool finds the names of tools that scripts can call in a tool's description.
+// scriptedTool matches, in the description of a tool, the names of the tools that scripts can call.
 var scriptedTool = regexp.MustCompile("(?m)^### `(\\w+)`")
 
-// toolNames returns the names of all tools, including those that only scripts can call.
+// toolNames returns the names of all tools, including the tools that only scripts can call.
 func toolNames(tools []tool) (names []string) {
 	for _, t := range tools {
 		if t.Type != "namespace" && t.Name != "" {

@@ -12,27 +12,28 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Recording is one recorded invocation of a CLI, shortened.
+// Recording is a recorded invocation of a CLI. Long recordings were shortened.
 type Recording struct {
 	Mode   state.SessionMode
 	Stdout []byte
-	Exit   proc.Exit // with stderr
-	// Before is the transcript before the invocation, and After the lines that the invocation
-	// appended. Both are empty if the transcript was not recorded.
+	Exit   proc.Exit // how the process ended, and its stderr
+	// Before is the transcript before the invocation, and After contains the lines that the
+	// invocation has appended to it. Both are empty if the transcript was not recorded.
 	Before, After []byte
-	// Beside are the transcripts of subagents, by file name.
+	// Beside contains the transcripts of subagents, by file name.
 	Beside map[string][]byte
 }
 
-// Result has the data that a backend read from a recording.
+// Result is what a backend has read from a recording.
 type Result struct {
 	Answer   runner.Answer
 	Failure  *runner.Failure
 	Messages []runner.Message
 }
 
-// Replay calls play with each recording in testdata/stream, and compares the result with the golden
-// text in the recording. The recording's file "how" has the session mode and how the process ended.
+// Replay calls play with each recording in testdata/stream and compares the result with the golden
+// text in the recording's file. With -update, it writes the golden text instead. The file "how" in
+// a recording contains the session mode and how the process ended.
 func Replay(t *testing.T, play func(*testing.T, Recording) Result) {
 	t.Helper()
 	goldentest.Each(t, "testdata/stream/*.txtar", func(t *testing.T, files map[string]string) string {
@@ -51,7 +52,7 @@ func Replay(t *testing.T, play func(*testing.T, Recording) Result) {
 	})
 }
 
-// describe returns a result as text.
+// describe returns a result as text, for the comparison with a golden text.
 func describe(got Result) string {
 	var b strings.Builder
 	a := got.Answer
@@ -87,6 +88,7 @@ func describe(got Result) string {
 	return b.String()
 }
 
+// describeCost writes a cost as text.
 func describeCost(b *strings.Builder, c state.Cost) {
 	fmt.Fprintf(b, "cost %s\n", CostText(c))
 	for _, u := range c.Usage {
@@ -103,7 +105,7 @@ func describeCost(b *strings.Builder, c state.Cost) {
 	}
 }
 
-// CostText returns the cost of an invocation in a few words.
+// CostText returns the kind and the amount of an invocation's cost as text.
 func CostText(c state.Cost) string {
 	if c.Kind == "" {
 		return "not told"

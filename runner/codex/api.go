@@ -25,11 +25,12 @@ func (API) Upstream() string { return upstream }
 // upstream is the URL of the vendor's API.
 const upstream = "https://api.openai.com/v1"
 
-// modelPath matches the path of one model: no "..", no escaped characters.
+// modelPath matches the path of a single model, without ".." and without escaped characters.
 var modelPath = text.Regexp(`^/models/[A-Za-z0-9][A-Za-z0-9._:@-]*$`)
 
-// Classify implements keyproxy.API. Tools know the credential too, so everything else that the key
-// allows is refused, such as files, batches and other stored responses.
+// Classify implements keyproxy.API. Commands that the agent runs can use the proxy's credential as
+// well, so only requests to models and requests for their descriptions are forwarded. The vendor's
+// key would also allow access to files, batches, stored responses and more, which is denied.
 func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	path := r.URL.EscapedPath()
 	switch {
@@ -41,7 +42,8 @@ func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	return keyproxy.Refused
 }
 
-// fields lists the fields of a request that affect the cost of its response.
+// fields lists the fields of a request that affect the cost of its response, and the fields that
+// don't.
 var fields = keyproxy.RequestFields{
 	Model: "model", Output: []string{"max_output_tokens"}, PriceFactors: []string{"service_tier", "n", "background"},
 	ClientTools: []string{"function", "custom", "namespace", "local_shell", "apply_patch", "computer", "computer_use_preview"}, VendorServices: []string{"prompt", "plugins"},
@@ -53,8 +55,8 @@ var fields = keyproxy.RequestFields{
 	},
 }
 
-// Read implements keyproxy.API. It rejects requests whose cost can't be counted from the tokens in
-// the response.
+// Read implements keyproxy.API. It rejects a request whose cost can't be computed from the tokens
+// in the response.
 func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 	if packed := r.Header.Get("Content-Encoding"); packed != "" && packed != "identity" {
 		return keyproxy.Request{}, errors.New("the tokens of a compressed request can't be counted")
@@ -81,8 +83,8 @@ func (API) Sign(r *http.Request, own keyproxy.Credential) {
 	r.Header.Set("Authorization", "Bearer "+own.Text)
 }
 
-// Env implements keyproxy.API. The CLI itself gets these values as arguments, which are built from
-// these variables.
+// Env implements keyproxy.API. The CLI itself ignores some of these variables; args passes their
+// values to it as arguments.
 func (API) Env(a keyproxy.Access) []string {
 	return []string{baseVar + "=" + a.URL, keyVar + "=" + a.Credential, otherKeyVar + "="}
 }

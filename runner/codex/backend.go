@@ -15,8 +15,8 @@ import (
 // Backend runs prompts with the Codex CLI. It implements runner.Backend.
 type Backend struct{ program.CLI }
 
-// Source describes the CLI's program. Oldest is the first version that was tested with this
-// package; 0.142.3 rejects its settings.
+// Source describes the program of the CLI. Oldest is the first version that this package was tested
+// with. Version 0.142.3 rejects some of the package's settings.
 func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendCodex, Title: title, Name: "codex", HowTo: Pin.HowTo(),
@@ -26,8 +26,9 @@ func (b *Backend) Source() program.Source {
 
 // Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
-	// The CLI's databases contain absolute paths, which would keep a thread from being resumed
-	// elsewhere, and all other data is in the rollout too. So each invocation gets new databases.
+	// Each invocation gets new databases. The CLI's databases contain absolute paths, with which a
+	// thread could not be resumed elsewhere. Nothing is lost, since the rollout contains all other
+	// data.
 	databases := ""
 	defer func() { os.RemoveAll(databases) }()
 	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {
@@ -43,8 +44,8 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	}})
 }
 
-// programTurn returns the turn for program.CLI.Run: how to start the process, and how to read its
-// result.
+// programTurn returns the turn for program.CLI.Run, which describes how to start the process and
+// how to read its result.
 func (b *Backend) programTurn(s *stream, databases string) program.Turn {
 	var account *keyproxy.Account
 	return program.Turn{
@@ -65,8 +66,8 @@ func (b *Backend) programTurn(s *stream, databases string) program.Turn {
 	}
 }
 
-// checkLogin rejects an invocation that has neither a key nor a login, nor a configuration file
-// that may provide one. Without this check, the CLI would repeat its request to the API again and
+// checkLogin returns a failure if there is neither a key, nor a login, nor a configuration file
+// that may contain one. Without this check, the CLI would repeat its request to the API again and
 // again.
 func (b *Backend) checkLogin(env []string) *runner.Failure {
 	if providerSettings(env) != nil {

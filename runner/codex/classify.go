@@ -12,12 +12,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// The CLI reports errors as text only. The texts below come from the pinned version; its tests
-// check them.
+// The CLI reports errors only as text. The texts below are those of the pinned version; tests with
+// that version check them.
 
+// statusForm matches an HTTP status in an error text of the CLI.
 var statusForm = text.Regexp(`(?:unexpected status|last status:) (\d{3})\b`)
 
-// statusIn returns the HTTP status in an error text of the CLI, 0 for none.
+// statusIn returns the HTTP status in an error text of the CLI, or 0 if there is none.
 func statusIn(words string) int {
 	m := statusForm().FindStringSubmatch(words)
 	if m == nil {
@@ -27,22 +28,24 @@ func statusIn(words string) int {
 	return status
 }
 
-// classify returns the failure for the error text of a turn.
+// classify returns the failure for a turn that the CLI ended with an error text. hide masks secrets
+// in the failure's message.
 func classify(words string, hide func(string) string) *runner.Failure {
 	text, status := program.OneLine(hide(words), 500), statusIn(words)
 	switch {
 	case strings.HasPrefix(words, "You’ve hit your usage limit"), strings.HasPrefix(words, "You've hit your usage limit"):
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetOf(words, time.Now()), Message: "usage limit: " + text}
-	case strings.HasPrefix(words, "{"): // the CLI prints the response body if the status is 400
+	case strings.HasPrefix(words, "{"): // for status 400, the CLI prints the body of the response
 		status = http.StatusBadRequest
 	}
 	return program.ReportedFailure(words, status, text)
 }
 
+// resetForm matches the time in an error text at which a usage limit ends.
 var resetForm = text.Regexp(`try again at (?:([A-Z][a-z]{2} \d{1,2})(?:st|nd|rd|th), (\d{4}) )?(\d{1,2}:\d{2} [AP]M)`)
 
-// resetOf returns when a usage limit ends, zero if the text doesn't say. The CLI reports local
-// time, without the date if it is today.
+// resetOf returns the time at which a usage limit ends, or the zero time if the text doesn't
+// contain it. The CLI prints local time, and omits the date if it is today.
 func resetOf(words string, now time.Time) time.Time {
 	m := resetForm().FindStringSubmatch(words)
 	if m == nil {
@@ -56,14 +59,14 @@ func resetOf(words string, now time.Time) time.Time {
 	if err != nil {
 		return time.Time{}
 	}
-	// The reported time has no seconds, so round up.
+	// The text contains no seconds, so round up.
 	if at = at.Add(time.Minute); m[1] == "" && at.Before(now) {
 		at = at.AddDate(0, 0, 1)
 	}
 	return at.UTC()
 }
 
-// startFailure returns the failure of a CLI that exited before its turn.
+// startFailure returns the failure of an invocation whose process exited before its turn started.
 func startFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 	for line := range strings.Lines(string(exit.StderrTail)) {
 		switch line = strings.TrimSpace(line); {

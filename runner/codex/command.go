@@ -9,14 +9,15 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// Environment variables with the API's URL and key. The CLI itself ignores the first one.
+// Environment variables for the URL and the key of the API. The CLI itself ignores OPENAI_BASE_URL.
 const (
 	baseVar     = "OPENAI_BASE_URL"
 	keyVar      = "OPENAI_API_KEY"
 	otherKeyVar = "CODEX_API_KEY"
 )
 
-// args returns the command line for a turn. env is the complete environment of the process.
+// args returns the command line for a turn. env is the complete environment of the process. more
+// contains further settings.
 func (b *Backend) args(t turn, env []string, more ...string) []string {
 	args := []string{"exec"}
 	if t.resumed != "" {
@@ -30,7 +31,8 @@ func (b *Backend) args(t turn, env []string, more ...string) []string {
 		args = append(args, "-c", setting("model_reasoning_effort", t.effort))
 	}
 	if t.model != "" {
-		// With "=", a model name that an agent wrote into a tag can't be read as a flag.
+		// An agent may have written the model's name into a tag. After "=", the name can't be read
+		// as a flag.
 		args = append(args, "--model="+t.model)
 	}
 	if t.resumed != "" {
@@ -39,26 +41,27 @@ func (b *Backend) args(t turn, env []string, more ...string) []string {
 	return append(args, "-") // read the prompt from stdin
 }
 
-// fixedSettings are the settings of every invocation. A dotted name leaves the user's other
-// settings in the same table unchanged.
+// fixedSettings are the settings for every invocation. A setting with a dotted name doesn't change
+// the user's other settings in the same table.
 var fixedSettings = []string{
 	// No user can approve anything.
 	setting("approval_policy", "never"),
 	// Connect to nothing but the API: no update check, no plugins from GitHub, no analytics.
 	"check_for_update_on_startup=false", "analytics.enabled=false", "features.plugins=false", "features.apps=false",
-	// Memories would carry text between runs that share a home folder.
+	// Memories would pass text between runs that use the same home folder.
 	"features.memories=false",
 	// One process runs one turn.
 	"features.goals=false",
 	// The CLI doesn't count the tokens of subagents, which may use other models.
 	"agents.enabled=false",
-	// The run's own policy (backoff, ledger, usage limits) must see a persistent error.
+	// A persistent error must end the invocation, so that the run can handle it: with a back-off,
+	// the ledger, and usage limits.
 	"features.unbounded_connection_retries=false",
 }
 
-// providerSettings returns the settings that make the CLI call the API over HTTP with a key. The
-// CLI's built-in provider accepts no other URL and tries a WebSocket first. Without a key it
-// returns nil: the CLI uses its own login.
+// providerSettings returns settings that make the CLI send requests over HTTP with a key. The CLI's
+// built-in provider can't be used: it accepts no other URL, and tries a WebSocket first. If there
+// is no key in env, providerSettings returns nil, and the CLI uses its own login.
 func providerSettings(env []string) []string {
 	key := keyVar
 	if program.Variable(env, keyVar) == "" {
@@ -75,15 +78,15 @@ func providerSettings(env []string) []string {
 	return []string{
 		setting("model_provider", "raymond"), setting(of+"name", "raymond"), setting(of+"base_url", base), setting(of+"env_key", key),
 		setting(of+"wire_api", "responses"), of + "requires_openai_auth=false", of + "supports_websockets=false",
-		// The CLI's own retries keep the work of the turn; a retry of the invocation would lose it.
+		// Retries by the CLI keep the work of the turn, which is lost if the invocation is retried.
 		of + "request_max_retries=2", of + "stream_max_retries=2",
-		// Hide the key from tools.
+		// Hide the key from the commands that the agent runs.
 		setting("shell_environment_policy.set."+keyVar, ""), setting("shell_environment_policy.set."+otherKeyVar, ""),
 	}
 }
 
-// distrustSettings returns the settings that make the CLI ignore the files of a directory that is
-// not trusted.
+// distrustSettings returns settings that make the CLI ignore configuration and instructions in the
+// directory dir. It returns nil if the directory is trusted.
 func (b *Backend) distrustSettings(dir string) []string {
 	if !b.IsUntrusted {
 		return nil
@@ -93,11 +96,11 @@ func (b *Backend) distrustSettings(dir string) []string {
 	}
 }
 
-// setting returns a setting whose value is a string.
+// setting returns a setting with a string as its value.
 func setting(name, text string) string { return name + "=" + tomlString(text) }
 
-// tomlString quotes a text for TOML. Its strings have the syntax of JSON, except for one control
-// character.
+// tomlString quotes a text as a TOML string. TOML strings have the same syntax as JSON strings,
+// except for one control character.
 func tomlString(text string) string {
 	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	if err != nil {
@@ -106,10 +109,11 @@ func tomlString(text string) string {
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }
 
-// nestedVars are variables by which the CLI marks its child processes.
+// nestedVars are the variables with which the CLI marks its child processes.
 var nestedVars = []string{"CODEX_SESSION_ID", "CODEX_THREAD_ID", "CODEX_CI", "CODEX_SANDBOX", "CODEX_SANDBOX_NETWORK_DISABLED", "CODEX_TOOL_CALL_ID"}
 
-// env returns the CLI's environment: the base environment, overridden by the order's own variables.
+// env returns the environment of the CLI: the base environment without nestedVars, followed by the
+// variables of the order.
 func (b *Backend) env(order []string) []string {
 	return append(program.WithoutVars(b.Env, nestedVars...), order...)
 }

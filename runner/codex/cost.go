@@ -8,18 +8,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// addCost adds the tokens of an invocation to its answer. The CLI reports a running total of the
-// thread, so the total that the rollout had before the turn is subtracted.
+// addCost adds the tokens that an invocation used to its answer. The CLI reports a running total
+// for the thread, so the total at the start of the turn is subtracted.
 func (b *Backend) addCost(a *runner.Answer, s *stream) {
 	path, _, _ := storeOf(b.Env).Path(s.thread)
 	after, used, _ := readUsage(path, s.turn.start)
 	a.Model = after.Model
 	if s.total == nil {
-		// The turn was stopped or failed: the cost of the response in progress is unknown.
+		// The turn was stopped or has failed, so the cost of its last response is unknown.
 		a.Cost.Unreported, a.Cost.Silent = used, len(used) == 0 && !s.hasOutput && (!s.wasAsked || s.isFree())
 		return
 	}
-	// The rollout can't be trusted, since an agent may be able to write it.
+	// An agent may be able to write the rollout, so the higher count is used.
 	if reported := s.total.Minus(s.turn.before.Total); totalTokens(used) < reported.Total() {
 		reported.Model = after.Model
 		used = []state.Usage{reported}
@@ -31,7 +31,7 @@ func (b *Backend) addCost(a *runner.Answer, s *stream) {
 }
 
 // isFree reports whether an invocation without output of the model has cost nothing, because the
-// API sent no response.
+// API did not send a response.
 func (s *stream) isFree() bool {
 	return s.EarlyFailure != nil || s.error != "" && !strings.Contains(s.error, "stream disconnected")
 }
@@ -44,16 +44,16 @@ func totalTokens(list []state.Usage) (all int64) {
 	return all
 }
 
-// addMetered adds the tokens that the key proxy has counted.
+// addMetered adds the tokens that the key proxy has counted and that the CLI has not reported.
 func addMetered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
-	counted := g.Used()
+	counted := g.Used()   // the proxy counts the CLI's requests and requests of commands
 	if len(counted) > 0 { // the proxy counts the rollout's tokens and the requests of tools
 		a.Cost.Silent, a.Cost.Unreported = false, keyproxy.Beyond(counted, a.Cost.Usage, false)
 	}
 }
 
-// addRefusals adds the tool uses that the CLI has refused.
+// addRefusals adds the tool calls that the CLI has denied to an answer.
 func (b *Backend) addRefusals(a *runner.Answer, s *stream) {
 	path, _, _ := storeOf(b.Env).Path(s.thread)
 	for _, r := range append(s.refused, readRefusals(path, s.turn.start)...) {

@@ -9,16 +9,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// bypass is the permission mode that allows everything.
+// bypass is the permission mode in which everything is allowed.
 const bypass = "bypassPermissions"
 
-// sandbox is the mode of the CLI's sandbox, which applies to all tools: it
-// can't tell commands apart.
+// sandbox is a mode of the CLI's sandbox. The sandbox applies to all tools and commands in the same
+// way.
 type sandbox int
 
 const (
-	readOnly     sandbox = iota // no file writes, no network
-	workspace                   // writes in the working directory, except .git
+	readOnly     sandbox = iota // files can't be written, and there is no network
+	workspace                   // files in the working directory can be written, except .git
 	unrestricted                // no restrictions
 )
 
@@ -26,24 +26,26 @@ func (s sandbox) String() string {
 	return [...]string{"read-only", "workspace-write", "danger-full-access"}[s]
 }
 
-// grant has the permissions of an agent, in terms of the CLI's settings.
+// grant contains the permissions of an agent in terms of the CLI's settings.
 type grant struct {
 	files    sandbox
-	shell    bool // the agent may run commands
-	noImages bool // the agent may not view images
-	web      bool // the agent may search the web
-	isCaged  bool // the cage confines the agent; the CLI's own sandbox can't run inside it
-	notes    []string
+	shell    bool // whether the agent may run commands
+	noImages bool // whether the agent must not view images
+	web      bool // whether the agent may search the web
+	// isCaged is set if a cage confines the agent. The CLI's own sandbox can't run in a cage.
+	isCaged bool
+	notes   []string
 }
 
-// modes maps permission modes to sandboxes. A mode that the CLI lacks is mapped to the next
-// stricter one.
+// modes maps permission modes to sandboxes. The CLI does not support all permission modes; the
+// others are mapped to the next stricter sandbox.
 var modes = map[string]sandbox{
 	"plan": readOnly, "default": readOnly, "dontAsk": readOnly, "acceptEdits": workspace, "auto": workspace, bypass: unrestricted,
 }
 
-// newGrant returns the grant for an order. A rule that the CLI can't apply exactly is applied more
-// strictly, with a note.
+// newGrant returns the grant for an order. The CLI can't apply every rule for tools exactly. It
+// then applies a stricter rule, and a note says so. newGrant returns a failure if the CLI can't
+// forbid a tool.
 func newGrant(o runner.PromptOrder, isCaged bool) (grant, *runner.Failure) {
 	g := grant{files: modes[o.Permissions.PermissionMode], shell: true, isCaged: isCaged}
 	if o.Permissions.SkipPermissions {
@@ -73,25 +75,26 @@ func newGrant(o runner.PromptOrder, isCaged bool) (grant, *runner.Failure) {
 	return g, nil
 }
 
+// note adds a note for the user.
 func (g *grant) note(format string, args ...any) {
 	g.notes = append(g.notes, fmt.Sprintf(format, args...))
 }
 
-// The names of tools in workflows.
+// The names of tools in workflows. ignoredTools are tools that the CLI doesn't have.
 var (
 	editTools    = []string{"Edit", "Write", "MultiEdit", "NotebookEdit"}
 	readTools    = []string{"Read", "Glob", "Grep", "LS"}
 	ignoredTools = []string{"Task", "Agent", "TodoWrite", "Skill", "SlashCommand", "WebFetch", "BashOutput", "KillShell", "ExitPlanMode", "AskUserQuestion"}
 )
 
-// splitRule splits a rule for a tool into the tool's name and whether the rule is only for some
-// uses of it.
+// splitRule returns the name of the tool in a rule. isNarrow is set if the rule is only for some
+// calls of the tool.
 func splitRule(rule string) (name string, isNarrow bool) {
 	name, use, narrow := strings.Cut(rule, "(")
 	return name, narrow && use != "*)" && use != ":*)" && use != ")"
 }
 
-// forbid applies a rule that forbids a tool. It returns false if the CLI can't do that.
+// forbid applies a rule that forbids a tool. It returns false if the CLI can't forbid the tool.
 func (g *grant) forbid(rule string) bool {
 	name, isNarrow := splitRule(rule)
 	switch {
@@ -114,8 +117,8 @@ func (g *grant) forbid(rule string) bool {
 	return true
 }
 
-// settings returns the CLI's settings. The CLI's sandbox needs namespaces, which a cage doesn't
-// allow; inside a cage it is turned off, and the cage confines the agent.
+// settings returns the CLI's settings for the grant. In a cage, the CLI's sandbox is turned off: it
+// needs namespaces, which a cage doesn't allow, and the cage already confines the agent.
 func (g grant) settings() []string {
 	files, web := g.files, "disabled"
 	if g.isCaged {

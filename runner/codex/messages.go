@@ -12,38 +12,38 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// entry is a line of a rollout, reduced to the fields that people see.
+// entry is a line of a rollout, reduced to the fields that are shown to users.
 type entry struct {
 	Time    string `json:"timestamp"`
 	Type    string `json:"type"`
 	Payload struct {
 		call
-		Model   string        `json:"model"`   // of turn_context
-		Message string        `json:"message"` // of an error or a summary
+		Model   string        `json:"model"`   // in a turn_context
+		Message string        `json:"message"` // in an error or a summary
 		Item    completedItem `json:"item"`
 	} `json:"payload"`
 }
 
-// completedItem is something that the CLI has reported as done.
+// completedItem is an item that the CLI has reported as completed, such as a message or a command.
 type completedItem struct {
 	Type    string         `json:"type"`
 	Content jsontext.Value `json:"content"`
-	Status  string         `json:"status"` // of a command
+	Status  string         `json:"status"` // only of a command
 }
 
-// messageReader reads the messages of a thread.
+// messageReader returns a reader for the messages of a thread.
 func messageReader(string) transcripts.MessageReader {
 	return transcripts.MessageReader{LineHandler: func(feed *transcripts.Feed) func([]byte, runner.Message) error {
 		return (&rolloutReader{feed: feed}).line
 	}}
 }
 
-// rolloutReader reads one rollout.
+// rolloutReader adds the messages of one rollout to a feed.
 type rolloutReader struct {
 	feed   *transcripts.Feed
 	model  string
 	failed bool // a command of the current tool use failed
-}
+} // whether a command of the current tool call has failed
 
 // line handles one line of the rollout.
 func (r *rolloutReader) line(text []byte, m runner.Message) error {
@@ -74,7 +74,7 @@ func (r *rolloutReader) line(text []byte, m runner.Message) error {
 	return nil
 }
 
-// addItem adds the message of a completed item.
+// addItem adds the message in a completed item. For a failed command, it only notes the failure.
 func (r *rolloutReader) addItem(i completedItem, m runner.Message) error {
 	switch i.Type {
 	case "UserMessage":
@@ -88,6 +88,7 @@ func (r *rolloutReader) addItem(i completedItem, m runner.Message) error {
 	return nil
 }
 
+// addMessage adds a message of the given sender, unless its text is empty.
 func (r *rolloutReader) addMessage(m runner.Message, who runner.Speaker, text string) error {
 	if text == "" {
 		return nil

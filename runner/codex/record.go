@@ -8,7 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// record is one line of the CLI's output, reduced to the fields that this package needs.
+// record is one line of the CLI's output, reduced to the fields that this package needs. The
+// comments name the types of records that contain a field.
 type record struct {
 	Type    string         `json:"type"`
 	Thread  string         `json:"thread_id"` // thread.started
@@ -20,12 +21,13 @@ type record struct {
 	} `json:"error"` // turn.failed
 }
 
-// item is a message of the model, a tool use, or a message of the CLI itself.
+// item is a message of the model, a tool call, or a message of the CLI itself. The comments name
+// the types of items that contain a field.
 type item struct {
 	ID     string `json:"id"`
 	Type   string `json:"type"`
 	Text   string `json:"text"`    // agent_message, reasoning
-	Status string `json:"status"`  // of a tool use
+	Status string `json:"status"`  // of a tool call
 	Words  string `json:"message"` // error
 
 	Command string         `json:"command"`
@@ -40,15 +42,16 @@ type change struct {
 	Path string `json:"path"`
 }
 
-// lenient are the options for decoding records. Text of a model or a tool may contain duplicate
-// names and invalid UTF-8, and a field with an unexpected type is skipped.
+// lenient contains the options for decoding records. Texts of a model or a tool may contain
+// duplicate names and invalid UTF-8. A field with an unexpected type is skipped.
 var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.SkipMistyped[string](`"`), program.SkipMistyped[[]change]("["), program.SkipMistyped[change]("{"), program.SkipMistyped[item]("{"))))
 
+// decode decodes one line of the CLI's output.
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
 
-// toolUse returns the tool and the input of a tool use, as shown to people. ok is false for other
-// items.
+// toolUse returns the tool and the input of a tool call, as shown to users. ok is false if the item
+// is not a tool call.
 func (i item) toolUse() (tool, input string, ok bool) {
 	switch i.Type {
 	case "command_execution":
@@ -57,7 +60,7 @@ func (i item) toolUse() (tool, input string, ok bool) {
 		return "Patch", i.paths(), true
 	case "mcp_tool_call":
 		var tool string
-		_ = json.Unmarshal(i.Tool, &tool, lenient) // a value that is not a string leaves the name empty
+		_ = json.Unmarshal(i.Tool, &tool, lenient) // if it is not a string, the name stays empty
 		return i.Server + "." + tool, "", true
 	case "web_search":
 		return "WebSearch", i.Query, true
@@ -65,7 +68,7 @@ func (i item) toolUse() (tool, input string, ok bool) {
 	return "", "", false
 }
 
-// paths returns the first files of a patch as a list.
+// paths returns the names of the first ten files in a patch as one text.
 func (i item) paths() string {
 	text := ""
 	for n, c := range i.Changes {

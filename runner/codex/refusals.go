@@ -12,29 +12,29 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// refusedUse is a tool use that the CLI has refused. The CLI's output doesn't report these; they
-// are in the rollout.
+// refusedUse is a tool call that the CLI has denied. The CLI's output doesn't contain these, but
+// the rollout does.
 type refusedUse struct {
-	Tool, Input string // Input may be long, and was written by the model
-	Reason      string // as the CLI worded it
+	Tool, Input string // Input was written by the model and may be long
+	Reason      string // in the words of the CLI
 }
 
-// The limits while a rollout is searched.
+// The limits for denied tool calls that are read from a rollout.
 const (
-	maxCalls = 1000 // tool uses
-	maxInput = 8192 // bytes of one input
+	maxCalls = 1000 // number of tool calls
+	maxInput = 8192 // bytes of an input, and of a reason
 )
 
-// refusalPrefixes are the beginnings of tool outputs that report a refusal.
+// refusalPrefixes are the beginnings of tool outputs which say that a tool call was denied.
 var refusalPrefixes = []string{"patch rejected: ", "approval policy is Never; reject command"}
 
-// callLine is a line of a rollout with a tool use or its result.
+// callLine is a line of a rollout that contains a tool call or its result.
 type callLine struct {
 	Type    string `json:"type"`
 	Payload call   `json:"payload"`
 }
 
-// call is a tool use or its result.
+// call is a tool call or its result.
 type call struct {
 	Type      string         `json:"type"`
 	ID        string         `json:"call_id"`
@@ -44,7 +44,7 @@ type call struct {
 	Output    jsontext.Value `json:"output"`
 }
 
-// readRefusals returns the tool uses that a rollout shows as refused, from a byte offset on.
+// readRefusals returns the denied tool calls in a rollout, from a byte offset on.
 func readRefusals(path string, from int64) []refusedUse {
 	calls, list := map[string]refusedUse{}, []refusedUse(nil)
 	_ = transcripts.Read(path, from, -1, func(_ int64, text []byte, truncated bool) error {
@@ -70,12 +70,13 @@ func readRefusals(path string, from int64) []refusedUse {
 	return list
 }
 
-// refusalReason returns why a tool use was refused according to its output, "" if it was not.
+// refusalReason returns why a tool call was denied, according to its output. It returns "" if it
+// was not denied.
 func refusalReason(output jsontext.Value) string {
 	var texts []string
 	if output.Kind() == '"' {
 		texts = []string{""}
-		_ = json.Unmarshal(output, &texts[0], jsonstrict.Loose) // unreadable output doesn't count as a refusal
+		_ = json.Unmarshal(output, &texts[0], jsonstrict.Loose) // undecodable output is no denial
 	} else {
 		var parts []struct {
 			Text string `json:"text"`
@@ -98,11 +99,12 @@ func refusalReason(output jsontext.Value) string {
 	return ""
 }
 
-// patchedFiles finds the files of a patch, even if the patch is a string in a script.
+// patchedFiles matches the names of the files in a patch, even if the patch is a string in a
+// script.
 var patchedFiles = text.Regexp(`\*\*\* (?:Add|Update|Delete) File: ([^\\\n"]+)`)
 
-// withReason returns the tool use with its reason. If a script used the tool, that tool is named
-// instead of the script.
+// withReason returns the tool call with the reason for which it was denied. If a script called the
+// tool, the result names that tool and not the script.
 func (r refusedUse) withReason(why string) refusedUse {
 	r.Reason = why
 	if strings.HasPrefix(why, refusalPrefixes[0]) {

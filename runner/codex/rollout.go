@@ -1,6 +1,6 @@
-// Codex stores each conversation ("thread") in a file of JSON lines, which it calls a rollout. This
-// package reads messages, tokens and refusals from rollouts alone: Codex also keeps databases, but
-// they contain absolute paths and are not part of a conversation.
+// Codex stores each conversation, which it calls a thread, in a file of JSON lines, which it calls
+// a rollout. This package reads messages, tokens and denied tool calls only from rollouts. Codex
+// also has databases, but these contain absolute paths and do not belong to one conversation.
 
 package codex
 
@@ -15,11 +15,11 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// configDir returns the CLI's configuration folder for an environment.
+// configDir returns the CLI's configuration folder for the given environment.
 func configDir(env []string) string { return program.ConfigDir(env, "CODEX_HOME", ".codex") }
 
-// storeOf returns the threads of the CLI for an environment. Their folders are named after year,
-// month and day.
+// storeOf returns the store with the CLI's threads for the given environment. The folders of
+// rollouts are named after the year, the month and the day.
 func storeOf(env []string) transcripts.Store {
 	home := configDir(env)
 	k := transcripts.Store{
@@ -39,8 +39,8 @@ func storeOf(env []string) transcripts.Store {
 	return k
 }
 
-// isFirstLine reports whether a line is the first line of a rollout, without which it can't be
-// resumed.
+// isFirstLine reports whether a line is the first line of a rollout. The CLI can't resume a thread
+// without this line.
 func isFirstLine(line []byte, truncated bool) bool {
 	var l struct {
 		Type string `json:"type"`

@@ -22,14 +22,14 @@ const title = "Codex"
 //go:embed npm
 var npm embed.FS
 
-// Pin is the pinned Codex CLI. It needs no Node. Its folder contains other programs whose names
-// start with "codex".
+// Pin is the pinned version of the Codex CLI. It does not need Node. The package also contains
+// other programs whose names start with "codex".
 var Pin = program.Pin{
 	Title: title, Package: "@openai/codex", Files: program.NPMFiles(npm),
 	Program: "node_modules/@openai/codex-*/vendor/*/bin/" + program.WindowsOr("codex.exe", "codex"), Folder: "raymond-codex",
 }
 
-// Abilities returns the abilities of the CLI.
+// Abilities returns what the CLI can do.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCodex, Title: title, Provider: "openai",
@@ -39,15 +39,17 @@ func Abilities() runner.Abilities {
 // Needs implements runner.AgentCLI.
 func (b *Backend) Needs() runner.Needs {
 	needs := b.CLI.Needs(b.Source(), program.Variable(b.Env, baseVar), "api.openai.com")
-	// Agents must not write other files in this folder, for example the configuration.
+	// Only these paths are writable. Agents must not write other files in this folder, such as the
+	// configuration.
 	for _, name := range append([]string{installationFile}, writtenFolders...) {
 		needs.Write = append(needs.Write, filepath.Join(configDir(b.Env), name))
 	}
 	return needs
 }
 
-// Furnish creates the files and folders that the CLI needs and writes in its configuration folder,
-// with copies from the folder of the environment userEnv.
+// Furnish creates the files and folders that the CLI needs in its configuration folder. It copies
+// the user's login, settings and instructions from the configuration folder for the environment
+// userEnv. Secrets of MCP servers are removed from the copied settings.
 func (b *Backend) Furnish(userEnv []string) error {
 	to := configDir(b.Env)
 	if err := program.CopyConfig(configDir(userEnv), to, []string{"auth.json", configName, "AGENTS.md", "prompts", "rules", "skills"}, writtenFolders); err != nil {
@@ -68,11 +70,12 @@ func (b *Backend) Furnish(userEnv []string) error {
 // configName is the name of the CLI's configuration file.
 const configName = "config.toml"
 
-// maxConfig is the maximum size of that file in bytes.
+// maxConfig is the maximum size of the configuration file in bytes.
 const maxConfig = 16 << 20
 
-// withoutSecrets returns the configuration without the environment variables and HTTP headers of
-// MCP servers, which contain keys. A line that sets several values of a server at once is removed.
+// withoutSecrets returns the configuration without the environment variables and the HTTP headers
+// of MCP servers, which may contain keys. It also removes lines that set several values of a
+// server, since one of the values may be a key.
 func withoutSecrets(config []byte) []byte {
 	var out []byte
 	isServer, isKeys := false, false
@@ -95,14 +98,15 @@ func withoutSecrets(config []byte) []byte {
 	return out
 }
 
-// secretKeys matches the names of settings that contain secrets of servers.
+// secretKeys matches the names of a server's settings that may contain secrets.
 var secretKeys = text.Regexp(`\.(env|http_headers)[.\]]`)
 
-// Files that the CLI writes in its configuration folder: a file with a random id for this
-// installation, and folders.
+// installationFile is a file that the CLI writes in its configuration folder. It contains a random
+// id for this installation.
 const installationFile = "installation_id"
 
+// writtenFolders are the folders that the CLI writes in its configuration folder.
 var writtenFolders = []string{"sessions", "thread-writer-locks", "shell_snapshots", "skills"}
 
-// Transcripts returns the CLI's conversations.
+// Transcripts returns the store with the CLI's conversations.
 func (b *Backend) Transcripts() runner.Transcripts { return storeOf(b.Env) }

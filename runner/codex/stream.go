@@ -11,21 +11,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stream reads the CLI's output record by record. It is an io.Writer for a single goroutine;
-// program.Stream and program.MaxMessage bound its memory.
+// stream reads the CLI's output, one record at a time. It is an io.Writer that a single goroutine
+// may use. program.Stream and program.MaxMessage limit how much memory it needs.
 type stream struct {
 	*program.Stream
 	turn      turn
-	thread    string          // thread id that the CLI reported
-	text      program.Message // the model's newest message since the last tool use
-	turns     int             // messages and tool uses
-	wasAsked  bool            // a request was sent to the model
-	hasOutput bool            // the model has sent something
-	total     *state.Usage    // the thread's total if the turn completed
-	error     string          // why the turn failed, as the CLI worded it
-	// refused are the patches of a read-only agent that the cage has blocked.
+	thread    string          // id of the thread, as reported by the CLI
+	text      program.Message // newest message of the model since the last tool call
+	turns     int             // number of messages and tool calls
+	wasAsked  bool            // whether a request was sent to the model
+	hasOutput bool            // whether the model has sent something
+	total     *state.Usage    // total of the thread; nil if the turn has not completed
+	error     string          // why the turn failed, in the words of the CLI
+	// refused contains the patches of a read-only agent that the cage has blocked.
 	refused  []refusedUse
-	hasNoted bool // the note on the CLI's sandbox was added
+	hasNoted bool // whether the note about the CLI's sandbox was added
 }
 
 func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
@@ -34,10 +34,11 @@ func newStream(o runner.Order, t turn, tell func(runner.Progress)) *stream {
 	return s
 }
 
-// messageStart matches the beginning of a line that contains a message of the model. The line may
-// be truncated.
+// messageStart matches the beginning of a line with a message of the model, even if the line was
+// truncated.
 var messageStart = text.Regexp(`^\{"type":"item\.[a-z]+","item":\{"id":"[^"]*","type":"agent_message"`)
 
+// line handles a complete line. It returns false if the line is not a record.
 func (s *stream) line(line []byte) bool {
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
@@ -47,8 +48,8 @@ func (s *stream) line(line []byte) bool {
 	return true
 }
 
-// longLine handles a truncated line. Tool outputs are skipped; a truncated message fails the
-// invocation.
+// longLine handles a truncated line. A truncated tool output is ignored. A truncated message of the
+// model makes the invocation fail. It returns false if the line is not an item.
 func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
 	if messageStart().Match(head) {
 		s.Fail(fail)
@@ -82,7 +83,8 @@ func (s *stream) handle(r *record) {
 	}
 }
 
-// threadStarted handles the id of the thread.
+// threadStarted handles the id of the thread. The invocation fails if the id is invalid, or if it
+// is not the id of the thread to resume.
 func (s *stream) threadStarted(id string) {
 	switch {
 	case !state.ValidSession(id):
@@ -99,6 +101,7 @@ func (s *stream) threadStarted(id string) {
 	s.Display.ReportActivity()
 }
 
+// item handles an item that was started, updated or completed.
 func (s *stream) item(kind string, i item) {
 	switch tool, input, isUse := i.toolUse(); {
 	case i.Type == "error":
@@ -116,12 +119,13 @@ func (s *stream) item(kind string, i item) {
 		s.Display.EndTools(i.ID)
 		s.toolEnded(i)
 	case i.Type != "agent_message" && i.Type != "reasoning" && kind != "item.completed":
-		// A plan or an unknown kind of tool. The CLI completes a plan only at the end of the turn.
+		// A plan, or a tool of an unknown kind. The CLI completes a plan only at the end of the
+		// turn.
 		s.text.Reset()
 	}
 }
 
-// addMessage handles a message of the model. The last message is the answer.
+// addMessage handles a message of the model. The last message of a turn is the answer.
 func (s *stream) addMessage(text string) {
 	s.hasOutput = true
 	s.turns++
@@ -133,7 +137,8 @@ func (s *stream) addMessage(text string) {
 	s.Display.ReportText(text)
 }
 
-// toolEnded handles the result of a tool use.
+// toolEnded handles a tool call that has ended. If the tool failed, it checks whether a sandbox was
+// the reason.
 func (s *stream) toolEnded(i item) {
 	if i.Status != "failed" && i.Status != "declined" {
 		return
@@ -152,11 +157,11 @@ func (s *stream) toolEnded(i item) {
 	s.ReportDenied(i.Output)
 }
 
-// maxRefused is how many refused tool uses are recorded from the stream, and as many from the
-// rollout.
+// maxRefused is the maximum number of denied tool calls that are recorded from the stream, and also
+// from the rollout.
 const maxRefused = 100
 
-// answer returns the result of the invocation after the process has ended.
+// answer returns the result of the invocation. It is called after the process has ended.
 func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	fail := s.failure(exit)
 	if fail == nil {
@@ -172,7 +177,7 @@ func (s *stream) answer(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	return a, fail
 }
 
-// failure returns nil if the turn completed.
+// failure returns why the invocation failed, or nil if the turn completed.
 func (s *stream) failure(exit proc.Exit) *runner.Failure {
 	switch {
 	case s.EarlyFailure != nil:

@@ -13,19 +13,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// turn has the settings of one invocation of the CLI.
-type turn struct {
-	dir     string      // working directory, without symbolic links
-	resumed string      // id of the thread that is resumed; "" for a new one
+// turn contains the settings of one invocation of the CLI.
+type turn struct { // working directory, with symbolic links resolved
+	dir     string      // id of the thread to resume; empty for a new thread
+	resumed string      // size of the thread's rollout before the turn, in bytes
 	start   int64       // size of the thread's rollout before the turn
 	before  threadUsage // usage of the thread before the turn
-	model   string      // requested model; "" for the CLI's default
+	model   string      // requested model; empty for the CLI's default
 	effort  string
 	may     grant
 }
 
-// prepare truncates or copies the rollout that an order resumes or branches, and returns the
-// settings of the turn.
+// prepare returns the settings for the invocation of an order. It also prepares the rollout: the
+// rollout to resume is truncated, and the rollout to branch is copied.
 func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	t := turn{dir: transcripts.ResolveLinks(o.Dir), model: o.Prompt.Model, effort: o.Prompt.Effort}
 	var fail *runner.Failure
@@ -49,13 +49,15 @@ func (b *Backend) prepare(o runner.Order) (turn, *runner.Failure) {
 	}
 	t.start, _ = transcripts.Size(path)
 	t.before, _, _ = readUsage(path, t.start)
-	// If the model changes, the CLI first summarizes the conversation, so keep the model.
+	// If the model changes, the CLI summarizes the conversation before the turn. Avoid that by
+	// keeping the model.
 	t.model = cmp.Or(t.model, t.before.Model)
 	return t, nil
 }
 
-// narrowCage makes the cage read-only if the grant is: the CLI's own sandbox can't run inside the
-// cage.
+// narrowCage returns a cage in which only /dev and the paths in keep are writable, if the agent
+// must not write files. The cage does this because the CLI's own sandbox can't run in it. In all
+// other cases it returns c.
 func (t turn) narrowCage(c *cage.Cage, keep []string) *cage.Cage {
 	if c == nil || t.may.files != readOnly {
 		return c
@@ -71,8 +73,8 @@ func (t turn) narrowCage(c *cage.Cage, keep []string) *cage.Cage {
 	return cage.New(p)
 }
 
-// writableDirs returns the folders that the CLI itself writes. Without a temporary folder it can't
-// resume a thread.
+// writableDirs returns the folders that the CLI itself writes to. They include the temporary
+// folder, without which the CLI can't resume a thread.
 func (b *Backend) writableDirs(env []string) []string {
 	keep := b.Needs().Write
 	if tmp := program.Variable(env, "TMPDIR"); tmp != "" {

@@ -14,37 +14,37 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// cliLayout describes how the CLI counts tokens. Tokens read from the cache or written to it are
-// included in the input.
+// cliLayout describes how the CLI counts tokens. The input includes the tokens that were read from
+// the cache or written to it.
 var cliLayout = keyproxy.Layout{
 	Input: []string{"input_tokens"}, Output: []string{"output_tokens"},
 	CacheRead: "cached_input_tokens", CacheWrite: "cache_write_input_tokens", InputIncludesCache: true,
 }
 
-// threadUsage is the usage of a thread up to some line of its rollout.
+// threadUsage contains the tokens that a thread has used up to some line of its rollout.
 type threadUsage struct {
-	Total state.Usage // running total, which a branch continues
-	Model string      // model of the last request; "" if there was none
+	Total state.Usage // running total, which continues in a branch
+	Model string      // model of the last request; empty if there was none
 }
 
-// usageLine is a line of a rollout, reduced to the token counts.
+// usageLine is a line of a rollout, reduced to the fields needed to count tokens.
 type usageLine struct {
 	Type    string `json:"type"`
 	Payload struct {
 		Type  string `json:"type"`
-		Model string `json:"model"` // of turn_context
+		Model string `json:"model"` // in a turn_context
 		Info  struct {
 			Total jsontext.Value `json:"total_token_usage"`
-		} `json:"info"` // of token_count
+		} `json:"info"` // in a token_count
 	} `json:"payload"`
 }
 
 const (
 	maxModel  = 256 // bytes of a model's name
-	maxModels = 100 // in one rollout
+	maxModels = 100 // number of models in one rollout
 )
 
-// add processes a line, and returns the tokens that it adds to the total.
+// add handles a line, and returns the tokens that the line adds to the total.
 func (c *threadUsage) add(l usageLine) state.Usage {
 	switch {
 	case l.Type == "turn_context" && len(l.Payload.Model) <= maxModel:
@@ -57,15 +57,15 @@ func (c *threadUsage) add(l usageLine) state.Usage {
 	return state.Usage{}
 }
 
-// usageFrom returns the tokens in a rollout from a byte offset on, one element per model, in order
-// of name.
+// usageFrom returns the tokens in a rollout from a byte offset on. It returns one element for each
+// model, sorted by name.
 func usageFrom(path string, from int64) ([]state.Usage, error) {
 	_, list, err := readUsage(path, from)
 	return list, err
 }
 
-// readUsage returns the usage of a thread, and the tokens by model from a byte offset of its
-// rollout on. Unreadable lines are skipped.
+// readUsage returns the usage of a thread at the end of its rollout, and the tokens for each model
+// from a byte offset on. It skips lines that it can't decode.
 func readUsage(path string, from int64) (c threadUsage, list []state.Usage, err error) {
 	models := map[string]state.Usage{}
 	err = transcripts.Read(path, 0, -1, func(at int64, text []byte, truncated bool) error {

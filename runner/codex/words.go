@@ -1,7 +1,7 @@
 package codex
 
-// Words are keywords of the rollout format, separated by white space. They must not be masked, or
-// the CLI could not read its rollouts.
+// Words contains the keywords of the rollout format, separated by white space. They must not be
+// masked as secrets, because then the CLI could not read its rollouts.
 const Words = `timestamp ordinal type payload metadata session_meta session_id id cwd runtime_workspace_roots originator cli_version
 	source exec thread_source user model_provider raymond base_instructions history_mode history_base paginated forked_from_id
 	forked_from_ordinal_exclusive context_window window_id dynamic_tools multi_agent_version account_scoped

@@ -23,14 +23,16 @@ func (API) Backend() string { return protocol.BackendGemini }
 // Upstream implements keyproxy.API.
 func (API) Upstream() string { return "https://generativelanguage.googleapis.com" }
 
-// modelCall matches the path of a request to a model: no "..", no escaped characters.
+// modelCall matches the path of a request to a model, without ".." and without escaped characters.
 var modelCall = text.Regexp(`^/v1(?:alpha|beta)?/models/([A-Za-z0-9][A-Za-z0-9._-]*):(generateContent|streamGenerateContent|countTokens)$`)
 
-// Classify implements keyproxy.API. Tools know the credential too, so everything else that the key
-// allows is refused, such as files, caches and batches.
+// Classify implements keyproxy.API. Commands that the agent runs can use the proxy's credential as
+// well, so only requests to models are forwarded. The vendor's key would also allow access to
+// files, caches and batches, which is denied.
 func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	found := modelCall().FindStringSubmatch(r.URL.EscapedPath())
-	isUnreadable := func(form string) bool { return form != "" && form != "json" && form != "sse" } // tokens in a response of another form can't be counted
+	// In a response of any other form, the tokens can't be counted.
+	isUnreadable := func(form string) bool { return form != "" && form != "json" && form != "sse" }
 	switch {
 	case found == nil || r.Method != http.MethodPost || slices.ContainsFunc(r.URL.Query()["alt"], isUnreadable):
 		return keyproxy.Refused
@@ -40,8 +42,8 @@ func (API) Classify(r *http.Request) keyproxy.RequestClass {
 	return keyproxy.Paid
 }
 
-// fields lists the fields of a request that affect the cost of its response. The API accepts camel
-// case and snake case.
+// fields lists the fields of a request that affect the cost of its response, and the fields that
+// don't. The API accepts names in camel case and in snake case.
 var fields = keyproxy.RequestFields{
 	Output: []string{"generationConfig.maxOutputTokens", "generationConfig.max_output_tokens", "generation_config.maxOutputTokens", "generation_config.max_output_tokens"},
 	PriceFactors: []string{
@@ -59,14 +61,14 @@ var fields = keyproxy.RequestFields{
 	},
 }
 
-// Read implements keyproxy.API. The model is in the path, not in the body.
+// Read implements keyproxy.API. The path contains the model, which the body does not.
 func (API) Read(r *http.Request, body io.Reader) (keyproxy.Request, error) {
 	request, err := fields.Read(body)
 	request.Model = modelCall().FindStringSubmatch(r.URL.EscapedPath())[1]
 	return request, err
 }
 
-// keyHeader is the header in which the CLI sends its key.
+// keyHeader is the header in which the CLI sends its credential.
 const keyHeader = "X-Goog-Api-Key"
 
 // ShownCredentials implements keyproxy.API.
@@ -74,11 +76,11 @@ func (API) ShownCredentials(r *http.Request) []string {
 	return []string{r.Header.Get(keyHeader), r.URL.Query().Get("key"), program.BearerToken(r)}
 }
 
-// Headers implements keyproxy.API. The header identifies the client program.
+// Headers implements keyproxy.API. The header names the client program.
 func (API) Headers() []string { return []string{"X-Goog-Api-Client"} }
 
-// Sign implements keyproxy.API. It removes all query parameters that the CLI does not need: one of
-// them would remove the token counts from the response.
+// Sign implements keyproxy.API. It removes the query parameters that the CLI does not need. With
+// one of them, the response would not contain token counts.
 func (API) Sign(r *http.Request, its keyproxy.Credential) {
 	r.Header.Del("Authorization")
 	r.Header.Set(keyHeader, its.Text)
@@ -89,7 +91,7 @@ func (API) Sign(r *http.Request, its keyproxy.Credential) {
 	r.URL.RawQuery = query.Encode()
 }
 
-// Env implements keyproxy.API. Other ways to log in are turned off.
+// Env implements keyproxy.API. It also clears the variables for other ways to log in.
 func (API) Env(a keyproxy.Access) []string {
 	return []string{
 		"GOOGLE_GEMINI_BASE_URL=" + a.URL, "GEMINI_API_KEY=" + a.Credential, authVar + "=" + authByKey,
@@ -103,7 +105,7 @@ func (API) Counter(r keyproxy.Request) keyproxy.Counter {
 	return &counter{keyproxy.FinalCounter{Model: r.Model, Layout: apiLayout}}
 }
 
-// errorStatuses are the API's names of errors.
+// errorStatuses maps HTTP statuses to the API's names of errors.
 var errorStatuses = map[int]string{
 	http.StatusBadRequest:            "INVALID_ARGUMENT",
 	http.StatusUnauthorized:          "UNAUTHENTICATED",

@@ -23,7 +23,7 @@ import (
 // Backend runs prompts with the Gemini CLI. It implements runner.Backend.
 type Backend struct {
 	program.CLI
-	once sync.Once // for the note on the user's settings
+	once sync.Once // shows the note about the user's settings once
 }
 
 const title = "Gemini CLI"
@@ -31,14 +31,14 @@ const title = "Gemini CLI"
 //go:embed npm
 var npm embed.FS
 
-// Pin is the pinned Gemini CLI. It is a script that needs Node 20 or later on PATH. Windows can't
-// execute the script directly, so a .cmd file starts it there.
+// Pin is the pinned version of the Gemini CLI. The CLI is a script that needs Node 20 or later on
+// PATH. On Windows, which can't execute the script directly, a .cmd file starts it.
 var Pin = program.Pin{
 	Title: title, Package: "@google/gemini-cli", Files: program.NPMFiles(npm), Folder: "raymond-gemini-cli",
 	Program: program.WindowsOr("node_modules/.bin/gemini.cmd", "node_modules/@google/gemini-cli/bundle/gemini.js"),
 }
 
-// Abilities returns the abilities of the CLI.
+// Abilities returns what the CLI can do.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendGemini, Title: title, Provider: "gcp.gemini",
@@ -58,14 +58,15 @@ func (b *Backend) Needs() runner.Needs {
 	return needs
 }
 
-// Furnish creates the files and folders that the CLI needs and writes in its configuration folder,
-// with copies from the folder of the environment userEnv.
+// Furnish creates the files and folders that the CLI needs in its configuration folder. It copies
+// the user's settings, login and extensions from the configuration folder for the environment
+// userEnv. Secrets of MCP servers are removed from the copied settings.
 func (b *Backend) Furnish(userEnv []string) error {
 	from, to := home{userHome(userEnv)}, b.home()
 	made := []string{filepath.Join("raymond", configFolder, "tmp"), filepath.Join("raymond", configFolder, "history")}
 	err := program.CopyConfig(from.userPath(), to.userPath(), append([]string{"settings.json", "policies"}, sharedFiles...), made)
 	settings, bad := from.userSettings()
-	if err != nil || bad != nil || settings == nil { // the CLI reports invalid settings itself
+	if err != nil || bad != nil || settings == nil { // the CLI itself reports invalid settings
 		return err
 	}
 	program.RemoveServerSecrets(settings)
@@ -76,22 +77,22 @@ func (b *Backend) Furnish(userEnv []string) error {
 	return files.Write(to.userPath("settings.json"), data, 0o600)
 }
 
-// Transcripts returns the CLI's conversations.
+// Transcripts returns the store with the CLI's conversations.
 func (b *Backend) Transcripts() runner.Transcripts { return b.home().store() }
 
-// home returns the CLI's home folder.
+// home returns the folders of the CLI for the environment of the backend.
 func (b *Backend) home() home {
 	return home{userHome(b.Env)}
 }
 
-// Source describes the CLI's program. Oldest is the first version that reports and accepts
-// everything that this package relies on.
+// Source describes the program of the CLI. Oldest is the first version that supports everything
+// that this package needs.
 func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: Pin.HowTo() + "; it needs Node.js 20 or later",
 		Oldest: program.Version{0, 61, 0},
-		// This home has no settings file, so only an untrusted workspace keeps the CLI from reading
-		// a .env file of the checkout.
+		// There is no settings file in this home that would keep the CLI from reading a .env file
+		// of the checkout. Making the workspace untrusted has the same effect.
 		Env: b.env([]string{homeVar + "=" + filepath.Join(b.home().cliHome(), "version"), trustVar + "=false"}),
 	}
 }
@@ -112,8 +113,8 @@ func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Prog
 	}})
 }
 
-// prepare prepares the home, the conversation and the prompt of an order. It returns the path of
-// the file with the tool rules.
+// prepare prepares the home folder and the conversation for an order, and escapes the order's
+// prompt. It returns the path of the file with the tool rules, and notes for the user.
 func (b *Backend) prepare(o *runner.Order) (rules string, notes []string, _ *runner.Failure) {
 	if len(o.Prompt.Text) > maxPrompt-1024 {
 		return "", nil, program.Fatal("the prompt is larger than %d MiB, the limit of the agent CLI", maxPrompt>>20)
@@ -145,18 +146,20 @@ func (b *Backend) prepare(o *runner.Order) (rules string, notes []string, _ *run
 	return rules, append(notes, more...), fail
 }
 
-// openConversation prepares the transcript of an order's conversation.
+// openConversation prepares the transcript of the conversation that an order starts, resumes or
+// branches. It also copies the transcript of a conversation that was held in another directory.
 func (h home) openConversation(o *runner.Order) (notes []string, _ *runner.Failure) {
 	id, store := o.Prompt.SessionID, h.store()
 	if !transcripts.IsUUID(id) {
 		return nil, program.Fatal("session %.80q: %s accepts only lowercase UUIDs", id, title)
 	}
-	if err := transcripts.CheckRegularFiles(h.cliPath(chatsDir(o.Dir)), "session-*"); err != nil { // the CLI searches all of them
+	// The CLI searches all of these files for the conversation.
+	if err := transcripts.CheckRegularFiles(h.cliPath(chatsDir(o.Dir)), "session-*"); err != nil {
 		return nil, program.Fatal("session gone: %v", err)
 	}
 	if o.Prompt.Session == state.Fresh {
-		// A killed invocation may have left a transcript without messages, which the CLI can
-		// neither resume nor start again.
+		// A killed invocation may have left a transcript without messages. The CLI can neither
+		// resume that conversation nor start it again.
 		if err := store.Clear(runner.Conversation{ID: id}, nil); err != nil {
 			return nil, program.Machine("remove the old transcript of session %s: %v", id, err)
 		}
@@ -178,14 +181,15 @@ func (h home) openConversation(o *runner.Order) (notes []string, _ *runner.Failu
 	if filepath.Dir(path) == h.cliPath(chatsDir(o.Dir)) {
 		return nil, nil
 	}
-	// The conversation was held in another directory, for example in another checkout.
+	// The conversation was held in another directory, such as another checkout.
 	if err := store.InstallFile(id, o.Dir, path); err != nil {
 		return nil, program.Fatal("resume session %s: %v", id, err)
 	}
 	return []string{fmt.Sprintf("session %s was held in another directory; a copy of it is resumed here", id)}, nil
 }
 
-// permissions returns the permissions of an order's agent.
+// permissions returns the permissions of the agent in terms of the CLI. Tools that run at the
+// vendor are only allowed if the key proxy allows them.
 func (b *Backend) permissions(o runner.PromptOrder) permissions {
 	mode, known := modes[o.Permissions.PermissionMode]
 	if !known {
@@ -204,12 +208,13 @@ func (b *Backend) permissions(o runner.PromptOrder) permissions {
 	return permissions{mode: mode, allowed: o.Permissions.AllowedTools, disallowed: disallowed, isUntrusted: b.IsUntrusted}
 }
 
-// args returns the command line for an order.
+// args returns the command line for an order. rules is the path of the file with the tool rules.
 func (b *Backend) args(o runner.PromptOrder, rules string) []string {
 	h := b.home()
 	args := []string{"--output-format", "stream-json", "--approval-mode", b.permissions(o).mode, "--policy=" + rules}
 	if policies := h.userPath("policies"); exists(policies) {
-		args = append(args, "--policy="+policies) // without the flag, the CLI would ignore the user's policies
+		// Without this flag, the CLI would ignore the user's policies.
+		args = append(args, "--policy="+policies)
 	}
 	if o.Model != "" {
 		args = append(args, "--model="+o.Model)
@@ -222,8 +227,8 @@ func (b *Backend) args(o runner.PromptOrder, rules string) []string {
 	return append(args, "--prompt=")
 }
 
-// env returns the CLI's environment: the base environment, overridden by the settings that a run
-// requires and by the order's own variables.
+// env returns the environment of the CLI: the base environment, then variables that a run requires,
+// then the variables of the order. The last value of a variable counts.
 func (b *Backend) env(order []string) []string {
 	h := b.home()
 	auth := h.userAuth()
@@ -236,15 +241,15 @@ func (b *Backend) env(order []string) []string {
 	}
 	required := []string{
 		homeVar + "=" + h.cliHome(), authVar + "=" + auth, trustVar + "=" + trusts,
-		// A single process receives the signals.
+		// Only one process must receive the signals.
 		"GEMINI_CLI_NO_RELAUNCH=true",
 		// No user can log in with a browser.
 		"NO_BROWSER=true",
 	}
-	// A .env file of the checkout sets variables that are unset. It must not decide where the key
-	// is sent.
+	// A .env file of the checkout sets variables that are not set yet. These two are set, so that
+	// such a file can't change the server to which the key is sent.
 	return slices.Concat([]string{"GOOGLE_GEMINI_BASE_URL=", "GOOGLE_VERTEX_BASE_URL="}, b.Env, required, order)
 }
 
-// trustVar is the variable that tells the CLI whether to obey the files of its working directory.
+// trustVar is the variable that tells the CLI whether to trust the files in its working directory.
 const trustVar = "GEMINI_CLI_TRUST_WORKSPACE"

@@ -12,7 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// failure returns why there is no usable answer; nil if there is one.
+// failure returns why there is no usable answer, or nil if there is one. text is the text of the
+// answer.
 func (s *stream) failure(exit proc.Exit, text string) *runner.Failure {
 	result := s.answer.result
 	switch {
@@ -31,7 +32,7 @@ func (s *stream) failure(exit proc.Exit, text string) *runner.Failure {
 	return noResultFailure(s.Records, exit, program.DescribeExit(exit, s.Order))
 }
 
-// errorText returns the CLI's explanation for an unusable answer.
+// errorText returns the CLI's reason for an answer that is not usable.
 func (s *stream) errorText() string {
 	if message := s.answer.result.Error.Message; message != "" {
 		if e := embeddedError(message); e.Error.Message != "" {
@@ -56,7 +57,8 @@ const (
 	exitBadConfig = 52
 )
 
-// noResultFailure returns the failure of a CLI that ended without a result.
+// noResultFailure returns the failure for a process of the CLI that ended without a result. records
+// is the number of records in its output, and ending describes how it ended.
 func noResultFailure(records int, exit proc.Exit, ending string) *runner.Failure {
 	last := string(exit.StderrEnd())
 	switch {
@@ -65,8 +67,8 @@ func noResultFailure(records int, exit proc.Exit, ending string) *runner.Failure
 	case strings.Contains(last, "Error resuming session"):
 		return program.Fatal("session gone: %s", ending)
 	case records == 0 && strings.Contains(last, "No input provided via stdin"):
-		// The CLI waits half a second for its prompt, which is always sent: the machine was too
-		// slow.
+		// The CLI waits only half a second for its prompt. The prompt is always sent, so the
+		// machine was too slow.
 		return program.Transient("the agent CLI did not read its prompt in time: %s", ending)
 	case records == 0 && (exit.Code == exitBadInput || exit.Code == exitBadConfig):
 		// A retry would fail in the same way.
@@ -75,7 +77,7 @@ func noResultFailure(records int, exit proc.Exit, ending string) *runner.Failure
 	return program.Transient("no result: the agent CLI ended with %s", ending)
 }
 
-// apiError is an error response of the API, which the CLI passes on.
+// apiError is an error response of the API, which the CLI includes in its messages.
 type apiError struct {
 	Error struct {
 		Code    int    `json:"code"`
@@ -83,8 +85,8 @@ type apiError struct {
 	} `json:"error"`
 }
 
-// embeddedError decodes an error of the API that is embedded in a message of the CLI. It returns
-// the zero value if there is none.
+// embeddedError decodes an error of the API that is part of a message of the CLI. It returns the
+// zero value if the message contains none.
 func embeddedError(message string) (e apiError) {
 	if at := strings.IndexByte(message, '{'); at >= 0 {
 		_ = json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) // e stays zero on error
@@ -92,8 +94,9 @@ func embeddedError(message string) (e apiError) {
 	return e
 }
 
-// statusOf returns the HTTP status of the API's response, 0 if there was none. The CLI exits with
-// the status; the system keeps its low eight bits.
+// statusOf returns the HTTP status of the API's response, or 0 if there was no response. If the
+// message doesn't contain the status, it is computed from the exit code: the CLI exits with the
+// status, of which the system keeps only the low eight bits.
 func statusOf(message string, code int) int {
 	if e := embeddedError(message); e.Error.Code > 0 {
 		return e.Error.Code
@@ -104,13 +107,15 @@ func statusOf(message string, code int) int {
 	return 0
 }
 
-// modelRefusal matches the CLI's messages for a model that refuses to answer.
+// modelRefusal matches the messages that the CLI prints when the model did not answer for safety or
+// similar reasons.
 var modelRefusal = text.Regexp(`(?i)safety|blocked|recitation|prohibited`)
 
-// classify returns the failure for an unusable answer, based on the CLI's message, the API's
-// status, and the end of the CLI's stderr, which names the kind of error.
+// classify returns the failure for an answer that is not usable. words is the CLI's message, status
+// is the status of the API's response, and last is the end of the CLI's stderr, which names the
+// kind of error.
 func classify(words string, status int, last string, now time.Time) *runner.Failure {
-	// An exhausted quota, as opposed to a rate limit, which ends soon.
+	// An exhausted quota is a usage limit. A rate limit is not, since it ends soon.
 	isQuota := strings.Contains(last, "TerminalQuotaError") && !strings.Contains(strings.ToLower(words), "capacity") && (status == 429 || status == 0)
 	if isQuota || strings.Contains(words, "exhausted your daily quota") {
 		return &runner.Failure{Class: runner.UsageLimit, Reset: resetTime(words, now), Message: "usage limit: " + words}
@@ -121,10 +126,11 @@ func classify(words string, status int, last string, now time.Time) *runner.Fail
 	return program.ReportedFailure(words+last, status, words)
 }
 
+// retryDelay matches the number of seconds after which a request may be repeated.
 var retryDelay = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`)
 
 // resetTime returns when a quota is renewed, or the zero time if the message doesn't say. Daily
-// quotas are renewed at midnight in California; the UTC time for winter is used.
+// quotas are renewed at midnight in California, which is assumed to be 08:00 UTC, as in winter.
 func resetTime(words string, now time.Time) time.Time {
 	if m := retryDelay().FindStringSubmatch(words); m != nil {
 		n, _ := strconv.Atoi(m[1]) // only digits

@@ -10,23 +10,23 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// The CLI stores a conversation in a file of JSON lines in the chats folder of its working
-// directory. The file's name ends with the first part of the conversation's id; the first line has
-// the complete id. The CLI only appends lines.
+// The CLI stores each conversation in a file of JSON lines, in the folder "chats" of its working
+// directory's folder. The file name ends with the first eight characters of the conversation's id,
+// and the first line contains the complete id. The CLI only appends lines.
 
-// chatsDir returns the folder of a directory's conversations, relative to the CLI's configuration
+// chatsDir returns the folder for conversations held in dir, relative to the CLI's configuration
 // folder.
 func chatsDir(dir string) string { return "tmp/" + dirName(transcripts.ResolveLinks(dir)) + "/chats" }
 
-// store returns the conversations in the home.
+// store returns the store with the conversations in this home.
 func (h home) store() transcripts.Store {
 	k := transcripts.Store{
 		Root: h.cliPath(), FolderPattern: "tmp/*/chats", FilePattern: func(id string) string { return "session-*-" + id[:8] + ".jsonl" },
 		IsFileOf:    func(path, id string) bool { return idOf(path) == id },
 		FoldersOf:   func(dir string) []string { return []string{chatsDir(dir)} },
 		IsResumable: hasMessage,
-		// The CLI writes the id again each time it resumes. In a string value the quotation marks
-		// would be escaped, so this text matches only members of objects.
+		// The CLI writes the id again each time it resumes the conversation. In texts, the
+		// quotation marks would be escaped, so this text only matches members of JSON objects.
 		IDInLines: func(id string) string { return `"sessionId":"` + id + `"` },
 		ReadUsage: usageFrom, MessageReader: messageReader,
 	}
@@ -34,7 +34,7 @@ func (h home) store() transcripts.Store {
 		if _, err := h.prepare(dir); err != nil {
 			return "", err
 		}
-		name := "session-2000-01-01T00-00-" + id[:8] + ".jsonl" // the CLI uses the current time here
+		name := "session-2000-01-01T00-00-" + id[:8] + ".jsonl" // the CLI would put the current time into the name
 		if path, _, ok := k.Path(id, dir); ok && filepath.Dir(path) == h.cliPath(chatsDir(dir)) {
 			name = filepath.Base(path)
 		}
@@ -48,10 +48,11 @@ type firstLine struct {
 	ID string `json:"sessionId"`
 }
 
-// maxFirstLine is the maximum length of that line in bytes.
+// maxFirstLine is the maximum length of the first line in bytes.
 const maxFirstLine = 64 << 10
 
-// idOf returns the id of the conversation in a transcript, "" if it has no valid first line.
+// idOf returns the id of the conversation that a transcript contains, or "" if its first line is
+// not valid.
 func idOf(path string) string {
 	f, _, err := files.Open(path)
 	if err != nil {
@@ -66,15 +67,15 @@ func idOf(path string) string {
 	return b.ID
 }
 
-// hasMessage reports whether a line has a message of a user or of the model: the CLI can't resume a
-// conversation without one.
+// hasMessage reports whether a line contains a message of a user or of the model. The CLI can't
+// resume a conversation without such a message.
 func hasMessage(line []byte, truncated bool) bool {
 	var m message
 	return truncated || json.Unmarshal(line, &m) == nil && m.isConversation()
 }
 
-// endLastLine adds a missing line break to a transcript that was cut off: otherwise the CLI would
-// append to the incomplete line.
+// endLastLine adds a line break to a transcript that does not end with one, because it was
+// truncated. Otherwise, the CLI would append to the incomplete line.
 func endLastLine(path string) error {
 	f, info, err := files.OpenFile(path, os.O_RDWR, 0)
 	if err != nil {

@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// cost returns the cost of the process, from its result and from the counts of the key proxy.
-// Without a result, the CLI has reported nothing. model is the one with the most output in the
-// result, or else the requested one.
+// cost returns the cost of the process. It is based on the CLI's result, which may be missing, and
+// on the tokens that the key proxy has counted. model is the model with the most output tokens in
+// the result or, if the result is missing, the model that the CLI has reported at the start.
 func (s *stream) cost() (cost state.Cost, model string) {
 	model = s.answer.model
 	if s.answer.result != nil {

@@ -37,10 +37,10 @@ type home struct {
 	user string // home folder of the user
 }
 
-// homeVar is the variable that sets the CLI's home folder.
+// homeVar is the variable for the folder that the CLI uses as the home folder.
 const homeVar = "GEMINI_CLI_HOME"
 
-// userHome returns the user's home folder for an environment, "" if it is unknown.
+// userHome returns the user's home folder for the given environment, or "" if it is unknown.
 func userHome(env []string) string {
 	if dir := program.Variable(env, homeVar); filepath.IsAbs(dir) {
 		return dir
@@ -48,40 +48,40 @@ func userHome(env []string) string {
 	return program.Home(env)
 }
 
-// configFolder is the name of the configuration folder in a home.
+// configFolder is the name of the configuration folder in a home folder.
 const configFolder = ".gemini"
 
-// userPath returns a path in the user's configuration folder.
+// userPath returns the path of a file or folder in the user's configuration folder.
 func (h home) userPath(names ...string) string {
 	return filepath.Join(append([]string{h.user, configFolder}, names...)...)
 }
 
-// cliHome returns the folder that the CLI uses as its home.
+// cliHome returns the folder that the CLI uses as the home folder.
 func (h home) cliHome() string { return h.userPath("raymond") }
 
-// cliPath returns a path in the CLI's configuration folder.
+// cliPath returns the path of a file or folder in the CLI's configuration folder.
 func (h home) cliPath(names ...string) string {
 	return filepath.Join(append([]string{h.cliHome(), configFolder}, names...)...)
 }
 
-// dirName returns the name of the folder for a directory's conversations.
+// dirName returns the name of the folder for conversations that are held in dir.
 func dirName(dir string) string {
 	if runtime.GOOS == "windows" {
-		dir = strings.ToLower(dir) // like the CLI
+		dir = strings.ToLower(dir) // the CLI does the same
 	}
 	sum := sha256.Sum256([]byte(dir))
 	return "w" + hex.EncodeToString(sum[:12])
 }
 
-// sharedFiles are the files in the user's configuration folder, besides the settings, that the CLI
-// needs: logins and the user's extensions of the CLI.
+// sharedFiles are the names of files and folders in the user's configuration folder that the CLI
+// needs in addition to the settings, such as logins and extensions.
 var sharedFiles = []string{
 	"oauth_creds.json", "google_accounts.json", "gemini-credentials.json", "mcp-oauth-tokens.json", "mcp-oauth-tokens-v2.json",
 	".env", "GEMINI.md", "commands", "extensions", "skills", "agents",
 }
 
-// prepare creates or updates the home for a CLI that works in dir. It returns a note if the user's
-// settings could not be read.
+// prepare creates or updates the folders and files in the home for a CLI that works in dir. It
+// returns a note if the user's settings could not be read.
 func (h home) prepare(dir string) (note string, err error) {
 	if err := errors.Join(os.MkdirAll(h.cliPath("tmp"), 0o700), os.MkdirAll(h.cliPath("history"), 0o700), os.MkdirAll(h.cliPath("policies"), 0o700)); err != nil {
 		return "", err
@@ -99,8 +99,8 @@ func (h home) prepare(dir string) (note string, err error) {
 	return note, h.registerDir(transcripts.ResolveLinks(dir))
 }
 
-// linkShared creates links to the shared files. A link that can't be created is skipped, as on
-// Windows without the privilege for links.
+// linkShared creates links to the shared files. If a link can't be created, it is skipped. This
+// happens on Windows if the user must not create links.
 func (h home) linkShared() {
 	for _, name := range sharedFiles {
 		if exists(h.userPath(name)) {
@@ -109,13 +109,14 @@ func (h home) linkShared() {
 	}
 }
 
-// projects is the content of projects.json.
+// projects is the content of projects.json. It maps directories to the names of their folders.
 type projects struct {
 	Projects map[string]string `json:"projects"`
 }
 
-// registerDir assigns a folder to a directory. The CLI would choose a name itself, but in a cage it
-// can't write all of these files, and its choice would be unknown here.
+// registerDir assigns a folder name to a directory. Otherwise, the CLI would choose a name that
+// would be unknown here. In a cage, it could not even write all the files in which it records the
+// name.
 func (h home) registerDir(dir string) error {
 	if runtime.GOOS == "windows" {
 		dir = strings.ToLower(dir)
@@ -134,16 +135,16 @@ func (h home) registerDir(dir string) error {
 	return h.addToList(dir, name)
 }
 
-// addToList adds a directory to projects.json.
+// addToList adds a directory to projects.json, and removes directories that no longer exist.
 func (h home) addToList(dir, name string) error {
 	tmp, err := transcripts.OpenDir(h.cliPath(), "tmp")
 	if err != nil {
 		return err
 	}
 	defer tmp.Close()
-	// The CLI would silently wait, in ever longer intervals, for a lock that it can never take: one
-	// that isn't a folder or has a time in the future. A killed CLI may have left a lock, and
-	// agents can create any.
+	// The CLI silently waits, in ever longer intervals, until it gets its lock. It never gets a
+	// lock that isn't a folder or whose time is in the future. A killed CLI may have left a lock,
+	// and an agent may have created one.
 	const lock = projectsFile + ".lock"
 	if info, err := tmp.Lstat(lock); err == nil && (!info.IsDir() || time.Since(info.ModTime()).Abs() > staleLockAge) {
 		if err := tmp.RemoveAll(lock); err != nil {
@@ -175,21 +176,22 @@ func (h home) addToList(dir, name string) error {
 	return transcripts.Install(tmp, projectsFile, bytes.NewReader(data))
 }
 
-// projectsFile is the file that maps directories to folders.
+// projectsFile is the name of the file that maps directories to the names of their folders.
 const projectsFile = "projects.json"
 
-// staleLockAge is the age at which a lock is abandoned: the CLI renews its own.
+// staleLockAge is the age from which a lock counts as abandoned. The CLI renews a lock that it
+// uses.
 const staleLockAge = 10 * time.Second
 
-// writeRules writes tool rules into the home, and returns the path of the file.
+// writeRules writes tool rules into a file in the home, and returns the path of the file.
 func (h home) writeRules(toml string) (string, error) {
 	sum := sha256.Sum256([]byte(toml))
 	path := h.cliPath("policies", hex.EncodeToString(sum[:12])+".toml")
 	return path, writeIfChanged(path, []byte(toml))
 }
 
-// writeIfChanged replaces the content of a file atomically. A file that already has the content is
-// left alone.
+// writeIfChanged replaces the content of a file atomically. It does not touch a file that already
+// has this content.
 func writeIfChanged(path string, content []byte) error {
 	if now, _, err := files.Read(path, maxSettings); err == nil && bytes.Equal(now, content) {
 		return nil

@@ -14,28 +14,28 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// transcriptLine is a line of a transcript, reduced to the fields that people see.
+// transcriptLine is a line of a transcript, reduced to the fields that are shown to users.
 type transcriptLine struct {
 	message
 	Time  string     `json:"timestamp"`
 	Calls []toolCall `json:"toolCalls"`
 }
 
-// toolCall is a tool use, in the message in which the model requested it.
+// toolCall is a tool call. It is part of the message in which the model requested it.
 type toolCall struct {
 	ID     string         `json:"id"`
 	Name   string         `json:"name"`
 	Args   jsontext.Value `json:"args"`
 	Status string         `json:"status"`
 	Result jsontext.Value `json:"result"`
-	Agent  string         `json:"agentId"` // id of the subagent that the call started
+	Agent  string         `json:"agentId"` // id of the subagent that the call has started
 }
 
-// subagent is an agent that a tool use has started. The CLI stores its conversation in a separate
+// subagent is an agent that a tool call has started. The CLI stores its conversation in a separate
 // file.
 type subagent struct{ name, id string }
 
-// messageReader reads the messages of a transcript.
+// messageReader returns a reader for the messages in the transcript at path.
 func messageReader(path string) transcripts.MessageReader {
 	folder, agents := filepath.Join(filepath.Dir(path), idOf(path)), map[string]subagent{}
 	return transcripts.MessageReader{
@@ -51,14 +51,16 @@ func messageReader(path string) transcripts.MessageReader {
 	}
 }
 
-// lineReader reads the lines of one transcript.
+// lineReader adds the messages of one transcript to a feed.
 type lineReader struct {
 	feed   *transcripts.Feed
 	agents map[string]subagent
-	seen   map[string]bool // messages, tool uses and results that were passed on, by kind and id
+	// seen contains the messages, tool calls and results that were already added, by kind and id.
+	seen map[string]bool
 }
 
-// line handles a line. The CLI writes a message again when its tools have returned results.
+// line handles one line. It ignores what an earlier line has already contained, since the CLI
+// writes a message again after its tools have returned results.
 func (t *lineReader) line(text []byte, m runner.Message) error {
 	var l transcriptLine
 	if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || len(t.seen) > transcripts.MaxMessages || speakers[l.Type] == "" {
@@ -84,12 +86,12 @@ func (t *lineReader) line(text []byte, m runner.Message) error {
 	return nil
 }
 
-// speakers maps types of messages to who sent them.
+// speakers maps the types of messages to their senders.
 var speakers = map[string]runner.Speaker{
 	"user": runner.FromUser, "gemini": runner.FromAgent, "info": runner.FromCLI, "warning": runner.FromCLI, "error": runner.FromCLI,
 }
 
-// addToolCall passes on a tool use and its result; m has the offset and the time of the line.
+// addToolCall adds a tool call and its result. m contains the offset and the time of the line.
 func (t *lineReader) addToolCall(c toolCall, m runner.Message) error {
 	if !t.seen["use "+c.ID] {
 		t.seen["use "+c.ID] = true
@@ -100,7 +102,7 @@ func (t *lineReader) addToolCall(c toolCall, m runner.Message) error {
 			var args struct {
 				Name string `json:"agent_name"`
 			}
-			_ = json.Unmarshal(c.Args, &args, jsonstrict.Loose) // the name stays empty on error
+			_ = json.Unmarshal(c.Args, &args, jsonstrict.Loose) // if this fails, the name stays empty
 			name := cmp.Or(args.Name, c.Name, "agent")
 			t.agents[c.ID] = subagent{name: name[:min(len(name), maxAgentName)], id: c.Agent}
 		}
@@ -115,7 +117,7 @@ func (t *lineReader) addToolCall(c toolCall, m runner.Message) error {
 	t.seen["result "+c.ID] = true
 	m.Text, m.Cut = transcripts.TruncateText(text)
 	m.Failed = c.Status == "error"
-	// The transcript has only the text of an error, not its type.
+	// The transcript contains only the text of an error and not its type.
 	isHidden := strings.HasPrefix(text, `Tool "`+c.Name+`" not found`) && slices.Contains(builtIn, c.Name)
 	m.Refused = m.Failed && (isHidden || isOutside(text) || strings.Contains(text[:min(len(text), 200)], "denied by policy"))
 	return t.feed.AddToolResult(c.ID, m)
@@ -124,7 +126,7 @@ func (t *lineReader) addToolCall(c toolCall, m runner.Message) error {
 // maxAgentName is the maximum length of a subagent's name in bytes.
 const maxAgentName = 100
 
-// resultText returns the output of a tool.
+// resultText returns the output or the error in a tool's result as text.
 func resultText(result jsontext.Value) string {
 	var parts []struct {
 		Response struct {

@@ -7,16 +7,19 @@ import (
 	"unicode"
 )
 
-// maxPrompt is how many bytes of its stdin the CLI reads.
+// maxPrompt is the maximum number of bytes that the CLI reads from stdin.
 const maxPrompt = 8 << 20
 
-// escapePrompt changes a prompt so that the CLI passes exactly its text to the model.
+// escapePrompt changes a prompt so that the CLI passes exactly the original text to the model.
 //
-// An "@" before the name of a file in dir would attach that file or folder, and an "@" before a URL
-// would query an MCP server: the text of an issue could exploit that. Such an "@" gets a backslash,
-// which the CLI removes. A prompt that starts with a slash would be a command of the CLI; and when
-// the CLI resumes a conversation, it drops prompts that start with a slash, a question mark or the
-// texts that it adds itself. Such a prompt gets a prefix.
+// The CLI treats some texts specially. It replaces "@" and the name of a file in dir with the
+// content of that file or folder, and for "@" and a URL it queries an MCP server. The text of a
+// GitHub issue could exploit this. escapePrompt adds a backslash before such an "@", which the CLI
+// removes.
+//
+// A prompt that starts with a slash is a command of the CLI. When the CLI resumes a conversation,
+// it drops prompts that start with a slash, a question mark, or one of the texts that it adds
+// itself. escapePrompt adds the line "Prompt:" before such a prompt.
 func escapePrompt(prompt, dir string) string {
 	var b strings.Builder
 	rest := prompt
@@ -43,10 +46,10 @@ func escapePrompt(prompt, dir string) string {
 	return text
 }
 
-// maxPathName is how many bytes after an "@" are examined: no path is longer.
+// maxPathName is the number of bytes after an "@" that are examined. No path is longer.
 const maxPathName = 4096
 
-// nameAt returns the beginning of a text that the CLI would read as one name.
+// nameAt returns the text up to the first character at which the CLI would end a name.
 func nameAt(text string) string {
 	end := strings.IndexFunc(text[:min(len(text), maxPathName)], func(r rune) bool {
 		return unicode.IsSpace(r) || strings.ContainsRune(",;!?()[]{}", r)
@@ -57,8 +60,8 @@ func nameAt(text string) string {
 	return text[:end]
 }
 
-// attaches reports whether the CLI would attach something for a name after an "@". In doubt it
-// returns true.
+// attaches reports whether the CLI would attach something for a name that follows an "@". If this
+// is not certain, it returns true.
 func attaches(name, dir string) bool {
 	if strings.ContainsAny(name, `"\`) || strings.Contains(name, "://") || len(name) == maxPathName {
 		return true

@@ -9,7 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// record is one line of the CLI's output, of any type.
+// record is one line of the CLI's output. The comments name the types of records that contain a
+// field.
 type record struct {
 	Type      string `json:"type"`
 	SessionID string `json:"session_id"` // init
@@ -30,18 +31,19 @@ type record struct {
 	Stats    jsontext.Value `json:"stats"` // result
 }
 
-// recordError is the reason of a failure.
+// recordError is the reason for a failure.
 type recordError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// modelStats are the token counts of a model in one process.
+// modelStats contains the number of tokens that one process has used with one model.
 type modelStats struct {
 	Counts jsontext.Value `json:",embed"`
 }
 
-// models returns the token counts of the process by model, or nil if they can't be decoded.
+// models returns the tokens that the process has used with each model. It returns nil if they can't
+// be decoded.
 func (r *record) models() map[string]modelStats {
 	var all struct {
 		Models map[string]modelStats `json:"models"`
@@ -52,16 +54,17 @@ func (r *record) models() map[string]modelStats {
 	return all.Models
 }
 
-// resultLayout describes how a result counts the tokens of one model.
+// resultLayout describes how the CLI's result counts the tokens of one model.
 var resultLayout = keyproxy.Layout{Input: []string{"input_tokens"}, Output: []string{"output_tokens"}, CacheRead: "cached", InputIncludesCache: true}
 
-// lenient are the options for decoding records. Text of a model or a tool may contain duplicate
-// names and invalid UTF-8, and a field with an unexpected type is skipped.
+// lenient contains the options for decoding records. Texts of a model or a tool may contain
+// duplicate names and invalid UTF-8. A field with an unexpected type is skipped.
 var lenient = json.JoinOptions(jsonstrict.Loose, json.WithUnmarshalers(json.JoinUnmarshalers(
 	program.SkipMistyped[string](`"`), program.SkipMistyped[recordError]("{"),
 )))
 
+// decode decodes one line of the CLI's output.
 func (r *record) decode(line []byte) error { return json.Unmarshal(line, r, lenient) }
 
-// mainInputs are the names of the inputs that describe a tool use best, in order of preference.
+// mainInputs are the names of the inputs that describe a tool call well, the best ones first.
 var mainInputs = []string{"command", "file_path", "absolute_path", "path", "dir_path", "url", "prompt", "query", "pattern", "name"}

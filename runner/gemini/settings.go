@@ -11,39 +11,41 @@ import (
 // maxSettings is the maximum size of a settings file in bytes.
 const maxSettings = 1 << 20
 
-// authVar is the variable that the settings refer to for the CLI's login method.
+// authVar is the environment variable that contains the CLI's login method. The settings refer to
+// it.
 const authVar = "RAYMOND_GEMINI_AUTH"
 
-// authByKey is the CLI's login method with a key of the Gemini API.
+// authByKey is the login method that uses a key of the Gemini API.
 const authByKey = "gemini-api-key"
 
-// maxAttempts is how often the CLI sends a request. Three failing attempts take about 15 s. The
-// CLI's own retries keep the work of the turn, which a retry of the invocation would lose; but with
-// its default of 10 it would spend minutes before the run's own policy (backoff, ledger, usage
-// limits) sees the error.
+// maxAttempts is how often the CLI sends a request that fails. Three attempts take about 15 s.
+// Retries by the CLI keep the work of the turn, which is lost if the invocation is retried. But
+// with the CLI's default of 10 attempts, minutes would pass before the run can handle the error:
+// with a back-off, the ledger, and usage limits.
 const maxAttempts = 3
 
-// requiredSettings returns the settings that override the user's for a run.
+// requiredSettings returns the settings for a run, which override the user's settings.
 func (h home) requiredSettings() map[string]any {
 	return map[string]any{
 		"general": map[string]any{
-			// Retention would delete conversations that another process has just started.
+			// The CLI would otherwise delete old conversations, even one that another process has
+			// just started.
 			"sessionRetention": map[string]any{"enabled": false},
 			"maxAttempts":      maxAttempts,
-			// The version must not change during a run.
+			// The version of the CLI must not change during a run.
 			"enableAutoUpdate": false, "enableAutoUpdateNotification": false,
 		},
 		"privacy": map[string]any{"usageStatisticsEnabled": false},
 		"security": map[string]any{
 			"auth": map[string]any{"selectedType": "${" + authVar + "}"},
-			// GEMINI_CLI_TRUST_WORKSPACE decides which files are obeyed. With this setting the CLI
-			// would also refuse to start in an untrusted folder.
+			// GEMINI_CLI_TRUST_WORKSPACE decides whether the directory is trusted. If this setting
+			// were enabled, the CLI would not start in a directory that is not trusted.
 			"folderTrust": map[string]any{"enabled": false},
 		},
-		// A .env file of the checkout could redirect the key to another server.
+		// A .env file of the checkout could make the CLI send the key to another server.
 		"advanced": map[string]any{"ignoreLocalEnv": true},
-		// For an @name in a prompt, which may be text of an issue, the CLI would search for a
-		// matching file and attach it.
+		// A prompt may contain the text of an issue. For an @name in it, the CLI would search for a
+		// file with a similar name and attach it.
 		"context":      map[string]any{"fileFiltering": map[string]any{"enableRecursiveFileSearch": false}},
 		"tools":        map[string]any{"shell": map[string]any{"enableInteractiveShell": false}},
 		"experimental": map[string]any{"adk": map[string]any{"agentSessionNoninteractiveEnabled": false}, "autoMemory": false},
@@ -51,8 +53,8 @@ func (h home) requiredSettings() map[string]any {
 	}
 }
 
-// settings returns the user's settings, overridden by the required ones, and a note if the user's
-// settings could not be read.
+// settings returns the user's settings, overridden by the required settings, as JSON. It also
+// returns a note if the user's settings could not be read.
 func (h home) settings() (content []byte, note string) {
 	user, err := h.userSettings()
 	if err != nil {
@@ -60,12 +62,12 @@ func (h home) settings() (content []byte, note string) {
 	}
 	content, err = json.MarshalIndent(mergeSettings(user, h.requiredSettings()), "", "  ")
 	if err != nil {
-		panic(err) // it was decoded from JSON
+		panic(err) // everything in it was decoded from JSON
 	}
 	return content, note
 }
 
-// userSettings returns the settings in the user's own file; nil if there is no file.
+// userSettings returns the settings in the user's settings file, or nil if there is no such file.
 func (h home) userSettings() (map[string]any, error) {
 	path := h.userPath("settings.json")
 	if !exists(path) {
@@ -79,7 +81,7 @@ func (h home) userSettings() (map[string]any, error) {
 	return user, json.Unmarshal(commentOrString().ReplaceAll(data, []byte("$1")), &user)
 }
 
-// userAuth returns the login method in the user's settings; "" for none.
+// userAuth returns the login method in the user's settings, or "" if there is none.
 func (h home) userAuth() string {
 	user, _ := h.userSettings()
 	security, _ := user["security"].(map[string]any)
@@ -88,7 +90,7 @@ func (h home) userAuth() string {
 	return kind
 }
 
-// mergeSettings merges settings recursively; values of second take precedence.
+// mergeSettings returns first and second merged recursively. Values in second take precedence.
 func mergeSettings(first, second map[string]any) map[string]any {
 	all := maps.Clone(first)
 	if all == nil {
@@ -104,6 +106,6 @@ func mergeSettings(first, second map[string]any) map[string]any {
 	return all
 }
 
-// commentOrString matches comments, which the CLI allows in its settings, and strings, in which
-// "//" is not a comment.
+// commentOrString matches comments, which the CLI allows in its settings. It also matches strings,
+// so that "//" in a string is not mistaken for a comment.
 var commentOrString = text.Regexp(`(?s)("(?:\\.|[^"\\])*")|//[^\n]*|/\*.*?\*/`)

@@ -11,34 +11,38 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// stream reads the CLI's output record by record. It is an io.Writer for a single goroutine;
-// program.Stream and program.MaxMessage bound its memory.
+// stream reads the CLI's output, one record at a time. It is an io.Writer that a single goroutine
+// may use. program.Stream and program.MaxMessage limit how much memory it needs.
 type stream struct {
 	*program.Stream
 	answer answer
-	uses   map[string]toolUse // tool uses without a result, by id
-	proxy  *keyproxy.Account  // also counts tokens; nil without a key proxy
+	uses   map[string]toolUse // tool calls without a result, by id
+	// proxy is the run's account at the key proxy, which also counts tokens. It is nil if there is
+	// no key proxy.
+	proxy *keyproxy.Account
 }
 
-// answer has the data that the CLI has reported.
+// answer contains what the CLI has reported so far.
 type answer struct {
-	session        string
-	model          string
-	message        program.Message // text since the last input to the model: a user's message or a tool result
-	hasOutput      bool            // the model has sent something
-	unfinishedLine strings.Builder // the beginning of a line of the model's text
+	session string
+	model   string
+	// message is the model's text since the last message or tool result that was sent to the model.
+	message        program.Message
+	hasOutput      bool            // whether the model has sent something
+	unfinishedLine strings.Builder // the model's text since the last line break
 	refused        []runner.Refusal
 
-	result  *record // of type result
-	warning string  // newest error record
+	result  *record // record of the type "result"; nil if there is none yet
+	warning string  // text of the newest error record
 }
 
-// toolUse is a tool use of the model.
+// toolUse is a tool call by the model.
 type toolUse struct {
 	text, tool, input string
 }
 
-// maxUses is how many tool uses are tracked at once, and maxRefused how many refusals are recorded.
+// maxUses is the maximum number of unfinished tool calls that are tracked. maxRefused is the
+// maximum number of denied tool calls that are recorded.
 const (
 	maxUses    = 1000
 	maxRefused = 100
@@ -50,6 +54,7 @@ func newStream(o runner.Order, tell func(runner.Progress)) *stream {
 	return s
 }
 
+// line handles a complete line. It returns false if the line is not a record.
 func (s *stream) line(line []byte) bool {
 	var r record
 	if r.decode(line) != nil || r.Type == "" {
@@ -59,8 +64,8 @@ func (s *stream) line(line []byte) bool {
 	return true
 }
 
-// longLine handles a truncated line. Only the type of a tool result matters; a truncated message of
-// the model fails the invocation.
+// longLine handles a truncated line. A truncated message of the model makes the invocation fail.
+// For a truncated tool result, only the fact that the tool has ended is used.
 func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
 	switch {
 	case bytes.HasPrefix(head, []byte(`{"type":"message"`)) && bytes.Contains(head, []byte(`"role":"assistant"`)):
@@ -68,7 +73,8 @@ func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
 	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
 		s.flushLine()
 		s.answer.message.Reset()
-		s.Display.ForgetTools() // the result belongs to one of them, but its id is unknown
+		// The line is the result of one of the current tool calls, but its id is unknown.
+		s.Display.ForgetTools()
 	}
 	return true
 }
@@ -87,7 +93,7 @@ func (s *stream) handle(r *record) {
 			s.addText(r.Content)
 			break
 		}
-		s.flushLine() // text before another input is not the final answer
+		s.flushLine() // text before a tool result or another message is not the final answer
 		s.answer.message.Reset()
 	case "tool_use":
 		s.flushLine()
@@ -105,7 +111,7 @@ func (s *stream) handle(r *record) {
 	}
 }
 
-// addText handles a piece of the model's text.
+// addText handles the next piece of the model's text. It shows the lines that are complete.
 func (s *stream) addText(piece string) {
 	s.answer.hasOutput = s.answer.hasOutput || piece != ""
 	if !s.answer.message.Add(piece) {
@@ -128,7 +134,7 @@ func (s *stream) addText(piece string) {
 	}
 }
 
-// flushLine shows the incomplete line.
+// flushLine shows the incomplete last line of the model's text.
 func (s *stream) flushLine() {
 	if rest := s.answer.unfinishedLine.String(); rest != "" {
 		s.answer.unfinishedLine.Reset()
@@ -136,7 +142,7 @@ func (s *stream) flushLine() {
 	}
 }
 
-// beginTool handles the start of a tool use.
+// beginTool handles the start of a tool call.
 func (s *stream) beginTool(r *record) {
 	input := program.MainInput(r.Parameters, mainInputs)
 	if r.Use != "" && len(s.uses) < maxUses {
@@ -145,7 +151,7 @@ func (s *stream) beginTool(r *record) {
 	s.Display.BeginTool(r.Use, r.Tool, input)
 }
 
-// endTool handles the result of a tool use.
+// endTool handles the result of a tool call. If the tool call was denied, it records that.
 func (s *stream) endTool(r *record) {
 	use := s.uses[r.Use]
 	delete(s.uses, r.Use)
@@ -161,15 +167,18 @@ func (s *stream) endTool(r *record) {
 	}
 }
 
-// builtIn are the CLI's own tools, which it hides from the model if they are denied.
+// builtIn are the names of the CLI's own tools. If one of them is denied, the CLI hides it from the
+// model.
 var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_search", "activate_skill", "read_file", "read_many_files", "glob", "grep_search", "list_directory", "invoke_agent", "write_todos"}
 
-// isOutside reports whether an error is about a path outside the writable folders.
+// isOutside reports whether an error says that a path is outside the folders that the agent may
+// use.
 func isOutside(why string) bool {
 	return strings.HasPrefix(why, "Access denied: plan path") || strings.HasPrefix(why, "Path not in workspace")
 }
 
-// refusal describes a refused tool use: the reason and, if a rule could allow it, that rule.
+// refusal returns a denied tool call with the reason and, if a rule could allow the call, that
+// rule.
 func (s *stream) refusal(u toolUse, why string) runner.Refusal {
 	isOther := func(words string) bool { return strings.Contains(why, words) }
 	if s.isDenied(u) || slices.ContainsFunc(unfixableReasons, isOther) {
@@ -178,10 +187,10 @@ func (s *stream) refusal(u toolUse, why string) runner.Refusal {
 	return s.Refusal(u.text, why, program.PlainRule(toolNames[u.tool], u.input))
 }
 
-// unfixableReasons are parts of refusals that no rule would prevent.
+// unfixableReasons are texts in the reasons for denials that no rule could prevent.
 var unfixableReasons = []string{"build configuration", " path", "Plan Mode"}
 
-// isDenied reports whether the order denies the tool use.
+// isDenied reports whether the order forbids the tool of a tool call.
 func (s *stream) isDenied(u toolUse) bool {
 	return slices.ContainsFunc(s.Order.Prompt.Permissions.DisallowedTools, func(denied string) bool {
 		r, _ := parseRule(denied)
@@ -189,12 +198,12 @@ func (s *stream) isDenied(u toolUse) bool {
 	})
 }
 
-// toolNames maps the CLI's tools to their names in workflows.
+// toolNames maps the names of the CLI's tools to their names in workflows.
 var toolNames = map[string]string{
 	shell: "Bash", "write_file": "Write", "replace": "Edit", "web_fetch": "WebFetch", "google_web_search": "WebSearch", "activate_skill": "Skill",
 }
 
-// final returns the answer after the process has ended.
+// final returns the answer of the invocation. It is called after the process has ended.
 func (s *stream) final(exit proc.Exit) (runner.Answer, *runner.Failure) {
 	s.flushLine()
 	a := s.Answer(exit, "agent CLI")

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// The CLI's approval modes, as the command line and the rules name them.
+// The CLI's approval modes, with their names in the command line.
 const (
 	planMode    = "plan"
 	defaultMode = "default"
@@ -20,8 +20,8 @@ const (
 	yoloMode    = "yolo"
 )
 
-// modes maps permission modes to approval modes. The CLI has no equivalent of "auto", so the next
-// stricter mode is used.
+// modes maps permission modes to approval modes. The CLI has no equivalent of "auto", so a stricter
+// mode is used instead.
 var modes = map[string]string{
 	"": defaultMode, "plan": planMode, "default": defaultMode, "dontAsk": defaultMode, "acceptEdits": editMode,
 	"auto": editMode, "bypassPermissions": yoloMode,
@@ -32,8 +32,8 @@ const shell = "run_shell_command"
 // writeTools are the tools that change files.
 var writeTools = []string{"write_file", "replace"}
 
-// tools maps the tool names in workflows, which are the same for all agent CLIs, to the CLI's
-// tools.
+// tools maps the names of tools in workflows, which are the same for all agent CLIs, to the names
+// of the CLI's tools.
 var tools = map[string][]string{
 	"Read": {"read_file", "read_many_files"}, "Grep": {"grep_search"}, "Glob": {"glob"}, "LS": {"list_directory"},
 	"Edit": writeTools, "MultiEdit": writeTools, "NotebookEdit": writeTools, "Write": {"write_file"},
@@ -41,46 +41,53 @@ var tools = map[string][]string{
 	"Task": {"invoke_agent"}, "Agent": {"invoke_agent"}, "TodoWrite": {"write_todos"}, "Skill": {"activate_skill"},
 }
 
-// rule is one tool rule of the CLI.
+// rule is a rule of the CLI that allows or denies tool calls.
 type rule struct {
-	tools    []string
-	server   string // name of the MCP server; "" for the CLI's own tools
-	prefix   string // the command must start with it; "" for any command
-	command  string // the command must equal it; "" for any command
-	pattern  string // regular expression for the arguments; "" for any
+	tools []string
+	// server is the name of the MCP server. It is empty for the CLI's own tools.
+	server string
+	// If prefix is not empty, the command must start with it.
+	prefix string
+	// If command is not empty, the command must equal it.
+	command string
+	// If pattern is not empty, it is a regular expression that the arguments must match.
+	pattern  string
 	isDenied bool
 	priority int
-	redirect bool // commands may redirect their output to files
+	// redirect is set if commands may redirect their output to files.
+	redirect bool
 	modes    []string
 }
 
-// Priorities of rules. Deny rules have precedence over allow rules.
+// Priorities of rules. A rule with a higher priority takes precedence, so deny rules override allow
+// rules.
 const (
 	priorityDeny    = 999
 	priorityAllow   = 900
-	priorityMode    = 800 // allowed by the approval mode
-	priorityDefault = 100 // denied by default, although the CLI would allow it
+	priorityMode    = 800 // for tools that the approval mode allows
+	priorityDefault = 100 // for tools that the CLI would allow, but that are denied by default
 )
 
-// modesExceptPlan are the modes in which the lists of allowed tools apply; the mode plan only
-// reads.
-var modesExceptPlan = []string{"default", "autoEdit", "yolo"} // as rules name them
+// modesExceptPlan are the modes in which the lists of allowed tools apply. The mode plan only
+// allows reading.
+var modesExceptPlan = []string{"default", "autoEdit", "yolo"} // with their names in rules
 
-// permissions are the permissions of an agent.
+// permissions are the permissions of an agent, with which its rules are created.
 type permissions struct {
 	mode                string // approval mode
 	allowed, disallowed []string
-	// isUntrusted tells the CLI not to obey the files of its directory. In that case the CLI only
-	// supports the default mode, so rules must allow what other modes would.
+	// isUntrusted makes the CLI ignore instructions and settings in its directory. The CLI then
+	// supports only the default mode, so rules must allow what other modes would allow.
 	isUntrusted bool
 }
 
-// rules returns the CLI's rules in TOML, and notes on entries that the CLI can't express exactly.
-// Those are applied more strictly: an allow rule is dropped, and a deny rule applies to the whole
-// tool.
+// rules returns the CLI's rules as TOML, and notes about entries that the CLI can't express
+// exactly. Such an entry is replaced by something stricter: an allow rule is dropped, and a deny
+// rule denies all calls of the tool.
 func (p permissions) rules() (toml string, notes []string) {
 	all := []rule{
-		// A model that enters and leaves plan mode would be allowed everything afterwards.
+		// These tools are denied because after a model has entered and left plan mode, everything
+		// is allowed.
 		{tools: []string{"enter_plan_mode", "exit_plan_mode", "ask_user"}, isDenied: true, priority: priorityDeny},
 		{tools: []string{"web_fetch", "google_web_search"}, isDenied: true, priority: priorityDefault, modes: []string{"plan", "default", "autoEdit"}},
 	}
@@ -88,7 +95,7 @@ func (p permissions) rules() (toml string, notes []string) {
 	case p.isUntrusted && p.mode == editMode:
 		all = append(all, rule{tools: writeTools, priority: priorityMode})
 	case p.isUntrusted && p.mode == yoloMode:
-		// With a pattern the CLI does not examine the command further.
+		// If a rule has a pattern, the CLI does not examine the command further.
 		all = append(all, rule{tools: []string{shell}, pattern: ".", priority: priorityMode, redirect: true}, rule{tools: []string{"*"}, priority: priorityMode - 1})
 	}
 	for _, entry := range p.disallowed {
@@ -100,7 +107,7 @@ func (p permissions) rules() (toml string, notes []string) {
 		case !isExact:
 			notes = append(notes, fmt.Sprintf("disallowed tool %q: Gemini CLI can't match these uses exactly, so all uses of the tool are denied", entry))
 		}
-		// A denied command is also denied with additional arguments.
+		// If a command is denied, it is also denied with additional arguments.
 		r.prefix, r.command = r.prefix+r.command, ""
 		r.isDenied, r.priority = true, priorityDeny
 		all = append(all, r)
@@ -125,13 +132,14 @@ func (p permissions) rules() (toml string, notes []string) {
 	return b.String(), notes
 }
 
+// entryForm matches an entry of a list of tools, and nativeName a tool name of the CLI.
 var (
 	entryForm  = text.Regexp(`^([A-Za-z][A-Za-z0-9_-]*)(?:\((.*)\))?$`)
 	nativeName = text.Regexp(`^[a-z][a-z0-9_]*$`)
 )
 
-// parseRule parses an entry of a list of tools. A rule without tools matches no tool of the CLI.
-// isExact is false if the rule matches more than the entry.
+// parseRule returns the rule for an entry of a list of tools. If the CLI has no such tool, the rule
+// contains no tools. isExact is false if the rule matches more tool calls than the entry.
 func parseRule(entry string) (r rule, isExact bool) {
 	m := entryForm().FindStringSubmatch(entry)
 	if m == nil {
@@ -158,8 +166,9 @@ func parseRule(entry string) (r rule, isExact bool) {
 	return r.withCommand(m[2])
 }
 
-// withCommand restricts the rule to a command, or to commands that start with a text if that is
-// followed by ":*" or " *".
+// withCommand returns the rule restricted to a command. If part ends with ":*" or " *", the rule is
+// restricted to commands that start with the text before that. isExact is false if the rule could
+// not be restricted.
 func (r rule) withCommand(part string) (_ rule, isExact bool) {
 	begin, isPrefix := strings.CutSuffix(part, ":*")
 	if !isPrefix {
@@ -178,7 +187,7 @@ func (r rule) withCommand(part string) (_ rule, isExact bool) {
 	return r, true
 }
 
-// write appends the rule in TOML. TOML strings are written like JSON strings.
+// write appends the rule to b as TOML. Strings in TOML are written like strings in JSON.
 func (r rule) write(b *strings.Builder) {
 	b.WriteString("[[rule]]\n")
 	key := func(name string, value any) { fmt.Fprintf(b, "%s = %s\n", name, quoted(value)) }
@@ -190,8 +199,8 @@ func (r rule) write(b *strings.Builder) {
 		key("commandPrefix", r.prefix)
 	}
 	if r.command != "" {
-		// The CLI matches the regular expression after the quote that starts the command in the
-		// JSON arguments.
+		// The CLI matches the regular expression against the arguments in JSON, after the quotation
+		// mark with which the command starts.
 		key("commandRegex", regexp.QuoteMeta(quoted(r.command)[1:]))
 	}
 	if r.pattern != "" {
@@ -212,7 +221,7 @@ func (r rule) write(b *strings.Builder) {
 	b.WriteString("\n")
 }
 
-// quoted returns a value as the CLI would encode it in JSON.
+// quoted returns a value as JSON, encoded in the same way as the CLI does.
 func quoted(value any) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
