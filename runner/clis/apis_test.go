@@ -15,10 +15,10 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// geminiModel is the path of a Gemini model.
+// geminiModel is the start of the path of requests to a Gemini model.
 const geminiModel = "/v1beta/models/gemini-3.1-pro:"
 
-// requestClasses lists, for each vendor's API, requests of each class, separated by commas.
+// requestClasses lists requests for each API and each class, separated by commas.
 var requestClasses = map[keyproxy.API]map[keyproxy.RequestClass]string{
 	claude.API{}: {
 		keyproxy.Paid: "POST /v1/messages, POST /v1/messages?beta=true",
@@ -43,9 +43,9 @@ var requestClasses = map[keyproxy.API]map[keyproxy.RequestClass]string{
 	},
 }
 
-// TestOnlyNeededRequestsAreForwarded states that the key proxy forwards only the requests that a
-// CLI needs: tools know the credential of an invocation too, and must not use it for anything else
-// that the vendor's key allows.
+// TestOnlyNeededRequestsAreForwarded checks how each API classifies requests. The key proxy must
+// forward only the requests that a CLI needs, since commands that the agent runs can use the
+// proxy's credential as well.
 func TestOnlyNeededRequestsAreForwarded(t *testing.T) {
 	for api, of := range requestClasses {
 		for want, list := range of {
@@ -58,8 +58,9 @@ func TestOnlyNeededRequestsAreForwarded(t *testing.T) {
 	}
 }
 
-// TestCredentialsAreReplaced states that the API receives only the real credential, whatever the
-// request contains, and no query parameter that would hide the token counts of the response.
+// TestCredentialsAreReplaced checks that a signed request contains only the real credential,
+// whatever the CLI has sent. It must not contain query parameters that would hide the token counts
+// in the response.
 func TestCredentialsAreReplaced(t *testing.T) {
 	for _, c := range []struct {
 		api         keyproxy.API
@@ -90,9 +91,9 @@ func TestCredentialsAreReplaced(t *testing.T) {
 	}
 }
 
-// TestUncountableRequestsAreRejected covers background responses, whose tokens only a later request
-// would report, requests for several candidates, unreadable bodies, and fields that are given
-// twice.
+// TestUncountableRequestsAreRejected checks that requests whose cost can't be computed from the
+// response are rejected: requests with an unknown field or no model, with another price, in the
+// background, for several candidates, or with a compressed body.
 func TestUncountableRequestsAreRejected(t *testing.T) {
 	for _, c := range []struct {
 		api    keyproxy.API

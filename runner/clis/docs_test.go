@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestDocsListVersionsAndFaults checks that docs/agents.md lists the tested version of each CLI and
-// the consequence of each failure.
+// TestDocsListVersionsAndFaults checks that docs/agents.md contains the tested version of each CLI
+// and each fault with its consequence.
 func TestDocsListVersionsAndFaults(t *testing.T) {
 	page, err := os.ReadFile("../../docs/agents.md")
 	assert.NilError(t, err)

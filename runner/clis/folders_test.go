@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// userFiles are the files in a user's own configuration folders, by path.
+// userFiles are the files in the configuration folders of a user, by path.
 var userFiles = map[string]string{
 	".claude/.credentials.json": "login", ".claude/CLAUDE.md": "memory", ".claude/projects/work/talk.jsonl": "talk", ".claude/skills/one/SKILL.md": "skill",
 	".claude.json":      `{"mcpServers":{"one":{"command":"server","env":{"KEY":"secret-1"},"headers":{"Authorization":"secret-2"}}},"history":["secret-3"]}`,
@@ -24,17 +24,19 @@ var userFiles = map[string]string{
 	".gemini/oauth_creds.json": "login", ".gemini/settings.json": `{"theme":"dark", /* a comment */ "mcpServers":{"one":{"command":"server","env":{"KEY":"secret-7"}}}}`,
 }
 
-// wantFiles lists, by backend, the files that a run's folder contains, and their wanted contents.
+// wantFiles lists the files that the configuration folder of a run must contain, with their
+// contents, by backend name.
 var wantFiles = map[string]map[string]string{
 	protocol.BackendClaude: {".credentials.json": "login", "CLAUDE.md": "memory", "skills/one/SKILL.md": "skill", ".claude.json": `{"mcpServers":{"one":{"command":"server"}}}`},
 	protocol.BackendCodex:  {"auth.json": "login", "config.toml": "model = \"m\"\n[mcp_servers.one]\ncommand = \"server\"\n[tools]\nenv = \"kept\"\n"},
 	protocol.BackendGemini: {".gemini/oauth_creds.json": "login", ".gemini/settings.json": `{"mcpServers":{"one":{"command":"server"}},"theme":"dark"}`},
 }
 
-// TestAgentCLIsGetPrivateFolders states that each CLI that a caged run uses gets a folder with the
-// user's settings, instructions and login, but without the keys of MCP servers and without
-// conversations. Agents can write only conversations; files that an earlier segment of the run left
-// beside them are removed. At the end of the run only conversations stay.
+// TestAgentCLIsGetPrivateFolders checks the folders that each used CLI gets for a run in a cage.
+// They must contain the user's settings, instructions and login, but not the keys of MCP servers
+// and not the user's conversations. Files that an earlier segment left there must be replaced.
+// Agents must not be able to write the settings. CleanFolders must remove everything except
+// conversations.
 func TestAgentCLIsGetPrivateFolders(t *testing.T) {
 	host := map[string]string{
 		protocol.BackendClaude: "api.anthropic.com", protocol.BackendCodex: "api.openai.com", protocol.BackendGemini: "generativelanguage.googleapis.com",
@@ -57,7 +59,8 @@ func TestAgentCLIsGetPrivateFolders(t *testing.T) {
 			for name, want := range files {
 				got, err := os.ReadFile(filepath.Join(c.Folder, backend, filepath.FromSlash(name)))
 				if !isUsed {
-					want = "planted" // the CLI isn't used
+					// The folder of a CLI that is not used must not change.
+					want = "planted"
 				}
 				assert.Check(t, is.Equal(string(got), want), "used %q: %s of %s", used, name, backend)
 				assert.Check(t, err, "used %q: %s of %s", used, name, backend)
@@ -92,7 +95,7 @@ func writeFile(t *testing.T, path, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// allContents returns the contents of all files in a folder as one text.
+// allContents returns the contents of all files below a folder as one text.
 func allContents(t *testing.T, dir string) string {
 	t.Helper()
 	var all strings.Builder

@@ -17,11 +17,11 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// conversationID is the id of a conversation in the transcripts of the tests.
+// conversationID is the id of the conversation in the tests' transcripts.
 const conversationID = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 
-// transcriptParts has, by backend, two parts of a transcript: the user says "one" in the first and
-// "two" in the second.
+// transcriptParts contains two chunks of a transcript for each backend. The user's prompt is "one"
+// in the first chunk and "two" in the second one.
 var transcriptParts = map[string][2]string{
 	protocol.BackendClaude: {
 		`{"type":"user","uuid":"a","sessionId":"` + conversationID + `","timestamp":"2026-11-24T04:00:00Z","message":{"role":"user","content":"one"}}` + "\n",
@@ -39,8 +39,8 @@ var transcriptParts = map[string][2]string{
 	protocol.BackendCommand: {`{"role":"user","text":"one"}` + "\n", `{"role":"user","text":"two"}` + "\n"},
 }
 
-// TestConversationCopies states that a copy contains the messages up to the cut, under a new id and
-// in another folder, and that the original does not change.
+// TestConversationCopies checks that a copy of a conversation has a new id, is in another folder,
+// and contains the messages up to the given length. The original must not change.
 func TestConversationCopies(t *testing.T) {
 	t.Parallel()
 	for backend, text := range transcriptParts {
@@ -78,8 +78,8 @@ func TestConversationCopies(t *testing.T) {
 	}
 }
 
-// readTexts returns the texts of a conversation, joined by blanks. It also checks that reading it
-// in two pieces returns the same.
+// readTexts returns the texts of a conversation, joined with spaces. It also checks that reading
+// the conversation in two steps returns the same texts.
 func readTexts(t *testing.T, a runner.AgentCLI, c runner.Conversation) string {
 	t.Helper()
 	read := func(from, to int64) (texts []string, last int64) {
@@ -97,18 +97,18 @@ func readTexts(t *testing.T, a runner.AgentCLI, c runner.Conversation) string {
 	return strings.Join(all, " ")
 }
 
-// placedConversation is an agent CLI with its own home folder, in which the conversation
-// conversationID is stored.
+// placedConversation is an agent CLI that has a home folder with the conversation conversationID.
 type placedConversation struct {
 	runner.AgentCLI
 	t      *testing.T
 	c      runner.Conversation
-	text   string // text of the transcript
-	stored string // the file from which the transcript was placed
-	path   string // the file at which the CLI finds the transcript
+	text   string // content of the transcript
+	stored string // path of the file from which the transcript was placed
+	path   string // path at which the CLI finds the transcript
 }
 
-// placeConversation returns an agent CLI that has the first part of the transcript.
+// placeConversation returns an agent CLI for which a transcript was placed: the first chunk in
+// transcriptParts.
 func placeConversation(t *testing.T, backend string) *placedConversation {
 	t.Helper()
 	home := t.TempDir()
@@ -124,8 +124,8 @@ func placeConversation(t *testing.T, backend string) *placedConversation {
 	return p
 }
 
-// store replaces the file from which conversations are placed. Its modification time is 40 days
-// ago.
+// store writes the file from which conversations are placed. The file's modification time is 40
+// days ago.
 func (p *placedConversation) store(text string) {
 	p.t.Helper()
 	old := time.Now().Add(-40 * 24 * time.Hour)

@@ -23,9 +23,9 @@ func (p *placedConversation) isThere(c runner.Conversation) bool {
 	return ok
 }
 
-// TestPlaceAndClear states that a placed transcript replaces an existing one, even a longer one,
-// and gets a new modification time, since a CLI may delete old files; and that Clear leaves other
-// conversations and changed files alone.
+// TestPlaceAndClear checks that Place replaces an existing transcript, even a longer one. The
+// placed file must have the current time as its modification time, since a CLI may delete old
+// files. Clear must not remove other conversations, nor files that have changed.
 func TestPlaceAndClear(t *testing.T) {
 	t.Parallel()
 	for backend, text := range transcriptParts {
@@ -56,7 +56,7 @@ func TestPlaceAndClear(t *testing.T) {
 			if err := p.Clear(p.c, &runner.Fingerprint{Size: 1}); err != nil || !p.isThere(p.c) {
 				t.Errorf("cleared with another mark: got %v, there: %v, want it kept", err, p.isThere(p.c))
 			}
-			for range 2 { // the second call finds no file
+			for range 2 { // in the second call, the file is already missing
 				err := p.Clear(p.c, &mark)
 				assert.Check(t, err == nil && !p.isThere(p.c) && p.isThere(other), "cleared: got %v, there: %v, the other one: %v", err, p.isThere(p.c), p.isThere(other))
 			}
@@ -64,12 +64,12 @@ func TestPlaceAndClear(t *testing.T) {
 	}
 }
 
-// agentWritable is, by backend, how many elements at the end of a transcript's path an agent may
-// have created: the file and the folders above it.
+// agentWritable is the number of elements at the end of a transcript's path that an agent may have
+// created: the file and the folders that contain it. The keys are backend names.
 var agentWritable = map[string]int{protocol.BackendClaude: 3, protocol.BackendCodex: 5, protocol.BackendGemini: 4, protocol.BackendCommand: 1}
 
-// TestTranscriptLinksAreNotFollowed states that a link that an agent has put in place of a
-// transcript or a folder is not followed, and that the link's target does not change.
+// TestTranscriptLinksAreNotFollowed replaces a transcript, or a folder above it, with a link, as an
+// agent could do. It checks that Place and Clear do not change the link's target.
 func TestTranscriptLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	for backend, own := range agentWritable {
@@ -84,7 +84,7 @@ func TestTranscriptLinksAreNotFollowed(t *testing.T) {
 			rest, err := filepath.Rel(at, p.path)
 			assert.NilError(t, err)
 			p.store(p.text + transcriptParts[backend][1])
-			_, _ = p.Place(p.c, p.stored), p.Clear(p.c, nil) // both may fail
+			_, _ = p.Place(p.c, p.stored), p.Clear(p.c, nil) // both may return an error
 			data, err := os.ReadFile(filepath.Join(outside, rest))
 			assert.Check(t, is.Equal(string(data), p.text), "%s, a link in place of %s: got target %q, %v, want it unchanged", backend, at, data, err)
 		}

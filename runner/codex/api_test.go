@@ -15,8 +15,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestUnreportedCostsAreAdded states that the reserved amount is charged, beside the tokens that
-// the CLI reports, for a tool's own request whose tokens could not be counted.
+// TestUnreportedCostsAreAdded checks the cost of a request that a command has sent with the proxy's
+// credential, and whose tokens could not be counted. Its reserved amount must be added to the cost
+// that the CLI reports.
 func TestUnreportedCostsAreAdded(t *testing.T) {
 	upstream := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
@@ -38,5 +39,6 @@ func TestUnreportedCostsAreAdded(t *testing.T) {
 	account.Close()
 	a := runner.Answer{Cost: state.Cost{Kind: state.InTokens, Usage: []state.ModelCost{{Usage: state.Usage{Model: "m", Input: 1, Output: 2}}}}}
 	addMetered(&a, account)
-	assert.Check(t, is.DeepEqual(a.Cost.Unreported, []state.Usage{{Model: "m", Surcharge: 736 * state.Dollar / 100}})) // 36 bytes of the request and 70 tokens
+	// The amount is for 36 bytes of the request and 70 tokens of output.
+	assert.Check(t, is.DeepEqual(a.Cost.Unreported, []state.Usage{{Model: "m", Surcharge: 736 * state.Dollar / 100}}))
 }

@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// TestHangAfterTurnIsEnded states that a CLI which hangs after its turn is ended, and that the turn
-// counts.
+// TestHangAfterTurnIsEnded checks that a CLI that hangs after its turn is ended, and that the
+// result of the turn is used.
 func TestHangAfterTurnIsEnded(t *testing.T) {
 	const begin = `{"type":"thread.started","thread_id":"` + recordedThread + `"}` + "\n" + `{"type":"item.completed","item":{"type":"agent_message","text":"hello"}}` + "\n"
 	for _, c := range []struct{ end, fail string }{

@@ -7,6 +7,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// TestUsageLimitReset checks which time is found in the CLI's message about a usage limit.
 func TestUsageLimitReset(t *testing.T) {
 	zone := time.FixedZone("here", 2*3600)
 	now := time.Date(2026, 11, 22, 21, 0, 0, 0, zone)

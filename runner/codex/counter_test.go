@@ -19,16 +19,16 @@ const (
 	completed = `{"type":"response.completed","response":{"id":"r1","model":"m-2026-01-01","output":[{"text":"\"usage\":{\"input_tokens\":1}"}],` + counts + `}}`
 )
 
-// TestAnswersAreCounted states that cached tokens, which are included in the input, are not counted
-// twice, that a response which breaks off leaves no count, and that costs are assigned to the
-// requested model.
+// TestAnswersAreCounted checks the tokens that are counted for responses. Cached tokens are part of
+// the input and must not be counted twice. For a response that breaks off, nothing must be counted.
+// The tokens must be assigned to the requested model.
 func TestAnswersAreCounted(t *testing.T) {
 	all := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 600, Output: 50, CacheRead: 300, CacheWrite: 100}}
 	metadata := `,"user":null,"metadata":{"usage":"{\"input_tokens\":1}"}}}`
 	for name, c := range map[string]struct {
 		events []string
 		want   keyproxy.Sum
-		whole  string // instead of events: a response that is not streamed
+		whole  string // a response that is not streamed, instead of events
 	}{
 		"ended":        {events: []string{begun, wrote, completed}, want: all},
 		"incomplete":   {events: []string{begun, strings.Replace(completed, "completed", "incomplete", 1)}, want: all},

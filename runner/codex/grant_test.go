@@ -16,12 +16,12 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// TestGrant checks the settings for permission modes and lists of tools.
+// TestGrant checks the settings and notes for permission modes and for lists of tools.
 func TestGrant(t *testing.T) {
 	for _, c := range []struct {
 		mode               string
 		allowed, forbidden string
-		want               string // settings
+		want               string // expected settings
 		notes              int
 	}{
 		{"plan", "", "", `sandbox_mode="read-only" web_search="disabled"`, 0},
@@ -49,9 +49,10 @@ func TestGrant(t *testing.T) {
 	assert.Check(t, f != nil && f.Class == runner.Fatal, "a tool that can't be forbidden: got %v, want a failure before the start", f)
 }
 
-// TestCagedReadOnlyAgentWritesNothing: the CLI's own sandbox can't run in a cage, so an agent that
-// may only read gets a cage in which the working directory is read-only. No cage allows writes to
-// the CLI's configuration.
+// TestCagedReadOnlyAgentWritesNothing checks the cage of an agent with a read-only sandbox. The
+// working directory must be read-only in the cage, since the CLI's own sandbox can't run there. The
+// CLI's configuration must be read-only for every agent. A patch that the cage has blocked must be
+// reported as denied.
 func TestCagedReadOnlyAgentWritesNothing(t *testing.T) {
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + home, "TMPDIR=/run-of-agents/tmp"}}}
@@ -72,7 +73,8 @@ func TestCagedReadOnlyAgentWritesNothing(t *testing.T) {
 	}
 }
 
-// TestMissingLoginIsRefused states that the CLI is not started without a key or a login.
+// TestMissingLoginIsRefused checks that the CLI is not started if there is neither a key nor a
+// login.
 func TestMissingLoginIsRefused(t *testing.T) {
 	home := t.TempDir()
 	b := &Backend{CLI: program.CLI{Env: []string{"CODEX_HOME=" + home}}}
@@ -83,7 +85,7 @@ func TestMissingLoginIsRefused(t *testing.T) {
 	assert.Check(t, is.Nil(b.checkLogin(b.Env)), "with a login")
 }
 
-// TestArguments covers values that the CLI could mistake for flags or settings.
+// TestArguments checks arguments with values that the CLI could mistake for flags or settings.
 func TestArguments(t *testing.T) {
 	b := &Backend{}
 	got := b.args(turn{model: "--help", effort: "a\"\\\x7f\n", resumed: "T", may: grant{shell: true}}, nil)
@@ -106,8 +108,8 @@ func TestArguments(t *testing.T) {
 	assert.Check(t, !strings.Contains(strings.Join(got, " "), "secret"), "arguments: got the key in %q", got)
 }
 
-// TestVendorToolsAreOffByDefault states that web search is off unless the user allows it, since the
-// key proxy would refuse it.
+// TestVendorToolsAreOffByDefault checks that web search is turned off unless the user allows it,
+// since the key proxy would reject the requests.
 func TestVendorToolsAreOffByDefault(t *testing.T) {
 	for _, tools := range [][]string{nil, {"web_search"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})

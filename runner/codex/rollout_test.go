@@ -17,7 +17,7 @@ const (
 	meta = `{"type":"session_meta","payload":{"id":"` + threadID + `","cwd":"/work"}}` + "\n"
 )
 
-// rolloutOf writes a rollout and returns its path.
+// rolloutOf writes a rollout with the given text and returns its path.
 func rolloutOf(t *testing.T, text string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "rollout.jsonl")
@@ -25,14 +25,15 @@ func rolloutOf(t *testing.T, text string) (path string) {
 	return path
 }
 
-// turnLine returns the lines of a turn that uses a model, with the running total after it.
+// turnLine returns the lines of a rollout for a turn with a model. sum is the running total after
+// the turn.
 func turnLine(model, sum string) string {
 	return `{"type":"turn_context","payload":{"model":"` + model + `"}}` + "\n" +
 		`{"type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":` + sum + `}}}` + "\n"
 }
 
-// TestUsage states that the increase of the running total is assigned to the requested model, and
-// that repeated counts add nothing.
+// TestUsage checks that the increase of the running total is assigned to the model of the request,
+// and that a repeated total adds nothing.
 func TestUsage(t *testing.T) {
 	t.Parallel()
 	one := meta + turnLine("a", `{"input_tokens":100,"cached_input_tokens":40,"cache_write_input_tokens":10,"output_tokens":5}`)
@@ -50,7 +51,8 @@ func TestUsage(t *testing.T) {
 	assert.Check(t, is.Equal(c, (threadUsage{state.Usage{Input: 50, CacheRead: 40, CacheWrite: 10, Output: 5}, "a"})), "count after the first turn")
 }
 
-// TestRefusals states that only an output of the CLI itself counts as a refusal.
+// TestRefusals checks that a tool call only counts as denied if the CLI itself has written the
+// output.
 func TestRefusals(t *testing.T) {
 	t.Parallel()
 	call := `{"type":"response_item","payload":{"type":"custom_tool_call","call_id":"1","name":"exec","input":"await tools.apply_patch(\"*** Begin Patch\\n*** Add File: made\\n+x\")"}}` + "\n"

@@ -14,10 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recordedThread is the thread id in the recordings.
+// recordedThread is the id of the thread in the recordings.
 const recordedThread = "01a20496-9575-7df3-99d5-ad94698ff8ca"
 
-// TestRecordedStreams checks the results for recordings of the real CLI and its rollouts.
+// TestRecordedStreams checks the results for recorded output of the real CLI, with its rollouts.
 func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
 func play(t *testing.T, c clitest.Recording) clitest.Result {
@@ -61,8 +61,8 @@ func write(t *testing.T, path, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o600))
 }
 
-// TestThreadIDIsReportedAtOnce states that the thread id is reported before the model answers, and
-// that an unexpected or unsafe id is a failure.
+// TestThreadIDIsReportedAtOnce checks that the id of the thread is reported before the model
+// answers. An unexpected or invalid id must make the invocation fail.
 func TestThreadIDIsReportedAtOnce(t *testing.T) {
 	const other = "5e0c1c8e-6d9a-4b57-9d27-0f3a2b1c4d5e"
 	for _, c := range []struct {
@@ -82,8 +82,7 @@ func TestThreadIDIsReportedAtOnce(t *testing.T) {
 	}
 }
 
-// FuzzStream states that no output of a CLI makes the reader panic, and that every failure has a
-// message.
+// FuzzStream checks that no output of a CLI causes a panic, and that every failure has a message.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"thread.started","thread_id":"x"}` + "\n" + `{"type":"turn.failed","error":{"message":"{"}}`))
 	f.Fuzz(func(t *testing.T, output []byte) {

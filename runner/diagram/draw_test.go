@@ -29,7 +29,7 @@ func load(files map[string]string) *protocol.Workflow {
 	return w
 }
 
-// pathOf reads events, one JSON object per line, and returns the path of the run.
+// pathOf returns the path of a run whose events are given as JSON objects, one per line.
 func pathOf(t *testing.T, lines string) *diagram.Path {
 	t.Helper()
 	m := report.NewModel()
@@ -44,8 +44,8 @@ func pathOf(t *testing.T, lines string) *diagram.Path {
 	return m.Path()
 }
 
-// TestDraw compares the diagrams of the workflows in testdata with golden files. Workflows with a
-// file of events are drawn with the path of the run.
+// TestDraw compares the diagrams of the workflows in testdata with golden files. If there is a file
+// with events for a workflow, the diagram shows the path of the run.
 func TestDraw(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	assert.NilError(t, err, "testdata")
@@ -66,7 +66,8 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// goldenFile compares a diagram with a file.
+// goldenFile fails the test if a diagram differs from a golden file. With -update, it writes the
+// file.
 func goldenFile(t *testing.T, path, input, got string) {
 	t.Helper()
 	if golden.FlagUpdate() {
@@ -76,7 +77,7 @@ func goldenFile(t *testing.T, path, input, got string) {
 	assert.Check(t, err == nil && got == string(want), "%s\ninput:\n%s\ngot:\n%s\nwant (%v):\n%s", path, input, got, err, want)
 }
 
-// oddNames are state names that could break a diagram.
+// oddNames lists names of states that could break a diagram.
 var oddNames = []string{
 	"end", "END", "graph", "subgraph", "flowchart", "default", "style", "class", "click", "linkStyle", "o", "x", "s0",
 	`a"b'c`, "[x] (y) {z}", "((x))", "`code`", "#35;", "#quot;", "&quot;", "&amp;lt;", "1. list", "1) list", "- item",
@@ -86,7 +87,7 @@ var oddNames = []string{
 	"🎉", "🏳️‍🌈", "مرحبا", "…", "true", "null", "a\u00a0b", "x@{ shape: cyl }", "A:::b", "e1@-->", "~", "^", "a=b", "{{x}}",
 }
 
-// flow returns a workflow whose first state leads to one state for each name.
+// flow returns a workflow whose first state has a transition to a state for each name.
 func flow(names []string) map[string]string {
 	files := map[string]string{}
 	start := ""
@@ -99,20 +100,20 @@ func flow(names []string) map[string]string {
 	return files
 }
 
-// TestOddNames compares the diagram of oddNames with a golden file. A test with the build tag world
-// feeds that file to Mermaid.
+// TestOddNames compares the diagram of a workflow with oddNames with a golden file. A test with the
+// build tag world checks how Mermaid reads such diagrams.
 func TestOddNames(t *testing.T) {
 	goldenFile(t, "testdata/odd_names.mmd", "odd names", diagram.Draw(load(flow(oddNames)), nil))
 }
 
-// Patterns of the lines of a diagram that define nodes and edges.
+// Patterns of the lines in a diagram that define nodes and edges.
 var (
 	nodeLine = regexp.MustCompile(`(?m)^    \w+[\[(]`)
 	edgeLine = regexp.MustCompile(`(?m)^    s\d+ [-=]`)
 )
 
-// TestHiddenCharactersShow states that no name can change the direction of text or hide a part of
-// it.
+// TestHiddenCharactersShow checks that the name of a state can't change the direction of text or
+// hide characters.
 func TestHiddenCharactersShow(t *testing.T) {
 	for name, want := range map[string]string{
 		"a\u202eb": "a\ufffdb", "a\u200bb": "a\ufffdb", "a\u0085b": "a\ufffdb",

@@ -14,9 +14,10 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// chart is a flowchart as Mermaid parses it.
+// chart is a flowchart as parsed by Mermaid.
 type chart struct {
-	Error string // why Mermaid rejects it; "" if it doesn't
+	// Error is the reason for which Mermaid rejects the text. It is empty if Mermaid accepts it.
+	Error string
 	Nodes []node
 	Edges []edge
 }
@@ -25,12 +26,12 @@ type chart struct {
 type node struct {
 	ID      string
 	Text    []string // the lines that a reader sees
-	Plain   bool     // the text contains no Markdown
-	Shape   string   // as Mermaid names it
+	Plain   bool     // whether the text contains no Markdown
+	Shape   string   // shape, with Mermaid's name for it
 	Classes []string
 }
 
-// edge is an arrow of a chart.
+// edge is an arrow in a chart.
 type edge struct {
 	From, To string
 	Text     []string
@@ -38,7 +39,7 @@ type edge struct {
 	Stroke   string // "normal", "thick" or "dotted"
 }
 
-// readByMermaid parses each text with Mermaid.
+// readByMermaid runs Mermaid to parse each text, and returns the charts.
 func readByMermaid(t *testing.T, texts ...string) []chart {
 	t.Helper()
 	input, err := json.Marshal(texts)

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/diagram"
 )
 
-// TestMermaidReadsTheDrawings states that Mermaid accepts the diagrams of testdata, of the examples
-// and of huge workflows, and finds exactly the nodes and edges that Draw wrote.
+// TestMermaidReadsTheDrawings checks that Mermaid accepts the diagrams in testdata, of the examples
+// and of huge workflows. Mermaid must find exactly the nodes and edges that Draw has written.
 func TestMermaidReadsTheDrawings(t *testing.T) {
 	var names, texts []string
 	for _, pattern := range []string{"testdata/*.mmd", "../../examples/*/1_START.*"} {
@@ -46,7 +46,8 @@ func TestMermaidReadsTheDrawings(t *testing.T) {
 	}
 }
 
-// textOf returns the diagram in a file, or the diagram of the workflow in a folder.
+// textOf returns the diagram in a file. If path is a folder, it returns the diagram of the workflow
+// there.
 func textOf(t *testing.T, path string) string {
 	t.Helper()
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
@@ -59,7 +60,8 @@ func textOf(t *testing.T, path string) string {
 	return string(data)
 }
 
-// checkParts compares the nodes and edges that Mermaid found with the lines of the text.
+// checkParts compares the numbers of nodes and edges that Mermaid found with the lines of the
+// diagram.
 func checkParts(t *testing.T, name, text string, c chart) {
 	t.Helper()
 	nodes, edges := len(nodeLine.FindAllString(text, -1)), len(edgeLine.FindAllString(text, -1))
@@ -74,7 +76,8 @@ func checkParts(t *testing.T, name, text string, c chart) {
 	}
 }
 
-// TestOddNamesAreShownAsTheyAre checks oddNames, and random names made of the same characters.
+// TestOddNamesAreShownAsTheyAre checks that Mermaid shows oddNames, and random names made of the
+// same characters, unchanged.
 func TestOddNamesAreShownAsTheyAre(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))

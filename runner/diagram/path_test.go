@@ -13,7 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/diagram"
 )
 
-// row returns a workflow of 200 states in a row, and the path of a run that failed in the 150th.
+// row returns a workflow whose 200 states follow each other, and the path of a run that failed in
+// the 150th state.
 func row(t *testing.T) (*protocol.Workflow, *diagram.Path) {
 	t.Helper()
 	name := func(i int) string {
@@ -36,8 +37,8 @@ func row(t *testing.T) (*protocol.Workflow, *diagram.Path) {
 {"type":"agent_finished","agent":"main","state":%[1]q,"error":"broken"}`, name(150)))
 }
 
-// overgrown returns a workflow of 200 states with 2,400 lines between them, and the path of a run
-// of it.
+// overgrown returns a workflow with 200 states and 2,400 lines between them, and the path of a run
+// of this workflow.
 func overgrown(t *testing.T) (*protocol.Workflow, *diagram.Path) {
 	t.Helper()
 	files := map[string]string{"START.md": ""}
@@ -65,9 +66,9 @@ func huge(t *testing.T) map[string]string {
 	return map[string]string{"overgrown": diagram.Draw(w, nil), "run": diagram.Draw(w, run), "row": diagram.Draw(long, way)}
 }
 
-// TestHugeDrawingsFit states that a diagram never exceeds the limits of Mermaid, and that a path
-// through hundreds of states is reduced to a readable size: the start and the failed state stay,
-// and states that did not run are dropped first.
+// TestHugeDrawingsFit checks that diagrams stay below the limits of Mermaid. A diagram with a path
+// through hundreds of states must have a readable size: the start and the failed state are kept,
+// and states that did not run are left out first.
 func TestHugeDrawingsFit(t *testing.T) {
 	wants := map[string][]string{"overgrown": nil, "run": {"199.md  1×<br/>FAILED"}, "row": {`(["start"])`, "  1×", "FAILED"}}
 	for name, got := range huge(t) {

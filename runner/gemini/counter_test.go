@@ -16,14 +16,14 @@ const (
 		`"toolUsePromptTokenCount":7,"candidatesTokenCount":20,"thoughtsTokenCount":30,"totalTokenCount":1057},"responseId":"r"}`
 )
 
-// TestAnswersAreCounted states that each event replaces the counts of earlier ones, that cached
-// tokens, which are included in the prompt, are not counted twice, and that thoughts count as
-// output.
+// TestAnswersAreCounted checks the tokens that are counted for responses. Each event replaces the
+// counts of earlier events. Cached tokens are part of the prompt and must not be counted twice.
+// Thoughts must be counted as output.
 func TestAnswersAreCounted(t *testing.T) {
 	counted := keyproxy.Sum{Usage: state.Usage{Model: "m", Input: 707, Output: 50, CacheRead: 300}}
 	for name, c := range map[string]struct {
 		events []string
-		whole  string // instead of events: an object or an array
+		whole  string // an object or an array, instead of events
 		want   keyproxy.Sum
 	}{
 		"ended":         {events: []string{firstPiece, lastPiece}, want: counted},

@@ -20,12 +20,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestInexactRulesBecomeStricter states that an allow rule which can't be expressed exactly is
-// dropped, and that a deny rule applies to the whole tool.
+// TestInexactRulesBecomeStricter checks rules that the CLI can't express exactly: an allow rule
+// must be dropped, and a deny rule must deny all calls of the tool.
 func TestInexactRulesBecomeStricter(t *testing.T) {
 	for _, c := range []struct {
 		allowed, disallowed string
-		want                []string // lines of the rules, in order
+		want                []string // expected lines of the rules, in order
 		notes               int
 	}{
 		{allowed: "Read", want: []string{`toolName = ["read_file","read_many_files"]`, `decision = "allow"`, `priority = 900`}},
@@ -65,7 +65,7 @@ func TestInexactRulesBecomeStricter(t *testing.T) {
 	assert.Check(t, !strings.Contains(toml, "write_file"), "plan: got %s, want nothing allowed", toml)
 }
 
-// TestUserSettingsAreKept checks that a run overrides only the settings that it requires.
+// TestUserSettingsAreKept checks that a run overrides only those settings that it requires.
 func TestUserSettingsAreKept(t *testing.T) {
 	h := home{t.TempDir()}
 	assert.NilError(t, os.MkdirAll(h.userPath(), 0o700))
@@ -96,8 +96,8 @@ func TestUserSettingsAreKept(t *testing.T) {
 	}
 }
 
-// TestEachDirectoryGetsAFolder states that several directories can be registered, and that deleted
-// ones are removed from the list.
+// TestEachDirectoryGetsAFolder checks that several directories can be registered in projects.json,
+// and that directories that were deleted are removed.
 func TestEachDirectoryGetsAFolder(t *testing.T) {
 	h := home{t.TempDir()}
 	one, two, gone := t.TempDir(), t.TempDir(), filepath.Join(t.TempDir(), "gone")
@@ -119,8 +119,8 @@ func TestEachDirectoryGetsAFolder(t *testing.T) {
 	}
 }
 
-// TestSimilarTranscriptNames: a transcript's name contains only a part of the id, so ids with the
-// same beginning must be distinguished.
+// TestSimilarTranscriptNames checks that two conversations whose ids start with the same characters
+// are not mistaken for each other. The name of a transcript contains only the start of the id.
 func TestSimilarTranscriptNames(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=" + t.TempDir(), "USERPROFILE=" + t.TempDir()}}}
 	stored := filepath.Join(t.TempDir(), "t.jsonl")
@@ -134,8 +134,8 @@ func TestSimilarTranscriptNames(t *testing.T) {
 	assert.Check(t, is.ErrorContains(b.Transcripts().Place(other, stored), "of another session"), "transcript of another conversation: want it refused")
 }
 
-// TestTokensOfAMessageCountOnce states that if a message was written several times, only the last
-// version counts.
+// TestTokensOfAMessageCountOnce checks that only the last version of a message is counted if a
+// transcript contains the message several times.
 func TestTokensOfAMessageCountOnce(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "t.jsonl")
 	const head = `{"sessionId":"s","projectHash":"x"}` + "\n" + `{"id":"0","type":"gemini","content":"before","tokens":{"input":7,"output":7},"model":"m"}` + "\n"
@@ -154,8 +154,8 @@ no JSON
 	assert.Check(t, diff == "", "tokens (-want +got):\n%s", diff)
 }
 
-// TestClassify covers error messages seen from the real CLI, and some that only the vendor's
-// servers send.
+// TestClassify checks the failures for error messages. Some messages come from the real CLI, and
+// some are only sent by the vendor's servers.
 func TestClassify(t *testing.T) {
 	now := time.Date(2026, 11, 22, 19, 0, 0, 0, time.UTC)
 	for _, c := range []struct {
@@ -163,7 +163,7 @@ func TestClassify(t *testing.T) {
 		status      int
 		class       runner.Class
 		begin       string
-		reset       time.Duration // from now; 0 for unknown
+		reset       time.Duration // time from now; 0 if unknown
 	}{
 		{"You have exhausted your daily quota on this model.", "", 429, runner.UsageLimit, "usage limit: ", 13 * time.Hour},
 		{"Quota exceeded. Please retry in 400.5s", "TerminalQuotaError: x", 429, runner.UsageLimit, "usage limit: ", 400 * time.Second},
@@ -188,8 +188,8 @@ func TestClassify(t *testing.T) {
 	}
 }
 
-// TestPromptAttachesNoFiles states that names after an "@" are not attached, and that a prompt
-// never starts a command of the CLI.
+// TestPromptAttachesNoFiles checks that names after an "@" in a prompt are not attached, and that a
+// prompt is never interpreted as a command of the CLI.
 func TestPromptAttachesNoFiles(t *testing.T) {
 	dir, home := t.TempDir(), t.TempDir()
 	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "sub", "deep"), 0o755))
@@ -212,7 +212,8 @@ func TestPromptAttachesNoFiles(t *testing.T) {
 	}
 }
 
-// TestCommandLine checks the CLI's arguments and environment, and which directories it trusts.
+// TestCommandLine checks the arguments and the environment of the CLI, and which directories the
+// CLI trusts.
 func TestCommandLine(t *testing.T) {
 	b := &Backend{CLI: program.CLI{Env: []string{"HOME=/h", "GEMINI_API_KEY=k", "GEMINI_CLI_TRUST_WORKSPACE=true"}}}
 	const begin = "--output-format stream-json --approval-mode "
@@ -240,8 +241,8 @@ func TestCommandLine(t *testing.T) {
 	assert.Check(t, strings.Contains(untrusted, `argsPattern = "."`) && !strings.Contains(trusted, "argsPattern"), "rules of a directory that is not trusted: got %s, want rules that allow what the mode does", untrusted)
 }
 
-// TestVendorToolsAreOffByDefault states that web tools are off unless the user allows them, since
-// the key proxy would refuse them.
+// TestVendorToolsAreOffByDefault checks that web tools are denied unless the user allows them,
+// since the key proxy would reject their requests.
 func TestVendorToolsAreOffByDefault(t *testing.T) {
 	for want, tools := range map[string][]string{"WebFetch WebSearch": nil, "WebFetch": {"googleSearch"}, "": {"googleSearch", "urlContext"}} {
 		p, err := keyproxy.Start(keyproxy.Options{Vendors: []keyproxy.Vendor{{API: API{}, Credential: keyproxy.Credential{Text: "k"}}}, Tools: tools, IsOpen: true})
@@ -252,8 +253,8 @@ func TestVendorToolsAreOffByDefault(t *testing.T) {
 	}
 }
 
-// TestLinksAreNotResumed: the CLI searches all transcripts for a conversation, so a link among them
-// is a failure.
+// TestLinksAreNotResumed checks that openConversation returns a failure if there is a link among
+// the transcripts. The CLI would open it, since it searches all transcripts for a conversation.
 func TestLinksAreNotResumed(t *testing.T) {
 	h, dir := home{t.TempDir()}, t.TempDir()
 	file := filepath.Join(h.cliPath(chatsDir(dir)), "session-of-another.jsonl")

@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// TestInvalidLockIsRemoved: for a lock that it can't take, the CLI would silently wait in ever
-// longer intervals. The test also checks that projects.json becomes a link to a file that the CLI
-// can write in a cage, whatever was there before.
+// TestInvalidLockIsRemoved checks that prepare removes a lock that isn't a folder, since the CLI
+// would wait for it forever. It also checks that prepare replaces projects.json with a link to a
+// file that the CLI can write in a cage.
 func TestInvalidLockIsRemoved(t *testing.T) {
 	h := home{t.TempDir()}
 	lock := h.cliPath("tmp", "projects.json.lock")
@@ -27,15 +27,15 @@ func TestInvalidLockIsRemoved(t *testing.T) {
 	assert.Check(t, !exists(lock), "a lock that is no folder: got it left")
 	got, err := os.Readlink(h.cliPath("projects.json"))
 	assert.Check(t, err == nil && got == filepath.Join("tmp", "projects.json"), "list of directories: got a link to %q, %v", got, err)
-	assert.NilError(t, os.Mkdir(lock, 0o700)) // as a running CLI creates it
+	assert.NilError(t, os.Mkdir(lock, 0o700)) // a running CLI creates its lock like this
 	if _, err := h.prepare(t.TempDir()); err != nil || !exists(lock) {
 		t.Errorf("a new lock: got it removed (%v)", err)
 	}
 }
 
-// TestVersionCheckKeepsTheHome: a CLI that prints its version replaces projects.json before it
-// exits, while another one may have just been started in a cage. It must use another home, and not
-// trust the checkout.
+// TestVersionCheckKeepsTheHome checks that a CLI that only prints its version uses another home,
+// and does not trust the checkout. Such a CLI replaces projects.json before it exits, and a run may
+// just have started another CLI that needs the file.
 func TestVersionCheckKeepsTheHome(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()
 	path := filepath.Join(t.TempDir(), "gemini")

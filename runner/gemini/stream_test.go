@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// TestRecordedStreams checks the results for recordings of the real CLI and its transcripts.
+// TestRecordedStreams checks the results for recorded output of the real CLI, with its transcripts.
 func TestRecordedStreams(t *testing.T) { clitest.Replay(t, play) }
 
 func play(t *testing.T, c clitest.Recording) clitest.Result {
@@ -36,7 +36,7 @@ func play(t *testing.T, c clitest.Recording) clitest.Result {
 	var got clitest.Result
 	got.Answer, got.Failure = s.final(c.Exit)
 	if got.Failure != nil {
-		got.Failure.Reset = time.Time{} // it depends on the current time
+		got.Failure.Reset = time.Time{} // depends on the current time
 	}
 	err := b.Transcripts().Read(runner.Conversation{ID: id, Dir: dir}, 0, -1, func(m runner.Message) error {
 		got.Messages = append(got.Messages, m)
@@ -46,7 +46,7 @@ func play(t *testing.T, c clitest.Recording) clitest.Result {
 	return got
 }
 
-// FuzzStream states that no output of a CLI makes the reader panic or exceed its limits.
+// FuzzStream checks that no output of a CLI causes a panic or makes the reader exceed its limits.
 func FuzzStream(f *testing.F) {
 	f.Add([]byte(`{"type":"init","session_id":"s"}` + "\n" + `{"type":"result","status":"error","error":{"message":"[API Error: {\"error\":{\"code\":1}}]"}}`))
 	f.Fuzz(func(_ *testing.T, output []byte) {

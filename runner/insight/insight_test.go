@@ -23,10 +23,10 @@ import (
 
 var nine = time.Date(2026, 11, 22, 9, 0, 0, 0, time.UTC)
 
-// at returns a time that many seconds after nine.
+// at returns the time that is the given number of seconds after nine o'clock.
 func at(seconds int) time.Time { return nine.Add(time.Duration(seconds) * time.Second) }
 
-// log is an event log for tests, with one event per second.
+// log is an event log for tests. Each event is one second later than the previous one.
 type log []state.Event
 
 func (l *log) add(exec int, agent, name string, b state.Body) {
@@ -43,7 +43,7 @@ func (l *log) events() iter.Seq2[state.Event, error] {
 	}
 }
 
-// memoryTranscripts are transcripts in memory, by conversation id.
+// memoryTranscripts contains transcripts in memory, by the id of the conversation.
 type memoryTranscripts map[string][]runner.Message
 
 // Read implements Transcripts.
@@ -73,15 +73,16 @@ func build(t *testing.T, s Source) *Report {
 	return r
 }
 
-// prompt adds an execution of a prompt that succeeds.
+// prompt adds the events of a successful execution of a prompt.
 func (l *log) prompt(exec int, agent, session string) {
 	l.add(exec, agent, "A.md", &state.StateStarted{Kind: "prompt", SessionID: session, Cwd: "/d"})
 	l.add(exec, agent, "A.md", &state.StateFinished{OK: true, SessionID: session, CLI: "2.1.330 /bin/claude", Spent: state.Spent{USD: state.Dollar}})
 	l.add(exec, agent, "A.md", &state.Transition{Tag: "goto", Target: "A.md", From: "A.md"})
 }
 
-// TestUnfinishedRunIsInterrupted states that an execution without an end is interrupted, unless a
-// process drives the run. Tests of report.Model cover the kinds of interruptions.
+// TestUnfinishedRunIsInterrupted checks that an execution without an end has the status
+// interrupted, unless a process drives the run. Other kinds of interruptions are tested with
+// report.Model.
 func TestUnfinishedRunIsInterrupted(t *testing.T) {
 	l := &log{}
 	l.add(0, "", "", &state.RunStarted{})
@@ -96,9 +97,9 @@ func TestUnfinishedRunIsInterrupted(t *testing.T) {
 	}
 }
 
-// TestMessagesBelongToExecutions states that a message belongs to the last execution that used the
-// conversation before the message was written. Messages that a branch has copied belong to no
-// execution.
+// TestMessagesBelongToExecutions checks that a message belongs to the last execution that started
+// to use the conversation before the message was written. Messages that were copied into a branch
+// must not belong to any execution.
 func TestMessagesBelongToExecutions(t *testing.T) {
 	p := &conversations{byID: map[string]*conversation{}}
 	start := func(exec int, i state.Invocation) {
@@ -106,12 +107,12 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 	}
 	start(1, state.Invocation{SessionID: "s"})
 	start(2, state.Invocation{SessionID: "s", Length: new(int64(100))})
-	start(2, state.Invocation{SessionID: "s", CLIID: "x"}) // a reminder
+	start(2, state.Invocation{SessionID: "s", CLIID: "x"}) // a further invocation of execution 2, for a reminder
 	start(3, state.Invocation{SessionID: "b", From: "s"})
 	start(4, state.Invocation{SessionID: "s", Mode: state.Resume})
 	for _, tt := range []struct {
 		session       string
-		seconds, want int // time of a message, and its execution
+		seconds, want int // time of a message, and the execution that it belongs to
 	}{
 		{"s", 9, 0}, {"s", 10, 1}, {"s", 19, 1}, {"s", 20, 2}, {"s", 39, 2}, {"s", 99, 4}, {"b", 29, 0}, {"b", 30, 3},
 	} {
@@ -124,9 +125,9 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 	assert.Check(t, c.CLI == "x" && len(c.starts) == 3 && c.owner(runner.Message{}, 7) == 7, "got the id %q and %+v, want x and three executions, and a message of which nothing is known with the execution before it", c.CLI, c.starts)
 }
 
-// TestFailedAndNewestKeepWholeConversations states that if there is not enough room for all
-// conversations, those of failed executions and of the newest ones are complete, and others keep
-// their beginning and end.
+// TestFailedAndNewestKeepWholeConversations checks what is shown if there is not enough room for
+// all conversations. Those of failed executions and of the newest executions must be complete. Of
+// the others, the first and the last messages must be shown.
 func TestFailedAndNewestKeepWholeConversations(t *testing.T) {
 	const n = 300
 	l, all := &log{}, memoryTranscripts{}
@@ -158,7 +159,7 @@ func TestFailedAndNewestKeepWholeConversations(t *testing.T) {
 	assert.Check(t, is.Contains(r.LeftOut[0], "Only the first and the last messages"), "left out")
 }
 
-// sizeOf returns how many bytes a report takes in a page.
+// sizeOf returns how many bytes the texts of a report take in a page.
 func sizeOf(t *testing.T, r *Report) int {
 	t.Helper()
 	var data bytes.Buffer
@@ -168,8 +169,9 @@ func sizeOf(t *testing.T, r *Report) int {
 	return len(html.EscapeString(data.String())) - 4*strings.Count(data.String(), `"`)
 }
 
-// TestNoPartialSecrets states that texts are masked before they are cut, and that the end of a text
-// which the transcript reader has cut is dropped.
+// TestNoPartialSecrets checks that secrets are masked before texts are shortened. If the transcript
+// reader has truncated a text, the end of the text must be removed, since it may contain a part of
+// a secret.
 func TestNoPartialSecrets(t *testing.T) {
 	const secret = "correct-horse-battery-staple"
 	long := strings.Repeat("x", maxToolText*2/3-60) + strings.Repeat(secret+" ", 10) + strings.Repeat("y", maxToolText)
@@ -191,8 +193,8 @@ func TestNoPartialSecrets(t *testing.T) {
 	}
 }
 
-// TestHugeRunsAreBounded states that of many executions with long texts the failed and the newest
-// ones are shown, and that sums include all.
+// TestHugeRunsAreBounded checks that a report of many executions with long texts contains only the
+// failed and the newest executions, and that its totals include all executions.
 func TestHugeRunsAreBounded(t *testing.T) {
 	const n = 20_000
 	l, text := &log{}, strings.Repeat("&", 4000)
@@ -218,8 +220,9 @@ func TestHugeRunsAreBounded(t *testing.T) {
 	assert.Check(t, is.Equal(len(r.LeftOut), 3), "left out: got %q, want lines on executions, agents and output", r.LeftOut)
 }
 
-// TestConversationsAreInOrder states that the conversations of an execution are sorted by time, in
-// whatever order they were read, and that a refused tool use is not shown as failed.
+// TestConversationsAreInOrder checks that the messages of an execution are sorted by time if they
+// come from several conversations, which are read in any order. A tool call that was denied must be
+// marked as denied.
 func TestConversationsAreInOrder(t *testing.T) {
 	x := report.Exec{Refusals: []state.Refusal{{Use: "Bash(git push)", Reason: "This command requires approval"}}}
 	for _, seconds := range [][]int{{30, 31}, {10, 11, 12}, {20}} {

@@ -12,11 +12,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// progressLines are the progress lines of a job log for an active agent, one minute after the last
-// of several actions, which are ten seconds apart.
+// progressLines lists texts that a progress line of the job log contains. In each case, the given
+// things happen at intervals of ten seconds, and the progress line is printed one minute after the
+// last one.
 var progressLines = []struct {
 	what  string
-	spent state.USD // before this run
+	spent state.USD // cost of the run before this segment
 	deeds []any
 	want  string
 }{
@@ -41,7 +42,7 @@ var progressLines = []struct {
 		"working for 1m10s; running Bash( ::error::x# #[group] for 1m00s"},
 }
 
-// TestProgressLine states that a line outside of groups shows the activity of an agent.
+// TestProgressLine checks the line about an agent's activity that Tick prints outside of groups.
 func TestProgressLine(t *testing.T) {
 	for _, c := range progressLines {
 		var log jobLog
@@ -67,7 +68,8 @@ func TestProgressLine(t *testing.T) {
 	}
 }
 
-// TestJobColours checks the colors of marks. The golden files of the job log check the text.
+// TestJobColours checks the colors of marks. Their texts are checked by the golden files of the job
+// log.
 func TestJobColours(t *testing.T) {
 	for _, name := range []string{"forks", "failed"} {
 		var log jobLog

@@ -27,7 +27,7 @@ func TestAnnotationsGolden(t *testing.T) {
 	}
 }
 
-// annotated returns the annotations for events.
+// annotated returns the annotations that the given events cause.
 func annotated(t *testing.T, events ...state.Event) []Annotation {
 	t.Helper()
 	var log jobLog
@@ -39,8 +39,8 @@ func annotated(t *testing.T, events ...state.Event) []Annotation {
 	return log.notes
 }
 
-// TestTenAnnotationsOfALevel states that at most ten annotations of each level are shown, nine of
-// them at once, and that the tenth says how many more there are.
+// TestTenAnnotationsOfALevel checks that at most ten annotations of each level are shown. The first
+// nine are shown immediately. The tenth is shown by Close, and says how many more there are.
 func TestTenAnnotationsOfALevel(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 11, 40} {
 		var log jobLog
@@ -60,8 +60,8 @@ func TestTenAnnotationsOfALevel(t *testing.T) {
 	}
 }
 
-// TestAnnotationsComeOnce states that annotations with the same level, file and text are shown
-// once.
+// TestAnnotationsComeOnce checks that an annotation is not repeated if its level, file and text are
+// the same.
 func TestAnnotationsComeOnce(t *testing.T) {
 	retry := state.Event{Agent: "main", State: "A.md", Body: &state.Retry{N: 1, Error: "overloaded"}}
 	again := state.Event{Agent: "main_work1", State: "A.md", Body: &state.Retry{N: 2, Error: "overloaded"}}
@@ -70,8 +70,8 @@ func TestAnnotationsComeOnce(t *testing.T) {
 	assert.Check(t, is.Len(got, 2), "two retries and two failures with one text: %d annotations", len(got))
 }
 
-// TestAnnotationTextIsCut states that no text is longer than GitHub shows, and that its beginning
-// and end are kept.
+// TestAnnotationTextIsCut checks that no text is longer than GitHub allows, and that a shortened
+// text keeps its beginning and its end.
 func TestAnnotationTextIsCut(t *testing.T) {
 	for _, filler := range []string{"x", "中", "\xff", "line\n", "🙂"} {
 		for _, size := range []int{3980, 4001, 100_000} {
@@ -94,7 +94,7 @@ func TestAnnotationTextIsCut(t *testing.T) {
 	}
 }
 
-// TestAnnotationLine covers texts that contain a line number of a state's file.
+// TestAnnotationLine checks which line number is found in a text that may name a state's file.
 func TestAnnotationLine(t *testing.T) {
 	for text, want := range map[string]int{
 		"CHECK.sh:12: jq: not found":                    12,
@@ -109,7 +109,8 @@ func TestAnnotationLine(t *testing.T) {
 	}
 }
 
-// TestBudgetWarningFrom80Percent: other warnings are covered by the golden files.
+// TestBudgetWarningFrom80Percent checks that the warning about the budget is shown from 80 % on.
+// The golden files check other warnings.
 func TestBudgetWarningFrom80Percent(t *testing.T) {
 	for value, want := range map[float64]int{7.9: 0, 8: 1} {
 		got := annotated(t, state.Event{Body: &state.Limit{Which: "budget", Value: value, Max: 10}})

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// readers are the console options for which there are golden files.
+// readers maps the names of golden files to the console options with which they are compared.
 var readers = map[string]ConsoleOptions{
 	"plain":    {},
 	"quiet":    {Quiet: true, Terminal: true, Width: 160},
@@ -24,8 +24,8 @@ var readers = map[string]ConsoleOptions{
 	"terminal": {Terminal: true, Color: true, Width: 72},
 }
 
-// TestConsoleGolden compares the console output of recorded runs with golden files, in which ^[ is
-// the escape character.
+// TestConsoleGolden compares the console output for recorded runs with golden files. In these
+// files, ^[ represents the escape character.
 func TestConsoleGolden(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed", "hostile", "script"} {
 		for reader, o := range readers {
@@ -38,7 +38,7 @@ func TestConsoleGolden(t *testing.T) {
 	}
 }
 
-// console returns the output of a Console for a recorded run, with ticks at the given interval.
+// console returns a Console's output for a recorded run. Tick is called at the given interval.
 func console(t *testing.T, name string, o ConsoleOptions, tick time.Duration) string {
 	t.Helper()
 	var out bytes.Buffer
@@ -48,8 +48,8 @@ func console(t *testing.T, name string, o ConsoleOptions, tick time.Duration) st
 	return out.String()
 }
 
-// tickingReporter calls Tick between the events at a fixed interval. Pauses of more than ten
-// minutes are skipped.
+// tickingReporter passes on events, and calls Tick at a fixed interval of the time in the events.
+// It does not call Tick in pauses of more than ten minutes.
 type tickingReporter struct {
 	to interface {
 		Reporter
@@ -76,7 +76,7 @@ func (c *tickingReporter) Close() error { return nil }
 
 func (c *tickingReporter) Next(s string) error { return c.to.(interface{ Next(string) error }).Next(s) }
 
-// advisedReporter passes on events, and calls Next at the end of a run that is not completed.
+// advisedReporter passes on events. It calls Next after the end of a run that has not completed.
 type advisedReporter struct {
 	Reporter
 	text string
@@ -90,7 +90,7 @@ func (a advisedReporter) Report(e state.Event) error {
 	return err
 }
 
-// replayFile reports the events of a recorded run.
+// replayFile adds the events of a recorded run to the reporter's model, and reports them.
 func replayFile(t *testing.T, name string, to Reporter) {
 	t.Helper()
 	events, err := read(filepath.Join("testdata", name+".jsonl"))
@@ -100,14 +100,14 @@ func replayFile(t *testing.T, name string, to Reporter) {
 	}
 }
 
-// goldenFile compares a text with a golden file.
+// goldenFile fails the test if a text differs from a golden file. With -update, it writes the file.
 func goldenFile(t *testing.T, file, got string) {
 	t.Helper()
 	assert.Check(t, golden.String(got, file))
 }
 
-// TestConsoleShowsOutput states that a script's output is shown line by line, and in quiet mode
-// only if the script fails, before the failure.
+// TestConsoleShowsOutput checks that each line of a script's output is shown. In quiet mode, the
+// lines are only shown if the script fails, before the line about the failure.
 func TestConsoleShowsOutput(t *testing.T) {
 	for name, c := range map[string]struct {
 		quiet bool

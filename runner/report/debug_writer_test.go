@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// tree returns the files below dir and their contents as one text.
+// tree returns the names and the contents of all files below dir as one text.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder
@@ -26,7 +26,7 @@ func tree(t *testing.T, dir string) string {
 	return b.String()
 }
 
-// TestDebugGolden compares the debug files of recorded runs with golden files.
+// TestDebugGolden compares the debug files for recorded runs with golden files.
 func TestDebugGolden(t *testing.T) {
 	for _, name := range []string{"forks", "failed", "resumed"} {
 		dir := t.TempDir()
@@ -37,7 +37,8 @@ func TestDebugGolden(t *testing.T) {
 	}
 }
 
-// TestDebugFolder states that no name leads outside the debug folder.
+// TestDebugFolder checks that the path of an attempt's debug folder is always inside the debug
+// folder, whatever the names of the agent and the state are.
 func TestDebugFolder(t *testing.T) {
 	for _, c := range []struct {
 		seq          int

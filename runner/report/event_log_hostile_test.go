@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
-// TestSparseLogsAreRejected: an agent may have extended the log to terabytes. Reading it
-// must fail without using much memory or time.
+// TestSparseLogsAreRejected checks that reading a log of terabytes fails without using much memory.
+// An agent may create such a log as a sparse file.
 func TestSparseLogsAreRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	assert.NilError(t, os.WriteFile(path, nil, 0o600))
@@ -31,8 +31,8 @@ func TestSparseLogsAreRejected(t *testing.T) {
 	assert.Check(t, got <= 1024, "all together allocated %d MiB", got)
 }
 
-// TestEventsOfManyValuesAreRejected: decoding a line with very many JSON values would use many
-// times its size.
+// TestEventsOfManyValuesAreRejected checks that a line with very many JSON values is rejected.
+// Decoding it would need many times the memory that the line needs.
 func TestEventsOfManyValuesAreRejected(t *testing.T) {
 	line := `{"type":"run_finished","a":[` + strings.Repeat("{},", jsonstrict.MaxValues) + "{}]}\n"
 	path := filepath.Join(t.TempDir(), "events.jsonl")

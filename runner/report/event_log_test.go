@@ -19,7 +19,7 @@ import (
 
 const runID = "demo-1a2b3c4d"
 
-// someEvents returns n events with texts of very different lengths.
+// someEvents returns n events whose texts have very different lengths.
 func someEvents(n int) []state.Event {
 	var events []state.Event
 	for i := range n {
@@ -32,7 +32,7 @@ func someEvents(n int) []state.Event {
 	return events
 }
 
-// logContent returns the log of events.
+// logContent returns the content of a log with the given events.
 func logContent(t *testing.T, events []state.Event, workflowID string) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -71,8 +71,8 @@ func reportAll(t *testing.T, l *EventLog, events []state.Event) {
 	must(t, l.Close())
 }
 
-// TestLogSurvivesCrashAnywhere states that a log which was cut off at any byte of its last two
-// lines has each event once after the events of the last save were reported again.
+// TestLogSurvivesCrashAnywhere cuts a log off at each byte of its last two lines, as a crash may
+// do. It then reports the last two events again, and checks that the log contains each event once.
 func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	t.Parallel()
 	before := logContent(t, someEvents(3), "other-00000000")
@@ -80,7 +80,7 @@ func TestLogSurvivesCrashAnywhere(t *testing.T) {
 		n := len(events)
 		whole := append(bytes.Clone(before), logContent(t, events, runID)...)
 		from := len(whole) - len(logContent(t, events[n-2:], runID))
-		step := max(1, (len(whole)-from)/100) // every byte, or a sample within long lines
+		step := max(1, (len(whole)-from)/100) // in long lines, only about a hundred places are tried
 		path := filepath.Join(t.TempDir(), "events.jsonl")
 		for at := from; at <= len(whole); at++ {
 			if near := at-from < 30 || len(whole)-at < 30; !near && (at-from)%step != 0 {
@@ -96,7 +96,8 @@ func TestLogSurvivesCrashAnywhere(t *testing.T) {
 	}
 }
 
-// TestEventLogIsPrivate states that only the owner can read the log and its folder.
+// TestEventLogIsPrivate checks that only the owner may access the log and the folder that contains
+// it.
 func TestEventLogIsPrivate(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a", "b", "events.jsonl")
 	l := openTestLog(t, path)
@@ -108,7 +109,8 @@ func TestEventLogIsPrivate(t *testing.T) {
 	}
 }
 
-// TestOpenKeepsExistingContent covers how OpenEventLog treats the end of a file.
+// TestOpenKeepsExistingContent checks how OpenEventLog changes the end of a file, and that it
+// changes nothing else.
 func TestOpenKeepsExistingContent(t *testing.T) {
 	one, two := string(logContent(t, someEvents(1), runID)), string(logContent(t, someEvents(2), runID))
 	bad := "{broken}\n"
@@ -135,9 +137,9 @@ func TestOpenKeepsExistingContent(t *testing.T) {
 	}
 }
 
-// TestCopyIsComplete states that a copy gets every event of the saved log once, wherever it ended
-// before, and no events of other runs. The saved log contains lines that are not events, as after a
-// crash of the machine.
+// TestCopyIsComplete checks that CopyFrom and Report together write each event of the run once,
+// independent of how many events the log contains before. Events of other runs are not copied. The
+// log that is copied contains lines that are not events, which a crash of the machine may leave.
 func TestCopyIsComplete(t *testing.T) {
 	events := someEvents(9)
 	kept := filepath.Join(t.TempDir(), "kept.jsonl")
@@ -154,7 +156,8 @@ func TestCopyIsComplete(t *testing.T) {
 	}
 }
 
-// TestCopyOfItself states that a log which is copied to itself doesn't get its events twice.
+// TestCopyOfItself checks that a log does not get its events twice if it is copied to itself by way
+// of a link.
 func TestCopyOfItself(t *testing.T) {
 	dir := t.TempDir()
 	kept, link := filepath.Join(dir, "kept.jsonl"), filepath.Join(dir, "link.jsonl")
@@ -170,7 +173,7 @@ func TestCopyOfItself(t *testing.T) {
 	assert.Check(t, is.Equal(readFile(t, kept), string(logContent(t, events, runID))), "log that is its own copy")
 }
 
-// TestLogToPipe states that a log can be a pipe, which can't be read back.
+// TestLogToPipe checks that a log can be a pipe, from which the written events can't be read back.
 func TestLogToPipe(t *testing.T) {
 	r, w, err := os.Pipe()
 	must(t, err)
@@ -184,7 +187,7 @@ func TestLogToPipe(t *testing.T) {
 	assert.Check(t, is.Equal(got.String(), string(logContent(t, someEvents(3), runID))), "pipe")
 }
 
-// fullDisk is a disk with little space left.
+// fullDisk is a writer that writes only 30 bytes and then returns an error.
 type fullDisk struct{ bytes.Buffer }
 
 func (f *fullDisk) Write(p []byte) (int, error) {
@@ -192,7 +195,7 @@ func (f *fullDisk) Write(p []byte) (int, error) {
 	return min(len(p), 30), errors.New("no space left")
 }
 
-// TestNoWritesAfterTornLine states that a log stops writing after a failed write.
+// TestNoWritesAfterTornLine checks that a log writes nothing more after a write has failed.
 func TestNoWritesAfterTornLine(t *testing.T) {
 	var w fullDisk
 	l := NewEventLog(&w, runID, 0)

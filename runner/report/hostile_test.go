@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// checkHarmless fails the test if a line could make a terminal or a job log do anything but show
-// it.
+// checkHarmless fails the test if a line could do anything in a terminal or in a job log other than
+// being shown. input is the text from which the line was created.
 func checkHarmless(t *testing.T, input, line string) {
 	t.Helper()
 	for _, r := range line {
@@ -27,7 +27,7 @@ func checkHarmless(t *testing.T, input, line string) {
 	assert.Check(t, !strings.HasPrefix(strings.TrimSpace(line), "::") && !strings.Contains(line, "##["), "line made of %.200q:\n got %.300q\nwant no command of a job log in it", input, line)
 }
 
-// eventsWith returns one event of each type, with text in every string field.
+// eventsWith returns one event of each type. All their strings are text.
 func eventsWith(text string) []state.Event {
 	result := state.Text(text)
 	bodies := []state.Body{
@@ -68,8 +68,8 @@ func eventsWith(text string) []state.Event {
 	return events
 }
 
-// waitsWith returns waits of each kind, with text in every string field. One of the choices can't
-// be listed, so that all questions use the placeholder.
+// waitsWith returns events for waits of each kind, with text as their strings. One of the choices
+// can't be listed, so the answers to the question are shown with a placeholder.
 func waitsWith(text string) []state.Body {
 	until := "2026-03-02T09:34:06Z"
 	return []state.Body{
@@ -82,7 +82,7 @@ func waitsWith(text string) []state.Body {
 	}
 }
 
-// showText returns the output of a verbose console for events with text in every string field.
+// showText returns the lines of a verbose console for the events that eventsWith returns.
 func showText(t *testing.T, text string) []string {
 	t.Helper()
 	var out bytes.Buffer
@@ -101,8 +101,8 @@ var hostile = []string{
 	"\u202egpj.exe", "\u2028x\u2029", "\u0085", "\U000e0041", "\xff\xfe", "\ufeff", "", " ", "e\u0301", "中文", "👩‍👩‍👧",
 }
 
-// FuzzHostileText states that a text of an agent, a file name or a log is only shown by a terminal
-// or a job log, and has no other effect.
+// FuzzHostileText checks that a terminal or a job log only shows text from agents, file names and
+// logs. The text must not have any other effect, such as moving the cursor or starting a command.
 func FuzzHostileText(f *testing.F) {
 	for _, text := range hostile {
 		f.Add(text)
@@ -125,7 +125,7 @@ func FuzzHostileText(f *testing.F) {
 	})
 }
 
-// TestFormats covers the formats of durations and amounts.
+// TestFormats checks how durations and amounts are formatted.
 func TestFormats(t *testing.T) {
 	for _, c := range []struct{ got, want string }{
 		{formatMillis(0), "0.0s"}, {formatMillis(1249), "1.2s"}, {formatMillis(59_949), "59.9s"}, {formatMillis(59_950), "1m00s"},

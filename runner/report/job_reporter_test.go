@@ -15,15 +15,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// jobLog records the calls of a JobLog. Nested groups and ends of groups that are not open are
-// mistakes.
+// jobLog is a JobLog that records its calls. It also records mistakes: nested groups, and an end of
+// a group although no group is open.
 type jobLog struct {
 	strings.Builder
 	open     bool
 	mistakes []string
 	prints   []string
 	painted  []string
-	visible  []string // lines outside of groups
+	visible  []string // lines that were printed outside of groups
 	notes    []Annotation
 }
 
@@ -38,7 +38,7 @@ func (l *jobLog) print(line string) {
 	fmt.Fprintf(l, "%s%s\n", indent, line)
 }
 
-// ownColours matches the color sequences that a JobReporter may use.
+// ownColours matches the color sequences that a JobReporter is allowed to print.
 var ownColours = regexp.MustCompile("\x1b\\[(0|3[23]|90|1;3[123])m")
 
 func (l *jobLog) PrintStyled(line string) {
@@ -79,8 +79,8 @@ func (l *jobLog) check(t *testing.T, what string) {
 	assert.Check(t, len(l.mistakes) == 0 && !l.open, "%s: mistakes %q, a group open at the end: %t\n%s", what, l.mistakes, l.open, l.String())
 }
 
-// TestJobGolden compares the job logs of recorded runs with golden files, in which the lines of
-// groups are indented.
+// TestJobGolden compares the job logs for recorded runs with golden files. In these files, the
+// lines inside groups are indented.
 func TestJobGolden(t *testing.T) {
 	for _, name := range recordedRuns {
 		for reader, verbose := range map[string]bool{"job": false, "job-verbose": true} {
@@ -96,8 +96,8 @@ func TestJobGolden(t *testing.T) {
 	}
 }
 
-// TestJobLinesAreBounded states that the group of a state with megabytes of text is limited to
-// about 64 KiB, with its first and last lines.
+// TestJobLinesAreBounded checks that a group contains at most about 64 KiB if a state prints
+// megabytes of text, and that it contains the first and the last lines.
 func TestJobLinesAreBounded(t *testing.T) {
 	t.Parallel()
 	var log jobLog
@@ -116,7 +116,7 @@ func TestJobLinesAreBounded(t *testing.T) {
 	}
 }
 
-// TestJobHostileText states that no untrusted text makes a line of the job log a command.
+// TestJobHostileText checks that an untrusted text can't turn a line of the job log into a command.
 func TestJobHostileText(t *testing.T) {
 	for _, text := range append(hostile, "a\nb", "a\rb") {
 		var log jobLog

@@ -15,7 +15,7 @@ import (
 
 var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// writes records each write separately.
+// writes is a writer that records each write separately.
 type writes []string
 
 func (w *writes) Write(p []byte) (int, error) {
@@ -23,7 +23,7 @@ func (w *writes) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// startAgents starts agents that run a prompt.
+// startAgents reports the start of a run and of a prompt for each of several agents.
 func startAgents(t *testing.T, c *Console, agents int) {
 	t.Helper()
 	for i := range agents {
@@ -35,14 +35,14 @@ func startAgents(t *testing.T, c *Console, agents int) {
 	}
 }
 
-// usedModel returns the model that a reporter reads.
+// usedModel returns the model that the reporter reads.
 func (c *Console) usedModel() *Model     { return c.model }
 func (d *DebugWriter) usedModel() *Model { return d.model }
 func (j *JobReporter) usedModel() *Model { return j.console.model }
 func (a *Annotations) usedModel() *Model { return a.model }
 func (s *Summary) usedModel() *Model     { return s.model }
 
-// inModel adds an event to the model that a reporter reads, like a Fanout.
+// inModel adds an event to the model that a reporter reads, as a Fanout does.
 func inModel(to Reporter, e state.Event) {
 	if of, ok := to.(advisedReporter); ok {
 		to = of.Reporter
@@ -52,15 +52,16 @@ func inModel(to Reporter, e state.Event) {
 	}
 }
 
-// report adds an event to the reporter's model, and reports it.
+// report adds an event to the model that a reporter reads, and reports it. The test fails on an
+// error.
 func report(t *testing.T, to Reporter, e state.Event) {
 	t.Helper()
 	inModel(to, e)
 	assert.NilError(t, to.Report(e), "report %+v", e)
 }
 
-// TestLiveLinesCanBeTurnedOff states that live lines are erased at once, and drawn again when they
-// are turned on.
+// TestLiveLinesCanBeTurnedOff checks that SetLive erases the live lines immediately when they are
+// turned off, and draws them again when they are turned on.
 func TestLiveLinesCanBeTurnedOff(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true})
@@ -81,8 +82,8 @@ func TestLiveLinesCanBeTurnedOff(t *testing.T) {
 	assert.Check(t, is.Equal(strings.Count(w[len(w)-1], "  "+string(markRunning)+"  "), 2), "afterwards")
 }
 
-// TestLiveLinesFitTheScreen states that the number and the width of live lines are limited, so that
-// a terminal can always erase them.
+// TestLiveLinesFitTheScreen checks that the number and the width of live lines are limited.
+// Otherwise, a terminal could not erase them.
 func TestLiveLinesFitTheScreen(t *testing.T) {
 	var w writes
 	c := NewConsole(&w, NewLiveModel(), ConsoleOptions{Terminal: true, Width: 40})

@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// costlyRun drives a run with random costs, answers, failures and interruptions, and reports its
-// events to a summary.
+// costlyRun drives a run with random costs, answers, failures and interruptions. It reports the
+// events of the run to a summary.
 type costlyRun struct {
 	t   *testing.T
 	rnd *rand.Rand
@@ -35,7 +35,7 @@ func (s *costlyRun) step(decide func(*state.Step)) {
 	}
 }
 
-// segment drives one segment of the run, which ends with a cancellation.
+// segment drives one segment of the run. The run is cancelled at the end of the segment.
 func (s *costlyRun) segment(resumed bool) {
 	s.step(func(step *state.Step) {
 		if resumed {
@@ -77,8 +77,8 @@ func (s *costlyRun) outcome(class state.Class) state.Outcome {
 	switch s.rnd.IntN(5) {
 	case 0:
 		o.Used = []state.ModelCost{used}
-	case 1: // unknown
-	case 2: // tokens, some of them without a price
+	case 1: // the cost is unknown
+	case 2: // the cost is in tokens, some of which have no price
 		other := state.ModelCost{Usage: state.Usage{Model: "local", Output: 1 + s.rnd.Int64N(700)}}
 		o.Cost = state.Cost{Kind: state.Exact, USD: cents, Usage: []state.ModelCost{used, other}, Unpriced: other.Output, Listed: true}
 		if s.rnd.IntN(2) == 0 {
@@ -98,8 +98,8 @@ func (s *costlyRun) outcome(class state.Class) state.Outcome {
 	return o
 }
 
-// totalsOf returns the total costs in the rows of a summary's table, of its models and of its
-// agents.
+// totalsOf returns several totals in a summary that must be equal: those of the table's rows, of
+// the models and of the agents.
 func totalsOf(s *Summary) map[string]state.Spent {
 	m, all := s.model, map[string]state.Spent{}
 	add := func(what string, spent state.Spent) { all[what] = all[what].Plus(spent) }
@@ -115,9 +115,9 @@ func totalsOf(s *Summary) map[string]state.Spent {
 	return all
 }
 
-// TestTotalsAgree states that after each segment of a run the headline, the rows of the table, the
-// costs by model and the costs of agents each add up to the ledger, including estimates and unknown
-// costs.
+// TestTotalsAgree drives several segments of a run. After each segment, it checks that the headline
+// and the sums of all rows, all models and all agents show the cost in the ledger. Some of the
+// costs are estimated or unknown.
 func TestTotalsAgree(t *testing.T) {
 	for seed := range uint64(20) {
 		p := &page{}

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestManyModels states that only a limited number of models have their own totals.
+// TestManyModels checks that only a limited number of models get separate totals.
 func TestManyModels(t *testing.T) {
 	const cent = state.Dollar / 100
 	m := NewModel()

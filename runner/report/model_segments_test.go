@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestResumedRunHidesOldFailures states that a resumed run shows no failures of earlier segments
-// while it is active.
+// TestResumedRunHidesOldFailures checks that while a resumed run is active, failures in earlier
+// segments are not shown.
 func TestResumedRunHidesOldFailures(t *testing.T) {
 	failed := []state.Body{
 		&state.RunStarted{}, &state.StateStarted{Kind: "prompt", Attempt: 1}, &state.StateFinished{Error: "broken pipe"}, &state.AgentFinished{Error: "broken pipe"},

@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestModelGolden compares the models of recorded runs with golden files. The runs cover every kind
-// of end, wait and failure, several agents and several segments.
+// TestModelGolden compares the models of recorded runs with golden files. The recorded runs contain
+// every way in which a run can end, wait or fail, several agents, and several segments.
 func TestModelGolden(t *testing.T) {
 	logs, err := filepath.Glob("testdata/*.jsonl")
 	must(t, err)
@@ -21,7 +21,8 @@ func TestModelGolden(t *testing.T) {
 		name := strings.TrimSuffix(strings.TrimPrefix(log, "testdata/"), ".jsonl")
 		t.Run(name, func(t *testing.T) {
 			run := &state.Run{}
-			twice := func(yield func(state.Event, error) bool) { // repeated events, as after a resume, count once
+			// After a resume, events may be reported again. The model must ignore them.
+			twice := func(yield func(state.Event, error) bool) {
 				for e, err := range Events(log) {
 					for range 2 {
 						if !yield(e, err) {
@@ -42,14 +43,14 @@ func TestModelGolden(t *testing.T) {
 	}
 }
 
-// TestExecutionSpansSegments states that an execution that continues in a later segment is one row,
-// with its cost and the time spent on it, even if its number has changed because the parts of a
-// matrix were joined.
+// TestExecutionSpansSegments checks that an execution that continues in a later segment is still
+// one row, with its whole cost and the time spent on it. This is so even if the parts of a matrix
+// were joined in between and the execution has another number.
 func TestExecutionSpansSegments(t *testing.T) {
 	begins, stops := &state.StateStarted{Kind: "prompt"}, &state.RunFinished{Status: state.Suspended, Spent: state.Spent{USD: 1}, Unfinished: []state.Unfinished{{Agent: "main", State: "A.md", Spent: state.Spent{USD: 1}}}}
 	again, goesOn := &state.AttemptInterrupted{Attempt: 1}, &state.RunStarted{Resumed: true}
 	for name, c := range map[string]struct {
-		bodies []state.Body // an hour apart after each RunStarted, else a second
+		bodies []state.Body // an hour apart after a RunStarted, otherwise a second
 		want   int64        // milliseconds
 	}{
 		"cut off":                {[]state.Body{&state.RunStarted{}, begins, stops, goesOn, again, begins, &state.StateFinished{OK: true, Spent: state.Spent{USD: 3}, DurationMS: 5000}}, 6000},
@@ -80,8 +81,8 @@ func TestExecutionSpansSegments(t *testing.T) {
 	}
 }
 
-// TestResumedExecutions states that open executions are known from the state if no event has
-// reported them, and are otherwise the executions of the events.
+// TestResumedExecutions checks that Resume adds the open executions in the state. If events have
+// already reported an open execution, Resume does not add it again.
 func TestResumedExecutions(t *testing.T) {
 	run := &state.Run{Agents: []*state.Agent{{ID: "main", State: "A.md", Exec: &state.Exec{Iteration: 4, Attempt: 2, Started: nine}}}}
 	withEvents := NewLiveModel()

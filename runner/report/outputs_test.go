@@ -8,8 +8,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestOutputsBeginAtALine: an event contains the end of an output, which may start within a line. A
-// shorter output is complete.
+// TestOutputsBeginAtALine checks that Outputs removes an incomplete first line. Events contain only
+// the end of a long output, which may start within a line. A shorter output is complete, so nothing
+// is removed.
 func TestOutputsBeginAtALine(t *testing.T) {
 	lines := strings.Repeat("a long line\n", 341)
 	for output, want := range map[string]string{"ine\n" + lines: lines, " line\n" + lines[12:]: " line\n" + lines[12:]} {

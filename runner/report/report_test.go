@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// probe records its calls. The call with the number fails, counted from 1, returns an error.
+// probe is a reporter that records its calls. Call number fails, counted from 1, returns an error.
 type probe struct {
 	name  string
 	calls *[]string
@@ -37,8 +37,8 @@ func (p *probe) Close() error { return p.call("close") }
 
 func (p *probe) Tick(time.Time) error { return p.call("tick") }
 
-// TestFanout states that reporters are called in order, that ticks reach reporters with a method
-// Tick, and that a failing reporter causes one warning and is not called again.
+// TestFanout checks that reporters are called in order, and that only reporters with a method Tick
+// get ticks. A reporter that fails causes one warning and is not called again.
 func TestFanout(t *testing.T) {
 	var calls []string
 	f := NewFanout(func(name string, err error) { calls = append(calls, "warning "+name+": "+err.Error()) })
@@ -57,14 +57,14 @@ func TestFanout(t *testing.T) {
 	assert.Check(t, is.DeepEqual(calls, want), "calls")
 }
 
-// collector records events.
+// collector is a reporter that records events.
 type collector []state.Event
 
 func (c *collector) Report(e state.Event) error { *c = append(*c, e); return nil }
 
 func (c *collector) Close() error { return nil }
 
-// read returns the events of a log, up to the first error.
+// read returns the events in a log up to the first error, and that error.
 func read(path string) (all []state.Event, err error) {
 	for e, err := range Events(path) {
 		if err != nil {
@@ -75,7 +75,7 @@ func read(path string) (all []state.Event, err error) {
 	return all, nil
 }
 
-// TestEventsOfDamagedLogs covers lines that are not events.
+// TestEventsOfDamagedLogs checks how Events handles lines that are not events.
 func TestEventsOfDamagedLogs(t *testing.T) {
 	one := string(logContent(t, someEvents(1), runID))
 	for name, c := range map[string]struct {

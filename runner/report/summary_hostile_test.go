@@ -21,9 +21,9 @@ var (
 	escapedForm = regexp.MustCompile(`\\[[:punct:]]`)
 )
 
-// skeleton returns a document without the content of fences, code spans and code elements, which
-// Markdown doesn't interpret. It parses the Markdown of summaries like CommonMark, and fails the
-// test if a fence is not closed.
+// skeleton returns a summary without the texts that Markdown does not interpret: the content of
+// fenced code blocks, code spans and code elements. It parses Markdown like CommonMark, and fails
+// the test if a fenced code block is not closed.
 func skeleton(t *testing.T, markdown string) string {
 	t.Helper()
 	var b strings.Builder
@@ -48,7 +48,7 @@ func skeleton(t *testing.T, markdown string) string {
 	return b.String()
 }
 
-// withoutCode replaces the code elements of a line.
+// withoutCode returns a line without the content of its code elements.
 func withoutCode(line string) string {
 	if !strings.Contains(line, "<code>") {
 		return line
@@ -56,7 +56,7 @@ func withoutCode(line string) string {
 	return htmlForm.ReplaceAllString(line, "[code]")
 }
 
-// withoutSpans replaces the code spans of a line.
+// withoutSpans returns a line without the content of its code spans.
 func withoutSpans(line string) string {
 	var b strings.Builder
 	at, runs := 0, runsOf(line)
@@ -92,7 +92,7 @@ func runsOf(line string) [][2]int {
 	return runs
 }
 
-// markdownOf returns the summary and the overview of a run with text in every field.
+// markdownOf returns the summary and the overview of a run whose strings are all text.
 func markdownOf(t *testing.T, text string) (summary, overview string) {
 	t.Helper()
 	var p page
@@ -106,7 +106,7 @@ func markdownOf(t *testing.T, text string) (summary, overview string) {
 	return p.text, s.Overview()
 }
 
-// markup are texts that have a meaning in Markdown, in HTML or on GitHub.
+// markup lists texts with a special meaning in Markdown, in HTML or on GitHub.
 var markup = []string{
 	"`", "``", "```", "```\n", "\n```\n# x\n", "\n~~~\n", "````text\n", "` ` `", "|", "\\|", "\\", "a\\", "\n\n", "\n---\n", "\n| a |\n",
 	"<b>", "</details>", "\n</details>\n\n<img src=x>", "</code>", "<!--", "-->", "&lt;", "&amp;", "&", "<a href=\"", "<![CDATA[",
@@ -114,8 +114,8 @@ var markup = []string{
 	"https://example.com", "www.example.com", "a@example.com", ":bug:", "$x$", "$$", "\t", "    code", "\r", "~~~", "[^1]", "\n+++",
 }
 
-// checkEscaped fails the test if an untrusted text occurs outside of code and fences, where it
-// would be interpreted as Markdown.
+// checkEscaped fails the test if an untrusted text occurs outside of code. There, GitHub would
+// interpret it as Markdown.
 func checkEscaped(t *testing.T, text string) {
 	t.Helper()
 	const mark = "Ω"
@@ -127,7 +127,7 @@ func checkEscaped(t *testing.T, text string) {
 	checkTableWidth(t, text, summary)
 }
 
-// checkTableWidth checks that each row of a table has as many cells as its header.
+// checkTableWidth checks that each row of each table has as many cells as the table's header.
 func checkTableWidth(t *testing.T, text, markdown string) {
 	t.Helper()
 	lines := strings.Split(markdown, "\n")
@@ -146,8 +146,8 @@ func checkTableWidth(t *testing.T, text, markdown string) {
 	}
 }
 
-// TestProse states that in a line of raymond's text only pairs of backticks are interpreted, and
-// all other characters are escaped.
+// TestProse checks that in a line of prose only text between two backticks is interpreted, as code.
+// All other characters with a meaning in Markdown must be escaped.
 func TestProse(t *testing.T) {
 	for _, text := range markup {
 		got := prose("x "+text+" y", 200)
@@ -164,8 +164,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// crowdEvents returns the events of a run with many agents, half of them failed, and with
-// text in each string field.
+// crowdEvents returns the events of a run with many agents, half of which fail. All strings of the
+// events contain text.
 func crowdEvents(text string, agents int) []state.Event {
 	result, all := state.Text(text), eventsWith(text)
 	events := []state.Event{{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}}}
@@ -187,7 +187,7 @@ func crowdEvents(text string, agents int) []state.Event {
 	return append(events, state.Event{Time: nine, Body: &state.RunFinished{Status: state.Failed, Reason: text, Result: &result}})
 }
 
-// summaryOf returns the summary and the overview after the events.
+// summaryOf returns the summary and the overview after the given events.
 func summaryOf(t testing.TB, events []state.Event, text string) (summary, overview string) {
 	t.Helper()
 	var p page
@@ -203,12 +203,12 @@ func summaryOf(t testing.TB, events []state.Event, text string) (summary, overvi
 	return p.text, s.Overview()
 }
 
-// fillers are texts that become much longer when a summary escapes them.
+// fillers lists texts that become much longer when they are escaped for a summary.
 var fillers = []string{"x", "`", "` ", "中", "\xff", "<", "&", "@", "$", "\n", "`\n", "|", "🙂", "a@", "\x1b[", "\u0301"}
 
-// TestSummaryStaysBelowTheLimit states that summaries and comments are not longer than GitHub
-// accepts, that a shortened summary has a note, that the status, the cost, the failures, the result,
-// the next steps, the path and the table are always present, and that the document is well-formed.
+// TestSummaryStaysBelowTheLimit checks that summaries and comments are not longer than GitHub
+// allows. A shortened summary must contain a note about that. It must still contain the status, the
+// cost, the failures, the result, the next steps, the path and the table, and must be well-formed.
 func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	t.Parallel()
 	for agents, some := range map[int][]string{3: {"`", "中", "<", "\n"}, 120: {"中"}, 1200: {"`x"}} {
@@ -225,7 +225,8 @@ func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	checkLimits(t, "noise", crowdEvents(noise, 1), noise, false)
 }
 
-// checkLimits checks the summary and the overview of a run.
+// checkLimits checks the sizes and the contents of the summary and the overview of a run. isCut
+// says whether the summary should contain a note about omissions.
 func checkLimits(t *testing.T, what string, events []state.Event, text string, isCut bool) {
 	t.Helper()
 	got, overview := summaryOf(t, events, text)
@@ -245,7 +246,8 @@ func checkLimits(t *testing.T, what string, events []state.Event, text string, i
 	assert.Check(t, len(got) < 1_000_000 && utf8.ValidString(got) && open == shut, "%s: a summary of %d bytes, valid UTF-8 %t, %d parts begun and %d ended", what, len(got), utf8.ValidString(got), open, shut)
 }
 
-// FuzzSummary states that markup is shown unchanged, and that no summary is too long.
+// FuzzSummary checks that any text is shown without being interpreted as Markdown, and that no
+// summary is too long.
 func FuzzSummary(f *testing.F) {
 	for i, text := range slices.Concat(markup, hostile, fillers) {
 		f.Add(text, uint8(i%5), uint16(i*977%40))

@@ -11,8 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// linksIn returns the URLs that Markdown turns into links: URLs in angle brackets and outside of
-// code.
+// linksIn returns the URLs that are links in Markdown: URLs in angle brackets that are not in code.
 func linksIn(markdown string) []string {
 	var found []string
 	fenced := false
@@ -34,8 +33,8 @@ func linksIn(markdown string) []string {
 	return found
 }
 
-// TestResultLinks states that URLs in a result become links in the summary and in the overview, and
-// that each link's target is the URL that a reader sees.
+// TestResultLinks checks which URLs in a result become links in the summary and in the overview.
+// Each link must go to exactly the URL that a reader sees.
 func TestResultLinks(t *testing.T) {
 	const pull = "https://forge.test/o/r/pull/7"
 	long := strings.Repeat("a line without a link\n", 40)

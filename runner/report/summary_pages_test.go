@@ -12,15 +12,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// shownPage is a realistic summary. docs/render-summaries makes screenshots of the results.
+// shownPage describes a realistic summary. docs/render-summaries makes screenshots of these
+// summaries.
 type shownPage struct {
 	name      string
-	recording string // in testdata/pages
-	workflow  string // in testdata/pages
+	recording string // name of a file in testdata/pages
+	workflow  string // name of a folder in testdata/pages
 	resume    string
-	events    int // number of events of the recording; 0 for all
+	events    int // number of recorded events to report; 0 means all
 	place     JobContext
-	waits     []Wait // details of waits that are not in the events
+	waits     []Wait // details of waits that the events don't contain
 }
 
 const (
@@ -51,7 +52,7 @@ var shownPages = []shownPage{
 	{name: "running", recording: "forks", workflow: "forks", resume: again, events: 27},
 }
 
-// question412 is the question in the recording "asks", as the state has it.
+// question412 is the question in the recording "asks", with all details that the state contains.
 var question412 = Wait{
 	Agent: "main", State: "DECIDE.md", Comment: 2210034117, AgentWaits: state.AgentWaits{
 		For: state.ForAnswer, Number: 1, Until: "2026-03-04T09:14:36Z", TimeoutNext: "GIVE_UP.sh", From: []string{"octocat", "hubot"},
@@ -65,7 +66,7 @@ Shall I make this change?`,
 	},
 }
 
-// read returns the recorded events of a page, and the id of their run.
+// read returns the recorded events for a summary, and the id of the recorded run.
 func (g shownPage) read(t *testing.T) (events []state.Event, id string) {
 	t.Helper()
 	var all collector
@@ -79,7 +80,7 @@ func (g shownPage) read(t *testing.T) (events []state.Event, id string) {
 	return events, id
 }
 
-// show returns the summary and the overview.
+// show returns the summary and the overview for the recorded events.
 func (g shownPage) show(t *testing.T) (summary, overview string) {
 	t.Helper()
 	archive, err := txtar.ParseFile(filepath.Join("testdata", "pages", g.workflow+".txtar"))

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// recordedRuns are the recorded runs with golden files for the output of a job.
+// recordedRuns lists the recorded runs for which there are golden files with the output of a job.
 var recordedRuns = []string{"success", "forks", "keepgoing", "ralph", "overbudget", "failed", "hostile", "resumed", "script"}
 
 // page stores the last summary that was written.
@@ -31,7 +31,7 @@ func (p *page) write(markdown string) error {
 	return nil
 }
 
-// workflow has the states of the recorded runs.
+// workflow is a workflow that contains the states of the recorded runs.
 var workflow = sync.OnceValue(func() *protocol.Workflow {
 	files := fstest.MapFS{}
 	for _, name := range []string{
@@ -71,8 +71,9 @@ func TestSummaryGolden(t *testing.T) {
 	}
 }
 
-// TestSummaryWriteInterval states how often a summary is written: at once at the start and the end
-// of a segment, otherwise after writeInterval, and on Close if there are changes.
+// TestSummaryWriteInterval checks when a summary is written. It is written immediately at the start
+// and the end of a segment, otherwise only if writeInterval has passed. Close writes it if it has
+// changed.
 func TestSummaryWriteInterval(t *testing.T) { synctest.Test(t, checkPauses) }
 
 func checkPauses(t *testing.T) {
@@ -110,9 +111,9 @@ func checkPauses(t *testing.T) {
 	step("close after an error", 0, 6, s.Close)
 }
 
-// TestTablesOfLongRuns states that from 26 executions on the table is folded below the totals by
-// state, most expensive first, and contains the first 50 and the last 150 executions, and the
-// number of executions in between.
+// TestTablesOfLongRuns checks that the table of a run with more than 25 executions is folded, and
+// that a table with the totals by state comes before it. The folded table contains the first 50 and
+// the last 150 executions, and the number of executions between them.
 func TestTablesOfLongRuns(t *testing.T) {
 	for _, n := range []int{25, 200, 201} {
 		var p page

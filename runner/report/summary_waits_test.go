@@ -13,9 +13,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestManyWaitsFit states that summary and overview stay below their limits with many waiting
-// agents, that the first question is always shown with the comments that answer it, that many waits
-// of one kind don't hide other kinds, and that waits which are not shown are counted.
+// TestManyWaitsFit checks the summary and the overview of a run with many waiting agents. Both must
+// stay below their limits and show the first question with the comments that answer it. Many waits
+// of one kind must not hide waits of another kind, and the number of questions that are not shown
+// must be given.
 func TestManyWaitsFit(t *testing.T) {
 	t.Parallel()
 	const agents = 12
@@ -51,8 +52,8 @@ func TestManyWaitsFit(t *testing.T) {
 	}
 }
 
-// TestPartShowsOnlyItsOwnAgents states that the summary of a matrix part leaves out the waits of
-// other parts, which other jobs show.
+// TestPartShowsOnlyItsOwnAgents checks that the summary of a matrix part leaves out the waits of
+// other parts. The jobs that drive those parts show them.
 func TestPartShowsOnlyItsOwnAgents(t *testing.T) {
 	run := &state.Run{Parts: []state.Part{
 		{Name: "other", Agents: []state.Handover{{Agent: "main_work2"}}},

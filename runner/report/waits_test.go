@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestWaitsGolden compares the console, the job log and the annotations of runs with waiting agents
-// with golden files.
+// TestWaitsGolden compares the console output, the job log and the annotations of runs with waiting
+// agents with golden files.
 func TestWaitsGolden(t *testing.T) {
 	for _, name := range []string{"asks", "waits"} {
 		var log, notes jobLog
@@ -26,7 +26,7 @@ func TestWaitsGolden(t *testing.T) {
 	}
 }
 
-// TestResumeHints covers the resume commands for runs with waiting agents.
+// TestResumeHints checks the commands that are suggested for resuming a run with waiting agents.
 func TestResumeHints(t *testing.T) {
 	ask := func(agent string, n int, choices ...string) Wait {
 		return Wait{Agent: agent, AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: n, Choices: choices}}
@@ -50,8 +50,9 @@ func TestResumeHints(t *testing.T) {
 	}
 }
 
-// TestFailureBesideWaitsIsKept states that a failed agent of a suspended run is still shown as
-// failed after a resume, unless the run only waits for forked agents.
+// TestFailureBesideWaitsIsKept checks a suspended run in which one agent waits and another one has
+// failed. After a resume, the failed agent is still shown as failed, unless the first agent waits
+// for forked agents. In that case the resumed run tries the failed state again.
 func TestFailureBesideWaitsIsKept(t *testing.T) {
 	for kind, stays := range map[state.WaitFor]bool{state.ForAnswer: true, state.ForTime: true, state.ForJob: true, state.ForAgents: false} {
 		s := NewSummary(NewLiveModel(), SummaryOptions{Write: new(page).write})
@@ -68,8 +69,8 @@ func TestFailureBesideWaitsIsKept(t *testing.T) {
 	}
 }
 
-// TestQuestionsStayOnTheirLine states that no line of a question can look like a line of the
-// annotation itself.
+// TestQuestionsStayOnTheirLine checks that a question with line breaks is shown on one line of an
+// annotation. Otherwise, a line of the question could look like a line of the annotation.
 func TestQuestionsStayOnTheirLine(t *testing.T) {
 	var log jobLog
 	a := NewAnnotations(&log, NewLiveModel(), workflowFile)
@@ -81,15 +82,16 @@ func TestQuestionsStayOnTheirLine(t *testing.T) {
 	assert.Check(t, len(log.notes) == 1 && log.notes[0].Level == LevelNotice && log.notes[0].Text == want, "got %+v, want a notice with the text\n%s", log.notes, want)
 }
 
-// TestAnswerLines states that the choices are listed only if each of them can be shown exactly as
-// it must be written.
+// TestAnswerLines checks that AnswerLines returns a placeholder instead of the choices if one of
+// them can't be shown exactly as the user must write it.
 func TestAnswerLines(t *testing.T) {
 	for _, odd := range []string{"", "`no`", "n\u202eo", strings.Repeat("no ", 50) + "no"} {
 		assert.Check(t, is.DeepEqual(AnswerLines("", 2, []string{"yes", odd}), []string{"/raymond 2 " + answerPlaceholder}), "choices yes and %q", odd)
 	}
 }
 
-// TestAdviceAllowsRefusedTools states that the advice keeps the tools that the run already allows.
+// TestAdviceAllowsRefusedTools checks that the suggested command allows a tool that was denied, in
+// addition to the tools that the run already allows.
 func TestAdviceAllowsRefusedTools(t *testing.T) {
 	agent := &state.Agent{ID: "main", State: "FIX.md", Failure: &state.AgentFailure{Class: "fatal", Message: "it did not work"},
 		Exec: &state.Exec{Refusals: []state.Refusal{{Use: "Bash(make test)", Allow: []string{"Bash(make test:*)"}}, {Use: "Other"}}}}

@@ -12,15 +12,16 @@ import (
 	"github.com/raymond-action/raymond-action/runner/simulate"
 )
 
-// TestClockStandsStillWhileTheOwnerWorks states that no alarm fires before the owner has started
-// all workers that it starts at the current time.
+// TestClockStandsStillWhileTheOwnerWorks checks that no alarm fires while the owner is still
+// starting workers at the current time.
 func TestClockStandsStillWhileTheOwnerWorks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := simulate.NewClock(epoch)
 		owner := clock.Runner()
 		owner.After(time.Hour)
 		owner.Idle(1)
-		owner.Now() // its worker, which took no time, has answered
+		// A worker that took no time has answered, so the owner works again.
+		owner.Now()
 		over := make(chan struct{})
 		go func() {
 			clock.Wait(t.Context(), 2, 10*time.Minute)
@@ -39,8 +40,8 @@ func TestClockStandsStillWhileTheOwnerWorks(t *testing.T) {
 	})
 }
 
-// TestClockIgnoresCancelledWorkers states that a cancelled worker leaves at the current time,
-// without moving the clock.
+// TestClockIgnoresCancelledWorkers checks that a cancelled worker stops waiting at the current
+// time, and that this does not move the clock.
 func TestClockIgnoresCancelledWorkers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		clock := simulate.NewClock(epoch)

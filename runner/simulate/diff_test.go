@@ -14,14 +14,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestPublishedSchema states that docs/schema has the schema by which replies files are checked.
+// TestPublishedSchema checks that docs/schema/replies.schema.json is a copy of the schema that Read
+// uses.
 func TestPublishedSchema(t *testing.T) {
 	data, err := os.ReadFile("replies.schema.json")
 	assert.NilError(t, err)
 	golden.Assert(t, string(data), "../../../docs/schema/replies.schema.json")
 }
 
-// TestPathDiff checks the differences between paths, and the number of equal states.
+// TestPathDiff checks the lines in which Diff reports the differences between two paths.
 func TestPathDiff(t *testing.T) {
 	for _, c := range []struct{ want, got, diff string }{
 		{"A B C", "A B C", ""},

@@ -14,7 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// conversation returns messages in which each of the texts answers a prompt.
+// conversation returns the messages of a conversation in which the model answered with each of the
+// texts.
 func conversation(texts ...string) []runner.Message {
 	var all []runner.Message
 	for _, text := range texts {
@@ -25,7 +26,7 @@ func conversation(texts ...string) []runner.Message {
 	return all
 }
 
-// wantReplies are the replies of the run in TestRecord.
+// wantReplies is the replies file that TestRecord expects.
 const wantReplies = `meta:
   k: v
 states:
@@ -59,8 +60,8 @@ expect:
     - F.md
 `
 
-// TestRecord states that there is a reply for each execution and each attempt, with the last text
-// of its conversation, and none for repeated work.
+// TestRecord checks that Record returns a reply for each attempt of each execution, with the last
+// text of its conversation. There must be no reply for work that was repeated.
 func TestRecord(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	to := func(tag, target string) *state.Transition { return &state.Transition{Tag: tag, Target: target} }

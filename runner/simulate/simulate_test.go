@@ -22,20 +22,20 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// epoch is the start time of all simulations.
+// epoch is the time at which all simulations start.
 var epoch = time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// simulation is one simulated run.
+// simulation is a simulated run. It is also the run's reporter, and records what happened.
 type simulation struct {
 	clock   *simulate.Clock
 	actor   *simulate.Actor
 	people  *simulate.People
 	replies *simulate.Replies
 	model   *report.Model
-	lines   []string // what happened, with the simulated time
+	lines   []string // what happened, each with the simulated time
 }
 
-// Report, with Tick, Note and Doing, implements runner.Reporter.
+// Report implements runner.Reporter, together with Tick, Note and Doing.
 func (p *simulation) Report(e state.Event) {
 	p.model.Add(e)
 	if line := describeBody(e.Body); line != "" {
@@ -48,7 +48,8 @@ func (p *simulation) Tick(time.Time)                        {}
 func (p *simulation) Note(string, string, string)           {}
 func (p *simulation) Doing(string, string, runner.Progress) {}
 
-// describeBody returns the parts of an event that the simulation determines; "" for other events.
+// describeBody describes an event by the data that the simulation determines. It returns "" for
+// events that the tests ignore.
 func describeBody(b state.Body) string {
 	switch b := b.(type) {
 	case *state.StateStarted:
@@ -73,8 +74,9 @@ func describeBody(b state.Body) string {
 	return ""
 }
 
-// scripts is a fake shell: a script prints its own text. If the text has several lines, the n-th
-// run prints the n-th line, and later runs the last one.
+// scripts is a backend that does not run scripts, but returns their text. If the text of a script
+// has several lines, the first run returns the first line, and so on. Later runs return the last
+// line.
 type scripts struct {
 	files map[string]string
 	mu    sync.Mutex // guards runs
@@ -91,7 +93,7 @@ func (s *scripts) Run(_ context.Context, o runner.Order, _ func(runner.Progress)
 	return runner.Answer{Text: lines[min(n, len(lines)-1)]}, nil
 }
 
-// commands is a fake for done_when commands: a command that contains "fail" fails.
+// commands is a verifier that does not run commands. Commands that contain "fail" fail.
 type commands struct{}
 
 func (commands) Ready() error { return nil }
@@ -125,7 +127,7 @@ func readReplies(t *testing.T, text string) *simulate.Replies {
 	return r
 }
 
-// simulateRun simulates a workflow with the replies in replies.yaml.
+// simulateRun simulates a workflow with the replies in its file replies.yaml. change may be nil.
 func simulateRun(t *testing.T, files map[string]string, change func(*state.Options, *runner.Config)) *simulation {
 	t.Helper()
 	w := loadWorkflow(t, files)
@@ -157,8 +159,8 @@ func simulateRun(t *testing.T, files map[string]string, change func(*state.Optio
 	return p
 }
 
-// String returns what happened, the missing and the unused replies, and the differences from the
-// expectations.
+// String returns a text with what happened, the missing and the unused replies, and the differences
+// from the expectations.
 func (p *simulation) String() string {
 	var b strings.Builder
 	for _, part := range []struct {
@@ -172,7 +174,7 @@ func (p *simulation) String() string {
 	return b.String()
 }
 
-// TestRuns simulates the workflows in testdata/run.
+// TestRuns simulates the workflows in testdata/run and compares the results with golden texts.
 func TestRuns(t *testing.T) {
 	goldentest.Each(t, "testdata/run/*.txtar", func(t *testing.T, files map[string]string) string {
 		return simulateRun(t, files, func(o *state.Options, cfg *runner.Config) {
@@ -192,8 +194,9 @@ func TestRuns(t *testing.T) {
 	})
 }
 
-// TestSimulationIsDeterministic runs agents in parallel that share the replies of a state, with and
-// without delays, and with scripts in between.
+// TestSimulationIsDeterministic simulates a run repeatedly and checks that the result is always the
+// same. In the run, parallel agents share the replies for a state. Replies have different delays,
+// and scripts run in between.
 func TestSimulationIsDeterministic(t *testing.T) {
 	var replies strings.Builder
 	replies.WriteString("states:\n  WORK.md:\n")
@@ -233,7 +236,8 @@ func writeReplies(t *testing.T, r *simulate.Replies) string {
 	return b.String()
 }
 
-// TestReplies checks which problems are found in the replies files of testdata/replies, and where.
+// TestReplies checks which problems are found in the replies files in testdata/replies, and at
+// which positions. Files without problems are written again.
 func TestReplies(t *testing.T) {
 	goldentest.Each(t, "testdata/replies/*.txtar", func(t *testing.T, files map[string]string) string {
 		r, problems, err := simulate.Read(bytes.NewReader(goldentest.Bytes(files["replies.yaml"])))
@@ -253,7 +257,7 @@ func TestReplies(t *testing.T) {
 	})
 }
 
-// FuzzWrite states that every text is read back unchanged from a replies file.
+// FuzzWrite checks that a text is unchanged after it was written to a replies file and read back.
 func FuzzWrite(f *testing.F) {
 	for _, text := range []string{"", " a\n", "\n  a\n b", "a\r\nb", "- x: |", "\x00\x1b[1m\u0085\u2028\ufeff", "'\"\\", "null", "1", "#", "a: b\t\n\n\n"} {
 		f.Add(text)

@@ -17,7 +17,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// stub is a collector without a network. answer gets the number of the request, from 1.
+// stub is an http.RoundTripper that imitates a collector without a network. answer gets the number
+// of the request, counted from 1.
 type stub struct {
 	answer func(r *http.Request, n int) (*http.Response, error)
 
@@ -34,7 +35,7 @@ func (s *stub) RoundTrip(r *http.Request) (*http.Response, error) {
 	return s.answer(r, n)
 }
 
-// requests returns how many requests the stub has received.
+// requests returns the number of requests that the stub has received.
 func (s *stub) requests() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,19 +50,19 @@ func answer(status int, body string, header ...string) *http.Response {
 	return &http.Response{StatusCode: status, Header: h, Body: io.NopCloser(strings.NewReader(body))}
 }
 
-// never is a collector that accepts requests but doesn't respond.
+// never answers a request only when it is cancelled, like a collector that hangs.
 func never(r *http.Request, _ int) (*http.Response, error) {
 	<-r.Context().Done()
 	return nil, r.Context().Err()
 }
 
-// partlyRefused returns a response that refuses some spans.
+// partlyRefused returns the body of a response in which the collector rejects some spans.
 func partlyRefused(spans, why string) string {
 	return `{"partialSuccess":{"rejectedSpans":` + spans + `,"errorMessage":"` + why + `"}}`
 }
 
-// exportTo exports a run of one state, which has 3 spans, to a stub. It returns the notes, and how
-// long Close took.
+// exportTo exports a run with one state, which results in three spans, to a stub. It returns the
+// notes for the user, and how long Close took.
 func exportTo(t *testing.T, s *stub, status state.Status, environ ...string) (notes []string, took time.Duration) {
 	t.Helper()
 	run := newRun()
@@ -79,8 +80,8 @@ func exportTo(t *testing.T, s *stub, status state.Status, environ ...string) (no
 	return notes, time.Since(began)
 }
 
-// TestCollectorsThatMisbehave states that the run ends soon whatever a collector does, with at most
-// one note, and no secrets in it.
+// TestCollectorsThatMisbehave checks that a run ends soon even if the collector hangs or fails.
+// There must be at most one note, and the note must not contain secrets.
 func TestCollectorsThatMisbehave(t *testing.T) {
 	always := func(r *http.Response) func(*http.Request, int) (*http.Response, error) {
 		body, _ := io.ReadAll(r.Body)
@@ -94,7 +95,7 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer func(*http.Request, int) (*http.Response, error)
 		status state.Status
-		note   string // "" for none
+		note   string // expected note; empty if there should be none
 		took   time.Duration
 	}{
 		"never":                 {never, state.Completed, lost + "the collector did not respond before the program ended", waitStopped},
@@ -131,8 +132,8 @@ func TestCollectorsThatMisbehave(t *testing.T) {
 	}
 }
 
-// TestBusyCollectorGetsThemLater states that requests which failed temporarily are repeated during
-// the run.
+// TestBusyCollectorGetsThemLater checks that a request is repeated during the run if it has failed
+// for a reason that may be temporary.
 func TestBusyCollectorGetsThemLater(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &stub{answer: func(_ *http.Request, n int) (*http.Response, error) {
@@ -156,8 +157,9 @@ func TestBusyCollectorGetsThemLater(t *testing.T) {
 	})
 }
 
-// TestFloodWhileTheCollectorHangs states that spans beyond the queue are dropped, and that the run
-// never waits for the collector.
+// TestFloodWhileTheCollectorHangs reports more spans than the queue can hold while the collector
+// does not respond. It checks that the run never waits for the collector, and that the note gives
+// the number of lost spans.
 func TestFloodWhileTheCollectorHangs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var notes []string
@@ -179,7 +181,8 @@ func TestFloodWhileTheCollectorHangs(t *testing.T) {
 	})
 }
 
-// TestRequestsFollowTheVariables covers the URL, the headers and the protocol.
+// TestRequestsFollowTheVariables checks which variables determine the URL and the headers of
+// requests, and the note about an unsupported protocol.
 func TestRequestsFollowTheVariables(t *testing.T) {
 	c := startCollector(t)
 	var notes []string
@@ -194,11 +197,11 @@ func TestRequestsFollowTheVariables(t *testing.T) {
 	assert.Check(t, is.DeepEqual(notes, want), "notes")
 }
 
-// TestVariables covers variables that turn the export off, and invalid ones.
+// TestVariables checks variables that turn off the export, and the errors for invalid variables.
 func TestVariables(t *testing.T) {
 	const on = "OTEL_EXPORTER_OTLP_ENDPOINT=https://c.example"
 	for _, c := range []struct {
-		want    string // error; "" for none
+		want    string // expected error; empty for none
 		environ []string
 	}{
 		{"", nil},
@@ -224,8 +227,8 @@ func TestVariables(t *testing.T) {
 	}
 }
 
-// TestSamplers states that the sampling decision of a run is made once, and inherited by later
-// processes.
+// TestSamplers checks that the first process of a run decides whether the trace is sampled, and
+// that later processes keep this decision.
 func TestSamplers(t *testing.T) {
 	dropped := outside[:len(outside)-1] + "0"
 	for _, c := range []struct {

@@ -22,19 +22,19 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// outside is the traceparent of a span of another program.
+// outside is the traceparent of a span that belongs to another program.
 const outside = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
 
 var noon = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 
-// at returns a time after noon.
+// at returns the time that is the given number of seconds after noon.
 func at(seconds int) time.Time { return noon.Add(time.Duration(seconds) * time.Second) }
 
 func newRun() *state.Run {
 	return &state.Run{WorkflowID: "flow-1", Scope: "/work/flow", Progress: state.Progress{Started: at(0), Status: state.Running}}
 }
 
-// exportRun reports events of a run and closes the reporter.
+// exportRun opens a reporter for a run, reports events and closes the reporter.
 func exportRun(t *testing.T, run *state.Run, o Options, events ...state.Event) {
 	t.Helper()
 	r := open(t, run, o)
@@ -44,13 +44,14 @@ func exportRun(t *testing.T, run *state.Run, o Options, events ...state.Event) {
 	assert.NilError(t, r.Close())
 }
 
-// reportEvent adds an event to the model of the run, and reports it.
+// reportEvent adds an event to the model that the reporter reads, and reports it.
 func reportEvent(r *Reporter, e state.Event) error {
 	r.options.Model.Add(e)
 	return r.Report(e)
 }
 
-// patience is how long tests wait for a collector that responds.
+// patience is how long tests wait for a collector. The collector always responds, but the machine
+// may be slow.
 const patience = 2 * time.Minute
 
 func open(t *testing.T, run *state.Run, o Options) *Reporter {
@@ -63,7 +64,8 @@ func open(t *testing.T, run *state.Run, o Options) *Reporter {
 	}
 	o.Model = report.NewLiveModel()
 	o.Model.Resume(run)
-	if o.transport == nil { // a collector on loopback, which answers when the machine lets it
+	// Without a transport, the collector is a local server, which may be slow to respond.
+	if o.transport == nil {
 		o.patience = patience
 	}
 	r, err := Open(run, run.Progress.Events > 0, o)
@@ -72,7 +74,7 @@ func open(t *testing.T, run *state.Run, o Options) *Reporter {
 	return r
 }
 
-// execEvent returns an event of the state execution n of agent main.
+// execEvent returns an event about execution n of the agent main.
 func execEvent(n, seconds int, body state.Body) state.Event {
 	e := state.Event{Time: at(seconds), Agent: "main", Body: body}
 	if e.State = "A.md"; n == 2 {
@@ -86,7 +88,7 @@ func runEvent(seconds int, body state.Body) state.Event {
 	return state.Event{Time: at(seconds), Body: body}
 }
 
-// collector is a collector on loopback. It records the spans that it receives.
+// collector is a local server that imitates a collector. It records the spans that it receives.
 type collector struct {
 	url string
 
@@ -112,12 +114,12 @@ func startCollector(t *testing.T) *collector {
 	return c
 }
 
-// environ returns an environment that exports to the collector.
+// environ returns an environment that makes a reporter export to the collector.
 func (c *collector) environ(more ...string) []string {
 	return append(more, "OTEL_EXPORTER_OTLP_ENDPOINT="+c.url)
 }
 
-// spans returns the received spans in order of their start.
+// spans returns the received spans, ordered by the time of their start.
 func (c *collector) spans() []*span {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -127,7 +129,8 @@ func (c *collector) spans() []*span {
 // second converts a timestamp to seconds after noon.
 func second(nanoseconds int64) int64 { return (nanoseconds - noon.UnixNano()) / int64(time.Second) }
 
-// tree formats spans as lines with name, start and end, each indented below its parent.
+// tree formats each span as a line with its name, start and end, indented below the line of its
+// parent.
 func tree(spans []*span) string {
 	there := map[string]bool{}
 	for _, s := range spans {
@@ -160,7 +163,7 @@ func wantTree(t *testing.T, c *collector, want string) {
 	assert.Check(t, is.DeepEqual(tree(c.spans()), want), "spans")
 }
 
-// find returns the span with a name.
+// find returns the received span with a name. The test fails if there is none.
 func find(t *testing.T, c *collector, name string) *span {
 	t.Helper()
 	spans := c.spans()
@@ -170,7 +173,7 @@ func find(t *testing.T, c *collector, name string) *span {
 }
 
 // TestExportOfARun compares the export of a run in a CI job with testdata/run.json. The run is a
-// rerun, which has its own trace with links to the original.
+// rerun: it has a separate trace, whose spans link to those of the original run.
 func TestExportOfARun(t *testing.T) {
 	var sent []byte
 	s := &stub{answer: func(r *http.Request, _ int) (*http.Response, error) {
@@ -203,13 +206,14 @@ func TestExportOfARun(t *testing.T) {
 	assert.Check(t, golden.String(got.String(), "run.json"))
 }
 
-// TestLaterJobsAddToTheTrace: the first job is killed during a state, and the second one runs the
-// state again.
+// TestLaterJobsAddToTheTrace checks a trace of two jobs. The first job is killed while it runs a
+// state, and the second job runs the state again.
 func TestLaterJobsAddToTheTrace(t *testing.T) {
 	c := startCollector(t)
 	const first, later = outside, "00-11111111111111111111111111111111-2222222222222222-01"
 	run := newRun()
-	open(t, run, Options{Environ: c.environ("TRACEPARENT=" + first)}) // without Close, like a killed process
+	// The reporter is not closed, like that of a killed process.
+	open(t, run, Options{Environ: c.environ("TRACEPARENT=" + first)})
 	run.Progress.Events, run.Events = 3, []state.Event{execEvent(1, 4, &state.StateStarted{})}
 	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Busy, Exec: &state.Exec{
 		Iteration: 1, Attempt: 1, Started: at(4), AttemptStarted: at(4), Running: &state.Invocation{Mode: state.Fresh},
@@ -235,7 +239,7 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 	assert.Check(t, is.Equal(got, wantID), "the attempt has the id %s now; processes before used %s", got, wantID)
 }
 
-// reload returns the run as another process reads it.
+// reload encodes and decodes a run, so that the result is what another process reads.
 func reload(t *testing.T, run *state.Run) *state.Run {
 	t.Helper()
 	data, err := json.Marshal(run)
@@ -247,8 +251,8 @@ func reload(t *testing.T, run *state.Run) *state.Run {
 	return &read
 }
 
-// TestConcurrentJobsHaveDistinctSpans: the parts of a matrix drive copies of one run at the same
-// time, and all spans have different ids.
+// TestConcurrentJobsHaveDistinctSpans checks that all spans have different ids if the parts of a
+// matrix drive copies of one run at the same time.
 func TestConcurrentJobsHaveDistinctSpans(t *testing.T) {
 	c := startCollector(t)
 	run := newRun()
@@ -268,7 +272,8 @@ func TestConcurrentJobsHaveDistinctSpans(t *testing.T) {
 	assert.Check(t, len(ids) == 7, "got %d spans:\n%s", len(ids), tree(c.spans()))
 }
 
-// TestToolsAreEvents states that the inputs of tools are exported only if a variable requests it.
+// TestToolsAreEvents checks that tool calls are exported as events, and that their inputs are
+// exported only if a variable requests it.
 func TestToolsAreEvents(t *testing.T) {
 	about := []attribute{textAttr("gen_ai.operation.name", "execute_tool"), textAttr("gen_ai.tool.name", "Bash"), textAttr("gen_ai.tool.call.arguments", "make \uFFFD")}
 	for variable, want := range map[string][]attribute{"": about[:2], "OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT=true": about} {

@@ -16,8 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// collect returns a Feed and the messages that it passes on: "use:input=output" for a tool use,
-// else the text.
+// collect returns a Feed and a list of the messages that it passes on. A tool call is listed as
+// "use:input=output", any other message as its text.
 func collect() (*Feed, *[]string) {
 	got := &[]string{}
 	return NewFeed(func(use string, m runner.Message) error {
@@ -30,7 +30,8 @@ func collect() (*Feed, *[]string) {
 	}), got
 }
 
-// TestFeed states that messages keep their order, and that tool uses come with their results.
+// TestFeed checks that messages keep their order, and that a tool call is passed on with its
+// result.
 func TestFeed(t *testing.T) {
 	t.Parallel()
 	f, got := collect()
@@ -49,7 +50,7 @@ func TestFeed(t *testing.T) {
 	assert.Check(t, err)
 }
 
-// TestFeedIsBounded states that a tool use without a result doesn't hold back all later messages.
+// TestFeedIsBounded checks that a tool call without a result does not hold back all later messages.
 func TestFeedIsBounded(t *testing.T) {
 	t.Parallel()
 	for name, size := range map[string]int{"many": 1, "large": runner.MaxMessageText} {
@@ -66,7 +67,7 @@ func TestFeedIsBounded(t *testing.T) {
 	assert.Check(t, errors.Is(err, stop) && errors.Is(f.Flush(), stop), "a reader that wants no more: got %v, want %v", err, stop)
 }
 
-// TestTruncateText checks that texts are cut between characters.
+// TestTruncateText checks that a text is truncated between two characters.
 func TestTruncateText(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct {
@@ -81,8 +82,8 @@ func TestTruncateText(t *testing.T) {
 	}
 }
 
-// TestReadKeepsToTheRange states that Read returns exactly the lines that start in the range,
-// however the file is split into chunks.
+// TestReadKeepsToTheRange checks that Read returns exactly the lines that start in the given range,
+// independent of the chunks in which the file is read.
 func TestReadKeepsToTheRange(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)
@@ -107,8 +108,8 @@ func TestReadKeepsToTheRange(t *testing.T) {
 	}
 }
 
-// TestCompleteLines states that only complete lines are returned, and that a transcript that is too
-// short is an error.
+// TestCompleteLines checks that completeLines returns only complete lines, and that it returns an
+// error if the transcript is too short.
 func TestCompleteLines(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 100<<10)

@@ -13,7 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/transcripts"
 )
 
-// TestOnlyRegularFilesAreTranscripts covers pipes too: a CLI that opens one would wait forever.
+// TestOnlyRegularFilesAreTranscripts checks that a pipe, a link or a folder is not accepted as a
+// transcript. A CLI that opened a pipe would wait forever.
 func TestOnlyRegularFilesAreTranscripts(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, "a", name) }

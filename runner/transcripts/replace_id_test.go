@@ -14,7 +14,7 @@ const (
 	newID = "0a0b0c0d-0000-4000-8000-00000000000b"
 )
 
-// TestReplaceID states that an id is replaced even if it is split between reads.
+// TestReplaceID checks that an id is replaced even if it is split between two reads.
 func TestReplaceID(t *testing.T) {
 	t.Parallel()
 	text := strings.Repeat("x", 64<<10-20) + oldID + strings.Repeat("y", 70<<10) + oldID + oldID[:30] + "\n" + oldID

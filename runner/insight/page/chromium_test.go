@@ -21,8 +21,8 @@ var pages = flag.String("pages", "", "write the pages of the fixtures to this fo
 //go:embed testdata/chromium
 var clicking embed.FS
 
-// TestInChromium opens the pages of the fixtures in a browser and clicks through them. It leaves
-// screenshots in the folder of -pages.
+// TestInChromium opens the pages of the fixtures in a browser and clicks through them. It saves
+// screenshots in the folder that is set with -pages.
 func TestInChromium(t *testing.T) {
 	files, err := fs.Sub(clicking, "testdata/chromium")
 	assert.NilError(t, err)

@@ -16,10 +16,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// epoch is the start time of the runs in tests.
+// epoch is the time at which the runs in tests start.
 var epoch = time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
 
-// fixtures are the reports for the tests of pages, by name.
+// fixtures returns the reports with which pages are tested, by name.
 var fixtures = map[string]func() *insight.Report{
 	"five":    func() *insight.Report { return recordedReport("five") },
 	"failure": func() *insight.Report { return recordedReport("failure") },
@@ -28,7 +28,7 @@ var fixtures = map[string]func() *insight.Report{
 	"empty":   func() *insight.Report { return &insight.Report{WorkflowID: "empty", Status: "running", Created: epoch} },
 }
 
-// recordedReport reads a report that was written by raymond report --json.
+// recordedReport reads a report that the command raymond report --json has written.
 func recordedReport(name string) *insight.Report {
 	data, err := os.ReadFile("testdata/" + name + ".json")
 	var r insight.Report
@@ -38,7 +38,7 @@ func recordedReport(name string) *insight.Report {
 	return &r
 }
 
-// manyAgents returns a run whose first agent forks many others. Some of them fail.
+// manyAgents returns the report of a run whose first agent forks n agents. Some of them fail.
 func manyAgents(n int) *insight.Report {
 	random := rand.New(rand.NewPCG(3, 4))
 	r := &insight.Report{
@@ -80,7 +80,7 @@ func manyAgents(n int) *insight.Report {
 	return r
 }
 
-// hostile returns a report with many attacks in every text.
+// hostile returns a report in which every text contains many attacks.
 func hostile() *insight.Report {
 	evil := "</script><script>window.hacked=1</script><img src=x onerror=\"window.hacked=1\">" +
 		"<a href=\"javascript:window.hacked=1\">x</a>{{.}}</pre></details></section><style>*{display:none}</style>" +

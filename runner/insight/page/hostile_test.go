@@ -19,8 +19,8 @@ import (
 
 const trick = "\"'`</script></style></title></pre><b onclick=x>\x1b[31m\x00\u202e\u200b\x07\xff-->{{.}}"
 
-// fill sets every string in a value to trick, every number to n, and every list and map to one
-// filled element.
+// fill fills a value: it sets every string to trick and every number to n, and puts one filled
+// element into every list and map.
 func fill(v reflect.Value, trick string, n int64) {
 	switch v.Kind() {
 	case reflect.String:
@@ -56,7 +56,7 @@ func fill(v reflect.Value, trick string, n int64) {
 	}
 }
 
-// filledReport returns a report of tricks, with a message of each kind.
+// filledReport returns a report in which every field is filled, with a message of each kind.
 func filledReport(trick string, n int64) *insight.Report {
 	var r insight.Report
 	fill(reflect.ValueOf(&r).Elem(), trick, n)
@@ -70,7 +70,8 @@ func filledReport(trick string, n int64) *insight.Report {
 	return &r
 }
 
-// TestEveryTextIsEscaped fills all fields of a report with tricks.
+// TestEveryTextIsEscaped checks that a page contains no text unescaped, by filling all fields of a
+// report with attacks.
 func TestEveryTextIsEscaped(t *testing.T) {
 	for _, n := range []int64{1, 0, -1, 1 << 62} {
 		r := filledReport(trick, n)
@@ -79,7 +80,7 @@ func TestEveryTextIsEscaped(t *testing.T) {
 	}
 }
 
-// checkHarmless fails the test if a trick is in the page unescaped.
+// checkHarmless fails the test if a page contains an attack that is not escaped.
 func checkHarmless(t *testing.T, page string) {
 	t.Helper()
 	_, body, _ := strings.Cut(page, "<body>")
@@ -94,8 +95,8 @@ func checkHarmless(t *testing.T, page string) {
 	assert.Check(t, at < 0, "got the invisible character %q", body[max(0, at-200):min(len(body), at+20)])
 }
 
-// TestMalformedDataIsShown: an agent whose parents form a cycle has a row, and input that only
-// looks like a JSON object is shown.
+// TestMalformedDataIsShown checks that agents whose parents form a cycle have rows, and that a
+// tool's input is shown even if it is not a complete JSON object.
 func TestMalformedDataIsShown(t *testing.T) {
 	r := &insight.Report{Agents: []report.Agent{{ID: "a", Parent: "b"}, {ID: "b", Parent: "a"}}, Executions: []report.Exec{{N: 1, Agent: "a"}}}
 	assert.Equal(t, len(inOrder(r)), 1)

@@ -15,13 +15,13 @@ import (
 	"github.com/raymond-action/raymond-action/runner/insight"
 )
 
-// renderFixture returns the page of a fixture.
+// renderFixture returns the page for a fixture.
 func renderFixture(t testing.TB, name string) []byte {
 	t.Helper()
 	return []byte(render(t, fixtures[name]()))
 }
 
-// TestPageStructure states that the page has the structure that programs may rely on.
+// TestPageStructure checks the structure of the page that is documented for programs.
 func TestPageStructure(t *testing.T) {
 	for name, report := range fixtures {
 		page := string(renderFixture(t, name))
@@ -44,7 +44,7 @@ func TestPageStructure(t *testing.T) {
 
 var sectionOrBar = regexp.MustCompile(`<section[^>]* id="e(\d+)"|<a[^>]* href="#e(\d+)"`)
 
-// render returns the page of a report.
+// render returns the page for a report.
 func render(t testing.TB, r *insight.Report) string {
 	t.Helper()
 	var b bytes.Buffer
@@ -52,9 +52,9 @@ func render(t testing.TB, r *insight.Report) string {
 	return b.String()
 }
 
-// TestGolden compares pages with golden files. They cover attempts with their messages and
-// verdicts, an interrupted attempt with its cost, and the headline of a run that waits for an
-// answer, with the command that answers the question.
+// TestGolden compares pages with golden files. The pages contain attempts with messages and
+// verdicts, an interrupted attempt with its cost, and a run that waits for an answer. The headline
+// of that run contains the question, and the page contains the command that answers it.
 func TestGolden(t *testing.T) {
 	for _, name := range []string{"five", "attempts", "waits"} {
 		_, body, _ := strings.Cut(render(t, recordedReport(name)), "<body>")
@@ -63,8 +63,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// TestLinksShowTheirTarget states that a URL in the result becomes a link that shows its complete
-// target with the host highlighted, and that nothing else becomes a link.
+// TestLinksShowTheirTarget checks that a URL in the result becomes a link whose text is the
+// complete URL, with the host highlighted. No other text must become a link.
 func TestLinksShowTheirTarget(t *testing.T) {
 	r := &insight.Report{WorkflowID: "w", Status: "completed", Created: epoch}
 	r.Result = "see https://github.com/acme/ledger/pull/413, [github](https://evil.example:8443/x?y=1&z=2#f). http://a.example\n" +

@@ -9,8 +9,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestAxisHasRoundTimes states that the axis labels the first time and round times, none of them
-// inside a shortened pause, and that labels include the date in a run of several days.
+// TestAxisHasRoundTimes checks the labels on the axis: the start of the run, and round times. There
+// must be no label inside a shortened pause. If the run takes several days, labels must contain the
+// date.
 func TestAxisHasRoundTimes(t *testing.T) {
 	begin := time.Date(2026, 3, 9, 9, 14, 3, 0, time.UTC)
 	for _, c := range []struct {
