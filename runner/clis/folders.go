@@ -21,8 +21,8 @@ type furnisher interface {
 }
 
 // Check returns an error if the program of an agent CLI can't be used on this machine, because it
-// is missing or too old. The version is only checked if isFree is set, which means that there is no
-// cage. Check returns nil for the CLI of agent commands, and for a CLI that would be installed.
+// is missing or too old. The version is only checked if isFree is set, which means that the run has
+// no cage. Check returns nil for the CLI of agent commands, and for a CLI that would be installed.
 func Check(ctx context.Context, a runner.AgentCLI, isFree bool) error {
 	known, _ := a.(agentCLI)
 	c, ok := known.cliBackend.(interface {

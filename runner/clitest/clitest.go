@@ -34,7 +34,7 @@ type Request struct {
 	Body  []byte // raw request body
 }
 
-// LastPrompt returns the newest prompt, or "" if there is none.
+// LastPrompt returns the newest prompt, or "" if Prompts is empty.
 func (a Request) LastPrompt() string {
 	if len(a.Prompts) == 0 {
 		return ""
@@ -61,7 +61,7 @@ type Reply struct {
 	Status  int
 	Message string // error message
 	// UsageLimit is set if an error with status 429 means that the usage limit of a plan is
-	// reached. It has no effect if the vendor has no such error.
+	// reached. It has no effect if the vendor's API doesn't have this error.
 	UsageLimit bool
 	// Hang makes the response stop after its first chunk until the client disconnects.
 	Hang bool

@@ -40,8 +40,8 @@ func readResponses(c *exchange) (a Request, ok bool) {
 		case item.Role == "user" && text != "":
 			a.Prompts, a.Output = append(a.Prompts, text), ""
 		case strings.HasSuffix(item.Type, "_output"):
-			// The CLI adds a status line of its script to the output of a tool. If nothing else is
-			// left, use a text that differs from "", which means that no tool was called.
+			// The CLI adds a status line of its script to the output of a tool. An empty output is
+			// replaced with a text, because "" means that no tool was called.
 			blocks := slices.DeleteFunc(item.Output, func(p block) bool {
 				return strings.HasPrefix(p.Text, "Script completed\n") || strings.HasPrefix(p.Text, "Script failed\n")
 			})
@@ -88,8 +88,8 @@ func answerResponse(c *exchange) {
 	}}})
 }
 
-// codexUse returns the tool call of the reply, or nil if the reply has none. If the CLI offers the
-// tool exec, the tool call is a script that calls the actual tool.
+// codexUse returns the tool call of the reply, or nil if the reply contains no tool call. If the
+// CLI offers the tool exec, the tool call is a script that calls the actual tool.
 func (c *exchange) codexUse() object {
 	custom := func(name, input string) object {
 		return object{"type": "custom_tool_call", "name": name, "input": input}

@@ -24,7 +24,7 @@ type Recording struct {
 	Beside map[string][]byte
 }
 
-// Result is what a backend has read from a recording.
+// Result is the data that a backend has read from a recording.
 type Result struct {
 	Answer   runner.Answer
 	Failure  *runner.Failure

@@ -27,8 +27,7 @@ func (b *Backend) Source() program.Source {
 // Run implements runner.Backend for prompts.
 func (b *Backend) Run(ctx context.Context, o runner.Order, tell func(runner.Progress)) (runner.Answer, error) {
 	// Each invocation gets new databases. The CLI's databases contain absolute paths, with which a
-	// thread could not be resumed elsewhere. Nothing is lost, since the rollout contains all other
-	// data.
+	// thread could not be resumed elsewhere. All other data is in the rollout too.
 	databases := ""
 	defer func() { os.RemoveAll(databases) }()
 	return b.CLI.Run(ctx, o, tell, program.Prompt{Source: b.Source(), Prepare: func() (program.Turn, []string, *runner.Failure) {

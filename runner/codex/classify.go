@@ -12,13 +12,14 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// The CLI reports errors only as text. The texts below are those of the pinned version; tests with
+// The CLI reports errors only as text. The texts below come from the pinned version; tests with
 // that version check them.
 
 // statusForm matches an HTTP status in an error text of the CLI.
 var statusForm = text.Regexp(`(?:unexpected status|last status:) (\d{3})\b`)
 
-// statusIn returns the HTTP status in an error text of the CLI, or 0 if there is none.
+// statusIn returns the HTTP status in an error text of the CLI, or 0 if the text contains no
+// status.
 func statusIn(words string) int {
 	m := statusForm().FindStringSubmatch(words)
 	if m == nil {

@@ -60,8 +60,8 @@ var fixedSettings = []string{
 }
 
 // providerSettings returns settings that make the CLI send requests over HTTP with a key. The CLI's
-// built-in provider can't be used: it accepts no other URL, and tries a WebSocket first. If there
-// is no key in env, providerSettings returns nil, and the CLI uses its own login.
+// built-in provider can't be used: it accepts no other URL, and tries a WebSocket first. If env
+// contains no key, providerSettings returns nil, and the CLI uses its own login.
 func providerSettings(env []string) []string {
 	key := keyVar
 	if program.Variable(env, keyVar) == "" {

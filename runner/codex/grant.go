@@ -17,7 +17,7 @@ const bypass = "bypassPermissions"
 type sandbox int
 
 const (
-	readOnly     sandbox = iota // files can't be written, and there is no network
+	readOnly     sandbox = iota // files can't be written, and the network can't be used
 	workspace                   // files in the working directory can be written, except .git
 	unrestricted                // no restrictions
 )
@@ -44,8 +44,8 @@ var modes = map[string]sandbox{
 }
 
 // newGrant returns the grant for an order. The CLI can't apply every rule for tools exactly. It
-// then applies a stricter rule, and a note says so. newGrant returns a failure if the CLI can't
-// forbid a tool.
+// then applies a stricter rule, and newGrant adds a note. newGrant returns a failure if the CLI
+// can't forbid a tool.
 func newGrant(o runner.PromptOrder, isCaged bool) (grant, *runner.Failure) {
 	g := grant{files: modes[o.Permissions.PermissionMode], shell: true, isCaged: isCaged}
 	if o.Permissions.SkipPermissions {

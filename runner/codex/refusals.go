@@ -25,7 +25,7 @@ const (
 	maxInput = 8192 // bytes of an input, and of a reason
 )
 
-// refusalPrefixes are the beginnings of tool outputs which say that a tool call was denied.
+// refusalPrefixes are the beginnings of tool outputs that report a denied tool call.
 var refusalPrefixes = []string{"patch rejected: ", "approval policy is Never; reject command"}
 
 // callLine is a line of a rollout that contains a tool call or its result.
@@ -76,7 +76,7 @@ func refusalReason(output jsontext.Value) string {
 	var texts []string
 	if output.Kind() == '"' {
 		texts = []string{""}
-		_ = json.Unmarshal(output, &texts[0], jsonstrict.Loose) // undecodable output is no denial
+		_ = json.Unmarshal(output, &texts[0], jsonstrict.Loose) // output that can't be decoded is ignored
 	} else {
 		var parts []struct {
 			Text string `json:"text"`

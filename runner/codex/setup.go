@@ -29,7 +29,7 @@ var Pin = program.Pin{
 	Program: "node_modules/@openai/codex-*/vendor/*/bin/" + program.WindowsOr("codex.exe", "codex"), Folder: "raymond-codex",
 }
 
-// Abilities returns what the CLI can do.
+// Abilities returns the abilities of the CLI.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendCodex, Title: title, Provider: "openai",
@@ -75,7 +75,7 @@ const maxConfig = 16 << 20
 
 // withoutSecrets returns the configuration without the environment variables and the HTTP headers
 // of MCP servers, which may contain keys. It also removes lines that set several values of a
-// server, since one of the values may be a key.
+// server, since some of the values may be keys.
 func withoutSecrets(config []byte) []byte {
 	var out []byte
 	isServer, isKeys := false, false

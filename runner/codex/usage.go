@@ -24,7 +24,7 @@ var cliLayout = keyproxy.Layout{
 // threadUsage contains the tokens that a thread has used up to some line of its rollout.
 type threadUsage struct {
 	Total state.Usage // running total, which continues in a branch
-	Model string      // model of the last request; empty if there was none
+	Model string      // model of the last request; empty before the first one
 }
 
 // usageLine is a line of a rollout, reduced to the fields needed to count tokens.

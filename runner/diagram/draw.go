@@ -18,7 +18,7 @@ import (
 // can't break the diagram.
 //
 // If a diagram is too large for GitHub or for a reader, Draw leaves out states and arrows, and adds
-// a node that says how many. States in which the run was are kept if possible.
+// a node with their numbers. States in which the run was are kept if possible.
 func Draw(w *protocol.Workflow, p *Path) string {
 	limit := maxNodes
 	if p != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // Kind is the kind of a line. It is also the label of the line, and is either the verb of a tag or
-// one of the kinds below.
+// a kind in the list below.
 type Kind string
 
 // The kinds of lines that are not verbs of tags.

@@ -25,14 +25,15 @@ type Move struct {
 type Agent struct {
 	State    string
 	IsFailed bool
-	// Waits is what the agent waits for before the state starts, or empty if it does not wait.
+	// Waits is the reason for which the agent waits before the state starts. It is empty if the
+	// agent does not wait.
 	Waits state.WaitFor
 }
 
 // presence describes the agents at a state.
 type presence struct {
 	hasWorking, hasFailed bool
-	// waits is what agents wait for before the state starts, without duplicates.
+	// waits contains the reasons for which agents wait before the state starts, without duplicates.
 	waits []state.WaitFor
 }
 

@@ -79,8 +79,8 @@ func (API) ShownCredentials(r *http.Request) []string {
 // Headers implements keyproxy.API. The header names the client program.
 func (API) Headers() []string { return []string{"X-Goog-Api-Client"} }
 
-// Sign implements keyproxy.API. It removes the query parameters that the CLI does not need. With
-// one of them, the response would not contain token counts.
+// Sign implements keyproxy.API. It removes the query parameters that the CLI does not need. Some of
+// them would remove the token counts from the response.
 func (API) Sign(r *http.Request, its keyproxy.Credential) {
 	r.Header.Del("Authorization")
 	r.Header.Set(keyHeader, its.Text)

@@ -38,7 +38,7 @@ var Pin = program.Pin{
 	Program: program.WindowsOr("node_modules/.bin/gemini.cmd", "node_modules/@google/gemini-cli/bundle/gemini.js"),
 }
 
-// Abilities returns what the CLI can do.
+// Abilities returns the abilities of the CLI.
 func Abilities() runner.Abilities {
 	return runner.Abilities{
 		Backend: protocol.BackendGemini, Title: title, Provider: "gcp.gemini",
@@ -91,8 +91,8 @@ func (b *Backend) Source() program.Source {
 	return program.Source{
 		Backend: protocol.BackendGemini, Title: title, Name: "gemini", HowTo: Pin.HowTo() + "; it needs Node.js 20 or later",
 		Oldest: program.Version{0, 61, 0},
-		// There is no settings file in this home that would keep the CLI from reading a .env file
-		// of the checkout. Making the workspace untrusted has the same effect.
+		// This home contains no settings file, which would otherwise keep the CLI from reading a
+		// .env file of the checkout. Making the workspace untrusted has the same effect.
 		Env: b.env([]string{homeVar + "=" + filepath.Join(b.home().cliHome(), "version"), trustVar + "=false"}),
 	}
 }
@@ -247,7 +247,7 @@ func (b *Backend) env(order []string) []string {
 		"NO_BROWSER=true",
 	}
 	// A .env file of the checkout sets variables that are not set yet. These two are set, so that
-	// such a file can't change the server to which the key is sent.
+	// the checkout can't change the server to which the key is sent.
 	return slices.Concat([]string{"GOOGLE_GEMINI_BASE_URL=", "GOOGLE_VERTEX_BASE_URL="}, b.Env, required, order)
 }
 

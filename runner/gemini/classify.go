@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/program"
 )
 
-// failure returns why there is no usable answer, or nil if there is one. text is the text of the
-// answer.
+// failure returns the reason for an answer that is missing or can't be used. It returns nil for a
+// usable answer. text is the text of the answer.
 func (s *stream) failure(exit proc.Exit, text string) *runner.Failure {
 	result := s.answer.result
 	switch {
@@ -94,9 +94,9 @@ func embeddedError(message string) (e apiError) {
 	return e
 }
 
-// statusOf returns the HTTP status of the API's response, or 0 if there was no response. If the
+// statusOf returns the HTTP status of the API's response, or 0 if the API has not responded. If the
 // message doesn't contain the status, it is computed from the exit code: the CLI exits with the
-// status, of which the system keeps only the low eight bits.
+// status, and the system keeps only its low eight bits.
 func statusOf(message string, code int) int {
 	if e := embeddedError(message); e.Error.Code > 0 {
 		return e.Error.Code

@@ -68,7 +68,7 @@ func idOf(path string) string {
 }
 
 // hasMessage reports whether a line contains a message of a user or of the model. The CLI can't
-// resume a conversation without such a message.
+// resume any other conversation.
 func hasMessage(line []byte, truncated bool) bool {
 	var m message
 	return truncated || json.Unmarshal(line, &m) == nil && m.isConversation()

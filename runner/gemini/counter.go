@@ -57,7 +57,7 @@ func (c *counter) Whole(data []byte) {
 	}
 }
 
-// update updates the counts with those in an event or a response.
+// update replaces the counts with the counts in an event or a response.
 func (c *counter) update(p piece) {
 	if isFree := p.Error != nil && c.Message() == nil; isFree || p.Usage != nil || p.Candidates != nil {
 		c.Update(p.Usage, isFree)

@@ -34,7 +34,7 @@ func TestInvalidLockIsRemoved(t *testing.T) {
 }
 
 // TestVersionCheckKeepsTheHome checks that a CLI that only prints its version uses another home,
-// and does not trust the checkout. Such a CLI replaces projects.json before it exits, and a run may
+// and does not trust the checkout. That CLI replaces projects.json before it exits, and a run may
 // just have started another CLI that needs the file.
 func TestVersionCheckKeepsTheHome(t *testing.T) {
 	home, dir := t.TempDir(), t.TempDir()

@@ -59,8 +59,8 @@ type lineReader struct {
 	seen map[string]bool
 }
 
-// line handles one line. It ignores what an earlier line has already contained, since the CLI
-// writes a message again after its tools have returned results.
+// line handles one line. It ignores texts and tool calls that an earlier line has already
+// contained, since the CLI writes a message again after its tools have returned results.
 func (t *lineReader) line(text []byte, m runner.Message) error {
 	var l transcriptLine
 	if json.Unmarshal(text, &l, jsonstrict.Loose) != nil || len(t.seen) > transcripts.MaxMessages || speakers[l.Type] == "" {

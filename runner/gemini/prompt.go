@@ -14,12 +14,12 @@ const maxPrompt = 8 << 20
 //
 // The CLI treats some texts specially. It replaces "@" and the name of a file in dir with the
 // content of that file or folder, and for "@" and a URL it queries an MCP server. The text of a
-// GitHub issue could exploit this. escapePrompt adds a backslash before such an "@", which the CLI
+// GitHub issue could exploit this. escapePrompt adds a backslash before the "@", which the CLI
 // removes.
 //
 // A prompt that starts with a slash is a command of the CLI. When the CLI resumes a conversation,
-// it drops prompts that start with a slash, a question mark, or one of the texts that it adds
-// itself. escapePrompt adds the line "Prompt:" before such a prompt.
+// it drops prompts that start with a slash, a question mark, or a text that it adds itself.
+// escapePrompt adds the line "Prompt:" before these prompts.
 func escapePrompt(prompt, dir string) string {
 	var b strings.Builder
 	rest := prompt

@@ -37,7 +37,7 @@ type recordError struct {
 	Message string `json:"message"`
 }
 
-// modelStats contains the number of tokens that one process has used with one model.
+// modelStats contains the number of tokens for one model in one process.
 type modelStats struct {
 	Counts jsontext.Value `json:",embed"`
 }

@@ -28,8 +28,8 @@ const maxAttempts = 3
 func (h home) requiredSettings() map[string]any {
 	return map[string]any{
 		"general": map[string]any{
-			// The CLI would otherwise delete old conversations, even one that another process has
-			// just started.
+			// The CLI would otherwise delete old conversations, and even a conversation that
+			// another process has just started.
 			"sessionRetention": map[string]any{"enabled": false},
 			"maxAttempts":      maxAttempts,
 			// The version of the CLI must not change during a run.
@@ -67,7 +67,7 @@ func (h home) settings() (content []byte, note string) {
 	return content, note
 }
 
-// userSettings returns the settings in the user's settings file, or nil if there is no such file.
+// userSettings returns the settings in the user's settings file, or nil if the file does not exist.
 func (h home) userSettings() (map[string]any, error) {
 	path := h.userPath("settings.json")
 	if !exists(path) {
@@ -81,7 +81,7 @@ func (h home) userSettings() (map[string]any, error) {
 	return user, json.Unmarshal(commentOrString().ReplaceAll(data, []byte("$1")), &user)
 }
 
-// userAuth returns the login method in the user's settings, or "" if there is none.
+// userAuth returns the login method in the user's settings, or "" if none is set.
 func (h home) userAuth() string {
 	user, _ := h.userSettings()
 	security, _ := user["security"].(map[string]any)

@@ -22,7 +22,7 @@ type stream struct {
 	proxy *keyproxy.Account
 }
 
-// answer contains what the CLI has reported so far.
+// answer contains the data that the CLI has reported so far.
 type answer struct {
 	session string
 	model   string
@@ -32,7 +32,7 @@ type answer struct {
 	unfinishedLine strings.Builder // the model's text since the last line break
 	refused        []runner.Refusal
 
-	result  *record // record of the type "result"; nil if there is none yet
+	result  *record // record of the type "result"; nil before the CLI has sent it
 	warning string  // text of the newest error record
 }
 
@@ -73,7 +73,7 @@ func (s *stream) longLine(head []byte, fail *runner.Failure) bool {
 	case bytes.HasPrefix(head, []byte(`{"type":"tool_result"`)):
 		s.flushLine()
 		s.answer.message.Reset()
-		// The line is the result of one of the current tool calls, but its id is unknown.
+		// The line is the result of a current tool call, but the id of the call is unknown.
 		s.Display.ForgetTools()
 	}
 	return true
@@ -167,12 +167,10 @@ func (s *stream) endTool(r *record) {
 	}
 }
 
-// builtIn are the names of the CLI's own tools. If one of them is denied, the CLI hides it from the
-// model.
+// builtIn are the names of the CLI's own tools. The CLI hides a denied tool from the model.
 var builtIn = []string{shell, "write_file", "replace", "web_fetch", "google_web_search", "activate_skill", "read_file", "read_many_files", "glob", "grep_search", "list_directory", "invoke_agent", "write_todos"}
 
-// isOutside reports whether an error says that a path is outside the folders that the agent may
-// use.
+// isOutside reports whether an error is about a path outside the folders that the agent may use.
 func isOutside(why string) bool {
 	return strings.HasPrefix(why, "Access denied: plan path") || strings.HasPrefix(why, "Path not in workspace")
 }

@@ -82,8 +82,8 @@ type permissions struct {
 }
 
 // rules returns the CLI's rules as TOML, and notes about entries that the CLI can't express
-// exactly. Such an entry is replaced by something stricter: an allow rule is dropped, and a deny
-// rule denies all calls of the tool.
+// exactly. The rules for these entries are stricter: an allow rule is dropped, and a deny rule
+// denies all calls of the tool.
 func (p permissions) rules() (toml string, notes []string) {
 	all := []rule{
 		// These tools are denied because after a model has entered and left plan mode, everything
@@ -138,8 +138,8 @@ var (
 	nativeName = text.Regexp(`^[a-z][a-z0-9_]*$`)
 )
 
-// parseRule returns the rule for an entry of a list of tools. If the CLI has no such tool, the rule
-// contains no tools. isExact is false if the rule matches more tool calls than the entry.
+// parseRule returns the rule for an entry of a list of tools. If the CLI doesn't have the tool, the
+// rule contains no tools. isExact is false if the rule matches more tool calls than the entry.
 func parseRule(entry string) (r rule, isExact bool) {
 	m := entryForm().FindStringSubmatch(entry)
 	if m == nil {

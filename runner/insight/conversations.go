@@ -37,7 +37,7 @@ type conversations struct {
 
 // readConversations collects the conversations of a run from its state and from its history, if
 // that is available. It also sets Answer in waits, since only the history contains the answers. If
-// the history can't be read completely, it returns the error together with what it has found.
+// the history can't be read completely, it returns the error and the conversations found so far.
 func readConversations(s Source, waits []report.Wait) (p *conversations, err error) {
 	p = &conversations{byID: map[string]*conversation{}}
 	if s.History != nil {
@@ -74,7 +74,7 @@ func setAnswers(waits []report.Wait, d *state.Delta, hide func(string) string) {
 	}
 }
 
-// addAgents adds the conversations of agents as they were at one moment. Calls must be in
+// addAgents adds the conversations of agents at one moment of the run. Calls must be in
 // chronological order.
 func (p *conversations) addAgents(agents []*state.Agent) {
 	for _, a := range agents {
@@ -112,8 +112,7 @@ func (p *conversations) get(id string) *conversation {
 	return c
 }
 
-// addSession adds what the run's state contains about a conversation. It does nothing if s has no
-// id.
+// addSession adds the data in the run's state about a conversation. It does nothing if s has no id.
 func (p *conversations) addSession(s *state.Session) {
 	if s != nil && s.ID != "" {
 		c := p.get(s.ID)
@@ -132,10 +131,10 @@ func (p *conversations) addStart(id string, b start) {
 	}
 }
 
-// owner returns the number of the execution that a message belongs to, or 0 if there is none. The
-// message belongs to the last execution that started to use the conversation before the time of the
-// message. Messages at the beginning of a branch or a rerun were copied, and belong to no
-// execution.
+// owner returns the number of the execution that a message belongs to, or 0 if it belongs to no
+// execution. The message belongs to the last execution that started to use the conversation before
+// the time of the message. Messages at the beginning of a branch or a rerun were copied, and belong
+// to no execution.
 //
 // If the message has no time, its offset in the transcript is compared instead. If that does not
 // help either, the message belongs to last, the execution that the previous message belongs to.

@@ -125,9 +125,9 @@ func TestMessagesBelongToExecutions(t *testing.T) {
 	assert.Check(t, c.CLI == "x" && len(c.starts) == 3 && c.owner(runner.Message{}, 7) == 7, "got the id %q and %+v, want x and three executions, and a message of which nothing is known with the execution before it", c.CLI, c.starts)
 }
 
-// TestFailedAndNewestKeepWholeConversations checks what is shown if there is not enough room for
-// all conversations. Those of failed executions and of the newest executions must be complete. Of
-// the others, the first and the last messages must be shown.
+// TestFailedAndNewestKeepWholeConversations checks a report without enough room for all
+// conversations. The conversations of failed executions and of the newest executions must be
+// complete. Of the others, the first and the last messages must be shown.
 func TestFailedAndNewestKeepWholeConversations(t *testing.T) {
 	const n = 300
 	l, all := &log{}, memoryTranscripts{}

@@ -21,8 +21,7 @@ const (
 	maxToolText        = 16 << 10 // of a tool's input, and of its output
 	bytesPerMessage    = 300      // estimate for the markup around a message's text
 	// unsafeTail is how many bytes are removed from the end of a text that the transcript reader
-	// has truncated. Such a text may end with the first part of a secret, which can't be
-	// recognized.
+	// has truncated. The text may end with the first part of a secret, which can't be recognized.
 	unsafeTail = 8 << 10
 )
 
@@ -99,8 +98,8 @@ func isRefusalReason(message string, refusals []state.Refusal) bool {
 	})
 }
 
-// messageReader reads the conversations of a run. Those of the most important executions come
-// first.
+// messageReader reads the conversations of a run. It starts with the conversations of the most
+// important executions.
 type messageReader struct {
 	source     Source
 	execs      map[int]*report.Exec
@@ -124,7 +123,7 @@ func addMessages(r *Report, s Source, p *conversations, room int) {
 		p.addStart(x.SessionID, start{x.N, x.Started, unknownOffset})
 	}
 	for _, c := range p.all {
-		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // the CLI is not known if there is no history
+		c.backend = cmp.Or(c.backend, s.Run.Options.BackendName()) // without a history, the CLI is not known
 		for _, b := range c.starts {
 			if x := l.execs[b.exec]; x != nil && c.Dir == "" {
 				c.Dir = x.Cwd

@@ -23,7 +23,7 @@ type Source struct {
 	// missing, its conversations are left out, and the report has a note about that.
 	Agents map[string]Transcripts
 	// Files maps the number of an execution to the files that it changed, with diffs of limited
-	// size. It is nil if there are no workspace snapshots.
+	// size. It is nil if the run has no workspace snapshots.
 	Files map[int]ChangedFiles
 	// Hide masks secrets in a text. If it is nil, texts are not changed.
 	Hide func(string) string

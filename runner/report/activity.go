@@ -6,9 +6,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// activity is what an agent is doing, if known. Its texts are untrusted.
+// activity describes the current work of an agent, if known. Its texts are untrusted.
 type activity struct {
-	current  string    // what the agent is doing; "" if unknown
+	current  string    // current work, such as a running tool; "" if unknown
 	since    time.Time // since when current is the activity
 	lastText string    // newest text that the agent wrote
 	lastTime time.Time // when lastText was written
@@ -28,7 +28,7 @@ func (d *activity) update(p runner.Progress, at time.Time) {
 // setText sets the newest text that the agent wrote.
 func (d *activity) setText(text string, at time.Time) { d.lastText, d.lastTime = text, at }
 
-// reset clears the activity when an invocation has ended. text says how the invocation ended.
+// reset clears the activity when an invocation has ended. text describes the end of the invocation.
 func (d *activity) reset(text string, at time.Time) { *d = activity{lastText: text, lastTime: at} }
 
 // text describes the activity, or returns "" if it is unknown. paint colors raymond's own words.

@@ -12,8 +12,8 @@ import (
 
 // Advice recommends how to continue a run in which an agent has failed.
 type Advice struct {
-	// FirstStep is what the user must do before the run continues, without a full stop. It is empty
-	// if that is unknown or if nothing needs to be done.
+	// FirstStep is the first step for the user before the run continues, without a full stop. It is
+	// empty if that is unknown or if nothing needs to be done.
 	FirstStep string
 	// NeedsFileChange is set if FirstStep changes files. Then the button that re-runs a job does
 	// not help, because it uses the old files.
@@ -40,7 +40,7 @@ func adviceForCLI(run *state.Run) Advice {
 	var c Advice
 	switch {
 	// Limits of the run come first. After them, as after the faults in runner.Faults, a resume
-	// would fail again if nothing is changed.
+	// without changes would fail again.
 	case kind == "max-agents":
 		c.flags = fmt.Sprint(" --max-agents ", 2*run.Options.MaxAgents)
 	case kind == "max-depth":
@@ -97,7 +97,7 @@ func AdviceForJob(run *state.Run) Advice {
 
 // ResumeHint returns a line with the command that continues a stopped run. The line contains only
 // raymond's own words, and ends with the command. It is empty if the run has completed. stateDir is
-// the folder of the state file; if empty, it is the default folder.
+// the folder of the state file. If empty, the default folder is used.
 func ResumeHint(run *state.Run, stateDir string) string {
 	id := plain(run.WorkflowID)
 	if stateDir != "" && stateDir != state.DefaultDir {

@@ -44,8 +44,8 @@ func (t *agentLog) addLine(s string) {
 }
 
 // toolUse matches a line in which a backend reports a tool call: the name of the tool and, in
-// parentheses, its most important input. The same events also contain texts that an agent wrote.
-// Such a text may look like name(text) and is then counted as a tool call.
+// parentheses, its most important input. The same events also contain texts that an agent wrote. A
+// text that looks like name(text) is also counted as a tool call.
 var toolUse = text.Regexp(`(?s)^([A-Z][A-Za-z0-9_-]*|mcp__[A-Za-z0-9_-]*)\(.*\)$`)
 
 // addRefusals adds the tool calls that were denied to an agent.

@@ -55,7 +55,8 @@ const (
 // the file of the failed state. There are warnings for retries, for agents that used all reminders,
 // for denied tool calls, when most of the budget is spent, and for checkpoints that could not be
 // stored. A notice contains the result. Repeated annotations are dropped, and each level has at
-// most ten. The tenth also says how many were left out, so only Close shows it.
+// most ten. The tenth also contains the number of annotations that were left out, so only Close
+// shows it.
 type Annotations struct {
 	log    JobLog
 	scope  func(state string) (file string)
@@ -262,7 +263,8 @@ func (a *Annotations) warnBudget(b *state.Limit) {
 // lineForms matches a line number after a file name, as in "a.sh:3" and "a.sh: line 3".
 const lineForms = `(?::|: line )([1-9][0-9]{0,6})\b`
 
-// lineNumberIn returns the first line number that a text gives for a file, or 0 if there is none.
+// lineNumberIn returns the first line number that a text gives for a file, or 0 if it gives no
+// line.
 func lineNumberIn(text, file string) int {
 	form, err := regexp.Compile(`(?:^|[^A-Za-z0-9_.-])` + regexp.QuoteMeta(file) + lineForms)
 	if file == "" || err != nil {

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// prepareEnding prepares the annotation about the end of the run. If the run has completed, there
-// are no next steps, and the annotation is shown immediately.
+// prepareEnding prepares the annotation about the end of the run. If the run has completed, the
+// annotation is shown immediately, without next steps.
 func (a *Annotations) prepareEnding(b *state.RunFinished) {
 	n := Annotation{Level: LevelNotice, Title: strings.ReplaceAll(name(string(b.Status)), "_", " ") + " " + a.model.costSummary(b), Text: state.WithoutCode(b.Reason)}
 	switch b.Status {
@@ -40,7 +40,7 @@ func (a *Annotations) prepareEnding(b *state.RunFinished) {
 // maxQuoted is the maximum number of open questions in an annotation.
 const maxQuoted = 3
 
-// quoteQuestions quotes the open questions. Each question is put on one line, so that no part of it
+// quoteQuestions quotes the open questions. Each question becomes one line, so that no part of it
 // can look like a line of the annotation.
 func quoteQuestions(open []Wait) string {
 	var b strings.Builder

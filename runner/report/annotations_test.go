@@ -40,7 +40,7 @@ func annotated(t *testing.T, events ...state.Event) []Annotation {
 }
 
 // TestTenAnnotationsOfALevel checks that at most ten annotations of each level are shown. The first
-// nine are shown immediately. The tenth is shown by Close, and says how many more there are.
+// nine are shown immediately. The tenth is shown by Close, and contains the number of the others.
 func TestTenAnnotationsOfALevel(t *testing.T) {
 	for _, n := range []int{0, 1, 9, 10, 11, 40} {
 		var log jobLog

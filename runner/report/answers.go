@@ -34,8 +34,8 @@ func AnswerLines(prefix string, number int, choices []string) []string {
 	return all
 }
 
-// listedAnswers returns the choices of a question. It returns a placeholder if there are none, or
-// if some of them can't be listed.
+// listedAnswers returns the choices of a question. It returns a placeholder if the question has no
+// choices, or if some choices can't be listed.
 func listedAnswers(choices []string) []string {
 	if len(choices) == 0 || slices.ContainsFunc(choices, isUnlistable) {
 		return []string{answerPlaceholder}

@@ -45,7 +45,7 @@ type Console struct {
 	pending *line
 }
 
-// agentView is what a console or a job log stores about an active agent.
+// agentView contains the data of a console or a job log about an active agent.
 type agentView struct {
 	id, state    string
 	started      time.Time // when the state execution started
@@ -109,8 +109,8 @@ func (c *Console) Note(agent, state, text string) error {
 }
 
 // Doing prints a line of a script's output, which is not part of an event. In quiet mode, the line
-// is only printed if the script fails. Doing also records what an agent is doing, for its live
-// line. It ignores tool calls.
+// is only printed if the script fails. Doing also records the agent's current activity, for its
+// live line. It ignores tool calls.
 func (c *Console) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
@@ -173,8 +173,8 @@ func (c *Console) printPending() {
 	c.print(*l)
 }
 
-// takePending returns the pending line of an agent and clears it. If there is none, or if it is the
-// line of another agent, it prints the pending line and returns nil.
+// takePending returns the pending line of an agent and clears it. If the pending line belongs to
+// another agent, it prints the line. In this case, and without a pending line, it returns nil.
 func (c *Console) takePending(agent string) *line {
 	l := c.pending
 	if l == nil || l.agent != agent {

@@ -13,17 +13,16 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// EventLog writes the events of one run as JSON lines. It skips events that are already in the log:
-// those with a number that is not greater than the number of the run's last event there. So after a
-// crash, the events since the last save can be reported again, and the log still contains each
-// event once.
+// EventLog writes the events of one run as JSON lines. It skips events that are already in the log.
+// Their numbers are not greater than the number of the run's last event there. So after a crash,
+// the events since the last save can be reported again, and the log still contains each event once.
 type EventLog struct {
 	w            io.Writer
 	file         *os.File // nil if it was returned by NewEventLog
 	id           string
 	lastSeq      int
-	writeErr     error        // first error; nothing is written after it
-	integrityLog IntegrityLog // nil if there is none
+	writeErr     error        // first error, after which no event is written
+	integrityLog IntegrityLog // may be nil
 }
 
 // IntegrityLog records the content of the file at path, the event log. Adopt records the existing
@@ -34,8 +33,8 @@ type IntegrityLog interface {
 	Append(path string, data []byte) error
 }
 
-// NewEventLog returns an EventLog that writes the events of a run to w, except those with a number
-// up to after. It is for writers from which the log can't be read, such as stdout.
+// NewEventLog returns an EventLog that writes the events of a run to w. It skips events with a
+// number up to after. It is for writers from which the log can't be read, such as stdout.
 func NewEventLog(w io.Writer, workflowID string, after int) *EventLog {
 	return &EventLog{w: w, id: workflowID, lastSeq: after}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // TestSparseLogsAreRejected checks that reading a log of terabytes fails without using much memory.
-// An agent may create such a log as a sparse file.
+// An agent may create a log of this size as a sparse file.
 func TestSparseLogsAreRejected(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "events.jsonl")
 	assert.NilError(t, os.WriteFile(path, nil, 0o600))

@@ -109,8 +109,8 @@ func TestEventLogIsPrivate(t *testing.T) {
 	}
 }
 
-// TestOpenKeepsExistingContent checks how OpenEventLog changes the end of a file, and that it
-// changes nothing else.
+// TestOpenKeepsExistingContent checks how OpenEventLog changes the end of a file. The rest of the
+// file must stay unchanged.
 func TestOpenKeepsExistingContent(t *testing.T) {
 	one, two := string(logContent(t, someEvents(1), runID)), string(logContent(t, someEvents(2), runID))
 	bad := "{broken}\n"

@@ -68,8 +68,8 @@ func eventsWith(text string) []state.Event {
 	return events
 }
 
-// waitsWith returns events for waits of each kind, with text as their strings. One of the choices
-// can't be listed, so the answers to the question are shown with a placeholder.
+// waitsWith returns events for waits of each kind, with text as their strings. The question has a
+// choice that can't be listed, so its answers are shown with a placeholder.
 func waitsWith(text string) []state.Body {
 	until := "2026-03-02T09:34:06Z"
 	return []state.Body{

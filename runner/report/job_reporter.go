@@ -76,7 +76,8 @@ func (j *JobReporter) Note(agent, stateName, text string) error {
 	return j.console.Note(agent, stateName, text)
 }
 
-// Doing records what an agent is doing, for the lines that Tick prints. It ignores tool calls.
+// Doing records the agent's current activity, for the lines that Tick prints. It ignores tool
+// calls.
 func (j *JobReporter) Doing(agent, stateName string, p runner.Progress) error {
 	if p.Tool != nil {
 		return nil
@@ -85,7 +86,7 @@ func (j *JobReporter) Doing(agent, stateName string, p runner.Progress) error {
 	return nil
 }
 
-// Tick prints a line about each active agent that has had no such line for 30 seconds.
+// Tick prints a line about each active agent, at intervals of at least 30 seconds.
 func (j *JobReporter) Tick(now time.Time) error { return j.console.Tick(now) }
 
 // Next prints a line about how to continue the run. It prints nothing if text is empty.

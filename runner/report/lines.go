@@ -267,5 +267,5 @@ func (m *Model) runFinishedLine(b *state.RunFinished, isExplained bool) line {
 	return l
 }
 
-// severalAttempts returns a text that says how many states took more than one attempt.
+// severalAttempts returns a text with the number of states that took more than one attempt.
 func severalAttempts(n int) string { return count(n, "state") + " took more than one attempt" }

@@ -27,7 +27,7 @@ type Model struct {
 	// NotStored is the newest checkpoint of this segment, if it could not be stored.
 	NotStored *state.Checkpoint `json:"not_stored,omitempty"`
 	// CLI is the version and the path of the agent CLI that ran last. The CLI's name comes before
-	// them, unless it is the default agent CLI.
+	// them, except for the default agent CLI.
 	CLI string `json:"cli,omitempty"`
 
 	seq          int  // number of the last event
@@ -180,7 +180,7 @@ func (m *Model) pause(at time.Time) {
 
 // resetFailedAgents marks failed agents as running, since a resumed run tries their states again.
 // It does nothing if the run was suspended and an agent waits for something other than agents,
-// because such a run is resumed to end that wait.
+// because the run is resumed to end that wait.
 func (m *Model) resetFailedAgents() {
 	if m.Ending != nil && m.Ending.Status == state.Suspended &&
 		slices.ContainsFunc(m.openWaits(), func(w Wait) bool { return w.For != state.ForAgents }) {
@@ -289,7 +289,7 @@ func (m *Model) execOf(e state.Event, a *Agent) *Exec {
 	return x
 }
 
-// Last returns the newest execution of an agent, or nil if it has none.
+// Last returns the newest execution of an agent, or nil if the agent has not started any.
 func (m *Model) Last(agent string) *Exec {
 	if a := m.agents[agent]; a != nil {
 		return a.last

@@ -78,7 +78,7 @@ func (s *costlyRun) outcome(class state.Class) state.Outcome {
 	case 0:
 		o.Used = []state.ModelCost{used}
 	case 1: // the cost is unknown
-	case 2: // the cost is in tokens, some of which have no price
+	case 2: // the cost is in tokens, some without a price
 		other := state.ModelCost{Usage: state.Usage{Model: "local", Output: 1 + s.rnd.Int64N(700)}}
 		o.Cost = state.Cost{Kind: state.Exact, USD: cents, Usage: []state.ModelCost{used, other}, Unpriced: other.Output, Listed: true}
 		if s.rnd.IntN(2) == 0 {
@@ -98,8 +98,8 @@ func (s *costlyRun) outcome(class state.Class) state.Outcome {
 	return o
 }
 
-// totalsOf returns several totals in a summary that must be equal: those of the table's rows, of
-// the models and of the agents.
+// totalsOf returns several totals in a summary that must be equal: the sums over the table's rows,
+// over the models and over the agents.
 func totalsOf(s *Summary) map[string]state.Spent {
 	m, all := s.model, map[string]state.Spent{}
 	add := func(what string, spent state.Spent) { all[what] = all[what].Plus(spent) }

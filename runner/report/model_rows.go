@@ -57,7 +57,8 @@ func (a *Agent) openExec() *Exec {
 	return a.last
 }
 
-// setOpenCost sets the cost so far of the agent's open execution. It does nothing if there is none.
+// setOpenCost sets the cost so far of the agent's open execution. It does nothing if no execution
+// is open.
 func (a *Agent) setOpenCost(spent state.Spent, models map[string]state.USD) {
 	if x := a.openExec(); x != nil {
 		x.Spent.Spent, x.Models = spent, models
@@ -136,7 +137,7 @@ type Exec struct {
 	Gap *Gap `json:"messages_left_out,omitempty"`
 	// IsCut is set if any of the texts above were left out, for example lines of output.
 	IsCut bool `json:"texts_left_out,omitempty"`
-	// Files are the files that the execution changed. It is nil if there are no workspace
+	// Files are the files that the execution changed. It is nil if the run has no workspace
 	// snapshots.
 	Files    []File `json:"files"`
 	IsShared bool   `json:"files_shared,omitempty"` // other agents used the directory at the same time
@@ -204,7 +205,8 @@ func (x *Exec) costSoFar() state.Spent {
 // Attempt returns the number of the newest attempt, at least 1.
 func (x *Exec) Attempt() int { return max(1, x.attempt) }
 
-// lastVerdict returns the verdict on the newest attempt, or nil if there is none or x is nil.
+// lastVerdict returns the verdict on the newest attempt, or nil if no attempt was judged or x is
+// nil.
 func (x *Exec) lastVerdict() *state.NodeAttempt {
 	if x == nil || len(x.Attempts) == 0 {
 		return nil

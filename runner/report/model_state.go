@@ -43,8 +43,8 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 	return m, nil
 }
 
-// addAgentState adds what the state contains about an agent that has not ended, and about its
-// execution. No events contain this data if the event log was started later than the run.
+// addAgentState adds the state's data about an agent that has not ended, and about its execution.
+// No events contain this data if the event log was started later than the run.
 func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
 	a := m.agentOf(state.Event{Agent: s.ID, State: s.State})
 	a.Parent = s.Parent
@@ -67,7 +67,7 @@ func (m *Model) addAgentState(s *state.Agent, hide func(string) string) {
 	}
 }
 
-// addExecState adds what the state contains about an execution that has not ended.
+// addExecState adds the state's data about an execution that has not ended.
 func (m *Model) addExecState(s *state.Agent, a *Agent, e *state.Exec) {
 	x := a.last
 	switch {
@@ -96,8 +96,8 @@ func (m *Model) addExecState(s *state.Agent, a *Agent, e *state.Exec) {
 	}
 }
 
-// Rows returns copies of the executions, ordered by number. Unless isDriven says that a process
-// drives the run, open executions get the status Interrupted.
+// Rows returns copies of the executions, ordered by number. Open executions get the status
+// Interrupted, unless isDriven is set because a process drives the run.
 func (m *Model) Rows(isDriven bool) []Exec {
 	all := make([]Exec, 0, len(m.Executions))
 	for _, x := range m.Executions {

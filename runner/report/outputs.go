@@ -6,14 +6,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// Output is the end of what a failed script wrote to stdout or stderr, starting at the start of a
-// line.
+// Output is the end of a failed script's stdout or stderr. It starts at the start of a line.
 type Output struct{ Name, Text string }
 
 // maxOutputEnd is the maximum size of an Output in bytes. It is slightly below 4096: events contain
 // only the last 4096 bytes of a longer output, or up to three bytes less, so that they start at a
-// character. Such an output always exceeds maxOutputEnd, so its first, incomplete line is removed.
-// A shorter output is complete.
+// character. A shortened output always exceeds maxOutputEnd, so its first, incomplete line is
+// removed. A shorter output is complete.
 const maxOutputEnd = 4092
 
 // Outputs returns the end of the execution's stdout and stderr. It leaves out an output that has

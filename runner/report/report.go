@@ -28,7 +28,7 @@ import (
 type Reporter interface {
 	// Report handles the next event.
 	Report(state.Event) error
-	// Close ends the reporting. It is the last call.
+	// Close ends the reporting. No other method is called after it.
 	Close() error
 }
 
@@ -129,8 +129,8 @@ func each[T any](f *Fanout, do func(T) error) {
 
 // Events returns an iterator over the events in the log at path. A line that is not an event yields
 // a *state.FileError, after which the iteration may continue. Any other error is the last value. An
-// incomplete last line is ignored, since a process may still be writing it. If there is no such
-// file, the iterator yields nothing.
+// incomplete last line is ignored, since a process may still be writing it. If the file does not
+// exist, the iterator yields no events.
 func Events(path string) iter.Seq2[state.Event, error] {
 	return func(yield func(state.Event, error) bool) {
 		f, _, err := files.Open(path)

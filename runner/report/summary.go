@@ -28,21 +28,21 @@ type SummaryOptions struct {
 	// is active. In Next and Notes, text between two backticks is code, and all other Markdown is
 	// escaped.
 	Next string
-	// Differences are sentences about what has changed since a resumed run was stopped. The
-	// overview shows them too.
+	// Differences are sentences about changes since a resumed run was stopped. The overview shows
+	// them too.
 	Differences []string
 	Skipped     bool // the step started nothing, which is not an error
-	// Notes are lines at the end of the summary, for example about what a checkpoint does not
+	// Notes are lines at the end of the summary, for example about files that a checkpoint does not
 	// contain.
 	Notes []string
-	// Report is the link to the report of the run. Its zero value means that there is no report.
+	// Report is the link to the report of the run. It is the zero value if no report is stored.
 	Report Link
 }
 
 // Link refers to an artifact. It is only shown as a link if its URL starts with
 // SummaryOptions.Site.
 type Link struct {
-	Name string // name of the artifact; "" if there is none
+	Name string // name of the artifact; "" if no artifact exists
 	URL  string // "" if unknown
 }
 
@@ -51,8 +51,8 @@ const writeInterval = 2 * time.Second
 
 // Summary describes a run in Markdown: its status, failures, cost, next steps and path, a table of
 // its state executions, and its agents. It is written at the start and the end of each segment, on
-// Close, and regularly during a segment, so that there is a summary even if the job is killed.
-// Texts of agents and scripts are never interpreted as Markdown.
+// Close, and regularly during a segment, so that even a killed job has a summary. Texts of agents
+// and scripts are never interpreted as Markdown.
 type Summary struct {
 	o         SummaryOptions
 	model     *Model
@@ -99,15 +99,15 @@ func (s *Summary) SetReport(l Link) {
 	s.isStale = true
 }
 
-// Next sets how to continue a stopped run, and writes the summary. An empty text means that there
-// is nothing to do.
+// Next sets how to continue a stopped run, and writes the summary. If text is empty, the user need
+// not do anything.
 func (s *Summary) Next(text string) error {
 	s.o.Next = text
 	return s.write()
 }
 
 // SetError sets an error of the step that no event reports, such as an error of the machine or the
-// store. The headline then says that the step failed. SetError does not write the summary.
+// store. The headline then shows the error. SetError does not write the summary.
 func (s *Summary) SetError(text string) {
 	s.stepError = text
 	s.isStale = true

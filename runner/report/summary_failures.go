@@ -102,7 +102,7 @@ func (s *Summary) writeReason(w *writer) {
 	}
 }
 
-// excerpt describes an untrusted text of which only a few lines are visible. In a summary, though
+// excerpt describes an untrusted text. Only a few of its lines are visible. In a summary, though
 // not in an overview, the complete text follows in a folded section.
 type excerpt struct {
 	what    string // Markdown before the lines, without a colon
@@ -133,7 +133,7 @@ func (x excerpt) write(w *writer) {
 }
 
 // shorten returns the most important lines, limited to about the size that a text may have. isAll
-// reports whether they are the complete text.
+// reports whether the complete text is returned.
 func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
 	limit := w.limit(maxText)
 	content := shortenMiddle(x.text, maxResult)
@@ -151,11 +151,11 @@ func (x excerpt) shorten(w *writer) (shown string, isAll bool) {
 	}
 }
 
-// minLines is enough for the first line, a line that says how many lines were left out, and the
-// last line.
+// minLines is enough for the first line, a line with the number of lines left out, and the last
+// line.
 const minLines = 3
 
-// pick returns n lines: all lines, or some lines and a line that says how many were left out. Each
+// pick returns n lines: all lines, or some lines and a line with the number of the others. Each
 // line is shortened to about widestLine columns; isCut reports whether this shortened a line.
 func (x excerpt) pick(all []string, n int) (text string, isCut bool) {
 	lines := slices.Clone(all)

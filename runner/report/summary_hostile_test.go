@@ -164,8 +164,8 @@ func TestProse(t *testing.T) {
 	}
 }
 
-// crowdEvents returns the events of a run with many agents, half of which fail. All strings of the
-// events contain text.
+// crowdEvents returns the events of a run with many agents. Half of the agents fail. All strings of
+// the events contain text.
 func crowdEvents(text string, agents int) []state.Event {
 	result, all := state.Text(text), eventsWith(text)
 	events := []state.Event{{Time: nine, Body: &state.RunStarted{BudgetUSD: state.Dollar}}}
@@ -225,8 +225,8 @@ func TestSummaryStaysBelowTheLimit(t *testing.T) {
 	checkLimits(t, "noise", crowdEvents(noise, 1), noise, false)
 }
 
-// checkLimits checks the sizes and the contents of the summary and the overview of a run. isCut
-// says whether the summary should contain a note about omissions.
+// checkLimits checks the sizes and the contents of the summary and the overview of a run. If isCut
+// is set, the summary must contain a note about omissions.
 func checkLimits(t *testing.T, what string, events []state.Event, text string, isCut bool) {
 	t.Helper()
 	got, overview := summaryOf(t, events, text)

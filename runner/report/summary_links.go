@@ -67,8 +67,8 @@ func linkWithHost(address string) string {
 	return "<" + address + "> (" + text.Code(at.Hostname()) + ")"
 }
 
-// linksLine returns a line with the links in a result, or "" if it has none. The result itself is
-// shown as code, in which URLs are not links.
+// linksLine returns a line with the links in a result, or "" if the result contains no links. The
+// result itself is shown as code, in which URLs are not links.
 func (l linker) linksLine(result string) string {
 	var shown []string
 	for _, at := range l.find(result) {

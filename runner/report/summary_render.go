@@ -212,7 +212,7 @@ func (s *Summary) writeStopped(w *writer) {
 }
 
 // writeNamed writes a line with the first parts and the number of the others. It writes nothing if
-// there are no parts.
+// parts is empty.
 func writeNamed(w *writer, what string, parts []string) {
 	if len(parts) > 0 {
 		w.write(what + ": " + strings.Join(FirstOf(parts, maxNamed), ", ") + "\n\n")
@@ -236,8 +236,8 @@ func JoinWords(parts []string, word string) string {
 	return strings.Join(parts[:last], ", ") + " " + word + " " + parts[last]
 }
 
-// diagramSection returns a section with the diagram of the run's path. It returns "" if there is no
-// workflow or no state has started.
+// diagramSection returns a section with the diagram of the run's path. It returns "" without a
+// workflow, and before the first state has started.
 func (s *Summary) diagramSection() string {
 	if s.model.ExecutionCount == 0 || s.o.Workflow == nil {
 		return ""
@@ -274,7 +274,7 @@ func (s *Summary) noteLines() []string {
 	return lines
 }
 
-// footer returns the end of the summary: the notes as a list, or "" if there are none.
+// footer returns the end of the summary: the notes as a list, or "" if notes is empty.
 func footer(notes []string) string {
 	if len(notes) == 0 {
 		return ""

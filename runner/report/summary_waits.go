@@ -12,7 +12,7 @@ import (
 // maxLogins is the maximum number of logins that are listed as allowed to answer a question.
 const maxLogins = 5
 
-// JobContext describes the job that drives a run. It contains what a user needs to know to resume
+// JobContext describes the job that drives a run. It contains the data that a user needs to resume
 // waiting agents.
 type JobContext struct {
 	Prefix string // start of comments that answer questions; "" means DefaultPrefix
@@ -137,7 +137,7 @@ func codes(w *writer, lines []string) []string {
 }
 
 // limitsText returns who may answer a question, until when, and what happens after that time. It
-// returns "" if the question has no such limits.
+// returns "" if anyone may answer at any time.
 func limitsText(one *Wait) string {
 	var parts []string
 	if len(one.From) > 0 {
@@ -153,8 +153,8 @@ func limitsText(one *Wait) string {
 	return strings.Join(parts, " ")
 }
 
-// timeLines returns a line for each agent that waits for a time. The first line also says how the
-// run is resumed at that time.
+// timeLines returns a line for each agent that waits for a time. The first line also explains how
+// the run is resumed at that time.
 func (s *Summary) timeLines(all []Wait) []string {
 	var lines []string
 	for i := range all {
@@ -175,8 +175,8 @@ func (w *Wait) agentAndState() string {
 	return fmt.Sprintf("%s, then at %s", code(w.Agent, widestName), code(w.State, widestName))
 }
 
-// jobLines returns a line for each job that agents wait for. The line names the agents and says how
-// to define the job in the workflow file.
+// jobLines returns a line for each job that agents wait for. The line names the agents and explains
+// how to define the job in the workflow file.
 func (s *Summary) jobLines(all [][]Wait) []string {
 	var lines []string
 	for _, agents := range all {

@@ -45,8 +45,8 @@ func (w *writer) writeIfRoom(text string) {
 }
 
 // text writes a text of at most most bytes, to which render adds markup. A longer text loses its
-// middle. A text gets at most a quarter of the remaining room, so that there is room for the texts
-// that follow.
+// middle. A text gets at most a quarter of the remaining room, to leave room for the texts that
+// follow.
 func (w *writer) text(s string, most int, render func(text string) string) {
 	const share = 4 // a quarter, since a fence around backticks can double the size of the text
 	if room := max(0, w.room/share); room < most {
@@ -59,7 +59,7 @@ func (w *writer) text(s string, most int, render func(text string) string) {
 func (w *writer) String() string { return w.b.String() }
 
 // shortenMiddle makes an untrusted text printable. If the text is longer than about limit bytes,
-// its middle is replaced with a line that says how many bytes were left out.
+// its middle is replaced with a line that contains the number of bytes left out.
 func shortenMiddle(s string, limit int) string {
 	size := len(s)
 	if size <= 4*limit {

@@ -16,10 +16,9 @@ type Wait struct {
 	Agent string    `json:"agent"`
 	State string    `json:"state"` // state that starts after the wait
 	Since time.Time `json:"since"`
-	// Comment is the id of the GitHub comment that asks the question, or 0 if there is none or the
-	// id is unknown.
+	// Comment is the id of the GitHub comment that asks the question, or 0 if it is unknown.
 	Comment int64 `json:"comment,omitempty"`
-	// Error is only set if the agent waits for a job in which it has failed before. It is the
+	// Error is only set if the agent waits for a job in which it has failed before. It contains the
 	// reason for that failure.
 	Error string    `json:"error,omitempty"`
 	To    time.Time `json:"to,omitzero"`  // end of the wait; zero if it has not ended
@@ -178,13 +177,15 @@ func waitsOfKind(waits []Wait, kind state.WaitFor) []Wait {
 	return slices.DeleteFunc(slices.Clone(waits), func(w Wait) bool { return w.For != kind })
 }
 
-// endTime returns the time until which the agent waits at most, or the zero time if there is none.
+// endTime returns the time at which the wait ends at the latest, or the zero time if the wait has
+// no limit.
 func (w *Wait) endTime() time.Time {
 	t, _ := time.Parse(time.RFC3339, w.Until) // zero on error
 	return t
 }
 
-// untilText returns the time until which the agent waits at most as text, or "" if there is none.
+// untilText formats the time at which the wait ends at the latest. It returns "" if the wait has no
+// limit.
 func (w *Wait) untilText() string {
 	if w.endTime().IsZero() {
 		return ""
@@ -195,7 +196,7 @@ func (w *Wait) untilText() string {
 // FormatMinute formats a time for users. It uses UTC, since readers may be in any time zone.
 func FormatMinute(t time.Time) string { return t.UTC().Format("2006-01-02 15:04 UTC") }
 
-// reasonText returns what the agent waits for. The text contains only raymond's own words and
+// reasonText describes the reason of the wait. The text contains only raymond's own words and
 // names.
 func (w *Wait) reasonText() string {
 	switch w.For {
@@ -214,7 +215,7 @@ func (w *Wait) reasonText() string {
 	return "for " + name(string(w.For))
 }
 
-// Text returns what the agent waits for, as in "until 2026-01-02 03:04 UTC". For an answer, the
+// Text describes the reason of the wait, as in "until 2026-01-02 03:04 UTC". For an answer, the
 // text includes the question and the choices, which are untrusted.
 func (w *Wait) Text() string {
 	text := w.reasonText()

@@ -82,8 +82,8 @@ func TestQuestionsStayOnTheirLine(t *testing.T) {
 	assert.Check(t, len(log.notes) == 1 && log.notes[0].Level == LevelNotice && log.notes[0].Text == want, "got %+v, want a notice with the text\n%s", log.notes, want)
 }
 
-// TestAnswerLines checks that AnswerLines returns a placeholder instead of the choices if one of
-// them can't be shown exactly as the user must write it.
+// TestAnswerLines checks that AnswerLines returns a placeholder instead of the choices if any
+// choice can't be shown exactly as the user must write it.
 func TestAnswerLines(t *testing.T) {
 	for _, odd := range []string{"", "`no`", "n\u202eo", strings.Repeat("no ", 50) + "no"} {
 		assert.Check(t, is.DeepEqual(AnswerLines("", 2, []string{"yes", odd}), []string{"/raymond 2 " + answerPlaceholder}), "choices yes and %q", odd)

@@ -97,7 +97,7 @@ func (a *Actor) assignReplies(agents []*state.Agent) {
 	}
 }
 
-// takeReply returns the next unused reply for a state and an agent. If there is none, it notes this
+// takeReply returns the next unused reply for a state and an agent. If all are used, it notes this
 // for Missing and returns nil.
 func (a *Actor) takeReply(agent, st string) *Reply {
 	for _, key := range []string{agent + "/" + st, st} {
@@ -117,8 +117,8 @@ func (a *Actor) agentState(agent string) *agentState {
 	return a.agents[agent]
 }
 
-// Missing returns the invocations for which there was no reply, in order. It must not be called
-// before the run has ended.
+// Missing returns the invocations without a reply, in order. It must not be called before the run
+// has ended.
 func (a *Actor) Missing() []string { return a.missing }
 
 // Unused returns how many replies were not used, ordered by key. It must not be called before the
@@ -137,8 +137,8 @@ func (a *Actor) Unused() []string {
 // the exit codes in replies may replace them.
 func (a *Actor) Ready() error { return nil }
 
-// Verify implements runner.Verifier. It returns the exit codes in the reply. If the reply has none,
-// it runs the commands.
+// Verify implements runner.Verifier. It returns the exit codes in the reply. If the reply contains
+// no exit codes, it runs the commands.
 func (a *Actor) Verify(ctx context.Context, c runner.Order, tell func(runner.Progress)) state.Verification {
 	s := a.agentState(c.Agent)
 	var v state.Verification

@@ -18,7 +18,7 @@ func (a *Actor) Agents() map[string]runner.AgentCLI {
 }
 
 // scriptedCLI is an agent CLI that gets its answers from an Actor. The embedded Transcripts is nil,
-// because there are no transcripts; a simulated run calls only the methods that are defined here.
+// because a simulated run has no transcripts and calls only the methods that are defined here.
 type scriptedCLI struct {
 	runner.Transcripts
 

@@ -64,7 +64,8 @@ func (c *Clock) setAlarm(d time.Duration) <-chan time.Time {
 	return c.owner.ring
 }
 
-// ownerWaits records that the owner waits for its alarm or for one of busy running workers.
+// ownerWaits records that the owner waits for its alarm or for a worker. busy is the number of
+// running workers.
 func (c *Clock) ownerWaits(busy int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

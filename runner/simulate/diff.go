@@ -6,9 +6,9 @@ import (
 )
 
 // lineDiff compares two lists of lines. It returns nil if they are equal. Otherwise, it leaves out
-// the lines that are equal at the beginning and at the end. Of the remaining lines, those in want
-// get the prefix "- ", and those in got get "+ ". Before them is a line with the number of equal
-// lines, if there are any.
+// the lines that are equal at the beginning and at the end. The remaining lines of want get the
+// prefix "- ", and the remaining lines of got get "+ ". If any lines were left out, a line before
+// them contains their number.
 func lineDiff(want, got []string) []string {
 	if slices.Equal(want, got) {
 		return nil

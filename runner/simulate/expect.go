@@ -10,8 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Diff returns the differences between a run and the expectations, or nil if there are none. Lines
-// that start with "-" were expected, and lines that start with "+" describe what happened.
+// Diff returns the differences between a run and the expectations, or nil if the run is as
+// expected. Lines that start with "-" were expected, and lines that start with "+" describe what
+// happened.
 func (want *Expect) Diff(run *report.Model) []string {
 	if want == nil || run.Ending == nil {
 		return nil

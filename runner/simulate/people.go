@@ -41,8 +41,8 @@ func (p *People) UpdateQuestions(run *state.Run) {
 	}
 }
 
-// answer answers a question with the first unused answer for the agent. If that answer is not one
-// of the question's choices, the question stays open, and Wrong reports the answer.
+// answer answers a question with the first unused answer for the agent. If that answer is not among
+// the question's choices, the question stays open, and Wrong reports the answer.
 func (p *People) answer(agent string, q *state.Question) {
 	for i, given := range p.answers {
 		if p.used[i] || given.Agent != "" && given.Agent != agent {
@@ -72,8 +72,8 @@ func (p *People) HasRead(time.Time) bool { return !p.isAnswering() }
 // isAnswering reports whether the run's owner has not received an answer yet.
 func (p *People) isAnswering() bool { return len(p.updates) > 0 }
 
-// Wrong returns a line about each answer that is not one of its question's choices. It must not be
-// called before the run has ended.
+// Wrong returns a line about each answer that is not among the choices of its question. It must not
+// be called before the run has ended.
 func (p *People) Wrong() []string { return p.wrong }
 
 // Unused returns a line with the number of unused answers, or nil if all were used.

@@ -150,7 +150,7 @@ func (r *Replies) Check(w *protocol.Workflow) []protocol.Problem {
 	return problems
 }
 
-// entry returns the value of a key in a map. If there is no such key, it returns an empty node.
+// entry returns the value of a key in a map. If the key does not exist, it returns an empty node.
 func entry(n *yaml.Node, k string) *yaml.Node { return cmp.Or(protocol.MapValue(n, k), &yaml.Node{}) }
 
 // UnmarshalYAML implements yaml.Unmarshaler.

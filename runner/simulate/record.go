@@ -62,8 +62,8 @@ func Record(r *insight.Report) (replies *Replies, unknown []string) {
 	return out, unknown
 }
 
-// withoutRepeated returns the executions without those that failed before a transition and were
-// repeated by a resume.
+// withoutRepeated returns all executions except interrupted ones: executions that ended without a
+// transition and were repeated by a resume.
 func withoutRepeated(all []report.Exec) []report.Exec {
 	next := map[string]string{} // state of each agent's next execution
 	var remaining []report.Exec

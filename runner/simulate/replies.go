@@ -26,7 +26,7 @@ type Replies struct {
 	// used for questions of that agent. When no answer is left, a question waits for its timeout.
 	// If it has no timeout, the run is suspended.
 	Answers []Answer `yaml:"answers,omitempty"`
-	// Expect contains the expectations. Without it, only the status of the run counts.
+	// Expect contains the expectations. If nil, only the status of the run counts.
 	Expect *Expect `yaml:"expect,omitempty"`
 
 	root *yaml.Node // root node of the file

@@ -159,7 +159,7 @@ func simulateRun(t *testing.T, files map[string]string, change func(*state.Optio
 	return p
 }
 
-// String returns a text with what happened, the missing and the unused replies, and the differences
+// String returns a text with the events, the missing and the unused replies, and the differences
 // from the expectations.
 func (p *simulation) String() string {
 	var b strings.Builder

@@ -7,5 +7,6 @@
 // when they are complete. Their ids are computed by state.Trace, so that different processes use
 // the same ids.
 //
-// If spans can't be sent, one line reports this when the run stops. There are no other effects.
+// If spans can't be sent, one line reports this when the run stops. The run is not affected
+// otherwise.
 package traces

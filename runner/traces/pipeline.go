@@ -33,7 +33,7 @@ type pipeline struct {
 	done chan struct{}
 
 	arrived    int   // number of spans that the collector has accepted
-	firstError error // the first error because of which spans were lost
+	firstError error // the first error that caused the loss of spans
 }
 
 // newPipeline starts a pipeline, which the caller must close. A nil transport means the default
@@ -125,7 +125,7 @@ func (p *pipeline) close() {
 }
 
 // wait waits until all spans are sent, but at most for the given time. It must be called after
-// close. It returns a line about lost spans, or "" if there are none.
+// close. It returns a line about lost spans, or "" if all spans were sent.
 func (p *pipeline) wait(most time.Duration) string {
 	select {
 	case <-p.done:

@@ -163,7 +163,7 @@ func wantTree(t *testing.T, c *collector, want string) {
 	assert.Check(t, is.DeepEqual(tree(c.spans()), want), "spans")
 }
 
-// find returns the received span with a name. The test fails if there is none.
+// find returns the received span with a name. The test fails if no such span was received.
 func find(t *testing.T, c *collector, name string) *span {
 	t.Helper()
 	spans := c.spans()
@@ -173,7 +173,7 @@ func find(t *testing.T, c *collector, name string) *span {
 }
 
 // TestExportOfARun compares the export of a run in a CI job with testdata/run.json. The run is a
-// rerun: it has a separate trace, whose spans link to those of the original run.
+// rerun: it has a separate trace, whose spans link to the spans of the original run.
 func TestExportOfARun(t *testing.T) {
 	var sent []byte
 	s := &stub{answer: func(r *http.Request, _ int) (*http.Response, error) {
@@ -212,7 +212,7 @@ func TestLaterJobsAddToTheTrace(t *testing.T) {
 	c := startCollector(t)
 	const first, later = outside, "00-11111111111111111111111111111111-2222222222222222-01"
 	run := newRun()
-	// The reporter is not closed, like that of a killed process.
+	// The reporter is not closed, because the process is killed.
 	open(t, run, Options{Environ: c.environ("TRACEPARENT=" + first)})
 	run.Progress.Events, run.Events = 3, []state.Event{execEvent(1, 4, &state.StateStarted{})}
 	run.Agents = []*state.Agent{{ID: "main", State: "A.md", Status: state.Busy, Exec: &state.Exec{

@@ -22,7 +22,7 @@ type MessageReader struct {
 
 // readTranscript reads one transcript. The messages of a subagent follow the tool call that started
 // the subagent, and have the offset of that tool call. of is the message with that tool call if the
-// transcript is that of a subagent, otherwise nil.
+// transcript belongs to a subagent, otherwise nil.
 func (t *MessageReader) readTranscript(path string, from, to int64, of *runner.Message) error {
 	feed := NewFeed(func(use string, m runner.Message) error {
 		if of != nil {

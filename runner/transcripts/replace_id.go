@@ -8,8 +8,8 @@ import (
 )
 
 // ReplaceID returns a reader that replaces each occurrence of the id from with the id to. Both must
-// have the same length; if not, or if from is empty, nothing is replaced. The reader buffers 64
-// KiB.
+// have the same length; otherwise, or if from is empty, the text is not changed. The reader buffers
+// 64 KiB.
 func ReplaceID(in io.Reader, from, to string) io.Reader {
 	if from == "" || from == to || len(from) != len(to) {
 		return in

@@ -36,9 +36,9 @@ type Store struct {
 	// PathForResume returns the path, relative to Root, where the CLI looks for a conversation when
 	// it resumes it in a directory. It also creates other files that the CLI needs for the resume.
 	PathForResume func(id, dir string) (string, error)
-	// IsResumable reports whether a line is one that a file must contain so that the CLI can resume
-	// the conversation. The line may be truncated. A conversation without such a line can neither
-	// be resumed nor started again with the same id.
+	// IsResumable reports whether the CLI can resume a conversation that contains the line, which
+	// may be truncated. A file must contain at least one line for which it returns true. Otherwise,
+	// the CLI can neither resume the conversation nor start it again with the same id.
 	IsResumable func(line []byte, truncated bool) bool
 	// IDInLines returns the text by which lines refer to the conversation with an id. It is nil if
 	// lines don't do that.
@@ -60,9 +60,9 @@ func (k Store) cliID(c runner.Conversation) string {
 	return c.ID
 }
 
-// Path returns the newest transcript of a conversation. ok is false if there is none. Path first
-// looks in the folders for each directory in dirs, and then in all folders. dir is the directory in
-// which the conversation was held. If that is unknown, dir is the first of dirs.
+// Path returns the newest transcript of a conversation. ok is false if no transcript exists. Path
+// first looks in the folders for each directory in dirs, and then in all folders. dir is the
+// directory in which the conversation was held. If that is unknown, dir is the first of dirs.
 func (k Store) Path(id string, dirs ...string) (path, dir string, ok bool) {
 	if !IsUUID(id) {
 		return "", "", false
@@ -89,16 +89,16 @@ func (k Store) Path(id string, dirs ...string) (path, dir string, ok bool) {
 // of the conversation.
 func (k Store) Check(id string) error {
 	if !IsUUID(id) {
-		return nil // no transcript can have such a name
+		return nil // transcripts are named after valid ids only
 	}
 	return CheckRegularFiles(k.Root, k.FolderPattern+"/"+k.FilePattern(id))
 }
 
 // Prepare prepares the transcript of the conversation that an order resumes or branches. If the
 // order resumes it, Prepare truncates the transcript to the length in the order. It returns the
-// CLI's id of the conversation, and the path of the transcript. The path is empty if there is no
-// transcript; the CLI reports that. Prepare returns a failure if the transcript contains no prompt,
-// as after a CLI was killed.
+// CLI's id of the conversation, and the path of the transcript. The path is empty if no transcript
+// exists; the CLI reports that. Prepare returns a failure if the transcript contains no prompt, as
+// after a CLI was killed.
 func (k Store) Prepare(p runner.PromptOrder, dir string) (id, path string, _ *runner.Failure) {
 	switch p.Session {
 	case state.Resume:
@@ -179,7 +179,7 @@ func (k Store) Read(c runner.Conversation, from, to int64, each func(runner.Mess
 	return t.readTranscript(path, from, to, nil)
 }
 
-// notFound returns an error that says that a conversation has no transcript.
+// notFound returns the error for a conversation without a transcript on this machine.
 func notFound(id string) error {
 	return fmt.Errorf("session %.80q has no transcript here: %w", id, fs.ErrNotExist)
 }

@@ -2,8 +2,8 @@
 // agent CLIs. A transcript is a file of lines that contains one conversation. The package never
 // follows links that an agent may have created.
 //
-// The package doesn't depend on a particular agent CLI. A Store and a MessageReader describe where
-// a CLI stores its transcripts and what they contain.
+// The package doesn't depend on a particular agent CLI. A Store and a MessageReader describe the
+// places and the format of a CLI's transcripts.
 package transcripts
 
 import (
@@ -27,7 +27,7 @@ import (
 
 const (
 	// MaxLine is the maximum number of bytes of a line that are kept in memory. Longer lines
-	// contain tool results with images or whole files, of which only the type matters.
+	// contain tool results with images or whole files. Only the types of these lines matter.
 	MaxLine = 16 << 20
 	// MaxRead is the maximum number of bytes of a transcript that are read. A longer transcript
 	// could not be stored for a later job anyway. The limit also protects against a sparse file of
@@ -135,8 +135,8 @@ func IsFolder(path string) bool {
 	return err == nil && info.IsDir()
 }
 
-// Size returns the size of a regular file. It returns false if there is no file or if it is not
-// regular.
+// Size returns the size of a regular file. It returns false if the path does not exist or is
+// anything else.
 func Size(path string) (int64, bool) {
 	info, err := os.Lstat(path)
 	if err != nil || !info.Mode().IsRegular() {
@@ -146,8 +146,8 @@ func Size(path string) (int64, bool) {
 }
 
 // Newest returns the newest regular file below a folder that matches a pattern, as in fs.Glob, and
-// for which test returns true. A nil test accepts all files. Newest returns false if there is no
-// such file.
+// for which test returns true. A nil test accepts all files. Newest returns false if no file
+// matches.
 func Newest(folder, pattern string, test func(path string) bool) (string, bool) {
 	var best string
 	var at int64
@@ -197,5 +197,5 @@ func ResolveLinks(dir string) string {
 // uuidForm matches a UUID with lowercase letters.
 var uuidForm = text.Regexp(`^[0-9a-f]{8}-([0-9a-f]{4}-){3}[0-9a-f]{12}$`)
 
-// IsUUID reports whether an id is a UUID with lowercase letters. Such an id is safe in a file name.
+// IsUUID reports whether an id is a UUID with lowercase letters. A UUID is safe in a file name.
 func IsUUID(id string) bool { return uuidForm().MatchString(id) }

@@ -26,7 +26,7 @@ type shownMessage struct {
 	// messages as Lines says were left out.
 	Kind   string
 	Time   time.Time
-	Model  string // empty if it is the same as in the previous message
+	Model  string // empty if the previous message has the same model
 	Text   []block
 	Tool   string
 	Brief  string // summary of a folded message

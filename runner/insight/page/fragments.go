@@ -15,8 +15,8 @@ type fragment struct {
 	Before, Host, After string // sections of the URL in Text; Host is empty if Text is not a URL
 }
 
-// command matches a command in one of raymond's own texts: text between backticks, or a command
-// line that starts with "raymond resume" or "raymond run" and may contain quoted words.
+// command matches a command in raymond's own texts: text between backticks, or a command line that
+// starts with "raymond resume" or "raymond run" and may contain quoted words.
 var command = regexp.MustCompile("`[^`]+`|raymond re(?:sume|run)(?: (?:'[^']*'|\\\\.|[^ ;('\\\\])+)+")
 
 // markCommands splits a text so that each command is a separate fragment. It must only be used for

@@ -15,7 +15,7 @@ import (
 // maxTroubles is the maximum number of entries in each list of troubles.
 const maxTroubles = 12
 
-// troubles is the overview of what went wrong in the run.
+// troubles is the overview of failures and other problems in the run.
 type troubles struct {
 	Failed []trouble
 	More   int // number of entries left out of Failed
@@ -99,7 +99,7 @@ func firstN(list []trouble, most int) (first []trouble, left int) {
 }
 
 // minorTroubles returns how many retries and similar events there were in an execution that
-// succeeded in the end, or "" if there were none.
+// succeeded in the end, or "" for an execution without problems.
 func minorTroubles(e *report.Exec) string {
 	var out []string
 	say := func(n int, thing string) {
@@ -200,12 +200,12 @@ func lengthOf(r *insight.Report, w report.Wait) time.Duration {
 	return w.To.Sub(w.Since)
 }
 
-// waitWords describes what an agent waits for.
+// waitWords maps the reason of a wait to a description.
 var waitWords = map[state.WaitFor]string{
 	state.ForAnswer: "for an answer", state.ForAgents: "for other agents", state.ForTime: "for a time", state.ForJob: "for job ", report.ForRetry: "before a retry",
 }
 
-// waitedFor describes what an agent waits for, including the name of the job if it is a job.
+// waitedFor describes the reason of a wait. For a job, it includes the job's name.
 func waitedFor(w report.Wait) string { return waitWords[w.For] + w.Job }
 
 // path is the summary above the list of executions: how many executions there are of each kind, and
