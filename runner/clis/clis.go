@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// Installer installs an agent CLI.
+// Installer installs an agent CLI if it is missing.
 type Installer = program.Installer
 
 // Pin is the version of an agent CLI that was tested and can be installed.
@@ -26,7 +26,7 @@ type Pin = program.Pin
 // Config configures the agent CLIs of a run. The keys of its maps are backend names, as in
 // protocol.Backends.
 type Config struct {
-	Env []string // base environment of all CLIs
+	Env []string // base environment of the CLIs
 	// Envs contains other base environments for some of the CLIs, which replace Env.
 	Envs map[string][]string
 	// Folder contains a configuration folder for each CLI. If empty, the CLIs use the folders in
@@ -49,8 +49,8 @@ type Config struct {
 	// Proxy holds the keys for the APIs and forwards the CLIs' requests. If nil, the CLIs send
 	// their requests directly.
 	Proxy      *keyproxy.Proxy
-	ClaudeArgs []string // state.Options.ClaudeArgs
-	Command    string   // state.Options.AgentCommand
+	ClaudeArgs []string // additional arguments for Claude Code, as in state.Options.ClaudeArgs
+	Command    string   // the agent command, as in state.Options.AgentCommand
 }
 
 // Environ returns the base environment for the CLI with a backend name. If Folder is set, the

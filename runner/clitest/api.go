@@ -19,9 +19,9 @@ type api struct {
 	// read decodes a request. If the request is not for the model, read answers it and returns
 	// false.
 	read func(c *exchange) (Request, bool)
-	// errorBody returns the body of an error reply. It may also set headers.
+	// errorBody returns the body of a reply with an error. It may also set headers.
 	errorBody func(c *exchange) object
-	// answer sends the reply.
+	// answer sends a reply without an error.
 	answer func(c *exchange)
 }
 
@@ -64,13 +64,13 @@ func Serve(t testing.TB, handle func(w http.ResponseWriter, r *http.Request, bod
 		}
 	}))
 	t.Cleanup(func() {
-		h.CloseClientConnections() // a connection may hang
+		h.CloseClientConnections() // without this, Close would wait for responses that hang
 		h.Close()
 	})
 	return h.URL
 }
 
-// Hang waits until the client disconnects, and then aborts the response.
+// Hang waits until the client disconnects, and then aborts the request handler.
 func Hang(r *http.Request) {
 	<-r.Context().Done()
 	panic(http.ErrAbortHandler)

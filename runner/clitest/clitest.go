@@ -59,7 +59,7 @@ type Reply struct {
 	Input, Cached, Output int
 
 	Status  int
-	Message string // error message
+	Message string // message of the error if Status is 400 or above
 	// UsageLimit is set if an error with status 429 means that the usage limit of a plan is
 	// reached. It has no effect if the vendor's API doesn't have this error.
 	UsageLimit bool

@@ -108,7 +108,7 @@ func (c *exchange) codexUse() object {
 	return nil
 }
 
-// tool is a tool or a namespace of tools.
+// tool is a tool that the CLI offers to the model, or a namespace with several tools.
 type tool struct {
 	Type, Name, Description string
 	Tools                   []tool

@@ -74,7 +74,7 @@ func startFailure(exit proc.Exit, o runner.Order) *runner.Failure {
 		case strings.Contains(line, "no rollout found"), strings.Contains(line, "missing source rollout"):
 			return program.Fatal("session gone: %s", program.OneLine(program.Hider(o)(line), 300))
 		case strings.HasPrefix(strings.ToLower(line), "error"):
-			// A retry would fail in the same way.
+			// The CLI rejects its configuration or arguments. A retry would fail in the same way.
 			return program.Fatal("the agent CLI refuses to start: %s", program.OneLine(program.Hider(o)(line), 300))
 		}
 	}

@@ -44,15 +44,16 @@ func (b *Backend) args(t turn, env []string, more ...string) []string {
 // fixedSettings are the settings for every invocation. A setting with a dotted name doesn't change
 // the user's other settings in the same table.
 var fixedSettings = []string{
-	// No user can approve anything.
+	// Never ask a user for approval, since none can answer.
 	setting("approval_policy", "never"),
-	// Connect to nothing but the API: no update check, no plugins from GitHub, no analytics.
+	// Connect only to the API: no update check, no plugins from GitHub, and no analytics.
 	"check_for_update_on_startup=false", "analytics.enabled=false", "features.plugins=false", "features.apps=false",
 	// Memories would pass text between runs that use the same home folder.
 	"features.memories=false",
-	// One process runs one turn.
+	// Goals would start further turns, but one process must run only one turn.
 	"features.goals=false",
-	// The CLI doesn't count the tokens of subagents, which may use other models.
+	// The CLI doesn't count the tokens of subagents, which may use other models, so they are turned
+	// off.
 	"agents.enabled=false",
 	// A persistent error must end the invocation, so that the run can handle it: with a back-off,
 	// the ledger, and usage limits.
@@ -104,7 +105,7 @@ func setting(name, text string) string { return name + "=" + tomlString(text) }
 func tomlString(text string) string {
 	quoted, err := jsontext.AppendQuote(nil, strings.ToValidUTF8(text, "\uFFFD"))
 	if err != nil {
-		panic(err) // only invalid UTF-8 is an error
+		panic(err) // only invalid UTF-8 would cause an error
 	}
 	return strings.ReplaceAll(string(quoted), "\x7f", `\u007f`)
 }

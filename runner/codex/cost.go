@@ -57,7 +57,7 @@ func addMetered(a *runner.Answer, g *keyproxy.Account) {
 func (b *Backend) addRefusals(a *runner.Answer, s *stream) {
 	path, _, _ := storeOf(b.Env).Path(s.thread)
 	for _, r := range append(s.refused, readRefusals(path, s.turn.start)...) {
-		rule := "Bash" // the CLI can't allow single commands
+		rule := "Bash" // the CLI can't allow single commands, so name the whole tool
 		if strings.Contains(r.Reason, "read-only sandbox") {
 			rule = "Edit"
 		}

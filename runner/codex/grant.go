@@ -19,7 +19,7 @@ type sandbox int
 const (
 	readOnly     sandbox = iota // files can't be written, and the network can't be used
 	workspace                   // files in the working directory can be written, except .git
-	unrestricted                // no restrictions
+	unrestricted                // everything is allowed
 )
 
 func (s sandbox) String() string {

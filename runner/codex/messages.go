@@ -42,7 +42,7 @@ func messageReader(string) transcripts.MessageReader {
 type rolloutReader struct {
 	feed   *transcripts.Feed
 	model  string
-	failed bool // a command of the current tool use failed
+	failed bool // whether a command of the current tool call has failed
 } // whether a command of the current tool call has failed
 
 // line handles one line of the rollout.

@@ -56,13 +56,13 @@ func Draw(w *protocol.Workflow, p *Path) string {
 	return d.b.String()
 }
 
-// drawing is a diagram that is being written.
+// drawing collects the text of a diagram.
 type drawing struct {
 	*graph
 	b       strings.Builder
 	ids     map[string]string
-	classes map[string][]string // ids of nodes by class
-	strokes map[string][]string // numbers of lines by style
+	classes map[string][]string // ids of the nodes in each class
+	strokes map[string][]string // numbers of the lines in each style
 }
 
 // node writes the node with the given name.

@@ -14,7 +14,7 @@ type Kind string
 
 // The kinds of lines that are not verbs of tags.
 const (
-	Next      Kind = "next" // from a fork to the parent's next state
+	Next      Kind = "next" // from a state that forks agents to the parent's next state
 	Exhausted Kind = "attempts used up"
 	TimedOut  Kind = "no answer" // from a question to the state that follows its timeout
 	anyMove   Kind = "any move"

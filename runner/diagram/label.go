@@ -40,9 +40,9 @@ func isSafe(r rune) bool {
 	if r < utf8.RuneSelf {
 		return isPlain(r)
 	}
-	const joiner = '\u200d' // combines several characters into one emoji
+	const joiner = '\u200d' // zero-width joiner, which combines several characters into one emoji
 	if r == '°' {
-		return false // Mermaid itself encodes entities with ligatures and degree signs
+		return false // Mermaid uses degree signs in its own encoding of entities
 	}
 	return r == '…' || r == joiner || r == unicode.ReplacementChar || unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.So)
 }

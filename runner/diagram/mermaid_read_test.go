@@ -22,7 +22,7 @@ type chart struct {
 	Edges []edge
 }
 
-// node is a node of a chart.
+// node is a node in a chart.
 type node struct {
 	ID      string
 	Text    []string // the lines that a reader sees

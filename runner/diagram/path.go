@@ -15,9 +15,9 @@ type Path struct {
 	IsOver   bool // the run has ended or is suspended
 }
 
-// Move is a transition between two states.
+// Move is a transition from one state to another.
 type Move struct {
-	From, To string // To is "" if the agent ended
+	From, To string // To is empty if the agent ended
 	Kind     Kind
 }
 
@@ -30,14 +30,14 @@ type Agent struct {
 	Waits state.WaitFor
 }
 
-// presence describes the agents at a state.
+// presence describes the agents that are at one state.
 type presence struct {
 	hasWorking, hasFailed bool
 	// waits contains the reasons for which agents wait before the state starts, without duplicates.
 	waits []state.WaitFor
 }
 
-// at describes the agents at a state.
+// at returns which agents are at a state, and whether they work, wait or have failed.
 func (p *Path) at(name string) presence {
 	var here presence
 	for _, a := range p.Agents {

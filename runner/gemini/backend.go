@@ -243,7 +243,7 @@ func (b *Backend) env(order []string) []string {
 		homeVar + "=" + h.cliHome(), authVar + "=" + auth, trustVar + "=" + trusts,
 		// Only one process must receive the signals.
 		"GEMINI_CLI_NO_RELAUNCH=true",
-		// No user can log in with a browser.
+		// Don't open a browser for a login, since no user could log in.
 		"NO_BROWSER=true",
 	}
 	// A .env file of the checkout sets variables that are not set yet. These two are set, so that

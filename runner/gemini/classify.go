@@ -71,7 +71,7 @@ func noResultFailure(records int, exit proc.Exit, ending string) *runner.Failure
 		// machine was too slow.
 		return program.Transient("the agent CLI did not read its prompt in time: %s", ending)
 	case records == 0 && (exit.Code == exitBadInput || exit.Code == exitBadConfig):
-		// A retry would fail in the same way.
+		// The CLI rejects its settings or arguments. A retry would fail in the same way.
 		return program.Fatal("the agent CLI refuses to start: %s", ending)
 	}
 	return program.Transient("no result: the agent CLI ended with %s", ending)
@@ -89,7 +89,7 @@ type apiError struct {
 // zero value if the message contains none.
 func embeddedError(message string) (e apiError) {
 	if at := strings.IndexByte(message, '{'); at >= 0 {
-		_ = json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) // e stays zero on error
+		_ = json.NewDecoder(strings.NewReader(message[at:])).Decode(&e) // if this fails, e is the zero value
 	}
 	return e
 }
@@ -133,7 +133,7 @@ var retryDelay = text.Regexp(`(?i)retry (?:after|in) ([0-9]{1,7})(?:\.[0-9]+)?s`
 // quotas are renewed at midnight in California, which is assumed to be 08:00 UTC, as in winter.
 func resetTime(words string, now time.Time) time.Time {
 	if m := retryDelay().FindStringSubmatch(words); m != nil {
-		n, _ := strconv.Atoi(m[1]) // only digits
+		n, _ := strconv.Atoi(m[1]) // can't fail, since the text consists of digits
 		return now.Add(time.Duration(n) * time.Second).UTC()
 	}
 	if !strings.Contains(words, "daily quota") {

@@ -34,7 +34,7 @@ type piece struct {
 // keyproxy.Counter.
 type counter struct{ keyproxy.FinalCounter }
 
-// Event reads the data of a server-sent event.
+// Event reads the data of a server-sent event in a streamed response.
 func (c *counter) Event(data []byte) {
 	var p piece
 	if json.Unmarshal(data, &p, jsonstrict.Loose) == nil {

@@ -34,7 +34,7 @@ import (
 // A CLI that only prints its version uses another home, ~/.gemini/raymond/version: on exit it
 // cleans up and may overwrite projects.json.
 type home struct {
-	user string // home folder of the user
+	user string // home folder of the user, in which .gemini is
 }
 
 // homeVar is the variable for the folder that the CLI uses as the home folder.
@@ -158,7 +158,7 @@ func (h home) addToList(dir, name string) error {
 	}
 	var p projects
 	if data, _, err := files.Read(filepath.Join(tmp.Name(), projectsFile), maxSettings); err == nil {
-		_ = json.Unmarshal(data, &p) // unreadable content is replaced
+		_ = json.Unmarshal(data, &p) // if the content can't be decoded, it is replaced
 	}
 	if p.Projects[dir] == name {
 		return nil

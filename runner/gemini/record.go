@@ -20,7 +20,7 @@ type record struct {
 	Content string `json:"content"`
 
 	Tool       string         `json:"tool_name"` // tool_use
-	Use        string         `json:"tool_id"`   // and tool_result
+	Use        string         `json:"tool_id"`   // tool_use and tool_result
 	Parameters jsontext.Value `json:"parameters"`
 
 	Status   string         `json:"status"` // tool_result, result: "success" or "error"

@@ -118,7 +118,7 @@ func (s *stream) addText(piece string) {
 		s.Fail(program.TooLongFailure())
 		return
 	}
-	// Only complete lines are shown.
+	// Show only complete lines.
 	if s.Order.Verbosity == runner.VerbosityNone {
 		return
 	}

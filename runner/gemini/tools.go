@@ -74,7 +74,7 @@ var modesExceptPlan = []string{"default", "autoEdit", "yolo"} // with their name
 
 // permissions are the permissions of an agent, with which its rules are created.
 type permissions struct {
-	mode                string // approval mode
+	mode                string // approval mode of the CLI
 	allowed, disallowed []string
 	// isUntrusted makes the CLI ignore instructions and settings in its directory. The CLI then
 	// supports only the default mode, so rules must allow what other modes would allow.
@@ -227,7 +227,7 @@ func quoted(value any) string {
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
 	if err := e.Encode(value); err != nil {
-		panic(err) // strings and numbers can always be encoded
+		panic(err) // strings, lists of strings and numbers can always be encoded
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

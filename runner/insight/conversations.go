@@ -32,7 +32,7 @@ const unknownOffset = math.MaxInt64
 // conversations contains the conversations of a run.
 type conversations struct {
 	byID map[string]*conversation
-	all  []*conversation // in the order of their first occurrence
+	all  []*conversation // in the order in which they were added
 }
 
 // readConversations collects the conversations of a run from its state and from its history, if

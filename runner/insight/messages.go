@@ -33,7 +33,7 @@ type messageBuffer struct {
 	inHead     int   // size of the messages in head
 	inTail     []int // size of each message in tail
 	sum        int   // sum of inTail
-	dropped    int   // number of messages dropped between head and tail
+	dropped    int   // number of messages that were removed between head and tail
 }
 
 // add adds the next message, with its texts shortened. If the buffer becomes too large, add removes
@@ -58,7 +58,7 @@ func (t *messageBuffer) add(m runner.Message) {
 	t.tail, t.inTail, t.sum = append(t.tail, m), append(t.inTail, n), t.sum+n
 	for t.sum > t.limit*3/4 && len(t.tail) > 1 {
 		t.sum -= t.inTail[0]
-		t.tail[0] = runner.Message{} // free its texts
+		t.tail[0] = runner.Message{} // so that its texts can be freed
 		t.tail, t.inTail = t.tail[1:], t.inTail[1:]
 		t.dropped++
 	}

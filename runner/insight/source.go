@@ -11,8 +11,8 @@ import (
 // Source contains the data from which a report is built.
 type Source struct {
 	Run      *state.Run // is not changed
-	IsDriven bool       // a process drives the run now
-	Next     string     // see Report.Next
+	IsDriven bool       // a process is driving the run
+	Next     string     // value of Report.Next
 	// Events yields the events of the event log in order. The first error ends it. It may be nil.
 	// Events that Run contains may be missing.
 	Events iter.Seq2[state.Event, error]

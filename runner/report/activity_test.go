@@ -52,7 +52,7 @@ func TestProgressLine(t *testing.T) {
 		for _, deed := range append([]any{&state.StateStarted{Kind: "prompt"}}, c.deeds...) {
 			switch deed := deed.(type) {
 			case runner.Progress:
-				j.console.now = at // time of the last tick
+				j.console.now = at // the time of the last call of Tick
 				must(t, j.Doing("main", "A.md", deed))
 			case *state.RunStarted, *state.Limit:
 				report(t, j, state.Event{Time: at, Body: deed.(state.Body)})

@@ -14,7 +14,7 @@ const (
 	maxResult  = 16 << 10
 	maxRefused = 50 // different denied tool calls of an agent
 	maxTools   = 50 // different tools that an agent called
-	maxLines   = 20 // last lines of an agent's text
+	maxLines   = 20 // last lines of an agent's text that are stored
 	maxOutput  = 4 << 10
 
 	widestTransition = 120  // columns of a transition
@@ -25,7 +25,7 @@ const (
 
 // agentLog contains an agent's newest texts and its tool calls. It is part of a live Model.
 type agentLog struct {
-	lines    []string // last lines
+	lines    []string // last lines of the agent's text
 	toolUses map[string]int
 	refusals []state.Refusal // denied tool calls, without duplicates
 	unlisted int             // number of denied tool calls beyond maxRefused

@@ -43,7 +43,8 @@ type JobLog interface {
 	Annotate(Annotation)
 }
 
-// GitHub shows ten annotations per level and step, and the first 4,096 characters of each.
+// The limits for annotations. GitHub shows ten annotations of each level for each step, and the
+// first 4,096 characters of each annotation.
 const (
 	maxPerLevel     = 10
 	maxAnnotation   = 3950 // bytes of a text; leaves room for a note that something was left out
@@ -60,7 +61,7 @@ const (
 type Annotations struct {
 	log    JobLog
 	scope  func(state string) (file string)
-	counts map[string]int        // number of annotations by level
+	counts map[string]int        // number of annotations so far, by level
 	tenth  map[string]Annotation // the tenth annotation of each level, which Close shows
 	seen   map[[sha256.Size]byte]bool
 	model  *Model
@@ -117,7 +118,7 @@ func (a *Annotations) warnRetry(e state.Event, b *state.Retry) {
 func (a *Annotations) Annotate(n Annotation) {
 	n.Title = cut(n.Title, maxTitle)
 	n.Text = shortenMiddle(text.BreakCommandMark(n.Text), maxAnnotation)
-	n.Text = cmp.Or(n.Text, n.Title) // GitHub does not show an annotation without a text
+	n.Text = cmp.Or(n.Text, n.Title) // GitHub ignores annotations without a text
 	key := sha256.Sum256([]byte(n.Level + "\x00" + n.File + "\x00" + n.Text))
 	if a.seen[key] {
 		return
@@ -160,7 +161,7 @@ func (a *Annotations) newAnnotation(levelName string, e state.Event, what string
 	return n
 }
 
-// warn shows a warning at the file of an event's state.
+// warn shows a warning at the file of an event's state. what completes the title "AGENT in STATE".
 func (a *Annotations) warn(e state.Event, what, text string) {
 	n := a.newAnnotation(LevelWarning, e, what)
 	n.Text = text
@@ -260,7 +261,7 @@ func (a *Annotations) warnBudget(b *state.Limit) {
 	a.Annotate(Annotation{Level: LevelWarning, Title: title, Text: fmt.Sprintf("%s of $%.2f", b.Spent(), b.Max)})
 }
 
-// lineForms matches a line number after a file name, as in "a.sh:3" and "a.sh: line 3".
+// lineForms matches a line number that follows a file name, as in "a.sh:3" and "a.sh: line 3".
 const lineForms = `(?::|: line )([1-9][0-9]{0,6})\b`
 
 // lineNumberIn returns the first line number that a text gives for a file, or 0 if it gives no

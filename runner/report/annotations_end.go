@@ -21,7 +21,7 @@ func (a *Annotations) prepareEnding(b *state.RunFinished) {
 	case state.Suspended:
 		n.Text = strings.TrimSpace(n.Text + "\n" + quoteQuestions(questions(a.model.openWaits())))
 	case state.Failed:
-		// If an agent failed, its own annotation has the reason.
+		// If an agent has failed, the agent's annotation already contains the reason.
 		if a.counts[LevelError] == 0 {
 			n.Level = LevelError
 		} else {

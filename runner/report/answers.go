@@ -10,7 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// DefaultPrefix is the default prefix of comments that answer a question.
+// DefaultPrefix is the text with which a comment starts that answers a question, if no other prefix
+// is configured.
 const DefaultPrefix = "/raymond"
 
 const (
@@ -97,7 +98,7 @@ func answerFlags(open []Wait) string {
 	return text
 }
 
-// shellSafe matches words that a shell doesn't change.
+// shellSafe matches words that need no quotes in a shell.
 var shellSafe = text.Regexp(`^[A-Za-z0-9._=/-]+$`)
 
 // shellQuoted quotes a word for a POSIX shell if necessary.

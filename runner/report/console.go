@@ -12,15 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ConsoleOptions configure a Console.
+// ConsoleOptions are the options of a Console or a JobReporter.
 type ConsoleOptions struct {
 	Terminal bool // show a live line for each active agent; otherwise write only complete lines
 	Color    bool // use colors; only for a terminal, and never if NO_COLOR is set
 	Quiet    bool // show only failures and the last line
 	Verbose  bool // also show agents' texts, working directories and checkpoints
-	// Width is the number of columns; 0 means 160.
+	// Width is the number of columns of the terminal. If 0, lines have up to 160 columns.
 	Width int
-	// WorkflowID is shown at the start of the run.
+	// WorkflowID is the id of the run. It is shown in the line about the start of the run.
 	WorkflowID string
 }
 
@@ -32,10 +32,10 @@ type Console struct {
 	w          io.Writer
 	o          ConsoleOptions
 	layout     layout
-	out        []byte // output that has not been written
+	out        []byte // output that was not written to w yet
 	now        time.Time
 	isJob      bool         // for a job log, which also shows results and failures elsewhere
-	hasFailure bool         // a line has reported the failure of an agent
+	hasFailure bool         // a line has reported that an agent failed
 	active     []*agentView // active agents, in the order of their start
 	model      *Model
 	failures   map[string]string // error of the last ended state, by agent; "" if the state succeeded
@@ -50,17 +50,17 @@ type agentView struct {
 	id, state    string
 	started      time.Time // when the state execution started
 	lastShown    time.Time // when a line about the agent was last shown
-	attempt      int       // number of the last completed attempt
+	attempt      int       // number of the last attempt with a verdict
 	activity     activity
 	hiddenOutput []line // output that is only shown if the state fails, in quiet mode
 
 	// The content of the agent's group in a job log.
 	lines      runner.Excerpt
 	facts      string // the session and the directory, to be shown before the first line
-	groupCount int    // number of groups so far
+	groupCount int    // number of groups that were opened for the state
 }
 
-// NewConsole returns a Console that writes whole lines to w.
+// NewConsole returns a Console that writes to w and reads the model m.
 func NewConsole(w io.Writer, m *Model, o ConsoleOptions) *Console {
 	o.Width = cmp.Or(o.Width, 160)
 	return &Console{
@@ -185,7 +185,7 @@ func (c *Console) takePending(agent string) *line {
 	return l
 }
 
-// firstAgent is the agent whose result is the result of the run.
+// firstAgent is the name of the first agent. Its result is the result of the run.
 const firstAgent = "main"
 
 // failedAgent shortens the reason for a failed run to the agent and its state, because the reason
@@ -318,7 +318,7 @@ func (c *Console) print(l line) {
 	c.layout.agentColumn = max(c.layout.agentColumn, min(columns(l.agent), widestColumn))
 	c.layout.stateColumn = max(c.layout.stateColumn, min(columns(l.state), widestColumn))
 	if printer, ok := c.w.(ownPrinter); ok && (l.isOurs || slices.Contains([]mark{markStart, markOK, markVerdict, markStarted, markResumed, markStored}, l.mark)) {
-		_ = c.flush() // a job log never returns an error
+		_ = c.flush() // the job log's writer never returns an error
 		printer.PrintOwn(c.layout.render(l))
 	} else {
 		c.out = append(append(c.out, c.layout.render(l)...), '\n')

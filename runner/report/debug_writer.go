@@ -18,7 +18,8 @@ type DebugWriter struct {
 	model *Model
 }
 
-// debugResult is the content of result.json: the state execution so far, and the attempt.
+// debugResult is the content of result.json: the data about the state execution so far, and the
+// data about the attempt.
 type debugResult struct {
 	*Exec
 	Attempt    int                `json:"attempt"`
@@ -63,6 +64,7 @@ func (d *DebugWriter) Report(e state.Event) error {
 // Close implements Reporter.
 func (d *DebugWriter) Close() error { return nil }
 
+// write writes r to result.json in the debug folder of the attempt.
 func (d *DebugWriter) write(r *debugResult) error {
 	data, err := json.MarshalIndent(r, "", "  ")
 	if err != nil {

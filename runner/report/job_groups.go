@@ -6,7 +6,7 @@ import "strings"
 // Write and PrintOwn, which write outside of groups.
 type groupLog struct {
 	log    JobLog
-	isOpen bool // a group is open
+	isOpen bool // whether a group is open
 }
 
 // Write closes the open group and prints each line of text.

@@ -221,7 +221,7 @@ func inStore(b *state.Checkpoint) string {
 	return " in " + b.Store
 }
 
-// limitLine returns the line for a limit that was reached or nearly reached.
+// limitLine completes the line l for a limit that was reached or almost reached.
 func limitLine(l line, b *state.Limit) line {
 	l.agent, l.mark = cmp.Or(l.agent, runAgent), markLimit
 	switch b.Which {

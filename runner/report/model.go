@@ -17,7 +17,7 @@ type Model struct {
 	Ending         *state.RunFinished `json:"ending,omitempty"` // nil while the run is active
 	Segments       []Segment          `json:"parts"`
 	Agents         []*Agent           `json:"agents"` // in the order of their first event
-	ExecutionCount int                `json:"begun"`  // state executions that have started
+	ExecutionCount int                `json:"begun"`  // number of state executions that have started
 	Executions     []*Exec            `json:"executions"`
 	// Waits are in the order of their start. To is set in waits that have ended.
 	Waits    []Wait            `json:"waits"`
@@ -193,7 +193,7 @@ func (m *Model) resetFailedAgents() {
 	}
 }
 
-// addAgentEvent adds an event about an agent.
+// addAgentEvent adds an event about the agent a.
 func (m *Model) addAgentEvent(e state.Event, a *Agent) {
 	m.addWaitEvent(e)
 	switch b := e.Body.(type) {

@@ -30,22 +30,22 @@ type Segment struct {
 	DurationMS int64     `json:"duration_ms,omitempty"`
 }
 
-// Agent is a thread of the run.
+// Agent is an agent of the run: a thread that moves from state to state.
 type Agent struct {
 	ID         string            `json:"id"`
 	Parent     string            `json:"parent,omitempty"`
 	State      string            `json:"state,omitempty"` // current or last state
-	Status     string            `json:"status"`          // running, waiting, failed, ended
+	Status     string            `json:"status"`          // running, waiting, failed or ended
 	Vars       map[string]string `json:"vars,omitempty"`
 	Result     string            `json:"result,omitempty"`
 	Error      string            `json:"error,omitempty"`
 	Spent      Spent             `json:"spent"`
-	Executions int               `json:"executions,omitempty"` // executions that have started
+	Executions int               `json:"executions,omitempty"` // number of executions that have started
 
 	last       *Exec // newest execution
 	transition *state.Transition
 	hasResult  bool
-	ended      Spent // cost of ended executions
+	ended      Spent // cost of the executions that have ended
 	log        agentLog
 }
 
@@ -100,7 +100,7 @@ type Exec struct {
 	Agent   string    `json:"agent"`
 	State   string    `json:"state"`
 	Kind    string    `json:"kind"`   // prompt or script
-	Status  string    `json:"status"` // completed, failed, interrupted, running
+	Status  string    `json:"status"` // completed, failed, interrupted or running
 	Error   string    `json:"error,omitempty"`
 	Started time.Time `json:"started"`
 	Ended   time.Time `json:"ended,omitzero"`
@@ -116,13 +116,13 @@ type Exec struct {
 	Backend    string            `json:"-"` // name of the agent CLI; only set if this process started or resumed the execution
 	Model      string            `json:"model,omitempty"`
 	SessionID  string            `json:"session_id,omitempty"`
-	Mode       string            `json:"session,omitempty"` // fresh, resume, branch
+	Mode       string            `json:"session,omitempty"` // fresh, resume or branch
 	Cwd        string            `json:"cwd,omitempty"`
 	Turns      int               `json:"turns,omitempty"`
 	Transition *state.Transition `json:"transition"` // last one, or nil
 	Reminders  []TimedNote       `json:"reminders,omitempty"`
 	Retries    []TimedNote       `json:"retries,omitempty"`
-	// Interruptions are the attempts that were interrupted and then repeated.
+	// Interruptions are the attempts that were interrupted. They were repeated.
 	Interruptions []Interruption  `json:"interruptions,omitempty"`
 	Attempts      []Attempt       `json:"attempts,omitempty"`
 	Refusals      []state.Refusal `json:"refusals,omitempty"`
@@ -143,14 +143,14 @@ type Exec struct {
 	IsShared bool   `json:"files_shared,omitempty"` // other agents used the directory at the same time
 
 	work            stopwatch
-	isExhausted     bool // no attempts are left
+	isExhausted     bool // the execution failed because no attempts were left
 	attempt         int  // number of the newest attempt
 	serviceRetries  int  // number of retries because the service was unavailable
 	firstTransition *state.Transition
 	transitionCount int
 }
 
-// Gap is a place in a conversation where messages were left out.
+// Gap describes a gap in a list of messages, where some messages were left out.
 type Gap struct {
 	After    int `json:"after"`    // number of messages before the gap
 	Messages int `json:"messages"` // number of messages left out
@@ -170,7 +170,7 @@ type Interruption struct {
 	state.AttemptInterrupted
 }
 
-// Attempt is the verdict on one attempt of a state with done_when.
+// Attempt is an attempt with a verdict, in a state with done_when.
 type Attempt struct {
 	Ended time.Time `json:"ended"`
 	state.NodeAttempt
@@ -289,9 +289,9 @@ func (x *Exec) addTransition(b *state.Transition) {
 
 // stopwatch measures the time that was spent on an execution.
 type stopwatch struct {
-	resumed    time.Time     // start of the current period
-	worked     time.Duration // total of earlier periods
-	isPaused   bool          // the run stopped before the execution ended
+	resumed    time.Time     // start of the current period of work
+	worked     time.Duration // total duration of the earlier periods
+	isPaused   bool          // the stopwatch stands, because the run stopped or the agent waits
 	isRepeated bool          // a later segment of the run started the execution again
 }
 

@@ -32,7 +32,7 @@ func ModelOf(run *state.Run, events iter.Seq2[state.Event, error], hide func(str
 	}
 	for _, e := range run.Ended {
 		if m.agents[e.Agent] != nil {
-			continue // events have reported it
+			continue // events have already reported the end of this agent
 		}
 		a := m.agentOf(state.Event{Agent: e.Agent})
 		a.Parent, a.Status, a.Result, a.Error = e.Parent, statusEnded, hide(string(e.Result)), hide(e.Error)

@@ -51,7 +51,7 @@ func TestExecutionSpansSegments(t *testing.T) {
 	again, goesOn := &state.AttemptInterrupted{Attempt: 1}, &state.RunStarted{Resumed: true}
 	for name, c := range map[string]struct {
 		bodies []state.Body // an hour apart after a RunStarted, otherwise a second
-		want   int64        // milliseconds
+		want   int64        // expected duration in milliseconds
 	}{
 		"cut off":                {[]state.Body{&state.RunStarted{}, begins, stops, goesOn, again, begins, &state.StateFinished{OK: true, Spent: state.Spent{USD: 3}, DurationMS: 5000}}, 6000},
 		"killed":                 {[]state.Body{&state.RunStarted{}, begins, &state.AgentOutput{}, goesOn, again, begins, &state.StateFinished{OK: true, Spent: state.Spent{USD: 3}, DurationMS: 5000}}, 6000},

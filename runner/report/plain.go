@@ -83,6 +83,7 @@ func columns(text string) int {
 	return n
 }
 
+// runeColumns returns how many columns a character takes at most.
 func runeColumns(r rune) int {
 	if r < 0x1100 || r == utf8.RuneError {
 		return 1
@@ -144,8 +145,10 @@ func formatMillis(ms int64) string { return FormatDuration(millisOf(ms)) }
 // FormatSeconds formats a duration in seconds like FormatDuration.
 func FormatSeconds(s float64) string { return FormatDuration(secondsOf(s)) }
 
+// millisOf converts milliseconds to a duration.
 func millisOf(ms int64) time.Duration { return time.Duration(ms) * time.Millisecond }
 
+// secondsOf converts seconds to a duration.
 func secondsOf(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }
 
 // count formats a number with a noun, as in "1 state" and "2 states".

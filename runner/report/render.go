@@ -10,7 +10,7 @@ const (
 	markColumn          = len(markVerdict)
 	widestColumn        = 30   // longer names move the following text of their line to the right
 	widestName          = 100  // longer names are cut
-	minText             = 60   // columns of a text in a narrow terminal
+	minText             = 60   // minimum columns for a text, even in a narrow terminal
 	maxImportantText    = 1000 // columns of an important text, independent of the width of the terminal
 	maxImportantRunText = 300  // columns of an important text about the run, whose failure was already shown
 )

@@ -26,7 +26,7 @@ import (
 
 // Reporter receives the events of a run. It is not called again after it has returned an error.
 type Reporter interface {
-	// Report handles the next event.
+	// Report handles the next event of the run.
 	Report(state.Event) error
 	// Close ends the reporting. No other method is called after it.
 	Close() error
@@ -36,7 +36,7 @@ type Reporter interface {
 // stops calling a reporter that has returned an error, and continues with the others: a full disk,
 // for example, must not end a run.
 type Fanout struct {
-	Model *Model // updated before the reporters get an event
+	Model *Model // gets each event before the reporters
 	// Hide masks secrets in events, notes and other texts before the reporters get them. If it is
 	// nil, texts are not changed.
 	Hide    func(string) string
@@ -110,7 +110,7 @@ func (f *Fanout) Next(text string) {
 	each(f, func(r interface{ Next(string) error }) error { return r.Next(text) })
 }
 
-// Close closes the reporters that have not failed.
+// Close closes all reporters that have not failed.
 func (f *Fanout) Close() { each(f, Reporter.Close) }
 
 // each calls do for the reporters of type T that have not failed.

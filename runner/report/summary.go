@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// SummaryOptions configure a Summary.
+// SummaryOptions are the options of a Summary.
 type SummaryOptions struct {
 	// Write replaces the previous summary. Its argument is the whole summary, as GitHub's Markdown
 	// with less than 1,000,000 bytes.
@@ -22,7 +22,8 @@ type SummaryOptions struct {
 	// the same host that do not start with Site are not shown as links, because GitHub would notify
 	// people of links to their issues.
 	Site string
-	// JobContext describes the job that drives the run.
+	// JobContext describes the job that drives the run. It determines which hints for waiting
+	// agents are shown.
 	JobContext JobContext
 	// Next describes how to continue the run if the job is killed. It is only shown while the run
 	// is active. In Next and Notes, text between two backticks is code, and all other Markdown is
@@ -46,7 +47,8 @@ type Link struct {
 	URL  string // "" if unknown
 }
 
-// writeInterval is the minimum time between writes, except at the start and the end of a segment.
+// writeInterval is the minimum time between two writes. The start and the end of a segment are
+// written immediately.
 const writeInterval = 2 * time.Second
 
 // Summary describes a run in Markdown: its status, failures, cost, next steps and path, a table of
@@ -129,6 +131,7 @@ func (s *Summary) writeIfDue() error {
 	return s.write()
 }
 
+// write writes the summary.
 func (s *Summary) write() error {
 	s.written, s.isStale = time.Now(), false
 	return s.o.Write(s.render())

@@ -77,7 +77,7 @@ func withoutSpans(line string) string {
 	return b.String() + line[at:]
 }
 
-// runsOf returns the start and the end of each run of backticks in a line.
+// runsOf returns the start and the end of each sequence of backticks in a line.
 func runsOf(line string) [][2]int {
 	var runs [][2]int
 	for i := range len(line) {

@@ -14,7 +14,7 @@ var urlForm = text.Regexp(`https?://[A-Za-z0-9.-]+(?::[0-9]{1,5})?(?:[/?#][A-Za-
 
 const (
 	maxLinks    = 5
-	longestLink = 300 // bytes
+	longestLink = 300 // maximum length of a link in bytes
 	afterURL    = "\"'`)]}>.,;:!?*_|…"
 )
 
@@ -63,7 +63,7 @@ func (l linker) isAllowed(to string) bool {
 // linkWithHost returns a link that shows its URL and, in parentheses, its host. Without the host, a
 // long URL could look as if it were on another site.
 func linkWithHost(address string) string {
-	at, _ := url.Parse(address) // isAllowed has parsed it
+	at, _ := url.Parse(address) // isAllowed has checked that this succeeds
 	return "<" + address + "> (" + text.Code(at.Hostname()) + ")"
 }
 

@@ -177,7 +177,8 @@ func LinkText(l Link, site string) string {
 	return "**Report:** " + name + "\n\n"
 }
 
-// maxNamed is the maximum number of agents in a list of active or stopped agents.
+// maxNamed is the maximum number of agents in one line of the summary, such as the line with active
+// agents.
 const maxNamed = 5
 
 // writeActive writes which agents are in which states, and for how long.
@@ -227,7 +228,7 @@ func FirstOf(parts []string, n int) []string {
 	return parts
 }
 
-// JoinWords joins parts, as in "a, b or c".
+// JoinWords joins parts with commas, and the last two parts with a word, as in "a, b or c".
 func JoinWords(parts []string, word string) string {
 	last := len(parts) - 1
 	if last < 1 {

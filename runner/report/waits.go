@@ -180,7 +180,7 @@ func waitsOfKind(waits []Wait, kind state.WaitFor) []Wait {
 // endTime returns the time at which the wait ends at the latest, or the zero time if the wait has
 // no limit.
 func (w *Wait) endTime() time.Time {
-	t, _ := time.Parse(time.RFC3339, w.Until) // zero on error
+	t, _ := time.Parse(time.RFC3339, w.Until) // if this fails, t is the zero time
 	return t
 }
 

@@ -33,7 +33,7 @@ type Actor struct {
 	missing     []string
 }
 
-// agentState is the current invocation of one agent.
+// agentState describes the current invocation of an agent.
 type agentState struct {
 	number int // number of the invocation
 	reply  *Reply
@@ -55,7 +55,7 @@ func NewActor(r *Replies, clock *Clock, scripts runner.Backend, checks runner.Ve
 	}
 }
 
-// Scripts returns the backend for the scripts of the run.
+// Scripts returns the backend with which the run must run its scripts.
 func (a *Actor) Scripts() runner.Backend { return (*scripts)(a) }
 
 // Append implements runner.Store.

@@ -16,8 +16,8 @@ import (
 
 // Replies is the content of a replies file.
 type Replies struct {
-	Input Text            `yaml:"input,omitempty"` // input of the first state, as with --input
-	Meta  map[string]Text `yaml:"meta,omitempty"`  // template variables of every state, as with --meta
+	Input Text            `yaml:"input,omitempty"` // input of the first state, like the flag --input
+	Meta  map[string]Text `yaml:"meta,omitempty"`  // template variables for every state, like the flag --meta
 	// States contains the replies for each prompt state, by file name. They are used in the order
 	// of the state's invocations, which include reminders, retries and further attempts. Replies
 	// with the key AGENT/STATE are for one agent only, and are used first.
@@ -39,22 +39,22 @@ type Reply struct {
 	Denied []Text `yaml:"denied,omitempty"` // tool calls that are reported as denied
 	// Error makes the invocation fail. Text and Checks are then ignored.
 	Error *Error        `yaml:"error,omitempty"`
-	Delay time.Duration `yaml:"delay,omitempty"` // duration on the simulated clock, such as 90s
+	Delay time.Duration `yaml:"delay,omitempty"` // duration on the simulated clock, such as "90s"
 	// Checks are the exit codes of the state's done_when commands after this reply. If there are
 	// more commands than codes, the last code is used for the remaining commands. Without Checks,
 	// the commands are run, and protected files are checked.
 	Checks []int `yaml:"checks,omitempty"`
 }
 
-// Error is the failure of an invocation.
+// Error describes the failure of an invocation.
 type Error struct {
 	// Class is the class of the failure. The run retries after transient failures and timeouts, and
 	// waits after failures of the service.
 	Class   string `yaml:"class"`
-	Message Text   `yaml:"message"` // reason of the failure
+	Message Text   `yaml:"message"` // reason for the failure
 }
 
-// Answer is a person's answer to a question. In the file it is a string if it names no agent.
+// Answer is a user's answer to a question. In the file, it is only a string if Agent is empty.
 type Answer struct {
 	// Agent is the agent whose question is answered. If empty, the answer is for any agent.
 	Agent string `yaml:"agent,omitempty"`
@@ -77,7 +77,7 @@ type Expect struct {
 	Status string `yaml:"status,omitempty"` // status of the run at its end
 	// Outcome is like Status, but differs for a run in which attempts had to be repeated.
 	Outcome string `yaml:"outcome,omitempty"`
-	Result  *Text  `yaml:"result,omitempty"` // result of the first agent, byte for byte
+	Result  *Text  `yaml:"result,omitempty"` // result of the agent main, compared byte for byte
 	// Path contains the states that agents were in, in order: a list for the agent main, or a map
 	// by agent.
 	Path Path  `yaml:"path,omitempty"`

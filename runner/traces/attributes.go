@@ -31,7 +31,7 @@ func newResource(e environ, version string) resource {
 		"vcs.ref.head.name":          e.get("GITHUB_REF_NAME"),
 		"vcs.ref.head.revision":      e.get("GITHUB_SHA"),
 	})
-	userAttrs, _ := pairs(e.get("OTEL_RESOURCE_ATTRIBUTES")) // malformed pairs are ignored
+	userAttrs, _ := pairs(e.get("OTEL_RESOURCE_ATTRIBUTES")) // pairs skips malformed pairs
 	if name := e.get("OTEL_SERVICE_NAME"); name != "" {
 		userAttrs["service.name"] = name
 	}

@@ -37,7 +37,7 @@ func newClient(ctx context.Context, s *settings, transport http.RoundTripper) *c
 	}
 	return &client{settings: s, ctx: ctx, http: &http.Client{
 		Transport: transport,
-		// Another host must not receive the headers, which contain credentials.
+		// The headers contain credentials, so a redirect must not send them to another host.
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
@@ -106,7 +106,7 @@ func (c *client) noResponse(ctx context.Context, err error) error {
 func partialSuccess(body []byte) (refused int64, why error) {
 	var answer struct {
 		Partial struct {
-			Rejected json.RawMessage `json:"rejectedSpans"` // a number, or a string that contains one
+			Rejected json.RawMessage `json:"rejectedSpans"` // a number, or a string that contains a number
 			Why      string          `json:"errorMessage"`
 		} `json:"partialSuccess"`
 	}

@@ -10,7 +10,7 @@ import (
 // The types below are messages of OTLP in their JSON encoding: ids are hexadecimal, and 64-bit
 // numbers are strings.
 
-// export is an ExportTraceServiceRequest.
+// export is an ExportTraceServiceRequest of OTLP.
 type export struct {
 	ResourceSpans []resourceSpans `json:"resourceSpans"`
 }
@@ -77,18 +77,22 @@ type attribute struct {
 	Value map[string]any `json:"value"`
 }
 
+// textAttr returns an attribute with a string as its value.
 func textAttr(name, value string) attribute {
 	return attribute{name, map[string]any{"stringValue": value}}
 }
 
+// intAttr returns an attribute with an integer as its value.
 func intAttr[N int | int64](name string, value N) attribute {
 	return attribute{name, map[string]any{"intValue": strconv.FormatInt(int64(value), 10)}}
 }
 
+// floatAttr returns an attribute with a floating-point number as its value.
 func floatAttr(name string, value float64) attribute {
 	return attribute{name, map[string]any{"doubleValue": value}}
 }
 
+// boolAttr returns an attribute with a boolean as its value.
 func boolAttr(name string, value bool) attribute {
 	return attribute{name, map[string]any{"boolValue": value}}
 }

@@ -27,7 +27,7 @@ type pipeline struct {
 	abort  context.CancelFunc // cancels all requests
 	spans  chan *span         // completed spans; closed after the last one
 	closed bool
-	ended  int // number of completed spans
+	ended  int // number of spans that were completed
 	// done is closed after all spans were sent or given up. Until then, only the method work may
 	// use the fields below.
 	done chan struct{}

@@ -22,7 +22,7 @@ const (
 type Options struct {
 	Environ   []string          // environment with the variables for OpenTelemetry and the variables of the CI job
 	Version   string            // version of this program
-	Providers map[string]string // values of gen_ai.provider.name, by agent CLI
+	Providers map[string]string // values of the attribute gen_ai.provider.name, by agent CLI
 	// Part contains the agents of the matrix part that this process drives. It is nil if the
 	// process drives the whole run.
 	Part []string
@@ -103,7 +103,7 @@ func (r *Reporter) begin(run *state.Run, resumed bool, s *settings) {
 		r.trace = *run.Trace
 	case isNew:
 		r.trace = state.NewTrace(run.WorkflowID, parent)
-	default: // tracing was off when the run started
+	default: // the run started without tracing, so the trace gets no parent
 		r.trace = state.NewTrace(run.WorkflowID, state.SpanRef{})
 	}
 	if r.trace.Segments++; r.trace.Segments == 1 && s.isAlwaysOn {
@@ -168,7 +168,8 @@ func (r *Reporter) describe(run *state.Run, resumed bool) []attribute {
 	return all
 }
 
-// nameOf returns the name of a run's workflow.
+// nameOf returns the name of a run's workflow, which is the last element of its path without an
+// extension.
 func nameOf(run *state.Run) string {
 	name := path.Base(strings.ReplaceAll(run.Scope, `\`, "/"))
 	return shown(strings.TrimSuffix(name, path.Ext(name)))

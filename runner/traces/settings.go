@@ -23,7 +23,7 @@ type settings struct {
 	timeout     time.Duration // maximum duration of one request
 	tls         *tls.Config   // nil means that the certificates of the system are trusted
 	hasContents bool          // whether to export the inputs of tools
-	parent      state.SpanRef // span that started this process
+	parent      state.SpanRef // span of another program that started this process; may be the zero value
 	isAlwaysOn  bool          // whether to export a trace even if its parent is not sampled
 	note        string        // a note for the user about an unsupported setting; may be empty
 }
@@ -63,7 +63,7 @@ func (e environ) settings() (*settings, error) {
 	s.parent, _ = state.ParseTraceparent(e.get(runner.TraceparentVar))
 	switch p := e.otlp("PROTOCOL"); p {
 	case "", "http/json":
-	case "http/protobuf": // collectors accept both encodings at the same URL
+	case "http/protobuf": // at this URL, collectors accept JSON as well
 		s.note = "OTEL_EXPORTER_OTLP_PROTOCOL is \"http/protobuf\": spans are sent as http/json, the only protocol that this program speaks"
 	default:
 		return nil, fmt.Errorf("OTEL_EXPORTER_OTLP_PROTOCOL is %q: this program only speaks http/json", p)

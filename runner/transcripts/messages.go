@@ -19,8 +19,8 @@ import (
 
 // The limits for messages that a Feed holds back until the results of tool calls are known.
 const (
-	maxPending      = 1000    // messages
-	maxPendingBytes = 8 << 20 // bytes of their texts
+	maxPending      = 1000    // number of messages
+	maxPendingBytes = 8 << 20 // bytes of the messages' texts
 )
 
 // Feed passes on the messages of a transcript in order. It combines each tool call with its result,
@@ -115,14 +115,14 @@ func TruncateText(text string) (string, int64) {
 	for n > runner.MaxMessageText-utf8.UTFMax && !utf8.RuneStart(text[n]) {
 		n--
 	}
-	// A substring would keep the whole text in memory.
+	// A substring would keep the whole text in memory, so copy it.
 	return strings.Clone(text[:n]), int64(len(text) - n)
 }
 
 // ParseTime parses a time in the format of transcripts. It returns the zero time if text is not
 // valid.
 func ParseTime(text string) time.Time {
-	at, _ := time.Parse(time.RFC3339Nano, text) // zero on error
+	at, _ := time.Parse(time.RFC3339Nano, text) // if this fails, at is the zero time
 	return at.UTC()
 }
 
@@ -150,7 +150,7 @@ func TextOf(content jsontext.Value) string {
 // the memory.
 const (
 	MaxMessages = 100_000
-	MaxNames    = 512 // bytes of the id and the model of a message
+	MaxNames    = 512 // bytes of a message's id and its model
 )
 
 // SumUsage adds up the tokens in a transcript from a byte offset on. It returns one element for

@@ -52,7 +52,8 @@ type Store struct {
 	MessageReader func(path string) MessageReader
 }
 
-// cliID returns the id that the CLI uses for a conversation.
+// cliID returns the id that the CLI uses for a conversation, which may differ from the run's id for
+// it.
 func (k Store) cliID(c runner.Conversation) string {
 	if k.AssignsIDs && c.CLI != "" {
 		return c.CLI

@@ -102,7 +102,7 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 		var n int
 		n, err = r.Read(chunk)
 		for piece := range bytes.Lines(chunk[:n]) {
-			_, _ = lines.Write(piece) // never fails
+			_, _ = lines.Write(piece) // Write never returns an error
 			if at += int64(len(piece)); piece[len(piece)-1] == '\n' {
 				begin = at
 			}

@@ -40,7 +40,7 @@ func TestInChromium(t *testing.T) {
 	assert.Check(t, err, "%v\n%s", err, out)
 }
 
-// writePages writes the pages of all fixtures to a folder.
+// writePages writes the pages of all fixtures into a folder.
 func writePages(t *testing.T, dir string) {
 	t.Helper()
 	for name := range fixtures {
@@ -48,7 +48,7 @@ func writePages(t *testing.T, dir string) {
 	}
 }
 
-// browser returns the path of Chromium.
+// browser returns the path of a Chromium browser.
 func browser(t *testing.T) string {
 	t.Helper()
 	if path := os.Getenv("RAYMOND_TEST_CHROMIUM"); path != "" {

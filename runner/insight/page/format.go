@@ -32,7 +32,7 @@ func count(n int64) string {
 	return strconv.FormatFloat(float64(n)/1e6, 'f', 0, 64) + "M"
 }
 
-// bytesOf formats a number of bytes.
+// bytesOf formats a number of bytes as bytes, KiB or MiB.
 func bytesOf(n int64) string {
 	switch {
 	case n < 1<<10:

@@ -20,7 +20,7 @@ type header struct {
 	Asked    []report.Wait // the first open questions
 	Next     []fragment    // how to continue the run
 	Facts    []fact
-	Used     int // percentage of the budget
+	Used     int // share of the budget that was spent, in percent
 	Result   []fragment
 	Meta     []pair
 	RerunOf  string
@@ -30,7 +30,7 @@ type header struct {
 // widestQuestion is the maximum number of characters of the first open question in the headline.
 const widestQuestion = 60
 
-// fact is a number with its name and an explanation.
+// fact is a figure at the top of the page: its name, its value, and an explanation.
 type fact struct{ Name, Value, More string }
 
 // pair is the name and the value of a fact about the run.
@@ -51,6 +51,7 @@ var verdicts = map[string]verdict{
 	report.Interrupted:           {"warn", "Interrupted"},
 }
 
+// newHeader returns the data for the top of the page.
 func newHeader(r *insight.Report) header {
 	v := verdicts[r.Status]
 	open := slices.DeleteFunc(slices.Clone(r.Waits), func(w report.Wait) bool { return w.For != state.ForAnswer || !w.To.IsZero() })
@@ -159,6 +160,7 @@ func statesFact(r *insight.Report) fact {
 	return fact{"State executions", fmt.Sprint(len(r.Executions)), strings.Join(more, ", ")}
 }
 
+// tokensText formats numbers of tokens.
 func tokensText(t *state.Tokens) string {
 	return fmt.Sprintf("%s in, %s cached, %s out", count(t.Input), count(t.Cached), count(t.Output))
 }

@@ -62,7 +62,7 @@ type view struct {
 
 // Write writes a report as a page. It uses about twice as much memory as the report itself.
 func Write(w io.Writer, r *insight.Report) error {
-	printable := state.MapTexts(*r, shown) // remove invisible characters from untrusted texts
+	printable := state.MapTexts(*r, shown) // without invisible characters in untrusted texts
 	r = &printable
 	v := view{
 		Header: newHeader(r), Style: template.CSS(style), Script: template.JS(script),

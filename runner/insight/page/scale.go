@@ -98,7 +98,7 @@ func newScale(bars map[int]barTime) scale {
 
 // intervals returns the intervals between all moments at which a bar starts or ends, in order.
 func intervals(bars map[int]barTime) []interval {
-	changes := map[time.Time]int{} // change in the number of running bars
+	changes := map[time.Time]int{} // change in the number of running executions
 	for _, b := range bars {
 		changes[b.from.UTC()]++
 		changes[b.to.UTC()]--
@@ -131,7 +131,7 @@ func (s scale) at(t time.Time) int {
 	return int((x.left + x.width*min(1, max(0, part))) * fullWidth)
 }
 
-// tick is a labelled time on the axis.
+// tick is a label on the axis. Left is its offset.
 type tick struct {
 	Left int
 	Text string

@@ -23,7 +23,7 @@ type troubles struct {
 	Rest   int // number of entries left out of Others
 }
 
-// trouble is something that went wrong, in one execution or in several.
+// trouble is a failure or another problem, in one execution or in several executions.
 type trouble struct {
 	State       string
 	Agent       string // empty if it happened to several agents
@@ -33,6 +33,7 @@ type trouble struct {
 	Elsewhere   int    // number of further executions
 }
 
+// newTroubles returns the overview of failures and other problems in the run.
 func newTroubles(r *insight.Report) troubles {
 	var t troubles
 	for i := range r.Executions {
@@ -173,7 +174,7 @@ func newCosts(r *insight.Report) []sums {
 	return tables
 }
 
-// wait is a row of the table of waits.
+// wait is a row in the table of waits.
 type wait struct {
 	report.Wait
 	Lasted time.Duration // if the wait has not ended, the time so far
@@ -215,6 +216,7 @@ type path struct {
 	Agents                        []string
 }
 
+// newPath counts the executions of each kind and collects their agents.
 func newPath(r *insight.Report) path {
 	p := path{All: len(r.Executions)}
 	seen := map[string]bool{}

@@ -29,7 +29,7 @@ type occurrence struct {
 
 // stagesOf returns the stages of an execution in chronological order, with their messages.
 func stagesOf(e *report.Exec) []stage {
-	times := make([]time.Time, len(e.Messages)) // a message without a time gets the previous message's time
+	times := make([]time.Time, len(e.Messages)) // a message without a time gets the time of the previous message
 	for i, m := range e.Messages {
 		times[i] = later(m.Time, times[max(0, i-1)])
 	}

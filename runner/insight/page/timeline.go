@@ -117,7 +117,7 @@ func inOrder(r *insight.Report) []report.Agent {
 	}
 	out := make([]report.Agent, 0, len(r.Agents))
 	var add func(parent string)
-	placed := map[string]bool{} // in a manipulated log, parents may form a cycle
+	placed := map[string]bool{} // the parents of agents may form a cycle if the event log was manipulated
 	add = func(parent string) {
 		for _, a := range children[parent] {
 			if !placed[a.ID] {
