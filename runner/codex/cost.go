@@ -47,8 +47,8 @@ func totalTokens(list []state.Usage) (all int64) {
 // addMetered adds the tokens that the key proxy has counted and that the CLI has not reported.
 func addMetered(a *runner.Answer, g *keyproxy.Account) {
 	a.Cost.Metered = g.Metered()
-	counted := g.Used()   // the proxy counts the CLI's requests and requests of commands
-	if len(counted) > 0 { // the proxy counts the rollout's tokens and the requests of tools
+	counted := g.Used()
+	if len(counted) > 0 { // these are tokens of the CLI's own requests and of requests that commands sent
 		a.Cost.Silent, a.Cost.Unreported = false, keyproxy.Beyond(counted, a.Cost.Usage, false)
 	}
 }

@@ -30,7 +30,7 @@ func (s sandbox) String() string {
 type grant struct {
 	files    sandbox
 	shell    bool // whether the agent may run commands
-	noImages bool // whether the agent must not view images
+	noImages bool // whether viewing images is forbidden
 	web      bool // whether the agent may search the web
 	// isCaged is set if a cage confines the agent. The CLI's own sandbox can't run in a cage.
 	isCaged bool

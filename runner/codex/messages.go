@@ -43,7 +43,7 @@ type rolloutReader struct {
 	feed   *transcripts.Feed
 	model  string
 	failed bool // whether a command of the current tool call has failed
-} // whether a command of the current tool call has failed
+}
 
 // line handles one line of the rollout.
 func (r *rolloutReader) line(text []byte, m runner.Message) error {

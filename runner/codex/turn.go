@@ -14,10 +14,10 @@ import (
 )
 
 // turn contains the settings of one invocation of the CLI.
-type turn struct { // working directory, with symbolic links resolved
-	dir     string      // id of the thread to resume; empty for a new thread
-	resumed string      // size of the thread's rollout before the turn, in bytes
-	start   int64       // size of the thread's rollout before the turn
+type turn struct {
+	dir     string      // working directory, with symbolic links resolved
+	resumed string      // id of the thread to resume; empty for a new thread
+	start   int64       // size of the thread's rollout before the turn, in bytes
 	before  threadUsage // usage of the thread before the turn
 	model   string      // requested model; empty for the CLI's default
 	effort  string

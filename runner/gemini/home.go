@@ -34,7 +34,7 @@ import (
 // A CLI that only prints its version uses another home, ~/.gemini/raymond/version: on exit it
 // cleans up and may overwrite projects.json.
 type home struct {
-	user string // home folder of the user, in which .gemini is
+	user string // home folder of the user, which contains .gemini
 }
 
 // homeVar is the variable for the folder that the CLI uses as the home folder.

@@ -74,7 +74,7 @@ func attaches(name, dir string) bool {
 		if _, err := os.Lstat(path); err == nil {
 			return true
 		}
-		short := strings.TrimSuffix(name, ".") // a dot may be the end of a sentence and not of the name
+		short := strings.TrimSuffix(name, ".") // the dot may end a sentence and not be part of the name
 		if short == name {
 			return false
 		}

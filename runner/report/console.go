@@ -255,7 +255,7 @@ func (c *Console) endState(e state.Event, b *state.StateFinished) {
 	}
 	if state.IsExhausted(b.Error) {
 		l.mark, l.isOurs = markGaveUp, true // the next event shows whether the agent failed
-	} // the next event shows whether the agent failed
+	}
 	l.text = state.DescribeFailure(b.Error, c.model.Last(e.Agent).lastVerdict())
 	if b.OK || l.mark == markGaveUp {
 		c.pending = &l

@@ -18,7 +18,7 @@ import (
 // the events since the last save can be reported again, and the log still contains each event once.
 type EventLog struct {
 	w            io.Writer
-	file         *os.File // nil if it was returned by NewEventLog
+	file         *os.File // nil in a log that NewEventLog returned
 	id           string
 	lastSeq      int
 	writeErr     error        // first error, after which no event is written

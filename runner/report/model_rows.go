@@ -119,7 +119,7 @@ type Exec struct {
 	Mode       string            `json:"session,omitempty"` // fresh, resume or branch
 	Cwd        string            `json:"cwd,omitempty"`
 	Turns      int               `json:"turns,omitempty"`
-	Transition *state.Transition `json:"transition"` // last one, or nil
+	Transition *state.Transition `json:"transition"` // the last one, or nil
 	Reminders  []TimedNote       `json:"reminders,omitempty"`
 	Retries    []TimedNote       `json:"retries,omitempty"`
 	// Interruptions are the attempts that were interrupted. They were repeated.
@@ -291,7 +291,7 @@ func (x *Exec) addTransition(b *state.Transition) {
 type stopwatch struct {
 	resumed    time.Time     // start of the current period of work
 	worked     time.Duration // total duration of the earlier periods
-	isPaused   bool          // the stopwatch stands, because the run stopped or the agent waits
+	isPaused   bool          // the stopwatch is stopped, because the run stopped or the agent waits
 	isRepeated bool          // a later segment of the run started the execution again
 }
 

@@ -10,7 +10,7 @@ import (
 
 const (
 	widestCell = 60 // columns of a name in a table
-	maxRows    = 25 // executions from which the table is not folded yet
+	maxRows    = 25 // maximum number of executions in a table that is not folded
 	maxSums    = 15 // rows in the table of totals
 )
 

@@ -32,7 +32,7 @@ type simulation struct {
 	people  *simulate.People
 	replies *simulate.Replies
 	model   *report.Model
-	lines   []string // what happened, each with the simulated time
+	lines   []string // a line for each event, with the simulated time
 }
 
 // Report implements runner.Reporter, together with Tick, Note and Doing.
