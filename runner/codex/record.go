@@ -9,7 +9,7 @@ import (
 )
 
 // record is one line of the CLI's output, reduced to the fields that this package needs. The
-// comments name the types of records that contain a field.
+// comment after a field names the types of records that contain the field.
 type record struct {
 	Type    string         `json:"type"`
 	Thread  string         `json:"thread_id"` // thread.started
@@ -21,8 +21,8 @@ type record struct {
 	} `json:"error"` // turn.failed
 }
 
-// item is a message of the model, a tool call, or a message of the CLI itself. The comments name
-// the types of items that contain a field.
+// item is a message of the model, a tool call, or a message of the CLI itself. The comment after a
+// field names the types of items that contain the field.
 type item struct {
 	ID     string `json:"id"`
 	Type   string `json:"type"`

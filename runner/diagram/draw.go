@@ -169,7 +169,7 @@ func (d *drawing) rules(name string) []string {
 	return parts
 }
 
-// arrow is drawn for all lines between two nodes that look the same.
+// arrow represents all lines between two nodes that look the same.
 type arrow struct {
 	from, to string
 	look

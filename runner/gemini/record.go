@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/keyproxy"
 )
 
-// record is one line of the CLI's output. The comments name the types of records that contain a
-// field.
+// record is one line of the CLI's output. The comment after a field names the types of records that
+// contain the field.
 type record struct {
 	Type      string `json:"type"`
 	SessionID string `json:"session_id"` // init

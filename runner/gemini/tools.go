@@ -132,7 +132,8 @@ func (p permissions) rules() (toml string, notes []string) {
 	return b.String(), notes
 }
 
-// entryForm matches an entry of a list of tools, and nativeName a tool name of the CLI.
+// entryForm matches an entry in a list of tools. nativeName matches a name that the CLI itself uses
+// for a tool.
 var (
 	entryForm  = text.Regexp(`^([A-Za-z][A-Za-z0-9_-]*)(?:\((.*)\))?$`)
 	nativeName = text.Regexp(`^[a-z][a-z0-9_]*$`)

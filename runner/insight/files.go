@@ -5,7 +5,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// The limits for changed files of one execution.
+// The limits for the files that one execution has changed.
 const (
 	maxFilesPerExec = 200       // number of files
 	maxDiffsPerExec = 256 << 10 // bytes of all diffs, escaped

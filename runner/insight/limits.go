@@ -101,9 +101,9 @@ func newest[T any](r *Report, list []T, what string) []T {
 	return list[extra:]
 }
 
-// limitTexts shortens the long texts of an execution to a total of most bytes, each to the same
-// maximum. If that maximum would be too small, it removes the texts instead. It returns how many
-// bytes the texts take.
+// limitTexts limits the size of an execution's long texts to most bytes in total. If the texts are
+// larger, each is shortened to the same size, or all are removed if that size would be too small.
+// limitTexts returns the size of the texts.
 func limitTexts(x *report.Exec, most int) int {
 	bulk := report.Exec{
 		Stdout: x.Stdout, Stderr: x.Stderr, Output: x.Output, Reminders: x.Reminders, Retries: x.Retries,
@@ -129,8 +129,8 @@ func limitTexts(x *report.Exec, most int) int {
 	return most
 }
 
-// limitVars shortens the values of variables to a total of about most bytes, and returns the size
-// of the variables.
+// limitVars shortens the values of variables so that their total size is not much larger than most.
+// It returns the size of the variables.
 func limitVars(vars map[string]string, most int) int {
 	n, each := 0, max(100, most/max(1, len(vars)))
 	for name, value := range vars {

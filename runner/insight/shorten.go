@@ -17,7 +17,7 @@ func escapedSize(s string) int {
 	return n
 }
 
-// cutMiddle replaces the middle of a text with a note if the escaped text would exceed most bytes.
+// cutMiddle replaces the middle of a text with a note if the size of the escaped text exceeds most.
 // It returns the text and the number of bytes that it removed.
 func cutMiddle(s string, most int) (string, int64) {
 	if len(s) <= most && escapedSize(s) <= most {
@@ -33,7 +33,8 @@ func cutMiddle(s string, most int) (string, int64) {
 	}
 }
 
-// truncate shortens the text s to most escaped bytes, and returns its escaped size.
+// truncate shortens the text s so that its escaped size does not exceed most, and returns that
+// size.
 func truncate(s *string, most int) int {
 	*s = shorten(*s, most)
 	return escapedSize(*s)

@@ -14,7 +14,7 @@ import (
 
 func workflowFile(name string) string { return ".github/raymond/" + name }
 
-// TestAnnotationsGolden compares the annotations of recorded runs with golden files.
+// TestAnnotationsGolden compares the annotations for recorded runs with golden files.
 func TestAnnotationsGolden(t *testing.T) {
 	for _, name := range recordedRuns {
 		t.Run(name, func(t *testing.T) {

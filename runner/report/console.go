@@ -309,8 +309,8 @@ func (c *Console) endAgent(e state.Event, b *state.AgentFinished) {
 	c.print(end)
 }
 
-// print adds a line to the output that flush writes. It ignores a line whose rank is too low for
-// the options.
+// print adds a line to the output that flush writes. It ignores a line that the options don't allow
+// because of its rank.
 func (c *Console) print(l line) {
 	if l.mark == "" || l.rank < c.minRank() {
 		return

@@ -81,8 +81,8 @@ func (l *EventLog) SetIntegrityLog(s IntegrityLog) error {
 }
 
 // LastSeq returns the number of the run's last event in the log, or 0. This number can be greater
-// than the number in the state file, since some events are not saved there. A resumed run must
-// number its events from the greater number on.
+// than the number in the state file, since some events are not saved there. A resumed run must give
+// its events numbers above both.
 func (l *EventLog) LastSeq() int { return l.lastSeq }
 
 // Report appends the event with a single write, unless the log already contains it. After an error,

@@ -27,7 +27,7 @@ func checkHarmless(t *testing.T, input, line string) {
 	assert.Check(t, !strings.HasPrefix(strings.TrimSpace(line), "::") && !strings.Contains(line, "##["), "line made of %.200q:\n got %.300q\nwant no command of a job log in it", input, line)
 }
 
-// eventsWith returns one event of each type. All their strings are text.
+// eventsWith returns one event of each type, in which every string has the value text.
 func eventsWith(text string) []state.Event {
 	result := state.Text(text)
 	bodies := []state.Body{
@@ -68,8 +68,8 @@ func eventsWith(text string) []state.Event {
 	return events
 }
 
-// waitsWith returns events for waits of each kind, with text as their strings. The question has a
-// choice that can't be listed, so its answers are shown with a placeholder.
+// waitsWith returns an event for a wait of each kind, in which every string has the value text. The
+// question has a choice that can't be listed, so its answers are shown with a placeholder.
 func waitsWith(text string) []state.Body {
 	until := "2026-03-02T09:34:06Z"
 	return []state.Body{

@@ -54,8 +54,8 @@ func (d *display) erase() []byte {
 	return fmt.Appendf(nil, "\r\x1b[%dA\x1b[J", n)
 }
 
-// liveLines returns a line about each active agent, cut to the width of the terminal. It returns at
-// most maxLive lines and one line with the number of other agents.
+// liveLines returns a line about each active agent, shortened to the width of the terminal. It
+// returns at most maxLive lines and one line with the number of other agents.
 func (c *Console) liveLines() []string {
 	var lines []string
 	for i, v := range c.active {

@@ -133,7 +133,7 @@ type Exec struct {
 	Output        []string        `json:"output,omitempty"` // from agent_output events; nil if there is a transcript
 
 	Messages []runner.Message `json:"messages,omitempty"`
-	// Gap is where some of the Messages were left out. It is nil if they are complete.
+	// Gap describes where some of the Messages were left out. It is nil if Messages is complete.
 	Gap *Gap `json:"messages_left_out,omitempty"`
 	// IsCut is set if any of the texts above were left out, for example lines of output.
 	IsCut bool `json:"texts_left_out,omitempty"`

@@ -45,8 +45,8 @@ func (s *Summary) failedAgents() []*Agent {
 	return slices.DeleteFunc(slices.Clone(s.agents()), func(a *Agent) bool { return a.Status != Failed })
 }
 
-// listFailures writes how many more agents failed and, for each of the first most agents, a line
-// with its error.
+// listFailures writes how many more agents failed, and then a line with the error of each agent.
+// most is the maximum number of these lines.
 func listFailures(w *writer, failed []*Agent, most int) {
 	w.printf("%s failed", count(len(failed), "more agent"))
 	if most == 0 {

@@ -92,7 +92,8 @@ func runsOf(line string) [][2]int {
 	return runs
 }
 
-// markdownOf returns the summary and the overview of a run whose strings are all text.
+// markdownOf returns the summary and the overview of a run in which every string has the value
+// text.
 func markdownOf(t *testing.T, text string) (summary, overview string) {
 	t.Helper()
 	var p page

@@ -44,9 +44,9 @@ func (w *writer) writeIfRoom(text string) {
 	w.isCut = true
 }
 
-// text writes a text of at most most bytes, to which render adds markup. A longer text loses its
-// middle. A text gets at most a quarter of the remaining room, to leave room for the texts that
-// follow.
+// text writes a text, to which render adds markup. most is the maximum size of the text in bytes;
+// the middle of a longer text is removed. A text gets at most a quarter of the remaining room, to
+// leave room for the texts that follow.
 func (w *writer) text(s string, most int, render func(text string) string) {
 	const share = 4 // a quarter, since a fence around backticks can double the size of the text
 	if room := max(0, w.room/share); room < most {

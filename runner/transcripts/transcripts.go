@@ -44,8 +44,8 @@ func FingerprintOf(path string) (runner.Fingerprint, error) {
 	return fingerprint(f, info, err, math.MaxInt64)
 }
 
-// fingerprint returns the fingerprint of the first bytes of a file, up to most, and closes the
-// file. If err is not nil, it only returns err.
+// fingerprint returns the fingerprint of the start of a file, and closes the file. most is the
+// maximum number of bytes that are read. If err is not nil, it only returns err.
 func fingerprint(f *os.File, info fs.FileInfo, err error, most int64) (runner.Fingerprint, error) {
 	if err != nil {
 		return runner.Fingerprint{}, err
@@ -81,7 +81,7 @@ func Read(path string, from, to int64, take func(at int64, line []byte, truncate
 		return err
 	}
 	defer f.Close()
-	// Whether a line starts at from depends on the byte before it.
+	// Begin one byte earlier, since this byte shows whether a line starts at from.
 	begin := max(0, from-1)
 	if _, err := f.Seek(begin, io.SeekStart); err != nil {
 		return err
