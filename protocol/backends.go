@@ -7,11 +7,11 @@ const (
 	BackendClaude  = "claude"
 	BackendCodex   = "codex"
 	BackendGemini  = "gemini"
-	BackendCommand = "command" // a program of the user
+	BackendCommand = "command" // a program that the user names
 )
 
-// DefaultBackend is the agent CLI of runs without --agent, and of saved runs that name no agent
-// CLI because they are older than the choice.
+// DefaultBackend is the agent CLI of a run that is started without --agent. Runs that were saved
+// before agent CLIs could be chosen use it too.
 const DefaultBackend = BackendClaude
 
 // Backends returns the names of all agent CLIs, the default one first.
@@ -22,12 +22,12 @@ func Backends() []string {
 // IsBackend reports whether Backends contains name.
 func IsBackend(name string) bool { return slices.Contains(Backends(), name) }
 
-// ModelNames describes a valid model name, for messages.
+// ModelNames describes valid model names in messages.
 const ModelNames = "a name of at most 128 letters, digits and . _ : / @ [ ] -, the first of which is a letter or a digit"
 
 // modelName matches the names that ModelNames describes.
 var modelName = pattern(`^[A-Za-z0-9][A-Za-z0-9._:/@\[\]-]{0,127}$`)
 
-// IsModel reports whether a text can be the name of a model. The check is strict because an
-// agent may write the name, and it becomes an argument of an agent CLI.
+// IsModel reports whether a text can be the name of a model. The check is strict because an agent
+// may have written the name, and because the name becomes an argument of an agent CLI.
 func IsModel(name string) bool { return modelName().MatchString(name) }

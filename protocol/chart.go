@@ -4,7 +4,8 @@ import (
 	"slices"
 )
 
-// Chart shows which states the files of a workflow lead to, and by which transitions.
+// Chart is the graph of a workflow: it shows which states can follow each state, and by which
+// transitions.
 type Chart struct {
 	w        *Workflow
 	readings map[string]*Analysis
@@ -21,9 +22,9 @@ func (w *Workflow) Chart() *Chart {
 	return c
 }
 
-// From returns the given states and every state that they lead to, in breadth-first order. A
-// state leads to the targets of its exits and to every state that its file names. If some of its
-// targets are unknown, it may lead to any file that looks like a state.
+// From returns the given states and every state that can follow them, in breadth-first order. A
+// state can be followed by the targets of its exits and by every state that its file names. If
+// some of its targets are unknown, it can be followed by any file that looks like a state.
 func (c *Chart) From(states ...string) []string {
 	var found []string
 	seen := map[string]bool{"": true}
@@ -48,19 +49,20 @@ func (c *Chart) From(states ...string) []string {
 	return found
 }
 
-// States returns the states that the entry leads to by tags and policies, the entry first. If a
-// target is known only when its state runs, all files that look like states are included.
+// States returns the states that can be reached from the entry, which comes first. If a target is
+// known only when its state runs, all files that look like states are included.
 func (c *Chart) States() []string { return slices.Clone(c.order) }
 
-// Reaches reports whether the entry leads to a state.
+// Reaches reports whether a state can be reached from the entry.
 func (c *Chart) Reaches(state string) bool { return slices.Contains(c.order, state) }
 
-// Analysis returns the analysis of a state of the workflow.
+// Analysis returns the analysis of a state, or nil if the workflow doesn't contain the state.
 func (c *Chart) Analysis(state string) *Analysis { return c.readings[state] }
 
-// Exits returns the transitions that a state can end with, in the order of its file: first the
-// tags of its text that its policy allows, then transitions that only the policy names, then
-// on_exhausted. A script may compose others when it runs.
+// Exits returns the transitions that a state can end with: first the tags in its text that its
+// policy allows, then transitions that only the policy names, then on_exhausted. A script may
+// print other tags, which are known only when it runs. If the workflow doesn't contain the state,
+// Exits returns nil.
 func (c *Chart) Exits(state string) []Exit {
 	if d, ok := c.readings[state]; ok {
 		return slices.Clone(d.exits)
@@ -75,7 +77,7 @@ func (c *Chart) IsOpaque(state string) bool {
 	return ok && d.State.Kind == Script && len(d.Tags) == 0
 }
 
-// isUnclear reports whether a state may lead to states that it does not name.
+// isUnclear reports whether a state may be followed by states that its file doesn't name.
 func (c *Chart) isUnclear(name string) bool {
 	if c.w.states[name].Policy.Transitions.Targets != nil {
 		return false

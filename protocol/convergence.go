@@ -9,15 +9,17 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// Bounds of a convergence policy.
+// Limits of a convergence policy: the number of commands in done_when, and the value of
+// max_attempts.
 const (
 	maxCommands    = 64
 	maxAttemptsCap = 100
 )
 
+// attemptContexts are the values that the key attempt_context may have.
 var attemptContexts = []string{"entry", "fresh", "continue"}
 
-// NewConvergence returns a policy with these commands and the defaults of all other keys.
+// NewConvergence returns a policy with the given commands and with the default of every other key.
 func NewConvergence(doneWhen []string) Convergence {
 	return Convergence{
 		DoneWhen:       doneWhen,
@@ -29,9 +31,10 @@ func NewConvergence(doneWhen []string) Convergence {
 	}
 }
 
-// LoopEntry turns the entry into a Ralph loop: a state that is repeated until c is satisfied,
-// and whose final message, unchanged, is its result. It returns false and changes nothing if the
-// entry is a script or has frontmatter or transition tags. It must be called right after Load.
+// LoopEntry turns the entry into a Ralph loop: the state is repeated until the commands of c pass,
+// and its final message, unchanged, becomes its result. If the entry is a script or has
+// frontmatter or transition tags, LoopEntry changes nothing and returns false. It must be called
+// right after Load.
 func (w *Workflow) LoopEntry(c Convergence) bool {
 	s, ok := w.states[w.entry]
 	if !ok || s.Kind != Prompt || s.Evidence.HasMarker || s.Evidence.HasKnownKey {
@@ -41,7 +44,7 @@ func (w *Workflow) LoopEntry(c Convergence) bool {
 	return true
 }
 
-// readDoneWhen reads a command or a list of commands.
+// readDoneWhen reads the key done_when, which is a command or a list of commands.
 func (v value) readDoneWhen() {
 	c := v.state.Policy.Convergence
 	switch v.node.Kind {
@@ -64,7 +67,7 @@ func (v value) readDoneWhen() {
 	}
 }
 
-// readBackoff reads base and max of the wait between attempts, or none.
+// readBackoff reads the key backoff, which is a map with base and max, or the word none.
 func (v value) readBackoff() {
 	c := v.state.Policy.Convergence
 	if v.node.Kind != yaml.MappingNode {
@@ -90,7 +93,7 @@ func (v value) readBackoff() {
 	}
 }
 
-// readOnExhausted reads fail, suspend, or the name of a state.
+// readOnExhausted reads the key on_exhausted, which is fail, suspend, or the name of a state.
 func (v value) readOnExhausted() {
 	text, ok := v.text()
 	text = strings.TrimSpace(text)
@@ -100,7 +103,8 @@ func (v value) readOnExhausted() {
 	}
 }
 
-// readProtect reads patterns of protected files.
+// readProtect reads the key protect, a list of file name patterns. It adds a problem for each
+// pattern that is malformed or can't match a file in the agent's directory.
 func (v value) readProtect() {
 	patterns, _ := v.texts()
 	v.state.Policy.Convergence.Protect = patterns
@@ -116,7 +120,7 @@ func (v value) readProtect() {
 	}
 }
 
-// outside returns why a pattern can't match any file of the agent's directory, or "" if it can.
+// outside returns why a pattern can't match any file in the agent's directory, or "" if it can.
 func outside(pattern string) string {
 	parts := strings.FieldsFunc(pattern, func(r rune) bool { return strings.ContainsRune("/{},", r) })
 	start := strings.TrimLeft(pattern, "{,")

@@ -5,34 +5,37 @@ import (
 	"slices"
 )
 
-// Conversations records which agent CLIs may hold the conversation of an agent at each state, as
-// far as the files show.
+// Conversations lists how conversations may start, and which agent CLIs may hold an agent's
+// conversation at each state. It contains only what the workflow's files show.
 type Conversations struct {
 	// Starts are the ways in which a conversation may start. Starts with an agent CLI or a model
 	// that is known only when the workflow runs are left out.
 	Starts []ConversationStart
-	// IsIncomplete is true if a state may lead to states that it does not name.
+	// IsIncomplete is true if some state may be followed by states that its file doesn't name.
+	// Then Starts may be incomplete too.
 	IsIncomplete bool
 
 	chart                *Chart
-	runBackend, runModel string                     // the agent CLI of the run, and its model
-	after                map[string]map[string]bool // result of BackendsAfter, by state
+	runBackend, runModel string                     // the run's agent CLI and model
+	after                map[string]map[string]bool // results of BackendsAfter, by state
 }
 
 // ConversationStart is a way in which a conversation may start at a prompt state.
 type ConversationStart struct {
-	State   string
-	Pos     Pos    // of the function tag that names Backend or Model, in the file From; else zero
-	From    string // file of that function tag; "" if the state or the run decides
-	Backend string // the agent CLI
-	Model   string // "" if not named
+	State string
+	// From and Pos are the file and the position of the function tag that names Backend or Model.
+	// Both are empty if no function tag names them.
+	Pos     Pos
+	From    string
+	Backend string
+	Model   string // "" if neither the tag, the state nor the run names one
 }
 
-// AnyBackend means an agent CLI that is known only when the workflow runs.
+// AnyBackend stands for an agent CLI that is known only when the workflow runs.
 const AnyBackend = "*"
 
-// Conversations returns the possible conversations of a run with an agent CLI and a model. An
-// empty run means the default CLI, an empty model means that the run names no model.
+// Conversations returns the possible conversations of a run whose agent CLI is run. If run is
+// empty, it means DefaultBackend. model is the model that the run names, or "".
 func (c *Chart) Conversations(run, model string) *Conversations {
 	v := &Conversations{chart: c, runBackend: cmp.Or(run, DefaultBackend), runModel: model, after: map[string]map[string]bool{}}
 	v.enter("", ConversationStart{State: c.w.entry})
@@ -50,9 +53,9 @@ func (c *Chart) Conversations(run, model string) *Conversations {
 	return v
 }
 
-// enter records that a state may start in a conversation of the agent CLI holder. An empty
-// holder starts a new conversation with the backend and model of b. Then enter follows the exits
-// that continue the conversation.
+// enter records that a state may start in a conversation of the agent CLI holder. If holder is
+// empty, the state starts a new conversation with the agent CLI and the model that b names. After
+// that, enter follows the exits that continue the conversation, and records their targets.
 func (v *Conversations) enter(holder string, b ConversationStart) {
 	s, ok := v.chart.w.states[b.State]
 	if !ok {
@@ -86,7 +89,9 @@ func (v *Conversations) enter(holder string, b ConversationStart) {
 	}
 }
 
-// begin adds a start of a conversation. The default model is the state's, then the run's.
+// begin adds b to Starts, unless Starts already contains it. If b names no model, its model is the
+// one of the state, or else the one of the run. The run's model is used only with the run's agent
+// CLI.
 func (v *Conversations) begin(b ConversationStart) {
 	b.Model = cmp.Or(b.Model, v.chart.w.states[b.State].Policy.Model)
 	if b.Backend == v.runBackend {
@@ -97,19 +102,19 @@ func (v *Conversations) begin(b ConversationStart) {
 	}
 }
 
-// BackendOf returns the agent CLI that runs a state in a conversation of the agent CLI holder, ""
-// for a new conversation: the state's own, else holder, else the run's. It ignores function tags,
-// which take precedence.
+// BackendOf returns the agent CLI that runs a state: the one that the state's policy names, or
+// else holder, or else the run's. holder is the agent CLI that holds the conversation; it is empty
+// if the state starts a new conversation. BackendOf ignores function tags, which take precedence.
 func (v *Conversations) BackendOf(name, holder string) string {
 	return cmp.Or(v.chart.w.states[name].Policy.Backend, holder, v.runBackend)
 }
 
-// BackendsAfter returns the agent CLIs that may hold the conversation when a state has ended; ""
-// means no conversation. A script does not change the conversation.
+// BackendsAfter returns the agent CLIs that may hold the conversation when a state has ended. The
+// key "" stands for no conversation. A script doesn't change the conversation.
 func (v *Conversations) BackendsAfter(name string) map[string]bool { return v.after[name] }
 
-// ContinuedStates returns the states that this exit starts in the conversation of the state that
-// ends, or in a branch of it.
+// ContinuedStates returns the states that this exit starts in the conversation of the ending
+// state, or in a branch of that conversation.
 func (e Exit) ContinuedStates() []string {
 	var list []string
 	switch {

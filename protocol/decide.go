@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Decide reads the final message of state from, which is an agent's text or a script's output,
-// and returns the agent's next move. Unless the message is exactly one allowed transition, it
-// returns Problems instead, written for the author of the message. returns is the state that
-// gets the agent's result, "" if a result ends the agent. Variables of forks must not have the
-// names of meta, the run's metadata.
+// Decide reads the final message of state from and returns the agent's next move. The message is
+// an agent's text or a script's output. If it is not exactly one allowed transition, Decide
+// returns Problems that explain to the message's author what is wrong. returns names the state
+// that gets the agent's result; it is empty if a result ends the agent. meta is the run's
+// metadata, whose names the variables of forks must not have.
 func (w *Workflow) Decide(from, text, returns string, meta map[string]string) (Decision, []Problem) {
 	d, problems := w.decide(from, text)
 	isRight := len(problems) == 0
@@ -60,7 +60,8 @@ func (w *Workflow) decide(from, text string) (d Decision, problems []Problem) {
 // NoTag is the code of the Problem for a message without a tag.
 const NoTag = "no-tag"
 
-// noTag returns a problem if a message has no tag.
+// noTag returns a problem if a message has no tag, else nil. If a text in the message looks like a
+// tag, the problem quotes it.
 func (w *Workflow) noTag(s *State, text string, found scanResult) *Problem {
 	if len(found.tags) > 0 {
 		return nil
@@ -84,7 +85,7 @@ func (w *Workflow) noTag(s *State, text string, found scanResult) *Problem {
 }
 
 // tooMany returns a problem if there are several tags, unless all of them are forks and the
-// state allows several.
+// state allows several forks. It returns nil otherwise.
 func tooMany(s *State, tags []ParsedTag) *Problem {
 	isFork := func(t ParsedTag) bool { return t.Verb == Fork }
 	others := slices.ContainsFunc(tags, func(t ParsedTag) bool { return !isFork(t) })
@@ -110,7 +111,8 @@ func tooMany(s *State, tags []ParsedTag) *Problem {
 	return p
 }
 
-// ManyForksHint returns how the author of a state allows several forks at once.
+// ManyForksHint returns what the author of a state must write to allow several forks at the same
+// time.
 func ManyForksHint(k Kind) string {
 	if k == Script {
 		return "the comment # raymond: many_forks=true in the script"
@@ -118,12 +120,12 @@ func ManyForksHint(k Kind) string {
 	return "many: true in the fork entry of allowed_transitions"
 }
 
-// brokenState is the code of a problem with a target that exists but can't be run.
+// brokenState is the code of a problem with a tag whose target exists but can't be run.
 const brokenState = "broken-state"
 
-// FindBrokenState returns the first of the problems of Decide that is about a target which
-// exists but can't be run, or nil. A reminder would not help then: the workflow is wrong, not
-// the message.
+// FindBrokenState searches the problems that Decide returned for one about a target that exists
+// but can't be run. It returns the first of them, or nil if there is none. Such a problem is a
+// mistake in the workflow, not in the message, so a reminder to the agent would not help.
 func FindBrokenState(problems []Problem) *Problem {
 	if i := slices.IndexFunc(problems, func(p Problem) bool { return p.Code == brokenState }); i >= 0 {
 		return &problems[i]
@@ -131,14 +133,14 @@ func FindBrokenState(problems []Problem) *Problem {
 	return nil
 }
 
-// transition checks one tag against the workflow and the state's policy, and adds it to the
-// decision d.
+// transition checks one tag against the workflow and the policy of state s. If the policy allows
+// the tag, transition adds it to the decision d. It returns the tag's problems.
 func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 	problems := slices.Concat(t.Problems, t.ValueProblems())
 	if len(problems) > 0 {
 		return problems
 	}
-	m, states := matcher{catalog: w.catalog}, map[string]string{} // by role
+	m, states := matcher{catalog: w.catalog}, map[string]string{} // states has the resolved files by role
 	for _, ref := range t.StateRefs() {
 		name, problem := w.Resolve(strings.TrimSpace(ref.State))
 		if problem == nil && len(w.states[name].Problems) > 0 {
@@ -161,7 +163,8 @@ func (w *Workflow) transition(s *State, t ParsedTag, d *Decision) []Problem {
 	return problems
 }
 
-// add adds a tag to the decision. states are the resolved states of the tag, by role.
+// add adds a tag to the decision. states maps each role, such as target or next, to the file of
+// the state that the tag names in that role.
 func (d *Decision) add(t Tag, states map[string]string) {
 	target, next, input := states[roleTarget], states[roleNext], t.Attrs["input"]
 	switch t.Verb {
@@ -190,7 +193,8 @@ func (d *Decision) add(t Tag, states map[string]string) {
 	}
 }
 
-// Variables returns the attributes of a fork that become variables of the new agent, or nil.
+// Variables returns the attributes of a fork that become variables of the new agent, or nil if
+// there are none.
 func (t Tag) Variables() map[string]string {
 	var vars map[string]string
 	for name, value := range t.Attrs {
@@ -205,7 +209,7 @@ func (t Tag) Variables() map[string]string {
 	return vars
 }
 
-// NotAllowed returns the problem that the policy of a state does not allow a tag.
+// NotAllowed returns the problem for a tag that the policy of the state does not allow.
 func NotAllowed(t Tag) Problem {
 	message := fmt.Sprintf("<%s> to %s", t.Verb, Quote(strings.TrimSpace(t.Body)))
 	if !t.Verb.HasTarget() {
@@ -221,8 +225,8 @@ func NotAllowed(t Tag) Problem {
 	return p
 }
 
-// sameNext returns a problem if several forks name different states as next, where their parent
-// continues.
+// sameNext returns a problem if several forks name different states in the attribute next. The
+// forking agent continues in that state, so all forks must name the same one.
 func sameNext(spawns []Spawn) []Problem {
 	for i, s := range spawns {
 		if s.Next != spawns[0].Next {

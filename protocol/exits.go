@@ -7,21 +7,24 @@ import (
 	"unicode"
 )
 
-// Target is a state that a transition names. The zero Target means that it names none.
+// Target is a state that a transition names. The zero Target means that the transition names no
+// state.
 type Target struct {
-	Name  string // as written; "" if a policy leaves it open
-	State string // its file; "" if Open, or if the file is missing
-	Open  bool   // known only when the state runs: a variable, a placeholder, a free choice
+	Name  string // as written in the tag or the policy; "" if the policy allows any state
+	State string // the state's file; "" if Open is true or no such file exists
+	Open  bool   // the name is known only when the state runs, for example a variable or a placeholder
 }
 
-// Exit is one transition that a state can end with, as far as its file shows.
+// Exit is one transition that a state can end with. There are Exits only for transitions that the
+// state's file shows.
 type Exit struct {
-	Verb   Verb   // "" if a policy leaves it open, and for OnExhausted
-	Target Target // zero for a result; for an ask, its next or its timeout_next
-	Next   Target // return of a call or function, next of a fork; else zero
-	Pos    Pos    // in the file; zero for the short form of a policy
-	// Delay is how long the agent waits before the target starts, as written: the attribute after
-	// of a goto or reset, or timeout of an ask; "" if it is missing.
+	Verb   Verb   // "" if the policy allows several verbs, and for OnExhausted
+	Target Target // zero for a result; for an ask, next or timeout_next
+	Next   Target // the attribute return of a call or function, or next of a fork; else zero
+	Pos    Pos    // in the state's file; zero for allowed_tags and allowed_targets
+	// Delay is how long the agent waits before the target starts, as written in the attribute after
+	// of a goto or reset, or in the attribute timeout of an ask. It is empty if the attribute is
+	// missing.
 	Delay string
 	// Backend is the agent CLI in the attribute agent of a function, as written.
 	Backend string
@@ -34,16 +37,16 @@ type Exit struct {
 	OnExhausted bool
 }
 
-// Analysis has the tags in the file of a state, and the transitions that the state can end with.
+// Analysis contains the tags in a state's file, and the transitions that the state can end with.
 type Analysis struct {
 	State *State
-	Lines []string    // of the text
-	Tags  []ParsedTag // in the text but not in comments of a script; positions are in the file
+	Lines []string    // the lines of the state's text
+	Tags  []ParsedTag // all tags in the text, except in comments of a script; positions are in the file
 
 	w             *Workflow
-	shown         []ParsedTag // the Tags that the policy allows
+	shown         []ParsedTag // the tags that the policy allows
 	exits         []Exit
-	hasTransition bool // the policy or the text shows a transition that is not an example
+	hasTransition bool // true if the policy or the text contains a real transition, not only examples
 }
 
 // analyze finds the tags and the exits of a state.
@@ -67,7 +70,7 @@ func (w *Workflow) analyze(s *State) *Analysis {
 		d.exits = append(d.exits, d.shortExits()...)
 	}
 	if len(d.exits) == 0 && d.State.Kind == Prompt && !d.State.Policy.Transitions.Restricted && strings.Contains(d.State.Body, "<result>") {
-		d.exits = append(d.exits, Exit{Verb: Result}) // as in "answer in <result> tags"
+		d.exits = append(d.exits, Exit{Verb: Result}) // for example, the prompt says "answer in <result> tags"
 	}
 	for _, r := range d.State.References {
 		if r.Role == "on_exhausted" {
@@ -77,14 +80,15 @@ func (w *Workflow) analyze(s *State) *Analysis {
 	return d
 }
 
-// Source returns a tag as written in the file, from its opening to its closing.
+// Source returns a tag as the file contains it, including its opening and its closing.
 func (d *Analysis) Source(t ParsedTag) string { return d.State.Body[t.start:t.end] }
 
 // IsComment reports whether the state is a script and the line consists of a comment only.
 func (d *Analysis) IsComment(line string) bool { return d.State.isComment(line) }
 
-// TrustProblems returns why Decide would refuse a tag of the text although the policy allows it:
-// the script lacks an option, or a target is trusted and not named by the workflow.
+// TrustProblems returns why Decide would reject a tag in the text although the policy allows it:
+// because the script lacks an option, or because the workflow's author did not name a trusted
+// target.
 func (d *Analysis) TrustProblems(t Tag) []Problem {
 	states := map[string]string{}
 	for _, ref := range t.StateRefs() {
@@ -95,8 +99,8 @@ func (d *Analysis) TrustProblems(t Tag) []Problem {
 	return d.w.trustProblems(d.matcher(), d.State, t, states)
 }
 
-// exitsOf returns the exits that a tag describes: two for an ask with a timeout, else one.
-// target resolves the name of a state in the tag.
+// exitsOf returns the exits that a tag describes: two for an ask with a timeout, otherwise one.
+// goal resolves the state names in the tag.
 func (d *Analysis) exitsOf(t Tag, goal func(name string) Target) []Exit {
 	e := Exit{Verb: t.Verb, Pos: t.Pos}
 	attr := func(name string) string { return strings.TrimSpace(t.Attrs[name]) }
@@ -122,8 +126,8 @@ func (d *Analysis) exitsOf(t Tag, goal func(name string) Target) []Exit {
 	return []Exit{e}
 }
 
-// exitsOfRule returns the exits that an entry of allowed_transitions allows, none if
-// allowed_tags excludes its verb.
+// exitsOfRule returns the exits that an entry of allowed_transitions allows. If allowed_tags
+// excludes the entry's verb, there are none.
 func (d *Analysis) exitsOfRule(r Rule) []Exit {
 	possible := slices.DeleteFunc(r.verbs(), func(v Verb) bool {
 		return d.State.Policy.Transitions.Tags != nil && !slices.Contains(d.State.Policy.Transitions.Tags, v)
@@ -143,7 +147,8 @@ func (d *Analysis) exitsOfRule(r Rule) []Exit {
 	return []Exit{e}
 }
 
-// choice resolves a name in a policy. An empty name gives an open target.
+// choice resolves a state name in a policy. An empty name means that any state is allowed, so the
+// Target is open.
 func (d *Analysis) choice(name string) Target {
 	if name == "" {
 		return Target{Open: true}
@@ -151,8 +156,10 @@ func (d *Analysis) choice(name string) Target {
 	return d.Target(name)
 }
 
-// shortExits returns the exits that the short form of a policy allows beyond the tags of the
-// text: a result, and one exit to each state that no tag names.
+// shortExits returns the exits that the short form of a policy (allowed_tags, allowed_targets)
+// allows in addition to the tags in the text: a result, and one exit to each allowed state that
+// no tag names. If any state is allowed and the text shows no other transition, the one exit has
+// an open target.
 func (d *Analysis) shortExits() []Exit {
 	p := &d.State.Policy.Transitions
 	allowed := p.Tags
@@ -190,24 +197,25 @@ func (d *Analysis) shortExits() []Exit {
 	return exits
 }
 
-// namesTarget reports whether an allowed tag of the text names the state.
+// namesTarget reports whether the text contains an allowed tag that names the state.
 func (d *Analysis) namesTarget(target string) bool {
 	return slices.ContainsFunc(d.shown, func(t ParsedTag) bool {
 		return slices.ContainsFunc(t.StateRefs(), func(ref StateRef) bool { return d.w.catalog.same(target, ref.State) })
 	})
 }
 
-// Permits reports whether the policy allows a tag of the text. A name that is known only when
-// the state runs matches every state, and the text of a result matches every payload.
+// Permits reports whether the policy allows a tag in the text. A state name that is known only
+// when the state runs matches every state, and the text of a result matches every payload.
 func (d *Analysis) Permits(t Tag) bool {
 	p := &d.State.Policy.Transitions
 	return !p.Restricted && d.State.Kind == Script || d.matcher().allows(p, t)
 }
 
-// matcher returns a matcher for tags in the text of the state.
+// matcher returns a matcher that treats tags as part of the state's text: names that are known
+// only when the state runs match every state.
 func (d *Analysis) matcher() matcher { return matcher{d.w.catalog, d} }
 
-// Target resolves a name in the text or the policy.
+// Target resolves a state name in the text or the policy to a file.
 func (d *Analysis) Target(name string) Target {
 	g := Target{Name: strings.TrimSpace(name)}
 	g.State = d.w.catalog.find(g.Name)
@@ -217,9 +225,9 @@ func (d *Analysis) Target(name string) Target {
 	return g
 }
 
-// IsOpen reports whether a name has parts that are filled in later, for example templates, variables
-// of a shell, or the quotes of a program that composes it, or whether it has no letter or digit
-// at all, as in <goto>…</goto>.
+// IsOpen reports whether a state name in a file is known only when the state runs. Such a name
+// contains, for example, a template, a shell variable, or the quotes of a program that composes
+// the name. A name without letters and digits, as in <goto>…</goto>, is open too.
 func IsOpen(name string) bool {
 	if name == "" || name == "." || name == ".." {
 		return false
@@ -228,7 +236,7 @@ func IsOpen(name string) bool {
 	return !named || strings.ContainsAny(name, "{}$`%<>[]|*?\"'!…")
 }
 
-// placeholders are words that examples use instead of the name of a state.
+// placeholders are words that examples use in place of a state's name.
 var placeholders = []string{
 	"STATE", "STATE_NAME", "NEXT_STATE", "TARGET", "FILE", "FILENAME", "FILE_NAME", "NAME", "X",
 }

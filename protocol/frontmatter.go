@@ -8,7 +8,7 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxFront is the largest size of a frontmatter in bytes, far above the needs of a workflow.
+// maxFront is the largest size of a frontmatter in bytes. Workflows need far less.
 const maxFront = 64 << 10
 
 // key is a key of a frontmatter, or an option of a script. docs/reference.md describes each.
@@ -51,7 +51,8 @@ var keys = []key{
 	{name: roleOnComment, read: value.readOnComment},
 }
 
-// named returns the key with this name, or the zero key if the name is unknown.
+// named returns the key with this name from a list, or the zero key if the list doesn't contain
+// the name.
 func named(keys []key, name string) key {
 	if i := slices.IndexFunc(keys, func(k key) bool { return k.name == name }); i >= 0 {
 		return keys[i]
@@ -59,7 +60,8 @@ func named(keys []key, name string) key {
 	return key{}
 }
 
-// parseFrontmatter reads the text between the --- lines into the policy.
+// parseFrontmatter reads the text between the --- lines into the state's policy. It adds mistakes
+// to the state's Problems and Warnings.
 func (s *State) parseFrontmatter(text string) {
 	if len(text) > maxFront {
 		s.addProblem(Pos{Line: 1}, "frontmatter", "the frontmatter is over %d KiB", maxFront>>10)
@@ -81,7 +83,7 @@ func (s *State) parseFrontmatter(text string) {
 		s.addProblem(PosOf(root), "wrong-type", "the frontmatter is %s, not a map of keys", Describe(root))
 		return
 	}
-	convergence, seen := NewConvergence(nil), map[string]*yaml.Node{} // seen has the known keys that are set
+	convergence, seen := NewConvergence(nil), map[string]*yaml.Node{} // seen contains the known keys that are set
 	s.Policy.Convergence = &convergence
 	for i := 0; i < len(root.Content); i += 2 {
 		if key := root.Content[i]; s.checkKey(key) {
@@ -91,14 +93,15 @@ func (s *State) parseFrontmatter(text string) {
 	s.finishPolicy(seen)
 }
 
-// recordKey records that the frontmatter has a known key, as evidence that the file is a state.
+// recordKey records that the frontmatter contains key k, as evidence that the file is a state. It
+// ignores the zero key.
 func (s *State) recordKey(k key) {
 	s.Evidence.HasKnownKey = s.Evidence.HasKnownKey || k.name != ""
 	s.Evidence.HasOwnKey = s.Evidence.HasOwnKey || k.own
 }
 
-// keyOf returns the known key that a line of YAML begins with, in upper or lower case, or the
-// zero key.
+// keyOf returns the known key at the beginning of a line of YAML, in upper or lower case. It
+// returns the zero key if the line begins with anything else.
 func keyOf(line string) key {
 	name, _, _ := strings.Cut(line, ":")
 	if name == line {
@@ -120,10 +123,11 @@ func (s *State) checkKey(key *yaml.Node) bool {
 	return false
 }
 
-// otherSpelling maps a key with two spellings to the other spelling.
+// otherSpelling maps each key that has two spellings to its other spelling.
 var otherSpelling = map[string]string{"max_attempts": "max_ralph_iters", "max_ralph_iters": "max_attempts"}
 
-// readKey reads one key and its value. seen has the known keys so far.
+// readKey reads one key and its value into the policy. seen contains the known keys that were
+// read before; readKey adds its key to them.
 func (s *State) readKey(at, node *yaml.Node, seen map[string]*yaml.Node) {
 	name, pos := at.Value, PosOf(at)
 	known, meant := named(keys, name), named(keys, strings.ToLower(name))
@@ -145,7 +149,8 @@ func (s *State) readKey(at, node *yaml.Node, seen map[string]*yaml.Node) {
 	}
 }
 
-// finishPolicy sets what depends on several keys, and warns about keys without effect.
+// finishPolicy sets the fields of the policy that depend on several keys, and warns about keys
+// that have no effect. seen contains all known keys of the frontmatter.
 func (s *State) finishPolicy(seen map[string]*yaml.Node) {
 	p := &s.Policy.Transitions
 	transitions, tags, targets := seen["allowed_transitions"], seen["allowed_tags"], seen["allowed_targets"]
@@ -168,7 +173,9 @@ var permissionRanks = map[string]int{
 	"plan": 0, "default": 1, "dontAsk": 1, "acceptEdits": 2, "auto": 3, "bypassPermissions": 4,
 }
 
+// permissionModes lists the permission modes, beginning with the strictest.
 var permissionModes = []string{"plan", "default", "dontAsk", "acceptEdits", "auto", "bypassPermissions"}
 
-// PermissionRank returns how much a permission mode allows; a higher rank allows more.
+// PermissionRank returns how much a permission mode allows. A higher rank allows more. An unknown
+// mode has rank 0, the lowest.
 func PermissionRank(mode string) int { return permissionRanks[mode] }

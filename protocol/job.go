@@ -2,13 +2,13 @@ package protocol
 
 import "strings"
 
-// jobName matches the names of jobs, with the syntax of GitHub Actions.
+// jobName matches valid names of jobs. They have the same syntax as in GitHub Actions.
 var jobName = pattern(`^[A-Za-z_][A-Za-z0-9_-]{0,63}$`)
 
 // IsJobName reports whether a text is a valid name of a job.
 func IsJobName(name string) bool { return jobName().MatchString(name) }
 
-// readJob reads the job that runs a state.
+// readJob reads the key job, which names the job that runs the state.
 func (v value) readJob() {
 	text, ok := v.text()
 	switch {
@@ -21,7 +21,8 @@ func (v value) readJob() {
 	}
 }
 
-// readOnComment reads the state with which a comment continues a completed run.
+// readOnComment reads the key on_comment, which names the state at which a comment continues a
+// completed run.
 func (v value) readOnComment() {
 	if text, ok := v.text(); ok {
 		v.state.OnComment = strings.TrimSpace(text)
@@ -39,8 +40,8 @@ func (w *Workflow) JobOf(state string) string {
 }
 
 // HasJoin reports whether any state of the workflow shows a join in its text or allows one in
-// its policy. In other workflows an agent may still write a join, although no prompt mentions
-// it.
+// its policy. If it returns false, an agent may still write a join, although no prompt mentions
+// one.
 func (w *Workflow) HasJoin() bool { return w.hasJoin }
 
 // mayJoin reports whether the state shows a join in its text or allows one in its policy.

@@ -21,36 +21,37 @@ func verbNames() []string {
 	return names
 }
 
-// MustBeNamed reports whether a verb is a common word in prose. These tags count only
-// if the policy of the state names the verb or, without a policy, if the message has no other
-// tag.
+// MustBeNamed reports whether the verb is join or ask, which are common words in prose. Their tags
+// count only if the policy of the state names the verb or, without a policy, if the message has no
+// other tag.
 func (v Verb) MustBeNamed() bool { return v == Join || v == Ask }
 
-// quotes reports whether tags inside a tag of this verb are plain text.
+// quotes reports whether other tags inside a tag of this verb are treated as plain text.
 func (v Verb) quotes() bool { return v == Result || v == Ask }
 
 // HasTarget reports whether the body of a tag of this verb is the name of a state.
 func (v Verb) HasTarget() bool { return v != Result && v != Ask }
 
-// token is the opening or the closing of a tag.
+// token is the opening of a tag, such as <goto>, or the closing of a tag, such as </goto>.
 type token struct {
-	start, end int // byte offsets of '<' and after '>'
+	start, end int // byte offsets of '<' and of the byte after '>'
 	verb       Verb
 	closes     bool
-	attrs      map[string]string // of an opening; nil if missing or malformed
-	wrong      []string          // messages about the attributes
+	attrs      map[string]string // decoded attributes of an opening; nil if there are none or they are malformed
+	wrong      []string          // messages about wrong attributes
 }
 
-// tokenForm matches a closing, an opening, and an opening with malformed attributes. A malformed
-// opening ends at its first '>', so that a quote without an end can't swallow the closing tag.
+// tokenForm matches a closing, an opening, or an opening with malformed attributes. A malformed
+// opening ends at its first '>', so that an unclosed quote can't swallow the closing of the tag.
+// attribute matches one attribute. shortened replaces the abbreviations in both expressions.
 var (
 	tokenForm = pattern(shortened.Replace(`</(VERB)_*>|<(VERB)(_(?:_*NAME_*=_*VALUE)*_*)?>|<(VERB)(_[^<>]*)>`))
 	attribute = pattern(shortened.Replace(`(NAME)_*=_*(VALUE)`))
 	shortened = strings.NewReplacer("VERB", strings.Join(verbNames(), "|"), "NAME", `[^ \t\r\n\f\v=<>"'/]+`, "VALUE", `(?:"[^"]*"|'[^']*')`, "_", `[ \t\r\n\f\v]`)
 )
 
-// tokensOf returns all openings and closings of the verbs that counts accepts, in order. An
-// opening inside an attribute value is part of the value.
+// tokensOf returns, in order, all openings and closings of the verbs that counts accepts. An
+// opening inside an attribute value is treated as part of the value.
 func tokensOf(text string, counts func(Verb) bool) []token {
 	var found []token
 	for at := 0; ; {
@@ -76,7 +77,8 @@ func tokensOf(text string, counts func(Verb) bool) []token {
 
 var unescape = strings.NewReplacer("&quot;", `"`, "&apos;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
 
-// attributesIn decodes attributes. wrong has a message for each attribute that appears twice.
+// attributesIn decodes the attributes in an opening. wrong contains a message for each attribute
+// that appears twice.
 func attributesIn(text string) (attrs map[string]string, wrong []string) {
 	for _, m := range attribute().FindAllStringSubmatch(text, -1) {
 		name, value := m[1], m[2][1:len(m[2])-1]

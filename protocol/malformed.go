@@ -14,7 +14,7 @@ var (
 	closingLike = pattern(`^<[ \t]*([/\\]?)[ \t]*([A-Za-z]{3,12})\s*[/\\]?\s*>`)
 )
 
-// maxCandidate limits how far behind an opening its closing is searched, in bytes.
+// maxCandidate limits how many bytes after an opening are searched for its closing.
 const maxCandidate = 1 << 10
 
 // candidate is a part of a text that may be intended as a tag.
@@ -22,13 +22,13 @@ type candidate struct {
 	opening, attrs, body, closing string // as written; closing may be ""
 	name, closingName             string
 	hasSlash                      bool // the closing has a slash
-	verb                          Verb // the verb that was probably meant
+	verb                          Verb // the verb that the author probably meant
 	opens, closes                 bool // whether the opening and the closing have the right form
 	isPair                        bool // the closing is intended for the same verb as the opening
 	end                           int  // offset of the text after the candidate
 }
 
-// candidateAt returns the candidate at a match m of openingLike.
+// candidateAt returns the candidate that begins at m, a match of openingLike in text.
 func candidateAt(text string, m []int) candidate {
 	part := func(s string, m []int, n int) string { return s[max(0, m[2*n]):max(0, m[2*n+1])] }
 	c := candidate{opening: text[m[0]:m[1]], name: part(text, m, 2), attrs: part(text, m, 3), end: m[1]}
@@ -50,8 +50,8 @@ func candidateAt(text string, m []int) candidate {
 	return c
 }
 
-// nearVerb returns the verb that a name was probably meant to be, in upper or lower case; "" for
-// none.
+// nearVerb returns the verb that the author of a name probably meant, or "" if no verb is similar.
+// It ignores upper and lower case.
 func nearVerb(name string) Verb {
 	lower := strings.ToLower(name)
 	if slices.Contains(verbs, Verb(lower)) {
@@ -63,11 +63,11 @@ func nearVerb(name string) Verb {
 	return ""
 }
 
-// malformed returns a Problem for each part of a text that was probably intended as a tag but is
-// not one. tags are the tags of the text; quoted text in a result or a question is skipped. With
-// isMessage, a candidate at the end of the text counts, whatever it contains. Other XML is
-// ignored: a misspelt name counts only if the candidate names a state, or if its opening or its
-// closing is spelt right.
+// malformed returns a Problem for each passage of a text that was probably intended as a tag but
+// is not one. tags are the valid tags in the text; malformed skips the text inside a result or an
+// ask, because it is quoted. If isMessage is true, a candidate at the very end of the text counts,
+// whatever it contains. Other XML is ignored: a misspelt verb counts only if the candidate names a
+// state, or if its opening or its closing is spelt right.
 func (w *Workflow) malformed(p *Transitions, text string, tags []ParsedTag, isMessage bool) (problems []Problem) {
 	place, end := placer{text: text, pos: Pos{1, 1}}, len(strings.TrimRight(text, " \t\r\n"))
 	tags = slices.DeleteFunc(slices.Clone(tags), func(t ParsedTag) bool { return !t.Verb.quotes() })
@@ -91,8 +91,8 @@ func (w *Workflow) malformed(p *Transitions, text string, tags []ParsedTag, isMe
 	return problems
 }
 
-// isMeant reports whether a candidate names a state or, if its verb has no target, has an
-// opening or a closing of the right form.
+// isMeant reports whether a candidate is probably intended as a tag. It is if it names a state or
+// a variable or, if its verb has no target, if its opening or its closing has the right form.
 func (w *Workflow) isMeant(c candidate) bool {
 	if c.verb.HasTarget() {
 		target, _, _ := strings.Cut(strings.TrimSpace(c.body), "\n")
@@ -103,7 +103,8 @@ func (w *Workflow) isMeant(c candidate) bool {
 	return c.isPair && (c.opens || c.closes) && (c.hasSlash || isTouching)
 }
 
-// problemOf returns the mistake in a candidate, or nil if it is probably not intended as a tag.
+// problemOf returns the mistake in a candidate. It returns nil if the candidate has the right form,
+// or if it is probably not intended as a tag. isLast means that the candidate ends a message.
 func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 	isMeant := w.isMeant(c)
 	isElement := strings.HasPrefix(c.opening, "<")

@@ -5,12 +5,14 @@ import (
 	"unicode"
 )
 
-// policyLines is how many lines at the top of a file are searched for a misplaced policy.
+// policyLines is the number of lines at the top of a file in which a misplaced policy is a problem;
+// further down, it is only a warning. Comments that look like the options of a script are searched
+// for in as many lines.
 const policyLines = 10
 
-// misplacedPolicy returns the line of the file where a block begins that looks like a
-// frontmatter with a key that only this program uses, but is not at the very top; 0 if there is
-// none. body begins at line first of the file.
+// misplacedPolicy returns the line at which a block begins that looks like a frontmatter but is not
+// at the very top of the file. The block must contain a key that only this program uses. If there
+// is no such block, misplacedPolicy returns 0. body begins at line first of the file.
 func misplacedPolicy(body string, first int) int {
 	lines := strings.SplitAfter(body[:min(len(body), maxFront)], "\n")
 	inFence := CodeFence("")
@@ -25,9 +27,9 @@ func misplacedPolicy(body string, first int) int {
 	return 0
 }
 
-// barePolicy returns the line of the first frontmatter key of a text that begins with such keys,
-// but without the opening ---; 0 for any other text. Lines without letters and digits may come
-// before the keys.
+// barePolicy returns the line of the first frontmatter key in a text that begins with such keys but
+// lacks the opening ---. Lines without letters and digits may precede the key. For any other text,
+// barePolicy returns 0.
 func barePolicy(text string) int {
 	for i, line := range strings.Split(text[:min(len(text), maxFront)], "\n") {
 		k, isShort := keyOf(line), len(strings.Fields(line)) <= 2
@@ -41,16 +43,16 @@ func barePolicy(text string) int {
 	return 0
 }
 
-// isRule reports whether a line consists of three or more dashes, perhaps with a YAML comment.
-// It may be intended as the beginning of a policy.
+// isRule reports whether a line consists of three or more dashes, optionally followed by a YAML
+// comment. Such a line may be intended as the beginning of a policy.
 func isRule(line string) bool {
 	line, _, _ = strings.Cut(line, " #")
 	line = strings.Trim(line, " \t\r\n"+byteOrderMark+"\u200b")
 	return len(line) >= 3 && strings.Trim(line, "-") == ""
 }
 
-// isPolicy reports whether a key that only this program uses occurs in lines before the next
-// rule of dashes and before the end of the paragraph.
+// isPolicy reports whether the lines contain a key that only this program uses. It searches only
+// the first paragraph, up to the next line of dashes.
 func isPolicy(lines []string) bool {
 	hasBegun := false
 	for _, line := range lines {
@@ -66,11 +68,11 @@ func isPolicy(lines []string) bool {
 	return false
 }
 
-// CodeFence is the marker that opened the code block of Markdown that a line is in, "" outside
-// of code blocks.
+// CodeFence is the marker, such as three backquotes, that opened the Markdown code block that a
+// line belongs to. It is empty for a line outside code blocks.
 type CodeFence string
 
-// After returns the fence of the line that follows line, if f is the fence of line.
+// After returns the CodeFence of the next line, if f is the CodeFence of this line.
 func (f CodeFence) After(line string) CodeFence {
 	rest := strings.TrimLeft(line, " ")
 	if len(line)-len(rest) > 3 {
@@ -90,10 +92,11 @@ func (f CodeFence) After(line string) CodeFence {
 	return f
 }
 
-// ticks matches the backquotes that begin and end code in a line of Markdown.
+// ticks matches the backquotes that begin or end a code span in a line of Markdown.
 var ticks = pattern("`+")
 
-// markCode sets IsCode of the tags of a text. The tags are in the order of the text.
+// markCode sets IsCode in those tags that are in a code block or a code span of the text. The tags
+// must be in the order of the text.
 func markCode(text string, tags []ParsedTag) {
 	fence, offset := CodeFence(""), 0
 	for line := range strings.Lines(text) {

@@ -6,8 +6,8 @@ import (
 	"unicode"
 )
 
-// extensionPlatforms maps the extension of a state file to the platform that can run it, "" for
-// any platform. Any other extension is part of the state's name.
+// extensionPlatforms maps the extension of a state file to the platform that can run the file, or
+// to "" if every platform can. Any other extension is part of the state's name.
 var extensionPlatforms = map[string]Platform{".md": "", ".sh": Unix, ".bat": Windows, ".ps1": Windows}
 
 // splitName splits a file name into the state's name and its extension in lower case. ext is ""

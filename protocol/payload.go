@@ -8,7 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/schema"
 )
 
-// CheckInput returns why a state can't start with a payload, or "" if it can.
+// CheckInput returns why a state can't start with a payload, or "" if it can. A state without
+// input_schema can start with any payload.
 func (w *Workflow) CheckInput(state, payload string) string {
 	s, ok := w.states[state]
 	if !ok || s.Policy.InputSchema == nil {
@@ -24,10 +25,11 @@ func (w *Workflow) CheckInput(state, payload string) string {
 	return fmt.Sprintf("the payload of the state %s does not fit its input_schema: %s", state, strings.Join(list, "; "))
 }
 
-// checkPayloads checks a result against the schema of its state, and every payload that a
-// decision delivers against the schema of the state that gets it. If a schema applies, a code
-// fence and white space around a result are removed. Answers of people and the results of a join
-// are not known yet.
+// checkPayloads checks a result against the schema of the state that ends with it, and every
+// payload that d delivers against the schema of the state that gets it. If a schema applies to a
+// result, checkPayloads first removes a code fence around the result from d, and for a
+// result_schema also white space. Users' answers and the results that a join delivers can't be
+// checked, because they are not known yet.
 func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Problem {
 	var problems []Problem
 	deliver := func(what, to, payload string) {
@@ -36,7 +38,7 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 			return
 		}
 		for _, p := range CheckPayload(s.Policy.InputSchema, payload, what+" does not fit the input_schema of "+to) {
-			if !slices.Contains(problems, p) { // several forks may have the same problem
+			if !slices.Contains(problems, p) { // several forks may cause the same problem
 				problems = append(problems, p)
 			}
 		}
@@ -68,11 +70,11 @@ func (w *Workflow) checkPayloads(from string, d *Decision, returns string) []Pro
 	return problems
 }
 
-// fenced matches a text that consists of one Markdown code fence.
+// fenced matches a text that consists of one Markdown code block with a fence of backquotes.
 var fenced = pattern("(?s)^\\s*```[^\n`]*\n(.*)\n\\s*```\\s*$")
 
-// CheckPayload returns a problem for each rule of a schema that a payload breaks; none if s is
-// nil. Each message begins with the given text.
+// CheckPayload returns a problem for each rule of a schema that a payload breaks. A nil schema
+// allows every payload. Each problem's message begins with what.
 func CheckPayload(s *schema.Schema, payload, what string) []Problem {
 	if s == nil {
 		return nil

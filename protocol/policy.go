@@ -5,25 +5,25 @@ import (
 	"slices"
 )
 
-// AllowsManyForks reports whether the state may write several forks at once.
+// AllowsManyForks reports whether a message of the state may contain several forks.
 func (p *Transitions) AllowsManyForks() bool {
 	return p.ManyForks || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Many })
 }
 
-// matcher compares tags with the rules of policies. If analysis is not nil, the tags are in the
-// text of a state: then a name that is known only when the state runs matches every state, and
-// the text of a result matches every payload.
+// matcher compares tags with the rules in policies. If analysis is nil, the tags are in a final
+// message. If analysis is set, the tags are in the text of that state: a name that is known only
+// when the state runs then matches every state, and the text of a result matches every payload.
 type matcher struct {
 	catalog
 	analysis *Analysis
 }
 
-// isOpen reports whether a name in a tag may turn out to be any state.
+// isOpen reports whether a state name in a tag is known only when the state runs.
 func (m matcher) isOpen(name string) bool { return m.analysis != nil && m.analysis.Target(name).Open }
 
-// allows reports whether the policy of a prompt allows a tag. If it has both the long and the
-// short form, both must allow the tag. Only entries of the long form can allow attributes that
-// choose the people and the place of a question.
+// allows reports whether the policy of a prompt allows a tag. If the policy has both the long form
+// (allowed_transitions) and the short form (allowed_tags, allowed_targets), both must allow the
+// tag. Only entries of the long form can allow the attributes that choose who is asked and where.
 func (m matcher) allows(p *Transitions, t Tag) bool {
 	switch {
 	case !p.Restricted:
@@ -34,10 +34,11 @@ func (m matcher) allows(p *Transitions, t Tag) bool {
 	return p.isShort() && !t.isAddressed() || slices.ContainsFunc(p.Allowed, func(r Rule) bool { return m.fits(r, t) })
 }
 
-// isShort reports whether the policy has the short form only.
+// isShort reports whether the policy has only the short form.
 func (p *Transitions) isShort() bool { return p.Allowed == nil && (p.Tags != nil || p.Targets != nil) }
 
-// inTargets reports whether the list contains every state that a tag names.
+// inTargets reports whether the list contains every state that a tag names. It returns false if
+// the tag lacks a state that its verb requires.
 func (m matcher) inTargets(targets []string, t Tag) bool {
 	isForeign := func(ref StateRef) bool {
 		return !m.isOpen(ref.State) && !slices.ContainsFunc(targets, func(target string) bool { return m.same(target, ref.State) })
@@ -49,7 +50,8 @@ func (m matcher) inTargets(targets []string, t Tag) bool {
 	return !slices.ContainsFunc(t.StateRefs(), isForeign)
 }
 
-// fits reports whether a tag matches a rule in every key that the rule has.
+// fits reports whether a tag matches a rule in every key that the rule contains. A join or an ask
+// matches only a rule that names its verb. An addressing attribute of an ask must be in the rule.
 func (m matcher) fits(r Rule, t Tag) bool {
 	switch {
 	case r.Tag != t.Verb && (r.Tag != "" || t.Verb.MustBeNamed()),
@@ -84,8 +86,8 @@ func (m matcher) fitsValues(r Rule, t Tag) bool {
 	return true
 }
 
-// implicit returns the tag that applies to a message without a tag: the only tag that the policy
-// allows, if the policy leaves nothing open.
+// implicit returns the tag that applies to a message without a tag. There is one only if the
+// policy allows a single tag and determines it completely; otherwise implicit returns false.
 func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	var t Tag
 	isOther := func(target string) bool { return !m.same(p.Targets[0], target) }
@@ -108,8 +110,8 @@ func (m matcher) implicit(p *Transitions) (Tag, bool) {
 	return t, complete && m.allows(p, t)
 }
 
-// AsTag returns the rule in the form of a tag. Its Verb is empty if the rule fits several verbs;
-// parts that the rule leaves open are empty.
+// AsTag returns the rule in the form of a tag. The tag's Verb is empty if the rule fits several
+// verbs. Anything that the rule leaves open is empty too.
 func (r *Rule) AsTag() Tag {
 	if only := r.verbs(); len(only) == 1 {
 		return r.tagFor(only[0])
@@ -117,7 +119,8 @@ func (r *Rule) AsTag() Tag {
 	return r.tagFor("")
 }
 
-// tagFor returns the rule in the form of a tag with a verb that the rule fits.
+// tagFor returns the rule in the form of a tag with verb v, which is "" or a verb that the rule
+// fits.
 func (r *Rule) tagFor(v Verb) Tag {
 	t := Tag{Verb: v, Body: r.States[roleTarget], Attrs: map[string]string{}}
 	maps.Copy(t.Attrs, r.Attrs)

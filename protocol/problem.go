@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// String returns the problem as file:line:col: message; hint, without the parts
-// that are empty.
+// String returns the problem in the form "file:line:col: message; hint". Empty fields are left
+// out.
 func (p Problem) String() string {
 	text := p.Message
 	if place := strings.TrimPrefix(strings.TrimSuffix(p.File+":"+p.Pos.String(), ":"), ":"); place != "" {
@@ -19,8 +19,8 @@ func (p Problem) String() string {
 	return text
 }
 
-// String returns line:col, only the line when the column is not known, and ""
-// for the zero Pos.
+// String returns the position in the form "line:col", or only the line if the column is not known.
+// It returns "" for the zero Pos.
 func (p Pos) String() string {
 	switch {
 	case p.Line == 0:
@@ -31,10 +31,10 @@ func (p Pos) String() string {
 	return fmt.Sprintf("%d:%d", p.Line, p.Col)
 }
 
-// maxQuoted is how many bytes of a text from outside a message repeats at most.
+// maxQuoted is the largest number of bytes that Quote copies from a text into a message.
 const maxQuoted = 80
 
-// Quote returns s in quotes, with escapes, and short enough for a message.
+// Quote returns s in quotes and with escapes. It shortens a long s and appends an ellipsis.
 func Quote(s string) string {
 	if len(s) <= maxQuoted {
 		return strconv.Quote(s)
@@ -42,7 +42,7 @@ func Quote(s string) string {
 	return strconv.Quote(strings.ToValidUTF8(s[:maxQuoted], "")) + "…"
 }
 
-// QuoteAll joins the first ten names, each quoted, and adds how many are left out.
+// QuoteAll quotes and joins the first ten names, and says how many more there are.
 func QuoteAll(names []string) string {
 	const most = 10
 	quoted := make([]string, 0, most)
@@ -56,7 +56,8 @@ func QuoteAll(names []string) string {
 	return list
 }
 
-// Nearest returns the name that s was probably meant to be, or "" if no name is close.
+// Nearest returns the name that the author of s probably meant, or "" if no name is similar. It
+// skips names that are equal to s.
 func Nearest(s string, names []string) string {
 	const longest = 64
 	if len(s) > longest {
@@ -74,7 +75,8 @@ func Nearest(s string, names []string) string {
 	return found
 }
 
-// DidYouMean returns a hint with the name that s was probably meant to be, or "".
+// DidYouMean returns a hint with the name that the author of s probably meant, or "" if no name is
+// similar.
 func DidYouMean(s string, names []string) string {
 	if n := Nearest(s, names); n != "" {
 		return "did you mean " + Quote(n)
@@ -82,8 +84,8 @@ func DidYouMean(s string, names []string) string {
 	return ""
 }
 
-// distance returns the edit distance of a and b: how many bytes must be inserted, deleted,
-// replaced or swapped with the next byte to turn a into b.
+// distance returns the edit distance of a and b: how many bytes of a must be inserted, deleted,
+// replaced or swapped with the next byte to get b.
 func distance(a, b string) int {
 	d := make([][]int, len(a)+1) // d[i][j] is the distance of a[:i] and b[:j]
 	for i := range d {

@@ -9,14 +9,15 @@ import (
 	"unicode"
 )
 
-// maxAfter is the longest duration that the attribute after may have.
+// maxAfter is the longest duration that the attribute after accepts.
 const maxAfter = 35 * 24 * time.Hour
 
-// addressingAttributes are the attributes that choose the people and the place of a question. The author of a
-// workflow decides that, not an agent.
+// addressingAttributes are the attributes of an ask that choose who may answer, and on which issue
+// or pull request. The author of the workflow decides that, not an agent.
 var addressingAttributes = []string{"where", "from", "untrusted"}
 
-// addressing returns the addressing attributes that an ask has; nil for any other tag.
+// addressing returns the names of the addressing attributes that an ask has. It returns nil for
+// any other tag.
 func (t Tag) addressing() []string {
 	if t.Verb != Ask {
 		return nil
@@ -27,11 +28,11 @@ func (t Tag) addressing() []string {
 	})
 }
 
-// isAddressed reports whether an ask has an addressing attribute.
+// isAddressed reports whether the tag is an ask with an addressing attribute.
 func (t Tag) isAddressed() bool { return len(t.addressing()) > 0 }
 
-// ValueProblems returns the problems with a tag's attribute values and its question. It does not
-// check the states that the tag names.
+// ValueProblems returns the problems with the values of a tag's attributes and, for an ask, with
+// its question. It does not check the states that the tag names.
 func (t Tag) ValueProblems() []Problem {
 	var problems []Problem
 	add := func(why string) {
@@ -56,7 +57,8 @@ func (t Tag) ValueProblems() []Problem {
 	return problems
 }
 
-// checkTimeout returns a message if an ask has timeout without timeout_next, or the reverse, else "".
+// checkTimeout returns a message if an ask has only one of the attributes timeout and
+// timeout_next. Otherwise it returns "".
 func checkTimeout(attrs map[string]string) string {
 	_, timeout := attrs["timeout"]
 	_, next := attrs[roleTimeoutNext]
@@ -70,7 +72,7 @@ func checkTimeout(attrs map[string]string) string {
 }
 
 // checkAuthor returns a message if an ask, or an entry for one, lets the author of an issue
-// answer without untrusted="true", else "".
+// answer without untrusted="true". Otherwise it returns "".
 func checkAuthor(attrs map[string]string) string {
 	isAuthor := func(login string) bool { return strings.EqualFold(login, "author") }
 	if slices.ContainsFunc(listOf(attrs["from"]), isAuthor) && attrs["untrusted"] != "true" {
@@ -86,7 +88,8 @@ type valueRule struct {
 	description string
 }
 
-// valueRules are the rules for attributes whose values can be checked one at a time.
+// valueRules contains, by attribute name, the rules for values that can be checked without
+// looking at other attributes.
 var valueRules = map[string]valueRule{
 	"after":     {[]Verb{Goto, Reset}, func(v string) bool { d, ok := parseDuration(v); return ok && d <= maxAfter }, "a duration above zero and of at most 840h (35 days), such as 90s, 10m or 48h"},
 	"agent":     {[]Verb{Function}, IsBackend, "one of " + strings.Join(Backends(), ", ")},
@@ -97,8 +100,8 @@ var valueRules = map[string]valueRule{
 	"untrusted": {[]Verb{Ask}, isBoolean, "true or false"},
 }
 
-// checkAttributeValue returns why a value is wrong for an attribute of a tag, or "". Names of
-// states are checked elsewhere, and variables of a fork may have any value.
+// checkAttributeValue returns why an attribute of a tag can't have this value, or "" if it can.
+// State names are checked elsewhere. Variables of a fork may have any value.
 func checkAttributeValue(v Verb, name, value string) string {
 	if v == Ask && name == "choices" {
 		return checkChoices(value)
@@ -112,7 +115,7 @@ func checkAttributeValue(v Verb, name, value string) string {
 
 func isBoolean(value string) bool { return value == "true" || value == "false" }
 
-// checkChoices returns why a list of choices is wrong, or "".
+// checkChoices returns why the value of the attribute choices is wrong, or "" if it is right.
 func checkChoices(value string) string {
 	seen := map[string]string{}
 	for _, choice := range listOf(value) {
@@ -134,12 +137,12 @@ func checkChoices(value string) string {
 // login matches the names of GitHub accounts.
 var login = pattern(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
-// areLogins reports whether a list has only names of GitHub accounts.
+// areLogins reports whether a comma-separated list contains only names of GitHub accounts.
 func areLogins(value string) bool {
 	return !slices.ContainsFunc(listOf(value), func(name string) bool { return !login().MatchString(name) })
 }
 
-// listOf splits a list at its commas and trims each entry.
+// listOf splits a comma-separated list and trims each entry.
 func listOf(value string) []string {
 	list := strings.Split(value, ",")
 	for i, item := range list {
@@ -148,7 +151,8 @@ func listOf(value string) []string {
 	return list
 }
 
-// parseNumber reads the number of an issue or a pull request.
+// parseNumber reads the number of an issue or a pull request: a positive integer without sign and
+// leading zeros.
 func parseNumber(s string) (int, bool) {
 	n, err := strconv.ParseInt(s, 10, 32)
 	return int(n), err == nil && n > 0 && strconv.FormatInt(n, 10) == s

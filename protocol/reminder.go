@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Reminder returns the text that asks an agent to answer again after a message for which Decide
-// returned problems. It lists the problems, and shows every transition that state from allows as
-// a tag: with targets as the policy spells them, and STATE where the policy leaves them open.
+// Reminder returns the text that asks an agent to answer again after Decide returned problems with
+// its message. The text lists the problems. It also shows, as a tag, every transition that state
+// from allows. A target appears as the policy spells it, or as STATE if the policy leaves it open.
 func (w *Workflow) Reminder(from string, problems []Problem) string {
 	var b strings.Builder
 	b.WriteString("Your last message does not end this step:\n")
@@ -28,8 +28,8 @@ func (w *Workflow) Reminder(from string, problems []Problem) string {
 	return b.String()
 }
 
-// teaches reports whether a reminder shows a tag of this verb. Without a policy it shows an ask
-// or a join only if the text of the state does, or if the agent has tried one.
+// teaches reports whether a reminder shows a tag of this verb. Without a policy, a reminder shows
+// an ask or a join only if the state's text contains one or the agent has tried to write one.
 func (s *State) teaches(v Verb, problems []Problem) bool {
 	if s.Policy.Transitions.Restricted {
 		return s.Policy.Transitions.CountsVerb(v)
@@ -39,7 +39,8 @@ func (s *State) teaches(v Verb, problems []Problem) bool {
 		slices.ContainsFunc(problems, func(p Problem) bool { return strings.Contains(p.Message, opening) })
 }
 
-// reminder returns the sentences of a Reminder about the tags that a policy allows.
+// reminder returns the sentences of a Reminder that list the tags which the policy allows. It
+// leaves out the verbs that teach rejects.
 func (p *Transitions) reminder(teach func(Verb) bool) string {
 	tags := p.examples(teach)
 	if len(tags) == 0 {
@@ -59,10 +60,11 @@ func (p *Transitions) reminder(teach func(Verb) bool) string {
 	return text + list + "STATE is the name of a state.\n"
 }
 
-// placeholder is shown instead of the name of a state that a policy leaves open.
+// placeholder is shown in place of a state name that the policy leaves open.
 const placeholder = "STATE"
 
-// examples returns the tags that a policy allows, as an agent would write them.
+// examples returns the tags that a policy allows, as an agent would write them. It leaves out the
+// verbs that teach rejects.
 func (p *Transitions) examples(teach func(Verb) bool) []string {
 	var list []string
 	add := func(t Tag) {
@@ -86,7 +88,8 @@ func (p *Transitions) examples(teach func(Verb) bool) []string {
 	return list
 }
 
-// shortExamples returns the tags of one verb that the short form of a policy allows.
+// shortExamples returns the tags of one verb that the short form of a policy allows. If targets is
+// nil, every state is allowed.
 func shortExamples(v Verb, targets []string) []Tag {
 	if v == Result || targets == nil {
 		return []Tag{(&Rule{}).example(v)}

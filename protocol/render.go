@@ -2,13 +2,13 @@ package protocol
 
 import "strings"
 
-// template matches a {{name}}: letters, digits and _, and after the first of them also - and
-// dots.
+// template matches a {{name}}. The name begins with a letter, a digit or _. It may continue with
+// letters, digits, _, - and dots.
 var template = pattern(`\{\{[ \t]*([_\pL\p{Nd}][_\pL\p{Nd}.-]*)[ \t]*\}\}`)
 
-// Render returns body with every {{name}} replaced by the value that lookup returns for the
-// name. Spaces and tabs around the name are allowed. Names that lookup doesn't know stay
-// unchanged, and templates in a value are not replaced.
+// Render replaces every {{name}} in body with the value that lookup returns for the name. Spaces
+// and tabs around the name are allowed. If lookup doesn't know a name, its template stays
+// unchanged. Templates in a value are not replaced.
 func Render(body string, lookup func(name string) (string, bool)) string {
 	return template().ReplaceAllStringFunc(body, func(whole string) string {
 		if value, ok := lookup(strings.Trim(whole, "{ \t}")); ok {
@@ -22,7 +22,7 @@ func Render(body string, lookup func(name string) (string, bool)) string {
 type Template struct {
 	Name      string
 	Pos       Pos
-	IsForeign bool // ${{ }} is an expression of GitHub
+	IsForeign bool // true for ${{name}}, which is an expression of GitHub Actions
 }
 
 // Templates returns the templates in body, in order.

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// catalog has the file names of a workflow's states, and finds the file that a target means.
+// catalog contains the file names of a workflow's states, and finds the file that a target means.
 type catalog struct {
-	platform Platform            // that targets are resolved for
+	platform Platform            // targets are resolved for this platform
 	names    []string            // sorted
-	byStem   map[string][]string // the same names by state name, for quick lookup
+	byStem   map[string][]string // the same names, by state name without extension
 }
 
-// newCatalog returns the catalog of sorted file names.
+// newCatalog returns a catalog of the given file names, which must be sorted.
 func newCatalog(p Platform, names []string) catalog {
 	c := catalog{platform: p, names: names, byStem: map[string][]string{}}
 	for _, n := range names {
@@ -46,8 +46,8 @@ func (c catalog) resolve(target string) (string, *Problem) {
 	return "", c.noState(target)
 }
 
-// candidates returns the files that a target may mean: native ones run on the platform, foreign
-// ones don't.
+// candidates returns the files that a target may mean. The platform can run the native files, but
+// not the foreign ones.
 func (c catalog) candidates(target string) (native, foreign []string) {
 	stem, ext := splitName(target)
 	for _, n := range c.byStem[stem] {
@@ -62,7 +62,7 @@ func (c catalog) candidates(target string) (native, foreign []string) {
 	return native, foreign
 }
 
-// meantFile returns the file that a target means among several, or "" if that is not clear.
+// meantFile returns the file that a target means among several files, or "" if that is not clear.
 func meantFile(files []string, target string) string {
 	_, ext := splitName(target)
 	switch {
@@ -74,7 +74,7 @@ func meantFile(files []string, target string) string {
 	return ""
 }
 
-// noState returns the problem that a target names no state.
+// noState returns the problem for a target that names no state. Its hint suggests a similar name.
 func (c catalog) noState(target string) *Problem {
 	known := slices.Clone(c.names)
 	if _, ext := splitName(target); ext == "" {
@@ -89,8 +89,8 @@ func (c catalog) noState(target string) *Problem {
 	return &Problem{Code: "no-state", Message: "there is no state " + Quote(target), Hint: hint}
 }
 
-// find returns the file that a target means, or "" if the target is wrong. Unlike resolve it
-// doesn't explain why.
+// find returns the file that a target means. It returns "" if no file or more than one fits.
+// Unlike resolve, it doesn't return a Problem.
 func (c catalog) find(target string) string {
 	target = strings.TrimSpace(target)
 	if checkTarget(target) != nil {
@@ -106,13 +106,14 @@ func (c catalog) same(a, b string) bool {
 	return one != "" && one == c.find(b)
 }
 
-// runs reports whether a file can be run on the platform.
+// runs reports whether the platform can run a file.
 func (c catalog) runs(file string) bool {
 	_, ext := splitName(file)
 	return extensionPlatforms[ext] == "" || extensionPlatforms[ext] == c.platform
 }
 
-// entry returns the file of the first state.
+// entry returns the file of the first state: the given file or, if it is empty, the state 1_START
+// or START.
 func (c catalog) entry(file string) (string, *Problem) {
 	if file != "" {
 		if _, ext := splitName(file); ext == "" {

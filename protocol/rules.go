@@ -51,13 +51,15 @@ func (v value) readRules() {
 	v.state.Policy.Transitions.Allowed = rules
 }
 
-// ruleKeys are the keys of an entry of allowed_transitions, besides the attributes of its tag.
+// ruleKeys are the keys of an entry of allowed_transitions. An entry may also contain the
+// attributes of its tag.
 var ruleKeys = []string{"tag", "target", "return", "next", "payload", "many"}
 
-// rule reads an entry of allowed_transitions.
+// rule reads an entry of allowed_transitions. It adds a problem for every key and value that the
+// entry's tag can't have.
 func (v value) rule() Rule {
 	r := Rule{States: map[string]string{}, Pos: PosOf(v.node)}
-	if tag := MapValue(v.node, "tag"); tag != nil { // first, because the other keys depend on it
+	if tag := MapValue(v.node, "tag"); tag != nil { // read before the other keys, which depend on it
 		r.Tag, _ = v.entry("tag", tag).verb()
 	}
 	for i := 0; i < len(v.node.Content); i += 2 {
@@ -84,7 +86,7 @@ func (v value) rule() Rule {
 	return r
 }
 
-// set sets the field of the rule for one key of an entry.
+// set sets the field of the rule that belongs to one key of the entry.
 func (r *Rule) set(v value) {
 	isState := r.Tag == Ask && v.name == roleTimeoutNext
 	switch v.name {
@@ -122,7 +124,7 @@ func (r *Rule) attribute(v value) (string, bool) {
 	return v.anyText()
 }
 
-// checkTakes adds a problem for a key that the tag of the entry can't have.
+// checkTakes adds a problem if the tag of the entry can't have the key.
 func (v value) checkTakes(r *Rule, key *yaml.Node) {
 	if r.takes(key.Value) {
 		return
@@ -169,7 +171,7 @@ func (r *Rule) takes(key string) bool {
 	switch {
 	case key == "tag":
 		return true
-	case lower != key && slices.Contains(ruleKeys, lower): // in the wrong case
+	case lower != key && slices.Contains(ruleKeys, lower): // a known key in upper case
 		return false
 	case r.Tag == "":
 		return slices.Contains(ruleKeys, key) || isVariable(key)

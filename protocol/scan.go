@@ -5,9 +5,9 @@ import (
 	"strings"
 )
 
-// scanMessage returns the tags of a message that count under a policy. An ask or a join counts
-// if the policy names it or, without a policy, if the message has no other tag. So prose that
-// uses these words keeps the meaning from before they became tags.
+// scanMessage returns the tags in a message that count under a policy. An ask or a join counts
+// only if the policy names it or, without a policy, if the message contains no other tag. Messages
+// that use these words in prose are thus read as they were before ask and join became tags.
 func (p *Transitions) scanMessage(text string) scanResult {
 	if p.Restricted {
 		return scan(text, p.CountsVerb)
@@ -24,13 +24,15 @@ func (p *Transitions) scanMessage(text string) scanResult {
 	return pairUp(text, tokens)
 }
 
+// anyVerb accepts every verb.
 func anyVerb(Verb) bool { return true }
 
-// olderVerb reports whether a verb is older than ask and join, which also occur in prose.
+// olderVerb reports whether a verb is neither ask nor join. These two were added later than the
+// others, and they also occur in prose.
 func olderVerb(v Verb) bool { return !v.MustBeNamed() }
 
-// scanFile returns the tags in the text of a state's file. Without a policy, it skips prose with
-// the word ask or join in angle brackets.
+// scanFile returns the tags in the text of a state file. Without a policy, it skips an ask or a
+// join in angle brackets that is probably prose.
 func (s *State) scanFile() scanResult {
 	text := unescaped(s)
 	if s.Policy.Transitions.Restricted {
@@ -47,15 +49,16 @@ func isProse(t ParsedTag) bool {
 	return t.Verb == Join && (len(t.Problems) > 0 || len(strings.Fields(t.Body)) != 1)
 }
 
-// CountsVerb reports whether tags of a verb count under a policy.
+// CountsVerb reports whether tags of a verb count under a policy. An ask or a join counts only if
+// the policy names it.
 func (p *Transitions) CountsVerb(v Verb) bool {
 	return !v.MustBeNamed() || slices.Contains(p.Tags, v) ||
 		slices.ContainsFunc(p.Allowed, func(r Rule) bool { return r.Tag == v })
 }
 
-// meantAsTags returns the tokens without <ask> openings that have no attributes. An ask has at
-// least one attribute, and text that only looks like an ask must not hide the tags inside it.
-// Inside an ask, the opening stays, because it has its own closing.
+// meantAsTags returns the tokens without those <ask> openings that have no attributes. A real ask
+// has at least one attribute, and text that only looks like an ask must not hide the tags inside
+// it. An <ask> inside a real ask is kept, because it has its own closing.
 func meantAsTags(tokens []token) []token {
 	rest := make([]token, 0, len(tokens))
 	depth := 0

@@ -12,13 +12,14 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/schema"
 )
 
-// The keys for the JSON schemas of a state's result and input.
+// The keys for the JSON schemas that a state's result and input must fit.
 const (
 	keyResultSchema = "result_schema"
 	keyInputSchema  = "input_schema"
 )
 
-// readSchema reads a schema, or the name of a file of the workflow that contains one.
+// readSchema reads the key result_schema or input_schema. Its value is a schema, or the name of a
+// file in the workflow that contains one.
 func (v value) readSchema() {
 	text, name := "", v.name
 	if v.node.Kind == yaml.ScalarNode && v.node.ShortTag() != "!!bool" {
@@ -52,7 +53,8 @@ func (v value) readSchema() {
 	}
 }
 
-// schemaIn returns the text of a schema file of the workflow.
+// schemaIn returns the text of a schema file in the workflow, and records the file's hash. If the
+// file can't be read, schemaIn adds a problem and ok is false.
 func (v value) schemaIn(name string) (text string, ok bool) {
 	if !strings.HasSuffix(strings.ToLower(name), ".json") || strings.ContainsAny(name, "/\\\x00") {
 		v.problem("schema", "%s is %s, not a schema and not the name of a .json file of the workflow", v.name, Quote(name))

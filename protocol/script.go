@@ -8,8 +8,8 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// parseScript reads the comments with options in the first ten lines of a script, and warns
-// about lines that look like options but have no effect.
+// parseScript reads the options from comments in the first ten lines of a script. It warns about
+// lines that look like options but have no effect.
 func (s *State) parseScript(text string) {
 	_, ext := splitName(s.Name)
 	if at := strings.Index(text, "\r\n"); ext == ".sh" && at >= 0 {
@@ -48,7 +48,7 @@ func (s *State) addNeed(name, other string, pos Pos) {
 	s.addProblem(pos, "option", "%s=true has no meaning without %s=true", name, other).Hint = "write both, or neither"
 }
 
-// optionsHint returns how to write options in a script with this extension.
+// optionsHint returns a hint that shows how to write options in a script with this extension.
 func optionsHint(ext string) string {
 	if ext == ".bat" {
 		return "write rem raymond: NAME=VALUE on a separate line"
@@ -56,8 +56,8 @@ func optionsHint(ext string) string {
 	return "write # raymond: NAME=VALUE on a separate line"
 }
 
-// optionsLike matches a comment with a word and an option, and a comment that begins with the
-// word raymond and a colon.
+// optionsLike matches a comment that looks like a line of options: it contains a word and an
+// option, or begins with the word raymond and a colon or an equals sign.
 var optionsLike = pattern(`(?i)(?:^\s*(?:@?rem\b|[#;:/<*!%])|\s#)\W*\b(\w{5,9})\b[\s:=]*\b(?:` + strings.Join(ScriptOptions(), "|") + `)\s*[:=]|^\s*(?:@?rem\b|[#;:/<*!%])\W*raymond\s*[:=]`)
 
 // isMeantAsOptions reports whether a line was probably meant to set options. In a prompt, the
@@ -67,8 +67,8 @@ func isMeantAsOptions(line string, k Kind) bool {
 	return m != nil && (m[1] == "" && k == Script || distance(strings.ToLower(m[1]), "raymond") <= 2)
 }
 
-// commentIn returns the comment in a line of a script that consists of a comment only: the text after #,
-// or after :: or rem in a batch file.
+// commentIn returns the comment in a line of a script that consists of a comment only: the text
+// after #, or after :: or rem in a batch file. For any other line, the boolean is false.
 func commentIn(line, ext string) (string, bool) {
 	line = strings.TrimSpace(line)
 	if ext != ".bat" {
@@ -82,7 +82,8 @@ func commentIn(line, ext string) (string, bool) {
 	return comment, ok && strings.EqualFold(word, "rem")
 }
 
-// scriptOptions are the options that a comment may set, in the order of the documentation.
+// scriptOptions are the options that a comment in a script may set, in the order of the
+// documentation.
 var scriptOptions = []key{
 	{name: "timeout", read: func(v value) { v.state.Policy.Timeout = v.optionalDuration() }},
 	{name: "idle_timeout", read: func(v value) { v.state.Policy.IdleTimeout = v.optionalDuration() }},
@@ -109,7 +110,8 @@ var scriptOptions = []key{
 	{name: roleOnComment, read: value.readOnComment},
 }
 
-// setOptions reads the options of one comment. seen has the positions of options so far.
+// setOptions reads the options in one comment. seen contains the positions of the options that
+// were read before; setOptions adds to it.
 func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 	before := len(s.Problems)
 	for _, option := range strings.Fields(options) {
@@ -140,7 +142,7 @@ func (s *State) setOptions(options string, pos Pos, seen map[string]Pos) {
 	}
 }
 
-// parseDuration reads a Go duration above zero.
+// parseDuration reads a Go duration above zero, without a sign.
 func parseDuration(s string) (time.Duration, bool) {
 	d, err := time.ParseDuration(s)
 	return d, err == nil && d > 0 && !strings.HasPrefix(s, "+")

@@ -11,11 +11,12 @@ import (
 	"unicode/utf8"
 )
 
-// maxFile is the largest size of a state file in bytes, far beyond any prompt that a model
-// reads.
+// maxFile is the largest size of a state file in bytes. It is far larger than any prompt that a
+// model reads.
 const maxFile = 16 << 20
 
-// readState reads one file of the scope. The returned state has its mistakes as Problems.
+// readState reads one file in the workflow's folder. It adds the mistakes in the file to the
+// Problems of the returned state.
 func (c *scope) readState(d fs.DirEntry) *State {
 	s := newState(d.Name(), c)
 	if !d.Type().IsRegular() {
@@ -34,7 +35,8 @@ func (c *scope) readState(d fs.DirEntry) *State {
 // hashOf returns the SHA-256 of data in hex.
 func hashOf(data []byte) string { return fmt.Sprintf("%x", sha256.Sum256(data)) }
 
-// ReadFile returns the content of a state file, or an error if it is larger than 16 MiB.
+// ReadFile returns the content of a state file or a schema file. It returns an error if the file
+// is larger than 16 MiB.
 func ReadFile(fsys fs.FS, name string) ([]byte, error) {
 	f, err := fsys.Open(name)
 	if err != nil {
@@ -64,8 +66,8 @@ func newState(name string, c *scope) *State {
 
 const byteOrderMark = "\ufeff"
 
-// maxForeign is the largest size, in bytes, of a file whose frontmatter is checked although no
-// state refers to it.
+// maxForeign is the largest size in bytes at which a file's frontmatter is checked although no
+// state names the file.
 const maxForeign = 1 << 20
 
 // parse fills in the state from the content of its file.
@@ -91,7 +93,8 @@ func (s *State) parse(data []byte) {
 	s.Evidence.HasMarker = s.Evidence.HasMarker || s.Evidence.HasOwnKey || len(s.tags) > 0
 }
 
-// parsePrompt splits the frontmatter from the body, and reads it.
+// parsePrompt splits the frontmatter from the body, and reads it into the policy. It also reports
+// text in the body that looks like a policy or like options.
 func (s *State) parsePrompt(text string) {
 	front, body, fenced := splitFrontmatter(text)
 	switch {
@@ -145,8 +148,9 @@ func splitFrontmatter(text string) (front, body string, ok bool) {
 // isFence reports whether a line is a --- line, which begins or ends a frontmatter.
 func isFence(line string) bool { return strings.TrimRight(line, " \t\r") == "---" }
 
-// looksOpen reports whether a text looks like a frontmatter without a closing --- line: it
-// begins with a --- line and continues with a known key. Otherwise the line is a Markdown ruler.
+// looksOpen reports whether a text begins with a frontmatter that lacks its closing --- line. Such
+// a text begins with a --- line and continues with a known key. Without the key, the line is a
+// Markdown ruler.
 func looksOpen(text string) bool {
 	line, rest, _ := strings.Cut(text, "\n")
 	if !isFence(line) {
@@ -157,8 +161,8 @@ func looksOpen(text string) bool {
 	return keyOf(lines[0]).name != "" || slices.ContainsFunc(lines, func(line string) bool { return keyOf(line).own })
 }
 
-// findTags finds the tags in the body. Tags in comments of a script don't count, because
-// comments are not part of its output.
+// findTags sets the state's tags to the tags in the body. It skips comments in a script, because
+// they are not part of the script's output.
 func (s *State) findTags() {
 	lines, found := strings.Split(s.Body, "\n"), s.scanFile().tags
 	if s.Kind == Prompt {
@@ -183,7 +187,7 @@ func (s *State) isComment(line string) bool {
 	return ok && s.Kind == Script
 }
 
-// mentionedStates returns the states that the policy and the tags name, as written.
+// mentionedStates returns the state names in the policy and the tags, as written.
 func (s *State) mentionedStates() []string {
 	var names []string
 	for _, r := range s.References {
@@ -197,8 +201,8 @@ func (s *State) mentionedStates() []string {
 	return names
 }
 
-// unescaped returns the body with the escapes that a shell needs inside a tag replaced by
-// spaces, so that no position changes.
+// unescaped returns the body without the escape characters that a shell needs inside a tag. Each
+// of them is replaced by a space, so that all positions stay the same.
 func unescaped(s *State) string {
 	switch _, ext := splitName(s.Name); ext {
 	case ".sh":

@@ -8,8 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// attributesOf lists the attributes of each verb, the required one first. A fork takes any other
-// attribute as well.
+// attributesOf lists the attributes of each verb, the required one first. A fork may have other
+// attributes as well.
 var attributesOf = map[Verb][]string{
 	Goto:     {"input", "after"},
 	Reset:    {"input", "cd", "after"},
@@ -19,10 +19,10 @@ var attributesOf = map[Verb][]string{
 	Ask:      {"next", "choices", "timeout", "timeout_next", "where", "from", "untrusted"},
 }
 
-// requiredOf has the required attribute of each verb that has one.
+// requiredOf maps each verb that has a required attribute to that attribute.
 var requiredOf = map[Verb]string{Call: "return", Function: "return", Fork: "next", Ask: "next"}
 
-// ParsedTag is a tag found in a text, with the problems of its form.
+// ParsedTag is a tag that was found in a text, with the problems in its form.
 type ParsedTag struct {
 	Tag
 	Problems []Problem
@@ -35,13 +35,13 @@ type ParsedTag struct {
 // scanResult is the result of scanning a text for tags.
 type scanResult struct {
 	tags     []ParsedTag
-	unclosed *Tag // the last opening, if the text has no tags
+	unclosed *Tag // the last opening if the text contains no complete tag; else nil
 }
 
-// scan finds the tags of a text whose verbs counts accepts.
+// scan returns the tags in a text whose verbs counts accepts.
 func scan(s string, counts func(Verb) bool) scanResult { return pairUp(s, tokensOf(s, counts)) }
 
-// pairUp returns the tags that the tokens of a text form.
+// pairUp combines the tokens of a text into tags, and checks the form of each tag.
 func pairUp(text string, tokens []token) (s scanResult) {
 	place := placer{text: text, pos: Pos{1, 1}}
 	for _, p := range match(tokens) {
@@ -65,11 +65,11 @@ func pairUp(text string, tokens []token) (s scanResult) {
 // pair holds the indices of an opening and its closing.
 type pair struct{ open, end int }
 
-// match pairs openings with closings, in the order of the openings. It skips tokens inside a tag
-// that quotes others.
+// match pairs openings with closings. The pairs are in the order of the openings. Tokens inside a
+// result or an ask are skipped, because they are plain text.
 func match(tokens []token) (pairs []pair) {
 	closing := balance(tokens)
-	open := map[Verb]int{} // the last opening of each verb that doesn't quote
+	open := map[Verb]int{} // indices of the last openings, by verb; result and ask are never in it
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
 		begin, isOpen := open[t.verb]
@@ -89,8 +89,8 @@ func match(tokens []token) (pairs []pair) {
 	return pairs
 }
 
-// balance returns, for each opening of a verb that quotes others, the index of its closing, and
-// 0 for every other token.
+// balance returns, for each opening of a result or an ask, the index of its closing. The result is
+// 0 for every other token, and for an opening that is never closed.
 func balance(tokens []token) []int {
 	closing := make([]int, len(tokens))
 	openOf := map[Verb][]int{}
@@ -108,7 +108,7 @@ func balance(tokens []token) []int {
 	return closing
 }
 
-// The roles of states in a tag and in a policy.
+// The roles that a state may have in a tag or a policy.
 const (
 	roleTarget      = "target"
 	roleReturn      = "return"
@@ -128,8 +128,8 @@ func (v Verb) namesState(role string) bool {
 	return role == roleTarget && v.HasTarget() || requiredOf[v] == role || role == roleTimeoutNext && v == Ask
 }
 
-// StateRefs returns the states that a tag names, by role. It skips a required attribute that is
-// missing.
+// StateRefs returns the states that a tag names, ordered by role. It skips a required attribute
+// that is missing.
 func (t Tag) StateRefs() []StateRef {
 	var parts []StateRef
 	for _, name := range []string{roleTarget, roleReturn, roleNext, roleTimeoutNext} {
@@ -144,7 +144,8 @@ func (t Tag) StateRefs() []StateRef {
 	return parts
 }
 
-// checkTag returns a tag with its problems. wrong has messages about its attributes.
+// checkTag returns a tag with its problems. wrong contains messages about its attributes that the
+// caller has found.
 func checkTag(t Tag, wrong []string) ParsedTag {
 	w := ParsedTag{Tag: t}
 	if isMalformed := t.Attrs == nil && wrong != nil; !isMalformed {
@@ -164,7 +165,7 @@ func checkTag(t Tag, wrong []string) ParsedTag {
 	return w
 }
 
-// checkAttribute returns why a tag can't have an attribute of this name, or "".
+// checkAttribute returns why a tag can't have an attribute of this name, or "" if it can.
 func checkAttribute(v Verb, name string) string {
 	switch {
 	case slices.Contains(attributesOf[v], name):
@@ -178,7 +179,7 @@ func checkAttribute(v Verb, name string) string {
 }
 
 // checkVariables returns a message if two variables of a fork would have the same name in the
-// environment of a script, else "".
+// environment of a script. Otherwise it returns "".
 func checkVariables(t Tag) string {
 	if t.Verb != Fork {
 		return ""
@@ -194,15 +195,15 @@ func checkVariables(t Tag) string {
 	return ""
 }
 
-// variableName matches the names of variables, invalidInEnv the characters that VariableName
-// replaces.
+// variableName matches the names of variables. invalidInEnv matches the characters that
+// VariableName replaces.
 var (
 	variableName = pattern(`^[A-Za-z0-9_-]+$`)
 	invalidInEnv = pattern(`[^A-Z0-9]`)
 )
 
-// VariableName converts the name of a variable or of metadata to its form in the environment of
-// scripts, after RAYMOND_VAR_.
+// VariableName converts the name of a variable, or a name in the run's metadata, to the form that
+// follows RAYMOND_VAR_ in the environment of scripts.
 func VariableName(name string) string {
 	return invalidInEnv().ReplaceAllString(strings.ToUpper(name), "_")
 }
@@ -215,7 +216,7 @@ func form(v Verb) string { return (&Rule{}).example(v).String() }
 
 var escape = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;", "&", "&amp;")
 
-// String writes the tag so that scanning the text returns the same Verb, Attrs and Body, unless
+// String returns the tag as text. Scanning the text returns the same Verb, Attrs and Body, unless
 // the body contains tags.
 func (t Tag) String() string {
 	var b strings.Builder
@@ -227,8 +228,8 @@ func (t Tag) String() string {
 	return b.String()
 }
 
-// attributeNames returns the names of the tag's attributes in the order of the documentation,
-// with other names at the end, sorted.
+// attributeNames returns the names of the tag's attributes in the order of the documentation. A
+// fork's variables come last, sorted by name.
 func (t Tag) attributeNames() []string {
 	names := slices.Clone(attributesOf[t.Verb])
 	for _, name := range slices.Sorted(maps.Keys(t.Attrs)) {
@@ -239,14 +240,15 @@ func (t Tag) attributeNames() []string {
 	return slices.DeleteFunc(names, func(name string) bool { _, ok := t.Attrs[name]; return !ok })
 }
 
-// placer turns ascending offsets into positions, in one pass over the text.
+// placer converts byte offsets to positions, in one pass over the text. The offsets must not
+// descend.
 type placer struct {
 	text   string
 	offset int
 	pos    Pos
 }
 
-// at returns the position of an offset, which must not be smaller than earlier offsets.
+// at returns the position of an offset, which must not be smaller than the offset before.
 func (p *placer) at(offset int) Pos {
 	passed := p.text[p.offset:offset]
 	p.offset = offset

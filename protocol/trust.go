@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// trustProblems returns why a state may not write a tag that its policy allows. The output of a
-// script is limited by its options, and a trusted script can be reached only from a state whose
-// file names it. states are the resolved states of the tag, by role.
+// trustProblems returns why a state may not write a tag although its policy allows the tag. The
+// options of a script limit which tags it may write. A trusted script can be reached only from a
+// state whose file names it. states maps each role in the tag to the file of the state.
 func (w *Workflow) trustProblems(m matcher, s *State, t Tag, states map[string]string) []Problem {
 	var problems []Problem
 	add := func(code, hint, format string, args ...any) {
@@ -39,8 +39,8 @@ func (w *Workflow) trustProblems(m matcher, s *State, t Tag, states map[string]s
 }
 
 // missingOption returns the option that an untrusted script needs to write a tag, and what the script
-// may not do without it. Both are empty if the tag needs no option.
-// Such scripts run code of agents, which must not choose the recipients of questions or the directories of agents.
+// may not do without it. Both are empty if the tag needs no option. Such scripts run code that agents
+// wrote. This code must not choose who is asked or in which directories agents work.
 func (p *Transitions) missingOption(t Tag) (option, forbidden string) {
 	if _, ok := t.Attrs["cd"]; ok && !p.Dirs {
 		return "cd=true, in a <reset> or a <fork>", "change the directory"
@@ -54,8 +54,8 @@ func (p *Transitions) missingOption(t Tag) (option, forbidden string) {
 	}), ","), "say who is asked, or where"
 }
 
-// ShadowedMeta returns a message if a variable of a fork would hide a name of the run's
-// metadata, else "".
+// ShadowedMeta returns a message if a variable of a fork has the same name as one in the run's
+// metadata, which it would hide. Otherwise it returns "".
 func ShadowedMeta(vars map[string]string, meta []string) string {
 	for _, name := range slices.Sorted(maps.Keys(vars)) {
 		if slices.ContainsFunc(meta, func(m string) bool { return VariableName(m) == VariableName(name) }) {

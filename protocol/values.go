@@ -10,11 +10,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// value is one value of a frontmatter. Each of its methods reads it as one type. If the value
-// has another type, the method adds a problem to the state and returns zero.
+// value is one value in a frontmatter, or of an option in a script. Each of its methods reads the
+// value as one type. If the value has another type, the method adds a problem to the state and
+// returns the zero value.
 type value struct {
 	state *State
-	name  string // for messages: its key, or "an entry of KEY"
+	name  string // the key, or "an entry of KEY"; used in messages
 	node  *yaml.Node
 }
 
@@ -28,7 +29,7 @@ func (v value) refer(name string) {
 	v.state.References = append(v.state.References, Reference{Role: v.name, Name: strings.TrimSpace(name), Pos: PosOf(v.node)})
 }
 
-// entry is a value inside this one.
+// entry returns a value inside v, for example an entry of a list. name describes it in messages.
 func (v value) entry(name string, n *yaml.Node) value {
 	return value{state: v.state, name: name, node: n}
 }
@@ -49,7 +50,7 @@ func (v value) anyText() (string, bool) {
 	return "", false
 }
 
-// text reads a string that is not blank.
+// text reads a string that contains more than white space.
 func (v value) text() (string, bool) {
 	text, ok := v.anyText()
 	if ok && strings.TrimSpace(text) == "" {
@@ -59,7 +60,8 @@ func (v value) text() (string, bool) {
 	return text, ok
 }
 
-// texts reads a list of strings that are not blank. An empty list is not nil.
+// texts reads a list of strings, none of which may be blank. For an empty list it returns an empty
+// slice, not nil.
 func (v value) texts() ([]string, bool) {
 	if v.node.Kind != yaml.SequenceNode {
 		v.problem("wrong-type", "%s is %s, not a list", v.name, Describe(v.node)).Hint = "write " + v.name + ": […]"
@@ -98,7 +100,7 @@ var tools = []string{
 	"TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "Write",
 }
 
-// choice reads a string that words must contain.
+// choice reads a string that must be one of words.
 func (v value) choice(words []string) (string, bool) {
 	text, ok := v.text()
 	if ok && !slices.Contains(words, text) {
@@ -118,7 +120,7 @@ func (v value) model() string {
 	return text
 }
 
-// verb reads the name of a tag.
+// verb reads the name of a transition tag.
 func (v value) verb() (Verb, bool) {
 	text, ok := v.choice(verbNames())
 	return Verb(text), ok
@@ -136,7 +138,7 @@ func (v value) duration() (time.Duration, bool) {
 	return 0, false
 }
 
-// optionalDuration reads a duration. It returns nil if the value is wrong.
+// optionalDuration reads a duration above zero. It returns nil if the value is wrong.
 func (v value) optionalDuration() *time.Duration {
 	if d, ok := v.duration(); ok {
 		return &d
@@ -165,8 +167,8 @@ func (v value) boolean() bool {
 	return strings.EqualFold(v.node.Value, "true")
 }
 
-// addProblem adds a reason why the state can't be run. The caller may add a hint to the returned
-// Problem.
+// addProblem adds a problem to the state, which then can't be run. The caller may add a hint to the
+// returned Problem.
 func (s *State) addProblem(pos Pos, code, format string, args ...any) *Problem {
 	s.Problems = append(s.Problems, Problem{File: s.Name, Pos: pos, Code: code, Message: fmt.Sprintf(format, args...)})
 	return &s.Problems[len(s.Problems)-1]

@@ -9,38 +9,38 @@ import (
 	"strings"
 )
 
-// Workflow has the states of a folder at the time of loading. Later changes to the
-// files don't affect it.
+// Workflow contains the states in a folder as they were when the workflow was loaded. Later changes
+// to the files don't affect it.
 type Workflow struct {
 	catalog       catalog
 	entry         string
 	states        map[string]*State
 	meantAsStates []string // the files that look like states, sorted
-	reachable     []string // in the order of Chart.States
+	reachable     []string // the states that can be reached from the entry, in the order of Chart.States
 	hasJoin       bool
 	scope         scope
 }
 
-// scope is the folder that a workflow is read from.
+// scope is the folder from which a workflow is read.
 type scope struct {
 	fsys    fs.FS
-	files   map[string]fs.DirEntry // by name, without folders
-	schemas map[string]string      // SHA-256, in hex, of each schema file that was read, by name
+	files   map[string]fs.DirEntry // the files in the folder, by name; subfolders are left out
+	schemas map[string]string      // SHA-256, in hex, of each schema file that was read, by file name
 }
 
 // LoadOptions are the options for reading the files of a workflow.
 type LoadOptions struct {
-	// Entry is the file to start from, for a workflow that is a single file; "" means the state
-	// 1_START or START.
+	// Entry is the file to start from, for a workflow that is a single file. If empty, the workflow
+	// starts with the state 1_START or START.
 	Entry    string
 	Platform Platform
 }
 
 // Load reads every state file in the root of fsys once, because any of them can become a target
-// when the workflow runs. The Problems forbid a start: they are problems of the entry,
-// of states that can be reached from it, and of every frontmatter with a key that only this
-// program uses. The Workflow is never nil; with Problems it can only be inspected, or used to
-// resume runs whose agents are in other states.
+// when the workflow runs. The Problems prevent a run from starting. They are the problems of the
+// entry, of all states that can be reached from it, and of every file whose frontmatter has a key
+// that only this program uses. The Workflow is never nil. If there are Problems, it can only be
+// inspected, or used to resume runs whose agents are in other states.
 func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	w := &Workflow{catalog: newCatalog(o.Platform, nil), states: map[string]*State{}, scope: scope{fsys, map[string]fs.DirEntry{}, map[string]string{}}}
 	entries, err := fs.ReadDir(fsys, ".")
@@ -84,8 +84,8 @@ func Load(fsys fs.FS, o LoadOptions) (*Workflow, []Problem) {
 	return w, w.problems()
 }
 
-// otherStart returns a file that has the name of a first state but not the extension of a state,
-// "" if a first state exists or no file has that name.
+// otherStart returns a file that has the name of a first state but not the extension of a state
+// file. It returns "" if there is a first state, or if no file has that name.
 func otherStart(all []string) (other string) {
 	isStart := func(name string) bool { return Stem(name) == "1_START" || Stem(name) == "START" }
 	for _, name := range all {
@@ -105,7 +105,7 @@ func IsStateFile(name string) bool {
 	return ext != ""
 }
 
-// problems returns the problems that forbid a start.
+// problems returns the problems that prevent a run from starting.
 func (w *Workflow) problems() []Problem {
 	var problems []Problem
 	for _, name := range w.catalog.names {
@@ -118,16 +118,16 @@ func (w *Workflow) problems() []Problem {
 	return problems
 }
 
-// ForbidsStart reports whether a problem of a state forbids a start. In a state that nothing
-// leads to, only a frontmatter with a key that only this program uses does, because an agent may
-// still name it.
+// ForbidsStart reports whether a problem of a state prevents a run from starting. It does if the
+// state can be reached from the entry. It also does if the state's frontmatter has a key that only
+// this program uses, because an agent may still name that state.
 func (w *Workflow) ForbidsStart(name string, p Problem) bool {
 	s := w.states[name]
 	return slices.Contains(w.reachable, name) || s.Evidence.HasOwnKey && p.Code != "empty"
 }
 
-// documentation matches the names of files that document a workflow. Such files may show tags
-// without being states.
+// documentation matches the names of files that are usually documentation. Such files may show
+// tags without being states.
 var documentation = pattern(
 	`(?i)^(readme|changelog|contributing|licen[cs]e|notice|authors|security|todo|claude|agents|.*notes?)([ ._-].*)?$`)
 
@@ -139,8 +139,8 @@ func (w *Workflow) IsMeantAsState(name string) bool {
 // Entry returns the file name of the first state, or "" if the workflow has no first state.
 func (w *Workflow) Entry() string { return w.entry }
 
-// State returns the state with a file name, as Resolve returns it. Callers must not change the
-// State.
+// State returns the state with this file name, which has the form that Resolve returns. Callers
+// must not change the State.
 func (w *Workflow) State(name string) (*State, bool) {
 	s, ok := w.states[name]
 	return s, ok
@@ -166,7 +166,7 @@ func (w *Workflow) Hashes() map[string]string {
 	return sums
 }
 
-// HasScripts reports whether the entry leads to a script.
+// HasScripts reports whether a script can be reached from the entry.
 func (w *Workflow) HasScripts() bool {
 	return slices.ContainsFunc(w.reachable, func(name string) bool { return w.states[name].Kind == Script })
 }

@@ -12,13 +12,12 @@ import (
 	"gopkg.in/yaml.v3"
 )
 
-// maxCopied is the largest number of nodes that may replace aliases, far above the needs of
-// authors.
+// maxCopied is the largest number of nodes that may replace aliases. Authors need far fewer.
 const maxCopied = 20_000
 
-// ParseYAML returns the root of the only document in text, nil if none exists. Aliases are
-// replaced by copies of their values. The Problem has the code "yaml" or "duplicate-key", and a
-// position but no file.
+// ParseYAML returns the root of the only document in text. It returns nil if text contains no
+// document. Aliases are replaced by copies of their values. The Problem has the code "yaml" or
+// "duplicate-key", and has a position but no file.
 func ParseYAML(text string) (*yaml.Node, *Problem) {
 	dec := yaml.NewDecoder(strings.NewReader(text))
 	var doc, more yaml.Node
@@ -44,14 +43,14 @@ func malformed(line int, message string) *Problem {
 	return &Problem{Pos: Pos{Line: line}, Code: "yaml", Message: "malformed YAML: " + message}
 }
 
-// Patterns of the error messages of the YAML library.
+// Patterns for the error messages of the YAML library.
 var (
 	yamlError     = pattern(`(?s)^yaml: (?:line (\d+): )?(.*)$`)
 	yamlParser    = pattern(`^did not find expected (<|'[,-]'|key|node)|^found (duplicate|incompatible|undefined)`)
 	unknownAnchor = pattern(`^unknown anchor '(.*)' referenced$`)
 )
 
-// yamlProblem returns the line and the message of an error of the YAML library.
+// yamlProblem returns the line and the message for an error that the YAML library returned.
 func yamlProblem(text string, err error) (int, string) {
 	m := yamlError().FindStringSubmatch(err.Error())
 	if m == nil {
@@ -70,8 +69,8 @@ func yamlProblem(text string, err error) (int, string) {
 	return min(max(line, 1), 1+strings.Count(text, "\n")), m[2]
 }
 
-// tabIndented returns the line, at or next to the given one, that has a tab in its indentation;
-// 0 if none exists.
+// tabIndented returns the number of a line that has a tab in its indentation. It checks the given
+// line and the lines before and after it. If none has a tab, it returns 0.
 func tabIndented(text string, line int) int {
 	for i, l := range strings.Split(text, "\n") {
 		number := i + 1
@@ -83,14 +82,14 @@ func tabIndented(text string, line int) int {
 	return 0
 }
 
-// expander replaces the aliases in a tree.
+// expander replaces the aliases in a YAML tree.
 type expander struct {
-	left    int // nodes that may still replace aliases
+	left    int // the number of nodes that may still replace aliases
 	problem *Problem
 }
 
 // expand returns a copy of the tree in which aliases are replaced by their values. If the copy
-// would grow without bound or a map has a key twice, it sets problem and returns nil.
+// would exceed maxCopied or a map contains a key twice, expand sets problem and returns nil.
 func (e *expander) expand(n *yaml.Node, isAlias bool) *yaml.Node {
 	if isAlias {
 		e.left--
@@ -117,7 +116,7 @@ func (e *expander) expand(n *yaml.Node, isAlias bool) *yaml.Node {
 	return &c
 }
 
-// keyTwice returns a problem if a map has a key twice, else nil.
+// keyTwice returns a problem if n is a map that contains a key twice. Otherwise it returns nil.
 func keyTwice(n *yaml.Node) *Problem {
 	lines := map[string]int{}
 	for i := 0; n.Kind == yaml.MappingNode && i < len(n.Content); i += 2 {
@@ -132,7 +131,8 @@ func keyTwice(n *yaml.Node) *Problem {
 	return nil
 }
 
-// MapValue returns the value of a key of a map; nil if the key is missing or n is not a map.
+// MapValue returns the value of a key in a map. It returns nil if the key is missing or n is not a
+// map.
 func MapValue(n *yaml.Node, key string) *yaml.Node {
 	if n == nil || n.Kind != yaml.MappingNode {
 		return nil
@@ -172,7 +172,8 @@ func Describe(n *yaml.Node) string {
 	}
 }
 
-// pattern returns a function that compiles an expression on its first call: most runs need none.
+// pattern returns a function that compiles expr on its first call, because most runs don't need
+// most of the expressions.
 func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }

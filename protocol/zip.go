@@ -13,8 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/archive"
 )
 
-// Limits of a zip archive: numbers of entries and sizes in bytes. Folders and files that macOS
-// adds count only towards maxListed.
+// Limits of a zip archive: numbers of entries, and sizes in bytes. maxListed counts all entries.
+// maxEntries does not count folders and the files that macOS adds.
 const (
 	maxListed  = 3000
 	maxEntries = 1000
@@ -22,10 +22,10 @@ const (
 	maxTotal   = 64 << 20
 )
 
-// OpenZip returns the files of a zip archive as a read-only file system that reads from r. If
-// all files are in one folder, that folder is its root. If the archive is refused, the Problems
-// give the reason and the entry, and the file system is nil. An archive is never inflated beyond
-// 64 MiB.
+// OpenZip returns the files in a zip archive as a read-only file system that reads from r. If all
+// files are in one folder, that folder is the root of the file system. If the archive is rejected,
+// the Problems name the entry and the reason, and the file system is nil. OpenZip never inflates
+// more than 64 MiB.
 func OpenZip(r io.ReaderAt, size int64) (fs.FS, []Problem) {
 	fsys, err := filesOf(r, size)
 	if err != nil {
@@ -48,7 +48,8 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, f := range z.File { // read each once now, so that later no file is broken or larger than it claims
+	// Read each file once now, so that no later read finds a file that is broken or larger than it claims.
+	for _, f := range z.File {
 		if _, err := archive.Read(f, maxEntry); err != nil {
 			return nil, err
 		}
@@ -57,8 +58,9 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 	return fs.Sub(z, path.Clean(folder))
 }
 
-// layout returns the top-level folder that contains all files, with its slash, or "" if all
-// files are at the top.
+// layout returns the top-level folder that contains all files, with a slash at its end, or "" if
+// all files are at the top. It returns an error if the files are in other folders or if there are
+// too many or none.
 func layout(files []*zip.File) (string, error) {
 	if len(files) == 0 {
 		return "", errors.New("the archive is empty")
