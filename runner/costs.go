@@ -8,9 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// finalCost returns the cost of an invocation of an agent in dir: the cost that it reported, the
-// tokens that it used beyond the report at list prices, and a note if it reported much less than
-// the meter counted.
+// finalCost returns the cost of an agent's invocation in dir: the cost that it reported, and the
+// tokens that it used in addition to those in the report, at list prices. If the invocation
+// reported much less than the meter counted, finalCost adds the difference and returns a note.
 func (c *Config) finalCost(a *state.Agent, dir string, reported state.Cost) (state.Cost, []state.ModelCost, string) {
 	reported = c.inDollars(reported)
 	reported.Listed = reported.Listed || c.reportsTokensOnly(a)
@@ -28,7 +28,7 @@ func (c *Config) finalCost(a *state.Agent, dir string, reported state.Cost) (sta
 	if isAbout(reported.USD.Plus(total(used)), least) {
 		return reported, used, note
 	}
-	// The report is about other tokens, or has the wrong price.
+	// The report is about other tokens, or its price is wrong.
 	reported.Kind, reported.USD, reported.Usage, reported.Unpriced = "", 0, nil, 0
 	if reported.Listed {
 		reported.Unpriced = unpriced
@@ -36,9 +36,9 @@ func (c *Config) finalCost(a *state.Agent, dir string, reported state.Cost) (sta
 	return reported, metered, note
 }
 
-// inDollars adds prices to a cost in tokens. With a price for every model the cost is exact,
-// because vendors bill these tokens; a model of a known vendor without a price counts as the
-// vendor's most expensive model.
+// inDollars adds prices to a cost that was reported in tokens. If every model has a price, the
+// cost is exact, because vendors bill these tokens. A model without a price counts as the most
+// expensive model of its vendor, if the vendor is known; the cost is an estimate then.
 func (c *Config) inDollars(reported state.Cost) state.Cost {
 	if reported.Kind != state.InTokens {
 		return reported
@@ -66,7 +66,7 @@ func (c *Config) inDollars(reported state.Cost) state.Cost {
 	return reported
 }
 
-// listPrice calls ListPrice, if it is set.
+// listPrice returns the result of ListPrice. If ListPrice is nil, no price is known.
 func (c *Config) listPrice(u state.Usage) (state.USD, bool) {
 	if c.ListPrice == nil {
 		return 0, false
@@ -74,7 +74,7 @@ func (c *Config) listPrice(u state.Usage) (state.USD, bool) {
 	return c.ListPrice(u)
 }
 
-// priced adds list prices to tokens, and counts the tokens whose price is unknown.
+// priced adds list prices to the used tokens. It also counts the tokens whose price is unknown.
 func (c *Config) priced(used []state.Usage) (list []state.ModelCost, unpriced int64) {
 	for _, u := range used {
 		cost, ok := c.listPrice(u)
@@ -92,7 +92,7 @@ func isAbout(cost, metered state.USD) bool {
 	return cost.Plus(state.Dollar/1000) >= metered-metered/10
 }
 
-// total adds up costs.
+// total returns the sum of the costs in a list.
 func total(list []state.ModelCost) state.USD {
 	sum := state.USD(0)
 	for _, m := range list {
@@ -101,9 +101,9 @@ func total(list []state.ModelCost) state.USD {
 	return sum
 }
 
-// unreportedUsage returns the tokens that an invocation of an agent in dir used beyond its reported cost:
-// the tokens that the meter saw or, if the invocation reported nothing, the tokens in its
-// transcript.
+// unreportedUsage returns the tokens that an agent's invocation in dir used in addition to those in
+// its reported cost. They are the tokens that the meter saw or, if the invocation reported nothing,
+// the tokens in its transcript.
 func (c *Config) unreportedUsage(a *state.Agent, dir string, reported state.Cost) []state.Usage {
 	if len(reported.Unreported) > 0 || reported.Silent || reported.Kind != "" {
 		return reported.Unreported
@@ -111,16 +111,16 @@ func (c *Config) unreportedUsage(a *state.Agent, dir string, reported state.Cost
 	return c.transcriptUsage(a, dir)
 }
 
-// Charge returns a step that books the usage of invocations that were lost with the run's last
-// process, if known.
+// Charge returns a step that adds the usage of lost invocations to the run's cost, if the usage is
+// known. Lost invocations were running when the run's last process ended.
 func (c *Config) Charge(run *state.Run, now time.Time) *state.Delta {
 	step := run.Step(now)
 	step.Charge(c.lostUsage(run))
 	return step.Delta()
 }
 
-// lostUsage returns the usage, by agent, of the invocations that were lost with the run's last
-// process: the usage that was saved, else the tokens in their transcripts.
+// lostUsage returns, by agent, the usage of the invocations that were running when the run's last
+// process ended. It is the usage that was saved or, if none was, the tokens in their transcripts.
 func (c *Config) lostUsage(run *state.Run) map[string]state.Outcome {
 	list := map[string]state.Outcome{}
 	for _, a := range run.InterruptedAgents() {
@@ -138,8 +138,9 @@ func (c *Config) lostUsage(run *state.Run) map[string]state.Outcome {
 	return list
 }
 
-// transcriptUsage returns the tokens in the transcript of an agent's invocation. A branch begins with
-// a copy of its caller's history, which was paid for already and is subtracted.
+// transcriptUsage returns the tokens in the transcript of an agent's running invocation. A branch
+// begins with a copy of its caller's history. The tokens of that history have been paid for
+// already, so they are subtracted.
 func (c *Config) transcriptUsage(a *state.Agent, dir string) []state.Usage {
 	run := a.Exec.Running
 	if run.Mode == "" {
@@ -164,15 +165,15 @@ func (c *Config) transcriptUsage(a *state.Agent, dir string) []state.Usage {
 	return used
 }
 
-// reportsTokensOnly reports whether the agent CLI of an agent's invocation reports tokens but no
-// cost.
+// reportsTokensOnly reports whether the agent CLI that runs an agent's invocation reports tokens
+// but no cost.
 func (c *Config) reportsTokensOnly(a *state.Agent) bool {
 	cli := c.Agents[a.Exec.Running.BackendName()]
 	return cli != nil && !cli.Abilities().ReportsUSD
 }
 
-// NoPrice returns the message that a budget can't be kept with an agent CLI that reports only
-// tokens, because the model has no price or no model is named ("").
+// NoPrice returns the message that a budget can't be enforced, because the agent CLI reports only
+// tokens and its model has no price. model is empty if no model is named.
 func NoPrice(backend, model string) string {
 	if model == "" {
 		return fmt.Sprintf("the agent %s reports tokens rather than cost, and no model is named whose price could be used for the budget", backend)

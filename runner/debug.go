@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// DebugStep names one attempt of a state execution.
+// DebugStep identifies one attempt of a state execution.
 type DebugStep struct {
-	N            int // number of the execution within the run
+	N            int // number of the execution in the run
 	Agent, State string
 	Attempt      int
 }
 
-// DebugFolder returns the folder below dir for a step. Names of agents and states can't lead out
-// of dir.
+// DebugFolder returns the folder inside dir for the files about a step. Slashes in the names of
+// agents and states are replaced, so that the folder can't be outside of dir.
 func DebugFolder(dir string, s DebugStep) string {
 	name := fmt.Sprintf("%04d_%s_%s_%d", s.N, s.Agent, s.State, s.Attempt)
 	return filepath.Join(dir, strings.NewReplacer("/", "_", `\`, "_", "\x00", "_").Replace(name))

@@ -2,27 +2,27 @@ package runner
 
 import "github.com/raymond-action/raymond-action/state"
 
-// ExcerptLimit limits how many lines an Excerpt keeps at one end.
+// ExcerptLimit limits the lines that an Excerpt keeps at one end.
 type ExcerptLimit struct {
-	Lines int // 0: any number
-	Bytes int // of all lines together, each with its line break
+	Lines int // 0 means any number
+	Bytes int // of all lines together, including line breaks
 }
 
-// Excerpt keeps the first of many lines within one limit and the last within another, in bounded
-// memory. It keeps at least the last line, however long. An Excerpt with its limits set is ready
-// for use. It is not safe for concurrent use.
+// Excerpt keeps the first of many lines within one limit, and the last of them within another. Its
+// memory is bounded, but it always keeps the last line, however long that line is. An Excerpt whose
+// limits are set is ready for use. It is not safe for concurrent use.
 type Excerpt struct {
 	First, Last ExcerptLimit
 
 	first, last []string
-	lines, used int // number and bytes of the first lines, kept here or shown by the caller
+	lines, used int // number and bytes of the first lines, which the caller shows or x keeps
 	kept        int // bytes of the last lines
-	dropped     int // lines dropped between both ends
+	dropped     int // number of lines dropped between both ends
 	full        bool
 }
 
-// Admit returns true if a line is within the first limit; then the caller shows it at once, or
-// keeps it. Otherwise it returns false and keeps the line among the last ones.
+// Admit reports whether a line is within the first limit. If it is, the caller shows or keeps the
+// line. If it isn't, Admit keeps the line among the last ones.
 func (x *Excerpt) Admit(line string) bool {
 	if !x.full && x.used+size(line) <= x.First.Bytes && (x.First.Lines == 0 || x.lines < x.First.Lines) {
 		x.used += size(line)
@@ -34,7 +34,7 @@ func (x *Excerpt) Admit(line string) bool {
 	return false
 }
 
-// Add keeps a line, among the first or the last ones.
+// Add keeps a line among the first or the last ones.
 func (x *Excerpt) Add(line string) {
 	if x.Admit(line) {
 		x.first = append(x.first, line)
@@ -60,11 +60,11 @@ func (x *Excerpt) keepLast(line string) {
 // bounded too.
 func size(line string) int { return len(line) + 1 }
 
-// IsEmpty reports whether no line is kept. Lines that Admit has accepted don't count.
+// IsEmpty reports whether x keeps no line. Lines that the caller shows after Admit don't count.
 func (x *Excerpt) IsEmpty() bool { return len(x.first)+len(x.last) == 0 }
 
-// Each calls emit with the lines that are kept, and between both ends with a line about the
-// omitted ones.
+// Each calls emit with the kept lines in order. If lines were dropped, a line between both ends
+// says how many.
 func (x *Excerpt) Each(emit func(line string)) {
 	for _, line := range x.first {
 		emit(line)

@@ -6,34 +6,35 @@ import (
 	"slices"
 )
 
-// FaultKind groups faults by the condition for a successful resume.
+// FaultKind groups faults by what a successful resume needs.
 type FaultKind string
 
-// The kinds of faults. A fault of the workflow or of the machine has no kind.
+// The kinds of faults, with what a resume needs. A fault of the workflow or of the machine has no
+// kind.
 const (
-	FaultOfService      FaultKind = "service"      // time, money, a key, or the service of another vendor
+	FaultOfService      FaultKind = "service"      // time, money, a key, or another vendor's service
 	FaultOfConversation FaultKind = "conversation" // a new conversation
 	FaultOfAnswer       FaultKind = "answer"       // another answer
 	FaultOfTimeout      FaultKind = "timeout"      // more time
 	FaultOfExit         FaultKind = "exit"         // another invocation
 )
 
-// Fault is a way in which an invocation of an agent CLI fails, and how the run reacts.
+// Fault is a way in which an invocation of an agent CLI can fail, and how the run reacts to that.
 type Fault struct {
 	Name string // messages of fatal faults begin with the name and a colon
 	Kind FaultKind
-	// Class decides how the run reacts: it retries a Transient fault, waits out a Service fault,
-	// suspends itself for a UsageLimit, and fails the agent for a Fatal fault, which would repeat
-	// itself.
+	// Class decides how the run reacts. It retries after a Transient fault, waits after a Service
+	// fault, and suspends itself after a UsageLimit. After a Fatal fault, which would occur again,
+	// the agent fails.
 	Class           Class
-	Words           string // a regular expression for error texts of CLIs and APIs; "" for none
-	Statuses        []int  // HTTP statuses of APIs
-	Remedy          string // the user's task before a resume; "" for nothing
-	NeedsFileChange bool   // Remedy requires a change of files
+	Words           string // regular expression for error texts of CLIs and APIs; "" matches none
+	Statuses        []int  // HTTP statuses of APIs that stand for this fault
+	Remedy          string // what the user must do before a resume; may be ""
+	NeedsFileChange bool   // true if Remedy requires a change to files
 }
 
-// Faults lists the faults of all agent CLIs. If the words of several match, the first one
-// counts.
+// Faults lists the faults of all agent CLIs. If the words of several faults match, the first of
+// them counts.
 var Faults = []Fault{
 	{Name: "session gone", Kind: FaultOfConversation, Class: Fatal, Words: `No conversation found`},
 	{
@@ -44,8 +45,8 @@ var Faults = []Fault{
 	},
 	{
 		Name: "billing", Kind: FaultOfService, Class: Fatal, Statuses: []int{http.StatusPaymentRequired},
-		// "You're out of usage credits · resets 10:28am" is a usage limit, which ends without
-		// action.
+		// "You're out of usage credits · resets 10:28am" is a usage limit, which ends without the
+		// user's action.
 		Words:  `billing_error|[Cc]redit balance is too low|[Ee]xtra usage is required|[Uu]sage credits required|out of (extra usage|usage credits)[^·]*$|specified API usage limits|insufficient_quota|Quota exceeded\. Check your plan|credits are depleted`,
 		Remedy: "add credit or extra usage to the account of the API, or raise its limit",
 	},
@@ -60,7 +61,7 @@ var Faults = []Fault{
 		Remedy: "shorten {state} and its input, or split it into states that lead on by <reset>", NeedsFileChange: true,
 	},
 	{
-		// The API names a message of the conversation, or the part of it that is wrong.
+		// The API's error names the message of the conversation that is wrong, or a piece of it.
 		Name: "conversation refused", Kind: FaultOfConversation, Class: Fatal,
 		Words: `\bmessages(: |[.\[]\d)|input\[\d|tool use concurrency|No tool output found|required following item|function (call|response) (turn|parts)|thought_signature|encrypted content`,
 	},
@@ -73,8 +74,8 @@ var Faults = []Fault{
 	{Name: "usage limit", Kind: FaultOfService, Class: UsageLimit},
 	{Name: "timeout", Kind: FaultOfTimeout, Class: TimedOut},
 	{
-		// Retrying a moment later will not make these connections work. The words come from Node,
-		// from Rust, and from Go by way of the key proxy.
+		// A retry a moment later will not make these connections work. The words come from Node,
+		// from Rust, and from the key proxy, which is written in Go.
 		Name: "no way to the service", Kind: FaultOfService, Class: Transient,
 		Words: `ENOTFOUND|EAI_AGAIN|FailedToOpenSocket|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EHOSTDOWN|ERR_PROXY_TUNNEL|certificate|SSL|_CERT|CERT_|dns error|failed to lookup|` +
 			`dial tcp: lookup |no such host|no route to host|network is unreachable|x509: |tls: |HTTP response to HTTPS client`,
@@ -89,7 +90,7 @@ var Faults = []Fault{
 	{Name: "other", Kind: FaultOfExit, Class: Transient, Statuses: []int{http.StatusConflict}},
 }
 
-// FindFault returns the fault with a name, and false if the name is unknown.
+// FindFault returns the fault with this name. The boolean is false if there is none.
 func FindFault(name string) (Fault, bool) {
 	i := slices.IndexFunc(Faults, func(f Fault) bool { return f.Name == name })
 	if i < 0 {
@@ -98,9 +99,9 @@ func FindFault(name string) (Fault, bool) {
 	return Faults[i], true
 }
 
-// ClassifyFault returns the fault for the words of an error and the HTTP status of the API (0
-// for none). The words of fatal faults count before the status, and the status before other
-// words, because the API also answers 429 for an account without credit.
+// ClassifyFault returns the fault for an error text and the HTTP status of the API, which is 0 if
+// there is none. The words of fatal faults take precedence over the status, because the API also
+// answers 429 for an account without credit. The status takes precedence over other words.
 func ClassifyFault(words string, status int) Fault {
 	fits := func(f Fault) bool { return f.Words != "" && regexp.MustCompile(f.Words).MatchString(words) }
 	ofStatus := nameOfStatus(status)
@@ -118,7 +119,8 @@ func ClassifyFault(words string, status int) Fault {
 	return Faults[len(Faults)-1]
 }
 
-// nameOfStatus returns the name of the fault for an HTTP status of an API, "" for none.
+// nameOfStatus returns the name of the fault for an HTTP status of an API, or "" if the status is
+// not an error.
 func nameOfStatus(status int) string {
 	i := slices.IndexFunc(Faults, func(f Fault) bool { return slices.Contains(f.Statuses, status) })
 	switch {

@@ -6,8 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// IsIdle reports whether Run would suspend a suspended run again at once: its agents can't
-// continue, no question needs to be shown to people, and neither the run nor its options change.
+// IsIdle reports whether Run would suspend a suspended run again immediately: its agents can't
+// continue, no question needs to be shown to users, and neither the run nor its options change.
 // It must be called before Run.
 func (r *Runner) IsIdle(override *state.Options) bool {
 	isChanged := override != nil && !reflect.DeepEqual(*override, r.run.Options)

@@ -8,8 +8,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// How invocations are stopped: by SIGINT, then SIGTERM, then SIGKILL. A cancelled run must be
-// gone five seconds after the signal, so the intervals after a used-up grace period are shorter.
+// How invocations are stopped: by SIGINT, then SIGTERM, then SIGKILL. A cancelled run must be gone
+// five seconds after the signal. Therefore lateStop, which follows a grace period, has shorter
+// intervals than cancelStop.
 var (
 	deadlineStop = &StopCause{Reason: "deadline", Term: 5 * time.Second, Kill: 3 * time.Second}
 	cancelStop   = &StopCause{Reason: "cancelled", Term: 2 * time.Second, Kill: time.Second}
@@ -17,13 +18,14 @@ var (
 	brokenStop   = &StopCause{Reason: "the run can't be saved", Term: 2 * time.Second, Kill: time.Second}
 )
 
-// cancelGrace is how long states in flight may continue after the first signal.
+// cancelGrace is how long running states may continue after the first signal.
 const cancelGrace = 3 * time.Second
 
-// alarms are times at which the owner must act without an event. A zero time never comes.
+// alarms are times at which the owner must act although nothing has happened. A zero time means
+// that there is no alarm.
 type alarms struct{ deadline, grace, tick time.Time }
 
-// earliest returns the first of the alarms and another time.
+// earliest returns the earliest time among the alarms and other.
 func (a *alarms) earliest(other time.Time) time.Time {
 	at := a.tick
 	for _, t := range []time.Time{a.deadline, a.grace, other} {
@@ -34,7 +36,7 @@ func (a *alarms) earliest(other time.Time) time.Time {
 	return at
 }
 
-// take reports whether an alarm is due, and resets it.
+// take reports whether an alarm is due. If it is, take clears the alarm.
 func take(alarm *time.Time, now time.Time) bool {
 	if alarm.IsZero() || now.Before(*alarm) {
 		return false
@@ -43,7 +45,7 @@ func take(alarm *time.Time, now time.Time) bool {
 	return true
 }
 
-// loop is the owner's loop: it handles the next event until the run has ended.
+// loop is the owner's loop. It handles one event after another until the run has ended.
 func (r *Runner) loop(ctx context.Context) error {
 	r.alarms.tick = r.now().Add(r.cfg.Clock.Tick)
 	var stored <-chan *state.Checkpoint
@@ -51,7 +53,8 @@ func (r *Runner) loop(ctx context.Context) error {
 		stored = r.cfg.Checkpoints.Stored()
 	}
 	var timer <-chan time.Time
-	var due time.Time // when the timer fires: a flood of messages must not set a new timer each time
+	// due is when the timer fires. A flood of messages must not set a new timer each time.
+	var due time.Time
 	for r.run.Progress.Status == state.Running {
 		if at := r.alarms.earliest(r.wakeTime(r.now())); timer == nil || !at.Equal(due) {
 			timer, due = r.cfg.Clock.After(max(0, at.Sub(r.now()))), at
@@ -80,15 +83,15 @@ func (r *Runner) loop(ctx context.Context) error {
 	return nil
 }
 
-// wakeTime returns when the next waiting agent may continue, or its wait ends; zero if no time
-// is known.
+// wakeTime returns the time at which the next waiting agent may continue or at which its wait
+// ends. It returns zero if no such time is known.
 func (r *Runner) wakeTime(now time.Time) time.Time {
 	if r.stop != nil {
 		return time.Time{}
 	}
 	step := r.newStep(now)
 	if _, ready := step.Next(r.busy); ready {
-		return now // its wait ended while a message was handled
+		return now // the wait of an agent ended while a message was handled
 	}
 	wake, settle := step.WakeTime(), step.NextUpdate(r.here)
 	if wake.IsZero() || !settle.IsZero() && settle.Before(wake) {
@@ -117,10 +120,10 @@ func (r *Runner) handleAlarms(ctx context.Context) error {
 	return nil
 }
 
-// reachDeadline returns decide or, if the deadline has passed, decide extended by its effects:
-// nothing new starts, and states in flight have a grace period. Every step calls it, because the
-// end of a state may be handled before the timer of the deadline, and the next state must not
-// start.
+// reachDeadline returns decide, unless the deadline has passed. In that case it returns decide
+// extended by a record of the deadline. Nothing new starts then, and running states have a grace
+// period. Every step calls reachDeadline, because the end of a state may be handled before the
+// timer of the deadline, and the next state must not start.
 func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
 	now := r.now()
 	if !take(&r.alarms.deadline, now) {
@@ -133,12 +136,12 @@ func (r *Runner) reachDeadline(decide func(*state.Step)) func(*state.Step) {
 	r.alarms.grace = now.Add(time.Duration(r.run.Options.Grace))
 	return func(s *state.Step) {
 		decide(s)
-		s.RecordDeadline(r.cfg.Deadline) // reported at once, because states in flight may continue for a while
+		s.RecordDeadline(r.cfg.Deadline) // reported immediately, because running states may continue for a while
 	}
 }
 
-// cancel handles a signal. The run is saved as one complete snapshot at once, whatever happens
-// to the states in flight.
+// cancel handles a signal. The first signal saves the run immediately as one complete snapshot,
+// whatever happens to the running states. The second signal ends these states.
 func (r *Runner) cancel(ctx context.Context, name string) error {
 	first := r.stop == nil || r.stop.Status != state.Cancelled
 	r.stop, r.alarms.deadline = &state.Stop{Status: state.Cancelled, Reason: name}, time.Time{}
@@ -160,7 +163,7 @@ func (r *Runner) cancel(ctx context.Context, name string) error {
 	return r.advance(ctx, decideNothing)
 }
 
-// endGrace ends the states that are still in flight when their grace period is over.
+// endGrace ends the states that are still running when their grace period is over.
 func (r *Runner) endGrace() {
 	if r.stop.Status == state.Suspended {
 		r.end(deadlineStop)

@@ -1,11 +1,11 @@
 package runner
 
-// mailbox is the capacity of the owner's channel, so that a worker that reports a line need not
-// wait for the owner.
+// mailbox is the capacity of the channel to the owner. Workers can report lines without waiting
+// for the owner as long as the channel is not full.
 const mailbox = 16
 
-// batch returns first and the messages that are waiting behind it, at most as many as the
-// mailbox holds, because new ones may arrive all the time.
+// batch returns first and the messages that are waiting in the channel. It returns at most as many
+// as the mailbox holds, because new ones may arrive all the time.
 func (r *Runner) batch(first message) []message {
 	all := []message{first}
 	for len(all) < mailbox {
@@ -19,8 +19,8 @@ func (r *Runner) batch(first message) []message {
 	return all
 }
 
-// drain stops the workers that an error left running, and waits for them, so that nothing
-// outlives Run.
+// drain stops the workers that are still running after an error, and waits for them, so that
+// nothing outlives Run.
 func (r *Runner) drain() {
 	r.end(brokenStop)
 	for r.busy > 0 {

@@ -14,8 +14,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxVar is the largest value that scripts get in an environment variable, in bytes: Linux
-// starts no program with a variable of 128 KiB. Larger values are only in files.
+// maxVar is the size in bytes of the largest value that scripts get in an environment variable.
+// Linux starts no program with a variable of 128 KiB. Larger values are only in files.
 const maxVar = 64 << 10
 
 // fitsVariable reports whether an environment variable can hold a value.
@@ -30,7 +30,7 @@ func workDir(run *state.Run, a *state.Agent) string {
 }
 
 // launch returns the data that a step records to start the next invocation of an agent: the
-// session, the length of its transcript, the digests of protected files.
+// session, the length of its transcript, and the digests of protected files.
 func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launch {
 	st := c.state(a)
 	l := state.Launch{State: st, Plan: plan, Cwd: dir}
@@ -53,11 +53,11 @@ func (c *Config) launch(a *state.Agent, plan state.Plan, dir string) state.Launc
 	return l
 }
 
-// copies returns the folder for copies of the files that an agent must not change in its state.
+// copies returns the folder for copies of the files that done_when protects from an agent.
 func (c *Config) copies(a *state.Agent) string { return filepath.Join(c.CopyDir, a.ID) }
 
-// plan returns how the agent's next invocation relates to a conversation. If the invocation
-// can't be started, the plan has the reason.
+// plan returns whether the agent's next invocation starts or continues a conversation, and which.
+// If the invocation can't be started, the plan contains the reason.
 func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) state.Plan {
 	if st.Kind == protocol.Script {
 		return a.Plan(st, state.CLI{})
@@ -85,11 +85,11 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 type invocation struct {
 	cfg   *Config
 	run   *state.Run
-	agent *state.Agent // with the changes of the step
+	agent *state.Agent // includes the changes of the step
 	state *protocol.State
 }
 
-// order returns the order for a worker.
+// order returns the Order for the worker that runs the invocation.
 func (x invocation) order(step *state.Step, l state.Launch) Order {
 	a, st, opt := x.agent, x.state, step.Options()
 	o := Order{
@@ -119,8 +119,9 @@ func (x invocation) order(step *state.Step, l state.Launch) Order {
 	return o
 }
 
-// confine returns the cage of an invocation, nil for none. Agents, commands that check their
-// work, and untrusted scripts share a kind of cage; trusted scripts have another.
+// confine returns the cage of an invocation, or nil if it runs without a cage. Agents, commands
+// that check their work, and untrusted scripts share a kind of cage, and confine adds the
+// environment variables of that cage to the order. Trusted scripts have another kind of cage.
 func (x invocation) confine(o *Order) *cage.Cage {
 	cages := x.cfg.Cages
 	switch {
@@ -139,13 +140,13 @@ func (x invocation) confine(o *Order) *cage.Cage {
 	return in
 }
 
-// markOf returns the mark of an agent's running invocation, which all its processes carry in
-// their environment.
+// markOf returns the mark of an agent's running invocation. All processes of the invocation carry
+// the mark in their environment.
 func markOf(run *state.Run, a *state.Agent) string {
 	return run.Mark + "." + strconv.Itoa(a.Exec.Running.N)
 }
 
-// prompt returns the part of an order that only prompts have.
+// prompt returns the fields of an order that only prompts have.
 func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	run, policy := x.agent.Exec.Running, x.state.Policy
 	effort := policy.Effort
@@ -167,7 +168,7 @@ func (x invocation) prompt(plan state.Plan, opt *state.Options) PromptOrder {
 	return o
 }
 
-// pick returns the duration of the state if it is set, else the run's.
+// pick returns the state's own duration if it is set, or else the run's duration.
 func pick(own *time.Duration, run state.Duration) time.Duration {
 	if own != nil {
 		return *own
@@ -175,10 +176,10 @@ func pick(own *time.Duration, run state.Duration) time.Duration {
 	return time.Duration(run)
 }
 
-// environ returns the environment variables that describe its run to a script, and adds values
-// that don't fit into a variable to the script's files. Agent CLIs get only variables with the
-// run, the agent, the state and the span of the attempt; a program of the user, which may be
-// stored beside the states, also gets their folder.
+// environ returns the environment variables that describe the run to a script. Values that don't
+// fit into a variable are added to the script's files instead. An agent CLI gets only variables
+// with the run, the agent, the state and the attempt's span. The user's own program
+// (protocol.BackendCommand) also gets the folder of the states, because it may be saved there.
 func (x invocation) environ(script ScriptOrder) []string {
 	env := []string{
 		"RAYMOND_WORKFLOW_ID=" + x.run.WorkflowID, "RAYMOND_AGENT_ID=" + x.agent.ID, "RAYMOND_STATE=" + x.agent.State,
@@ -214,7 +215,7 @@ func (x invocation) environ(script ScriptOrder) []string {
 	return env
 }
 
-// checks returns the part of an order that only the verification of an attempt has.
+// checks returns the fields of an order that only the verification of an attempt has.
 func (x invocation) checks() *Checks {
 	c, e := x.state.Policy.Convergence, x.agent.Exec
 	return &Checks{

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// bypass is the mode that --dangerously-skip-permissions sets.
+// bypass is the permission mode that --dangerously-skip-permissions sets.
 const bypass = "bypassPermissions"
 
 // permissions returns the permissions of an agent in a state.
@@ -17,8 +17,8 @@ func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 		AllowedTools:    allowed(policy.AllowedTools, opt.AllowedTools),
 		DisallowedTools: append(append([]string{}, opt.DisallowedTools...), policy.DisallowedTools...),
 	}
-	// With the flag, an agent CLI ignores a mode. So a state that sets a mode runs without the
-	// flag.
+	// With the flag, an agent CLI ignores the permission mode. Therefore a state that sets a mode
+	// runs without the flag.
 	own := policy.PermissionMode
 	switch {
 	case !opt.SkipPermissions:
@@ -31,7 +31,8 @@ func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 	return p
 }
 
-// permission returns the permission mode of a state: its own, but never above the run's.
+// permission returns the permission mode of a state: the state's own mode, unless it allows more
+// than the run's mode.
 func permission(own, run string) string {
 	if own == "" || protocol.PermissionRank(own) > protocol.PermissionRank(run) {
 		return run
@@ -39,9 +40,10 @@ func permission(own, run string) string {
 	return own
 }
 
-// allowed returns the tools that a state may use without asking: its own list. If the run has a
-// list too, only entries that are in it count, or whose tool without arguments is. A state with
-// an empty list may use no tool.
+// allowed returns the tools that a state may use without asking. If only the state or only the run
+// has a list, that list is returned. If both have one, only those entries of the state's list count
+// which the run's list contains, with or without arguments. A state with an empty list may use no
+// tool.
 func allowed(own, run []string) []string {
 	switch {
 	case own == nil:

@@ -4,25 +4,25 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxLine is how much of a line of output is reported, in characters.
+// maxLine is the largest number of characters that are reported of an output line.
 const maxLine = 2000
 
-// At VerbosityBounded an invocation reports at most 500 lines, including the line about omitted
-// ones, and 256 KiB.
+// At VerbosityBounded, an invocation reports at most 500 lines and 256 KiB. The line about omitted
+// lines is one of the 500.
 var (
 	firstLimit = ExcerptLimit{Lines: 450, Bytes: 224 << 10}
 	lastLimit  = ExcerptLimit{Lines: 49, Bytes: 32 << 10}
 )
 
-// progressLog reports events outside of steps: output and activity of running agents, and notes.
-// Only the owner calls its methods.
+// progressLog reports what happens outside of steps: the output and the activity of running agents,
+// and notes. Only the owner calls its methods.
 type progressLog struct {
 	cfg *Config
-	// excerpts are the first and last lines of the running invocations, by agent.
+	// excerpts contains the first and last lines of the running invocations, by agent.
 	excerpts map[string]*Excerpt
 }
 
-// end reports the last lines of an invocation that has ended.
+// end reports the last lines of an invocation that has ended, and deletes its excerpt.
 func (t *progressLog) end(run *state.Run, a *state.Agent) {
 	if x := t.excerpts[a.ID]; x != nil {
 		x.Each(func(line string) { t.emit(run, a, line) })
@@ -50,7 +50,8 @@ func (t *progressLog) progress(run *state.Run, a *state.Agent, p Progress) {
 	}
 }
 
-// addLine reports a line of an agent, or returns false if there were too many lines before it.
+// addLine reports a line of an agent's output. It returns false if the line is not reported now,
+// because too many lines came before it.
 func (t *progressLog) addLine(run *state.Run, a *state.Agent, text string) bool {
 	if len(text) > maxLine {
 		if runes := []rune(text); len(runes) > maxLine {
@@ -69,7 +70,7 @@ func (t *progressLog) addLine(run *state.Run, a *state.Agent, text string) bool 
 	return true
 }
 
-// emit reports a line as an event or, at VerbosityNone, shows it only to people who watch the
+// emit reports a line as an event. At VerbosityNone, it only shows the line to users who watch the
 // run.
 func (t *progressLog) emit(run *state.Run, a *state.Agent, text string) {
 	if t.cfg.Verbosity == VerbosityNone {
@@ -79,8 +80,8 @@ func (t *progressLog) emit(run *state.Run, a *state.Agent, text string) {
 	t.cfg.Reporter.Report(run.UnsavedEvent(t.cfg.Clock.Now(), a, &state.AgentOutput{Text: text}))
 }
 
-// note reports something unusual that is not a failure. It is an event only if all output of
-// agents is.
+// note reports something unusual that is not a failure. The note becomes an event only if all
+// output of agents is reported as events.
 func (t *progressLog) note(run *state.Run, a *state.Agent, text string) {
 	if text = t.cfg.Redact(text); t.cfg.Verbosity == VerbosityFull {
 		t.addLine(run, a, "note: "+text)

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// text returns the message for the agent. The state's own text comes before anything that is
-// added to it.
+// text returns the message for the agent. It begins with the state's own text; reminders and notes
+// follow.
 func (x invocation) text() string {
 	e := x.agent.Exec
 	var text string
@@ -38,8 +38,8 @@ func (x invocation) text() string {
 // isFresh reports whether the text begins a conversation, so that it must be complete.
 func (x invocation) isFresh() bool { return x.agent.Exec.Running.Mode == state.Fresh }
 
-// stateText returns the text of the state. Text that begins with a slash would be a command of
-// the agent CLI, so it gets a newline before it.
+// stateText returns the text of the state. If the text begins with a slash, the agent CLI would run
+// it as a command, so stateText puts a newline before it.
 func (x invocation) stateText() string {
 	text := x.attemptText()
 	if strings.HasPrefix(text, "/") {
@@ -48,8 +48,8 @@ func (x invocation) stateText() string {
 	return text
 }
 
-// attemptText returns the text of the state for this attempt. From the second attempt on, the
-// report about the previous one is in it or follows it.
+// attemptText returns the text of the state for this attempt. From the second attempt on, the text
+// contains the report about the previous attempt, at its end if no template requests it elsewhere.
 func (x invocation) attemptText() string {
 	if x.agent.Exec.Attempt > 1 && x.state.Policy.Convergence.AttemptContext == "continue" && !x.isFresh() {
 		return x.report()
@@ -74,8 +74,8 @@ func (x invocation) report() string {
 	return string(x.agent.Report)
 }
 
-// lookup returns the value of a template name. Names of the run come first, then variables of
-// the agent, then metadata.
+// lookup returns the value of a template name. Built-in names take precedence over the agent's
+// variables, and these take precedence over the run's metadata.
 func (x invocation) lookup(name string) (string, bool) {
 	switch name {
 	case "workflow_id":

@@ -2,8 +2,8 @@ package runner
 
 import "github.com/raymond-action/raymond-action/state"
 
-// updateQuestions informs the Prompter about open questions after a step, and about the step
-// that closed the last one.
+// updateQuestions informs the Prompter after a step if questions are open. It also does so if
+// wereOpen is true, because the step may have closed the last question.
 func (r *Runner) updateQuestions(wereOpen bool) {
 	if r.cfg.Prompter != nil && (wereOpen || r.isAsking()) {
 		r.cfg.Prompter.UpdateQuestions(r.run)
@@ -13,7 +13,7 @@ func (r *Runner) updateQuestions(wereOpen bool) {
 // isAsking reports whether a question is open.
 func (r *Runner) isAsking() bool { return len(r.run.OpenQuestions()) > 0 }
 
-// pendingUpdates receives the updates that are available without waiting.
+// pendingUpdates receives all updates that are available without waiting.
 func (r *Runner) pendingUpdates() []QuestionUpdate {
 	var all []QuestionUpdate
 	for {
@@ -26,8 +26,8 @@ func (r *Runner) pendingUpdates() []QuestionUpdate {
 	}
 }
 
-// mayBringUpdate reports whether people may soon answer a question that is open after a step,
-// including questions that the step asks.
+// mayBringUpdate reports whether users may soon answer a question that is open after a step. A
+// question that the step itself asks counts too.
 func (r *Runner) mayBringUpdate(step *state.Step) bool {
 	if r.cfg.Prompter == nil {
 		return false

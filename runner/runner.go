@@ -1,5 +1,5 @@
-// Package runner drives a run: it gives agents to backends, decides what follows from their
-// answers, saves the run, and reports events.
+// Package runner drives a run: it has backends run agents and scripts, decides what follows from
+// their answers, saves the run, and reports events.
 //
 // One goroutine, the owner, holds the *state.Run. Only the owner decides (with the pure
 // functions of state and protocol), saves and reports. Each invocation runs in a worker, a
@@ -33,19 +33,19 @@ type Runner struct {
 	run          *state.Run
 	here         state.Here
 	mail         chan message // from the workers
-	busy         int          // workers that have not answered
+	busy         int          // number of workers that have not answered
 	end          context.CancelCauseFunc
-	updates      <-chan QuestionUpdate // from the Prompter; nil if none exists
+	updates      <-chan QuestionUpdate // from the Prompter; nil if there is none
 	stop         *state.Stop           // set when nothing new may start
 	alarms       alarms
 	progressLog  progressLog
 	snapshots    snapshotBarrier
-	untrusted    map[string]underway // by agent
-	isFirstSave  bool                // this segment of the run has not been saved yet
-	offerPending bool                // Config.Checkpoints has not accepted the last step yet
+	untrusted    map[string]underway // untrusted invocations that are running, by agent
+	isFirstSave  bool                // true until this segment of the run has been saved
+	offerPending bool                // true until Config.Checkpoints has accepted the last step
 }
 
-// New returns a Runner for a run from state.New or from a store.
+// New returns a Runner for a run that is new or was read from a store.
 func New(cfg Config, run *state.Run) *Runner {
 	if cfg.Redact == nil {
 		cfg.Redact = func(text string) string { return text }
@@ -62,9 +62,9 @@ func New(cfg Config, run *state.Run) *Runner {
 	return r
 }
 
-// Run drives the run until nothing more can be done; State then has its final status. An error
-// means that the run could not be saved: its files have the last step that was saved. A resumed
-// run takes override, if not nil, as its options from now on.
+// Run drives the run until nothing more can be done. After that, State returns the run with its
+// final status. An error means that the run could not be saved; its files then contain the last
+// step that was saved. If override is not nil, it replaces the options of the run.
 func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options) error {
 	ctx, end := context.WithCancelCause(ctx)
 	r.end = end
@@ -73,7 +73,7 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 		r.alarms.deadline = cmp.Or(r.cfg.StartTime, r.now()).Add(r.cfg.Deadline)
 	}
 	r.updateQuestions(false)
-	known := r.pendingUpdates() // pending updates count whether or not the run can continue now
+	known := r.pendingUpdates() // pending updates count even if the run can't continue now
 	err := r.advance(ctx, func(step *state.Step) {
 		if override != nil {
 			step.Override(*override, r.cfg.Workflow.Hashes())
@@ -96,16 +96,17 @@ func (r *Runner) Run(ctx context.Context, resumed bool, override *state.Options)
 // State returns the current run. It must not be called during Run.
 func (r *Runner) State() *state.Run { return r.run }
 
+// now returns the time of the runner's clock.
 func (r *Runner) now() time.Time { return r.cfg.Clock.Now() }
 
-// receive handles a message of a worker, and messages that came while the previous step was
-// saved: all invocations that have ended meanwhile become one step.
+// receive handles a message from a worker, together with the messages that arrived while the
+// previous step was saved. All invocations that have ended become one step.
 func (r *Runner) receive(ctx context.Context, m message) error {
 	var ends []func(*state.Step)
 	var failed error
 	for _, m := range r.batch(m) {
 		if m.progress == nil {
-			ends = append(ends, r.handleEnd(m)) // even after a failure, because drain counts the workers
+			ends = append(ends, r.handleEnd(m)) // also after a failure, because it counts the worker as done
 		} else if failed == nil {
 			failed = r.handleProgress(m)
 		}
@@ -135,8 +136,8 @@ func (r *Runner) handleProgress(m message) error {
 	return nil
 }
 
-// handleEnd handles the last message of an invocation, and returns a function that adds its end to a
-// step.
+// handleEnd handles the last message of an invocation. It returns a function that adds the end of
+// the invocation to a step.
 func (r *Runner) handleEnd(m message) func(*state.Step) {
 	a, _ := r.run.Agent(m.agent)
 	r.busy--
@@ -157,7 +158,7 @@ func (r *Runner) handleEnd(m message) func(*state.Step) {
 }
 
 // saveProgress saves the tokens that an invocation has used so far, or the CLI's own id of its
-// conversation, so that no crash loses it. The save is a step without events.
+// conversation, so that a crash can't lose them. It saves a step without events.
 func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 	if a.Status != state.Busy || a.Exec == nil || a.Exec.Running == nil {
 		return nil
@@ -171,8 +172,8 @@ func (r *Runner) saveProgress(a *state.Agent, p Progress) error {
 	return r.commit(step.Delta())
 }
 
-// outcome returns the result of an invocation: its cost, and the decision or the problems in its
-// message.
+// outcome returns the result of an invocation: its cost, and the decision or the problems that its
+// message contains.
 func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Outcome {
 	w, hold := m.answer, r.cfg.Hold
 	if hold < 0 {
@@ -209,11 +210,11 @@ func (r *Runner) outcome(a *state.Agent, st *protocol.State, m message) state.Ou
 	return o
 }
 
-// decideNothing is a step's decision function that decides nothing.
+// decideNothing is a function for advance that adds nothing to the step.
 func decideNothing(*state.Step) {}
 
-// advance makes a step: it decides, adds the invocations that can start now or the end of the
-// run, saves and reports the step, and only then starts the invocations.
+// advance makes a step. It calls decide, and adds the invocations that can start now or the end of
+// the run. Then it saves and reports the step. Only after that, it starts the invocations.
 func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	decide = r.reachDeadline(decide)
 	step := r.newStep(r.now())
@@ -261,7 +262,7 @@ func (r *Runner) advance(ctx context.Context, decide func(*state.Step)) error {
 	return nil
 }
 
-// schedule adds the next invocations to a step, as long as more agents may run.
+// schedule adds the next invocations to a step, as many as may run, and returns their orders.
 func (r *Runner) schedule(step *state.Step) (starts []Order) {
 	for {
 		a, ok := step.Next(r.busy + len(starts))
@@ -280,8 +281,8 @@ func (r *Runner) schedule(step *state.Step) (starts []Order) {
 	}
 }
 
-// commit makes a step part of the run: first on disk, then in memory. The first and the last
-// step are written to the snapshot, so that it is complete without the journal.
+// commit makes a step part of the run, on disk before it does so in memory. The first and the last
+// step are saved with a snapshot, so that the snapshot is complete without the journal.
 func (r *Runner) commit(d *state.Delta) error {
 	if r.isFirstSave || d.Progress.Status != state.Running || r.cfg.Store.Full() {
 		next := r.run.With(d)
@@ -298,7 +299,7 @@ func (r *Runner) commit(d *state.Delta) error {
 	return nil
 }
 
-// updateAllowance gives the meter the rest of the budget.
+// updateAllowance passes the remaining budget to the meter.
 func (r *Runner) updateAllowance() {
 	if r.cfg.Meter == nil {
 		return

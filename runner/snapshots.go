@@ -9,18 +9,20 @@ import (
 // snapshotBarrier takes workspace snapshots after prompts, and makes later prompts wait for
 // them.
 type snapshotBarrier struct {
-	done       <-chan struct{} // closed when the last snapshot is complete, so that prompts may start; nil before the first
+	// done is closed when the last snapshot is complete and prompts may start. It is nil before
+	// the first snapshot.
+	done       <-chan struct{}
 	workplaces map[string]*workplace
 }
 
-// workplace is where an agent executes a prompt or a script.
+// workplace is the directory in which an agent executes a prompt or a script.
 type workplace struct {
 	dir      string
-	isShared bool // another agent worked there at the same time
+	isShared bool // true if another agent worked there at the same time
 }
 
-// update requests a snapshot for each prompt that ended in a step, and records where running
-// agents work.
+// update requests a snapshot for each prompt that ended in the run's last step, and records where
+// the running agents work.
 func (f *snapshotBarrier) update(cfg *Config, run *state.Run) {
 	if cfg.Snapshots == nil {
 		return
@@ -41,7 +43,8 @@ func (f *snapshotBarrier) update(cfg *Config, run *state.Run) {
 	}
 }
 
-// begin records that an agent works in a directory.
+// begin records that an agent works in a directory. If another agent works in the same directory,
+// in one above it or in one below it, both workplaces are marked as shared.
 func (f *snapshotBarrier) begin(agent, dir string) {
 	w := &workplace{dir: dir}
 	for _, other := range f.workplaces {

@@ -11,25 +11,25 @@ import (
 	"time"
 )
 
-// HandOver is the agents' work in the form that a trusted script gets; zero if they don't work
-// in a repository.
+// HandOver is the agents' work in the form that a trusted script gets. It is zero if the agents
+// don't work in a repository.
 type HandOver struct {
-	Repository    string // a bare git repository
-	OmissionsFile string // a file that lists the files missing in the repository, one per line
+	Repository    string // path of a bare git repository
+	OmissionsFile string // path of a file that lists the files missing in the repository, one per line
 }
 
 // underway is an untrusted invocation that trusted scripts must wait for.
 type underway struct {
 	name  string
-	ended chan struct{} // closed when it has ended
+	ended chan struct{} // closed when the invocation has ended
 }
 
 // patience is how long a trusted script without a timeout waits for other invocations to end.
 const patience = 30 * time.Minute
 
-// awaitOthers waits until no agent, check or other script is under way, because each of them
-// could receive data that a trusted script sends, for instance with a server on its port. No
-// other invocation starts meanwhile: see state.Step.Separate.
+// awaitOthers waits until no agent, check or other script is running. Each of them could receive
+// data that a trusted script sends, for example with a server on a port that the script uses. No
+// other invocation starts while awaitOthers waits: see state.Step.SetExclusive.
 func (w worker) awaitOthers(ctx context.Context, o Order, report func(Progress)) *Failure {
 	names := running(w.others)
 	if names == "" {
@@ -65,12 +65,12 @@ func running(others []underway) string {
 }
 
 // isolate gives a trusted script folders that no other process has written to: an empty one to
-// start in; if it runs in a cage, a home and a folder for temporary files; and the agents' work,
-// if the script gets it. The caller must call end when the script has ended, also after an
-// error.
+// start in; in a cage, a home and a folder for temporary files; and a folder with the agents' work,
+// if the script gets it. It sets these folders in the order. The caller must call end when the
+// script has ended, also after an error.
 func (w worker) isolate(ctx context.Context, o *Order) (end func(), err error) {
 	own, err := os.MkdirTemp(w.cfg.TrustedDir, "s")
-	end = func() { _ = os.RemoveAll(own) } // on an error, the end of the run removes the rest
+	end = func() { _ = os.RemoveAll(own) } // what is left after an error is removed at the end of the run
 	folder := func(name string) string {
 		path := filepath.Join(own, name)
 		if err == nil {
@@ -100,7 +100,8 @@ func (w worker) isolate(ctx context.Context, o *Order) (end func(), err error) {
 	return end, nil
 }
 
-// work returns the work that is handed over to the agent's script, nil if it gets none.
+// work describes the agents' work that is handed over to the script. It returns nil if the script
+// gets none.
 func (x invocation) work(dir string) *Work {
 	if !x.state.Work {
 		return nil

@@ -6,7 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// here describes this process for package state: which jobs and agents run here.
+// here describes this process to package state: which jobs and agents run in it.
 func (c *Config) here() state.Here {
 	h := state.Here{
 		Jobs: c.Jobs, JobOf: c.Workflow.JobOf, Part: c.Part, NewToken: c.NewToken, HasJoin: c.Workflow.HasJoin(),
@@ -17,9 +17,9 @@ func (c *Config) here() state.Here {
 	return h
 }
 
-// endlessLimitHold is how long an agent waits for the end of a usage limit if the run holds
-// without end, so that a long limit doesn't occupy a machine for hours. A longer limit suspends
-// the run, which can be resumed later.
+// endlessLimitHold is how long an agent waits for the end of a usage limit if Config.Hold is
+// negative, so that a long limit doesn't occupy a machine for hours. A longer limit suspends the
+// run, which can be resumed later.
 const endlessLimitHold = 5 * time.Minute
 
 // newStep returns a step for the agents that run in this process.
@@ -35,16 +35,15 @@ func (r *Runner) newStep(now time.Time) *state.Step {
 	return step
 }
 
-// holds reports whether a run in which nothing runs and nothing can start now stays open for
-// something that may start later.
+// holds reports whether the run stays open although nothing runs and nothing can start now. It
+// does if something may start later.
 func (r *Runner) holds(step *state.Step) bool {
 	due := step.DueTime()
 	isSoon := !due.IsZero() && (r.cfg.Hold < 0 || due.Sub(r.now()) <= r.cfg.Hold)
 	return isSoon || !step.WakeTime().IsZero() || step.HasOpenQuestion() && r.mayBringUpdate(step)
 }
 
-// isOver reports whether a run that stayed open only to show a question to people can be closed
-// now.
+// isOver reports whether a run that stayed open only to ask users a question can be closed now.
 func (r *Runner) isOver() bool {
 	step := r.newStep(r.now())
 	_, ready := step.Next(0)

@@ -12,13 +12,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// worker runs invocations, outside the owner's goroutine; the owner always receives the messages
-// that it sends.
+// worker runs invocations outside of the owner's goroutine. The owner always receives the messages
+// that a worker sends.
 type worker struct {
-	cfg          *Config
-	mail         chan<- message
-	snapshotDone <-chan struct{} // closed when the snapshot after the last prompt is complete; nil if no snapshots are taken
-	others       []underway      // untrusted invocations that ran when this one was started
+	cfg  *Config
+	mail chan<- message
+	// snapshotDone is closed when the snapshot after the last prompt is complete. It is nil if
+	// no snapshots are taken.
+	snapshotDone <-chan struct{}
+	others       []underway // untrusted invocations that were running when this one started
 }
 
 // work runs one invocation and sends its result.
@@ -42,8 +44,8 @@ func (w worker) work(ctx context.Context, o Order) {
 	w.mail <- m
 }
 
-// transcriptLength returns the present length of the transcript of an invocation's conversation;
-// nil if it is unknown.
+// transcriptLength returns the current length of the transcript of an invocation's conversation.
+// It returns nil if the length is unknown.
 func (w worker) transcriptLength(o Order, a Answer) *int64 {
 	if o.Kind == protocol.Script {
 		return nil
@@ -62,7 +64,7 @@ func (w worker) transcriptLength(o Order, a Answer) *int64 {
 	return &n
 }
 
-// invoke prepares the files and folders of an order, and lets the backend run it.
+// invoke prepares the files and folders that an order needs, and has a backend run the order.
 func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ Answer, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -74,7 +76,7 @@ func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ A
 	}
 	for path, content := range o.Script.Files {
 		defer os.Remove(path)
-		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // replace a file or link that is there
+		err := errors.Join(os.RemoveAll(path), files.WriteNew(path, []byte(content), 0o600)) // replace a file or link
 		if err != nil {
 			return Answer{Cost: state.Cost{Silent: true}}, &Failure{Class: Machine, Message: "write payload: " + err.Error()}
 		}
@@ -112,7 +114,7 @@ func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ A
 	return w.cfg.Agents[o.Prompt.Backend].Run(ctx, o, report)
 }
 
-// checkOrder returns why an invocation can't be started, or nil.
+// checkOrder returns why an invocation can't be started, or nil if it can.
 func checkOrder(o Order) *Failure {
 	if info, err := os.Stat(o.Dir); !o.Script.IsTrusted && (err != nil || !info.IsDir()) {
 		return &Failure{Class: Fatal, Message: fmt.Sprintf("the working directory %q does not exist or is not a directory", o.Dir)}
