@@ -14,11 +14,13 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// JobFile is a workflow file of GitHub Actions: the events that start it, the order of its jobs,
-// and the actions and inputs of their steps.
+// JobFile describes a workflow file of GitHub Actions: the events that start it, the order of its
+// jobs, and the actions and inputs of their steps.
 type JobFile struct {
-	Path  string // as findings print it
-	Steps []Step // steps with an action or a command, and jobs that call a workflow, in the order of the file
+	Path string // the path that findings print
+	// Steps are the steps with an action or a command, and the jobs that call a workflow, in the
+	// order of the file.
+	Steps []Step
 
 	on    *yaml.Node
 	needs map[string][]string // the jobs that each job needs, by id
@@ -28,23 +30,25 @@ type JobFile struct {
 type Step struct {
 	Job    string // id of the job
 	If     string // condition of the job
-	Index  int    // index among the steps of the job
-	Action string // without its version; "" for a command
+	Index  int    // position of the step in its job, counted from 0
+	Action string // name of the action, without its version; "" for a command
 	// CallsWorkflow is true for a job that calls a reusable workflow, whose steps are unknown.
 	CallsWorkflow bool
-	// HasSecret is true if the step gets a secret, or the token of the job.
+	// HasSecret is true if the step gets a secret or the job's token.
 	HasSecret bool
 	RunsOn    string   // labels of the job's runner
-	Env       []string // NAME=value, of the workflow, the job and the step
+	Env       []string // variables of the workflow, the job and the step, as NAME=value
 
-	permissions *yaml.Node // of the job, else of the workflow; nil for the repository's default
+	// permissions are the permissions of the job or, if it sets none, of the workflow. If both set
+	// none, it is nil, and the repository's default applies.
+	permissions *yaml.Node
 
 	file *JobFile
 	at   protocol.Pos
 	with map[string]*yaml.Node
 }
 
-// ReadJobFile parses the text of a workflow file. Findings name it by path.
+// ReadJobFile parses the text of a workflow file. path is the name of the file in findings.
 func ReadJobFile(path string, text []byte) (*JobFile, error) {
 	root, problem := protocol.ParseYAML(string(text))
 	if problem != nil {
@@ -66,7 +70,7 @@ func ReadJobFile(path string, text []byte) (*JobFile, error) {
 	return f, nil
 }
 
-// environ returns the variables that the env of a mapping sets, as NAME=value.
+// environ returns the variables in the env key of a mapping, as NAME=value.
 func environ(body *yaml.Node) (list []string) {
 	if env := protocol.MapValue(body, "env"); env != nil && env.Kind == yaml.MappingNode {
 		for i := 0; i+1 < len(env.Content); i += 2 {
@@ -76,7 +80,7 @@ func environ(body *yaml.Node) (list []string) {
 	return list
 }
 
-// addJob adds the steps of a job. of has the fields that all steps of the job share.
+// addJob adds the steps of a job to f. of contains fields that all steps of the job share.
 func (f *JobFile) addJob(of Step, body *yaml.Node) {
 	f.needs[of.Job] = texts(protocol.MapValue(body, "needs"))
 	of.If, of.file = scalar(protocol.MapValue(body, "if")), f
@@ -96,7 +100,7 @@ func (f *JobFile) addJob(of Step, body *yaml.Node) {
 	}
 }
 
-// addStep adds a step with the keys of its mapping.
+// addStep completes a step with the keys of its mapping, and adds it to f.
 func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	s.HasSecret, s.Env = hasSecret(body), slices.Concat(s.Env, environ(body))
 	s.at, s.with = protocol.PosOf(body), map[string]*yaml.Node{}
@@ -109,16 +113,16 @@ func (f *JobFile) addStep(s Step, body *yaml.Node) {
 	f.Steps = append(f.Steps, s)
 }
 
-// secret matches an expression with a secret or with the token of the job.
+// secret matches an expression that contains a secret or the job's token.
 var secret = pattern(`\$\{\{.*\b(secrets|github\.token)\b`)
 
-// hasSecret reports whether a node contains a secret or the token of the job.
+// hasSecret reports whether a node contains a secret or the job's token.
 func hasSecret(n *yaml.Node) bool {
 	return secret().MatchString(n.Value) || slices.ContainsFunc(n.Content, hasSecret)
 }
 
-// RaymondSteps returns the steps that use this action, a fork of it, or any local action with
-// the input workflow, and the jobs that call a reusable workflow with that input.
+// RaymondSteps returns the steps that have the input workflow and use this action, a fork of it,
+// or a local action. It also returns the jobs that call a reusable workflow with that input.
 func (f *JobFile) RaymondSteps() []Step {
 	return slices.DeleteFunc(slices.Clone(f.Steps), func(s Step) bool { return !s.isRaymond() })
 }
@@ -148,8 +152,8 @@ func (s Step) Pos(input string) protocol.Pos {
 	return s.at
 }
 
-// may reports whether the job's token has a permission, as far as the file shows; level is
-// "read" or "write".
+// may reports whether the job's token has a permission. level is "read" or "write". If the file
+// doesn't show the permission, may returns true.
 func (s Step) may(scope, level string) bool {
 	given := scalar(s.permissions)
 	if s.permissions != nil && s.permissions.Kind == yaml.MappingNode {
@@ -158,7 +162,7 @@ func (s Step) may(scope, level string) bool {
 	return s.permissions == nil || strings.HasPrefix(given, "write") || given == level || given == level+"-all" || strings.Contains(given, "${{")
 }
 
-// HasNoSchedule reports whether the file lists its events and schedule is not among them.
+// HasNoSchedule reports whether the file lists its events and schedule is not one of them.
 func (f *JobFile) HasNoSchedule() bool { return f.on != nil && !f.has("schedule") }
 
 // has reports whether an event starts the workflow.
@@ -169,7 +173,7 @@ func (f *JobFile) has(event string) bool {
 // Needs reports whether a job needs another one, directly or through other jobs.
 func (f *JobFile) Needs(job, other string) bool { return f.isNeeded(job, other, map[string]bool{}) }
 
-// isNeeded reports whether job by needs job id. seen has the jobs that were already visited.
+// isNeeded reports whether job by needs job id. seen contains the jobs that were visited before.
 func (f *JobFile) isNeeded(by, id string, seen map[string]bool) bool {
 	if seen[by] {
 		return false
@@ -178,14 +182,15 @@ func (f *JobFile) isNeeded(by, id string, seen map[string]bool) bool {
 	return slices.ContainsFunc(f.needs[by], func(n string) bool { return n == id || f.isNeeded(n, id, seen) })
 }
 
-// Input returns an input as written, without surrounding white space; "" if it is missing.
+// Input returns an input as written, without surrounding white space. It returns "" if the input
+// is missing.
 func (s Step) Input(name string) string { return strings.TrimSpace(scalar(s.with[name])) }
 
-// Key returns the input key without white space; "" means the default key.
+// Key returns the input key without white space. An empty result means the default key.
 func (s Step) Key() string { return strings.Join(strings.Fields(s.Input("key")), "") }
 
-// HasExpression reports whether an input contains an expression, whose value the file doesn't
-// show.
+// HasExpression reports whether an input contains an expression. The file doesn't show the value
+// of such an input.
 func (s Step) HasExpression(name string) bool { return strings.Contains(s.Input(name), "${{") }
 
 // Runs reports whether a step certainly runs the states of a job.
@@ -195,11 +200,12 @@ func (s Step) Runs(job string) bool {
 	})
 }
 
-// MayRun reports whether a step runs the states of a job, or may run them as far as the file
-// shows.
+// MayRun reports whether a step may run the states of a job. It returns true if the file doesn't
+// show which jobs the step runs.
 func (s Step) MayRun(j string) bool { return s.CallsWorkflow || s.HasExpression("job") || s.Runs(j) }
 
-// names reports whether the input workflow of a step may mean the workflow at an absolute path.
+// names reports whether the input workflow of a step may stand for the workflow at an absolute
+// path.
 func (s Step) names(abs string) bool {
 	name := strings.TrimPrefix(filepath.ToSlash(filepath.Clean(filepath.FromSlash(s.Input("workflow")))), "./")
 	if builtin, ok := strings.CutPrefix(name, BuiltinPrefix); ok {
@@ -208,22 +214,22 @@ func (s Step) names(abs string) bool {
 	return s.HasExpression("workflow") || strings.HasSuffix("/"+strings.TrimPrefix(filepath.ToSlash(abs), "/"), "/"+strings.TrimPrefix(name, "/"))
 }
 
-// BuiltinPrefix begins an input workflow that names a built-in example.
+// BuiltinPrefix is the prefix of an input workflow that names a built-in example.
 const BuiltinPrefix = "builtin:"
 
-// commented matches conditions of jobs that handle comments.
+// commented matches the if: conditions of jobs that handle comments.
 var commented = pattern(`github\.event_name\s*==\s*'(issue_comment|pull_request_review(_comment)?)'|github\.event\.(comment|review)\b`)
 
 // commentEvents are the events that start jobs which handle comments.
 var commentEvents = []string{"issue_comment", "pull_request_review", "pull_request_review_comment"}
 
-// handlesComments reports whether the condition of a step's job is about comments, and comments
-// start the workflow. It returns false for a job without a condition.
+// handlesComments reports whether comments start the workflow, and the condition of the step's job
+// checks for them. It returns false for a job without a condition.
 func (s Step) handlesComments() bool {
 	return commented().MatchString(s.If) && slices.ContainsFunc(commentEvents, s.file.has)
 }
 
-// scalar returns the text of a scalar; "" for any other node.
+// scalar returns the text of a scalar node, or "" for any other node.
 func scalar(n *yaml.Node) string {
 	if n == nil || n.Kind != yaml.ScalarNode || n.Tag == "!!null" {
 		return ""

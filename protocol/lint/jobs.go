@@ -10,9 +10,9 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// Jobs compares a workflow with the workflow files of GitHub Actions whose steps run it. path is
-// the absolute path of the workflow. If no step names that path, all steps count, because a file
-// may know it by another path. It returns findings about the steps and about the states.
+// Jobs compares the workflow at an absolute path with the workflow files of GitHub Actions whose
+// steps run it. If no step names that path, all steps count, because a file may name the workflow
+// by another path. Jobs returns findings about the steps and findings about the states.
 func Jobs(path string, w *protocol.Workflow, files []*JobFile) (ofSteps, ofStates []Finding) {
 	c := jobs{flow: w, chart: w.Chart(), files: files, steps: StepsOf(path, files)}
 	c.checkRun()
@@ -47,7 +47,7 @@ func StepsOf(path string, files []*JobFile) (steps []Step) {
 	return steps
 }
 
-// jobs compares a workflow with the steps that run it.
+// jobs compares a workflow with the steps that run it, and collects findings.
 type jobs struct {
 	flow  *protocol.Workflow
 	chart *protocol.Chart
@@ -69,12 +69,12 @@ func (c *jobs) warnState(state string, pos protocol.Pos, p protocol.Problem) {
 	c.ofStates = append(c.ofStates, Finding{Warning, p})
 }
 
-// mayRun returns the steps that run the states of a job, or may run them.
+// mayRun returns the steps that may run the states of a job.
 func (c *jobs) mayRun(job string) []Step {
 	return slices.DeleteFunc(slices.Clone(c.steps), func(s Step) bool { return !s.MayRun(job) })
 }
 
-// checkRun finds jobs of states that no step runs.
+// checkRun finds jobs that states name but no step runs.
 func (c *jobs) checkRun() {
 	left := map[string][]string{}
 	for _, name := range c.chart.States() {
@@ -89,8 +89,7 @@ func (c *jobs) checkRun() {
 	}
 }
 
-// checkOrder finds states that follow a state of another job although no later step runs their
-// own job.
+// checkOrder finds transitions to a state of another job if no later step runs that job.
 func (c *jobs) checkOrder() {
 	for _, name := range c.chart.States() {
 		reported := map[string]bool{}
@@ -109,9 +108,8 @@ func (c *jobs) checkOrder() {
 	}
 }
 
-// moves returns the pairs of states between which a transition moves an agent within one
-// workflow run. An ask has no pair: its answer is a comment, which starts another workflow
-// run.
+// moves returns the pairs of states between which a transition moves an agent in one run of the
+// GitHub workflow. An ask has no pair, because its answer is a comment, which starts another run.
 func moves(from string, e protocol.Exit) [][2]string {
 	to, back := e.Target.State, e.Next.State
 	switch e.Verb {
@@ -124,8 +122,8 @@ func moves(from string, e protocol.Exit) [][2]string {
 }
 
 // canFollow reports whether a step that runs job to may come after a step that runs job from, or
-// the same step runs both. It also returns true if no step runs from or to, because checkRun
-// reports that.
+// whether the same step may run both. It also returns true if no step runs one of the jobs, because
+// checkRun reports that.
 func (c *jobs) canFollow(from, to string) bool {
 	before, after := c.mayRun(from), c.mayRun(to)
 	if len(before) == 0 || len(after) == 0 {
@@ -143,10 +141,10 @@ func (c *jobs) isPrompt(state string) bool {
 	return c.chart.Analysis(state).State.Kind == protocol.Prompt
 }
 
-// RefusesPrompts reports whether the step has prompts: false.
+// RefusesPrompts reports whether the step has prompts: false, so that it runs no prompts.
 func (s Step) RefusesPrompts() bool { return strings.EqualFold(s.Input("prompts"), "false") }
 
-// checkPrompts finds prompts of jobs whose steps refuse them.
+// checkPrompts finds prompts whose job is run by a step that has prompts: false.
 func (c *jobs) checkPrompts() {
 	for _, s := range c.steps {
 		for _, name := range c.chart.States() {
@@ -159,8 +157,8 @@ func (c *jobs) checkPrompts() {
 	}
 }
 
-// checkWorkspace finds steps that files of agents in the workspace can harm: later steps with
-// secrets, and caches.
+// checkWorkspace finds steps that may be harmed by files which agents write into the workspace:
+// later steps with secrets, and caches.
 func (c *jobs) checkWorkspace() {
 	reported := map[protocol.Pos]bool{}
 	isInWorkspace := func(path string) bool { return !strings.ContainsAny(path[:1], "/~!$") }
@@ -190,16 +188,16 @@ func (c *jobs) hasPrompts(s Step) bool {
 	})
 }
 
-// dispatchInput is the input of workflow_dispatch with which a step starts its own workflow
-// again.
+// dispatchInput is the name of the workflow_dispatch input with which a step starts its own
+// workflow again.
 const dispatchInput = "raymond-key"
 
-// checkRedispatch finds steps that start their own workflow again with an input that the
-// workflow does not have.
+// checkRedispatch finds steps that start their own workflow again with an input that the workflow
+// does not define.
 func (c *jobs) checkRedispatch() {
 	for _, s := range c.steps {
 		given := protocol.MapValue(protocol.MapValue(protocol.MapValue(s.file.on, "workflow_dispatch"), "inputs"), dispatchInput)
-		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch") // its caller is started again
+		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch") // then its caller is started again
 		if s.Input("continue") == "redispatch" && !isCalled && given == nil {
 			c.reportStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",
 				Message: "continue: redispatch starts this workflow by workflow_dispatch with the input " + dispatchInput + ", which it does not have",
@@ -208,10 +206,11 @@ func (c *jobs) checkRedispatch() {
 	}
 }
 
-// jobHold is how long a step waits for a time by default, without the input hold.
+// jobHold is how long a step without the input hold waits for the next time at which an agent can
+// continue.
 const jobHold = "5m"
 
-// checkTimes finds waits that are longer than any step stays, if no schedule resumes the run.
+// checkTimes finds waits that are longer than any step waits, unless a schedule resumes the run.
 func (c *jobs) checkTimes() {
 	if len(c.steps) == 0 || slices.ContainsFunc(c.steps, func(s Step) bool { return s.noScheduleReason() == "" }) {
 		return
@@ -273,7 +272,7 @@ func (c *jobs) checkKeys() {
 	}
 }
 
-// keyText describes the key of a step, for messages.
+// keyText describes the key of a step in messages.
 func keyText(s Step) string {
 	if s.Key() == "" {
 		return "the default key"
@@ -281,7 +280,7 @@ func keyText(s Step) string {
 	return "key: " + s.Input("key")
 }
 
-// beginsWith reports whether a step that comments don't start has this key.
+// beginsWith reports whether this is the key of a step that doesn't handle comments.
 func (c *jobs) beginsWith(key string) bool {
 	return key != "" && slices.ContainsFunc(c.steps, func(s Step) bool { return !s.handlesComments() && s.Key() == key })
 }

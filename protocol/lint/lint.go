@@ -1,4 +1,4 @@
-// Package lint finds mistakes, and signs of mistakes, in a workflow and in the job that runs it.
+// Package lint finds mistakes, and signs of mistakes, in a workflow and in the jobs that run it.
 // Like package protocol it uses no clock, environment or process.
 package lint
 
@@ -22,8 +22,8 @@ const (
 	Hint    Severity = "hint"
 )
 
-// Finding is a problem in a workflow and how much it matters. File is "" if it concerns the
-// whole workflow; otherwise Pos is not zero.
+// Finding is a problem in a workflow, with its severity. If the problem concerns the whole
+// workflow, File is empty. Otherwise Pos is not zero.
 type Finding struct {
 	Severity Severity
 	protocol.Problem
@@ -32,24 +32,25 @@ type Finding struct {
 // Options describe how a workflow will be run.
 type Options struct {
 	protocol.LoadOptions
-	// Meta has the names of the metadata that runs will have.
+	// Meta contains the names in the metadata that runs will have.
 	Meta []string
 	// Loop is true if the entry is a plain prompt that is repeated until commands pass, so that
 	// it needs no transition.
 	Loop bool
-	// Backend is the agent CLI of the run; "" for protocol.DefaultBackend.
+	// Backend is the agent CLI of the run. If empty, it is protocol.DefaultBackend.
 	Backend string
 }
 
 // Workflow reads a workflow as protocol.Load does, and returns its findings, sorted by file and
-// position. It checks the states that the entry leads to and, unless the entry is a single file,
-// every other file that looks like a state.
+// position. It checks the states that can be reached from the entry and, unless the entry is a
+// single file, every other file that looks like a state.
 //
-// Errors are the problems that forbid a start and, in states that the entry leads to, certain
-// failures: wrong targets and attributes in tags, a conversation that another agent CLI would
-// continue, several forks of a script that may write only one, and a payload that is missing or
-// does not fit a schema. Everything else is a warning or a hint, including mistakes in a tag
-// that may be an example, because the state has a policy or because the tag is in a code block.
+// Errors are the problems that prevent a run from starting. In states that can be reached from the
+// entry, mistakes that certainly make a run fail are errors too: wrong targets and attributes in
+// tags, a conversation that another agent CLI would continue, several forks of a script that may
+// write only one, and a payload that is missing or does not fit a schema. Everything else is a
+// warning or a hint. So are mistakes in a tag that may be an example, because the state has a
+// policy or because the tag is in a code block.
 func Workflow(fsys fs.FS, o Options) []Finding {
 	w, problems := protocol.Load(fsys, o.LoadOptions)
 	chart := w.Chart()
@@ -97,7 +98,7 @@ type linter struct {
 	w     *protocol.Workflow
 	chart *protocol.Chart
 	ends  map[string]bool // states from which a result can be reached
-	names map[string]bool // names that templates of any state can use; nil if unknown
+	names map[string]bool // names that templates of any state may contain; nil if unknown
 	o     Options
 	found []Finding
 }
@@ -105,7 +106,7 @@ type linter struct {
 // checkedState is the state that a check is about, with its analysis.
 type checkedState struct{ *protocol.Analysis }
 
-// add adds a finding. A finding about a file has a position.
+// add adds a finding. A finding about a file without a position gets line 1 and column 1.
 func (l *linter) add(severity Severity, p protocol.Problem) {
 	if p.File != "" {
 		p.Pos = protocol.Pos{Line: max(1, p.Pos.Line), Col: max(1, p.Pos.Col)}
@@ -113,18 +114,18 @@ func (l *linter) add(severity Severity, p protocol.Problem) {
 	l.found = append(l.found, Finding{severity, p})
 }
 
-// warn adds a warning at a position of a state.
+// warn adds a warning at a position in the file of a state.
 func (l *linter) warn(d checkedState, pos protocol.Pos, p protocol.Problem) {
 	p.File, p.Pos = d.State.Name, pos
 	l.add(Warning, p)
 }
 
-// isUnreached reports whether the entry does not lead to a state.
+// isUnreached reports whether a state can't be reached from the entry.
 func (l *linter) isUnreached(d checkedState) bool {
 	return l.w.Entry() != "" && !l.chart.Reaches(d.State.Name)
 }
 
-// unreadable are the codes of problems after which the rest of a state is unknown.
+// unreadable are the codes of problems that leave the content of a state unknown.
 var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
 
 // isUnreadable reports whether only the problems of a state's file are known, not its content.
@@ -132,7 +133,7 @@ func isUnreadable(s *protocol.State) bool {
 	return slices.ContainsFunc(s.Problems, func(p protocol.Problem) bool { return slices.Contains(unreadable, p.Code) })
 }
 
-// checkState checks one state. For a file that can't be read it reports only this problem.
+// checkState checks one state. If the state's file can't be read, checkState reports only that.
 func (l *linter) checkState(d checkedState) {
 	s := d.State
 	for _, p := range s.Problems {
@@ -148,7 +149,7 @@ func (l *linter) checkState(d checkedState) {
 	if isUnreadable(s) || len(s.Problems) > 0 && l.isUnreached(d) {
 		return
 	}
-	isBroken := func(name string) bool { return len(l.chart.Analysis(name).State.Problems) > 0 } // it may lead anywhere
+	isBroken := func(name string) bool { return len(l.chart.Analysis(name).State.Problems) > 0 } // may go to any state
 	if l.isUnreached(d) && !slices.ContainsFunc(l.chart.States(), isBroken) {
 		l.warn(d, protocol.Pos{}, protocol.Problem{Code: "unreachable", Message: "nothing leads to this state",
 			Hint: "name it in a tag or a policy, or move it out of the folder"})
@@ -176,7 +177,8 @@ func (l *linter) checkState(d checkedState) {
 	}
 }
 
-// checkPolicy compares the policy of a prompt with its text.
+// checkPolicy finds tags in the text of a state that its policy doesn't allow, and entries for an
+// ask that name no next state.
 func (l *linter) checkPolicy(d checkedState) {
 	for _, t := range d.Tags {
 		if len(t.Problems) > 0 || !d.namesKnownStates(t) || d.Permits(t.Tag) {
@@ -208,7 +210,7 @@ func (l *linter) checkWayOut(d checkedState) {
 	case d.State.Kind == protocol.Script:
 		l.add(Hint, protocol.Problem{File: d.State.Name, Code: "no-tag",
 			Message: "the script shows no transition tag; on every path it must print one"})
-	case d.State.Policy.Transitions.Restricted: // nothing-allowed says it, or each tag is a finding
+	case d.State.Policy.Transitions.Restricted: // the finding nothing-allowed, or one about each tag, reports this
 	case d.State.Name == l.w.Entry() && l.o.Loop:
 	case !opening().MatchString(d.State.Body):
 		hint := "tell the agent how to end, as in <result>…</result>"
@@ -219,10 +221,10 @@ func (l *linter) checkWayOut(d checkedState) {
 	}
 }
 
-// opening matches a tag that is mentioned without a closing, as in "a <result> tag".
+// opening matches the opening of a tag, which may have no closing, as in "a <result> tag".
 var opening = pattern(`<(goto|reset|call|function|fork|result|join)\b|<ask\s`)
 
-// checkTemplates checks the names in the templates of a prompt.
+// checkTemplates finds names in the templates of a prompt that never have a value.
 func (l *linter) checkTemplates(d checkedState) {
 	if d.State.Kind != protocol.Prompt || l.names == nil {
 		return
@@ -238,8 +240,8 @@ func (l *linter) checkTemplates(d checkedState) {
 	}
 }
 
-// checkAgent checks that the agent CLI of state to can continue the conversation with which
-// state from ends.
+// checkAgent checks that the agent CLI of state to can continue the conversation in which state
+// from ends.
 func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.Exit, to string) {
 	backend := l.chart.Analysis(to).State.Policy.Backend
 	all := sortedKeys(v.BackendsAfter(from))
@@ -253,8 +255,8 @@ func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.E
 		Hint:    "reach it by <reset>, <function> or <fork>, or let the same agent run both states"})
 }
 
-// addCommandHint adds a hint where a program of the user must be able to continue a
-// conversation. It reports whether it added one.
+// addCommandHint adds a hint if the user's own program must be able to continue a conversation in
+// state to. It reports whether it added a hint.
 func (l *linter) addCommandHint(v *protocol.Conversations, from string, e protocol.Exit, to string) bool {
 	after := v.BackendsAfter(from)
 	if l.chart.Analysis(to).State.Kind != protocol.Prompt || len(after) != 1 || !after[protocol.BackendCommand] ||

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// endsOf returns the states from which an agent can reach a result. A state with unknown exits
-// or with problems is included, because other checks report it.
+// endsOf returns the states from which an agent can reach a result. It includes states with unknown
+// exits or with problems, because other checks report them.
 func endsOf(w *protocol.Workflow, c *protocol.Chart) map[string]bool {
 	ends := map[string]bool{}
 	for _, name := range w.Names() {
@@ -27,7 +27,7 @@ func endsOf(w *protocol.Workflow, c *protocol.Chart) map[string]bool {
 	return ends
 }
 
-// leadsOut reports whether a result can be reached through an exit. ends has the states from
+// leadsOut reports whether a result can be reached through an exit. ends contains the states from
 // which a result can be reached.
 func leadsOut(e protocol.Exit, ends map[string]bool) bool {
 	known := func(g protocol.Target) bool { return g.State == "" || ends[g.State] }
@@ -54,7 +54,7 @@ func (l *linter) checkReturns(d checkedState) {
 	}
 }
 
-// checkLoops finds loops without a way out. A loop that waits in each round is intended to run
+// checkLoops finds loops that no path leaves. A loop in which agents wait is intended to run
 // forever and is not reported. Each loop is reported once, at its first state.
 func (l *linter) checkLoops() {
 	reported := map[string]bool{}
@@ -74,7 +74,7 @@ func (l *linter) checkLoops() {
 	}
 }
 
-// warnEndless adds the warning about a loop without a way out.
+// warnEndless adds a warning about a loop that no path leaves.
 func (l *linter) warnEndless(name string, loop []string) {
 	message := "this state leads only to itself: the loop has no way out"
 	if len(loop) > 1 {
@@ -90,8 +90,8 @@ func (l *linter) warnEndless(name string, loop []string) {
 		Hint: "let one of its states end with <result>; otherwise only a limit of the run ends it"})
 }
 
-// successor returns the state in which the agent itself continues after an exit, "" for none. No
-// result can be reached from the exit.
+// successor returns the state in which the agent itself continues after an exit, or "" if there is
+// none. The exit must be one through which no result can be reached.
 func (l *linter) successor(e protocol.Exit) string {
 	if e.Verb == protocol.Fork || (e.Verb == protocol.Call || e.Verb == protocol.Function) && l.ends[e.Target.State] {
 		return e.Next.State
@@ -99,8 +99,8 @@ func (l *linter) successor(e protocol.Exit) string {
 	return e.Target.State
 }
 
-// loopAt returns the states of the loop that contains the state, or nil if a path leads out of
-// the loop. No result can be reached from the state.
+// loopAt returns the states in the loop that contains the state, or nil if a path leaves the loop.
+// The state must be one from which no result can be reached.
 func (l *linter) loopAt(name string) map[string]bool {
 	ahead := l.ahead(name)
 	for n := range ahead {

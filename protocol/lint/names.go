@@ -11,7 +11,7 @@ import (
 // builtIn are the template names that work in every prompt.
 var builtIn = []string{"workflow_id", "agent_id", "state", "result", "input"}
 
-// suppliedNames returns the names that can be used in templates. It returns nil if they are
+// suppliedNames returns the names that have a value in templates. It returns nil if the names are
 // unknown, because a script composes its forks when it runs.
 func (l *linter) suppliedNames() map[string]bool {
 	names := map[string]bool{}
@@ -43,7 +43,7 @@ func (l *linter) suppliedNames() map[string]bool {
 	return names
 }
 
-// unknownName returns the problem that a template name never has a value.
+// unknownName returns the problem for a template name that never has a value.
 func (l *linter) unknownName(name string) protocol.Problem {
 	hint := protocol.DidYouMean(name, sortedKeys(l.names))
 	switch {
@@ -55,11 +55,13 @@ func (l *linter) unknownName(name string) protocol.Problem {
 	return protocol.Problem{Code: "unknown-name", Message: fmt.Sprintf("nothing supplies {{%s}}", name), Hint: hint}
 }
 
+// sortedKeys returns the keys of a set, sorted.
 func sortedKeys(set map[string]bool) []string { return slices.Sorted(maps.Keys(set)) }
 
 // isSupplied reports whether a template name can have a value in the given state.
 func (l *linter) isSupplied(s *protocol.State, name string) bool {
-	// A state has done_when in its policy, or can get it on the command line.
+	// Only a state with done_when has attempts. Its policy contains done_when, or the command line
+	// can set it.
 	hasAttempts := s.Policy.Convergence != nil || l.canLoop(s)
 	switch name {
 	case "attempt", "max_attempts":

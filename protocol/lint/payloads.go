@@ -9,13 +9,13 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// checkPayloads checks the inputs and results that a state shows against the schemas of the
-// states that get them.
+// checkPayloads checks the inputs and results in a state's text and policy against the schemas of
+// the states that get them.
 func (l *linter) checkPayloads(d checkedState) {
 	p := &d.State.Policy
 	for _, t := range d.Tags {
 		switch isMeant := len(t.Problems) == 0 && d.namesKnownStates(t) && !isExample(t) && d.Permits(t.Tag); {
-		case isMeant && t.Verb == protocol.Result && isJSON(t.Body): // else it perhaps shows nothing but the form
+		case isMeant && t.Verb == protocol.Result && isJSON(t.Body): // other text may only show the form of a result
 			l.addMisfits(d, t.Pos, Warning, protocol.CheckPayload(p.ResultSchema, t.Body, "the result does not fit the result_schema of this state"))
 		case isMeant:
 			l.checkShownInput(d, t)
@@ -49,7 +49,8 @@ func (l *linter) checkNoPayload(d checkedState, at protocol.Pos, what, to string
 	}
 }
 
-// addPayload adds a finding about a payload. In a state that is never reached it is only a warning.
+// addPayload adds a finding about a payload. In a state that can't be reached from the entry, the
+// finding is only a warning.
 func (l *linter) addPayload(d checkedState, at protocol.Pos, severity Severity, message string) {
 	if l.isUnreached(d) {
 		severity = Warning
@@ -84,8 +85,8 @@ func (l *linter) checkShownInput(d checkedState, t protocol.ParsedTag) {
 	}
 }
 
-// isOpenPayload reports whether parts of a payload are filled in later, or use escapes of the
-// script's language.
+// isOpenPayload reports whether a payload contains something that is filled in later, or escapes of
+// the script's language.
 func (d checkedState) isOpenPayload(t protocol.ParsedTag, text string) bool {
 	if d.State.Kind == protocol.Script {
 		return strings.ContainsAny(d.Source(t), "$`%!\\^")

@@ -28,7 +28,7 @@ func (c *jobs) checkTokens() {
 	}
 }
 
-// checkPermissions finds permissions that a step needs and its job does not have.
+// checkPermissions finds permissions that a step needs but its job does not have.
 func (c *jobs) checkPermissions() {
 	for _, s := range c.steps {
 		if s.CallsWorkflow || s.permissions == nil || s.Input("github-token") != "" {
@@ -57,11 +57,11 @@ func (c *jobs) checkPermissions() {
 	}
 }
 
-// ofEvent matches expressions that depend on the event, or that only some events have.
+// ofEvent matches expressions whose value depends on the event, or that only some events set.
 var ofEvent = pattern(`\bgithub\.(event\.[a-z_]+|head_ref)\b`)
 
-// noScheduleReason returns why no schedule resumes the run of a step; "" if one does, as far as
-// the file shows.
+// noScheduleReason returns why no schedule resumes the run of a step. It returns "" if a schedule
+// does, or if the file doesn't show that.
 func (s Step) noScheduleReason() string {
 	isOfRef := func(event string) bool {
 		return slices.Contains([]string{"schedule", "push", "workflow_dispatch", "workflow_call"}, event)
@@ -82,6 +82,8 @@ func (s Step) noScheduleReason() string {
 	return ""
 }
 
+// Patterns for conditions: a quoted text, an innermost pair of parentheses, a comparison with the
+// event's name, and a term with a field that is missing in the event schedule.
 var (
 	quoted    = pattern(`'[^']*'`)
 	innermost = pattern(`\([^()]*\)`)
@@ -89,8 +91,8 @@ var (
 	ofFields  = pattern(`^[^!]*\bgithub\.event\.(issue|pull_request|comment|review|label|discussion|release|head_commit|workflow_run)\b[^!]*$`)
 )
 
-// excludes reports whether the if: condition of a job is certainly false for an event. A negated
-// condition counts as unknown.
+// excludes reports whether the if: condition of a job is certainly false for an event. It returns
+// false for a negated condition, which it doesn't evaluate.
 func excludes(text, event string) bool {
 	const never = "never"
 	isNever := func(term string) bool {

@@ -21,7 +21,7 @@ func (l *linter) checkForks(d checkedState) {
 	}
 	severity, code := Warning, strings.Join(slices.DeleteFunc(slices.Clone(d.Lines), d.IsComment), "\n")
 	if strings.EqualFold(path.Ext(d.State.Name), ".sh") && !branches().MatchString(code) && !l.isUnreached(d) {
-		severity = Error // without branches the script always prints all of them
+		severity = Error // without branches, the script always prints all forks
 	}
 	l.add(severity, protocol.Problem{File: d.State.Name, Pos: forks[1].Pos, Code: "several-forks",
 		Message: fmt.Sprintf("there are %d forks, and a message may have only one", len(forks)),
@@ -31,16 +31,16 @@ func (l *linter) checkForks(d checkedState) {
 // branches matches branches and loops in shell scripts.
 var branches = pattern(`\b(if|case|for|while|until|select|function|exit|exec|return|break)\b|&&|\|\||\(\)|\{`)
 
-// need is something that an untrusted script can't reach or has no rights to.
+// need describes something that an untrusted script can't reach or has no rights to.
 type need struct {
 	row   string // row of the table "My script needs …" in docs/security.md
 	named func() *regexp.Regexp
 }
 
-// asCommand begins a pattern that matches a command in a shell script.
+// asCommand is the beginning of a pattern that matches a command in a shell script.
 const asCommand = `(?:^|[;&|({!` + "`" + `]|\b(?:if|then|else|elif|while|until|do|exec|env|time|xargs|command)\s)\s*(?:\w+=\S*\s+)*`
 
-// needs are the needs that the text of a script can show.
+// needs lists the needs that can be recognized in the text of a script.
 var needs = []need{
 	{"gh or a token", pattern(asCommand + `(gh)(?:\s|$)`)},
 	{"gh or a token", pattern(`\b(GITHUB_TOKEN|GH_TOKEN)\b`)},
@@ -48,7 +48,7 @@ var needs = []need{
 	{"docker or sudo", pattern(asCommand + `(docker|sudo)(?:\s|$)`)},
 }
 
-// comment matches the comment at the end of a line of a script.
+// comment matches a comment at the end of a line in a script.
 var comment = pattern(`(^|\s)#.*`)
 
 // checkNeeds warns if an untrusted script uses something that only trusted scripts can use.
@@ -75,11 +75,11 @@ func (l *linter) checkNeeds(d checkedState) {
 	}
 }
 
-// expanded matches a variable with text of the run, which cmd.exe inserts into a line of a batch
-// file before it parses the line.
+// expanded matches a variable that contains text of the run. cmd.exe inserts the variable's value
+// into a line of a batch file before it parses the line.
 var expanded = pattern(`(?i)%(RAYMOND_(?:INPUT|RESULT|VAR_\w+))(?::[^%]*)?%`)
 
-// checkBatch warns if cmd.exe would execute text that agents or people have written.
+// checkBatch warns if cmd.exe would execute text that agents or users have written.
 func (l *linter) checkBatch(d checkedState) {
 	if !strings.EqualFold(path.Ext(d.State.Name), ".bat") {
 		return

@@ -15,7 +15,7 @@ func pattern(expr string) func() *regexp.Regexp {
 	return sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(expr) })
 }
 
-// checkTags checks the tags in the text of a state.
+// checkTags checks the tags in the text of a state, except those that only show their form.
 func (l *linter) checkTags(d checkedState) {
 	for _, t := range d.Tags {
 		if isExample(t) {
@@ -43,7 +43,7 @@ func shownProblems(t protocol.Tag) []protocol.Problem {
 	attrs := map[string]string{}
 	for name, value := range t.Attrs {
 		if value != "" && !protocol.IsOpen(value) {
-			attrs[name] = strings.TrimSpace(value) // escapes of a script were replaced by spaces
+			attrs[name] = strings.TrimSpace(value) // escapes in a script were replaced by spaces
 		}
 	}
 	return protocol.Tag{Verb: t.Verb, Attrs: attrs, Body: "?", Pos: t.Pos}.ValueProblems()
@@ -69,8 +69,8 @@ func isExample(t protocol.ParsedTag) bool {
 	return t.Verb.HasTarget() && body != "" && strings.Trim(body, ".…") == "" && body != "." && body != ".."
 }
 
-// namesKnownStates reports whether every state that a tag names exists or is left open. Other
-// tags have a finding already.
+// namesKnownStates reports whether every state that a tag names exists or is known only when the
+// state runs. For other tags, checkTarget adds a finding.
 func (d checkedState) namesKnownStates(t protocol.ParsedTag) bool {
 	return !slices.ContainsFunc(t.StateRefs(), func(ref protocol.StateRef) bool {
 		g := d.Target(ref.State)
@@ -78,7 +78,7 @@ func (d checkedState) namesKnownStates(t protocol.ParsedTag) bool {
 	})
 }
 
-// checkTarget checks one state that a tag names.
+// checkTarget checks that a state which a tag names exists.
 func (l *linter) checkTarget(d checkedState, t protocol.ParsedTag, ref protocol.StateRef, severity Severity) {
 	name := strings.TrimSpace(ref.State)
 	g := d.Target(name)
@@ -96,7 +96,8 @@ func (l *linter) checkTarget(d checkedState, t protocol.ParsedTag, ref protocol.
 	l.add(severity, p)
 }
 
-// checkTrust checks that a state may write a tag, and that no variable of a fork hides metadata.
+// checkTrust checks that a state may write a tag, and that no variable of a fork hides a name in
+// the metadata.
 func (l *linter) checkTrust(d checkedState, t protocol.ParsedTag, severity Severity) {
 	if d.State.Kind == protocol.Script && !l.isUnreached(d) {
 		severity = Error

@@ -11,14 +11,14 @@ import (
 	"strings"
 )
 
-// unsupported are keywords that authors may expect to work, but that this package does not
-// evaluate: some of this draft, and some of earlier ones.
+// unsupported lists keywords that authors may expect to work, but that this package does not
+// evaluate. Some of them belong to this draft, the others to earlier drafts.
 var unsupported = []string{
 	"unevaluatedProperties", "unevaluatedItems", "$anchor", "$dynamicAnchor", "$dynamicRef",
 	"dependencies", "additionalItems", "$recursiveRef", "$recursiveAnchor",
 }
 
-// The keywords whose value is a schema, a list of schemas, or an object of schemas.
+// The keywords whose value is a schema, a list of schemas, or an object that contains schemas.
 var (
 	withOne   = []string{"additionalProperties", "propertyNames", "items", "contains", "not", "if", "then", "else"}
 	withList  = []string{"prefixItems", "allOf", "anyOf", "oneOf"}
@@ -31,7 +31,7 @@ type node struct {
 	pointer string // JSON pointer to the schema
 }
 
-// in returns a schema inside this one, at the end of a path of names.
+// in returns the node for a schema inside n. names is the path from n to that schema.
 func (n node) in(content any, names ...string) node {
 	for _, name := range names {
 		n.pointer = below(n.pointer, name)
@@ -62,8 +62,8 @@ func (n node) subschemas() []node {
 	return subs
 }
 
-// compile makes a Schema of a document, or returns why it can't be used. It must not crash on
-// documents that the metaschema refuses.
+// compile converts a document to a Schema, or returns why the document can't be used. It must not
+// crash on documents that are no valid schemas, because Parse checks that only afterwards.
 func compile(doc any) (*Schema, *Violation) {
 	s := &Schema{nodes: map[string]node{}, patterns: map[string]*regexp.Regexp{}}
 	if v := s.add(node{content: doc}); v != nil {
@@ -77,7 +77,8 @@ func compile(doc any) (*Schema, *Violation) {
 	return s, nil
 }
 
-// add adds a schema and its subschemas, recursively.
+// add adds a schema and its subschemas to s, recursively. It returns a Violation if one of them
+// can't be used.
 func (s *Schema) add(n node) *Violation {
 	s.nodes[n.pointer] = n
 	object, _ := n.content.(map[string]any)
@@ -92,12 +93,12 @@ func (s *Schema) add(n node) *Violation {
 	return nil
 }
 
-// refused returns the violation that a keyword can't be used.
+// refused returns a Violation for a keyword that can't be used.
 func (n node) refused(key, format string, args ...any) *Violation {
 	return &Violation{Pointer: shorten(below(n.pointer, key)), Message: shorten(fmt.Sprintf(format, args...))}
 }
 
-// checkKeywords refuses unsupported keywords, and keywords that would make the schema depend on
+// checkKeywords rejects unsupported keywords, and keywords that would make the schema depend on
 // other schemas.
 func checkKeywords(n node, object map[string]any) *Violation {
 	if of, ok := object["$schema"]; ok && (n.pointer != "" || of != dialect && of != dialect+"#") {
@@ -114,8 +115,8 @@ func checkKeywords(n node, object map[string]any) *Violation {
 	return nil
 }
 
-// addPatterns compiles the regular expressions of a schema. Package regexp accepts only
-// expressions that take time proportional to the text.
+// addPatterns compiles the regular expressions in a schema. Package regexp accepts only
+// expressions whose matching time is proportional to the length of the text.
 func (s *Schema) addPatterns(n node, object map[string]any) *Violation {
 	named, _ := object["patternProperties"].(map[string]any)
 	for _, text := range slices.Sorted(maps.Keys(named)) {
@@ -129,7 +130,8 @@ func (s *Schema) addPatterns(n node, object map[string]any) *Violation {
 	return nil
 }
 
-// addPattern compiles a regular expression of a keyword.
+// addPattern compiles the regular expression of a keyword. It returns a Violation if the
+// expression is not valid.
 func (s *Schema) addPattern(n node, key, text string) *Violation {
 	re, err := regexp.Compile(text)
 	if err != nil {
@@ -139,8 +141,8 @@ func (s *Schema) addPattern(n node, key, text string) *Violation {
 	return nil
 }
 
-// checkReference refuses a reference that leads out of the document, or to something that is not
-// a schema.
+// checkReference rejects a reference that points outside of the document, or to something that is
+// not a schema.
 func (s *Schema) checkReference(n node) *Violation {
 	object, _ := n.content.(map[string]any)
 	text, ok := object["$ref"].(string)
@@ -153,7 +155,7 @@ func (s *Schema) checkReference(n node) *Violation {
 	return n.refused("$ref", "there is no schema at %q", shorten(text))
 }
 
-// resolve returns the schema that a reference points to.
+// resolve returns the schema that a reference points to. The boolean is false if there is none.
 func (s *Schema) resolve(text string) (node, bool) {
 	name, isHere := strings.CutPrefix(text, "#")
 	place, err := url.PathUnescape(name)

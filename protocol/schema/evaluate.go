@@ -21,20 +21,21 @@ type check struct {
 	at       string // JSON pointer to the value
 	above    *check // the check that started this one
 	failures []failure
-	steps    *int // number of steps of the whole check so far
+	steps    *int // number of steps of the whole check so far; all checks share it
 }
 
-// failure is one keyword that a value breaks.
+// failure describes one keyword that a value breaks.
 type failure struct {
 	schema       string // JSON pointer to the schema
 	at           string // JSON pointer to the value
-	keyword      string // JSON pointer from the schema
+	keyword      string // JSON pointer to the keyword, relative to the schema
 	message      string
 	description  string    // description of the schema
 	alternatives []failure // the first failure of each alternative
 }
 
-// fail records that the value breaks a keyword. The caller may add alternatives.
+// fail records that the value breaks a keyword. The caller may add alternatives to the returned
+// failure.
 func (c *check) fail(keyword, format string, args ...any) *failure {
 	f := failure{schema: c.pointer, at: c.at, keyword: keyword, message: shorten(fmt.Sprintf(format, args...))}
 	f.description, _ = c.object["description"].(string)
@@ -42,7 +43,8 @@ func (c *check) fail(keyword, format string, args ...any) *failure {
 	return &c.failures[len(c.failures)-1]
 }
 
-// evaluate checks a value against a schema, and returns the failures.
+// evaluate checks a value against a schema, and returns the failures. at is the JSON pointer to the
+// value. After maxSteps, it checks nothing and returns nil.
 func (c *check) evaluate(n node, value any, at string) []failure {
 	if *c.steps++; *c.steps > maxSteps {
 		return nil
@@ -54,14 +56,14 @@ func (c *check) evaluate(n node, value any, at string) []failure {
 	return sub.failures
 }
 
-// self checks the same value against another schema.
+// self checks the current value against another schema, and returns the failures.
 func (c *check) self(n node) []failure { return c.evaluate(n, c.value, c.at) }
 
-// require checks the same value against another schema that it must meet, and adds the failures.
+// require checks the current value against another schema, and records the failures.
 func (c *check) require(n node) { c.failures = append(c.failures, c.self(n)...) }
 
-// requirePart checks a member or an item against a schema that it must meet, and adds the
-// failures.
+// requirePart checks a member of the current object, or an item of the current array, against a
+// schema, and records the failures.
 func (c *check) requirePart(n node, name string, value any) {
 	c.failures = append(c.failures, c.evaluate(n, value, below(c.at, name))...)
 }
@@ -108,7 +110,8 @@ func (c *check) repeats() bool {
 	return false
 }
 
-// isTyped checks the value against the keyword type.
+// isTyped reports whether the value has a type that the keyword type allows. If it doesn't, isTyped
+// records a failure.
 func (c *check) isTyped() bool {
 	wanted, got := typesOf(c.object["type"]), typeOf(c.value)
 	n, ok := c.value.(float64)
@@ -119,7 +122,7 @@ func (c *check) isTyped() bool {
 	return false
 }
 
-// typesOf returns the types that the keyword type names, in the order of messages.
+// typesOf returns the types that the keyword type names, in the order in which messages list them.
 func typesOf(value any) []string {
 	named, ok := value.([]any)
 	if !ok {
@@ -151,7 +154,7 @@ func typeOf(v any) string {
 	return "object"
 }
 
-// isExact checks the value against const and enum.
+// isExact reports whether const and enum allow the value. If they don't, it records a failure.
 func (c *check) isExact() bool {
 	if v, ok := c.object["const"]; ok && !c.isOneOf("const", []any{v}) {
 		return false
@@ -160,7 +163,8 @@ func (c *check) isExact() bool {
 	return !ok || c.isOneOf("enum", list)
 }
 
-// isOneOf checks that the value equals an element of values, for the given keyword.
+// isOneOf reports whether the value equals an element of values. If it doesn't, isOneOf records a
+// failure of the keyword.
 func (c *check) isOneOf(keyword string, values []any) bool {
 	if slices.ContainsFunc(values, func(v any) bool { return reflect.DeepEqual(v, c.value) }) {
 		return true
@@ -177,7 +181,7 @@ func (c *check) isOneOf(keyword string, values []any) bool {
 	return false
 }
 
-// shown formats a value for messages.
+// shown formats a value for a message.
 func shown(v any) string {
 	if s, ok := v.(string); ok {
 		return quoted(s)
@@ -200,7 +204,7 @@ func (c *check) all(key string) (tried []failure, met []int) {
 	return tried, met
 }
 
-// combine checks the value against the keywords that combine schemas.
+// combine checks the value against the keywords that combine schemas, such as anyOf.
 func (c *check) combine() {
 	if content, ok := c.object["not"]; ok && len(c.self(c.in(content, "not"))) == 0 {
 		c.fail("", "'not' failed")

@@ -11,10 +11,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/jsonstrict"
 )
 
-// maxBytes is the largest size of a JSON text.
+// maxBytes is the largest size of a JSON text in bytes.
 const maxBytes = 1 << 20
 
-// read decodes a text that must be one JSON value, by strict rules. Numbers become float64.
+// read decodes a text that must be exactly one JSON value, without duplicate names. Numbers become
+// float64.
 func read(text string) (value any, v *Violation) {
 	switch err := jsonstrict.CheckSize([]byte(text)); {
 	case strings.TrimSpace(text) == "":

@@ -5,13 +5,15 @@ import (
 	"sync"
 )
 
-// metaText is the schema of schemas of draft 2020-12, in one document. It allows any value for
-// two keywords that have no effect: format, and $id at the top. checkKeywords checks $schema.
+// metaText is the schema that schemas of draft 2020-12 must fit, in one document. It allows any
+// value for two keywords that have no effect: format, and $id at the top. checkKeywords checks
+// $schema.
 //
 //go:embed meta.json
 var metaText string
 
-// schemaOfSchemas is compiled when the first schema is parsed. Most runs have no schema.
+// schemaOfSchemas returns the Schema in metaText. It is compiled on the first call, because most
+// runs have no schema.
 var schemaOfSchemas = sync.OnceValue(func() *Schema {
 	doc, _ := read(metaText)
 	s, _ := compile(doc)

@@ -1,6 +1,6 @@
-// Package schema checks JSON texts against the JSON Schemas (draft 2020-12) of workflows. It has
-// no side effects and fetches nothing. The number of steps of a check is limited, and so are the
-// size and depth of texts, which strangers may have written.
+// Package schema checks JSON texts against the JSON Schemas (draft 2020-12) in workflows. It has no
+// side effects and fetches nothing. Strangers may have written the texts, so the number of steps of
+// a check is limited, and so are the size and the depth of texts.
 package schema
 
 import (
@@ -10,7 +10,7 @@ import (
 	"slices"
 )
 
-// Schema content which JSON values are allowed. It is immutable and safe for concurrent use.
+// Schema defines which JSON values are allowed. It is immutable and safe for concurrent use.
 type Schema struct {
 	nodes    map[string]node // all schemas of the document, by JSON pointer
 	patterns map[string]*regexp.Regexp
@@ -18,17 +18,17 @@ type Schema struct {
 
 // Violation is one mistake in a text.
 type Violation struct {
-	// Pointer is a JSON pointer into the text, "" for the whole text.
+	// Pointer is a JSON pointer into the text. If empty, it means the whole text.
 	Pointer string
-	// Rule is a JSON pointer to the keyword of the schema that the text breaks; "" if the text is
-	// not JSON that this package reads.
+	// Rule is a JSON pointer to the keyword in the schema that the text breaks. It is empty if the
+	// text is not JSON that this package accepts.
 	Rule    string
 	Message string
-	// Description is the description in the schema that contains the rule.
+	// Description is the value of the keyword description in the schema that contains the rule.
 	Description string
 }
 
-// String returns the message with the place in the text and the rule.
+// String returns the message, with the JSON pointer into the text and the rule if they are set.
 func (v Violation) String() string {
 	text := v.Message
 	if v.Pointer != "" {
@@ -43,7 +43,8 @@ func (v Violation) String() string {
 // dialect is the only value that $schema may have.
 const dialect = "https://json-schema.org/draft/2020-12/schema"
 
-// Parse reads a schema. The Violation content why the text is not a schema that can be used.
+// Parse reads a schema. If the text is not a schema that can be used, the Violation contains the
+// reason.
 func Parse(text string) (*Schema, *Violation) {
 	doc, v := read(text)
 	if v != nil {
@@ -60,8 +61,8 @@ func Parse(text string) (*Schema, *Violation) {
 	return s, nil
 }
 
-// Check checks a text against the schema. It returns at most a few violations, and no violation
-// if the text is one JSON value that the schema allows.
+// Check checks a text against the schema, and returns at most a few violations. It returns none if
+// the text is one JSON value that the schema allows.
 func (s *Schema) Check(text string) []Violation {
 	value, v := read(text)
 	if v != nil {
@@ -70,7 +71,7 @@ func (s *Schema) Check(text string) []Violation {
 	return s.CheckValue(value)
 }
 
-// CheckValue is Check for a value as encoding/json decodes it.
+// CheckValue is like Check, for a value that is already decoded in the way of encoding/json.
 func (s *Schema) CheckValue(value any) []Violation {
 	var found []Violation
 	for _, f := range s.failures(value) {
@@ -86,12 +87,12 @@ func (s *Schema) CheckValue(value any) []Violation {
 	return found
 }
 
-// maxSteps limits how often parts of a value are checked and failures are passed on. Schemas
-// that refer to each other can double the steps with each reference, and no signal ends the
-// program while it checks.
+// maxSteps limits how often values inside a text are checked and failures are passed on. Schemas
+// that refer to each other can double the number of steps with each reference, and a signal can't
+// end the program during a check.
 const maxSteps = 1_000_000
 
-// failures checks a value against the whole schema.
+// failures checks a value against the whole schema, and returns the failures.
 func (s *Schema) failures(value any) []failure {
 	steps := 0
 	found := (&check{Schema: s, steps: &steps}).evaluate(s.nodes[""], value, "")

@@ -8,7 +8,8 @@ import (
 	"strconv"
 )
 
-// limits maps each keyword that limits a number or a length to its condition.
+// limits maps each keyword that limits a number or a length to a function that reports whether got
+// is within the limit.
 var limits = map[string]func(got, limit float64) bool{
 	"minProperties": isLeast, "minItems": isLeast, "minLength": isLeast, "minimum": isLeast,
 	"maxProperties": isMost, "maxItems": isMost, "maxLength": isMost, "maximum": isMost,
@@ -21,10 +22,13 @@ var limits = map[string]func(got, limit float64) bool{
 	},
 }
 
+// isLeast reports whether got is not below a lower limit.
 func isLeast(got, limit float64) bool { return got >= limit }
-func isMost(got, limit float64) bool  { return got <= limit }
 
-// checkLimits checks a number against the keywords that limit it.
+// isMost reports whether got is not above an upper limit.
+func isMost(got, limit float64) bool { return got <= limit }
+
+// checkLimits checks a number against the limits in the given keywords.
 func (c *check) checkLimits(got float64, keywords ...string) {
 	for _, key := range keywords {
 		if limit, ok := c.object[key].(float64); ok && !limits[key](got, limit) {
@@ -62,7 +66,7 @@ func (c *check) checkObject(object map[string]any) {
 	}
 }
 
-// missingMembers returns the names in a list that an object has no members for.
+// missingMembers returns the names in a list for which an object has no member.
 func missingMembers(object map[string]any, names any) (missing []string) {
 	list, _ := names.([]any)
 	for _, item := range list {

@@ -6,10 +6,11 @@ import (
 	"strings"
 )
 
-// maxViolations is how many violations of a text are reported.
+// maxViolations is the largest number of violations that are reported for a text.
 const maxViolations = 5
 
-// reasons lists why a value meets no alternative: each reason once, at most three.
+// reasons lists why a value fits none of the alternatives. It lists each reason once, and at most
+// three reasons.
 func reasons(failures []failure) string {
 	const shown = 3
 	var list []string
@@ -31,14 +32,14 @@ func reasons(failures []failure) string {
 	return ": " + strings.Join(list, "; or ")
 }
 
-// quoted returns a text in quotation marks.
+// quoted returns a text in single quotation marks. It shortens a long text.
 func quoted(text string) string {
 	text = strconv.Quote(shorten(text))
 	text = strings.ReplaceAll(text[1:len(text)-1], `\"`, `"`)
 	return "'" + strings.ReplaceAll(text, "'", `\'`) + "'"
 }
 
-// list joins texts, each in quotation marks, at most the first 100.
+// list quotes and joins at most the first 100 texts.
 func list(texts []string) string {
 	var all []string
 	for _, text := range texts[:min(100, len(texts))] {
@@ -47,6 +48,7 @@ func list(texts []string) string {
 	return strings.Join(all, ", ")
 }
 
+// inPointer escapes a name for a JSON pointer.
 var inPointer = strings.NewReplacer("~", "~0", "/", "~1")
 
 // below appends the name of a member, or the index of an item, to a JSON pointer.

@@ -8,8 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// diagnose returns why a script that has ended has failed, nil if it has not. words are the ends
-// of its outputs.
+// diagnose returns why a script that has ended failed, or nil if it succeeded. words are the ends
+// of the script's outputs, which the failure's message quotes.
 func diagnose(o runner.Order, e proc.Exit, cause error, words string) *runner.Failure {
 	class, what := runner.Fatal, ""
 	switch {

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// interpreterOf returns how to start a script, by its extension.
+// interpreterOf returns how to start a script with the interpreter for its extension.
 func interpreterOf(script string) (proc.Options, *runner.Failure) {
 	var names []string
 	var hint string
@@ -36,8 +36,8 @@ func interpreterOf(script string) (proc.Options, *runner.Failure) {
 		if path, err := exec.LookPath(name); err == nil {
 			how.Path = path
 			if ext == ".bat" {
-				// cmd.exe removes the outer quotes and takes the rest literally, whatever spaces,
-				// brackets or ampersands the path has.
+				// cmd.exe removes the outer quotes and takes everything between them literally, even
+				// if the path contains spaces, brackets or ampersands.
 				how.CommandLine = `"` + path + `" /d /s /c ""` + script + `""`
 			}
 			return how, nil
@@ -47,7 +47,7 @@ func interpreterOf(script string) (proc.Options, *runner.Failure) {
 }
 
 // startFailure returns why a script could not be started. A missing directory or a too large
-// environment is a mistake of the workflow (Fatal); other reasons concern the machine (Machine).
+// environment is a mistake in the workflow (Fatal). Any other reason concerns the machine (Machine).
 func startFailure(o runner.Order, err error) *runner.Failure {
 	class := runner.Machine
 	path, ok := errors.AsType[*fs.PathError](err)

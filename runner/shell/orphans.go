@@ -14,7 +14,7 @@ func AdoptOrphans() error { return proc.AdoptOrphans() }
 // when no other code starts or waits for processes. It does nothing on systems other than Linux.
 func EndDescendants() []string { return processes.EndDescendants() }
 
-// Sweep ends every process that a run with the given mark left behind on this machine, of
-// scripts and of agents, and returns their number. It must be called before a run that may have
-// crashed is resumed.
+// Sweep ends every process that a run with the given mark has left on this machine, whether a script
+// or an agent started it. It returns the number of these processes. It must be called before a run
+// that may have crashed is resumed.
 func Sweep(mark string) (int, error) { return proc.Sweep(mark) }

@@ -7,8 +7,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/internal/proc"
 )
 
-// ShimStdin is the environment variable that is "1" if stdin is a pipe that the parent of this
-// process holds open as long as it lives, without writing to it.
+// ShimStdin is an environment variable. Its value is "1" if stdin is a pipe that the parent of this
+// process holds open as long as the parent lives. The parent writes nothing to the pipe.
 const ShimStdin = "RAYMOND_SHIM_STDIN"
 
 // ParentGone returns a channel that is closed when stdin has ended or can't be read. It reads
@@ -22,11 +22,11 @@ func ParentGone(stdin io.Reader) <-chan struct{} {
 	return gone
 }
 
-// WatchParent returns a channel that is closed when the process that started this one has ended,
-// or when the reader of out is gone, as far as the system reports it.
+// WatchParent returns a channel that is closed when the process that started this one has ended. If
+// the system reports it, the channel is also closed when the reader of out is gone.
 func WatchParent(out *os.File) <-chan struct{} { return proc.WatchParent(out) }
 
-// MakeUndumpable keeps the processes that agents and scripts start from reading the environment
-// and the memory of this process, unless they are root. It must be called before anything else.
+// MakeUndumpable prevents the processes that agents and scripts start from reading the environment
+// and the memory of this process, unless they run as root. It must be called before anything else.
 // It has an effect on Linux only.
 func MakeUndumpable() error { return proc.MakeUndumpable() }

@@ -20,17 +20,17 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// maxDigested is how many bytes of protected files are read. Agents can create sparse files of
-// terabytes, and a run must be able to end.
+// maxDigested is the largest number of bytes of protected files that are read. Agents can create
+// sparse files of terabytes, which must not keep a run from ending.
 const maxDigested = 2 << 30
 
-// maxCopied is how many bytes of protected files are copied.
+// maxCopied is the largest number of bytes of protected files that are copied.
 const maxCopied = 64 << 20
 
 // SaveProtected implements runner.Verifier. Patterns match slash-separated paths relative to the
-// directory; ** matches any number of folders. Symbolic links are not followed: the target of a
-// link is its content. A file that can't be read has the digest "unreadable". A file that comes
-// after maxDigested bytes of other files is identified by its size and its time.
+// directory; ** matches any number of folders. Symbolic links are not followed: the digest of a
+// link contains its target. A file that can't be read has the digest "unreadable". A file that
+// exceeds what is left of maxDigested is identified by its size and its modification time.
 func (v Verifier) SaveProtected(o runner.Order) map[string]string {
 	root, err := o.Cage.OpenDir(o.Dir)
 	if err != nil {
@@ -38,8 +38,8 @@ func (v Verifier) SaveProtected(o runner.Order) map[string]string {
 	}
 	defer root.Close()
 	sums := digests(root, o.Protect)
-	// The copies go into a new folder that no other process writes. Without copies nothing can be
-	// restored, and Verify reports that.
+	// The copies are saved in a new folder that no other process writes to. Without copies, nothing
+	// can be restored, and Verify reports that.
 	if os.RemoveAll(o.Copies) != nil || os.MkdirAll(o.Copies, 0o700) != nil {
 		return sums
 	}
@@ -55,18 +55,18 @@ func (v Verifier) SaveProtected(o runner.Order) map[string]string {
 			room -= info.Size()
 			err = copyInto(copies, copyOf(name), in, info.Mode().Perm())
 		}
-		_ = errors.Join(err, in.Close()) // if copying fails, the file has no copy
+		_ = errors.Join(err, in.Close()) // if copying fails, the file has no copy and can't be restored
 	}
 	return sums
 }
 
-// copyOf returns the name of the copy of a file.
+// copyOf returns the name under which the copy of a file is saved.
 func copyOf(name string) string {
 	sum := sha256.Sum256([]byte(name))
 	return hex.EncodeToString(sum[:])
 }
 
-// copyInto copies a file to a new file.
+// copyInto copies in to a new file below root. If that fails, it removes the new file.
 func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error {
 	out, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
 	if err != nil {
@@ -80,8 +80,8 @@ func copyInto(root *os.Root, name string, in io.Reader, perm fs.FileMode) error 
 	return err
 }
 
-// restore restores protected files that have changed, and removes new ones. It returns the files
-// that differed, and the files that it could not restore.
+// restore restores protected files that have changed or are missing, and removes new ones. It
+// returns the files that differed, and the files among them that it could not restore.
 func restore(c runner.Order) (differ, lost []string) {
 	root, err := c.Cage.OpenDir(c.Dir)
 	if err != nil { // the directory was replaced
@@ -113,8 +113,8 @@ func restoreFile(root *os.Root, c runner.Order, name string) error {
 	if !isThere {
 		return root.RemoveAll(path)
 	}
-	// Make the folders first: a link in place of a folder would make RemoveAll remove files
-	// outside.
+	// Make the folders before RemoveAll is called. If there were a link in place of a folder,
+	// RemoveAll would remove files outside.
 	if err := errors.Join(makeFolders(root, filepath.Dir(path)), root.RemoveAll(path)); err != nil {
 		return err
 	}
@@ -124,8 +124,8 @@ func restoreFile(root *os.Root, c runner.Order, name string) error {
 	return copyInto(root, path, in, info.Mode().Perm())
 }
 
-// makeFolders makes dir and its parents folders again. A link or a file may have replaced each
-// of them.
+// makeFolders creates dir and its parents where they are missing. It also replaces links and files
+// that an agent has put in the place of these folders.
 func makeFolders(root *os.Root, dir string) error {
 	if dir == "." {
 		return nil
@@ -143,8 +143,8 @@ func makeFolders(root *os.Root, dir string) error {
 	return err
 }
 
-// digests returns a digest of each file below a folder that matches a pattern, by its printable
-// name.
+// digests returns a digest of each file in a folder that matches one of the patterns. The keys are
+// the printable names of the files. Folders named .git are skipped.
 func digests(root *os.Root, patterns []string) map[string]string {
 	out := map[string]string{}
 	room := int64(maxDigested)
@@ -167,8 +167,8 @@ func digests(root *os.Root, patterns []string) map[string]string {
 	return out
 }
 
-// printable quotes a name that a state file can't store exactly, or that would break a line of a
-// report.
+// printable quotes a name that a state file can't contain exactly, or that would break a line of a
+// report. It returns any other name unchanged.
 func printable(name string) string {
 	if quoted := strconv.Quote(name); strings.ContainsRune(quoted, '\\') {
 		return quoted
@@ -184,7 +184,7 @@ func pathOf(name string) string {
 	return filepath.FromSlash(name)
 }
 
-// matches reports whether a name matches a pattern.
+// matches reports whether a name matches one of the patterns.
 func matches(name string, patterns []string) bool {
 	return slices.ContainsFunc(patterns, func(p string) bool {
 		ok, err := doublestar.Match(p, name)
@@ -192,8 +192,8 @@ func matches(name string, patterns []string) bool {
 	})
 }
 
-// digest returns a digest that changes when the file does. It is short, because a state file
-// contains many.
+// digest returns a text that changes when the file changes. It is short, because a state file
+// contains many digests. digest subtracts the number of bytes that it reads from room.
 func digest(root *os.Root, path string, d fs.DirEntry, room *int64) string {
 	path = filepath.FromSlash(path)
 	if d.Type()&fs.ModeSymlink != 0 {

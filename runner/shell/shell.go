@@ -1,9 +1,9 @@
 // Package shell runs scripts and commands. A script state is one process, whose stdout is the
-// message. Commands decide whether an attempt of a state is done; files that must not change
-// meanwhile are checked and restored.
+// state's final message. Commands decide whether an attempt of a state is done. The package also
+// checks and restores files that must not change during an attempt.
 //
-// The package knows how to start scripts on each system, and which failures are their own. It
-// does not interpret tags and transitions: other packages decide about messages and verdicts.
+// The package knows how to start scripts on each system, and which failures are the scripts' own.
+// It does not interpret tags and transitions: other packages decide about messages and verdicts.
 package shell
 
 import (
@@ -22,34 +22,34 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// MaxMessage is how many bytes a script may write to stdout. A script that writes more is ended
-// at once.
+// MaxMessage is the largest number of bytes that a script may write to stdout. A script that writes
+// more is ended immediately.
 const MaxMessage = 10 << 20
 
-// maxLine is how many bytes of a line of output are read for a report. At most half of them are
-// reported if the line is longer, because the text at the cut may be half a secret.
+// maxLine is the largest number of bytes that are read of a line of output for a report. At most
+// half of them are reported of a longer line, because the text at the cut may be half a secret.
 const maxLine = 64 << 10
 
 // Backend runs scripts. It implements runner.Backend, and is safe for concurrent use.
 type Backend struct {
-	// Env is the environment of untrusted scripts, Trusted the environment of trusted scripts.
-	// The Order adds variables.
+	// Env is the environment of untrusted scripts, Trusted the environment of trusted scripts. The
+	// variables in Order.Env are added to it.
 	Env, Trusted []string
 }
 
 var _ runner.Backend = Backend{}
 
-// Run implements runner.Backend for scripts. Answer.Text is the stdout of the script, even if
-// the script failed. A script that exits with another code than 0, or is ended for a timeout or
-// too long a message, is a Fatal failure; its message has the exit code or the signal, and the
-// ends of both outputs. Lines of both outputs are reported as they come, at any Verbosity.
+// Run implements runner.Backend for scripts. Answer.Text is the stdout of the script, even if the
+// script failed. A script fails with class Fatal if its exit code is not 0, if it exceeds a timeout,
+// or if its message is too long. The message of the failure contains the exit code or the signal,
+// and the ends of both outputs. Lines of both outputs are reported as they arrive, at any Verbosity.
 func (b Backend) Run(ctx context.Context, o runner.Order, report func(runner.Progress)) (runner.Answer, error) {
 	options, failure := b.options(o)
 	if failure != nil {
 		return runner.Answer{Process: state.Process{ExitCode: -1}}, failure
 	}
 	msg, stdout, stderr := &message{}, newTail(), newTail()
-	live := [2]proc.Lines{} // a separate goroutine writes to each
+	live := [2]proc.Lines{} // a separate goroutine writes to each element
 	for i := range live {
 		live[i] = proc.Lines{Max: maxLine, Line: func(line []byte, truncated bool) {
 			report(runner.Progress{Text: reportedLine(o, string(line), truncated)})
@@ -74,8 +74,8 @@ func (b Backend) Run(ctx context.Context, o runner.Order, report func(runner.Pro
 	return answer, nil
 }
 
-// reportedLine returns a line of output in the form for reports: without secrets, shortened and
-// escaped.
+// reportedLine prepares a line of output for a report: it hides secrets, shortens the line and
+// escapes it.
 func reportedLine(o runner.Order, line string, truncated bool) string {
 	if o.Hide != nil {
 		line = o.Hide(line)
@@ -88,7 +88,9 @@ func reportedLine(o runner.Order, line string, truncated bool) string {
 
 // options returns how to start the script of an order.
 func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
-	script, _, err := files.Open(o.Script.Path) // an agent may have put a pipe there, and the shell would block
+	// The script is opened only as a check: an agent may have put a pipe there, on which the shell
+	// would block.
+	script, _, err := files.Open(o.Script.Path)
 	if err != nil {
 		return proc.Options{}, failf(runner.Fatal, "read script: %v", err)
 	}
@@ -112,8 +114,8 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 	return how, nil
 }
 
-// visiblePath returns the PATH of an environment without hidden folders. A shell that finds a
-// program in a hidden folder can't start it, and doesn't search the other folders.
+// visiblePath returns the variable PATH of an environment without the hidden folders. A shell that
+// finds a program in a hidden folder can't start it, and doesn't search the folders after it.
 func visiblePath(env, hidden []string) string {
 	path := ""
 	for _, v := range env {
@@ -131,8 +133,8 @@ func visiblePath(env, hidden []string) string {
 // message collects stdout, up to MaxMessage bytes.
 type message struct{ strings.Builder }
 
-// Write implements io.Writer. It fails if the message gets longer than MaxMessage, and keeps the
-// bytes that fit.
+// Write implements io.Writer. If the message would get longer than MaxMessage, Write keeps the bytes
+// that fit and returns an error.
 func (m *message) Write(p []byte) (int, error) {
 	n, _ := m.Builder.Write(p[:min(len(p), MaxMessage-m.Len())])
 	if n < len(p) {

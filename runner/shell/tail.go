@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	// tailSize is how many bytes of the end of an output are kept, and wordsSize how many bytes
-	// of it an error quotes.
+	// tailSize is how many bytes are kept of the end of an output. wordsSize is how many bytes of
+	// them an error quotes.
 	tailSize  = 4096
 	wordsSize = 400
-	// window is how much of the end of an output is examined. It is larger than the tail, so that
-	// a full tail is left when secrets are hidden, and so that a secret which the window cuts in
-	// two is outside the tail.
+	// window is how many bytes of the end of an output are examined. It is larger than tailSize,
+	// so that enough text is left when secrets have been hidden. A secret that is cut in two at
+	// the beginning of the window is outside of the tail.
 	window = 4 * tailSize
 )
 
@@ -39,7 +39,7 @@ func end(output *proc.Tail, env []string, hide func(string) string) (string, boo
 	return last, output.Truncated() || len(last) < len(tail)
 }
 
-// lastWords returns the ends of both outputs in one line, for the end of an error.
+// lastWords returns the ends of both outputs in one line, which is appended to an error message.
 func lastWords(stdout, stderr string) string {
 	words := ""
 	for _, s := range []struct{ name, output string }{{"stdout", stdout}, {"stderr", stderr}} {

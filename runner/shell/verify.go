@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Exit codes for commands that did not exit by themselves, as shells report them.
+// Exit codes, as shells report them, of commands that did not exit by themselves.
 const (
 	codeTimeout  = 124
 	codeNotFound = 127
@@ -28,7 +28,8 @@ type Verifier struct {
 	// Env is the environment of agents and scripts. Commands get it without the variables that
 	// contain secrets.
 	Env []string
-	// NoNewPrivs keeps commands from gaining privileges, for example by sudo. Linux only.
+	// NoNewPrivs keeps commands from gaining privileges, for example with sudo. It has an effect
+	// on Linux only.
 	NoNewPrivs bool
 }
 
@@ -81,7 +82,7 @@ func (v Verifier) Verify(ctx context.Context, c runner.Order, report func(runner
 func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *os.File) state.CommandResult {
 	tail := newTail()
 	fmt.Fprintf(log, "\n$ %s\n", cmd)
-	bash, _ := Bash() // without bash, nothing starts and Run returns the error
+	bash, _ := Bash() // without bash, nothing starts and proc.Run returns the error
 	options := proc.Options{
 		Path: bash, Args: []string{"-c", cmd}, Dir: c.Dir,
 		Env:  append(secrets.Strip(v.Env), c.Env...),
@@ -105,7 +106,7 @@ func (v Verifier) command(ctx context.Context, c runner.Order, cmd string, log *
 	return out
 }
 
-// code returns the exit code that a shell would report.
+// code returns the exit code that a shell would report for a command.
 func code(exit proc.Exit, err error) int {
 	switch {
 	case err != nil:

@@ -11,11 +11,12 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// maxLogged is how much of a command's output is logged, in bytes.
+// maxLogged is the largest number of bytes of a command's output that are logged.
 const maxLogged = 8 << 20
 
-// openLog starts the log of an attempt, and keeps the log before it as .1, .2, …. An error must
-// not change the verdict: the result is nil then, and writing to it does nothing.
+// openLog creates the log of an attempt. It renames an existing log to the next free name with .1,
+// .2, …. If something fails, it returns nil, and writing to the log does nothing, because the
+// verdict must not depend on the log.
 func openLog(c runner.Order) *os.File {
 	if os.MkdirAll(filepath.Dir(c.LogFile), 0o700) != nil || archiveLog(c.LogFile) != nil {
 		return nil
