@@ -10,8 +10,9 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestConversationStarts checks where a conversation may start, with which agent CLI and which
-// model. Continued conversations, and agent CLIs that only the run shows, are not included.
+// TestConversationStarts checks where conversations may start, with which agent CLI and which
+// model. Continued conversations are not included, nor are agent CLIs that are known only when the
+// workflow runs.
 func TestConversationStarts(t *testing.T) {
 	files := fstest.MapFS{}
 	for name, text := range map[string]string{

@@ -16,13 +16,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/goldentest"
 )
 
-// take removes a file that configures a test, and returns its trimmed text.
+// take removes a file that configures a test from files, and returns its trimmed text.
 func take(files map[string]string, name string) string {
 	text := files[name]
 	delete(files, name)
 	return strings.TrimSpace(text)
 }
 
+// mapFS returns a file system with the given files. A text that begins with LINK stands for a
+// symbolic link.
 func mapFS(files map[string]string) fstest.MapFS {
 	fsys := fstest.MapFS{}
 	for name, text := range files {
@@ -35,6 +37,7 @@ func mapFS(files map[string]string) fstest.MapFS {
 	return fsys
 }
 
+// optionsOf removes the files entry and platform, and returns the options that they set.
 func optionsOf(files map[string]string) LoadOptions {
 	o := LoadOptions{Entry: take(files, "entry"), Platform: Unix}
 	if p := take(files, "platform"); p != "" {
@@ -43,6 +46,7 @@ func optionsOf(files map[string]string) LoadOptions {
 	return o
 }
 
+// listing prints each problem in one line, with a title and the problem's code.
 func listing(title string, problems []Problem) string {
 	var b strings.Builder
 	for _, p := range problems {
@@ -51,8 +55,8 @@ func listing(title string, problems []Problem) string {
 	return b.String()
 }
 
-// TestDecide compares the decisions about messages, and the reminders for bad ones, with golden
-// files.
+// TestDecide compares the decisions about messages with golden files. For messages with problems,
+// it compares the problems and the reminder.
 func TestDecide(t *testing.T) {
 	goldentest.Each(t, "testdata/decide/*.txtar", func(t *testing.T, files map[string]string) string {
 		o := optionsOf(files)
@@ -72,6 +76,7 @@ func TestDecide(t *testing.T) {
 	})
 }
 
+// showDecision prints a decision for a golden file.
 func showDecision(d Decision) string {
 	var b strings.Builder
 	field := func(name, value string) {
@@ -104,8 +109,8 @@ func showDecision(d Decision) string {
 	return b.String()
 }
 
-// TestLoad compares the states of folders, and the problems that forbid a start, with golden
-// files.
+// TestLoad compares the states in folders, and the problems that prevent a run from starting, with
+// golden files.
 func TestLoad(t *testing.T) {
 	goldentest.Each(t, "testdata/load/*.txtar", func(_ *testing.T, files map[string]string) string {
 		o := optionsOf(files)
@@ -154,7 +159,7 @@ func TestFrontmatter(t *testing.T) {
 	})
 }
 
-// dropZero removes the lines of a policy that have a zero value.
+// dropZero removes the lines with a zero value from a policy.
 func dropZero(policy string) string {
 	var lines []string
 	for line := range strings.Lines(policy) {

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// TestFrontmatterCostsLittle limits the memory for any frontmatter, because agents may have
+// TestFrontmatterCostsLittle checks that no frontmatter needs much memory, because agents may have
 // written it.
 func TestFrontmatterCostsLittle(t *testing.T) {
 	const size = 60 << 10

@@ -44,8 +44,8 @@ func TestTemplates(t *testing.T) {
 	assert.Check(t, slices.Equal(got, want), "body %q\ngot  %v\nwant %v", body, got, want)
 }
 
-// TestRenderIsLinear renders texts for which a renderer that looks back or ahead would need too
-// much time.
+// TestRenderIsLinear renders large texts. A renderer that looks back or ahead would need too much
+// time for them.
 func TestRenderIsLinear(t *testing.T) {
 	for _, unit := range []string{"{", "{{", "{{a", "{{ ", "{{a}}", "{{a }"} {
 		body := strings.Repeat(unit, 1<<18/len(unit))

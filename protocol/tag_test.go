@@ -10,7 +10,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// scanText returns the valid tags of a text without a policy, and the problems of other tags.
+// scanText returns the valid tags in a text without a policy, and the problems of the other tags.
 func scanText(text string) ([]Tag, []Problem) {
 	var tags []Tag
 	var problems []Problem
@@ -23,7 +23,7 @@ func scanText(text string) ([]Tag, []Problem) {
 	return tags, problems
 }
 
-// summary returns the tags and problems of a text in one line.
+// summary returns the tags and problems in a text, in one line.
 func summary(text string) string {
 	tags, problems := scanText(text)
 	var parts []string
@@ -74,7 +74,7 @@ func TestScan(t *testing.T) {
 		{`<fork ü="1" next="N">A</fork>`, `! 1:1 <fork>: attribute "ü" is not a name of letters, digits, _ and -`},
 		{`<call next="N">A</call>`, `! 1:1 <call>: it has no attribute "next" | ! 1:1 <call>: attribute "return" is missing`},
 		{`<result input="x">A</result>`, `! 1:1 <result>: it has no attribute "input"`},
-		// asks and joins, which also occur in prose
+		// The tags ask and join, which are also words in prose.
 		{"<join>A</join> <goto>B</goto>", "1:16 <goto>B</goto>"},
 		{"<join>a b</join>", "1:1 <join>a b</join>"},
 		{"<join>a b</join><result>c</result>", "1:17 <result>c</result>"},
@@ -90,8 +90,7 @@ func TestScan(t *testing.T) {
 	}
 }
 
-// randomTag returns a tag whose body contains no other tag, unless it is a result that quotes
-// some.
+// randomTag returns a random tag. Only the body of a result may contain other tags.
 func randomTag(r *rand.Rand) Tag {
 	alphabet := []string{"a", "B", "é", "<", ">", "&", `"`, "'", "\n", " ", "&amp;", "</goto>", "<b>", "\xff"}
 	words := func(not string) string {
@@ -139,13 +138,13 @@ func TestTagRoundTrip(t *testing.T) {
 	}
 }
 
-// TestScanIsLinear scans texts for which a scanner that looks back or ahead would need too much
-// time.
+// TestScanIsLinear scans large texts. A scanner that looks back or ahead would need too much time
+// for them.
 func TestScanIsLinear(t *testing.T) {
 	for _, c := range []struct {
 		unit string
 		size int // in bytes
-		want int // tags
+		want int // number of tags
 	}{
 		{"<result>", 1 << 18, 0},
 		{"<goto>", 1 << 18, 0},

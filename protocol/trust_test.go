@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// TestTrustedScriptsMustBeNamed checks that a trusted script can be reached only from a state
-// whose policy or options name it, and that an untrusted script needs an option to say who is
-// asked and where agents work.
+// TestTrustedScriptsMustBeNamed checks that a trusted script can be reached only from a state whose
+// policy or options name it. It also checks that an untrusted script needs an option to choose who
+// is asked and where agents work.
 func TestTrustedScriptsMustBeNamed(t *testing.T) {
 	entry := func(text string) string { return "---\nallowed_transitions: [" + text + "]\n---\nx" }
 	short := func(text string) string { return "---\n" + text + "\n---\nx" }

@@ -13,7 +13,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// makeZip returns a zip archive of files with these names and one text.
+// makeZip returns a zip archive of files with the given names, all with the same text.
 func makeZip(t testing.TB, text string, names ...string) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
@@ -30,14 +30,16 @@ func makeZip(t testing.TB, text string, names ...string) []byte {
 	return b.Bytes()
 }
 
+// openBytes opens a zip archive in memory.
 func openBytes(data []byte) (fs.FS, []Problem) {
 	return OpenZip(bytes.NewReader(data), int64(len(data)))
 }
 
+// TestOpenZipLayouts checks which folders an archive may contain, and where its files appear.
 func TestOpenZipLayouts(t *testing.T) {
 	for _, c := range []struct {
 		names []string
-		want  string // the files, or the problem
+		want  string // names of the files, or "!" and the problem
 	}{
 		{[]string{"START.md", "b.txt"}, "START.md b.txt"},
 		{[]string{"flow/START.md", "flow/b.txt"}, "START.md b.txt"},
@@ -56,8 +58,8 @@ func TestOpenZipLayouts(t *testing.T) {
 	}
 }
 
-// zipSummary returns the names of the files, or the first problem, and checks that files and
-// problems never occur together.
+// zipSummary returns the names of the files, or the first problem. It checks that there is no file
+// system if there are problems.
 func zipSummary(t *testing.T, fsys fs.FS, problems []Problem) string {
 	if len(problems) > 0 {
 		assert.Check(t, is.Nil(fsys), "a file system beside problems")
@@ -72,7 +74,7 @@ func zipSummary(t *testing.T, fsys fs.FS, problems []Problem) string {
 	return strings.Join(names, " ")
 }
 
-// TestOpenZipLimits checks the limits of the number and the size of entries.
+// TestOpenZipLimits checks the limits on the number and the size of entries.
 func TestOpenZipLimits(t *testing.T) {
 	var many []string
 	for i := range maxEntries + 1 {
@@ -94,8 +96,8 @@ func TestOpenZipLimits(t *testing.T) {
 	}
 }
 
-// TestZipFilesAreReadOnly checks the mode and content of files, and that an archive with a
-// broken file is refused.
+// TestZipFilesAreReadOnly checks the mode and the content of files. It also checks that an archive
+// with a broken file is rejected.
 func TestZipFilesAreReadOnly(t *testing.T) {
 	data := makeZip(t, "echo\n", "flow/START.sh")
 	fsys, problems := openBytes(data)

@@ -18,8 +18,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// disk has the transcripts of agent CLIs, by CLI and conversation id. It outlives the processes
-// of a run.
+// disk contains the transcripts of agent CLIs, by CLI and conversation id. It stays when another
+// process resumes the run.
 type disk struct {
 	mu          sync.Mutex // guards the fields below
 	transcripts map[string]string
@@ -27,7 +27,7 @@ type disk struct {
 	complete    []string // the conversation at the end of each invocation, as the model saw it
 }
 
-// vendor is an agent CLI with transcripts. The script supplies its answers.
+// vendor is a fake agent CLI that writes transcripts. Its script supplies the answers.
 type vendor struct {
 	*script
 	disk      *disk
@@ -47,8 +47,8 @@ func (v *vendor) Length(k runner.Conversation) (int64, bool) {
 	return int64(len(text)), ok
 }
 
-// open finds or begins the conversation of an order. It returns its key and the id that the CLI
-// reports for it.
+// open finds or begins the conversation that an order names. It returns the key of the transcript
+// and the id that the CLI reports for the conversation.
 func (v *vendor) open(p runner.PromptOrder) (key, reportedID string, err error) {
 	d := v.disk
 	if !v.abilities.ChoosesID && p.Session == state.Fresh {
@@ -102,8 +102,8 @@ func (v *vendor) Run(ctx context.Context, o runner.Order, report func(runner.Pro
 	return a, err
 }
 
-// vendors gives a loop two agent CLIs: claude uses the runner's ids; codex reports its own id
-// for a new conversation as soon as it runs, and uses the runner's id for a branch.
+// vendors gives a loop two agent CLIs. claude uses the ids that the runner chooses. codex reports
+// its own id for a new conversation as soon as it runs, and uses the runner's id for a branch.
 func (l *loop) vendors() *loop {
 	l.disk = &disk{transcripts: map[string]string{}}
 	all := runner.Abilities{ChoosesID: true, ReportsUSD: true}
@@ -115,8 +115,8 @@ func (l *loop) vendors() *loop {
 	return l
 }
 
-// mixed returns a run in which two agent CLIs take turns in all possible ways, with reminders,
-// failures, attempts, and a state that follows when the attempts are used up.
+// mixed returns a run in which two agent CLIs take turns in all possible ways. The run contains
+// reminders, failures, attempts, and a state that follows when the attempts are used up.
 func mixed(t *testing.T) *loop {
 	l := newLoop(t, flow{
 		"A":    "---\ndone_when: [check]\n---\ntry {{attempt}}\n<fork next=\"B\">W</fork>",
@@ -150,9 +150,9 @@ func promptRuns(l *loop) []string {
 	return slices.Compact(out)
 }
 
-// TestWhichCLIRunsPrompt checks the order of precedence: the agent CLI of the function's tag,
-// else the state's, else the conversation's, else the run's. Model and effort of the run apply
-// only to the run's agent CLI.
+// TestWhichCLIRunsPrompt checks which agent CLI runs a prompt: the one in the function tag, or else
+// the state's, or else the conversation's, or else the run's. The run's model and effort apply only
+// to the run's agent CLI.
 func TestWhichCLIRunsPrompt(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := mixed(t)
@@ -173,8 +173,8 @@ func TestWhichCLIRunsPrompt(t *testing.T) {
 	})
 }
 
-// TestConversationIDIsSavedAtOnce checks that an id that an agent CLI reports is saved before
-// the invocation ends.
+// TestConversationIDIsSavedAtOnce checks that the id which an agent CLI reports is saved before the
+// invocation ends.
 func TestConversationIDIsSavedAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "---\nagent: codex\n---\n<call return=\"B\">S</call>", "S": "<result>s</result>", "B": "<result>b</result>"}, nil)
@@ -193,9 +193,9 @@ func TestConversationIDIsSavedAtOnce(t *testing.T) {
 	})
 }
 
-// TestWrongAgentCLIFails checks states that need an agent CLI which doesn't hold the
-// conversation, or which the run doesn't have. The agent fails before any prompt of the state,
-// and again at each resume.
+// TestWrongAgentCLIFails runs states that need an agent CLI which doesn't hold the conversation, or
+// which the run doesn't have. It checks that the agent fails before any prompt of the state is
+// sent, and again at each resume.
 func TestWrongAgentCLIFails(t *testing.T) {
 	for _, name := range []string{"codex", "gemini"} { // the run has codex, but claude holds the conversation
 		synctest.Test(t, func(t *testing.T) {

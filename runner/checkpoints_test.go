@@ -28,8 +28,8 @@ func (c checkpoints) Stored() <-chan *state.Checkpoint { return c.stored }
 
 func (c checkpoints) CheckResumable([]*state.Agent) error { return c.check }
 
-// TestStepIsOfferedUntilItIsTaken checks that a step that could not be stored at once doesn't
-// have to wait for the next step, which may take hours.
+// TestStepIsOfferedUntilItIsTaken checks that a step which could not be stored immediately is
+// offered again. It must not wait for the next step, which may take hours.
 func TestStepIsOfferedUntilItIsTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "END", nil)
@@ -49,7 +49,8 @@ func TestStepIsOfferedUntilItIsTaken(t *testing.T) {
 	})
 }
 
-// TestStoredCheckpointsAreEvents checks that they are numbered like other events.
+// TestStoredCheckpointsAreEvents checks that events about stored checkpoints are numbered like
+// other events.
 func TestStoredCheckpointsAreEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "END", nil)

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestChecks checks the orders for verifications, also after a crash.
+// TestChecks checks the orders for verifications, including one after a crash.
 func TestChecks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{
@@ -46,10 +46,10 @@ func TestChecks(t *testing.T) {
 	})
 }
 
-// TestCrashAnywhere cuts a run off after every save, resumes it from that save, and compares it
-// with the undisturbed run: the same number of invocations and verifications, apart from those
-// that were cut off, and the same messages to the models, apart from the note about the
-// interruption. No prompt appears twice in a conversation.
+// TestCrashAnywhere stops a run after every save, resumes it from that save, and compares it with a
+// run that was not stopped. The numbers of invocations and verifications must be the same, except
+// for those that were cut off. The models must get the same messages, except for the note about the
+// interruption. No prompt may appear twice in a conversation.
 func TestCrashAnywhere(t *testing.T) {
 	for name, c := range map[string]struct {
 		start  func(*testing.T) *loop
@@ -92,7 +92,7 @@ func (l *loop) completeTalks() []string {
 	return slices.Compact(texts)
 }
 
-// wantSameAs compares a run that was cut off with the undisturbed one.
+// wantSameAs checks that a run which was cut off and resumed is like the undisturbed run, whole.
 func wantSameAs(t *testing.T, whole, l *loop, cut *state.Run) {
 	wantRuns, wantChecks := len(whole.orders), len(whole.checks)
 	for _, a := range (cmp.Or(cut, &state.Run{})).Agents {
@@ -114,8 +114,8 @@ func countExact(l *loop) int {
 	return len(slices.DeleteFunc(slices.Clone(l.run.Ledger), func(e state.LedgerEntry) bool { return e.Kind != state.Exact || e.CostUSD == 0 }))
 }
 
-// TestMissingShellFailsBeforeAgent checks that a machine that can't run commands fails before an
-// agent is paid.
+// TestMissingShellFailsBeforeAgent checks that, on a machine that can't run commands, a state with
+// done_when fails before an agent is paid.
 func TestMissingShellFailsBeforeAgent(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "---\ndone_when: [check]\n---\n<result>done</result>"}, nil)

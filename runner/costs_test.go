@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// tokensOnly returns a run whose agent CLI reports tokens and no cost, with its own list of
-// prices.
+// tokensOnly returns a run whose agent CLI reports tokens but no cost. The run has its own price
+// list.
 func tokensOnly(t *testing.T, f flow, change func(*state.Options)) *loop {
 	l := newLoop(t, f, change)
 	l.inTokens = true
@@ -20,10 +20,10 @@ func tokensOnly(t *testing.T, f flow, change func(*state.Options)) *loop {
 	return l
 }
 
-// TestTokensArePriced checks costs of an agent CLI that reports tokens: the price of its model
-// applies exactly, and usage that the key proxy counted beyond the report is added, with its
-// surcharge. A model without a price counts as its vendor's most expensive one; if the vendor is
-// unknown, the run counts tokens without a price.
+// TestTokensArePriced checks the cost of invocations if the agent CLI reports only tokens. The price
+// of its model applies exactly. Usage that the key proxy counted beyond the report is added, with
+// its surcharge. A model without a price counts as its vendor's most expensive one. If the vendor
+// is unknown, the run counts tokens without a price.
 func TestTokensArePriced(t *testing.T) {
 	used := state.Usage{Input: 1000, CacheRead: 200, Output: 50}
 	seen := func(model string, input int64, surcharge state.USD) []state.Usage {
@@ -52,8 +52,8 @@ func TestTokensArePriced(t *testing.T) {
 	}
 }
 
-// TestOrderHasCountOfConversation checks that the order to resume or branch a conversation has
-// the CLI's own count of its cost.
+// TestOrderHasCountOfConversation checks that an order to resume or branch a conversation contains
+// the CLI's own running total of the conversation's cost.
 func TestOrderHasCountOfConversation(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": `<call return="C">S</call>`, "S": "<result>s</result>", "C": "<reset>D</reset>", "D": "<result>d</result>"}, nil)
@@ -66,8 +66,8 @@ func TestOrderHasCountOfConversation(t *testing.T) {
 	})
 }
 
-// TestBudgetNeedsPrice checks that, under a budget, no invocation starts whose price is unknown,
-// and that the reason explains how to give a price.
+// TestBudgetNeedsPrice checks that, in a run with a budget, no invocation starts whose price is
+// unknown. The reason must explain how to give a price.
 func TestBudgetNeedsPrice(t *testing.T) {
 	for model, want := range map[string]string{
 		"": "no model is named", "cheap": "its model cheap has no price", "dear": "",

@@ -18,9 +18,9 @@ func (fakeTranscripts) Usage(c Conversation, from int64) ([]state.Usage, bool) {
 	return []state.Usage{{Model: "m", Output: int64(len(c.ID)) - from}}, true
 }
 
-// TestSilentInvocationIsBookedByTranscript checks that an invocation that reports no cost is
-// booked by its part of the transcript, a branch without the history that it copied. A reported
-// or metered cost takes precedence.
+// TestSilentInvocationIsBookedByTranscript checks that an invocation which reports no cost is
+// charged for what it added to the transcript. A branch is not charged for the history that it
+// copied. A reported or metered cost takes precedence.
 func TestSilentInvocationIsBookedByTranscript(t *testing.T) {
 	length := int64(2)
 	fresh := state.Invocation{Mode: state.Fresh, SessionID: "12345"}

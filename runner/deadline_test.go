@@ -11,10 +11,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestAnswerAtDeadlineCounts checks that an answer that arrives at the same time as the deadline
-// is applied and booked, even without a grace period, and not paid again.
+// TestAnswerAtDeadlineCounts checks that an answer which arrives at the same time as the deadline is
+// applied, even without a grace period. The answer must be charged once, and not requested again.
 func TestAnswerAtDeadlineCounts(t *testing.T) {
-	for range 16 { // whether the loop takes the answer or the deadline first is random
+	for range 16 { // the order in which the loop receives answer and deadline is random
 		synctest.Test(t, func(t *testing.T) {
 			l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "<result>b</result>"}, func(o *state.Options) { o.Grace = 0 })
 			l.cfg.Deadline = 2 * agentTime
@@ -31,8 +31,8 @@ func TestAnswerAtDeadlineCounts(t *testing.T) {
 	}
 }
 
-// TestDeadlineCountsFromStartTime checks start times before Run, also ones so early that the
-// deadline has already passed.
+// TestDeadlineCountsFromStartTime checks that the deadline counts from a start time before Run. One
+// of the start times is so early that the deadline has already passed.
 func TestDeadlineCountsFromStartTime(t *testing.T) {
 	for before, want := range map[time.Duration]time.Duration{0: time.Minute, 20 * time.Second: 40 * time.Second, time.Hour: 0} {
 		synctest.Test(t, func(t *testing.T) {

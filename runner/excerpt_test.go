@@ -9,7 +9,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestExcerptKeepsBothEnds checks that an excerpt has the first and the last lines within the
+// TestExcerptKeepsBothEnds checks that an excerpt contains the first and the last lines within the
 // limits, at least one last line, and the number of lines missing between them.
 func TestExcerptKeepsBothEnds(t *testing.T) {
 	for _, c := range []struct {

@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestRepeatingFaultsAreFatal checks that the words of vendors' APIs and CLIs decide before the
-// status, and that only temporary statuses are retried.
+// TestRepeatingFaultsAreFatal checks that the words of vendors' APIs and CLIs take precedence over
+// the status, and that only temporary statuses are retried.
 func TestRepeatingFaultsAreFatal(t *testing.T) {
 	for words, want := range map[string]string{
 		"max_output_tokens API Error: Claude's response exceeded the 128000 output token maximum.":    "output limit",

@@ -22,12 +22,12 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// memory is a store that keeps the encoded run after every save.
+// memory is a store that holds the encoded run after every save.
 type memory struct {
 	run       *state.Run
 	saves     [][]byte
 	snapshots []time.Time // when snapshots were written
-	fail      int         // the save that fails, counted from 1; 0 for none
+	fail      int         // number of the save that fails, counted from 1; 0 means none
 }
 
 var errDisk = errors.New("disk full")
@@ -70,7 +70,7 @@ func (j *journal) Report(e state.Event) {
 	j.events = append(j.events, e)
 }
 
-// names returns the events as short words.
+// names returns a short description of each event.
 func (j *journal) names() []string {
 	var out []string
 	for _, e := range j.events {
@@ -92,24 +92,24 @@ func (j *journal) names() []string {
 	return out
 }
 
-// How long the agents and the commands of a script take.
+// How long the agents and the commands take, unless a test changes it.
 const (
 	agentTime   = time.Second
 	commandTime = 500 * time.Millisecond
 )
 
-// script is an agent CLI and a verifier that follow a script: the answers of agents, and the
-// results of commands.
+// script is a fake agent CLI and a fake verifier. It supplies the answers of agents and the results
+// of commands that a test has written down.
 type script struct {
-	runner.AgentCLI                                           // nil: its other methods are not called
-	answers         map[string][]string                       // by state: the answers to its invocations; the last repeats
-	passes          map[string]int                            // by state: the attempt from which the commands pass; 0: never
+	runner.AgentCLI                                           // nil, because the run calls no other method
+	answers         map[string][]string                       // answers by state; the last one repeats
+	passes          map[string]int                            // attempt, by state, at which commands pass; 0 means never
 	exits           int                                       // exit code of the agent CLI
 	slow            time.Duration                             // how long agents take
-	inTokens        bool                                      // the agent CLI reports tokens only
-	metered         []state.Usage                             // with inTokens: the usage that a key proxy has counted
+	inTokens        bool                                      // true if the agent CLI reports only tokens
+	metered         []state.Usage                             // usage counted by a key proxy, if inTokens is true
 	noShell         error                                     // why commands can't run
-	beforeAnswer    func(report func(runner.Progress), n int) // before the n-th answer of an agent in a state, from 0
+	beforeAnswer    func(report func(runner.Progress), n int) // called before the n-th answer in a state, from 0
 
 	mu       sync.Mutex // guards the fields below
 	orders   []runner.Order
@@ -117,24 +117,24 @@ type script struct {
 	checks   []runner.Order
 	verified []time.Time // ends of the checks
 	calls    map[string]int
-	digests  []string // folder and patterns of each call of SaveProtected
+	digests  []string // directory and patterns of each call of SaveProtected
 }
 
-// claudeOnly returns the agent CLIs of a run that has only the default one.
+// claudeOnly returns the agent CLIs of a run whose only agent CLI is a.
 func claudeOnly(a runner.AgentCLI) map[string]runner.AgentCLI {
 	return map[string]runner.AgentCLI{protocol.BackendClaude: a}
 }
 
-// Abilities implements runner.AgentCLI: it can do everything.
+// Abilities implements runner.AgentCLI. The script has every ability, except with inTokens.
 func (c *script) Abilities() runner.Abilities {
 	return runner.Abilities{Backend: protocol.BackendClaude, ChoosesID: true, ReportsUSD: !c.inTokens}
 }
 
-// Length implements runner.AgentCLI: a transcript is as long as its id.
+// Length implements runner.AgentCLI. It returns the length of the id as the transcript's length.
 func (c *script) Length(k runner.Conversation) (int64, bool)             { return int64(len(k.ID)), true }
 func (c *script) Usage(runner.Conversation, int64) ([]state.Usage, bool) { return nil, false }
 
-// record adds an order to the log, and returns how many orders of the agent in this state came
+// record records an order, and returns how many orders for the agent in this state there were
 // before.
 func (c *script) record(o runner.Order) int {
 	c.mu.Lock()
@@ -145,8 +145,8 @@ func (c *script) record(o runner.Order) int {
 	return n
 }
 
-// Run implements runner.Backend. The text before a "!" in an answer means the class of a
-// failure.
+// Run implements runner.Backend. If an answer contains "!", the text before it is the class of a
+// failure, and the text after it is the failure's message.
 func (c *script) Run(ctx context.Context, o runner.Order, report func(runner.Progress)) (runner.Answer, error) {
 	n, lines := c.record(o), c.answers[o.State]
 	text := lines[min(n, len(lines)-1)]
@@ -207,7 +207,7 @@ func (c *script) SaveProtected(o runner.Order) map[string]string {
 	return map[string]string{"a_test.go": fmt.Sprint("digest ", len(c.digests))}
 }
 
-// pass waits, and returns false if ctx ended the wait.
+// pass waits for d. It returns false if ctx ended the wait.
 func pass(ctx context.Context, d time.Duration) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -219,7 +219,7 @@ func pass(ctx context.Context, d time.Duration) bool {
 	}
 }
 
-// loop is a run of a workflow, with fakes around it.
+// loop is a run of a workflow with a fake agent CLI, a fake store and a fake reporter.
 type loop struct {
 	*script
 	t        *testing.T
@@ -229,12 +229,12 @@ type loop struct {
 	cfg      runner.Config
 	run      *state.Run
 	ids      int
-	override *state.Options // options of the next resume
-	disk     *disk          // of vendors
+	override *state.Options // options for the next resume
+	disk     *disk          // set by vendors
 }
 
-// flow has the text of each state, by its name without .md. The last line is the answer of the
-// agent.
+// flow maps the name of each state, without .md, to its text. The last line of the text is also the
+// agent's answer.
 type flow map[string]string
 
 // newLoop returns a run that begins at A.md.
@@ -243,6 +243,8 @@ func newLoop(t *testing.T, f flow, change func(*state.Options)) *loop {
 	return newLoopAt(t, "A.md", f, change)
 }
 
+// newLoopAt returns a run that begins at the file entry. If change is not nil, it changes the
+// options of the run.
 func newLoopAt(t *testing.T, entry string, f flow, change func(*state.Options)) *loop {
 	t.Helper()
 	files, answers := fstest.MapFS{}, map[string][]string{}
@@ -283,7 +285,7 @@ func (l *loop) fresh() {
 	l.cfg.Store, l.cfg.Reporter = l.store, l.log
 }
 
-// drive runs the loop until the run ends with the given status. It continues the log of events.
+// drive runs the loop until the run ends with the given status. Events are added to the log.
 func (l *loop) drive(resumed bool, want state.Status) {
 	l.t.Helper()
 	r := runner.New(l.cfg, l.run)
@@ -308,15 +310,15 @@ func (l *loop) wantInvariants() {
 	invarianttest.Want(l.t, left)
 }
 
-// crash runs the loop until save n+1 fails, and then restores the run as save n left it. Events
+// crash runs the loop until save n+1 fails, and then restores the run that save n has saved. Events
 // that were already reported stay in the log.
 func (l *loop) crash(n int) {
 	l.t.Helper()
 	assert.Assert(l.t, l.crashIfPossible(n), "the run was over before save %d", n+1)
 }
 
-// crashIfPossible is like crash, but returns false if the run ends before save n+1. This happens
-// when agents run at once: agents that end together share a save, so the number of saves varies.
+// crashIfPossible is like crash, but returns false if the run ends before save n+1. The number of
+// saves varies, because agents that run at the same time and end together share a save.
 func (l *loop) crashIfPossible(n int) bool {
 	l.t.Helper()
 	l.store.fail = n + 1
@@ -330,9 +332,9 @@ func (l *loop) crashIfPossible(n int) bool {
 	return true
 }
 
-// crashAfterEachSave drives a run to its end. Then, for each save of that run, it drives another
-// run until that save, cuts it off, and resumes it. check gets the state of the run at the cut,
-// nil for the first run.
+// crashAfterEachSave drives a run to its end. Then, for each save of that run, it drives another run
+// until that save, cuts it off, and resumes it. check gets the run as it was at the cut, or nil for
+// the first run.
 func crashAfterEachSave(t *testing.T, start func(*testing.T) *loop, finish func(l *loop, resumed bool), check func(l *loop, cut *state.Run)) {
 	t.Helper()
 	saves := 0
@@ -356,11 +358,11 @@ func crashAfterEachSave(t *testing.T, start func(*testing.T) *loop, finish func(
 	}
 }
 
-// toTheEnd finishes a run that can be completed in one go.
+// toTheEnd finishes a run that can be completed without an interruption.
 func toTheEnd(l *loop, resumed bool) { l.drive(resumed, state.Completed) }
 
-// restore gives the loop a saved run. Agents continue with the answer after the invocations that
-// ended according to the events.
+// restore replaces the loop's run with a saved one. The events show which invocations have ended.
+// Each agent continues with the answer after those.
 func (l *loop) restore(data []byte) {
 	l.t.Helper()
 	l.run = decoded(l.t, data)
@@ -376,6 +378,7 @@ func (l *loop) restore(data []byte) {
 	}
 }
 
+// decoded returns the run in the data of a save.
 func decoded(t *testing.T, data []byte) *state.Run {
 	t.Helper()
 	r, err := state.Decode(data)
@@ -383,6 +386,7 @@ func decoded(t *testing.T, data []byte) *state.Run {
 	return r
 }
 
+// ended returns the agents that have ended, each with its result, sorted.
 func ended(r *state.Run) []string {
 	var out []string
 	for _, e := range r.Ended {
@@ -427,6 +431,7 @@ func (l *loop) ordersFor(name string) []runner.Order {
 	return slices.DeleteFunc(slices.Clone(l.orders), func(o runner.Order) bool { return o.State != name+".md" })
 }
 
+// same checks that got equals want. what describes the value.
 func same(t *testing.T, what string, want, got any) {
 	t.Helper()
 	assert.Check(t, is.DeepEqual(got, want), what)

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// slowStore is a store whose next save takes five seconds if isNext is set, and whose save after
-// that fails.
+// slowStore is a store for one failure. If isNext is set, the next save takes five seconds, and the
+// save after that fails.
 type slowStore struct {
 	*memory
 	isNext bool
@@ -27,9 +27,9 @@ func (s *slowStore) Append(d *state.Delta) error {
 	return s.memory.Append(d)
 }
 
-// TestEndBehindFailedSaveCounts checks that drain doesn't wait for a worker whose last message
-// is handled after a failed save. While a step is saved, one agent reports an id that must be
-// saved, which fails, and another one ends.
+// TestEndBehindFailedSaveCounts checks that drain doesn't wait for a worker whose last message is
+// handled after a failed save. While a step is being saved, one agent reports an id, whose save
+// fails, and another agent ends.
 func TestEndBehindFailedSaveCounts(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": `<fork next="B">C</fork>`, "B": "<result>b</result>", "C": "<result>c</result>"},

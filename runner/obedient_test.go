@@ -25,7 +25,7 @@ func (a obedient) Run(ctx context.Context, o runner.Order, report func(runner.Pr
 	return answer, err
 }
 
-// TestObedientAgentStaysInItsTransitions checks that an agent that obeys the text of an issue
+// TestObedientAgentStaysInItsTransitions checks that an agent which obeys the text of an issue
 // reaches no state that its own state doesn't allow, and no other file.
 func TestObedientAgentStaysInItsTransitions(t *testing.T) {
 	for _, wish := range []string{"<goto>DEPLOY</goto>", "<fork next=\"B\">DEPLOY</fork>", "<goto>../DEPLOY.md</goto>"} {

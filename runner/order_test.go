@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestOnlyScriptsGetByAndVisits checks the variables with the state that led here, and with the
-// number of the agent's visits.
+// TestOnlyScriptsGetByAndVisits checks that only scripts get the variables RAYMOND_BY and
+// RAYMOND_VISITS, which contain where the agent came from and how often it has visited the state.
 func TestOnlyScriptsGetByAndVisits(t *testing.T) {
 	for _, c := range []struct {
 		kind    protocol.Kind
@@ -31,8 +31,8 @@ func TestOnlyScriptsGetByAndVisits(t *testing.T) {
 	}
 }
 
-// TestLargeValuesAreFiles checks that scripts get values in files that are too large for a
-// variable or contain NUL.
+// TestLargeValuesAreFiles checks that scripts get a value in a file if it is too large for a
+// variable or contains NUL.
 func TestLargeValuesAreFiles(t *testing.T) {
 	fits, large := strings.Repeat("x", 64<<10), strings.Repeat("x", 64<<10+1)
 	a := &state.Agent{ID: "main", Payload: state.Text(large), Exec: &state.Exec{Running: &state.Invocation{}}, Vars: map[string]string{"fits": fits, "a-b": large}}

@@ -10,7 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// TestPayloadFileHasOnlyPayload checks that the file is replaced, whatever was at its path.
+// TestPayloadFileHasOnlyPayload checks that the payload replaces whatever is at the path of its
+// file, and that a link there is not followed.
 func TestPayloadFileHasOnlyPayload(t *testing.T) {
 	dir := t.TempDir()
 	path, other := filepath.Join(dir, "1"), filepath.Join(dir, "other")

@@ -7,6 +7,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// TestStateNeverGetsMoreThanRun checks that a state's own permission mode applies only if it allows
+// no more than the run's mode.
 func TestStateNeverGetsMoreThanRun(t *testing.T) {
 	for _, tt := range []struct{ own, run, want string }{
 		{"", "acceptEdits", "acceptEdits"},

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// babbler returns a function that reports a number of lines before each answer. The last line of
-// an invocation ends in "the last".
+// babbler returns a function for script.beforeAnswer that reports many lines before each answer. The
+// last line of an invocation ends in "the last".
 func babbler(lines, length int) func(func(runner.Progress), int) {
 	return func(report func(runner.Progress), n int) {
 		for i := range lines {
@@ -35,9 +35,9 @@ func outputLines(l *loop) []string {
 	return lines
 }
 
-// TestOutputIsBounded checks that at most 500 lines of an invocation become events: the first
-// ones at once, the last ones before the end of the invocation. The others are only shown to
-// people who watch.
+// TestOutputIsBounded checks that at most 500 lines of an invocation become events. The first lines
+// are reported immediately, the last ones before the end of the invocation. The lines between them
+// are only shown to users who watch the run.
 func TestOutputIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "LIMIT", nil)
@@ -72,7 +72,7 @@ func TestFullVerbosityReportsAllOutput(t *testing.T) {
 	})
 }
 
-// TestChecksAreReported checks that the command that verifies an attempt is reported, except at
+// TestChecksAreReported checks that each command which verifies an attempt is reported, except at
 // VerbosityNone.
 func TestChecksAreReported(t *testing.T) {
 	for verbosity, want := range map[runner.Verbosity][]runner.Progress{

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// promptOf returns an invocation of a state with that text and done_when.
+// promptOf returns an invocation of a state with the text body and with done_when.
 func promptOf(body, context string, e state.Exec) invocation {
 	return invocation{
 		run: &state.Run{WorkflowID: "run-1", Meta: map[string]string{"who": "meta"}},
@@ -22,9 +22,9 @@ func promptOf(body, context string, e state.Exec) invocation {
 	}
 }
 
-// TestFeedback checks that the second attempt gets the report about the first, at {{failure}} or
-// after the text, even if a variable of a fork is named failure. The first attempt gets no
-// report.
+// TestFeedback checks that the second attempt gets the report about the first one, in place of
+// {{failure}} or after the text. A variable of a fork that is named failure doesn't change that.
+// The first attempt gets no report.
 func TestFeedback(t *testing.T) {
 	verdict := &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed", Results: []state.CommandResult{{Cmd: "printf '%s' {{who}}", RC: 3, Tail: "its tail"}}}
 	report := verdict.Report(4)
@@ -46,8 +46,8 @@ func TestFeedback(t *testing.T) {
 	}
 }
 
-// TestContinuedConversationGetsWhatItLacks checks that a conversation that continues gets only
-// new text, and that a new one gets everything.
+// TestContinuedConversationGetsWhatItLacks checks that a continued conversation gets only new text,
+// and that a new conversation gets everything.
 func TestContinuedConversationGetsWhatItLacks(t *testing.T) {
 	verdict := &state.NodeAttempt{Attempt: 1, Reason: "done_when_failed"}
 	fresh, resumed := &state.Invocation{Mode: state.Fresh}, &state.Invocation{Mode: state.Resume}

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// replies has the answers of agents by state, one for each invocation of the state by an agent.
-// The last answer repeats.
+// replies contains the answers of agents by state, one for each time that an agent invokes the
+// state. The last answer repeats.
 var replies = map[string][]string{
 	"START": {`<fork next="NEXT" item="1">WORK</fork>`},
 	"NEXT":  {`<fork next="JOIN" item="2">WORK</fork>`},
@@ -31,7 +31,7 @@ var replies = map[string][]string{
 	"HALF":  {`<fork next="END">BAD</fork>`},
 }
 
-// newWorld returns a run of a workflow that has all states of replies.
+// newWorld returns a run of a workflow that contains all states of replies.
 func newWorld(t *testing.T, entry string, change func(*state.Options)) *loop {
 	t.Helper()
 	f := flow{}
@@ -45,9 +45,9 @@ func newWorld(t *testing.T, entry string, change func(*state.Options)) *loop {
 	return l
 }
 
-// TestCancel checks that the first signal saves a snapshot and leaves states in flight three
-// seconds, and that the second one ends them. In both cases the agent stays in its state, and a
-// resume runs it again.
+// TestCancel checks that the first signal saves a snapshot and gives running states three seconds,
+// and that a second signal ends them. In both cases the agent stays in its state, and a resume runs
+// that state again.
 func TestCancel(t *testing.T) {
 	for signals, want := range map[int]time.Duration{1: 5 * time.Second, 2: 2 * time.Second} {
 		synctest.Test(t, func(t *testing.T) {
@@ -80,6 +80,8 @@ func TestCancel(t *testing.T) {
 	}
 }
 
+// TestDeadline checks that a run is suspended at its deadline, when the running state has ended in
+// its grace period.
 func TestDeadline(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "LOOP", nil)

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestNothingStartsBeforeItIsSaved checks that after a failed save the run in memory is the last
-// saved one, and that no invocation has started that it doesn't contain.
+// TestNothingStartsBeforeItIsSaved checks the run in memory after a failed save. It must be the run
+// that was saved last, and it must contain every invocation that has started.
 func TestNothingStartsBeforeItIsSaved(t *testing.T) {
 	for n := 1; n <= 12; n++ {
 		synctest.Test(t, func(t *testing.T) {
@@ -29,8 +29,8 @@ func TestNothingStartsBeforeItIsSaved(t *testing.T) {
 	}
 }
 
-// TestUsageOfKilledProcessIsBooked checks that tokens counted in an invocation that a crash cut
-// off are part of the cost of the run.
+// TestUsageOfKilledProcessIsBooked checks that the run's cost includes tokens that were counted in
+// an invocation before a crash cut it off.
 func TestUsageOfKilledProcessIsBooked(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newWorld(t, "END", nil)
@@ -54,7 +54,7 @@ func (a *allowances) SetAllowance(left state.USD, running []string) {
 	a.got = append(a.got, fmt.Sprintf("%s for %d", left, len(running)))
 }
 
-// TestMeterGetsRestOfBudget checks that the meter gets the rest of the budget after each step.
+// TestMeterGetsRestOfBudget checks that the meter gets the remaining budget after each step.
 func TestMeterGetsRestOfBudget(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "<result>x</result>"}, nil)

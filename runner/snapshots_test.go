@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// slowSnapshots is a runner.Snapshots that needs a while for each snapshot.
+// slowSnapshots is a runner.Snapshots whose snapshots take some time.
 type slowSnapshots struct {
 	lasts    time.Duration
 	requests []runner.SnapshotRequest
@@ -27,8 +27,8 @@ func (s *slowSnapshots) Take(shot runner.SnapshotRequest) <-chan struct{} {
 
 func (s *slowSnapshots) Notes() []string { return []string{"note"} }
 
-// TestPromptsWaitForSnapshot checks that a prompt waits for the snapshot after the prompt before
-// it, and that failed snapshots are reported.
+// TestPromptsWaitForSnapshot checks that a prompt waits for the snapshot after the previous prompt,
+// and that failed snapshots are reported.
 func TestPromptsWaitForSnapshot(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": "<goto>B</goto>", "B": "transient!once\n<goto>C</goto>", "C": "fatal!no such model"}, nil)

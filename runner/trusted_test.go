@@ -15,8 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// TestTrustedScriptsHaveOwnFolders checks that a trusted script gets new folders, which are
-// removed afterwards, even if the agent's directory is gone, and the agents' work.
+// TestTrustedScriptsHaveOwnFolders checks that a trusted script gets the agents' work and new
+// folders, even if the agent's directory is gone. The folders must be removed afterwards.
 func TestTrustedScriptsHaveOwnFolders(t *testing.T) {
 	own := t.TempDir()
 	var got Order
@@ -57,7 +57,7 @@ func (b backendFunc) Run(_ context.Context, o Order, _ func(Progress)) (Answer, 
 	return Answer{}, nil
 }
 
-// valuesOf returns the values of variables in an environment, "" for missing ones.
+// valuesOf returns the values of variables in an environment. The value of a missing one is "".
 func valuesOf(environ []string, names ...string) []string {
 	values := make([]string, len(names))
 	for i, name := range names {

@@ -18,7 +18,7 @@ type scriptedPrompter struct {
 	delay   time.Duration
 	updates chan runner.QuestionUpdate
 	asked   map[int]bool
-	open    int  // questions that will be answered
+	open    int  // number of questions that will be answered
 	stays   bool // IsSettled returns false while a question is open
 	isOpen  bool
 }
@@ -86,8 +86,8 @@ func newWaiters(t *testing.T) *loop {
 	return l.vendors()
 }
 
-// finishWaiters runs waiters to the end. If the run was not resumed, it checks the time that the
-// waits take: the answer, the timeout, and the wait of the poll.
+// finishWaiters drives a run of waiters to its end. If the run was not resumed, it checks how long
+// the waits take: the answer, the timeout, and the wait of the poll.
 func finishWaiters(l *loop, resumed bool) {
 	l.t.Helper()
 	began := time.Now()
@@ -101,15 +101,15 @@ func finishWaiters(l *loop, resumed bool) {
 	}, ended(l.run))
 }
 
-// octocat answers the first question after five minutes, and leaves the second to its timeout.
+// octocat answers the first question after five minutes, and lets the second one time out.
 func octocat() *scriptedPrompter {
 	c := newPrompter(5*time.Minute, map[int]string{1: "yes"})
 	c.stays = true
 	return c
 }
 
-// TestHold checks that a run stays open for a time within its hold, and for a retry however long
-// that takes, but never for the timeout of a question.
+// TestHold checks that a run stays open for a wait that is not longer than Config.Hold, and for a
+// retry however long that takes. It must not stay open for the timeout of a question.
 func TestHold(t *testing.T) {
 	const late = `<ask next="B" timeout="1m" timeout_next="B">?</ask>`
 	for _, c := range []struct {
@@ -146,9 +146,9 @@ func TestHold(t *testing.T) {
 	})
 }
 
-// TestLateAnswerStillCounts checks an answer that comes after the timeout, but before the
-// timeout was applied: the first step of a resume waits until the answers to open questions are
-// read.
+// TestLateAnswerStillCounts checks that an answer counts if it comes after the timeout, but before
+// the timeout was applied. The first step of a resume waits until the answers to open questions
+// have been read.
 func TestLateAnswerStillCounts(t *testing.T) {
 	for answers, want := range map[string]string{"": "late", "x": "heard"} {
 		synctest.Test(t, func(t *testing.T) {
@@ -168,8 +168,8 @@ func TestLateAnswerStillCounts(t *testing.T) {
 	}
 }
 
-// TestPrompterCanEndQuestion checks updates that time a question out early, that record its
-// comment, and that bring nothing.
+// TestPrompterCanEndQuestion checks updates that time a question out early, that record the id of
+// its comment, and that change nothing.
 func TestPrompterCanEndQuestion(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLoop(t, flow{"A": `<ask next="B" timeout="9h" timeout_next="LATE">?</ask>`, "B": "<result>b</result>", "LATE": "<result>late</result>"}, nil)
@@ -192,9 +192,9 @@ func TestPrompterCanEndQuestion(t *testing.T) {
 	})
 }
 
-// TestTrustedScriptsRunWithoutAgents checks that a trusted script waits for running agents,
-// while no other state and no reminder starts. Trusted scripts may run at the same time. A
-// script that has waited for its timeout fails.
+// TestTrustedScriptsRunWithoutAgents checks that a trusted script waits for running agents. While it
+// waits, no other state and no reminder starts. Trusted scripts may run at the same time. A script
+// that has waited as long as its timeout fails.
 func TestTrustedScriptsRunWithoutAgents(t *testing.T) {
 	for timeout, want := range map[string]string{
 		"9s":    "0s A.md|1s B.md|1s V.md|2.5s W.md|2s C.md|3.5s PUSH.sh|4.5s SIGN.sh|4.5s TAG.sh|5.5s D.md|5.5s W.md",

@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-// scope returns the workflow in files, and the options that the other files set.
+// scope returns a file system with the workflow in files, and the options that the other files set.
 func scope(files map[string]string) (fstest.MapFS, lint.Options) {
 	fsys, settings := fstest.MapFS{}, map[string]string{}
 	for name, text := range files {
@@ -39,7 +39,7 @@ func scope(files map[string]string) (fstest.MapFS, lint.Options) {
 }
 
 // TestFindings compares the findings in folders of states with golden files. The platform "unix
-// windows" means both. Every problem that forbids a start must be an error of lint.
+// windows" means both. Every problem that prevents a run from starting must be an error of lint.
 func TestFindings(t *testing.T) {
 	goldentest.Each(t, "testdata/*.txtar", func(t *testing.T, files map[string]string) (text string) {
 		fsys, o := scope(files)
@@ -64,8 +64,8 @@ func TestFindings(t *testing.T) {
 	})
 }
 
-// TestManyTagsCostLittle limits the memory for many tags, also on one line: an agent may have
-// written the file.
+// TestManyTagsCostLittle checks that many tags, even on one line, need little memory, because an
+// agent may have written the file.
 func TestManyTagsCostLittle(t *testing.T) {
 	for _, tag := range []string{"<goto>B</goto> ", "<goto>NOPE</goto> ", "<goto>B<goto> ", `<goto a="x>B</goto> `, "`<fork next='B' a='b'>B</fork> "} {
 		fsys := fstest.MapFS{"START.md": {Data: []byte(strings.Repeat(tag, 10_000))}, "B.md": {Data: []byte("<result>ok</result>")}}

@@ -13,8 +13,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// libraryFindings returns the result of another implementation of the standard: whether it
-// accepts the schema, and which places of the text break which rules.
+// libraryFindings returns the result of another implementation of the standard: whether it accepts
+// the schema, and which values in the text break which rules.
 func libraryFindings(t testing.TB, schema, text string) (isSchema bool, found []string) {
 	doc, err := jsonschema.UnmarshalJSON(strings.NewReader(schema))
 	if err != nil {
@@ -36,6 +36,8 @@ func libraryFindings(t testing.TB, schema, text string) (isSchema bool, found []
 	return true, distinct(found)
 }
 
+// leafFindings returns the findings in an error of the library, without their consequences for the
+// values and schemas that contain them.
 func leafFindings(err *jsonschema.ValidationError) []string {
 	isLeaf := len(err.Causes) == 0
 	switch err.ErrorKind.(type) {
@@ -51,12 +53,13 @@ func leafFindings(err *jsonschema.ValidationError) []string {
 	}
 	_, escaped, _ := strings.Cut(err.SchemaURL, "#")
 	rule, _ := url.PathUnescape(escaped)
-	if _, ok := err.ErrorKind.(*kind.PropertyNames); ok { // the library doesn't report the place
+	if _, ok := err.ErrorKind.(*kind.PropertyNames); ok { // the library doesn't report the name
 		return []string{"a name " + rule}
 	}
 	return []string{pointer(err.InstanceLocation) + " " + rule + pointer(err.ErrorKind.KeywordPath())}
 }
 
+// pointer returns the JSON pointer that consists of the given names.
 func pointer(names []string) (place string) {
 	for _, name := range names {
 		place = below(place, name)
@@ -64,12 +67,13 @@ func pointer(names []string) (place string) {
 	return place
 }
 
+// distinct sorts findings and removes duplicates.
 func distinct(all []string) []string {
 	slices.Sort(all)
 	return slices.Compact(all)
 }
 
-// ownFindings returns the result of this package in the same form.
+// ownFindings returns the result of this package, in the form that libraryFindings returns.
 func ownFindings(s *Schema, text string) []string {
 	value, v := read(text)
 	if v != nil {
@@ -86,7 +90,7 @@ func ownFindings(s *Schema, text string) []string {
 	return distinct(found)
 }
 
-// wantAgreement checks that this package and the library find the same.
+// wantAgreement checks that this package and the library return the same findings.
 func wantAgreement(t testing.TB, schema, text string) {
 	s, v := Parse(schema)
 	isSchema, want := libraryFindings(t, schema, text)
@@ -100,7 +104,8 @@ func wantAgreement(t testing.TB, schema, text string) {
 	}
 }
 
-// isStricter reports whether a schema is refused for a reason that only this package has.
+// isStricter reports whether this package rejects a schema for a reason that the library doesn't
+// have.
 func isStricter(v *Violation) bool {
 	for _, part := range []string{"is possible, at the top", "can have an id", "is not in this schema", "there is no schema at", "(RE2)"} {
 		if strings.Contains(v.Message, part) {
@@ -130,6 +135,7 @@ func TestAgreesWithLibrary(t *testing.T) {
 	}
 }
 
+// generator generates random schemas and random values.
 type generator struct{ *rand.Rand }
 
 func (g generator) pick(all ...string) string { return all[g.IntN(len(all))] }

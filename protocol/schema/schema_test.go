@@ -24,8 +24,8 @@ func textOf(list []Violation) string {
 	return b.String()
 }
 
-// TestParseRefuses checks that texts which are not schemas, or refer to other documents, are
-// refused with the place.
+// TestParseRefuses checks that Parse rejects texts that are not schemas or that refer to other
+// documents, and that it reports where the mistake is.
 func TestParseRefuses(t *testing.T) {
 	tests := []struct{ text, want string }{
 		{"", "it is empty, not JSON"},
@@ -53,6 +53,7 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
+// verdict is a schema with many kinds of keywords.
 const verdict = `{
 	"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "https://example.com/verdict",
 	"type": "object", "required": ["verdict", "findings"], "additionalProperties": false,
@@ -66,7 +67,7 @@ const verdict = `{
 	}}}
 }`
 
-// TestCheck checks the violations of a text, with place and rule.
+// TestCheck checks the violations in texts, each with its JSON pointer and its rule.
 func TestCheck(t *testing.T) {
 	s := mustParse(t, verdict)
 	tests := []struct{ text, want string }{
@@ -102,8 +103,8 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestViolationIsReportedOnce checks that a violation found on several paths through the schema
-// is reported once, and that violations are sorted by place.
+// TestViolationIsReportedOnce checks that a violation which is found on several paths through the
+// schema is reported once. It also checks that violations are sorted by their JSON pointers.
 func TestViolationIsReportedOnce(t *testing.T) {
 	const ab = `"$defs":{"ab":{"required":["a","b"],"properties":{"a":{"minimum":1}}}}`
 	tests := []struct{ schema, text, want string }{
@@ -120,7 +121,7 @@ func TestViolationIsReportedOnce(t *testing.T) {
 	}
 }
 
-// TestLargeAnswers checks the limits of the size and depth of a text, and of its numbers.
+// TestLargeAnswers checks the limits on the size and depth of a text, and on its numbers.
 func TestLargeAnswers(t *testing.T) {
 	s := mustParse(t, "true")
 	for name, test := range map[string]struct{ text, want string }{
@@ -133,8 +134,8 @@ func TestLargeAnswers(t *testing.T) {
 	}
 }
 
-// TestExplodingSchemaIsStopped checks a schema in which each level doubles the work of a check,
-// with a valid and an invalid value.
+// TestExplodingSchemaIsStopped checks that a check stops if each level of the schema doubles the
+// work, for a valid and an invalid value.
 func TestExplodingSchemaIsStopped(t *testing.T) {
 	levels := ""
 	for i := range 60 {
@@ -146,7 +147,7 @@ func TestExplodingSchemaIsStopped(t *testing.T) {
 	}
 }
 
-// FuzzCheck checks that every text is handled, and that messages are readable.
+// FuzzCheck checks that Check accepts every text, and that its messages are neither long nor empty.
 func FuzzCheck(f *testing.F) {
 	schemas := []*Schema{
 		mustParse(f, verdict),

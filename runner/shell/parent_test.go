@@ -10,8 +10,8 @@ import (
 func TestEndOfStdinMeansParentIsGone(t *testing.T) {
 	stdin, writer := io.Pipe()
 	gone := ParentGone(stdin)
-	// A write to the pipe returns when it has been read. After the second write, the first one
-	// has been handled.
+	// A write to the pipe returns when the data has been read. So when the second write returns,
+	// the data of the first one has been handled.
 	for range 2 {
 		_, err := writer.Write([]byte("something"))
 		assert.NilError(t, err)

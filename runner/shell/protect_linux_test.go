@@ -28,14 +28,15 @@ func tree(t *testing.T) string {
 	return dir
 }
 
+// put writes a file, and creates the folders that contain it.
 func put(t *testing.T, path, text string) {
 	t.Helper()
 	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// changes returns the files that a verification finds changed after do has run in a folder. The
-// digests are encoded and decoded in between, as after a crash.
+// changes returns the files that a verification finds changed after do has run in a folder. It
+// encodes and decodes the digests in between, as they are after a crash.
 func changes(t *testing.T, dir string, patterns []string, do func()) []string {
 	t.Helper()
 	c := checks(t, "true")
@@ -106,8 +107,8 @@ func TestProtectRestoresEveryChange(t *testing.T) {
 	}
 }
 
-// TestFileWithoutCopyIsLost checks that a file without a copy, as on another machine, is
-// reported and not touched, and that links out of the folder are not followed.
+// TestFileWithoutCopyIsLost checks that a changed file is reported and not touched if it has no
+// copy, as on another machine. It also checks that links to other folders are not followed.
 func TestFileWithoutCopyIsLost(t *testing.T) {
 	dir, outside := tree(t), t.TempDir()
 	c := checks(t, "true")
@@ -128,8 +129,8 @@ func TestFileWithoutCopyIsLost(t *testing.T) {
 	assert.Check(t, is.Len(there, 0), "outside of the folder")
 }
 
-// TestLinkInPlaceOfDirectoryIsNotFollowed checks that an agent can't have files outside written
-// or removed.
+// TestLinkInPlaceOfDirectoryIsNotFollowed checks that an agent can't make Verify write or remove
+// files outside of its directory by replacing the directory with a link.
 func TestLinkInPlaceOfDirectoryIsNotFollowed(t *testing.T) {
 	dir, outside, c := tree(t), tree(t), checks(t)
 	c.Dir, c.Protect, c.Copies = filepath.Join(dir, "sub"), []string{"*_test.go"}, t.TempDir()
@@ -142,8 +143,8 @@ func TestLinkInPlaceOfDirectoryIsNotFollowed(t *testing.T) {
 	assert.NilError(t, err)
 }
 
-// TestHugeProtectedFilesAreNotRead checks that a sparse file of terabytes is identified by its
-// size and time, without reading it.
+// TestHugeProtectedFilesAreNotRead checks that a sparse file of terabytes is identified by its size
+// and its modification time, without being read.
 func TestHugeProtectedFilesAreNotRead(t *testing.T) {
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }

@@ -39,9 +39,10 @@ func order(t *testing.T, name, text string) runner.Order {
 	}
 }
 
+// silent ignores the progress of a script.
 func silent(runner.Progress) {}
 
-// failure runs a script that must fail.
+// failure runs a script that must fail, and returns its answer and its failure.
 func failure(t *testing.T, o runner.Order) (runner.Answer, *runner.Failure) {
 	t.Helper()
 	answer, err := base.Run(context.Background(), o, silent)
@@ -60,8 +61,8 @@ func TestStdoutIsTheMessage(t *testing.T) {
 	assert.Check(t, err == nil && answer.Text == want && answer.ExitCode == 0, "got  %+v, %v\nwant %q", answer, err, want)
 }
 
-// TestPathHasNoHiddenFolders checks that the PATH of a trusted script lacks folders that agents
-// can write, by any of their names.
+// TestPathHasNoHiddenFolders checks that the PATH of a trusted script doesn't contain folders that
+// agents can write, even if a link names them.
 func TestPathHasNoHiddenFolders(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -73,6 +74,8 @@ func TestPathHasNoHiddenFolders(t *testing.T) {
 	assert.Check(t, is.Equal(visiblePath(env, []string{dir + "/work"}), "PATH="+dir+"/tools:/usr/bin"))
 }
 
+// TestFailuresSayWhatHappened checks that the message of a failure contains the exit code or the
+// signal, and the ends of both outputs.
 func TestFailuresSayWhatHappened(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("x", 5000)
@@ -94,8 +97,8 @@ func TestFailuresSayWhatHappened(t *testing.T) {
 	}
 }
 
-// TestTailsOfOutputs checks that a tail is the last 4096 bytes, without half characters and
-// without secrets or parts of them.
+// TestTailsOfOutputs checks that the tail of an output is its last 4096 bytes, without half
+// characters and without secrets or pieces of them.
 func TestTailsOfOutputs(t *testing.T) {
 	t.Parallel()
 	const key = "sk-secret-0123456789"
@@ -142,6 +145,8 @@ func TestTimeoutsAreFatal(t *testing.T) {
 	}
 }
 
+// TestLargestMessagePasses checks that a message of MaxMessage bytes is accepted, and that a script
+// which writes one byte more fails.
 func TestLargestMessagePasses(t *testing.T) {
 	t.Parallel()
 	answer, err := base.Run(context.Background(), order(t, "A.sh", "head -c 10485760 /dev/zero"), silent)
@@ -165,6 +170,8 @@ func (w *watcher) report(p runner.Progress) {
 	w.lines = append(w.lines, p.Text)
 }
 
+// TestStopEndsScriptAndItsProcesses checks that a stop ends a script and its background process,
+// although both ignore signals.
 func TestStopEndsScriptAndItsProcesses(t *testing.T) {
 	t.Parallel()
 	o, w := order(t, "A.sh", "(trap '' INT TERM; sleep 1000) & echo $! >&2; trap '' INT TERM; while :; do sleep 1000; done"), &watcher{}
@@ -181,6 +188,8 @@ func TestStopEndsScriptAndItsProcesses(t *testing.T) {
 	assert.Check(t, syscall.Kill(pid, 0) != nil, "process %d is still there", pid)
 }
 
+// TestStopAfterEndIsNoFailure checks that a stop doesn't make a script fail that has ended, while
+// Run still waits for a process that the script has left behind.
 func TestStopAfterEndIsNoFailure(t *testing.T) {
 	t.Parallel()
 	// The process that the script leaves behind notices the end of the script, and keeps Run
@@ -202,8 +211,8 @@ func TestStopAfterEndIsNoFailure(t *testing.T) {
 	assert.Check(t, err == nil && answer.Text == "done\n" && len(answer.Notes) == 1, "got %+v, %v", answer, err)
 }
 
-// TestOutputIsReportedByLine checks that both streams are reported, each in its order, at every
-// Verbosity.
+// TestOutputIsReportedByLine checks that the lines of both streams are reported at every Verbosity,
+// in the order in which they were written to each stream.
 func TestOutputIsReportedByLine(t *testing.T) {
 	t.Parallel()
 	for _, verbosity := range []runner.Verbosity{runner.VerbosityNone, runner.VerbosityBounded, runner.VerbosityFull} {
@@ -224,8 +233,8 @@ func TestOutputIsReportedByLine(t *testing.T) {
 	}
 }
 
-// TestSecretsOnStderrAreHidden checks secrets that come in several writes, at the end of a line
-// that is too long, and in the end of stderr that a failure quotes.
+// TestSecretsOnStderrAreHidden checks secrets that are written in several pieces, at the end of a
+// line that is too long, and in the end of stderr, which a failure quotes.
 func TestSecretsOnStderrAreHidden(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-ant-0123456789abcdefghijkl"
@@ -277,7 +286,7 @@ func TestScriptsThatCannotStart(t *testing.T) {
 	}
 }
 
-// rename changes the extension of the script.
+// rename replaces the script of an order with one that has another extension.
 func rename(t *testing.T, o *runner.Order, ext string) {
 	t.Helper()
 	o.Script.Path = order(t, "A"+ext, "echo").Script.Path

@@ -42,7 +42,7 @@ func checks(t *testing.T, commands ...string) runner.Order {
 // quietly ignores the progress of a verification.
 func quietly(runner.Progress) {}
 
-// runChecks runs the commands of an order to their end.
+// runChecks runs all commands of an order and returns their results.
 func runChecks(t *testing.T, c runner.Order) []state.CommandResult {
 	t.Helper()
 	v := verifying.Verify(t.Context(), c, quietly)
@@ -70,7 +70,7 @@ func TestExitCodes(t *testing.T) {
 	}
 }
 
-// TestNoSecretIsInTheEnvironment checks that commands get the variables of the order, and no
+// TestNoSecretIsInTheEnvironment checks that commands get the variables in the order, and no
 // secrets.
 func TestNoSecretIsInTheEnvironment(t *testing.T) {
 	t.Parallel()
@@ -84,7 +84,7 @@ func TestNoSecretIsInTheEnvironment(t *testing.T) {
 	assert.Check(t, !strings.Contains(r.Tail, "WHO=base"), "environment: got WHO twice:\n%s", r.Tail)
 }
 
-// TestTails checks the end of the output to the byte.
+// TestTails checks every byte in the tail of a command's output.
 func TestTails(t *testing.T) {
 	t.Parallel()
 	x := func(n int) string { return strings.Repeat("x", n) }
@@ -106,8 +106,8 @@ func TestTails(t *testing.T) {
 	}
 }
 
-// TestTimeoutEndsCommand checks commands that time out, including a command that exits
-// successfully on the signal.
+// TestTimeoutEndsCommand checks that a command which exceeds its timeout fails, even if it exits
+// with code 0 when it gets the signal.
 func TestTimeoutEndsCommand(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "trap 'exit 0' INT; while :; do sleep 0.05; done")
@@ -117,8 +117,8 @@ func TestTimeoutEndsCommand(t *testing.T) {
 	}
 }
 
-// TestCommandsRunInOrder checks that all commands run in the agent's directory, also after one
-// has failed, that they see files of the agent and of earlier commands, and that each is
+// TestCommandsRunInOrder checks that all commands run in the agent's directory, even after one has
+// failed. They must see the files of the agent and of earlier commands. Each command must be
 // reported before it starts.
 func TestCommandsRunInOrder(t *testing.T) {
 	t.Parallel()
@@ -135,7 +135,7 @@ func TestCommandsRunInOrder(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, []string{`"": checking ech`, `"a\n": checking ech`, `"a\nb\n": checking [ "`, "0 ", "2 ", "1 a\nb\n"}), "told, and results")
 }
 
-// TestStoppedVerificationHasNoResults checks that a verification that is stopped has no results,
+// TestStoppedVerificationHasNoResults checks that a verification that is stopped returns no results
 // and starts no further commands.
 func TestStoppedVerificationHasNoResults(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 
 var took = regexp.MustCompile(`\(\d+\.\ds\)`)
 
-// readLog returns a log without the parts that differ from run to run.
+// readLog returns a log in which durations are replaced, because they differ from run to run.
 func readLog(t *testing.T, path string) string {
 	t.Helper()
 	data, err := os.ReadFile(path)
@@ -38,7 +38,7 @@ func TestLogDescribesAttempt(t *testing.T) {
 	assert.Check(t, strings.HasSuffix(got, "\n\nverdict: passed\n"), "log of an attempt that converged: got %q, want it passed", got)
 }
 
-// TestEarlierLogsAreKept checks that earlier logs are kept as .1, .2, …, whatever they contain.
+// TestEarlierLogsAreKept checks that earlier logs are renamed to .1, .2, … and stay unchanged.
 func TestEarlierLogsAreKept(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true")

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestSecretsAreRedactedInTails checks secrets inside the tail, at its edge and cut off by it,
-// and many secrets that make the output short.
+// TestSecretsAreRedactedInTails checks secrets that are inside the tail, at its edge, or cut off by
+// it. It also checks outputs that become short because they contain many secrets.
 func TestSecretsAreRedactedInTails(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("long secret ", 500) + "end" // longer than a tail
@@ -36,7 +36,8 @@ func TestSecretsAreRedactedInTails(t *testing.T) {
 	}
 }
 
-// wantNoSecret checks the tail of a command that prints a text.
+// wantNoSecret checks that the tail of an output contains no piece of a secret, and that the tail
+// is the end of the output.
 func wantNoSecret(t *testing.T, env []string, what, text string) {
 	t.Helper()
 	output := newTail()
