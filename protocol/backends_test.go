@@ -8,6 +8,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// TestModelNames checks which names IsModel accepts.
 func TestModelNames(t *testing.T) {
 	for name, want := range map[string]bool{
 		"opus": true, "claude-opus-4-5@20251101": true, "opus[1m]": true, "us.anthropic.claude:0": true, "models/x_1": true,

@@ -12,7 +12,7 @@ type Chart struct {
 	order    []string
 }
 
-// Chart analyzes all states of the workflow.
+// Chart analyzes all states of the workflow, and returns the transitions between them.
 func (w *Workflow) Chart() *Chart {
 	c := &Chart{w: w, readings: map[string]*Analysis{}}
 	for name, s := range w.states {

@@ -10,6 +10,7 @@ import (
 // documentation.
 func Verbs() []Verb { return slices.Clone(verbs) }
 
+// verbs lists the transition tags in the order of the documentation.
 var verbs = []Verb{Goto, Reset, Call, Function, Fork, Result, Join, Ask}
 
 // verbNames returns the names of the transition tags as strings.
@@ -75,6 +76,7 @@ func tokensOf(text string, counts func(Verb) bool) []token {
 	}
 }
 
+// unescape decodes the entities that attribute values may contain.
 var unescape = strings.NewReplacer("&quot;", `"`, "&apos;", "'", "&lt;", "<", "&gt;", ">", "&amp;", "&")
 
 // attributesIn decodes the attributes in an opening. wrong contains a message for each attribute

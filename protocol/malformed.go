@@ -17,7 +17,7 @@ var (
 // maxCandidate limits how many bytes after an opening are searched for its closing.
 const maxCandidate = 1 << 10
 
-// candidate is a part of a text that may be intended as a tag.
+// candidate is a passage of a text that may be intended as a tag.
 type candidate struct {
 	opening, attrs, body, closing string // as written; closing may be ""
 	name, closingName             string
@@ -128,8 +128,8 @@ func (w *Workflow) problemOf(c candidate, isLast bool) *Problem {
 	return nil
 }
 
-// MalformedTags returns a problem for each part of the text that was probably intended as a tag but
-// is not one, with its position in the file.
+// MalformedTags returns a problem for each passage of the text that was probably intended as a tag
+// but is not one. The positions of the problems are in the file.
 func (d *Analysis) MalformedTags() []Problem {
 	problems := d.w.malformed(&d.State.Policy.Transitions, unescaped(d.State), d.Tags, false)
 	problems = slices.DeleteFunc(problems, func(p Problem) bool { return d.IsComment(d.Lines[p.Pos.Line-1]) })

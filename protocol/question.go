@@ -113,6 +113,7 @@ func checkAttributeValue(v Verb, name, value string) string {
 	return fmt.Sprintf("%s is %s, not %s", name, Quote(value), known.description)
 }
 
+// isBoolean reports whether a value is "true" or "false".
 func isBoolean(value string) bool { return value == "true" || value == "false" }
 
 // checkChoices returns why the value of the attribute choices is wrong, or "" if it is right.

@@ -9,6 +9,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// TestRender checks which templates in a text are replaced, and what stays unchanged.
 func TestRender(t *testing.T) {
 	values := map[string]string{"a": "1", "b": "{{a}}", "empty": "", "n_2": "x", "x.y-z": "dots", "é": "accent", "open": "{{", "rest": "a}}"}
 	lookup := func(name string) (string, bool) { v, ok := values[name]; return v, ok }
@@ -38,6 +39,7 @@ func TestRender(t *testing.T) {
 	}
 }
 
+// TestTemplates checks the names and positions of templates, and whether they belong to GitHub.
 func TestTemplates(t *testing.T) {
 	body := "é {{b}}\n${{ a }} {{}} {{a b}} {{c"
 	got, want := Templates(body), []Template{{"b", Pos{1, 3}, false}, {"a", Pos{2, 2}, true}}

@@ -64,6 +64,7 @@ func newState(name string, c *scope) *State {
 	return &State{Name: name, Kind: KindOf(name), Line: 1, scope: c}
 }
 
+// byteOrderMark is the character that some editors put at the beginning of a file. It is ignored.
 const byteOrderMark = "\ufeff"
 
 // maxForeign is the largest size in bytes at which a file's frontmatter is checked although no

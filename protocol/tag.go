@@ -214,6 +214,7 @@ func isVariable(name string) bool { return variableName().MatchString(name) }
 // form returns an example of a tag of this verb, for hints.
 func form(v Verb) string { return (&Rule{}).example(v).String() }
 
+// escape encodes the characters that an attribute value must not contain.
 var escape = strings.NewReplacer(`"`, "&quot;", "<", "&lt;", ">", "&gt;", "&", "&amp;")
 
 // String returns the tag as text. Scanning the text returns the same Verb, Attrs and Body, unless

@@ -36,6 +36,7 @@ func summary(text string) string {
 	return strings.Join(parts, " | ")
 }
 
+// TestScan checks which tags scanMessage finds in a text, and which problems these tags have.
 func TestScan(t *testing.T) {
 	for _, c := range []struct{ text, want string }{
 		{"", ""},

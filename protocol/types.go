@@ -55,7 +55,7 @@ const (
 	Script Kind = "script"
 )
 
-// Platform is the family of operating systems that a workflow is resolved for.
+// Platform is a family of operating systems. It decides which of a workflow's scripts can run.
 type Platform string
 
 // The platforms.
@@ -203,7 +203,7 @@ type Move struct {
 	Return string `json:"return,omitempty" is:"file?"` // resolved; only for Call and Function
 	Dir    string `json:"dir,omitempty"`               // the attribute cd, as written; only for Reset
 	Model  string `json:"model,omitempty"`             // only for Function
-	// Backend is the agent CLI that runs To, from the attribute agent; Function only.
+	// Backend is the agent CLI that runs To, from the attribute agent. It is set only for Function.
 	Backend string `json:"backend,omitempty"`
 	Input   string `json:"input,omitempty"`
 	Text    string `json:"text,omitempty"` // the result, unchanged; only for Result

@@ -92,8 +92,8 @@ func (v value) tools() []string {
 	return list
 }
 
-// tools are the tools of Claude Code, whose names all agent CLIs get. The list is not complete:
-// other tools exist, and MCP servers add more.
+// tools lists tools of Claude Code. Workflows use these names for all agent CLIs. The list is not
+// complete: other tools exist, and MCP servers add more.
 var tools = []string{
 	"Agent", "AskUserQuestion", "Bash", "BashOutput", "Edit", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS", "LSP", "Monitor", "MultiEdit",
 	"NotebookEdit", "NotebookRead", "Read", "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate",

@@ -148,6 +148,7 @@ func MapValue(n *yaml.Node, key string) *yaml.Node {
 // PosOf returns the position at which a node begins.
 func PosOf(n *yaml.Node) Pos { return Pos{n.Line, n.Column} }
 
+// isNull reports whether a node is a null value, for example because the value is missing.
 func isNull(n *yaml.Node) bool { return n.Kind == yaml.ScalarNode && n.ShortTag() == "!!null" }
 
 // Describe returns a description of a node for messages, for example "a map".

@@ -34,12 +34,14 @@ type vendor struct {
 	abilities runner.Abilities
 }
 
+// Abilities implements runner.AgentCLI.
 func (v *vendor) Abilities() runner.Abilities { return v.abilities }
 
 // key returns the key of a conversation's transcript: the CLI's own id, or the id that the
 // runner chose.
 func (v *vendor) key(id, cli string) string { return v.abilities.Backend + " " + cmp.Or(cli, id) }
 
+// Length implements runner.AgentCLI.
 func (v *vendor) Length(k runner.Conversation) (int64, bool) {
 	v.disk.mu.Lock()
 	defer v.disk.mu.Unlock()
@@ -73,6 +75,7 @@ func (v *vendor) open(p runner.PromptOrder) (key, reportedID string, err error) 
 	return key, reportedID, nil
 }
 
+// Run implements runner.AgentCLI. It adds the prompt and the answer to the transcript.
 func (v *vendor) Run(ctx context.Context, o runner.Order, report func(runner.Progress)) (runner.Answer, error) {
 	if o.Prompt.Backend != v.abilities.Backend {
 		return runner.Answer{}, &runner.Failure{Class: runner.Fatal, Message: "order for " + o.Prompt.Backend}

@@ -30,7 +30,7 @@ type Conversation struct {
 type Abilities struct {
 	Backend  string // one of protocol.Backends
 	Title    string // the name that users see
-	Provider string // of the models, as in OpenTelemetry's gen_ai.provider.name; "" if unknown
+	Provider string // provider of the models, as in OpenTelemetry's gen_ai.provider.name; "" if unknown
 	// ChoosesID is true if the caller chooses the id of a new conversation. Otherwise the CLI
 	// reports an id of its choice.
 	ChoosesID  bool
@@ -107,7 +107,7 @@ type Transcripts interface {
 type TranscriptFile struct {
 	Path string // path of a regular file
 	Size int64  // in bytes; the file may grow, but these bytes never change
-	Dir  string // absolute; where the conversation took place
+	Dir  string // absolute path of the directory in which the conversation took place
 }
 
 // Fingerprint identifies one version of a file.
@@ -171,8 +171,8 @@ type PromptOrder struct {
 	// IsChecked is true if commands verify the work. The invocation starts only if this machine
 	// can run those commands.
 	IsChecked bool
-	// OverloadWait is how long the run waits while the service fails. Zero means that it does not
-	// wait, or waits for the default time.
+	// OverloadWait is how long the run waits while the service fails. It is zero if the run's
+	// option is zero or not set.
 	OverloadWait time.Duration
 	// ReportsTools requests a Progress for every tool call, at any Verbosity.
 	ReportsTools bool

@@ -20,12 +20,15 @@ type checkpoints struct {
 	check  error
 }
 
+// Offer implements runner.Checkpoints. Without offer, it accepts every step.
 func (c checkpoints) Offer(run *state.Run, now time.Time) bool {
 	return c.offer == nil || c.offer(run, now)
 }
 
+// Stored implements runner.Checkpoints.
 func (c checkpoints) Stored() <-chan *state.Checkpoint { return c.stored }
 
+// CheckResumable implements runner.Checkpoints.
 func (c checkpoints) CheckResumable([]*state.Agent) error { return c.check }
 
 // TestStepIsOfferedUntilItIsTaken checks that a step which could not be stored immediately is

@@ -17,7 +17,7 @@ type Store interface {
 	// WriteSnapshot saves the whole run. The Delta is the last step of the run, or nil if that
 	// step was appended already.
 	WriteSnapshot(*state.Run, *state.Delta) error
-	// Full reports whether the journal is long enough to call WriteSnapshot.
+	// Full reports whether the journal is so long that WriteSnapshot should be called.
 	Full() bool
 }
 

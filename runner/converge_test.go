@@ -23,7 +23,7 @@ func TestChecks(t *testing.T) {
 			"B": "---\ndone_when: [two]\n---\n<result>x</result>",
 		}, nil)
 		l.passes["A.md"], l.passes["B.md"], l.exits = 2, 1, 1
-		l.crash(5) // the second verification has begun
+		l.crash(5) // when the second verification has begun
 		l.drive(true, state.Completed)
 		assert.Equal(t, len(l.checks), 4, "verifications")
 		first, again, other := l.checks[0], l.checks[2], l.checks[3]

@@ -14,6 +14,7 @@ import (
 // the conversation's id.
 type fakeTranscripts struct{ AgentCLI }
 
+// Usage implements Transcripts.
 func (fakeTranscripts) Usage(c Conversation, from int64) ([]state.Usage, bool) {
 	return []state.Usage{{Model: "m", Output: int64(len(c.ID)) - from}}, true
 }

@@ -30,6 +30,7 @@ type memory struct {
 	fail      int         // number of the save that fails, counted from 1; 0 means none
 }
 
+// errDisk is the error of the save that memory.fail selects.
 var errDisk = errors.New("disk full")
 
 func (m *memory) Append(d *state.Delta) error { return m.save(m.run.With(d)) }
@@ -39,6 +40,7 @@ func (m *memory) WriteSnapshot(r *state.Run, _ *state.Delta) error {
 	return m.save(r)
 }
 
+// save saves the encoded run, unless this save must fail.
 func (m *memory) save(r *state.Run) error {
 	if m.fail == len(m.saves)+1 {
 		return errDisk
@@ -61,6 +63,8 @@ type journal struct {
 func (j *journal) Tick(time.Time)                       {}
 func (j *journal) Note(_, _, text string)               { j.notes = append(j.notes, text) }
 func (j *journal) Doing(_, _ string, p runner.Progress) { j.activity = append(j.activity, p) }
+
+// Report implements runner.Reporter.
 func (j *journal) Report(e state.Event) {
 	_, isOutput := e.Body.(*state.AgentOutput)
 	_, stored := e.Body.(*state.Checkpoint)
@@ -103,12 +107,12 @@ const (
 type script struct {
 	runner.AgentCLI                                           // nil, because the run calls no other method
 	answers         map[string][]string                       // answers by state; the last one repeats
-	passes          map[string]int                            // attempt, by state, at which commands pass; 0 means never
+	passes          map[string]int                            // attempt at which commands pass, by state
 	exits           int                                       // exit code of the agent CLI
 	slow            time.Duration                             // how long agents take
 	inTokens        bool                                      // true if the agent CLI reports only tokens
 	metered         []state.Usage                             // usage counted by a key proxy, if inTokens is true
-	noShell         error                                     // why commands can't run
+	noShell         error                                     // why commands can't run; nil if they can
 	beforeAnswer    func(report func(runner.Progress), n int) // called before the n-th answer in a state, from 0
 
 	mu       sync.Mutex // guards the fields below

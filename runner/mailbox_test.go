@@ -18,6 +18,7 @@ type slowStore struct {
 	isNext bool
 }
 
+// Append implements runner.Store.
 func (s *slowStore) Append(d *state.Delta) error {
 	if s.isNext {
 		s.isNext = false

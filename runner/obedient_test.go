@@ -14,6 +14,7 @@ import (
 // it.
 type obedient struct{ *script }
 
+// firstTag matches the first tag in a text.
 var firstTag = regexp.MustCompile(`<[a-z]+[^>]*>[^<]*</[a-z]+>`)
 
 // Run implements runner.Backend.

@@ -26,6 +26,7 @@ func TestStateNeverGetsMoreThanRun(t *testing.T) {
 	}
 }
 
+// TestAllowedToolsOfRunAndState checks which tools a state may use, given its own list and the run's.
 func TestAllowedToolsOfRunAndState(t *testing.T) {
 	for _, tt := range []struct{ own, run, want []string }{
 		{nil, []string{"Edit"}, []string{"Edit"}},

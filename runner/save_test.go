@@ -40,7 +40,7 @@ func TestUsageOfKilledProcessIsBooked(t *testing.T) {
 				report(runner.Progress{Metered: &runner.MeteredUsage{{Model: "m", Output: 3}}})
 			}
 		}
-		l.crash(2) // saves: the start, and the counted tokens
+		l.crash(2) // save 1 contains the start, save 2 the counted tokens
 		l.calls["main END.md"] = 1
 		l.drive(true, state.Completed)
 		same(t, "cost of the run", 3*state.Dollar+state.Dollar/10, l.run.Progress.TotalUSD)
@@ -50,6 +50,7 @@ func TestUsageOfKilledProcessIsBooked(t *testing.T) {
 // allowances is a meter that records its allowances.
 type allowances struct{ got []string }
 
+// SetAllowance implements runner.Meter.
 func (a *allowances) SetAllowance(left state.USD, running []string) {
 	a.got = append(a.got, fmt.Sprintf("%s for %d", left, len(running)))
 }

@@ -18,6 +18,7 @@ type slowSnapshots struct {
 	requests []runner.SnapshotRequest
 }
 
+// Take implements runner.Snapshots.
 func (s *slowSnapshots) Take(shot runner.SnapshotRequest) <-chan struct{} {
 	s.requests = append(s.requests, shot)
 	done := make(chan struct{})
@@ -25,6 +26,7 @@ func (s *slowSnapshots) Take(shot runner.SnapshotRequest) <-chan struct{} {
 	return done
 }
 
+// Notes implements runner.Snapshots.
 func (s *slowSnapshots) Notes() []string { return []string{"note"} }
 
 // TestPromptsWaitForSnapshot checks that a prompt waits for the snapshot after the previous prompt,

@@ -52,6 +52,7 @@ func TestTrustedScriptsHaveOwnFolders(t *testing.T) {
 // backendFunc is a backend that only passes its orders to a function.
 type backendFunc func(Order)
 
+// Run implements Backend.
 func (b backendFunc) Run(_ context.Context, o Order, _ func(Progress)) (Answer, error) {
 	b(o)
 	return Answer{}, nil

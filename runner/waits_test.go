@@ -23,6 +23,8 @@ type scriptedPrompter struct {
 	isOpen  bool
 }
 
+// newPrompter returns a prompter that gives each answer after delay. answers is by number of the
+// question.
 func newPrompter(delay time.Duration, answers map[int]string) *scriptedPrompter {
 	return &scriptedPrompter{answers: answers, delay: delay, updates: make(chan runner.QuestionUpdate, 9), asked: map[int]bool{}}
 }

@@ -23,7 +23,7 @@ type worker struct {
 	others       []underway // untrusted invocations that were running when this one started
 }
 
-// work runs one invocation and sends its result.
+// work runs one invocation and sends its result to the owner.
 func (w worker) work(ctx context.Context, o Order) {
 	report := func(p Progress) { w.mail <- message{agent: o.Agent, progress: &p} }
 	if o.Checks != nil {
@@ -82,7 +82,7 @@ func (w worker) invoke(ctx context.Context, o Order, report func(Progress)) (_ A
 		}
 	}
 	if o.DebugDir != "" {
-		_ = os.MkdirAll(o.DebugDir, 0o700) // a failed recording must not fail the run
+		_ = os.MkdirAll(o.DebugDir, 0o700) // the run must not fail if debug files can't be written
 	}
 	if o.Script.IsTrusted {
 		if failure := w.awaitOthers(ctx, o, report); failure != nil {

@@ -197,7 +197,8 @@ const dispatchInput = "raymond-key"
 func (c *jobs) checkRedispatch() {
 	for _, s := range c.steps {
 		given := protocol.MapValue(protocol.MapValue(protocol.MapValue(s.file.on, "workflow_dispatch"), "inputs"), dispatchInput)
-		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch") // then its caller is started again
+		// If another workflow calls this one, the other one is started again.
+		isCalled := s.file.has("workflow_call") && !s.file.has("workflow_dispatch")
 		if s.Input("continue") == "redispatch" && !isCalled && given == nil {
 			c.reportStep(Error, s, "continue", protocol.Problem{Code: "redispatch-input",
 				Message: "continue: redispatch starts this workflow by workflow_dispatch with the input " + dispatchInput + ", which it does not have",
@@ -251,7 +252,8 @@ func (c *jobs) holdOf(job string) (longest time.Duration, text string) {
 
 // checkKeys finds steps that should share a run but have different keys.
 func (c *jobs) checkKeys() {
-	isShared := func(s Step) bool { return s.Input("job") != "" || s.Input("part") != "" } // shared with other steps
+	// isShared reports whether a step shares its run with other steps.
+	isShared := func(s Step) bool { return s.Input("job") != "" || s.Input("part") != "" }
 	first := slices.IndexFunc(c.steps, func(s Step) bool { return isShared(s) && s.Key() != "" })
 	begins := slices.IndexFunc(c.steps, func(s Step) bool { return !s.handlesComments() })
 	for _, s := range c.steps {

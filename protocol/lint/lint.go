@@ -128,7 +128,7 @@ func (l *linter) isUnreached(d checkedState) bool {
 // unreadable are the codes of problems that leave the content of a state unknown.
 var unreadable = []string{"duplicate-key", "frontmatter", "misplaced", "not-regular", "not-utf8", "unreadable", "yaml"}
 
-// isUnreadable reports whether only the problems of a state's file are known, not its content.
+// isUnreadable reports whether problems in a state's file leave its content unknown.
 func isUnreadable(s *protocol.State) bool {
 	return slices.ContainsFunc(s.Problems, func(p protocol.Problem) bool { return slices.Contains(unreadable, p.Code) })
 }
@@ -246,7 +246,8 @@ func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.E
 	backend := l.chart.Analysis(to).State.Policy.Backend
 	all := sortedKeys(v.BackendsAfter(from))
 	others := slices.DeleteFunc(slices.Clone(all), func(b string) bool { return b == "" || b == backend })
-	isUnsure := l.chart.Analysis(from).State.Kind == protocol.Script && len(others) < len(all) // the script may check the agent CLI before it goes there
+	// A script may check which agent CLI holds the conversation before it goes to the state.
+	isUnsure := l.chart.Analysis(from).State.Kind == protocol.Script && len(others) < len(all)
 	if backend == "" || len(others) == 0 || isUnsure || slices.Contains(all, protocol.AnyBackend) {
 		return
 	}

@@ -79,7 +79,7 @@ func (l *linter) checkShownInput(d checkedState, t protocol.ParsedTag) {
 	case known && !d.isOpenPayload(t, input):
 		severity := Error
 		if d.State.Kind == protocol.Prompt && !isJSON(input) && (len(strings.Fields(input)) > 1 || protocol.IsOpen(input)) {
-			severity = Warning // it may describe the input that the agent is to write
+			severity = Warning // the text may only describe the input that the agent should write
 		}
 		l.addMisfits(d, t.Pos, severity, protocol.CheckPayload(to.Policy.InputSchema, input, fmt.Sprintf("the input of <%s> does not fit the input_schema of %s", t.Verb, to.Name)))
 	}

@@ -12,7 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 )
 
-// check is the check of one value against one schema.
+// check compares one value with one schema.
 type check struct {
 	*Schema
 	node

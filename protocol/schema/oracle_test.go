@@ -138,8 +138,10 @@ func TestAgreesWithLibrary(t *testing.T) {
 // generator generates random schemas and random values.
 type generator struct{ *rand.Rand }
 
+// pick returns one of the texts.
 func (g generator) pick(all ...string) string { return all[g.IntN(len(all))] }
 
+// list returns a JSON array with at most the given number of items, which one generates.
 func (g generator) list(most int, one func() string) string {
 	var all []string
 	for range g.IntN(most + 1) {
@@ -148,6 +150,7 @@ func (g generator) list(most int, one func() string) string {
 	return "[" + strings.Join(all, ",") + "]"
 }
 
+// object returns a JSON object whose members one generates. A larger most makes it larger.
 func (g generator) object(most int, one func() string) string {
 	var all []string
 	for _, name := range []string{`"a"`, `"b"`, `"ab"`, `"c/d"`, `"~é"`} {
@@ -158,10 +161,12 @@ func (g generator) object(most int, one func() string) string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
+// simple returns a JSON value that is neither an array nor an object.
 func (g generator) simple() string {
 	return g.pick("null", "true", "false", "0", "1", "1.0", "-2", "0.5", "1e2", "100", "12345", "-1234.25", "3", `""`, `"a"`, `"ab"`, `"it's \"é\""`)
 }
 
+// value returns a JSON value of limited depth.
 func (g generator) value(depth int) string {
 	inner := func() string { return g.value(depth - 1) }
 	switch {
@@ -173,6 +178,7 @@ func (g generator) value(depth int) string {
 	return g.object(3, inner)
 }
 
+// schema returns a JSON schema of limited depth, which may be invalid.
 func (g generator) schema(depth int) string {
 	if depth == 0 || g.IntN(12) == 0 {
 		return g.pick("true", "false", "{}", `{"type":"string"}`, `{"minimum":1}`, `{"minLength":2}`, `{"type":["integer","null"]}`, `{"const":1}`, `{"$ref":"#/$defs/a"}`)
@@ -214,6 +220,7 @@ func (g generator) schema(depth int) string {
 	return "{" + strings.Join(all, ",") + "}"
 }
 
+// numeric returns a limit for numbers, which is sometimes a string and thus invalid.
 func (g generator) numeric() string {
 	return g.pick("0", "1", "-2.5", "1e2", "1234.5", "20000", "0.001", `"1"`)
 }

@@ -9,6 +9,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// mustParse parses a schema that must be valid.
 func mustParse(t testing.TB, text string) *Schema {
 	t.Helper()
 	s, v := Parse(text)
@@ -16,6 +17,7 @@ func mustParse(t testing.TB, text string) *Schema {
 	return s
 }
 
+// textOf returns the violations as text, one per line.
 func textOf(list []Violation) string {
 	var b strings.Builder
 	for _, v := range list {

@@ -16,7 +16,7 @@ var limits = map[string]func(got, limit float64) bool{
 	"exclusiveMinimum": func(got, limit float64) bool { return got > limit },
 	"exclusiveMaximum": func(got, limit float64) bool { return got < limit },
 	"multipleOf": func(got, limit float64) bool {
-		const rounding = 1e-9 // 0.3 is a multiple of 0.1
+		const rounding = 1e-9 // so that 0.3 is a multiple of 0.1
 		times := got / limit
 		return math.Abs(times-math.Round(times)) < rounding
 	},
@@ -116,7 +116,7 @@ func (c *check) checkArray(array []any) {
 	if c.object["uniqueItems"] == true {
 		known := make(map[string]int, len(array))
 		for j, item := range array {
-			key := fmt.Sprintf("%#v", item) // equal for equal values only
+			key := fmt.Sprintf("%#v", item) // two items have the same key only if they are equal
 			if i, ok := known[key]; ok {
 				c.fail("/uniqueItems", "items at %v and %v are equal", i, j)
 				break

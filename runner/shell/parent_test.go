@@ -7,6 +7,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
+// TestEndOfStdinMeansParentIsGone checks that ParentGone reports the end of stdin and a read error,
+// but not input.
 func TestEndOfStdinMeansParentIsGone(t *testing.T) {
 	stdin, writer := io.Pipe()
 	gone := ParentGone(stdin)

@@ -109,7 +109,7 @@ func (b Backend) options(o runner.Order) (proc.Options, *runner.Failure) {
 	how.Dir, how.Env = o.Dir, append(env[:len(env):len(env)], o.Env...)
 	how.Mark, how.Cage = o.Mark, o.Cage
 	how.Timeout, how.Idle = o.Timeout, o.Idle
-	how.InterruptGroup = true // bash handles a signal only after the command that it runs
+	how.InterruptGroup = true // bash handles a signal only when its current command has ended
 	how.DeathSignal = syscall.SIGTERM
 	return how, nil
 }

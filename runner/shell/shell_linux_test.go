@@ -21,6 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
+// base is the backend that runs the scripts of most tests.
 var base = Backend{Env: []string{"PATH=/usr/bin:/bin", "WHO=base", "RAYMOND_STATE=outer"}}
 
 // order returns an order to run a script with this text.
@@ -52,6 +53,8 @@ func failure(t *testing.T, o runner.Order) (runner.Answer, *runner.Failure) {
 	return answer, f
 }
 
+// TestStdoutIsTheMessage checks that a script's stdout becomes the message byte by byte. It also
+// checks the script's directory and environment.
 func TestStdoutIsTheMessage(t *testing.T) {
 	t.Parallel()
 	o := order(t, "A.sh", `echo "in $PWD"; echo noise >&2; printf '%s|%s|%s|' "$WHO" "$RAYMOND_STATE" "$0"; cat; printf '<goto>B</goto>\xff'`)
@@ -131,6 +134,8 @@ func TestTailsOfOutputs(t *testing.T) {
 	}
 }
 
+// TestTimeoutsAreFatal checks that a script fails with class Fatal if it exceeds its timeout or its
+// idle timeout.
 func TestTimeoutsAreFatal(t *testing.T) {
 	t.Parallel()
 	o := order(t, "A.sh", "echo before >&2; sleep 100")
@@ -164,6 +169,7 @@ type watcher struct {
 	lines []string
 }
 
+// report records the line in p.
 func (w *watcher) report(p runner.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -259,6 +265,8 @@ func TestSecretsOnStderrAreHidden(t *testing.T) {
 	}
 }
 
+// TestScriptsThatCannotStart checks the class and the message of the failure if a script can't be
+// started.
 func TestScriptsThatCannotStart(t *testing.T) {
 	t.Parallel()
 	good := order(t, "A.sh", "echo")
@@ -292,6 +300,7 @@ func rename(t *testing.T, o *runner.Order, ext string) {
 	o.Script.Path = order(t, "A"+ext, "echo").Script.Path
 }
 
+// TestPowerShellGetsFile checks the arguments with which PowerShell is started.
 func TestPowerShellGetsFile(t *testing.T) {
 	bin := t.TempDir()
 	fake := "#!/bin/bash\nprintf '%s,' \"$@\"\n"

@@ -21,11 +21,13 @@ import (
 // secret is the value of variables that must not appear in outputs.
 const secret = "s3cr3t-0123456789"
 
+// verifying is a Verifier whose environment contains secrets.
 var verifying = Verifier{Env: []string{
 	"PATH=/usr/bin:/bin", "HOME=/nowhere", "LANG=C.UTF-8", "WHO=base", "ANTHROPIC_API_KEY=" + secret,
 	"GITHUB_TOKEN=token-" + secret, "db_password=pass-" + secret, "SHORT_TOKEN=x",
 }}
 
+// marks counts the orders, so that each gets its own mark.
 var marks atomic.Int64
 
 // checks returns an order to run commands in a new folder.
@@ -57,6 +59,7 @@ func one(t *testing.T, command string) state.CommandResult {
 	return runChecks(t, checks(t, command))[0]
 }
 
+// TestExitCodes checks the exit code that is reported for a command.
 func TestExitCodes(t *testing.T) {
 	t.Parallel()
 	for command, want := range map[string]int{
@@ -152,6 +155,8 @@ func TestStoppedVerificationHasNoResults(t *testing.T) {
 	assert.Check(t, err != nil, "a command was started after the stop")
 }
 
+// TestMissingDirectoryFailsCommand checks that commands fail if their directory is missing, and that
+// the output names the directory.
 func TestMissingDirectoryFailsCommand(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "true")

@@ -11,6 +11,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
+// took matches the duration of a command in a log.
 var took = regexp.MustCompile(`\(\d+\.\ds\)`)
 
 // readLog returns a log in which durations are replaced, because they differ from run to run.
@@ -21,6 +22,7 @@ func readLog(t *testing.T, path string) string {
 	return took.ReplaceAllString(string(data), "(TIME)")
 }
 
+// TestLogDescribesAttempt checks the whole log of an attempt, and the verdicts of others.
 func TestLogDescribesAttempt(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "echo out; echo err >&2; exit 3", "true")
