@@ -19,7 +19,7 @@ type Target struct {
 // state's file shows.
 type Exit struct {
 	Verb   Verb   // "" if the policy allows several verbs, and for OnExhausted
-	Target Target // zero for a result; for an ask, next or timeout_next
+	Target Target // zero for a result; for an ask, the state in next or timeout_next
 	Next   Target // the attribute return of a call or function, or next of a fork; else zero
 	Pos    Pos    // in the state's file; zero for allowed_tags and allowed_targets
 	// Delay is how long the agent waits before the target starts, as written in the attribute after

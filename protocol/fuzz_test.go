@@ -54,7 +54,7 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// wantRunnable checks that all states of a decision can be run.
+// wantRunnable checks that all states in a decision exist and can be run.
 func wantRunnable(t *testing.T, w *Workflow, d Decision) {
 	names := []string{d.Then.To, d.Then.Return}
 	for _, s := range d.Spawns {

@@ -120,7 +120,7 @@ func isBoolean(value string) bool { return value == "true" || value == "false" }
 func checkChoices(value string) string {
 	seen := map[string]string{}
 	for _, choice := range listOf(value) {
-		key := strings.ToLower(strings.ToUpper(choice)) // equal for spellings that strings.EqualFold treats as equal
+		key := strings.ToLower(strings.ToUpper(choice)) // the same for spellings that strings.EqualFold treats as equal
 		other, twice := seen[key]
 		switch {
 		case choice == "":

@@ -9,7 +9,7 @@ import (
 // catalog contains the file names of a workflow's states, and finds the file that a target means.
 type catalog struct {
 	platform Platform            // targets are resolved for this platform
-	names    []string            // sorted
+	names    []string            // file names of all states, sorted
 	byStem   map[string][]string // the same names, by state name without extension
 }
 

@@ -188,8 +188,8 @@ type Decision struct {
 
 // Spawn is a new agent that a fork tag starts.
 type Spawn struct {
-	State string            `json:"state" is:"file"` // resolved
-	Next  string            `json:"next" is:"file"`  // resolved; the parent continues in this state
+	State string            `json:"state" is:"file"` // file of the state in which the agent begins
+	Next  string            `json:"next" is:"file"`  // file of the state in which the parent continues
 	Dir   string            `json:"dir,omitempty"`   // the attribute cd, as written
 	Input string            `json:"input,omitempty"`
 	Vars  map[string]string `json:"vars,omitempty"`
@@ -199,8 +199,8 @@ type Spawn struct {
 // a fork becomes a Spawn and a Goto.
 type Move struct {
 	Verb   Verb   `json:"verb"`
-	To     string `json:"to,omitempty" is:"file?"`     // resolved; "" for Result
-	Return string `json:"return,omitempty" is:"file?"` // resolved; only for Call and Function
+	To     string `json:"to,omitempty" is:"file?"`     // file of the next state; "" for Result
+	Return string `json:"return,omitempty" is:"file?"` // the state that gets the result; for Call and Function
 	Dir    string `json:"dir,omitempty"`               // the attribute cd, as written; only for Reset
 	Model  string `json:"model,omitempty"`             // only for Function
 	// Backend is the agent CLI that runs To, from the attribute agent. It is set only for Function.

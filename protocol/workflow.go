@@ -154,8 +154,8 @@ func (w *Workflow) Resolve(target string) (string, *Problem) { return w.catalog.
 // Names returns the file names of all states, sorted.
 func (w *Workflow) Names() []string { return slices.Clone(w.catalog.names) }
 
-// Hashes returns the SHA-256, in hex, of every readable state file and of the schema files that
-// the states name, by file name.
+// Hashes returns SHA-256 hashes in hex, by file name. It contains every readable state file, and the
+// schema files that the states name.
 func (w *Workflow) Hashes() map[string]string {
 	sums := maps.Clone(w.scope.schemas)
 	for name, s := range w.states {

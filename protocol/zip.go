@@ -59,8 +59,8 @@ func filesOf(r io.ReaderAt, size int64) (fs.FS, error) {
 }
 
 // layout returns the top-level folder that contains all files, with a slash at its end, or "" if
-// all files are at the top. It returns an error if the files are in other folders or if there are
-// too many or none.
+// all files are at the top. It returns an error if there are no files or too many, or if they are
+// not all in the same folder.
 func layout(files []*zip.File) (string, error) {
 	if len(files) == 0 {
 		return "", errors.New("the archive is empty")

@@ -160,8 +160,8 @@ type Config struct {
 	// StartTime is zero, from the start of Run. A zero Deadline means that there is none.
 	Deadline  time.Duration
 	StartTime time.Time
-	// Continuations is how many times in a row a job that its deadline ends may have another job
-	// continue the run. Zero means never.
+	// Continuations limits how many times in a row a run may be continued in a new job after its
+	// deadline has suspended it. Zero means never.
 	Continuations int
 	// Cancel delivers the names of signals that request the end of the run. After the first one,
 	// running states have a short grace period. The second one ends them immediately.

@@ -92,7 +92,7 @@ func (l *loop) completeTalks() []string {
 	return slices.Compact(texts)
 }
 
-// wantSameAs checks that a run which was cut off and resumed is like the undisturbed run, whole.
+// wantSameAs compares l, a run that was cut off and resumed, with whole, which was not cut off.
 func wantSameAs(t *testing.T, whole, l *loop, cut *state.Run) {
 	wantRuns, wantChecks := len(whole.orders), len(whole.checks)
 	for _, a := range (cmp.Or(cut, &state.Run{})).Agents {

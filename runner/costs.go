@@ -181,5 +181,5 @@ func NoPrice(backend, model string) string {
 	return fmt.Sprintf("the agent %s reports tokens rather than cost, and its model %s has no price to use for the budget", backend, model)
 }
 
-// NoPriceHint is the hint for NoPrice.
+// NoPriceHint says how to fix the problem that NoPrice describes.
 const NoPriceHint = "name a model that has a price, give its price with --prices FILE, or run without a budget (--budget 0)"

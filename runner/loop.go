@@ -53,7 +53,8 @@ func (r *Runner) loop(ctx context.Context) error {
 		stored = r.cfg.Checkpoints.Stored()
 	}
 	var timer <-chan time.Time
-	// due is when the timer fires. A flood of messages must not set a new timer each time.
+	// due is when the timer fires. A new timer is set only if this time changes, and not after each
+	// of many messages.
 	var due time.Time
 	for r.run.Progress.Status == state.Running {
 		if at := r.alarms.earliest(r.wakeTime(r.now())); timer == nil || !at.Equal(due) {

@@ -46,7 +46,7 @@ func TestEndBehindFailedSaveCounts(t *testing.T) {
 			if isSecond {
 				store.isNext = true
 				report(runner.Progress{CLIID: "one"})
-				time.Sleep(agentTime / 2) // until the first id is being saved
+				time.Sleep(agentTime / 2) // wait until the first id is being saved
 				report(runner.Progress{CLIID: "two"})
 			}
 		}

@@ -8,7 +8,7 @@ import (
 // Speaker says who wrote a message.
 type Speaker string
 
-// The speakers of a conversation.
+// The possible writers of a message.
 const (
 	FromUser  Speaker = "user"  // a prompt, or a reminder
 	FromAgent Speaker = "agent" // text of the model

@@ -81,7 +81,7 @@ func (c *Config) plan(a *state.Agent, st *protocol.State, opt *state.Options) st
 	return p
 }
 
-// invocation is an invocation that a step starts, before a worker runs it.
+// invocation contains what is needed to build the Order for an invocation that a step starts.
 type invocation struct {
 	cfg   *Config
 	run   *state.Run

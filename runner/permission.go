@@ -11,7 +11,8 @@ import (
 // bypass is the permission mode that --dangerously-skip-permissions sets.
 const bypass = "bypassPermissions"
 
-// permissions returns the permissions of an agent in a state.
+// permissions returns the permissions of an agent in a state. They follow from the policy of the
+// state and the options of the run.
 func permissions(policy protocol.Policy, opt *state.Options) Permissions {
 	p := Permissions{
 		AllowedTools:    allowed(policy.AllowedTools, opt.AllowedTools),

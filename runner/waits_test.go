@@ -88,8 +88,8 @@ func newWaiters(t *testing.T) *loop {
 	return l.vendors()
 }
 
-// finishWaiters drives a run of waiters to its end. If the run was not resumed, it checks how long
-// the waits take: the answer, the timeout, and the wait of the poll.
+// finishWaiters drives a run of waiters to its end. If the run was not resumed, it also checks the
+// results, and the time that the waits for the answer, the timeout and the poll take together.
 func finishWaiters(l *loop, resumed bool) {
 	l.t.Helper()
 	began := time.Now()

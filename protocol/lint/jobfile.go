@@ -127,7 +127,7 @@ func (f *JobFile) RaymondSteps() []Step {
 	return slices.DeleteFunc(slices.Clone(f.Steps), func(s Step) bool { return !s.isRaymond() })
 }
 
-// isRaymond reports whether RaymondSteps includes a step.
+// isRaymond reports whether RaymondSteps returns this step.
 func (s Step) isRaymond() bool {
 	return (s.CallsWorkflow || strings.HasPrefix(s.Action, "./") || s.IsAction()) && s.Input("workflow") != ""
 }

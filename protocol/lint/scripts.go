@@ -40,7 +40,7 @@ type need struct {
 // asCommand is the beginning of a pattern that matches a command in a shell script.
 const asCommand = `(?:^|[;&|({!` + "`" + `]|\b(?:if|then|else|elif|while|until|do|exec|env|time|xargs|command)\s)\s*(?:\w+=\S*\s+)*`
 
-// needs lists the needs that can be recognized in the text of a script.
+// needs lists what an untrusted script can't use, with patterns that recognize it in a script's text.
 var needs = []need{
 	{"gh or a token", pattern(asCommand + `(gh)(?:\s|$)`)},
 	{"gh or a token", pattern(`\b(GITHUB_TOKEN|GH_TOKEN)\b`)},

@@ -122,7 +122,7 @@ func TestAgreesWithLibrary(t *testing.T) {
 		wantAgreement(t, `{"contains":{"const":1},"minContains":0,"maxContains":1}`, text)
 	}
 	wantAgreement(t, `{"patternProperties":{"^a":true},"additionalProperties":false}`, `{"a":1,"b":2}`)
-	wantAgreement(t, `{"properties":{"$id":{"const":{"not":{"a":1}}},"not":{"enum":[{"items":{"b":1}}]}}}`, `{"$id":1,"not":{"items":{"b":2}}}`) // names of members are not keywords
+	wantAgreement(t, `{"properties":{"$id":{"const":{"not":{"a":1}}},"not":{"enum":[{"items":{"b":1}}]}}}`, `{"$id":1,"not":{"items":{"b":2}}}`) // $id and not are names of members here, not keywords
 	for seed := range uint64(400) {
 		g := generator{rand.New(rand.NewPCG(seed, 18))}
 		schema := g.schema(3)

@@ -149,7 +149,7 @@ func TestExplodingSchemaIsStopped(t *testing.T) {
 	}
 }
 
-// FuzzCheck checks that Check accepts every text, and that its messages are neither long nor empty.
+// FuzzCheck checks that Check can handle any text, and that its messages are neither long nor empty.
 func FuzzCheck(f *testing.F) {
 	schemas := []*Schema{
 		mustParse(f, verdict),

@@ -169,7 +169,7 @@ type watcher struct {
 	lines []string
 }
 
-// report records the line in p.
+// report records the line of output in p.
 func (w *watcher) report(p runner.Progress) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

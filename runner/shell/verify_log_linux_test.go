@@ -22,7 +22,8 @@ func readLog(t *testing.T, path string) string {
 	return took.ReplaceAllString(string(data), "(TIME)")
 }
 
-// TestLogDescribesAttempt checks the whole log of an attempt, and the verdicts of others.
+// TestLogDescribesAttempt checks the whole log of one attempt, and the verdicts in the logs of two
+// other attempts.
 func TestLogDescribesAttempt(t *testing.T) {
 	t.Parallel()
 	c := checks(t, "echo out; echo err >&2; exit 3", "true")

@@ -30,7 +30,7 @@ func TestSecretsAreRedactedInTails(t *testing.T) {
 		wantNoSecret(t, v.Env, fmt.Sprintf("%.12q… a thousand times", value), strings.Repeat(value, 1000))
 		wantNoSecret(t, v.Env, fmt.Sprintf("%.12q… on a thousand lines", value), strings.Repeat(value+"\n", 1000))
 	}
-	for n := range 50 { // so that the tail begins at each byte of a login
+	for n := range 50 { // vary the length, so that the tail begins at each byte of a login
 		text := strings.Repeat("https://user:hunter2-hunter2-hunter2@host ", 1000) + strings.Repeat("z", n)
 		wantNoSecret(t, v.Env, fmt.Sprintf("logins and %d others", n), text)
 	}
