@@ -55,7 +55,7 @@ func wantNothingBegun(t testing.TB, j *bareJob, e ended) {
 	t.Helper()
 	e.WantOutputs(t, "error-class", string(problem.ClassUsage), "status", "", "workflow-id", "")
 	assert.Check(t, is.Len(j.stateFiles(), 0), "files of a state:\n%v", e)
-	assert.Check(t, is.Len(j.Forge.Requests(), 0), "requests:\n%v", e)
+	assert.Check(t, is.Len(j.Forge.AllRequests(), 0), "requests:\n%v", e)
 }
 
 // TestEachMistakeIsExplained checks the message for each of several mistakes.
@@ -124,7 +124,7 @@ Say <goto>GONE.md</goto>.
 	for _, place := range []string{"flows/wf/START.md:2", "flows/wf/NEXT.md:3"} {
 		assert.Check(t, strings.HasPrefix(got[place], "workflow: "), "annotation at %s: got %q, want one\n%v", place, got, e)
 	}
-	assert.Check(t, is.Len(f.Requests(), 0), "requests")
+	assert.Check(t, is.Len(f.AllRequests(), 0), "requests")
 }
 
 // TestSudoExcludesACage checks that allow-sudo can't be combined with inputs that need a cage,

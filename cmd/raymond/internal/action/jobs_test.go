@@ -89,7 +89,7 @@ func (s *scene) other(run int64, name string, inputs ...string) *bareJob {
 
 // asksOfRuns returns the requests about runs and artifacts that the REST API got.
 func (s *scene) asksOfRuns() []string {
-	return slices.DeleteFunc(s.forge.Requests(), func(path string) bool { return !strings.Contains(path, "/actions/") })
+	return slices.DeleteFunc(s.forge.AllRequests(), func(path string) bool { return !strings.Contains(path, "/actions/") })
 }
 
 // TestNextJobContinuesTheRun checks that the next job of the workflow run finds the run without

@@ -81,7 +81,7 @@ func TestStoreLocal(t *testing.T) {
 	e := local(3, "max-iterations", "9").do(0)
 	e.WantOutputs(t, "status", "completed", "workflow-id", first.Outputs["workflow-id"], "state-artifact", "")
 	s.wantDone("start middle end")
-	assert.Check(t, is.Len(s.forge.Requests(), 0), "requests")
+	assert.Check(t, is.Len(s.forge.AllRequests(), 0), "requests")
 	assert.Check(t, sitetest.Exists(filepath.Join(dir, "o", "r", first.Outputs["workflow-id"]+".json")), "no state in the folder")
 	local(4, "key", "another", "resume", "require").do(problem.ExitCodes[problem.ClassUsage])
 	local(5, "resume", "require").set("GITHUB_REPOSITORY", "o/other").on("workflow_dispatch", "{}").do(problem.ExitCodes[problem.ClassUsage]).WantAnnotation(t, "error", "no run of this key was found")

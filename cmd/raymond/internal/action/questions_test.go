@@ -104,11 +104,11 @@ func TestAnswerIsTakenOnce(t *testing.T) {
 func TestOtherCommentsStartNothing(t *testing.T) {
 	t.Parallel()
 	s := newScene(t, asksOnce)
-	before := len(s.forge.Requests())
+	before := len(s.forge.AllRequests())
 	for run, body := range []string{"looks good", "> /raymond yes"} {
 		s.says(int64(run+1), 7, "eve", body).do(0).WantOutputs(t, "status", "skipped", "waiting", "[]", "next-jobs", "[]")
 	}
-	assert.Check(t, is.Len(s.forge.Requests(), before), "requests")
+	assert.Check(t, is.Len(s.forge.AllRequests(), before), "requests")
 	e := s.says(9, 7, "eve", "/raymond yes").do(0)
 	e.WantOutputs(t, "status", "skipped")
 	assert.Check(t, is.Contains(e.Stdout, "no question of a run is open here"))
@@ -245,7 +245,7 @@ func TestAnswerWhileAllAgentsWait(t *testing.T) {
 	second.on("issue_comment", s.payloadOf(said))
 	d := second.start()
 	looks := func() (n int) {
-		for _, q := range s.forge.Requests() {
+		for _, q := range s.forge.AllRequests() {
 			if strings.HasPrefix(q, "GET /api/repos/o/r/actions/runs/1") {
 				n++
 			}

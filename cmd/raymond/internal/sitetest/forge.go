@@ -119,11 +119,11 @@ func (f *Forge) Dispatches() []Dispatch {
 	return slices.Clone(f.dispatches)
 }
 
-// Requests returns all requests to the REST API and to the results service.
-func (f *Forge) Requests() []string {
+// AllRequests returns all requests to the REST API and to the results service.
+func (f *Forge) AllRequests() []string {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return append(slices.Clone(f.asked), f.Requests()...)
+	return append(slices.Clone(f.asked), f.Server.Requests()...)
 }
 
 // Checkpoints returns the stored checkpoints, the oldest first.
