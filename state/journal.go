@@ -35,11 +35,11 @@ const JournalExt = ".journal"
 // journal describes the lines of a run's journal file that have been scanned or written. Each line
 // contains a step, or a whole run. The steps before a whole run are not needed to read that run.
 type journal struct {
-	file          writableFile // nil if the file must be scanned before the next line is written
-	size          int64        // size of these lines in bytes; nothing follows them
-	last          int          // number of the step in the last line; 0 without lines
-	isComplete    bool         // whether the journal ends with a whole run and all steps after it
-	sinceSnapshot int64        // number of bytes written since the last snapshot
+	file       writableFile // nil if the file must be scanned before the next line is written
+	size       int64        // size of these lines in bytes; nothing follows them
+	last       int          // number of the step in the last line; 0 without lines
+	isComplete bool         // whether the journal ends with a whole run and all steps after it
+	appended   int64        // number of bytes written since the last snapshot
 }
 
 // Append saves one step: it appends a line with a checksum to the journal and syncs the file. When it
@@ -65,7 +65,7 @@ func (f *File) Append(d *Delta) error {
 
 // Full reports whether a new snapshot is due.
 func (f *File) Full() bool {
-	return f.journal.sinceSnapshot > max(journalMin, maxGrowth*f.snapshotSize)
+	return f.journal.appended > max(journalMin, maxGrowth*f.snapshotSize)
 }
 
 // appendBeforeSnapshot adds the step d of a new snapshot to the journal, unless the journal keeps no
