@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// CommentAPI reads and writes comments on issues and pull requests; *job.GitHub implements it. Each
-// method takes a bounded time. Errors are of type *forge.Error.
+// CommentAPI reads and writes comments on issues and pull requests. *job.GitHub implements it. Every
+// method returns within a bounded time. The errors are of type *forge.Error.
 type CommentAPI interface {
 	ListComments(ctx context.Context, number int, since time.Time) ([]job.Comment, error)
 	ListIssueComments(ctx context.Context, number int) ([]job.Comment, error)
@@ -28,19 +28,19 @@ type CommentAPI interface {
 // Options configure a CommentPrompter.
 type Options struct {
 	API    CommentAPI
-	Prefix string      // answers begin with it
-	Ref    QuestionRef // identifies the run; the prompter adds token and number
-	// Number is the issue or pull request for questions that name none, 0 for none. EarlierNumber
-	// is the one for questions that were open when the run was resumed.
+	Prefix string      // what answers begin with
+	Ref    QuestionRef // identifies the run; the prompter sets Token and Number
+	// Number is the issue or pull request for questions that name none; 0 if there is none.
+	// EarlierNumber is used instead for questions that were open when the run was resumed.
 	Number, EarlierNumber int
-	// AuthorizeAnswer returns why an account may not answer, nil if it may.
+	// AuthorizeAnswer returns nil if an account may answer, and the reason otherwise.
 	AuthorizeAnswer func(ctx context.Context, who job.Account) *job.Denial
 	IsPrompt        func(state string) bool
-	Redact          func(string) string // removes what people must not see from a text
+	Redact          func(string) string // replaces secrets in a text
 	Warn            func(string)        // writes a warning to the job log
-	Link            string              // link to the workflow run, in Markdown; "" for none
-	Retention       time.Duration       // how long checkpoints are stored; 0: without limit
-	IsLocal         bool                // each save counts as stored; checkpoints are not used
+	Link            string              // link to the workflow run, in Markdown; may be empty
+	Retention       time.Duration       // how long checkpoints are stored; 0 means without limit
+	IsLocal         bool                // no checkpoints are used, so each saved step counts as stored
 	Questions       []report.Wait       // all questions of the run so far, open or not
 }
 
@@ -48,9 +48,9 @@ type Options struct {
 // contains its questions.
 const maxUnstored = 3
 
-// CommentPrompter posts the questions of a run as comments and reads the answers, in its own
-// goroutine. It implements runner.Prompter, and report.Reporter to learn which steps are stored.
-// Its methods are for the owner of the run.
+// CommentPrompter posts the questions of a run as comments and reads the answers, in a separate
+// goroutine. It implements runner.Prompter. It also implements report.Reporter, to learn which steps
+// are stored. Only the owner of the run may call its methods.
 type CommentPrompter struct {
 	*queue
 	o         Options
@@ -58,21 +58,21 @@ type CommentPrompter struct {
 	done      chan struct{}
 
 	// The queue's mutex guards the fields below.
-	model  *report.Model   // knows the questions of the run; nil until UseModel
+	model  *report.Model   // contains the questions of the run; nil until UseModel
 	old    map[string]bool // tokens of the questions that were open when the run was resumed
 	open   []*question     // in the order of their numbers
-	closed []*question     // questions whose comments don't show yet how they were answered
+	closed []*question     // closed questions whose comments don't show the answer yet
 
 	seq      int  // the last step
 	stored   int  // the last step that is stored
 	unstored int  // failed checkpoints since the last new question
-	quiet    int  // the first step since which all agents wait; 0: an agent works
-	isEnding bool // the run has stopped
+	quiet    int  // the step since which all agents wait; 0 while an agent works
+	isEnding bool // Finish was called
 
 	polls         pollState
-	err           error     // why answers could not be read; nil: they could
-	awaitsSettled bool      // the owner waits until IsSettled returns true
-	awaited       time.Time // the owner waits until HasRead(awaited) returns true; zero: it doesn't
+	err           error     // why answers could not be read, or nil
+	awaitsSettled bool      // the owner is waiting for IsSettled to return true
+	awaited       time.Time // if set, the owner is waiting for HasRead(awaited) to return true
 }
 
 var _ runner.Prompter = (*CommentPrompter)(nil)
@@ -88,17 +88,17 @@ func NewCommentPrompter(o Options, run *state.Run) *CommentPrompter {
 	return p
 }
 
-// UseModel sets the model of the run, which knows its questions and their times. Every later event must
-// be passed to Report.
+// UseModel sets the model of the run, which contains its questions and their times. The caller must
+// pass every later event to Report.
 func (p *CommentPrompter) UseModel(m *report.Model) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.model, p.o.Questions = m, m.Questions()
 }
 
-// HasPendingWork reports whether a run that no process drives should be driven because of its
-// questions: one has an answer, or was never posted, or the forge can't be read at the moment. It
-// replies to answers that can't be accepted.
+// HasPendingWork reports whether a process should drive a suspended run because of its questions:
+// a question has an answer, a question was never posted, or the forge can't be read at the moment.
+// HasPendingWork replies to answers that can't be accepted.
 func HasPendingWork(ctx context.Context, o Options, run *state.Run) bool {
 	open := openQuestions(run)
 	for _, q := range open {
@@ -124,7 +124,7 @@ func (p *CommentPrompter) UpdateQuestions(run *state.Run) {
 	} else if p.quiet == 0 {
 		p.quiet = p.seq
 	}
-	if p.awaitsSettled { // the owner waits for this version of the run
+	if p.awaitsSettled { // the owner is waiting for IsSettled, so answers are read again
 		p.polls.want(now)
 	}
 	open := openQuestions(run)
@@ -141,7 +141,8 @@ func (p *CommentPrompter) UpdateQuestions(run *state.Run) {
 	p.rouse()
 }
 
-// track returns the known question with the token of q, or else q itself, set up as a new question.
+// track returns the open question that has the same token as q. If there is none, it sets up q as a
+// new question and returns it. It warns if the question may stay open longer than the run is stored.
 func (p *CommentPrompter) track(q *question, now time.Time) *question {
 	if i := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {
 		p.open[i].isSaved = q.isSaved
@@ -173,7 +174,8 @@ func (p *CommentPrompter) HasOpenQuestions() bool {
 	return len(p.open) > 0
 }
 
-// IsSettled implements runner.Prompter. Answers are read once more before it returns true.
+// IsSettled implements runner.Prompter. If it returns false, it requests another poll, and the owner
+// gets an update when the prompter is settled.
 func (p *CommentPrompter) IsSettled() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -193,7 +195,7 @@ func (p *CommentPrompter) IsSettled() bool {
 func (p *CommentPrompter) isSettled() bool {
 	for _, q := range p.open {
 		if q.answer != nil || q.Comment != 0 && !q.isSaved {
-			return false // the owner is about to receive an update about it
+			return false // the owner will get an update about this question
 		}
 		if q.Comment == 0 && !q.isRefused && !p.polls.isGivenUp() && p.unstored < maxUnstored {
 			return false
@@ -216,13 +218,14 @@ func (p *CommentPrompter) HasRead(before time.Time) bool {
 	return false
 }
 
-// hasRead reports whether the owner has been sent all answers given before a time.
+// hasRead reports whether all answers that were given before a time have been sent to the owner.
 func (p *CommentPrompter) hasRead(before time.Time) bool {
 	return !p.polls.lastRead.Before(before) && len(p.unanswered()) == len(p.open)
 }
 
-// NeedsCheckpoint reports whether the run should be stored as soon as possible: for the token of a
-// question, or so that a job started by an answer sees that all agents of this run wait.
+// NeedsCheckpoint reports whether the run should be stored as soon as possible. There are two reasons:
+// a question is posted only after its token is stored, and a job that is started by an answer must see
+// that all agents of this run wait.
 func (p *CommentPrompter) NeedsCheckpoint() bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -236,11 +239,11 @@ func (p *CommentPrompter) needsCheckpoint() bool {
 	return p.quiet > p.stored || slices.ContainsFunc(p.open, func(q *question) bool { return !p.isStored(q) })
 }
 
-// isStored reports whether a later job can find the token of a question.
+// isStored reports whether a later job can find the token of q in the stored run.
 func (p *CommentPrompter) isStored(q *question) bool { return q.isOld || p.stored >= q.seq }
 
-// ExpectNoCheckpoints makes the prompter wait for no further checkpoint: none follows before the
-// run ends.
+// ExpectNoCheckpoints tells the prompter that no checkpoint will be stored until the run ends. The
+// prompter then no longer waits for one.
 func (p *CommentPrompter) ExpectNoCheckpoints() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -278,12 +281,14 @@ func (p *CommentPrompter) Tick(now time.Time) error {
 	return nil
 }
 
-// Close implements report.Reporter. It does nothing, because work may be left; Finish completes it.
+// Close implements report.Reporter. It does nothing, because questions may still have to be posted or
+// updated; Finish does that.
 func (p *CommentPrompter) Close() error { return nil }
 
-// Finish posts the questions that are open although the run has stopped, if isStored reports that its
-// end is stored, and updates the comments of answered questions, until all is done or ctx ends.
-// The error is the reason why answers to open questions could not be read.
+// Finish completes the prompter's work after the run has stopped, until all is done or ctx ends. It
+// updates the comments of answered questions. If isStored reports that the last state of the run is
+// stored, it also posts the questions that are still open. If questions are open and their answers
+// could not be read, Finish returns the reason.
 func (p *CommentPrompter) Finish(ctx context.Context, isStored bool) error {
 	p.mu.Lock()
 	p.isEnding = true
@@ -298,7 +303,7 @@ func (p *CommentPrompter) Finish(ctx context.Context, isStored bool) error {
 	case <-ctx.Done():
 	}
 	p.stop()
-	<-p.done // its requests end with the context
+	<-p.done // stop has canceled the context of its requests
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.open) == 0 {

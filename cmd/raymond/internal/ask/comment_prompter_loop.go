@@ -14,8 +14,8 @@ import (
 // pollEvery is how often the prompter looks for answers while agents work.
 const pollEvery = time.Minute
 
-// After maxFailed failed polls in a row, the prompter gives up. firstPause is the pause after the
-// first failure; it doubles with each further failure.
+// After maxFailed failed polls in a row, the prompter stops polling. firstPause is the pause after the
+// first failed poll. Each further failure doubles the pause.
 const (
 	maxFailed  = 5
 	firstPause = time.Second
@@ -24,12 +24,12 @@ const (
 // pollState schedules the polls of the forge. A poll posts questions and, if answers are wanted,
 // reads all answers that were given before it began.
 type pollState struct {
-	lastOpen time.Time // when the owner last passed the run to Open
-	wanted   time.Time // answers are wanted from a poll that begins then or later
-	lastRead time.Time // when the last poll began that has read answers
-	ended    time.Time // when the last poll ended that has read answers, or failed
+	lastOpen time.Time // when the owner last called UpdateQuestions
+	wanted   time.Time // a poll that begins at this time or later must read answers
+	lastRead time.Time // when the last poll that has read answers began
+	ended    time.Time // when the last poll that has read answers, or has failed, ended
 	failed   int       // failed polls in a row
-	next     time.Time // the next poll may begin then
+	next     time.Time // the earliest time for the next poll
 }
 
 // want requests a poll that reads all answers given before t.
@@ -39,13 +39,14 @@ func (l *pollState) want(t time.Time) {
 	}
 }
 
-// again allows a poll at once, even if the forge has failed to respond so far.
+// again allows a poll immediately, even if the last polls have failed.
 func (l *pollState) again() { l.failed, l.next = 0, time.Time{} }
 
-// isGivenUp reports whether the forge has failed to respond too often.
+// isGivenUp reports whether maxFailed polls in a row have failed.
 func (l *pollState) isGivenUp() bool { return l.failed >= maxFailed }
 
-// end records the end of a poll, and whether it has read answers. After an error the next poll waits.
+// end records the end of a poll, and whether it has read answers. After an error it delays the next
+// poll.
 func (l *pollState) end(now time.Time, hasRead bool, err error) {
 	if hasRead || err != nil {
 		l.ended = now
@@ -58,7 +59,8 @@ func (l *pollState) end(now time.Time, hasRead bool, err error) {
 	l.failed++
 }
 
-// run polls whenever there is work, until all work is done after Finish.
+// run polls whenever there is something to do. It returns when Finish was called and everything is
+// done, or when the context ends.
 func (p *CommentPrompter) run() {
 	defer close(p.done)
 	for p.ctx.Err() == nil {
@@ -117,7 +119,7 @@ func (p *CommentPrompter) needsRead() bool {
 	return p.polls.wanted.After(p.polls.lastRead) && !p.isEnding && len(p.unanswered()) > 0
 }
 
-// poll posts questions, updates the comments of answered questions, and reads answers.
+// poll posts questions, adds answers to the comments of answered questions, and reads new answers.
 func (p *CommentPrompter) poll() {
 	p.mu.Lock()
 	unposted, closed, open, asked := p.unposted(), p.closed, p.unanswered(), p.o.Questions
@@ -126,7 +128,7 @@ func (p *CommentPrompter) poll() {
 	}
 	p.mu.Unlock()
 	began := time.Now()
-	var errs []error // errors that another poll may not meet
+	var errs []error // temporary errors, after which another poll is useful
 	for _, q := range unposted {
 		errs = append(errs, p.post(q))
 	}
@@ -141,7 +143,8 @@ func (p *CommentPrompter) poll() {
 	p.polls.end(time.Now(), len(open) > 0, errors.Join(errs...))
 }
 
-// post posts a question.
+// post posts a question and sends the id of its comment to the owner. It returns an error only if
+// another attempt may succeed.
 func (p *CommentPrompter) post(q *question) error {
 	id, err := p.commenter.post(p.ctx, q)
 	if p.ctx.Err() != nil {
@@ -161,7 +164,8 @@ func (p *CommentPrompter) post(q *question) error {
 	return temporary(err)
 }
 
-// edit adds the answer to the comment of a question.
+// edit adds the answer to the comment of a question. It returns an error only if another attempt may
+// succeed.
 func (p *CommentPrompter) edit(q *question) error {
 	err := temporary(p.o.API.EditComment(p.ctx, q.Comment, p.o.questionBody(q, p.o.answeredText(q))))
 	if err == nil {
@@ -172,7 +176,8 @@ func (p *CommentPrompter) edit(q *question) error {
 	return err
 }
 
-// read reads the answers to open questions. asked lists all questions of the run.
+// read reads the answers to open questions and sends them to the owner. asked lists all questions of
+// the run, and began is the time at which the poll began.
 func (p *CommentPrompter) read(open []*question, asked []report.Wait, began time.Time) error {
 	answers, err := p.commenter.findAnswers(p.ctx, open, asked)
 	if p.ctx.Err() != nil {
@@ -190,7 +195,7 @@ func (p *CommentPrompter) read(open []*question, asked []report.Wait, began time
 		p.polls.lastRead = began
 	}
 	p.mu.Unlock()
-	if err != nil && temporary(err) == nil { // no later poll can read answers either
+	if err != nil && temporary(err) == nil { // later polls will fail in the same way
 		p.commenter.warnOnce("can't read answers: " + explain(err))
 	}
 	for _, u := range answers {
@@ -207,7 +212,7 @@ func temporary(err error) error {
 	return nil
 }
 
-// explain returns the text of an error from the forge, with advice if there is any.
+// explain returns the text of an error from the forge. If a permission may be missing, it adds which.
 func explain(err error) string {
 	var e *forge.Error
 	if errors.As(err, &e) && (e.Kind == forge.Denied || e.Kind == forge.Missing) {

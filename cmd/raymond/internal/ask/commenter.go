@@ -14,18 +14,19 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// lookBack is how long before a question the search for its comment begins, because clocks differ.
+// lookBack is the time by which the search for a question's comment starts before the question was
+// asked, because the clocks of this machine and the forge differ.
 const lookBack = 10 * time.Minute
 
 // commenter posts questions and reads answers for a CommentPrompter, in a single goroutine.
 type commenter struct {
 	o       *Options
 	us      account
-	seen    map[string]bool        // names of the comments that are used as answers or have had a reply
+	seen    map[string]bool        // names of the comments that were used as answers or got a reply
 	issues  map[int64]int          // issue numbers of questions, by the ids of their comments
 	authors map[int]job.Account    // authors of issues, by number
-	denials map[string]*job.Denial // decisions about accounts, by login and type; nil: they may answer
-	warned  map[string]bool        // texts that were warned about
+	denials map[string]*job.Denial // by login and type of accounts; nil if the account may answer
+	warned  map[string]bool        // warnings that were written
 }
 
 func newCommenter(o *Options) *commenter {
@@ -41,8 +42,9 @@ var errNowhere = &forge.Error{
 	Err: errors.New("the event has no issue or pull request; name one with the attribute where"),
 }
 
-// post posts a question, unless that has been done, and returns the id of the comment. If the
-// comment may exist already, post looks for it first. After an error there may be a comment.
+// post posts a question and returns the id of the comment. If an earlier attempt may have created the
+// comment, post looks for it before it creates one. Even if post returns an error, the comment may
+// have been created.
 func (c *commenter) post(ctx context.Context, q *question) (int64, error) {
 	number := c.issueToAskOn(q)
 	if number == 0 {
@@ -64,7 +66,7 @@ func (c *commenter) post(ctx context.Context, q *question) (int64, error) {
 	return created.ID, err
 }
 
-// findPosted returns the comment that asks a question, or a zero Comment.
+// findPosted returns our comment that asks q on the issue. If there is none, it returns a zero Comment.
 func (c *commenter) findPosted(ctx context.Context, number int, q *question) (job.Comment, error) {
 	list, err := c.o.API.ListComments(ctx, number, q.since.Add(-lookBack))
 	if err == nil {
@@ -76,7 +78,7 @@ func (c *commenter) findPosted(ctx context.Context, number int, q *question) (jo
 	return list[0], nil
 }
 
-// reply posts a reply, unless it is in list already.
+// reply posts a reply, unless list contains a comment of ours with the same first line.
 func (c *commenter) reply(ctx context.Context, number int, list []job.Comment, body string) error {
 	mark, _, _ := strings.Cut(body, "\n")
 	found, err := c.us.ownComments(ctx, list, mark)
@@ -96,7 +98,7 @@ func (c *commenter) warnOnce(text string) {
 }
 
 // findAnswers returns the first valid answer to each open question. asked lists all questions of
-// the run.
+// the run. After an error, it also returns the answers that were found before the error.
 func (c *commenter) findAnswers(ctx context.Context, open []*question, asked []report.Wait) ([]runner.QuestionUpdate, error) {
 	places := map[int][]*question{}
 	for _, q := range open {
@@ -120,7 +122,7 @@ func (c *commenter) findAnswers(ctx context.Context, open []*question, asked []r
 	return answers, nil
 }
 
-// issueToAskOn returns the number of the issue on which to post a question, 0 for none.
+// issueToAskOn returns the number of the issue on which to post q. It returns 0 if there is none.
 func (c *commenter) issueToAskOn(q *question) int {
 	switch {
 	case q.Where != 0:
@@ -131,8 +133,9 @@ func (c *commenter) issueToAskOn(q *question) int {
 	return c.o.Number
 }
 
-// issueOf returns the number of the issue with the question, 0 for none. The issue of its
-// comment takes precedence over the issue of this step's event.
+// issueOf returns the number of the issue that the question was asked on. It returns 0 if there is
+// none. The issue that contains the question's comment takes precedence over the issue of this step's
+// event.
 func (c *commenter) issueOf(ctx context.Context, q *question) (int, error) {
 	if q.Where != 0 || q.Comment == 0 {
 		return c.issueToAskOn(q), nil

@@ -12,10 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxFile is the maximum size of an --answer-file in bytes, the limit for a prompt.
+// maxFile is the maximum size of an --answer-file in bytes. Prompts have the same limit.
 const maxFile = 10 << 20
 
-// answeredBy is the author of answers from flags and from the terminal, in events.
+// answeredBy is recorded in events as the author of answers from flags and from the terminal.
 const answeredBy = "cli"
 
 // The names of the flags.
@@ -24,13 +24,13 @@ const (
 	fileFlag = "answer-file"
 )
 
-// FlagAnswers are the answers that flags give. Match finds the questions that they answer.
+// FlagAnswers are the answers that the user gave with flags. Match finds the question for each.
 type FlagAnswers []flagAnswer
 
 // flagAnswer is the value of one flag.
 type flagAnswer struct{ flag, value string }
 
-// AddFlags defines the flags for answers.
+// AddFlags defines the flags for answers. Each use of a flag appends an answer to g.
 func (g *FlagAnswers) AddFlags(o *options.Options) {
 	add := func(flag string) func(string) error {
 		return func(value string) error {
@@ -42,7 +42,8 @@ func (g *FlagAnswers) AddFlags(o *options.Options) {
 	o.Add(fileFlag, "[AGENT=]FILE", "like --answer, but read from FILE, without a line break at its end (repeatable)", add(fileFlag))
 }
 
-// Match finds the question that each answer is for. Its error, of class usage, lists the open
+// Match returns an update for each answer, with the question that it is for. If an answer matches no
+// question, or two answers match the same one, it returns an error of class usage that lists the open
 // questions.
 func (g FlagAnswers) Match(run *state.Run) ([]runner.QuestionUpdate, error) {
 	if len(g) == 0 {
@@ -71,8 +72,8 @@ func (g FlagAnswers) Match(run *state.Run) ([]runner.QuestionUpdate, error) {
 	return updates, errors.Join(errs...)
 }
 
-// addressee returns the agent whose question is answered, and the value of the flag without the
-// agent's name.
+// addressee returns the agent whose question is answered, and the flag's value without a leading
+// "AGENT=". Without that prefix, the answer is for the only open question.
 func (g flagAnswer) addressee(open []*state.Agent) (agent *state.Agent, rest string, err error) {
 	name, rest, isNamed := strings.Cut(g.value, "=")
 	for _, a := range open {
@@ -89,7 +90,8 @@ func (g flagAnswer) addressee(open []*state.Agent) (agent *state.Agent, rest str
 	return nil, "", fmt.Errorf("%q: %d questions are open; begin the answer with AGENT= to choose one", problem.Shorten(g.value), len(open))
 }
 
-// text returns the answer to the agent's question: the value, or the content of the file it names.
+// text returns the answer to the agent's question. For --answer-file, that is the content of the file
+// that value names. It returns an error if the question has choices and the answer is none of them.
 func (g flagAnswer) text(agent *state.Agent, value string) (string, error) {
 	text := value
 	if g.flag == fileFlag {
@@ -111,7 +113,7 @@ func withoutBreak(s string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(s, "\n"), "\r")
 }
 
-// listOpen describes the open questions; "" without open questions.
+// listOpen describes the open questions in one line. It returns "" if open is empty.
 func listOpen(open []*state.Agent) string {
 	var parts []string
 	for _, a := range open {

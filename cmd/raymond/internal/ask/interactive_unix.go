@@ -8,8 +8,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// IsInteractive reports whether a user can type at f: it is a terminal, and this process is not in
-// the background, where a read would stop it.
+// IsInteractive reports whether a user can type at f: f is a terminal, and this process runs in the
+// foreground. In the background, a read from the terminal would stop the process.
 func IsInteractive(f *os.File) bool {
 	if _, err := unix.IoctlGetWinsize(int(f.Fd()), unix.TIOCGWINSZ); err != nil {
 		return false

@@ -6,7 +6,7 @@ import (
 	"golang.org/x/sys/windows"
 )
 
-// IsInteractive reports whether a user can type at f: it is a console.
+// IsInteractive reports whether f is a console, at which a user can type.
 func IsInteractive(f *os.File) bool {
 	var mode uint32
 	return windows.GetConsoleMode(windows.Handle(f.Fd()), &mode) == nil

@@ -17,15 +17,15 @@ import (
 
 // QuestionRef identifies a question and the run that asks it.
 type QuestionRef struct {
-	Token    string `json:"-"` // of the question: 32 hex digits
+	Token    string `json:"-"` // the question's token, 32 hex digits
 	Workflow string `json:"workflow"`
 	Key      string `json:"key"`
 	Run      string `json:"run"` // workflow id
 	Number   int    `json:"number"`
 }
 
-// The beginnings of the comments that this package writes, and the marker inside a comment whose
-// question has been closed.
+// The beginnings of the comments that this package writes. answeredMark is inside a comment whose
+// question is no longer open.
 const (
 	questionMark = "<!-- raymond-question "
 	replyPrefix  = "<!-- raymond-reply "
@@ -40,12 +40,13 @@ var questionPattern = sync.OnceValue(func() *regexp.Regexp {
 func (p QuestionRef) mark() string {
 	data, err := json.Marshal(p)
 	if err != nil {
-		panic("internal error: " + err.Error()) // it has only strings and a number
+		panic("internal error: " + err.Error()) // strings and numbers can always be marshaled
 	}
 	return questionMark + p.Token + " " + base64.RawURLEncoding.EncodeToString(data) + " -->"
 }
 
-// ParseQuestionRef reads the marker at the beginning of a comment. Anyone can write that marker.
+// ParseQuestionRef reads the marker at the beginning of a comment. ok is false if there is none.
+// Anyone can write such a marker.
 func ParseQuestionRef(body string) (p QuestionRef, ok bool) {
 	m := questionPattern().FindStringSubmatch(body)
 	if m == nil {
@@ -59,8 +60,8 @@ func ParseQuestionRef(body string) (p QuestionRef, ok bool) {
 	return p, true
 }
 
-// replyMark returns the first line of a reply. It identifies the subject of the reply, so that no one gets
-// the same reply twice.
+// replyMark returns the first line of a reply. to identifies what the reply is about, so that the same
+// reply is not posted twice.
 func replyMark(token, to string) string { return replyPrefix + token + " " + to + " -->" }
 
 // IsQuestionOrReply reports whether a comment begins like a question or a reply of this package.
@@ -68,11 +69,11 @@ func IsQuestionOrReply(body string) bool {
 	return strings.HasPrefix(body, questionMark) || strings.HasPrefix(body, replyPrefix)
 }
 
-// PostedQuestion is a question that our own account has posted.
+// PostedQuestion is a question that our account has posted.
 type PostedQuestion struct {
 	QuestionRef
 	Comment int64
-	IsOpen  bool // the comment shows no answer yet
+	IsOpen  bool // the comment doesn't show an answer yet
 }
 
 // OwnComments are the comments on an issue or pull request by our account.
@@ -81,8 +82,9 @@ type OwnComments struct {
 	ours      []job.Comment
 }
 
-// ReadOwnComments reads the comments by our account on an issue or pull request that have
-// changed since the given time. If the forge refuses to name the token's account, the result is empty.
+// ReadOwnComments reads our account's questions and replies on an issue or pull request that have
+// changed since the given time. If the forge does not tell which account the token belongs to, the
+// result is empty.
 func ReadOwnComments(ctx context.Context, f CommentAPI, number int, since time.Time) (p OwnComments, err error) {
 	list, err := f.ListComments(ctx, number, since)
 	if err != nil {
@@ -105,7 +107,7 @@ func (p OwnComments) Contains(mark string) bool {
 }
 
 // ParseAnswer returns the text after the prefix that a comment begins with, without its hidden
-// parts, and false if the comment doesn't begin with the prefix. It skips leading quoted lines.
+// parts. ok is false if the comment doesn't begin with the prefix. Leading quoted lines are skipped.
 func ParseAnswer(body, prefix string) (answer string, ok bool) {
 	rest := text.WithoutHidden(body)
 	for isQuoted(rest) || strings.HasPrefix(strings.TrimLeft(rest, " \t"), "\n") {
@@ -118,8 +120,9 @@ func ParseAnswer(body, prefix string) (answer string, ok bool) {
 	return strings.TrimSpace(answer), true
 }
 
-// CommentPayload returns the payload from a comment with the prefix for the state that it starts. The
-// payload from a line comment includes the line and the diff hunk before it.
+// CommentPayload returns the payload for the state that a comment with the prefix starts. For a line
+// comment, the payload includes the line and the diff hunk before it. If toPrompt is true, the text is
+// fenced.
 func CommentPayload(r job.Comment, prefix string, toPrompt bool) string {
 	answer, _ := ParseAnswer(r.Body, prefix)
 	return job.CleanAnswer(onLine(r, answer), toPrompt)

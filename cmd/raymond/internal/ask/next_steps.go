@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Storage is where a later job finds a run.
+// Storage tells where a later job can find a run.
 type Storage int
 
 // The values of Storage.
@@ -23,39 +23,39 @@ const (
 	StoredLocally            // in a directory on this machine
 )
 
-// Facts are what NextStepsFor knows about a run.
+// Facts describe a run and its step. NextStepsFor uses them.
 type Facts struct {
-	Status     state.Status // Running: a process drives the run, or it was interrupted
+	Status     state.Status // Running if a process drives the run or was interrupted
 	WorkflowID string
 	Key        string
-	Branch     string        // the only branch whose runs find this run; "" for all branches
-	Head       string        // the commit that the run is about; an event about another one supersedes the run; "" for none
-	Until      time.Time     // from when on a suspended run can be resumed; zero: at once
+	Branch     string        // only workflow runs on this branch find the run; if empty, all do
+	Head       string        // if not empty, an event about another commit supersedes the run
+	Until      time.Time     // a suspended run can be resumed from this time on; zero means now
 	Waits      []report.Wait // the agents that wait
 	report.JobContext
 
-	Spent                     state.Spent // so far
-	Budget                    state.USD   // 0 for none
+	Spent                     state.Spent // the cost so far
+	Budget                    state.USD   // 0 means no budget
 	Iterations, MaxIterations int
-	Cap                       Cap // the limit that was reached; zero for none
+	Cap                       Cap // the limit that was reached, if any
 
 	Storage           Storage
-	PostArtifact      string                // the artifact in which the post phase has stored the run; "" for none
-	StateDir          string                // the directory of a run that is stored locally
-	WhyNotStored      string                // why the run isn't stored, and what would have stored it
-	LeftOut           []checkpoint.Omission // omissions of the last checkpoint
+	PostArtifact      string                // the artifact in which the post phase has stored the run, if it has
+	StateDir          string                // the directory of a run with StoredLocally
+	WhyNotStored      string                // why the run isn't stored, and how to have it stored
+	LeftOut           []checkpoint.Omission // what the last checkpoint doesn't contain
 	WithoutTranscript bool                  // resume-without-transcript: true
 	NeverResume       bool                  // resume: never
 	NoActionsRead     bool                  // without actions: read, later workflow runs can't find the run
-	Successor         string                // the later job of this workflow run that resumes the run; "" for none
-	Cause             string                // the cause to fix first, without a full stop; "" if unknown
+	Successor         string                // the later job of this workflow run that resumes the run, if any
+	Cause             string                // the cause to fix first, if known, without a full stop
 	Cure              report.Advice         // advice for a run that has failed
 	RefusesChanges    bool                  // changed-workflow is not "take"
 }
 
 // Cap is a limit on the total cost of many runs.
 type Cap struct {
-	Which      string // name of the input; "" for none
+	Which      string // name of the input that sets the limit
 	Spent, Max state.USD
 }
 
@@ -63,15 +63,16 @@ type Cap struct {
 type NextSteps struct {
 	// Resumable reports whether the run can be resumed, later or elsewhere.
 	Resumable bool
-	// Text explains in full sentences how to resume the run, or why that is impossible and what
-	// would have made it possible. Pairs of backticks mark code. It is "" for a completed run.
+	// Text explains in full sentences how to resume the run. If that is impossible, it explains why,
+	// and what would have made it possible. Pairs of backticks mark code. It is empty for a completed
+	// run.
 	Text string
 }
 
 // Plain returns the text without markup.
 func (o NextSteps) Plain() string { return strings.ReplaceAll(o.Text, "`", "") }
 
-// NextStepsFor decides how a run can continue.
+// NextStepsFor describes how the run with these facts can continue.
 func NextStepsFor(f Facts) NextSteps {
 	if f.Status == state.Completed {
 		return NextSteps{}
@@ -165,8 +166,8 @@ func (f *Facts) failedText() string {
 	return "Fix the cause, then press the re-run button, or run the workflow with " + id + "." + f.filesText()
 }
 
-// filesText warns that the re-run button ignores changed files. It is for a failure that may have
-// its cause in files of the repository, when there is another way than the button.
+// filesText warns that the re-run button ignores changed files. It returns "" unless the failure may
+// be caused by files of the repository.
 func (f *Facts) filesText() string {
 	if !f.Cure.NeedsFileChange {
 		return ""
@@ -178,7 +179,7 @@ func (f *Facts) filesText() string {
 	return text
 }
 
-// raisedText explains how to resume a run after its limit was raised.
+// raisedText explains how to resume a run after the user has raised the limit that it reached.
 func (f *Facts) raisedText() string {
 	text := "run the workflow again " + f.withText() + "." + f.blocker()
 	if f.Storage != StoredLocally {
@@ -190,7 +191,8 @@ func (f *Facts) raisedText() string {
 // hasButton reports whether GitHub's re-run button may resume the run.
 func (f *Facts) hasButton() bool { return f.Storage != StoredLocally && !f.NeverResume }
 
-// blocker explains what keeps later workflow runs from finding or resuming the run; "" for nothing.
+// blocker explains what keeps later workflow runs from finding or resuming the run. It returns "" if
+// nothing does.
 func (f *Facts) blocker() string {
 	asksPeople := slices.ContainsFunc(f.Waits, func(w report.Wait) bool { return w.For == state.ForAnswer })
 	switch {
@@ -225,7 +227,7 @@ func (f *Facts) keyText() string {
 	return text
 }
 
-// whyNot explains why the run can't be resumed; "" if it can.
+// whyNot explains why the run can't be resumed. It returns "" if it can.
 func (f *Facts) whyNot() string {
 	if f.Storage == NotStored {
 		return "This run can't be resumed: " + f.WhyNotStored + "."
@@ -248,7 +250,7 @@ func (f *Facts) whyNot() string {
 		" With `resume-without-transcript: true` a later run continues without them."
 }
 
-// reasonText explains why something was not stored, and what would have stored it.
+// reasonText explains why something was not stored, and how to have it stored next time.
 var reasonText = map[string]string{
 	checkpoint.NoKey:     "anyone can read the artifacts of a public repository. With a `state-key` (`raymond keygen` makes one) they are stored encrypted",
 	checkpoint.TooLarge:  "it is over 256 MiB. Have git ignore large files, or set `workspace: none` if no work has to be kept",
@@ -262,7 +264,7 @@ var reasonText = map[string]string{
 	checkpoint.NotAllowed: "files could not be read. Let the user of the step read them, or have git ignore them",
 }
 
-// leftOutText names the omissions of a checkpoint and explains their common reason.
+// leftOutText lists what a checkpoint doesn't contain, and explains the reason of the first omission.
 func leftOutText(lacks []checkpoint.Omission) string {
 	var what []string
 	for _, l := range lacks {

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxNamed is the maximum number of questions, choices or jobs in one sentence.
+// maxNamed is the maximum number of questions, choices or jobs that one sentence lists.
 const maxNamed = 3
 
 // waitsText explains how to resume a run that is suspended because its agents wait: which
@@ -36,7 +36,7 @@ func (f *Facts) waitsText() string {
 		parts = append(parts, f.jobText(names))
 	}
 	switch {
-	case len(parts) == 0 && f.Until.IsZero(): // the agents wait for other agents, which have failed
+	case len(parts) == 0 && f.Until.IsZero(): // agents wait only for other agents, which have failed
 		return f.resumeText()
 	case slices.ContainsFunc(f.Waits, func(w report.Wait) bool { return w.For == state.ForTime }):
 		return strings.Join(append(parts, f.resumeText()+f.scheduleText()), " ")
@@ -75,7 +75,8 @@ func (f *Facts) whereText(w report.Wait) string {
 	return " where it is asked"
 }
 
-// jobText names the job that resumes the run, or the inputs of a job that would.
+// jobText names the job that resumes the run. If it is not known, it names the inputs that such a job
+// needs.
 func (f *Facts) jobText(names []string) string {
 	if f.Successor != "" {
 		return "The job `" + f.Successor + "` of this workflow run resumes it."
@@ -104,7 +105,8 @@ func codeList(lines []string) string {
 	return report.JoinWords(report.FirstOf(parts, maxNamed), "or")
 }
 
-// HasNoSchedule reports whether a workflow file is readable and has no schedule trigger.
+// HasNoSchedule reports whether a workflow file has no schedule trigger. It returns false if the file
+// can't be read.
 func HasNoSchedule(file []byte) bool {
 	f, err := lint.ReadJobFile("", file)
 	return err == nil && f.HasNoSchedule()

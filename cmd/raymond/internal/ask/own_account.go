@@ -9,15 +9,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// account is the account of the token, which writes our comments. Anyone can copy the text of our
-// comments, but not write it under our name.
+// account is the account of the token, which writes our comments. Anyone can copy the text of these
+// comments, but only this account can write comments under its name.
 type account struct {
 	api   CommentAPI
-	login string // "" while unknown
+	login string // empty until it is known
 }
 
 // ownComments returns the comments in list that our account has written and that begin with mark.
-// If the forge refuses to name the token's account, it returns none.
+// If the forge does not tell which account the token belongs to, it returns no comments.
 func (a *account) ownComments(ctx context.Context, list []job.Comment, mark string) ([]job.Comment, error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(r job.Comment) bool {
 		return r.Kind != job.IssueComment || r.ID == 0 || !strings.HasPrefix(r.Body, mark)
@@ -32,7 +32,7 @@ func (a *account) ownComments(ctx context.Context, list []job.Comment, mark stri
 	return slices.DeleteFunc(list, func(r job.Comment) bool { return a.login == "" || r.Author.Login != a.login }), nil
 }
 
-// learn records the author of a comment that we have just created.
+// learn sets the account's login to the author of a comment that this process has just created.
 func (a *account) learn(created job.Comment) {
 	if created.Author.Login != "" {
 		a.login = created.Author.Login

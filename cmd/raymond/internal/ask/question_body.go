@@ -15,11 +15,11 @@ import (
 // characters per comment.
 const maxText = 50_000
 
-// maxHunk is the maximum length of the diff hunk that an answer quotes, in bytes.
+// maxHunk is the maximum length of the diff hunk above a line comment's answer, in bytes.
 const maxHunk = 8_000
 
-// questionBody returns the comment that asks a question. end describes the answer; it is ""
-// while the question is open.
+// questionBody returns the text of the comment that asks q. While q is open, end is empty. Afterwards,
+// end says how q was answered, and replaces the instructions for answering.
 func (o *Options) questionBody(q *question, end string) string {
 	p := o.Ref
 	p.Token, p.Number = q.Token, q.Number
@@ -38,7 +38,7 @@ func (o *Options) questionBody(q *question, end string) string {
 	return strings.Join(lines, "\n")
 }
 
-// answerHelp returns the lines that explain how to answer a question, with the exact words.
+// answerHelp returns the lines that explain how to answer a question, with examples to copy.
 func (o *Options) answerHelp(q *question) []string {
 	named := fmt.Sprintf("%s %d", o.Prefix, q.Number)
 	lines := []string{fmt.Sprintf("To answer, write a comment here that begins with %s, as in %s.", code(o.Prefix), code(o.Prefix+" your answer"))}
@@ -73,7 +73,8 @@ func (o *Options) answeredText(q *question) string {
 	return fmt.Sprintf("%s has answered.", code(q.answer.By))
 }
 
-// correction returns a reply to an answer that can't be accepted: the reason, and valid answers.
+// correction returns a reply to an answer that can't be accepted. The reply contains the reason why,
+// and words, which list valid answers.
 func correction(q *question, r job.Comment, why string, words []string) string {
 	lines := []string{replyMark(q.Token, r.Name()), fmt.Sprintf("Thank you, %s. %s:", code(r.Author.Login), why), ""}
 	return strings.Join(append(lines, words...), "\n")
@@ -87,7 +88,7 @@ func (o *Options) choices(q *question) (list []string) {
 	return list
 }
 
-// RejectionBody returns the comment with the reason why an answer can't be accepted. mark comes from
+// RejectionBody returns a comment that explains why an answer can't be accepted. mark is the result of
 // RejectionMark.
 func RejectionBody(mark, why string) string {
 	return mark + "\nThis answer can't be used, because the run that asked can't continue:\n\n" + text.Fence(text.Printable(why), "text")
@@ -96,10 +97,10 @@ func RejectionBody(mark, why string) string {
 // RejectionMark returns the first line of the comment that rejects an answer to a question.
 func RejectionMark(token string) string { return replyMark(token, "stuck") }
 
-// code returns a text as a Markdown code span that nothing in the text can close.
+// code formats a text as a Markdown code span. No backtick in the text can close the span.
 func code(s string) string { return text.Code(text.Brief(s, 200)) }
 
-// onLine adds the file, the line and the diff hunk of a line comment to its text.
+// onLine puts the file, the line and the diff hunk of a line comment before its text.
 func onLine(r job.Comment, answer string) string {
 	if r.Kind != job.LineComment || r.File == "" {
 		return answer

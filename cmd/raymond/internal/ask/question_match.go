@@ -22,10 +22,10 @@ func openAt(asked []report.Wait, t time.Time) map[int]report.Wait {
 	return open
 }
 
-// matchQuestion returns the question in here that comment r answers, or nil, and the answer
-// without a leading question number. If r fits several questions and names no question, they
-// are returned as several. Only questions that were open when the comment was written count,
-// whatever was answered since: "/raymond 1 yes" never answers question 2.
+// matchQuestion finds the question in here that comment r answers. It returns the question, or nil,
+// and the answer without a leading question number. If r may answer several questions and names none
+// of them, it returns these as several. A question counts if it was open when the comment was written,
+// even if it has been answered since: "/raymond 1 yes" never answers question 2.
 func matchQuestion(r job.Comment, text string, here []*question, open map[int]report.Wait) (to *question, answer string, several []*question) {
 	numbers := map[int]*question{} // questions that were open anywhere, nil if they are not in here
 	for n := range open {
@@ -53,7 +53,7 @@ func matchQuestion(r job.Comment, text string, here []*question, open map[int]re
 	return fits[0], text, nil
 }
 
-// hadOtherQuestion reports whether another question was open in the same place as q at that time, and
+// hadOtherQuestion reports whether another question was open on the same issue as q at that time, and
 // has been answered since.
 func hadOtherQuestion(q *question, open map[int]report.Wait, at time.Time) bool {
 	for number, w := range open {

@@ -12,11 +12,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// queue passes updates from a goroutine that talks to people to the owner of a run.
+// queue passes updates to the owner of a run. A separate goroutine, which asks users, sends them.
 type queue struct {
-	updates chan runner.QuestionUpdate // has no receiver after the run has stopped
-	wake    chan struct{}              // signals a change; has room for one signal
-	ctx     context.Context            // ends when the goroutine has to end
+	updates chan runner.QuestionUpdate // nothing receives from it after the run has stopped
+	wake    chan struct{}              // signals a change; its buffer has room for one signal
+	ctx     context.Context            // is canceled by stop, to end the goroutine
 	stop    context.CancelFunc
 	mu      sync.Mutex // guards the fields of the type that embeds the queue
 }
@@ -31,7 +31,7 @@ func newQueue(room int) *queue {
 // Updates implements runner.Prompter.
 func (q *queue) Updates() <-chan runner.QuestionUpdate { return q.updates }
 
-// rouse makes the goroutine look at the run again.
+// rouse makes the goroutine check the run for new work.
 func (q *queue) rouse() {
 	select {
 	case q.wake <- struct{}{}:
@@ -47,19 +47,19 @@ func (q *queue) send(u runner.QuestionUpdate) {
 	}
 }
 
-// question is the first seen version of an open question. The fields after until are for comments.
+// question is an open question as it was when the prompter first saw it.
 type question struct {
-	state.Question // its Comment may be set before the run has it
+	state.Question // its Comment is set as soon as the comment is posted
 	agent          string
 	next           string // the state that gets the answer
 	since          time.Time
-	until          time.Time // zero: without limit
+	until          time.Time // zero if the question stays open without limit
 
-	toPrompt  bool // next is a prompt
+	toPrompt  bool // next is a prompt state
 	seq       int  // the step in which it was first seen
-	isOld     bool // it was open when the run was resumed
-	isSaved   bool // the run has saved the id of the comment
-	isRefused bool // the forge refuses to post it
+	isOld     bool // the question was open when the run was resumed
+	isSaved   bool // the id of the comment is in the saved run
+	isRefused bool // the forge has rejected the comment
 	answer    *state.Answer
 
 	// Used only by the goroutine that makes requests:
@@ -77,7 +77,7 @@ func openQuestions(run *state.Run) []*question {
 	return open
 }
 
-// precedes reports whether the question is older than a comment.
+// precedes reports whether the question was asked before comment r was written.
 func (q *question) precedes(r job.Comment) bool {
 	switch {
 	case q.Comment != 0 && r.Kind == job.IssueComment:
@@ -88,8 +88,8 @@ func (q *question) precedes(r job.Comment) bool {
 	return !r.Created.Before(q.since.Truncate(time.Second))
 }
 
-// choose returns the choice that a text names, and false if it names none. A question without
-// choices accepts any text. An answer may begin with the number of the question.
+// choose returns the choice that a text names. ok is false if it names none. If the question has no
+// choices, any text is accepted. The text may begin with the number of the question.
 func (q *question) choose(text string) (string, bool) {
 	if len(q.Choices) == 0 {
 		return text, true

@@ -13,7 +13,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// threadReader reads the comments of one issue or pull request, once.
+// threadReader reads the comments on one issue or pull request. It is used for a single poll.
 type threadReader struct {
 	*commenter
 	number  int
@@ -23,7 +23,7 @@ type threadReader struct {
 	answers []runner.QuestionUpdate
 }
 
-// read reads the comments since the oldest question on the issue.
+// read lists the comments since the oldest open question on the issue, and collects the answers.
 func (r *threadReader) read(ctx context.Context) error {
 	since := slices.MinFunc(r.open, func(a, b *question) int { return a.since.Compare(b.since) }).since
 	var err error
@@ -43,7 +43,8 @@ func (r *threadReader) read(ctx context.Context) error {
 	return nil
 }
 
-// consider takes a comment as an answer, if it is one.
+// consider checks one comment. A valid answer is added to r.answers; an answer that can't be accepted
+// gets a reply. Other comments are ignored.
 func (r *threadReader) consider(ctx context.Context, comment job.Comment) error {
 	if IsQuestionOrReply(comment.Body) || r.seen[comment.Name()] || len(r.open) == 0 {
 		return nil
@@ -81,7 +82,7 @@ func (r *threadReader) consider(ctx context.Context, comment job.Comment) error 
 	return nil
 }
 
-// refuse replies to an answer that can't be accepted, if its author may answer.
+// refuse replies to an answer that can't be accepted. It does nothing if the author may not answer.
 func (r *threadReader) refuse(ctx context.Context, comment job.Comment, q *question, body string) error {
 	may, err := r.mayAnswer(ctx, q, comment.Author)
 	if err != nil || !may {

@@ -17,8 +17,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// StickyMarker returns the invisible first line of a StickyComment. Each identity, a list of texts,
-// has a different marker.
+// StickyMarker returns the invisible first line of a StickyComment. Different identities have different
+// markers.
 func StickyMarker(identity ...string) string {
 	h := sha256.New()
 	for _, text := range identity {
@@ -37,7 +37,7 @@ func IsStickyComment(body string) bool { return stickyPattern().MatchString(body
 const maxBody = 60_000
 
 // StickyBody returns the text of a comment: the marker, the content in Markdown, and a last line. If
-// that is too long, only the first line of the content remains.
+// the result would be too long, it contains only the first line of the content.
 func StickyBody(marker, says, last string) string {
 	frame := len(marker) + len(last) + len("\n\n\n")
 	if len(says)+frame > maxBody {
@@ -47,8 +47,9 @@ func StickyBody(marker, says, last string) string {
 	return strings.ToValidUTF8(marker+"\n"+strings.Trim(says, "\n")+"\n\n"+last, "")
 }
 
-// How often a StickyComment is updated. Long runs update it less often, because all jobs of a
-// repository share 1,000 requests an hour (GitHub's limit for GITHUB_TOKEN).
+// The minimum times between two updates of a StickyComment. The longer a run takes, the rarer its
+// updates, because all jobs of a repository share 1,000 requests an hour (GitHub's limit for
+// GITHUB_TOKEN).
 const (
 	every     = 15 * time.Second
 	slowEvery = 2 * time.Minute
@@ -57,38 +58,39 @@ const (
 
 const (
 	finalPause = 5 * time.Second // the pause while Finish waits
-	limitPause = time.Minute     // the pause after a rate limit without a time
+	limitPause = time.Minute     // the pause after a rate limit that names no time
 )
 
-// StickyComment keeps one comment on an issue or a pull request up to date, in its own goroutine. It
-// finds the comment by its marker, creates a missing one, and edits it. It deletes duplicates,
-// which two steps or a lost response may have created. Its methods must not be called concurrently.
+// StickyComment keeps one comment on an issue or a pull request up to date, in a separate goroutine. It
+// finds the comment by its marker and edits it. If there is none, it creates one. Two steps, or a
+// request whose response got lost, may have created duplicates, which it deletes. Its methods must not
+// be called concurrently.
 type StickyComment struct {
 	api     CommentAPI
-	number  int         // of the issue or pull request
-	marker  string      // each body begins with it
-	updates chan update // the newest update, until the goroutine takes it
+	number  int         // the number of the issue or pull request
+	marker  string      // what each body begins with
+	updates chan update // contains at most the newest update
 	done    chan struct{}
 	stop    context.CancelFunc
 
 	// The goroutine owns the fields below until done is closed.
 	want  update
 	self  account
-	id    int64  // 0: not found or created yet
-	shown string // the present text of the comment
-	// isSure means that all comments were listed, and no creation was attempted since.
+	id    int64  // 0 until the comment is found or created
+	shown string // the current text of the comment
+	// isSure is true if all comments were listed and no creation was attempted afterwards.
 	isSure bool
-	err    error // of the last attempt; nil for none
+	err    error // the error of the last attempt, or nil
 }
 
 // update is a text that the comment should show.
 type update struct {
 	body   string
-	isLast bool // no further update follows
+	isLast bool // no other update follows
 }
 
-// StartStickyComment returns a StickyComment on an issue or a pull request. It makes no request until
-// there is something to show. The caller must call Finish.
+// StartStickyComment returns a StickyComment on an issue or a pull request and starts its goroutine.
+// No request is made before the first Update or Finish. The caller must call Finish.
 func StartStickyComment(in CommentAPI, number int, marker string) *StickyComment {
 	ctx, stop := context.WithCancel(context.Background())
 	c := &StickyComment{api: in, number: number, marker: marker, updates: make(chan update, 1), done: make(chan struct{}), stop: stop, self: account{api: in}}
@@ -96,11 +98,12 @@ func StartStickyComment(in CommentAPI, number int, marker string) *StickyComment
 	return c
 }
 
-// Update makes the comment show another body soon. Of several bodies before the next edit, the last
-// one counts. Update never blocks.
+// Update makes the comment show another body soon. If there are several updates before the next edit,
+// only the last one is used. Update never blocks.
 func (c *StickyComment) Update(body string) { c.put(update{body: body}) }
 
-// put replaces an update that was not taken yet. put is the only sender, so it never blocks.
+// put passes an update to the goroutine. An update that the goroutine has not received yet is
+// discarded. put is the only sender, so it never blocks.
 func (c *StickyComment) put(n update) {
 	select {
 	case <-c.updates:
@@ -109,12 +112,13 @@ func (c *StickyComment) put(n update) {
 	c.updates <- n
 }
 
-// ErrUnfinished is the error of Finish when time ran out. A later StickyComment can still write the
-// body.
+// ErrUnfinished is the error of Finish if ctx ended before the comment was written. A later
+// StickyComment can still write the body.
 var ErrUnfinished = errors.New("there was no time to update the comment")
 
 // Finish gives the comment its last body, and waits until that is written or ctx ends. An empty body
-// leaves the comment unchanged. If another request could help, the error is ErrUnfinished.
+// leaves the comment unchanged. The error wraps ErrUnfinished if a later request could still write
+// the body.
 func (c *StickyComment) Finish(ctx context.Context, body string) error {
 	c.put(update{body, true})
 	select {
@@ -122,7 +126,7 @@ func (c *StickyComment) Finish(ctx context.Context, body string) error {
 	case <-ctx.Done():
 	}
 	c.stop()
-	<-c.done // its requests end with the context
+	<-c.done // stop has canceled the context of its requests
 	switch {
 	case c.isRefused():
 		return fmt.Errorf("comment: %w", c.err)
@@ -134,8 +138,8 @@ func (c *StickyComment) Finish(ctx context.Context, body string) error {
 	return ErrUnfinished
 }
 
-// run updates the comment whenever an update is due, until the last text is shown or the forge
-// rejects requests for good.
+// run updates the comment whenever an update is due. It returns when the last text is shown, when the
+// forge has rejected a request permanently, or when ctx ends.
 func (c *StickyComment) run(ctx context.Context) {
 	defer close(c.done)
 	var began, limit, next time.Time // the first attempt, the end of a rate limit, the next attempt
@@ -146,7 +150,7 @@ func (c *StickyComment) run(ctx context.Context) {
 		}
 		select {
 		case c.want = <-c.updates:
-			if c.want.isLast { // it ignores the pause, and looks for duplicates again
+			if c.want.isLast { // skip the pause, and look for duplicates again
 				next, c.isSure = limit, false
 			}
 		case <-due:
@@ -186,7 +190,7 @@ func (c *StickyComment) isCurrent() bool {
 	return c.want.body == "" || c.isSure && c.shown == c.want.body
 }
 
-// sync makes the comment show the wanted text. After an error, the next call does the rest.
+// sync makes the comment show the wanted text. After an error, the next call continues.
 func (c *StickyComment) sync(ctx context.Context) error {
 	if !c.isSure {
 		if err := c.find(ctx); err != nil {
@@ -218,8 +222,8 @@ func (c *StickyComment) sync(ctx context.Context) error {
 	return err
 }
 
-// find looks for our comments among all comments of the issue. It keeps the oldest and deletes the
-// others, so that two steps agree.
+// find looks for our comments among all comments of the issue. It keeps the oldest one and deletes the
+// others. Two steps that do this at the same time keep the same comment.
 func (c *StickyComment) find(ctx context.Context) error {
 	ours, err := c.api.ListIssueComments(ctx, c.number)
 	if err == nil {

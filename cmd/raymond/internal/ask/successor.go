@@ -11,14 +11,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// StepResult describes how a step of a job ends. It decides which jobs start next.
+// StepResult describes how a step of a job ends. It determines which jobs start next.
 type StepResult struct {
 	Job       string // id of the job
-	Key       string // the step's input key; "" for the default key, which no other job has
+	Key       string // the step's input key; if empty, the step uses the default key, which no other job shares
 	Status    state.Status
 	IsFailure bool // the step fails
-	// Waits are the agents that wait. If the list is not empty, only a job from this list
-	// resumes the run.
+	// Waits lists the agents that wait. If agents wait for jobs, only these jobs can resume the run.
 	Waits []report.Wait
 }
 
@@ -36,10 +35,10 @@ func (e StepResult) nextJobs() []string {
 	return names
 }
 
-// Successor returns the later job of the same workflow run that resumes the run: the job needs
-// this one, and uses the same action with the same key. Of several jobs it returns the first by
-// name. It returns "" if no job does, if the file can't be read, and after a step that failed
-// or was cancelled, because most jobs don't start then.
+// Successor returns the name of a later job in the same workflow run that resumes the run. That job
+// needs this step's job, and uses the same action with the same key. If there are several such jobs,
+// Successor returns the first by name. It returns "" if there is none or the file can't be read. It
+// also returns "" after a step that failed or was cancelled, because most jobs don't start then.
 func Successor(file []byte, e StepResult) string {
 	f, err := lint.ReadJobFile("", file)
 	if e.Key == "" || e.IsFailure || e.Status == state.Cancelled || err != nil {
@@ -65,9 +64,9 @@ var perJob = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{\{[^}]*(\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[)`)
 })
 
-// sharesKey reports whether step other of another job has the same key as step mine: either
-// other spells out the key, or both use the same expression, and its value is the same in all
-// jobs.
+// sharesKey reports whether step other has the same key as step mine of another job. It does if it
+// contains the key literally. It also does if both steps use the same expression for the key and the
+// value of the expression is the same in all jobs.
 func sharesKey(mine, other lint.Step, key string) bool {
 	switch {
 	case mine.CallsWorkflow || other.CallsWorkflow || mine.Action == "" || mine.Action != other.Action:

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Terminal is where a user reads questions and types answers.
+// Terminal shows questions to a user and reads the answers that the user types.
 type Terminal struct {
 	in   *bufio.Reader
 	out  io.Writer
@@ -23,8 +23,8 @@ func NewTerminal(in io.Reader, out io.Writer, hide func(string) string) *Termina
 // printLine writes a formatted line.
 func (t *Terminal) printLine(format string, args ...any) { fmt.Fprintf(t.out, format+"\n", args...) }
 
-// read reads an answer: a line, and a further one after each line that ends with a backslash. An
-// error means the end of the input.
+// read reads an answer. After each line that ends with a backslash, the answer continues on the next
+// line. At the end of the input, read returns an error.
 func (t *Terminal) read() (string, error) {
 	var lines []string
 	for {

@@ -19,19 +19,19 @@ import (
 // runner.Prompter.
 type TerminalPrompter struct {
 	*queue
-	at        *Terminal // nil without a terminal
+	at        *Terminal // nil if there is no terminal
 	startOnce sync.Once // starts the goroutine that asks
 
 	// The queue's mutex guards the fields below.
 	open       []*question
 	answered   map[int]bool // numbers of the questions that have an answer
-	inputEnded bool         // the input has ended
+	inputEnded bool         // the end of the input was reached, or there is no terminal
 }
 
 var _ runner.Prompter = (*TerminalPrompter)(nil)
 
-// NewTerminalPrompter returns a TerminalPrompter with the answers of flags, as Match returns them,
-// and a terminal, which may be nil. The caller closes it when the run has stopped.
+// NewTerminalPrompter returns a TerminalPrompter. given are the answers from flags, as Match returns
+// them. If at is nil, no questions are asked. The caller must call Close after the run has stopped.
 func NewTerminalPrompter(given []runner.QuestionUpdate, at *Terminal) *TerminalPrompter {
 	p := &TerminalPrompter{queue: newQueue(len(given)), at: at, inputEnded: at == nil, answered: map[int]bool{}}
 	for _, u := range given {
@@ -62,11 +62,11 @@ func (p *TerminalPrompter) IsSettled() bool {
 	return p.inputEnded && len(p.updates) == 0
 }
 
-// Close makes the prompter stop asking. A read from the terminal that has begun continues until the
-// process ends.
+// Close makes the prompter stop asking. If it is waiting for input at that moment, the read continues
+// until the process ends.
 func (p *TerminalPrompter) Close() { p.stop() }
 
-// serve asks questions until the input ends or the run has stopped.
+// serve asks questions until the input ends or Close is called.
 func (p *TerminalPrompter) serve() {
 	for q := p.next(); q != nil; q = p.next() {
 		var b strings.Builder
@@ -81,7 +81,7 @@ func (p *TerminalPrompter) serve() {
 			fmt.Fprintf(&b, "If there is no answer by %s, %s comes next.\n", report.FormatMinute(q.until), q.TimeoutNext)
 		}
 		b.WriteString("Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n")
-		_, _ = io.WriteString(p.at.out, b.String()) // a user who can't see the question doesn't answer
+		_, _ = io.WriteString(p.at.out, b.String()) // after an error the user sees no question, and won't answer
 		for isTaken := false; !isTaken; {
 			answer, err := p.at.read()
 			if err != nil {
@@ -96,7 +96,7 @@ func (p *TerminalPrompter) serve() {
 	}
 }
 
-// next waits for a question to ask and returns it; nil when the run has stopped.
+// next waits for an open question without an answer and returns it. It returns nil after Close.
 func (p *TerminalPrompter) next() *question {
 	for {
 		if q := p.unanswered(); q != nil {
@@ -110,7 +110,7 @@ func (p *TerminalPrompter) next() *question {
 	}
 }
 
-// unanswered returns the first open question without an answer; nil if all are answered.
+// unanswered returns the first open question without an answer. It returns nil if there is none.
 func (p *TerminalPrompter) unanswered() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -122,8 +122,8 @@ func (p *TerminalPrompter) unanswered() *question {
 	return nil
 }
 
-// take uses the input as the answer to q, and to no other question. It returns false if q has to be
-// asked again.
+// take sends the input to the owner as the answer to q. If q is no longer open, the input is ignored.
+// take returns false if the input is empty or not one of the choices, so that q must be asked again.
 func (p *TerminalPrompter) take(q *question, answer string) bool {
 	p.mu.Lock()
 	isOpen := slices.ContainsFunc(p.open, func(open *question) bool { return open.Number == q.Number })

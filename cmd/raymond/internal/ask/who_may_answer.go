@@ -11,11 +11,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// maxAuthors is the maximum number of people whose permission one step looks up.
+// maxAuthors is the maximum number of accounts whose permission one step looks up.
 const maxAuthors = 100
 
-// mayAnswer reports whether an account may answer a question. An error means that the forge
-// doesn't respond at the moment.
+// mayAnswer reports whether an account may answer a question. It writes a warning if not. It returns
+// an error only if the forge doesn't respond at the moment.
 func (r *threadReader) mayAnswer(ctx context.Context, q *question, who job.Account) (bool, error) {
 	if AuthorMayAnswer(&q.Question) {
 		author, err := r.author(ctx)
@@ -49,7 +49,7 @@ func (r *threadReader) mayAnswer(ctx context.Context, q *question, who job.Accou
 	return denied == nil, nil
 }
 
-// author returns the author of the issue; a zero Account if the forge refuses to name one.
+// author returns the author of the issue. If the forge does not name one, it returns a zero Account.
 func (r *threadReader) author(ctx context.Context) (job.Account, error) {
 	if a, isKnown := r.authors[r.number]; isKnown {
 		return a, nil
@@ -62,8 +62,8 @@ func (r *threadReader) author(ctx context.Context) (job.Account, error) {
 	return a, nil
 }
 
-// AuthorMayAnswer reports whether the author of the issue may answer a question without permission
-// to start the run.
+// AuthorMayAnswer reports whether the author of the issue may answer a question without having the
+// permission to start the run.
 func AuthorMayAnswer(q *state.Question) bool {
 	const author = "author" // the word in From for the author of the issue
 	return q.Untrusted && isFrom(q, author)
