@@ -15,8 +15,8 @@ var writerEvents = map[string]bool{
 	"schedule": true, "workflow_dispatch": true, "repository_dispatch": true, "push": true, "merge_group": true,
 }
 
-// userEvents are events of people, who need permission to start a run. An event that is in neither
-// table is refused unless it is allowed by name.
+// userEvents are events that any user may be able to cause. The user needs write permission to start a
+// run. An event in neither table is denied unless the workflow's author allows it by name.
 var userEvents = map[string]bool{
 	"issues": true, "issue_comment": true, "discussion": true, "discussion_comment": true, "commit_comment": true,
 	"pull_request": true, "pull_request_target": true, "pull_request_review": true,
@@ -25,13 +25,13 @@ var userEvents = map[string]bool{
 	"release": true, "watch": true, "workflow_run": true,
 }
 
-// notFromForks are the events that run with secrets even if they are about the code of a fork.
+// notFromForks are the events whose jobs get secrets even if the event is about the code of a fork.
 var notFromForks = map[string]bool{"pull_request_target": true, "workflow_run": true}
 
-// Rules are the exceptions from the defaults that a workflow's author allows.
+// Rules are the accounts and events that a workflow's author allows in addition to the defaults.
 type Rules struct {
-	AllowActors []string `input:"allow-actors"` // logins of people
-	AllowBots   []string `input:"allow-bots"`   // logins of bots, with or without [bot]; "*" for all
+	AllowActors []string `input:"allow-actors"` // logins of users
+	AllowBots   []string `input:"allow-bots"`   // logins of bots, with or without [bot]; "*" allows all bots
 	AllowEvents []string `input:"allow-events"` // names of events
 }
 
@@ -41,23 +41,23 @@ type Permissions interface {
 	Permission(ctx context.Context, login string) (string, error)
 }
 
-// Denial is the reason why a run may not start.
+// Denial explains why an event may not start a run, or why an account may not answer a question.
 type Denial struct {
-	Who     string // login; "" if the denial is not about a person
+	Who     string // login; empty if the denial is not about an account
 	Event   string
 	Why     string
-	Setting string // the input that allows it
-	// IsTemporary means that the permission could not be looked up, and a later attempt may
+	Setting string // the input that can allow the start
+	// IsTemporary is true if the permission could not be looked up at the moment. A later attempt may
 	// succeed.
 	IsTemporary bool
 }
 
-// Remedy names the input that would allow it.
+// Remedy explains which input allows the start, and what to add to it.
 func (d *Denial) Remedy() string {
 	return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", cmp.Or(shorten(d.Who), d.Event), d.Setting)
 }
 
-// Error returns the denial in one line, without the input that would allow it.
+// Error returns the reason in one line. Remedy returns the input to set.
 func (d *Denial) Error() string {
 	if d.Who == "" {
 		return fmt.Sprintf("event %s: %s", d.Event, d.Why)
@@ -65,9 +65,10 @@ func (d *Denial) Error() string {
 	return fmt.Sprintf("%s (event %s): %s", shorten(d.Who), d.Event, d.Why)
 }
 
-// Authorize decides whether the event may start a run; the denial is nil if so. lowest is then the
-// lowest permission of the people who caused the event: "none" if it could not be looked up, and ""
-// if no person caused it. In doubt, the event is denied. The rules are in docs/inputs.md.
+// Authorize decides whether the event may start a run. If it may not, Authorize returns a denial; in
+// case of doubt the event is denied. Otherwise lowest is the lowest permission of the users who caused
+// the event. It is "none" for a user without write permission whom allow-actors names, and "" if no
+// user caused the event. docs/inputs.md lists the rules.
 func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowest string, _ *Denial) {
 	if d := eventDenial(rules, e); d != nil || writerEvents[e.Name] {
 		return "", d
@@ -81,15 +82,15 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowe
 		if d != nil {
 			return "", d
 		}
-		if lowest == "" || level != "" && !canWrite(level) { // the lowest level counts; a bot has none
+		if lowest == "" || level != "" && !canWrite(level) { // keep the lowest level; bots have none
 			lowest = level
 		}
 	}
 	return lowest, nil
 }
 
-// AuthorizeAnswer returns nil if an account may answer a question of a run, which it may if it may
-// start the run. It looks up permissions as Authorize does for the sender of an event.
+// AuthorizeAnswer decides whether an account may answer a run's question. It returns nil if so. The
+// account needs the same permission as the sender of an event that starts the run.
 func AuthorizeAnswer(ctx context.Context, rules Rules, who Account, ask Permissions) *Denial {
 	if who.Login == "" {
 		return &Denial{Event: "answer", Why: "it is not known who wrote it", Setting: "allow-actors"}
@@ -98,7 +99,8 @@ func AuthorizeAnswer(ctx context.Context, rules Rules, who Account, ask Permissi
 	return denied
 }
 
-// eventDenial returns why the event itself can't start a run; nil if it can.
+// eventDenial checks the event itself, without the accounts that caused it. It returns nil if such an
+// event can start a run.
 func eventDenial(rules Rules, e Event) *Denial {
 	if slices.Contains(rules.AllowEvents, e.Name) {
 		return nil
@@ -113,14 +115,14 @@ func eventDenial(rules Rules, e Event) *Denial {
 	return nil
 }
 
-// actors returns the accounts that caused an event of people.
+// actors returns the accounts that caused an event. If one of them is unknown, it returns a denial.
 func actors(e Event) ([]Account, *Denial) {
 	all := append([]Account{e.Sender}, e.UpstreamActors...)
 	if e.Attempt > 1 && (e.TriggeringActor != "" || !e.IsGitea) {
 		all = append(all, Account{Login: e.TriggeringActor})
 	}
 	if e.Sender.Login == "" && !userEvents[e.Name] {
-		all = all[1:] // an event that is allowed by name and has no sender
+		all = all[1:] // this event is allowed by name and has no sender
 	}
 	if slices.ContainsFunc(all, func(a Account) bool { return a.Login == "" }) {
 		return nil, &Denial{Event: e.Name, Why: "it is not known who caused it", Setting: "allow-events"}
@@ -128,13 +130,13 @@ func actors(e Event) ([]Account, *Denial) {
 	return all, nil
 }
 
-// admit returns the permission of an account that may start the run; "" for a bot.
+// admit decides whether an account may start the run. If so, it returns the account's permission, which
+// is "" for a bot.
 func (r Rules) admit(ctx context.Context, event string, who Account, ask Permissions) (string, *Denial) {
 	deny := func(why, setting string) (string, *Denial) {
 		return "", &Denial{Who: who.Login, Event: event, Why: why, Setting: setting}
 	}
-	// People and bots can have the same names, so the type of the account is
-	// checked before any list.
+	// A user and a bot can have the same name, so the account's type is checked before the lists.
 	bare := func(login string) string { return strings.TrimSuffix(strings.ToLower(login), "[bot]") }
 	login := strings.ToLower(who.Login)
 	if strings.EqualFold(who.Type, "Bot") || bare(login) != login || login == "gitea-actions" { // Gitea does not report the type
@@ -160,14 +162,14 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 	return deny(fmt.Sprintf("has the permission %q, and needs write", shorten(level)), "allow-actors")
 }
 
-// canWrite reports whether a permission is write or higher; "owner" is Gitea's.
+// canWrite reports whether a permission is write or higher. The permission "owner" exists only on Gitea.
 func canWrite(level string) bool {
 	return slices.Contains([]string{"write", "maintain", "admin", "owner"}, level)
 }
 
-// IsCheckoutTrusted reports whether agents may obey settings, hooks and instructions of the checkout
-// where trust-checkout doesn't decide. They may not on events from forks or of people without write
-// permission, and if the origin of the code is unknown. lowest is the result of Authorize.
+// IsCheckoutTrusted reports whether agents may use settings, hooks and instructions of the checkout if
+// the input trust-checkout is not set. They may not if the event comes from a fork, if a user without
+// write permission caused it, or if the origin of the code is unknown. lowest is the result of Authorize.
 func IsCheckoutTrusted(e Event, lowest string) bool {
 	return !e.Code.Fork && e.Code.Known && (lowest == "" || canWrite(lowest))
 }

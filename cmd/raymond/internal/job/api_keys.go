@@ -8,17 +8,17 @@ import (
 
 // APIKey is a credential for the API of an agent CLI.
 type APIKey struct {
-	Text    string // "" for none
+	Text    string // empty if there is none
 	IsToken bool   // a subscription token instead of an API key
 }
 
 // vendor describes how a job configures the API of an agent CLI.
 type vendor struct {
 	inputs []string // inputs for the key, in the order of precedence
-	base   string   // variable for another URL of the API
+	base   string   // environment variable that sets another URL of the API
 }
 
-// vendors are the vendors of agent CLIs that use an API, by protocol.Backends.
+// vendors describes the APIs of agent CLIs that use one. The keys are elements of protocol.Backends.
 var vendors = map[string]vendor{
 	protocol.BackendClaude: {[]string{inputAnthropicKey, inputClaudeToken}, "ANTHROPIC_BASE_URL"},
 	protocol.BackendCodex:  {[]string{inputOpenAIKey}, "OPENAI_BASE_URL"},
@@ -32,7 +32,7 @@ const (
 	inputGeminiKey    = "gemini-api-key"
 )
 
-// versions returns the exact versions of agent CLIs that the inputs name, by backend.
+// versions returns the versions of agent CLIs that the inputs set, by backend.
 func (r *reader) versions() map[string]string {
 	given := map[string]string{}
 	for backend := range vendors {
@@ -43,15 +43,16 @@ func (r *reader) versions() map[string]string {
 	return given
 }
 
-// APIKeyInputs returns the names of the inputs for the API key of an agent CLI, none for a CLI that
-// uses no API.
+// APIKeyInputs returns the names of the inputs for the API key of an agent CLI. It returns none if the
+// CLI uses no API.
 func APIKeyInputs(backend string) []string { return slices.Clone(vendors[backend].inputs) }
 
-// BaseURLVariable returns the name of the variable for another URL of an agent CLI's API; "" for a CLI
-// that uses no API.
+// BaseURLVariable returns the name of the environment variable that sets another URL for an agent CLI's
+// API. It returns "" if the CLI uses no API.
 func BaseURLVariable(backend string) string { return vendors[backend].base }
 
-// ModelKey returns the job's credential for the API of an agent CLI.
+// ModelKey returns the credential that the inputs set for the API of an agent CLI. Its Text is empty if
+// there is none.
 func (s Settings) ModelKey(backend string) APIKey {
 	for _, input := range vendors[backend].inputs {
 		if text := s.ModelKeys[input]; text != "" {

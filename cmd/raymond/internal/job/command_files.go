@@ -13,7 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// commandFiles are the variables that name the files with which a step sends commands to its runner.
+// commandFiles are the variables that name the runner's command files. A step sends commands to the
+// runner by writing to these files.
 var commandFiles = []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", stateFile, summaryFile, "GITHUB_ARTIFACTS"}
 
 const (
@@ -33,35 +34,35 @@ func CommandFilePaths(getenv func(string) string) []string {
 	return paths
 }
 
-// maxCommandFile is the maximum size of a command file, in bytes. The runner creates empty files for
-// each step.
+// maxCommandFile is the maximum size of a command file, in bytes. For each step, the runner creates new
+// files, which are empty.
 const maxCommandFile = 16 << 20
 
-// Files are the command files of this step. Agents know their paths, so the correct content is kept in
-// memory: every write replaces a file by it, and Verify restores files that other processes have
-// changed. The methods may be called concurrently.
+// Files are the command files of this step. Agents know their paths and may change them, so the correct
+// content is kept in memory: every write replaces the file with that content, and Verify restores files
+// that other processes have changed. The methods may be called concurrently.
 type Files struct {
 	mu      sync.Mutex // guards the fields below
 	files   map[string]*commandFile
-	touched map[string]bool // variables of files that turned out to be changed during a write
+	touched map[string]bool // variables of files that a write found changed by other processes
 }
 
 // commandFile is the correct version of a command file.
 type commandFile struct {
 	path   string
 	now    content
-	before []byte // the content at first
+	before []byte // the content when GuardFiles was called
 }
 
-// content is what exists at a path.
+// content describes what exists at a path.
 type content struct {
-	info fs.FileInfo // nil: nothing exists
+	info fs.FileInfo // nil if nothing exists
 	data []byte
 }
 
-// GuardFiles records the content of the command files. It must be called before anything of a
-// workflow runs. A file that can't be read is not guarded and can't be written; the error names all
-// of them.
+// GuardFiles records the current content of the command files. It must be called before any agent or
+// script of the workflow runs. A file that can't be read is not guarded and can't be written later; the
+// error names all these files.
 func GuardFiles(getenv func(string) string) (*Files, error) {
 	f := &Files{files: map[string]*commandFile{}, touched: map[string]bool{}}
 	var errs []error
@@ -80,7 +81,7 @@ func GuardFiles(getenv func(string) string) (*Files, error) {
 	return f, errors.Join(errs...)
 }
 
-// readContent reads what exists at a path.
+// readContent reads the file at a path. If there is none, it returns a zero content.
 func readContent(path string) (content, error) {
 	data, info, err := files.Read(path, maxCommandFile)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -89,7 +90,7 @@ func readContent(path string) (content, error) {
 	return content{info, data}, err
 }
 
-// isIntact reports whether the file is as it should be.
+// isIntact reports whether the same file still exists with the correct content.
 func (c *commandFile) isIntact() bool {
 	is, err := readContent(c.path)
 	switch {
@@ -101,10 +102,10 @@ func (c *commandFile) isIntact() bool {
 	return os.SameFile(is.info, c.now.info) && bytes.Equal(is.data, c.now.data)
 }
 
-// Verify compares the command files with their correct content and restores the changed ones. It
+// Verify compares the command files with their correct content and restores files that differ. It
 // returns the variables of the files that other processes have changed since GuardFiles or the last
-// Verify, and an error if a file could not be restored. It must be called when agents and scripts
-// have ended.
+// Verify. It returns an error if a file could not be restored. Verify must be called after agents and
+// scripts have ended.
 func (f *Files) Verify() (changed []string, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +128,7 @@ func (f *Files) Verify() (changed []string, err error) {
 	return changed, errors.Join(errs...)
 }
 
-// restore removes whatever is at the path by now, and writes the file again.
+// restore removes whatever exists at the path now, and writes the file with its correct content.
 func (c *commandFile) restore() error {
 	if err := os.RemoveAll(c.path); err != nil {
 		return err
@@ -138,7 +139,8 @@ func (c *commandFile) restore() error {
 	return c.put(c.now.data)
 }
 
-// update sets the content of a file, and records whether other processes have changed the file before.
+// update sets the content of a file to the result of data. If other processes have changed the file, it
+// records that for Verify.
 func (f *Files) update(name string, data func(*commandFile) []byte) error {
 	c := f.files[name]
 	if c == nil {
@@ -146,7 +148,7 @@ func (f *Files) update(name string, data func(*commandFile) []byte) error {
 	}
 	if !c.isIntact() {
 		f.touched[name] = true
-		_ = os.RemoveAll(c.path) // if that fails, put reports the obstacle
+		_ = os.RemoveAll(c.path) // if that fails, put returns an error
 	}
 	return c.put(data(c))
 }
@@ -154,8 +156,8 @@ func (f *Files) update(name string, data func(*commandFile) []byte) error {
 // newMode is the mode of a command file that did not exist before.
 const newMode fs.FileMode = 0o644
 
-// put makes data the content of the file. It moves a new file into place, so that it never writes
-// through a link that another process has put there.
+// put makes data the content of the file. It writes a new file and renames it, so that it never writes
+// through a link that another process has created at the path.
 func (c *commandFile) put(data []byte) (err error) {
 	mode := newMode
 	if c.now.info != nil {

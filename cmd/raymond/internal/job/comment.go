@@ -21,28 +21,28 @@ const (
 type Comment struct {
 	Kind    CommentKind
 	ID      int64 // unique among comments of its kind
-	Number  int   // of the issue or pull request
+	Number  int   // number of the issue or pull request
 	Author  Account
 	Body    string
 	Created time.Time
 
-	// Of a line comment: the file, the line, and the diff hunk before it.
+	// For a line comment: the file, the line, and the diff hunk before the line.
 	File string
 	Line int
 	Hunk string
 }
 
-// Name returns a name that no other comment of the repository has.
+// Name returns a name for the comment that is unique in the repository.
 func (r Comment) Name() string { return fmt.Sprintf("%s-%d", r.Kind, r.ID) }
 
-// apiComment is a comment or a review in responses and payloads.
+// apiComment is a comment or a review as the API's responses and event payloads contain it.
 type apiComment struct {
 	ID           whole
 	Body         string
-	Content      string // the text in Gitea's payloads about reviews
+	Content      string // used instead of Body in Gitea's payloads about reviews
 	User         Account
 	Created      string `json:"created_at"`
-	Submitted    string `json:"submitted_at"` // of reviews; "" for a draft
+	Submitted    string `json:"submitted_at"` // for reviews; empty for a draft
 	IssueURL     string `json:"issue_url"`
 	Path         string
 	Line         whole

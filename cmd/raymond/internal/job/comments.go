@@ -16,13 +16,13 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// maxPages is the maximum number of pages that are read, of 100 comments each. GitHub allows 2,500
-// comments on an issue.
+// maxPages is the maximum number of pages that one call reads. A page contains up to 100 comments.
+// GitHub allows 2,500 comments on an issue.
 const maxPages = 50
 
 // ListComments returns the comments, reviews and line comments on an issue or a pull request that have
-// changed since a time, the oldest first. It may return older ones too. If the token may not read
-// reviews, they are left out.
+// changed since the given time, the oldest first. The result may also contain older ones. If the token
+// may not read reviews, the result contains neither reviews nor line comments.
 func (g *GitHub) ListComments(ctx context.Context, number int, since time.Time) ([]Comment, error) {
 	all, err := g.list(ctx, IssueComment, number, since)
 	if err != nil {
@@ -43,7 +43,8 @@ func (g *GitHub) ListComments(ctx context.Context, number int, since time.Time) 
 	return all, nil
 }
 
-// ListIssueComments returns the comments on an issue or a pull request, the oldest first.
+// ListIssueComments returns all comments on an issue or a pull request, the oldest first. Reviews and
+// line comments are not included.
 func (g *GitHub) ListIssueComments(ctx context.Context, number int) ([]Comment, error) {
 	return g.list(ctx, IssueComment, number, time.Time{})
 }
@@ -58,7 +59,7 @@ var lists = map[CommentKind]struct {
 	LineComment:  {"list comments on lines", "pulls/%d/comments?%s", url.Values{"sort": {"created"}, "direction": {"asc"}}},
 }
 
-// list reads all comments of a kind, page by page.
+// list reads all comments of one kind, page by page. It leaves out reviews that are drafts.
 func (g *GitHub) list(ctx context.Context, kind CommentKind, number int, since time.Time) (all []Comment, err error) {
 	query := url.Values{"per_page": {"100"}}
 	maps.Copy(query, lists[kind].query)
@@ -82,7 +83,7 @@ func (g *GitHub) list(ctx context.Context, kind CommentKind, number int, since t
 	return all, nil
 }
 
-// ReadComment returns a comment on an issue or a pull request, with the number of that.
+// ReadComment returns a comment on an issue or a pull request. Its Number is set if the forge reports it.
 func (g *GitHub) ReadComment(ctx context.Context, id int64) (Comment, error) {
 	return g.requestComment(ctx, forge.Request{Op: "read a comment", Path: fmt.Sprintf("issues/comments/%d", id)})
 }
@@ -98,11 +99,12 @@ func (g *GitHub) requestComment(ctx context.Context, q forge.Request) (Comment, 
 	if err != nil {
 		return Comment{}, err
 	}
-	number, _ := strconv.Atoi(path.Base(w.IssueURL)) // 0 if the forge does not report it
+	number, _ := strconv.Atoi(path.Base(w.IssueURL)) // 0 if the forge does not report the issue
 	return w.comment(IssueComment, number), nil
 }
 
-// CreateComment adds a comment. After an error of kind forge.Unanswered the comment may exist.
+// CreateComment adds a comment to an issue or a pull request. If the error is of kind forge.Unanswered,
+// the comment may have been created.
 func (g *GitHub) CreateComment(ctx context.Context, number int, body string) (Comment, error) {
 	r, err := g.requestComment(ctx, forge.Request{
 		Op: "write a comment", Method: http.MethodPost, Path: fmt.Sprintf("issues/%d/comments", number), Body: map[string]string{"body": body},
@@ -125,7 +127,8 @@ func (g *GitHub) DeleteComment(ctx context.Context, id int64) error {
 	return err
 }
 
-// OwnLogin returns the login of the token's own account, which writes the comments of CreateComment.
+// OwnLogin returns the login of the account that the token belongs to. CreateComment writes comments as
+// this account.
 func (g *GitHub) OwnLogin(ctx context.Context) (string, error) { return g.api.Login(ctx) }
 
 // IssueAuthor returns the author of an issue or a pull request.

@@ -1,5 +1,5 @@
-// Package job is the CI side of the Action: it reads from the runner (inputs, the event and who
-// caused it, the environment) and writes to it (the job log, outputs, the step summary). It
-// treats everything from outside as data: checked before use, escaped before it is shown. It does not
-// know workflows, runs or agents.
+// Package job connects the Action to the CI runner. It reads the inputs, the event and who caused it,
+// and the environment. It writes the job log, outputs and the step summary. It treats everything from
+// outside as data, which is checked before use and escaped before it is shown. The package knows nothing
+// about workflows, runs or agents.
 package job

@@ -9,8 +9,8 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// common are the variables of the job that every program gets. Directories of toolchains (JAVA_HOME,
-// GOROOT, …) are not among them; the input env can add them.
+// common are the variables of the job that every program gets. Variables for directories of toolchains
+// (JAVA_HOME, GOROOT, …) are not included; the input env can add them.
 var common = strings.Fields(`
 	PATH HOME USER LOGNAME SHELL TERM TZ LANG LANGUAGE TMPDIR TMP TEMP
 	HTTP_PROXY HTTPS_PROXY NO_PROXY ALL_PROXY http_proxy https_proxy no_proxy all_proxy
@@ -31,15 +31,15 @@ var windows = strings.Fields(`
 // prefixes are the prefixes of variables that every program gets.
 var prefixes = []string{"LC_", "RAYMOND_"}
 
-// models are the variables for names of models, which differ from provider to provider.
+// models are the variables with names of models. The names differ between providers.
 const models = " ANTHROPIC_MODEL ANTHROPIC_SMALL_FAST_MODEL ANTHROPIC_SMALL_FAST_MODEL_AWS_REGION" +
 	" ANTHROPIC_DEFAULT_OPUS_MODEL ANTHROPIC_DEFAULT_SONNET_MODEL ANTHROPIC_DEFAULT_HAIKU_MODEL"
 
-// provider is a service for models other than the vendor's API, with the variables that an agent CLI
-// reads for it besides the variable that turns it on.
+// provider is a service that offers models and is not the vendor's own API, such as Bedrock. It lists
+// the variables that an agent CLI reads for it.
 type provider struct {
-	backend  string // of the agent CLI
-	when     string // the variable that turns it on
+	backend  string // the agent CLI that reads the variables
+	when     string // the variable that turns the provider on
 	names    string
 	prefixes []string
 }
@@ -61,13 +61,14 @@ var providers = []provider{
 	{protocol.BackendCodex, "OPENAI_BASE_URL", "", nil},
 }
 
-// HasProvider reports whether an environment turns on a provider for an agent CLI other than the API
-// of its vendor.
+// HasProvider reports whether a variable in environ makes an agent CLI use a provider other than the
+// vendor's own API.
 func HasProvider(backend string, environ []string) bool {
 	return slices.ContainsFunc(providers, func(p provider) bool { return p.backend == backend && isOn(runtime.GOOS, environ, p.when) })
 }
 
-// UsesVertex reports whether an environment makes an agent CLI log in with Google Cloud credentials.
+// UsesVertex reports whether a variable in environ makes an agent CLI log in with Google Cloud
+// credentials.
 func UsesVertex(environ []string) bool {
 	return slices.ContainsFunc(providers, func(p provider) bool {
 		return strings.Contains(p.names, "GOOGLE_APPLICATION_CREDENTIALS") && isOn(runtime.GOOS, environ, p.when)
@@ -81,9 +82,9 @@ var ownVariables = map[string][]string{
 	protocol.BackendGemini: {"GEMINI_CLI_HOME"},
 }
 
-// AgentEnviron returns the variables of an environment that an agent CLI may get: variables that every
-// program gets, allowed ones, the CLI's own, and variables of the providers that are turned on. It
-// never returns withheld variables, or variables that only other agent CLIs read.
+// AgentEnviron returns the variables in environ that an agent CLI may get. These are the variables that
+// every program gets, the allowed ones, the CLI's own variables, and variables of the providers that are
+// turned on. Withheld variables, and variables that only other agent CLIs read, are never included.
 func AgentEnviron(backend string, environ, allowed []string) []string {
 	return agentEnviron(runtime.GOOS, backend, environ, allowed)
 }
@@ -99,8 +100,8 @@ func agentEnviron(system, backend string, environ, allowed []string) []string {
 	return selectVariables(system, environ, allowed, families)
 }
 
-// ScriptEnviron returns the variables of an environment that scripts may get: variables that every program
-// gets and the allowed ones, but never withheld variables.
+// ScriptEnviron returns the variables in environ that scripts may get: variables that every program
+// gets, and the allowed ones. Withheld variables are never included.
 func ScriptEnviron(environ, allowed []string) []string {
 	return selectVariables(runtime.GOOS, environ, allowed, prefixes)
 }
@@ -116,7 +117,7 @@ func isOn(system string, environ []string, name string) bool {
 	return on
 }
 
-// normalName returns a name in the form in which names are compared: Windows ignores case.
+// normalName returns the form of a variable's name that is used to compare names. Windows ignores case.
 func normalName(system, name string) string {
 	if system == "windows" {
 		return strings.ToUpper(name)
@@ -124,7 +125,8 @@ func normalName(system, name string) string {
 	return name
 }
 
-// selectVariables returns the variables that every program gets, and variables with allowed names or prefixes.
+// selectVariables returns the variables in environ that every program gets, and those with an allowed
+// name or prefix. Withheld variables are never included.
 func selectVariables(system string, environ, allowed, families []string) (selected []string) {
 	allowed = slices.Concat(common, allowed)
 	if system == "windows" {

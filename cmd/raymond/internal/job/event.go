@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The kinds of a Subject with a number.
+// The kinds of a Subject that has a number.
 const (
 	KindIssue       = "issue"
 	KindPullRequest = "pr"
@@ -18,16 +18,16 @@ const (
 // Account is an account on the forge.
 type Account struct {
 	Login string
-	Type  string // "User", "Bot", …; "" if the forge does not report it
+	Type  string // "User", "Bot", …; empty if the forge does not report it
 }
 
-// Subject is the issue or pull request, and the commit, that an event is about; zero for none.
+// Subject is what an event is about: an issue or a pull request, and a commit. Unknown fields are zero.
 type Subject struct {
-	Kind   string `json:"kind,omitempty"` // KindIssue or KindPullRequest, "" without a number
+	Kind   string `json:"kind,omitempty"` // KindIssue or KindPullRequest; empty if Number is 0
 	Number int    `json:"number,omitempty"`
 	Title  string `json:"title,omitempty"` // at most maxTitle bytes
-	// Head is the head commit of a pull request or a merge group, or the commit that was pushed; ""
-	// for none.
+	// Head is the head commit of a pull request or a merge group, or the commit that was pushed. It is
+	// empty for other events.
 	Head string `json:"head,omitempty"`
 }
 
@@ -36,36 +36,36 @@ const maxTitle = 1 << 10
 
 // CodeSource describes the origin of the code that an event is about.
 type CodeSource struct {
-	Fork  bool   // from another repository
-	Known bool   // false: the payload doesn't contain the origin
-	Head  string // the pull request's head branch, if it is in this repository; "" for none or unknown
+	Fork  bool   // the code comes from another repository
+	Known bool   // the payload contains the origin
+	Head  string // the pull request's head branch, if it is in this repository
 }
 
-// Event describes the job and what started it. Fields are zero if neither the payload nor the runner
-// provides them.
+// Event describes the job and the event that started it. Fields that neither the payload nor the runner
+// provides are zero.
 type Event struct {
-	RunID         int64  // of the workflow run
-	Attempt       int    // of the workflow run: 1, and higher in a re-run
-	Job           string // its id in the workflow file
-	Step          string // the id of the step
+	RunID         int64  // id of the workflow run
+	Attempt       int    // attempt of the workflow run; higher than 1 in a re-run
+	Job           string // id of the job in the workflow file
+	Step          string // id of the step
 	Runner        string // the name of the machine
-	Workflow      string // the workflow file; see WorkflowFile
+	Workflow      string // the result of WorkflowFile
 	RepositoryURL string // URL of the repository, with a slash at its end
-	IsActBased    bool   // act runs the job, or a runner that is based on it, like Gitea's
+	IsActBased    bool   // act, or a runner based on it, such as Gitea's, runs the job
 	IsGitea       bool
 
 	Name string // like "issue_comment"
 	Subject
 	Comment Comment // the comment or review of the event; its kind is empty if it can't be an answer
-	// Dispatched is the input raymond-key of a workflow_dispatch.
+	// Dispatched is the value of the workflow's input raymond-key, for workflow_dispatch.
 	Dispatched string
 
 	Sender          Account
-	UpstreamActors  []Account // of a workflow_run: the accounts that caused the run before
-	TriggeringActor string    // login of the account that started this attempt
+	UpstreamActors  []Account // for workflow_run: the accounts that caused the triggering run
+	TriggeringActor string    // login of the account that started this attempt of the workflow run
 
 	Repository Repository
-	Branch     string // of the pull request's head, else the branch or tag of the job
+	Branch     string // the pull request's head branch, or else the branch or tag of the job
 	Code       CodeSource
 }
 
@@ -73,12 +73,12 @@ type Event struct {
 type Repository struct {
 	ID            int64
 	Name          string // owner/name
-	Private       *bool  // nil: not known
+	Private       *bool  // nil if unknown
 	DefaultBranch string
 }
 
-// ReadEvent reads the event that started the job. Only for events of people is a missing payload an
-// error, because they can't be authorized then.
+// ReadEvent reads the event that started the job. A missing payload is an error only for events that
+// any user can cause, because without it the user can't be authorized.
 func ReadEvent(getenv func(string) string) (Event, error) {
 	e := Event{
 		Attempt: 1, Job: getenv("GITHUB_JOB"), Step: getenv("GITHUB_ACTION"), Runner: getenv("RUNNER_NAME"), Workflow: WorkflowFile(getenv),
@@ -117,8 +117,8 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 
 func onGitea(getenv func(string) string) bool { return getenv("GITEA_ACTIONS") == "true" }
 
-// fill sets the fields of the event from its payload or, if the runner is more reliable, from the
-// environment.
+// fill sets the fields of the event from its payload. Some fields come from the environment instead,
+// because the runner's values are more reliable.
 func (e *Event) fill(p *payload, getenv func(string) string) {
 	e.Sender = p.Sender
 	for _, a := range []Account{p.WorkflowRun.Actor, p.WorkflowRun.TriggeringActor} {
@@ -133,7 +133,7 @@ func (e *Event) fill(p *payload, getenv func(string) string) {
 	if e.Name == "push" {
 		e.Head = p.After
 	}
-	if strings.Trim(e.Head, "0") == "" { // a deleted branch
+	if strings.Trim(e.Head, "0") == "" { // all zeros: the branch was deleted
 		e.Head = ""
 	}
 	if e.Name == "workflow_dispatch" {
@@ -145,27 +145,27 @@ func (e *Event) fill(p *payload, getenv func(string) string) {
 		getenv("GITHUB_HEAD_REF"), p.PullRequest.head().Ref, getenv("GITHUB_REF_NAME"), strings.TrimPrefix(getenv("GITHUB_REF"), "refs/heads/"))
 }
 
-// IsUnderAct reports whether act itself runs the job: its artifact service is simpler, and there are
-// no earlier runs.
+// IsUnderAct reports whether act itself runs the job. The artifact service of act is simpler, and with
+// act there are no earlier workflow runs.
 func (e *Event) IsUnderAct() bool { return e.IsActBased && !e.IsGitea }
 
-// IsFromFork reports whether the event comes from a fork. Its runs are never resumed.
+// IsFromFork reports whether the event comes from a fork. Runs of such events are never resumed.
 func (e *Event) IsFromFork() bool {
 	return e.Code.Fork && (strings.HasPrefix(e.Name, "pull_request") || e.Name == "workflow_run")
 }
 
-// IsAboutHead reports whether the event is about its head commit, so that it supersedes a run about
-// another head. Comments and reviews continue a run, whatever its head is.
+// IsAboutHead reports whether the event is about its head commit. Such an event supersedes a run about
+// another head commit. Comments and reviews continue a run, whatever its head commit is.
 func (e *Event) IsAboutHead() bool {
 	return e.Head != "" && slices.Contains([]string{"push", "merge_group", "pull_request", "pull_request_target"}, e.Name)
 }
 
-// StepID returns an id that no other step has.
+// StepID returns an id of this step in this attempt of the workflow run. No other step has the same id.
 func (e *Event) StepID() string {
 	return fmt.Sprintf("%d/%d/%s/%s", e.RunID, e.Attempt, e.Job, e.Step)
 }
 
-// RunURL returns the URL of a workflow run; "" if it is unknown.
+// RunURL returns the URL of a workflow run. It returns "" if the URL is unknown.
 func (e *Event) RunURL(run int64) string {
 	if e.RepositoryURL == "" || run == 0 {
 		return ""

@@ -11,11 +11,11 @@ import (
 )
 
 // GitHub makes requests to the forge's REST API about permissions, pull requests and comments. A
-// request takes at most 10 s. A request about comments is made once; the caller decides whether to
-// repeat it, and its error is a *forge.Error.
+// request takes at most 10 s. Requests about comments are not repeated, because the caller decides
+// about that; their errors are of type *forge.Error.
 type GitHub struct{ api *forge.Client }
 
-// NewGitHub returns a GitHub that uses the client, for the client's repository.
+// NewGitHub returns a GitHub that makes requests about the client's repository.
 func NewGitHub(api *forge.Client) *GitHub { return &GitHub{api} }
 
 // Permission implements Permissions.
@@ -28,8 +28,9 @@ func (g *GitHub) Permission(ctx context.Context, login string) (string, error) {
 	return answer.Permission, err
 }
 
-// FindHead completes an event on a pull request, for example a comment, whose payload lacks the
-// origin of the code. It needs pull-requests: read. On an error the event is unchanged.
+// FindHead sets e.Code if e is about a pull request and the payload doesn't contain the origin of the
+// code, as in the event of a comment. It needs the permission pull-requests: read. If it fails, e is
+// unchanged.
 func (g *GitHub) FindHead(ctx context.Context, e *Event) error {
 	if e.Code.Known || e.Kind != KindPullRequest {
 		return nil
@@ -51,15 +52,15 @@ func (g *GitHub) CurrentHead(ctx context.Context, number int) (string, error) {
 	return pr.head().SHA, err
 }
 
-// IsPrivate reports whether the repository is private, for events that don't say. It needs no
-// permission beyond metadata, which every token has.
+// IsPrivate reports whether the repository is private. It is for events whose payload doesn't contain
+// that. It needs only the permission to read metadata, which every token has.
 func (g *GitHub) IsPrivate(ctx context.Context) (bool, error) {
 	var repo struct{ Private bool }
 	err := g.get(ctx, "look up the repository", "", &repo)
 	return repo.Private, err
 }
 
-// get makes a request. It adds the permission that the token may lack to an error.
+// get makes a GET request. If the token may lack a permission, the error says so.
 func (g *GitHub) get(ctx context.Context, op, path string, to any) error {
 	_, err := g.api.Do(ctx, forge.Quick, forge.Request{Op: op, Path: path, To: to})
 	var e *forge.Error
@@ -79,11 +80,11 @@ func (g *GitHub) get(ctx context.Context, op, path string, to any) error {
 	return err
 }
 
-// dispatchInput is the input of the workflow for the key of the run to continue.
+// dispatchInput is the workflow's input that names the key of the run to continue.
 const dispatchInput = "raymond-key"
 
-// Dispatch starts a workflow on a branch or a tag, to continue the run of a key. It never repeats its
-// request, since a second one might start the workflow twice.
+// Dispatch starts a workflow on a branch or a tag, to continue the run with the given key. The request
+// is never repeated, because the first one may have started the workflow even if it got no response.
 func (g *GitHub) Dispatch(ctx context.Context, file, ref, key string) error {
 	_, err := g.api.Do(ctx, forge.Once, forge.Request{
 		Op: "start the workflow again", Method: http.MethodPost, Path: "actions/workflows/" + file + "/dispatches",

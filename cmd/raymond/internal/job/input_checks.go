@@ -18,7 +18,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// check returns the problems with the value of an input.
+// check returns the problems with the value of an input. It leaves InputProblem.Input empty.
 type check func(v string) []InputProblem
 
 // The maximum lengths of a value in a message, and of a key, in bytes.
@@ -44,8 +44,8 @@ var (
 	isWorkflowName = matches(`^[^/\\]+\.ya?ml$`)
 )
 
-// matches returns a function that matches a pattern. The pattern is compiled at the first call, not
-// whenever the program starts.
+// matches returns a function that reports whether a value matches a pattern. The pattern is compiled at
+// the first call, which saves time when the program starts.
 func matches(pattern string) func(string) bool {
 	compiled := sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(pattern) })
 	return func(v string) bool { return compiled().MatchString(v) }
@@ -53,12 +53,12 @@ func matches(pattern string) func(string) bool {
 
 func shorten(s string) string { return text.Truncate(s, maxShown) }
 
-// problemWith returns one problem with a value.
+// problemWith returns a list with one problem, which quotes the value.
 func problemWith(v, what, hint string) []InputProblem {
 	return []InputProblem{{Value: shorten(v), What: what, Hint: hint}}
 }
 
-// nearest returns a hint at the word that the user may have meant; "" for none.
+// nearest returns a hint with the word that the user probably meant. It returns "" if no word is similar.
 func nearest(v string, words []string) string {
 	if near := protocol.Nearest(v, words); near != "" {
 		return "did you mean " + near + "?"
@@ -66,7 +66,7 @@ func nearest(v string, words []string) string {
 	return ""
 }
 
-// oneOf returns a check against a list of words.
+// oneOf returns a check that accepts only the given words.
 func oneOf(words ...string) check {
 	return func(v string) []InputProblem {
 		if slices.Contains(words, v) {
@@ -76,7 +76,7 @@ func oneOf(words ...string) check {
 	}
 }
 
-// checkValue returns a check of a whole value.
+// checkValue returns a check that accepts values for which isRight returns true.
 func checkValue(isRight func(string) bool, what, hint string) check {
 	return func(v string) []InputProblem {
 		if isRight(v) {
@@ -88,7 +88,7 @@ func checkValue(isRight func(string) bool, what, hint string) check {
 
 func isPayloadPath(v string) bool { return isFieldPath(v) && !strings.HasPrefix(v, "github.") }
 
-// checkEach returns a check of each entry of a list.
+// checkEach returns a check that accepts lists in which isRight returns true for each entry.
 func checkEach(isRight func(string) bool, what, hint string) check {
 	return func(v string) (all []InputProblem) {
 		for _, entry := range entries(v) {
@@ -127,7 +127,7 @@ var (
 	}, "a workflow file", "use names such as nightly.yml")
 )
 
-// parseBool reads the spellings of true and false in YAML's core schema.
+// parseBool parses the spellings of true and false that YAML's core schema allows.
 func parseBool(v string) (value, ok bool) {
 	isTrue := slices.Contains([]string{"true", "True", "TRUE"}, v)
 	return isTrue, isTrue || slices.Contains([]string{"false", "False", "FALSE"}, v)
@@ -140,7 +140,7 @@ func isKey(v string) []InputProblem {
 	return isLine(v)
 }
 
-// isNumber returns a check for a whole number in a range.
+// isNumber returns a check that accepts whole numbers from least to most.
 func isNumber(least, most int) check {
 	return checkValue(func(v string) bool {
 		n, err := strconv.Atoi(v)
@@ -155,7 +155,8 @@ func isAmount(v string) []InputProblem {
 	return nil
 }
 
-// isResume checks the input resume: the run to resume, and the state execution from which a new run begins.
+// isResume checks the input resume. It contains the run to resume, and may contain "@" and the state
+// execution from which a new run begins.
 func isResume(v string) []InputProblem {
 	id, rerun, isRerun := strings.Cut(v, "@")
 	isWord := slices.Contains([]string{ResumeAuto, ResumeNever, ResumeRequire}, id)
@@ -169,8 +170,8 @@ func isResume(v string) []InputProblem {
 	return nil
 }
 
-// areVariables checks names of environment variables to pass on. Its problems quote as little as
-// possible, because a user may have written NAME=secret.
+// areVariables checks a list of names of environment variables to pass on. A user may have written
+// NAME=secret by mistake, so the problems don't quote entries that are not names.
 func areVariables(v string) (all []InputProblem) {
 	isOdd := false
 	for _, n := range entries(v) {

@@ -16,7 +16,7 @@ type reader struct {
 	problems []InputProblem
 }
 
-// check checks all inputs except flags.
+// check checks all inputs that don't set flags, and adds the problems to r.problems.
 func (r *reader) check() {
 	for _, in := range inputs {
 		v := InputValue(r.getenv, in.Name)
@@ -39,13 +39,13 @@ func (r *reader) check() {
 	}
 }
 
-// hasProblem reports whether a problem with an input is known.
+// hasProblem reports whether a problem with an input has been found.
 func (r *reader) hasProblem(name string) bool {
 	return slices.ContainsFunc(r.problems, func(f InputProblem) bool { return f.Input == name })
 }
 
 // value returns an input, or its default if the input is empty. Only the runner can evaluate a default
-// that is an expression; value returns "" if it has not.
+// that is an expression. If the runner hasn't evaluated it, value returns "".
 func (r *reader) value(name string) string {
 	spec := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name }) // a test fails for a name without a spec
 	v, standard := InputValue(r.getenv, name), inputs[spec].Default
@@ -57,7 +57,7 @@ func (r *reader) value(name string) string {
 	return v
 }
 
-// fill sets the fields of a struct that are tagged with the names of inputs, whose values were checked.
+// fill sets the fields of a struct that have an input tag. The values must have been checked before.
 func (r *reader) fill(to reflect.Value) {
 	for i := range to.NumField() {
 		name, isInput := to.Type().Field(i).Tag.Lookup("input")

@@ -9,38 +9,38 @@ import (
 // InputSpec describes one input of the Action, as action.yml declares it.
 type InputSpec struct {
 	Name     string // the name below with:
-	Flag     string // the flag of raymond run that it sets; "" for none
+	Flag     string // the flag of raymond run that the input sets, if any
 	Text     string // its description, one or two sentences
-	Default  string // the value that the runner passes if the input is not set; "" for none
+	Default  string // the value that the runner passes if the input is not set
 	Lines    bool   // one value per line
 	Bool     bool   // true or false
 	Required bool
-	Secret   bool  // no message contains its value
-	check    check // checks a value that is not the default; nil: all values are valid, or the flag is checked
+	Secret   bool  // no message may contain the value
+	check    check // checks values other than the default; if nil, any value is valid here
 }
 
 // OutputSpec describes one output of the Action, as action.yml declares it.
 type OutputSpec struct{ Name, Text string }
 
-// hostedDeadline is the default deadline on GitHub's runners, which end a job after six hours. It
-// leaves time to save the run.
+// hostedDeadline is the default deadline on GitHub-hosted runners. GitHub ends their jobs after six
+// hours, so the deadline leaves time to save the run.
 const hostedDeadline = "5h30m"
 
-// InputValue returns the value of an input, without white space around it. getenv looks up an
-// environment variable.
+// InputValue returns the value of an input, without white space at its ends. getenv returns the value
+// of an environment variable.
 func InputValue(getenv func(string) string, name string) string {
 	return strings.TrimSpace(getenv(InputVariable(name)))
 }
 
-// InputVariable returns the name of the environment variable of an input. The runner replaces spaces
-// by underscores, but not hyphens.
+// InputVariable returns the name of the environment variable that contains an input. The runner
+// replaces spaces in the input's name with underscores, but keeps hyphens.
 func InputVariable(name string) string {
 	return "INPUT_" + strings.ToUpper(strings.ReplaceAll(name, " ", "_"))
 }
 
-// Arguments returns the flags of raymond run that the inputs set, one argument each. They are not
-// checked: the reader of the flags reports all problems at once, and InputOfFlag finds the input that
-// sets a flag.
+// Arguments returns the flags of raymond run that the inputs set, with one argument for each flag.
+// Their values are not checked here: the code that parses the flags reports all problems, and
+// InputOfFlag returns the input that sets a flag.
 func Arguments(getenv func(string) string) []string {
 	var args []string
 	for _, in := range inputs {
@@ -54,7 +54,8 @@ func Arguments(getenv func(string) string) []string {
 	return args
 }
 
-// flagValues returns the values that an input passes to its flag.
+// flagValues returns the values that an input passes to its flag. An empty input passes none, except
+// that deadline has a default on GitHub-hosted runners.
 func flagValues(getenv func(string) string, in InputSpec) []string {
 	v := InputValue(getenv, in.Name)
 	switch {
@@ -71,10 +72,11 @@ func flagValues(getenv func(string) string, in InputSpec) []string {
 	return []string{v}
 }
 
-// FlagLabel returns how problems name a flag: by its input.
+// FlagLabel returns the name that problems with a flag use: the input that sets the flag.
 func FlagLabel(flag string) string { return "input " + cmp.Or(InputOfFlag("--"+flag), flag) }
 
-// InputOfFlag returns the name of the input that sets a flag like "--budget"; "" if none does.
+// InputOfFlag returns the name of the input that sets a flag like "--budget". It returns "" if there is
+// none.
 func InputOfFlag(flag string) string {
 	for _, in := range inputs {
 		if in.Flag != "" && in.Flag == flag {
@@ -84,7 +86,7 @@ func InputOfFlag(flag string) string {
 	return ""
 }
 
-// lines returns the lines of a value that are not blank, trimmed.
+// lines splits a value into lines, trims them, and leaves out blank lines.
 func lines(v string) []string {
 	var out []string
 	for line := range strings.Lines(v) {
@@ -95,8 +97,9 @@ func lines(v string) []string {
 	return out
 }
 
-// UnknownInputs reports names below with: that are not inputs; the runner itself only warns of them.
-// environ has the form of os.Environ. The problems don't quote the values, which may be secret.
+// UnknownInputs returns a problem for each name below with: that is not an input. The runner itself only
+// warns about such names. environ has the format of os.Environ. The problems don't contain the values,
+// which may be secret.
 func UnknownInputs(environ []string) []InputProblem {
 	known := map[string]bool{}
 	var names []string

@@ -2,14 +2,14 @@ package job
 
 import "slices"
 
-// Inputs returns all inputs of the Action, in the order of its documentation.
+// Inputs returns all inputs of the Action, in the order of docs/inputs.md.
 func Inputs() []InputSpec { return slices.Clone(inputs) }
 
 // Outputs returns all outputs of the Action.
 func Outputs() []OutputSpec { return slices.Clone(outputs) }
 
-// inputs is the source of action.yml and docs/inputs.md. Inputs that set a flag have no default here,
-// because a resume must use the values with which the run was started.
+// inputs is the source of action.yml and docs/inputs.md. Inputs that set a flag have no default here. If
+// such an input is not set, a resume keeps the value with which the run was started.
 var inputs = slices.Concat(workflowInputs, limitInputs, agentInputs, keepingInputs, showingInputs, securityInputs)
 
 var workflowInputs = []InputSpec{

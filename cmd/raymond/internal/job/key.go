@@ -14,11 +14,13 @@ import (
 // workflowFolder is the folder of workflow files on GitHub.
 const workflowFolder = ".github/workflows/"
 
-// maxIDKey is the maximum length of a key in a workflow id: 64 bytes less a hyphen and 8 digits.
+// maxIDKey is the maximum length of a key in a workflow id. A workflow id has 64 bytes at most, of which
+// a hyphen and 8 digits follow the key.
 const maxIDKey = 55
 
-// WorkflowFile returns the workflow file of this job as the REST API names it:
-// ".github/workflows/x.yml", on Gitea "x.yml", and "" if the runner doesn't provide it.
+// WorkflowFile returns the GitHub workflow file of this job, as the REST API names it. That is
+// ".github/workflows/x.yml" on GitHub and "x.yml" on Gitea. It returns "" if the runner doesn't provide
+// the name.
 func WorkflowFile(getenv func(string) string) string {
 	file := workflowPart(getenv("GITHUB_WORKFLOW_REF"))
 	if i := strings.Index(file, "/"+workflowFolder); i >= 0 {
@@ -30,7 +32,7 @@ func WorkflowFile(getenv func(string) string) string {
 	return ""
 }
 
-// workflowPath returns the name by which the forge knows a workflow file.
+// workflowPath returns the name under which the REST API knows a workflow file.
 func workflowPath(getenv func(string) string, base string) string {
 	if onGitea(getenv) {
 		return base
@@ -38,10 +40,11 @@ func workflowPath(getenv func(string) string, base string) string {
 	return workflowFolder + base
 }
 
-// DefaultKey returns the key of a run without the input key. It consists of the names of the workflow
-// file and the job, and of the issue, the pull request, or the branch or tag. The id of a job has no
-// dot. In a matrix it also has the digest of the job's values, matrix, so that no two jobs of the
-// matrix share a run; outside of a matrix, matrix is "".
+// DefaultKey returns the key of a run if the input key is not set. It consists of the names of the
+// workflow file and the job, and of the issue, the pull request, or the branch or tag. In a matrix, it
+// also contains matrix, the digest of the job's values, so that each job of the matrix has a different
+// key. Outside of a matrix, matrix is empty. A dot follows the job's id, which can't contain a
+// dot itself.
 func DefaultKey(getenv func(string) string, e Event, matrix string) string {
 	stem := path.Base(WorkflowFile(getenv))
 	if stem == "." {
@@ -66,8 +69,8 @@ func DefaultKey(getenv func(string) string, e Event, matrix string) string {
 	return key
 }
 
-// matrixDigest returns a short digest of the values of a job in a matrix, which doesn't depend on
-// their order and layout; "" outside of a matrix. ok is false if the values are not JSON.
+// matrixDigest returns a short digest of a job's values in a matrix. The digest doesn't depend on the
+// order and layout of the JSON text. It is empty outside of a matrix. ok is false if values is not JSON.
 func matrixDigest(values string) (digest string, ok bool) {
 	if values == "" {
 		return "", true
@@ -79,12 +82,12 @@ func matrixDigest(values string) (digest string, ok bool) {
 	if m, ok := v.(map[string]any); v == nil || ok && len(m) == 0 {
 		return "", true
 	}
-	same, _ := json.Marshal(v) // sorts the names, and can't fail: it was read
+	same, _ := json.Marshal(v) // sorts the names; can't fail, because v was read from JSON
 	return fmt.Sprintf("%x", sha256.Sum256(same))[:8], true
 }
 
-// isCalled reports whether the job belongs to a reusable workflow: its file differs from the file of
-// the workflow run. file is the job's file according to the runner; "" if unknown.
+// isCalled reports whether the job belongs to a reusable workflow, because its workflow file is not the
+// file of the workflow run. file is the job's file as the runner names it, or "" if that is unknown.
 func isCalled(getenv func(string) string, file string) bool {
 	own, run := workflowPart(file), workflowPart(getenv("GITHUB_WORKFLOW_REF"))
 	return own != "" && run != "" && own != run
@@ -92,7 +95,7 @@ func isCalled(getenv func(string) string, file string) bool {
 
 var beforeRef = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^.*?\.ya?ml@`) })
 
-// workflowPart returns the file of a reference like o/r/.github/workflows/x.yml@refs/heads/main.
+// workflowPart returns the file in a reference like o/r/.github/workflows/x.yml@refs/heads/main.
 func workflowPart(ref string) string {
 	if file := beforeRef().FindString(ref); file != "" {
 		return strings.TrimSuffix(file, "@")
@@ -104,8 +107,8 @@ var unusual = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`
 
 var unfitForID = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`[^a-z0-9]+`) })
 
-// WorkflowID makes a workflow id from a key and eight hexadecimal digits. For any key, it matches
-// [a-z0-9][a-z0-9-]{0,63}.
+// WorkflowID returns a workflow id made from a key and eight hexadecimal digits. The result always
+// matches [a-z0-9][a-z0-9-]{0,63}.
 func WorkflowID(key, hex8 string) string {
 	name := unfitForID().ReplaceAllString(strings.ToLower(key), "-")
 	name = strings.TrimLeft(name, "-")

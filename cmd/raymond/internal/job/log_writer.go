@@ -15,18 +15,21 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// linePrefix begins every line that shows text from outside. No command begins with it, whatever
-// white space the runner skips.
+// linePrefix begins every line that shows text from outside. A line with this prefix can't be a
+// workflow command, even if the runner skips white space before commands.
 const linePrefix = "│ "
 
 var _ report.JobLog = (*LogWriter)(nil)
 
-// LogWriter writes the job log: our workflow commands, and text from outside, in which the runner
-// must find no commands. Such text is enclosed by stop-commands and a token that resumes commands.
-// One token serves the whole step, because the runner treats each token as a secret and looks for it
-// in all later lines of the job. Knowing the token doesn't help an attacker: no line of text from
-// outside can be a command, not even the command that resumes commands. A LogWriter must be the only
-// writer to its output. The methods may be called concurrently.
+// LogWriter writes the job log. The log contains our workflow commands and text from outside, in which
+// the runner must not find commands. Before such text, LogWriter writes the command stop-commands with
+// a token; after it, it writes the token, which resumes commands.
+//
+// A step uses only one token, because the runner treats each token as a secret and searches all later
+// lines of the job for it. Knowing the token doesn't help an attacker: no line of text from outside can
+// be a command, including the command that resumes commands.
+//
+// Nothing else may write to the LogWriter's output. The methods may be called concurrently.
 type LogWriter struct {
 	workspace string
 	token     string // ends stop-commands
@@ -37,15 +40,15 @@ type LogWriter struct {
 	isStopped bool                  // the runner ignores commands
 }
 
-// output records the first error of a write instead of returning it: a run continues without its
-// log, and the library would panic.
+// output is an io.Writer that records the first error instead of returning it. A run must continue
+// even if its log can't be written, and the githubactions library would panic.
 type output struct {
 	w   io.Writer
 	err error
 }
 
-// Write implements io.Writer. It never fails. The library ends lines as the system does; Write ends
-// all of them with \n.
+// Write implements io.Writer. It never returns an error. The library ends lines with "\r\n" on Windows;
+// Write replaces that with "\n".
 func (o *output) Write(p []byte) (int, error) {
 	if _, err := o.w.Write(bytes.ReplaceAll(p, []byte("\r\n"), []byte("\n"))); err != nil && o.err == nil {
 		o.err = err
@@ -61,8 +64,8 @@ func NewLogWriter(w io.Writer, workspace string) *LogWriter {
 	return &LogWriter{workspace: workspace, token: rand.Text(), out: out, runner: githubactions.New(githubactions.WithWriter(out))}
 }
 
-// Print shows text from outside, each line behind a prefix. It removes control characters and
-// invisible ones, and cuts lines at 8 KiB.
+// Print shows text from outside. Each line gets the prefix linePrefix. Control characters and invisible
+// characters are removed, and lines are cut at 8 KiB.
 func (c *LogWriter) Print(text string) {
 	var b strings.Builder
 	for _, line := range printable(text) {
@@ -71,8 +74,8 @@ func (c *LogWriter) Print(text string) {
 	c.show(b.String())
 }
 
-// PrintStyled is like Print for one line with our colours: sequences like "\x1b[32m", which the caller
-// has removed from text from outside. A line that is too long loses its colours.
+// PrintStyled prints one line like Print, but keeps colours: sequences like "\x1b[32m". The caller must
+// have removed such sequences from text from outside. A line that is too long loses its colours.
 func (c *LogWriter) PrintStyled(line string) {
 	text := styledLine(line)
 	if len(text) > maxLine {
@@ -82,8 +85,9 @@ func (c *LogWriter) PrintStyled(line string) {
 	c.show(strings.TrimRight(linePrefix+text, " ") + "\n")
 }
 
-// PrintOwn is like PrintStyled for a line of our words, in which only names come from outside. If nothing in
-// the line can be read as a command, it doesn't stop commands, which saves two lines of the log.
+// PrintOwn is like PrintStyled for a line that this program has composed, in which only names come
+// from outside. If nothing in the line can be read as a command, PrintOwn doesn't stop commands before
+// it, which saves two lines of the log.
 func (c *LogWriter) PrintOwn(line string) {
 	text := strings.TrimRight(linePrefix+styledLine(line), " ")
 	if len(text) > maxLine || !isInert(text) {
@@ -95,15 +99,15 @@ func (c *LogWriter) PrintOwn(line string) {
 	c.out.print(text + "\n")
 }
 
-// isInert reports whether no runner can find a command in a line: the line has no mark that begins a
-// command, and no character that a runner may skip before a mark.
+// isInert reports whether no runner can find a command in a line. Such a line contains neither a mark
+// that begins a command nor a character that a runner may skip before a mark.
 func isInert(line string) bool {
 	line = colours().ReplaceAllString(strings.TrimPrefix(line, linePrefix), "")
 	strange := func(r rune) bool { return r == '#' || r != '…' && (r < ' ' || r > '~') }
 	return !strings.Contains(line, "::") && !strings.ContainsFunc(line, strange)
 }
 
-// show writes lines that must not be obeyed as commands.
+// show writes lines in which the runner must not find commands. It stops commands before them.
 func (c *LogWriter) show(lines string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -114,7 +118,7 @@ func (c *LogWriter) show(lines string) {
 	c.out.print(lines)
 }
 
-// Group begins a group of lines that can be folded.
+// Group begins a group of lines, which readers of the log can fold.
 func (c *LogWriter) Group(title string) {
 	c.command(func(a *githubactions.Action) { a.Group(avoidCombining(text.BreakCommandMark(oneLine(title)))) })
 }
@@ -122,8 +126,9 @@ func (c *LogWriter) Group(title string) {
 // EndGroup ends the group that began last.
 func (c *LogWriter) EndGroup() { c.command((*githubactions.Action).EndGroup) }
 
-// AddMask makes the runner mask a value in the log. The runner looks at single lines, so each line of
-// a value with several lines is masked too, except short lines, which would make the log unreadable.
+// AddMask makes the runner mask a value in the log. The runner searches single lines, so each line of a
+// multi-line value is masked too. Lines of less than 8 bytes are not, because masking them would make
+// the log unreadable.
 func (c *LogWriter) AddMask(value string) {
 	if strings.TrimSpace(value) == "" {
 		return
@@ -143,8 +148,8 @@ func (c *LogWriter) AddMask(value string) {
 	})
 }
 
-// Annotate writes an annotation, whose file may be absolute. An annotation of a file outside of the
-// workspace has no file and no line.
+// Annotate writes an annotation. Its file may be an absolute path. If the file is outside of the
+// workspace, the annotation is written without file and line.
 func (c *LogWriter) Annotate(a report.Annotation) {
 	fields := map[string]string{}
 	if file := c.relative(a.File); file != "" {
@@ -169,7 +174,7 @@ func (c *LogWriter) Annotate(a report.Annotation) {
 	})
 }
 
-// relative returns the path of a file in the workspace; "" for a file outside of it.
+// relative returns the path of a file relative to the workspace. It returns "" for a file outside of it.
 func (c *LogWriter) relative(file string) string {
 	if file == "" {
 		return ""
@@ -187,7 +192,8 @@ func (c *LogWriter) relative(file string) string {
 	return safeStart(oneLine(filepath.ToSlash(filepath.Clean(file))), "./")
 }
 
-// safeStart keeps a property from beginning with an equals sign, which the runner would drop.
+// safeStart puts before in front of a value that begins with an equals sign, which the runner would
+// drop.
 func safeStart(value, before string) string {
 	if strings.HasPrefix(value, "=") {
 		return before + value
@@ -195,7 +201,7 @@ func safeStart(value, before string) string {
 	return value
 }
 
-// command resumes commands, and writes our own.
+// command resumes commands if they are stopped, and then calls give, which writes our commands.
 func (c *LogWriter) command(give func(*githubactions.Action)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -203,7 +209,7 @@ func (c *LogWriter) command(give func(*githubactions.Action)) {
 	give(c.runner)
 }
 
-// resume ends stop-commands.
+// resume resumes commands after stop-commands. It does nothing if commands are not stopped.
 func (c *LogWriter) resume() {
 	if c.isStopped {
 		c.out.print("::" + c.token + "::\n")
@@ -211,8 +217,8 @@ func (c *LogWriter) resume() {
 	}
 }
 
-// Close resumes commands for later writers, and returns the first error of a write. The log can be
-// used again after it.
+// Close resumes commands for later writers of the log, and returns the first write error. The LogWriter
+// can still be used afterwards.
 func (c *LogWriter) Close() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

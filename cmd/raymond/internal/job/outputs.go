@@ -15,8 +15,8 @@ const maxSummary = 1_000_000
 
 const summaryCut = "\n\n(The summary was too long and has been cut here.)\n"
 
-// SetOutput sets an output of the step from the list Outputs. It replaces bytes that are not UTF-8, and
-// removes NUL. No value can set another output.
+// SetOutput sets an output of the step. It returns an error if the list outputs doesn't contain name.
+// Bytes that are not UTF-8 are replaced, and NUL is removed. A value can't set another output.
 func (f *Files) SetOutput(name, value string) error {
 	if !slices.ContainsFunc(outputs, func(o OutputSpec) bool { return o.Name == name }) {
 		return fmt.Errorf("set output %q: there is no such output", name)
@@ -27,7 +27,7 @@ func (f *Files) SetOutput(name, value string) error {
 	return nil
 }
 
-// SaveState saves a value for the post phase of the step, which gets it as STATE_name.
+// SaveState saves a value for the post phase of the step, where it is in the variable STATE_name.
 func (f *Files) SaveState(name, value string) error {
 	if err := f.add(stateFile, name, value); err != nil {
 		return fmt.Errorf("save state %s: %w", name, err)
@@ -35,7 +35,7 @@ func (f *Files) SaveState(name, value string) error {
 	return nil
 }
 
-// add appends an entry to a command file.
+// add appends an entry with a name and a value to a command file.
 func (f *Files) add(file, name, value string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -49,15 +49,16 @@ func (f *Files) add(file, name, value string) error {
 	})
 }
 
-// outputEntry formats an output for the runner.
+// outputEntry formats a name and a value as an entry of a command file. The entry ends with a random
+// delimiter, which the value can't contain.
 func outputEntry(name, value string) string {
 	value = strings.ReplaceAll(strings.ToValidUTF8(value, "\uFFFD"), "\x00", "")
 	end := "end_" + rand.Text()
 	return name + "<<" + end + "\n" + value + "\n" + end + "\n"
 }
 
-// WriteSummary makes markdown the step summary, below the initial content of the file. Each call
-// replaces the text of the last one. A text that is too long is cut, with a note.
+// WriteSummary writes the step summary: the initial content of the file, followed by markdown. Each call
+// replaces the text of the previous call. A text that is too long is cut, and a note says so.
 func (f *Files) WriteSummary(markdown string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,7 +71,7 @@ func (f *Files) WriteSummary(markdown string) error {
 	return nil
 }
 
-// fitSummary joins both texts within the limit. before stays complete, even if it leaves no room for markdown.
+// fitSummary joins both texts and cuts markdown if the result would be too long. before is never cut.
 func fitSummary(before, markdown string) string {
 	markdown = strings.ToValidUTF8(markdown, "\uFFFD")
 	if before != "" && !strings.HasSuffix(before, "\n") {

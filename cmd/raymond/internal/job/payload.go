@@ -12,11 +12,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// maxPayload is the largest event payload, in bytes: GitHub's own limit.
+// maxPayload is the maximum size of an event payload, in bytes. GitHub has the same limit.
 const maxPayload = 25 << 20
 
-// payload are the fields of an event's JSON that are read. A field that a forge omits, or whose type
-// is not the usual one, is zero.
+// payload contains the fields of an event payload that this package uses. A field is zero if the forge
+// omits it or its type is not the usual one.
 type payload struct {
 	Sender     Account
 	Repository struct {
@@ -43,13 +43,13 @@ type payload struct {
 	MergeGroup struct {
 		HeadSHA string `json:"head_sha"`
 	} `json:"merge_group"`
-	After string // of a push: the commit that the branch or tag points to now
+	After string // for push: the commit that the branch or tag points to after the push
 }
 
-// whole is a whole number of a payload. The runner writes large ones as fractions, like 3000000001.0.
+// whole is a whole number in a payload. The runner may write large numbers like 3000000001.0.
 type whole int64
 
-// UnmarshalJSON implements json.Unmarshaler. Anything but a whole number is zero.
+// UnmarshalJSON implements json.Unmarshaler. Any value that is not a whole number becomes zero.
 func (w *whole) UnmarshalJSON(data []byte) error {
 	f, err := strconv.ParseFloat(string(data), 64)
 	if *w = 0; err == nil && f == math.Trunc(f) && math.Abs(f) < 1<<53 {
@@ -63,7 +63,7 @@ type repository struct {
 	FullName string `json:"full_name"`
 }
 
-// pull is a pull request.
+// pull is a pull request in a payload or in a response of the API.
 type pull struct {
 	Number whole
 	Title  string
@@ -78,7 +78,7 @@ type side struct {
 	Repo repository
 }
 
-// head returns the head of a pull request; zero if it is unknown.
+// head returns the head of a pull request. It returns a zero side if the head is unknown.
 func (p *pull) head() side {
 	if p == nil || p.Head == nil {
 		return side{}
@@ -86,10 +86,10 @@ func (p *pull) head() side {
 	return *p.Head
 }
 
-// isFork reports whether the head is in another, deleted or unnamed repository.
+// isFork reports whether the head is in another repository, in a deleted one, or in one without a name.
 func (p *pull) isFork() bool { return p == nil || !isSame(p.head().Repo, p.Base.Repo) }
 
-// readPayload reads a payload; nil without a payload.
+// readPayload reads the payload in the file at path. It returns nil if there is no file or it is empty.
 func readPayload(path string) (*payload, error) {
 	if path == "" {
 		return nil, nil
@@ -105,7 +105,7 @@ func readPayload(path string) (*payload, error) {
 	err = json.Unmarshal(data, &p)
 	var other *json.UnmarshalTypeError
 	switch {
-	case err != nil && !(errors.As(err, &other) && other.Field != ""): // otherwise a field has an unusual type, and the rest has been read
+	case err != nil && !(errors.As(err, &other) && other.Field != ""): // a type error in one field is ignored: the other fields have been read
 		return nil, err
 	case p == nil:
 		return nil, errors.New("it is not a JSON object")
@@ -113,8 +113,9 @@ func readPayload(path string) (*payload, error) {
 	return p, nil
 }
 
-// PayloadText returns the values of an event payload at paths like issue.body, separated by blank
-// lines; "" for none. Only numbers and text that isn't blank count.
+// PayloadText returns the values at paths like issue.body in an event payload, joined with blank lines.
+// It skips values that are neither numbers nor text, and text that is blank. It returns "" if no value
+// is left.
 func PayloadText(file string, paths []string) (string, error) {
 	data, err := files.ReadTarget(file, maxPayload)
 	var payload any
@@ -138,7 +139,8 @@ func PayloadText(file string, paths []string) (string, error) {
 	return strings.Join(found, "\n\n"), err
 }
 
-// subject returns the issue or pull request that the event is about.
+// subject returns the issue or pull request that the event is about. It returns a zero Subject if there
+// is none.
 func (p *payload) subject() Subject {
 	s := Subject{Kind: KindIssue, Number: int(p.Issue.Number), Title: p.Issue.Title}
 	if p.IsPull || p.Issue.PullRequest != nil {
@@ -170,8 +172,8 @@ func (p *payload) code(event string) CodeSource {
 	return CodeSource{Known: true, Head: pr.head().Ref}
 }
 
-// isSame compares two repositories by id, or by name if an id is missing. If they can't be compared,
-// they are not the same.
+// isSame reports whether two repositories are the same. It compares their ids, or their names if an id
+// is missing. It returns false if neither can be compared.
 func isSame(a, b repository) bool {
 	if a.ID != 0 && b.ID != 0 {
 		return a.ID == b.ID
@@ -179,8 +181,8 @@ func isSame(a, b repository) bool {
 	return a.FullName != "" && strings.EqualFold(a.FullName, b.FullName)
 }
 
-// comment returns the comment or review of the event. It has only a body unless it belongs to an issue
-// or a pull request.
+// comment returns the comment or review of the event. If it doesn't belong to an issue or a pull
+// request, only its body is set.
 func (p *payload) comment(event string, number int) Comment {
 	var r Comment
 	switch event {

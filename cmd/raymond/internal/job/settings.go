@@ -20,7 +20,7 @@ const (
 	ModeSimulate = "simulate"
 )
 
-// Values of the input resume, besides a workflow id.
+// Values of the input resume, in addition to workflow ids.
 const (
 	ResumeAuto    = "auto"
 	ResumeNever   = "never"
@@ -49,38 +49,38 @@ const (
 	ContinueRedispatch = "redispatch"
 )
 
-// Settings are the inputs that are not flags of raymond run; Arguments returns the flags. A field with
+// Settings are the inputs that don't set flags of raymond run; Arguments returns the flags. A field with
 // an input tag is read from the input of that name.
 type Settings struct {
 	Mode             string   `input:"mode"`              // a Mode constant
 	Workflow         string   `input:"workflow"`          // never empty
 	Replies          string   `input:"replies"`           // never empty with ModeSimulate
-	WorkingDirectory string   `input:"working-directory"` // as written; "" for the workspace
-	Input            string   `input:"input"`             // as written; CleanPromptInput cleans it
-	InputFrom        []string `input:"input-from"`        // paths into the event's payload; nil for none
-	Key              string   `input:"key"`               // "": DefaultKey
-	Matrix           string   // digest of the job's values in a matrix; "" for none
+	WorkingDirectory string   `input:"working-directory"` // as written in the workflow file; if empty, the workspace
+	Input            string   `input:"input"`             // as written in the workflow file; CleanPromptInput cleans it
+	InputFrom        []string `input:"input-from"`        // paths in the event's payload, such as issue.body
+	Key              string   `input:"key"`               // if empty, DefaultKey is used
+	Matrix           string   // digest of the job's values in a matrix; empty without a matrix
 	IsCalled         bool     // the job belongs to a reusable workflow
 
-	Part      []string `input:"part"`       // agents of the part of a matrix that this step runs; nil for the run itself
-	MatrixJob string   `input:"matrix-job"` // the job whose matrix gets the waiting agents; "" for the first of next-jobs
+	Part      []string `input:"part"`       // the agents of the part that this step runs; nil if it runs the whole run
+	MatrixJob string   `input:"matrix-job"` // the job that the output matrix is for; if empty, the first of next-jobs
 	MaxJobs   int      `input:"max-jobs"`   // maximum number of jobs in that matrix
-	NamesJob  bool     // the input job, which is a flag, is set
-	NoPrompts bool     // every prompt state is refused
+	NamesJob  bool     // the input job is set; it sets a flag
+	NoPrompts bool     // no prompt state may run
 
-	BudgetPerKey state.USD `input:"budget-per-key"` // maximum cost of many runs in 24 hours; 0: no limit
+	BudgetPerKey state.USD `input:"budget-per-key"` // maximum cost of the key's runs in 24 hours; 0 means no limit
 	BudgetPerDay state.USD `input:"budget-per-day"`
 
 	Resume string // a Resume constant, or a workflow id
-	// Rerun names the state execution of the run in Resume from which a new run begins: a number, a
-	// state, or STATE#k for its k-th execution; "" for none.
+	// Rerun names a state execution of the run in Resume. If it is not empty, a new run begins from
+	// there. It is a number, a state, or STATE#k for the k-th execution of a state.
 	Rerun                   string
 	ResumeFrom              []string
 	ResumeWithoutTranscript bool   `input:"resume-without-transcript"`
 	ChangedWorkflow         string `input:"changed-workflow"` // a Changed constant
-	Continuations           int    // how often in a row the step may start its workflow again; 0: never
-	RaymondKey              string `input:"raymond-key"` // the key of the run that a dispatch continues; "" for none
-	Follows                 string `input:"follows"`     // the output state-digest of another step; "" for none
+	Continuations           int    // how often in a row the step may start its workflow again; 0 means never
+	RaymondKey              string `input:"raymond-key"` // the key of the run that a dispatched workflow continues, if any
+	Follows                 string `input:"follows"`     // the output state-digest of another step, if any
 
 	Store              string        `input:"store"`     // StoreArtifact or StoreLocal
 	StateDir           string        `input:"state-dir"` // never empty with StoreLocal
@@ -92,34 +92,34 @@ type Settings struct {
 	Summary            bool   `input:"summary"`
 	Annotations        bool   `input:"annotations"`
 	SuspendedIsFailure bool   `input:"suspended-is-failure"`
-	Report             *bool  `input:"report"`        // nil: for runs with prompts in a repository that is known to be private
+	Report             *bool  `input:"report"`        // nil means yes if the run has prompts and the repository is known to be private
 	Comment            string `input:"comment"`       // CommentNone or CommentSticky
-	AnswerPrefix       string `input:"answer-prefix"` // answers in comments begin with it; never empty
+	AnswerPrefix       string `input:"answer-prefix"` // what answers in comments begin with; never empty
 
 	Env           []string `input:"env"` // names of variables to pass on
 	ScriptEnv     []string `input:"script-env"`
 	Rules         Rules
 	OnDenied      string   `input:"on-denied"`      // OnDeniedFail or OnDeniedSkip
-	TrustCheckout *bool    `input:"trust-checkout"` // nil: IsCheckoutTrusted decides
-	APITools      []string `input:"api-tools"`      // tools that the APIs may run for agents, by the names in these APIs
+	TrustCheckout *bool    `input:"trust-checkout"` // if nil, IsCheckoutTrusted decides
+	APITools      []string `input:"api-tools"`      // API names of tools that the models' APIs may run for agents
 	AllowSudo     bool     `input:"allow-sudo"`
 	TrustSelf     bool     `input:"trust-self"` // agents may write to the action's own directory
 	Sandboxed     bool     `input:"sandboxed"`
 
-	Versions    map[string]string // of the agent CLIs to install, exact, by protocol.Backends; none: the tested version
-	ModelKeys   map[string]string // keys for models' APIs, by the inputs that are set
+	Versions    map[string]string // exact versions of agent CLIs to install, by backend; by default, the tested versions
+	ModelKeys   map[string]string // keys for the models' APIs, by the names of the inputs
 	GitHubToken string            `input:"github-token"`
 }
 
 // IsLocal reports whether runs are stored in a directory of this machine.
 func (s *Settings) IsLocal() bool { return s.Store == StoreLocal }
 
-// InputProblem is a problem with an input, in words for the author of the workflow file.
+// InputProblem is a problem with an input. Its texts are for the author of the GitHub workflow file.
 type InputProblem struct {
-	Input string // its name
-	Value string // as written, shortened; "" for secrets
+	Input string // name of the input
+	Value string // as written, shortened; empty for secrets
 	What  string
-	Hint  string // what would be right; may be ""
+	Hint  string // how to fix it; may be empty
 }
 
 // Usage returns the problem as an error of class usage.
@@ -131,7 +131,7 @@ func (p InputProblem) Usage() error {
 	return problem.Usage("input "+p.Input, what, p.Hint)
 }
 
-// ReadSettings reads the inputs that are not flags, and reports all problems with them at once. If
+// ReadSettings reads the inputs that don't set flags. It returns all problems with them together. If
 // there are problems, the settings must not be used.
 func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	r := &reader{getenv: getenv}
@@ -151,7 +151,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	}
 	r.fill(reflect.ValueOf(&s).Elem())
 	r.fill(reflect.ValueOf(&s.Rules).Elem())
-	s.Matrix, _ = matrixDigest(r.value("matrix-values")) // it was checked
+	s.Matrix, _ = matrixDigest(r.value("matrix-values")) // r.check has reported invalid JSON
 	s.Resume, s.Rerun, _ = strings.Cut(r.value("resume"), "@")
 	for _, file := range entries(r.value("resume-from")) {
 		s.ResumeFrom = append(s.ResumeFrom, workflowPath(getenv, path.Base(file)))
@@ -163,7 +163,7 @@ func ReadSettings(getenv func(string) string) (Settings, []InputProblem) {
 	return s, r.problems
 }
 
-// clash is an invalid combination of inputs, if isThere.
+// clash describes an invalid combination of inputs. It is reported if isThere is true.
 type clash struct {
 	isThere           bool
 	input, what, hint string
