@@ -64,9 +64,7 @@ func (f *File) Append(d *Delta) error {
 }
 
 // Full reports whether a new snapshot is due.
-func (f *File) Full() bool {
-	return f.journal.appended > max(journalMin, maxGrowth*f.snapshotSize)
-}
+func (f *File) Full() bool { return f.journal.appended > max(journalMin, maxGrowth*f.snapshotSize) }
 
 // appendBeforeSnapshot adds the step d of a new snapshot to the journal, unless the journal keeps no
 // history. If d is nil or can't follow the last line, it adds the whole run r instead. It does not sync

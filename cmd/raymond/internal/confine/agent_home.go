@@ -14,8 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// makeHome creates the home directory of agents, with links to those paths that are below the real one, and
-// their temporary directory beside it.
+// makeHome creates the agents' home directory and, next to it, their temporary directory. The home
+// directory contains links to those of the paths that are below the real home directory, and a
+// .gitconfig with safe settings.
 func (at *Site) makeHome(paths []string) error {
 	root, err := os.OpenRoot(at.own)
 	if err != nil {
@@ -23,11 +24,11 @@ func (at *Site) makeHome(paths []string) error {
 	}
 	defer root.Close()
 	config := "[safe]\n\tdirectory = *\n" // agents may use repositories of other users, as in a container
-	if at.Temp != "" {                    // in a job, commits have an author even if no step has set one
+	if at.Temp != "" {                    // in a job: an author for commits, even if no step has set one
 		config += "[user]\n\tname = github-actions[bot]\n\temail = 41898282+github-actions[bot]@users.noreply.github.com\n"
 	}
 	for _, path := range workspace.SettingsFiles(at.Environ) {
-		data, _ := files.ReadTarget(path, maxConfig) // a file that can't be read has no settings
+		data, _ := files.ReadTarget(path, maxConfig) // an unreadable file counts as empty
 		config += safeConfig(string(data))
 	}
 	err = errors.Join(root.MkdirAll("home", 0o700), root.MkdirAll("tmp", 0o700), root.WriteFile("home/.gitconfig", []byte(config), 0o600))
@@ -38,8 +39,8 @@ func (at *Site) makeHome(paths []string) error {
 	return err
 }
 
-// below returns the existing paths below the real home directory, relative to it, without paths below others
-// and without the job's own directories.
+// below returns the existing paths below the real home directory, relative to that directory. It leaves
+// out paths below other returned paths, and the job's own directories.
 func (at *Site) below(paths []string) (found []string) {
 	for _, path := range paths {
 		rel, err := filepath.Rel(at.home(), path)
@@ -63,8 +64,9 @@ var lfsFilters = [][]string{
 	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process --skip", "required = true", "smudge = git-lfs smudge --skip -- %f"},
 }
 
-// safeConfig returns the settings of a git configuration file that agents get too: name and address, how files
-// are compared, and git LFS. All other filters are left out, because they are commands.
+// safeConfig returns the settings in a git configuration file that agents get too: the user's name and
+// address, settings for comparing files, and the filters of git LFS. Other filters are left out, because
+// filters are commands.
 func safeConfig(text string) (config string) {
 	var lfs []string
 	section := ""
@@ -91,8 +93,8 @@ func safeConfig(text string) (config string) {
 	return config
 }
 
-// dirVariables are the variables that name directories of programs elsewhere than in the home directory, with
-// the paths that replace them in the home directory of agents.
+// dirVariables are variables that name directories which programs use instead of directories in the home
+// directory. The values are the replacements, relative to the agents' home directory.
 var dirVariables = map[string]string{
 	"XDG_CACHE_HOME": ".cache", "XDG_CONFIG_HOME": ".config", "XDG_DATA_HOME": ".local/share", "XDG_STATE_HOME": ".local/state", "XDG_RUNTIME_DIR": "../tmp",
 	"GIT_CONFIG_GLOBAL": ".gitconfig", "npm_config_cache": ".npm", "NPM_CONFIG_CACHE": ".npm", "YARN_CACHE_FOLDER": ".cache/yarn", "BUN_INSTALL_CACHE_DIR": ".bun-cache",
@@ -100,8 +102,9 @@ var dirVariables = map[string]string{
 	"NUGET_PACKAGES": ".nuget/packages", "DOTNET_CLI_HOME": ".", "COMPOSER_HOME": ".composer", "COMPOSER_CACHE_DIR": ".cache/composer",
 }
 
-// variables returns variables that make programs use the home directory of agents and caches in it. No later step
-// of the job reads these caches, so agents can't poison it. A directory that the user lets agents write is kept.
+// variables returns variables that make programs use the agents' home directory and caches in it. No
+// later step of the job reads these caches, so agents can't poison later steps through them. A variable
+// is not replaced if the user lets agents write its directory.
 func (at *Site) variables() []string {
 	in := func(name string) string { return filepath.Join(at.AgentHome(), filepath.FromSlash(name)) }
 	env := []string{"HOME=" + at.AgentHome()}
@@ -124,16 +127,17 @@ func (at *Site) variables() []string {
 	return append(env, at.goVariables()...)
 }
 
-// withFlag returns a variable with one more flag at its end.
+// withFlag returns a variable in the form NAME=value. The value is the current one with one more flag.
 func (at *Site) withFlag(name, flag string) string {
 	return name + "=" + strings.TrimSpace(workspace.Getenv(at.Environ, name)+" "+flag)
 }
 
-// isWritten reports whether the user lets agents write a path.
+// isWritten reports whether path is among the paths that the user or an agent CLI's needs make writable.
 func (at *Site) isWritten(p string) bool { return isIn(cage.Resolve(p), cage.ResolveAll(at.write)) }
 
-// goVariables makes go read modules from the real module cache, as from a proxy, before it downloads any. go can't
-// change them there, and verifies them like all modules. Its own cache can be removed.
+// goVariables returns variables that make the go command read modules from the real module cache, like
+// from a proxy, before it downloads any. The go command verifies these modules, and can't change them in
+// that cache. -modcacherw makes its own cache removable.
 func (at *Site) goVariables() []string {
 	modules := at.goModules()
 	if at.isWritten(modules) {
@@ -147,7 +151,8 @@ func (at *Site) goVariables() []string {
 	return append(env, "GOPROXY=file://"+filepath.ToSlash(download)+","+cmp.Or(workspace.Getenv(at.Environ, "GOPROXY"), "https://proxy.golang.org,direct"))
 }
 
-// goModules returns go's real module cache; "" if it is unknown.
+// goModules returns the module cache that the go command uses outside of the cage. It returns "" if that
+// is unknown.
 func (at *Site) goModules() string {
 	if dir := absolute(workspace.Getenv(at.Environ, "GOMODCACHE")); dir != "" {
 		return dir
@@ -161,13 +166,14 @@ func (at *Site) goModules() string {
 	return filepath.Join(at.home(), "go", "pkg", "mod")
 }
 
-// caches are the caches of package managers below the real home directory, which a job may have restored.
+// caches are directories of package managers, relative to the real home directory. An earlier step of
+// the job may have restored them.
 var caches = []string{
 	".npm", ".yarn/berry", ".cache/yarn", ".cache/pip", ".cache/uv", ".cache/go-build", ".cache/pypoetry", ".local/share/pnpm/store", ".bun/install/cache",
 	".cargo/registry", ".gradle/caches", ".m2/repository", ".nuget/packages", ".composer/cache",
 }
 
-// unusableCaches returns the existing caches that agents can't use.
+// unusableCaches returns the caches that exist and that agents may not write, for a note to the user.
 func (at *Site) unusableCaches() (names []string) {
 	for _, name := range caches {
 		path := filepath.Join(at.home(), filepath.FromSlash(name))

@@ -1,6 +1,6 @@
-// Package confine builds the cages of a run: it decides which files agents, done_when commands and
-// untrusted scripts may read and write and which hosts they may reach, and it reports limits
-// of this system.
+// Package confine builds the cages of a run. It decides which files agents, done_when commands and
+// untrusted scripts may read and write, and which hosts they may reach. It reports restrictions that
+// this system can't enforce.
 package confine
 
 import (
@@ -28,39 +28,43 @@ import (
 type Site struct {
 	Environ   []string // the environment of agents
 	Dir       string   // the run's working directory
-	Workspace string   // start of relative paths from the user
-	Temp      string   // the job's temporary directory; "" outside of jobs
+	Workspace string   // the directory that relative paths from the user start at
+	Temp      string   // the job's temporary directory; empty outside of jobs
 	Hidden    []string // paths that agents must not see: run files, command files
 	Guarded   []string // paths that agents must never write: the action's own code
 	Readable  []string // further paths that agents may read
-	// Needs are the needs of the agent CLIs. Their hosts can be reached whatever the user allows.
+	// Needs are the paths and hosts that the agent CLIs need. These hosts can be reached even if the
+	// user's list of hosts doesn't contain them.
 	Needs runner.Needs
-	// NeverHasAgents means that no agent has worked here or will, so that no cage is needed.
+	// NeverHasAgents means that no agent has worked in these files or will, so trusted scripts need no cage.
 	NeverHasAgents bool
-	// MayGainPrivileges means that agents may gain privileges, which is impossible in a cage.
+	// MayGainPrivileges means that agents may use programs such as sudo. No cage is possible then.
 	MayGainPrivileges bool
-	// BeforeStart is called with the directories that agents can write before each agent, check or
-	// untrusted script starts, even without a cage. If it fails, nothing starts. It may be nil.
+	// BeforeStart is called before each agent, check or untrusted script starts, even without a cage.
+	// Its argument lists the directories that agents can write. If it returns an error, the program is
+	// not started. It may be nil.
 	BeforeStart func(writable []string) error
-	// Label returns the user's name for a flag of the cage.
+	// Label returns the name under which the user knows a flag of the cage: the flag or an input.
 	Label func(flag string) string
-	// Info reports refusals and unenforced restrictions, a line each, from any goroutine.
+	// Info reports one line about a denied access or an unenforced restriction. It is called from any
+	// goroutine.
 	Info func(line string)
-	// Warn reports missing needs of agents, and unenforced restrictions that the user asked for.
+	// Warn reports one line about missing needs of agents, or about unenforced restrictions that the
+	// user asked for.
 	Warn func(line string)
 
-	own   string   // the run's own temporary directory, created by makeOwn
-	write []string // paths that the user lets agents write, without links, and paths that agent CLIs write
+	own   string   // the run's temporary directory, created by makeOwn
+	write []string // paths that the user lets agents write, and paths that agent CLIs need to write
 }
 
 // Cages are the cages of a run. The methods may be called concurrently.
 type Cages struct {
-	isOff          bool   // the user wants no cage
-	whyNone        string // the reason why the run has no cage; "" with a cage
+	isOff          bool   // the user has turned the cage off
+	whyNone        string // why a cage is impossible; empty if it is possible
 	policy         cage.Policy
 	env            []string
-	own            string         // the run's own temporary directory
-	top            string         // top of the worktree in which the run works; "" for none
+	own            string         // the agents' temporary directory, with their home directory
+	top            string         // top directory of the worktree in which the run works; may be empty
 	gitDirs        []string       // git's directories that the run may write
 	proxy          *forward.Proxy // nil if the network is open
 	notices        *noticeLog
@@ -70,12 +74,13 @@ type Cages struct {
 	beforeStart    func(writable []string) error
 
 	mu        sync.Mutex // guards worktrees
-	worktrees []string   // worktrees that agents were given besides the working directories
+	worktrees []string   // linked worktrees that became writable because agents work there
 }
 
 var _ runner.Cages = (*Cages)(nil)
 
-// New creates the cages of a run, before anything of the run is started. The caller closes them.
+// New creates the cages of a run. It must be called before any process of the run is started. The
+// caller must call Close.
 func New(wish options.Cage, at Site) (*Cages, error) {
 	c := &Cages{notices: &noticeLog{label: at.Label, info: at.Info, warn: at.Warn}, neverHasAgents: at.NeverHasAgents, beforeStart: at.BeforeStart}
 	switch {
@@ -97,7 +102,7 @@ func New(wish options.Cage, at Site) (*Cages, error) {
 	return c, nil
 }
 
-// build sets the policy of the cages.
+// build creates the run's temporary directories and sets the policy of the cages and their variables.
 func (c *Cages) build(wish options.Cage, at Site) error {
 	var err error
 	if c.own, err = makeOwn(at.Temp); err != nil {
@@ -114,16 +119,17 @@ func (c *Cages) build(wish options.Cage, at Site) error {
 	if err := c.setNetwork(wish, at); err != nil {
 		return err
 	}
-	// Agents can read the permissions of the cage, to understand failures.
+	// The variable describes the cage to agents, so that they understand why an access fails.
 	may := slices.DeleteFunc(slices.Clone(c.policy.Writable), func(path string) bool { return cage.IsWithin(path, "/dev") })
 	network := strings.Join(strings.Fields(cmp.Or(wish.Network, "open")), " ")
 	c.env = append(c.env, "RAYMOND_CAGE=writable: "+strings.Join(may, ":")+"; network: "+network)
 	return nil
 }
 
-// setFiles decides which files programs may read and write.
+// setFiles decides which files programs may read and write. It also creates the agents' home directory,
+// and splits hard links in writable directories.
 func (c *Cages) setFiles(wish options.Cage, at Site) error {
-	// Restored work may have a link in place of the working directory.
+	// Restored work may contain a link where the working directory should be.
 	if _, err := cage.FollowLinks(at.Dir, at.Workspace); err != nil {
 		return &problem.Problem{Class: problem.ClassDenied, Where: "working directory", What: at.Dir + ": " + err.Error()}
 	}
@@ -163,7 +169,8 @@ func (c *Cages) setFiles(wish options.Cage, at Site) error {
 	return nil
 }
 
-// setNetwork decides which hosts can be reached, and starts the proxy that checks them.
+// setNetwork decides which hosts can be reached. Unless the network is open, it starts a proxy that
+// checks the hosts.
 func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	n := &c.policy.Network
 	n.IsOpen, n.OnRefused = wish.Network == "", c.notices.refusedAddress
@@ -195,8 +202,8 @@ func (c *Cages) setNetwork(wish options.Cage, at Site) error {
 	return nil
 }
 
-// checkSupport reports the parts of the policy that this system can't enforce. It returns an error if the
-// mode requires it.
+// checkSupport reports the parts of the policy that this system can't enforce. If mode is CageRequire
+// and a major part can't be enforced, it returns an error.
 func (c *Cages) checkSupport(mode string) error {
 	var whole []string
 	hint := "use Linux with Landlock and seccomp, or set it to on, which enforces as much as this system can"
@@ -238,8 +245,8 @@ func (c *Cages) Script(dir string, s runner.ScriptOrder) *cage.Cage {
 	return c.at(dir, append(slices.Collect(maps.Keys(s.Files)), filepath.Dir(s.Path))...)
 }
 
-// at returns the cage for a program that works in a directory and may read some further paths; nil
-// without a cage.
+// at returns the cage for a program that works in dir. The program may also read the readable paths.
+// at returns nil if the run has no cage.
 func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 	isCaged := !c.isOff && c.whyNone == ""
 	p, err := c.policy, error(nil)
@@ -260,8 +267,8 @@ func (c *Cages) at(dir string, readable ...string) *cage.Cage {
 }
 
 // policyFor returns the policy for programs in the working directory dir. If dir is in a linked worktree
-// of a repository that the run may write, that worktree becomes writable. Other directories of the run's
-// own worktree are read-only; directories outside of it are refused.
+// of a repository that the run may write, the policy makes that worktree writable. Any other directory
+// of the run's own worktree is read-only. A directory outside of that worktree is an error.
 func (c *Cages) policyFor(dir string) (cage.Policy, error) {
 	p := c.policy
 	at := cage.Resolve(dir)
@@ -294,7 +301,7 @@ func (c *Cages) RecordRefusal(path string) {
 	at = cage.Resolve(at)
 	switch {
 	case at == "" || isIn(at, c.policy.Writable):
-	case isIn(at, c.never): // no input can allow writing there
+	case isIn(at, c.never): // no input can make it writable
 		c.notices.note("cage: refused access to " + path + ": " + whyNever)
 	case at == cage.Resolve(path) && !c.policy.CanRead(at) && canAccess(at, toRead):
 		c.notices.note("cage: refused to read " + path + "; if it is needed, add it to " + c.notices.label("cage-read"))
@@ -303,14 +310,14 @@ func (c *Cages) RecordRefusal(path string) {
 	}
 }
 
-// Notes returns the lines about unenforced restrictions and refusals, each once.
+// Notes returns the lines about unenforced restrictions and denied accesses, without repetitions.
 func (c *Cages) Notes() []string { return c.notices.all() }
 
-// removal is how long Close waits until the temporary directory is removed.
+// removal is the maximum time that Close waits for the removal of the temporary directory.
 const removal = 5 * time.Second
 
-// Close ends the proxy and removes the run's own directories. All programs in the cages must have
-// ended.
+// Close stops the proxy and removes the run's temporary directories. All programs in the cages must
+// have ended.
 func (c *Cages) Close() {
 	if c.proxy != nil {
 		c.proxy.Close()
@@ -324,7 +331,7 @@ func (c *Cages) Close() {
 	gone := make(chan struct{})
 	go func() {
 		defer close(gone)
-		_ = os.RemoveAll(c.own) // files of agents may resist; the runner removes its temporary directory anyway
+		_ = os.RemoveAll(c.own) // on an error, the runner still removes its temporary directory
 	}()
 	select {
 	case <-gone:
@@ -332,11 +339,12 @@ func (c *Cages) Close() {
 	}
 }
 
-// whyNever is the reason why no input lets agents write a path.
+// whyNever explains why no input can let agents write a path.
 const whyNever = "agents may never write there: it contains files of the run, the runner or an action"
 
-// namedPaths returns the paths that the user names, without links. A missing directory that agents
-// may write is created.
+// namedPaths returns the paths that the user names with a flag, with links resolved. For cage-write, a
+// missing directory is created, and a path that contains hidden or guarded files, or is inside of them,
+// is an error. For cage-read, a missing path is only reported.
 func namedPaths(names []string, flag string, at Site) ([]string, error) {
 	var out []string
 	var errs []error
@@ -359,8 +367,8 @@ func namedPaths(names []string, flag string, at Site) ([]string, error) {
 	return out, errors.Join(errs...)
 }
 
-// locate returns a path that the user names, without links. A relative path starts at the workspace. If
-// create is true, a missing directory is created.
+// locate returns the absolute path that the user names, with links resolved. A relative path is relative
+// to the workspace. If isMade is true, a missing directory is created.
 func (at Site) locate(name string, isMade bool) (string, error) {
 	path := filepath.Clean(at.ExpandHome(name))
 	if !filepath.IsAbs(path) {

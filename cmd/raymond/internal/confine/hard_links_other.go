@@ -2,5 +2,5 @@
 
 package confine
 
-// splitHardLinks does nothing: this system has no cage.
+// splitHardLinks does nothing, because this system has no cage.
 func splitHardLinks(string) error { return nil }

@@ -19,9 +19,9 @@ import (
 // maxCopied is the maximum total size of the copies that splitHardLinks makes, in bytes.
 const maxCopied = 4 << 30
 
-// splitHardLinks replaces files below a directory by copies if they have further hard links outside of it, like
-// the links of package managers to their caches: a write to the file would change both. It must run while no other
-// process writes there.
+// splitHardLinks replaces files below a directory with copies if they have further hard links outside of
+// it, such as the links of package managers to their caches. Otherwise, a write to the file would also
+// change the cache. No other process may write in the directory at the same time.
 func splitHardLinks(top string) error {
 	root, err := os.OpenRoot(top)
 	if err != nil {
@@ -56,7 +56,8 @@ func splitHardLinks(top string) error {
 	return err
 }
 
-// replace replaces a file by a copy of it.
+// replace replaces a file with a copy that has the same owner, mode and time. It subtracts the file's
+// size from left, and returns an error if that becomes negative.
 func replace(root *os.Root, name string, left *int64) error {
 	in, info, err := files.OpenIn(root, name)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// noticeLog reports lines about the cages, each line once.
+// noticeLog reports lines about the cages. It reports each text only once.
 type noticeLog struct {
 	label func(flag string) string
 	info  func(line string)
@@ -21,7 +21,8 @@ type noticeLog struct {
 	lines []string
 }
 
-// maxLines is the maximum number of lines, since agents choose the names of hosts. The last line reports that.
+// maxLines is the maximum number of reported lines. Agents choose the names of hosts in them, so there
+// could be any number. The last line says that no more are shown.
 const maxLines = 50
 
 // note reports a line, unless it was reported before.
@@ -50,16 +51,17 @@ func (t *noticeLog) all() []string {
 	return slices.Clone(t.lines)
 }
 
-// refusedHost reports that the proxy refused a host.
+// refusedHost reports that the proxy denied a connection to a host.
 func (t *noticeLog) refusedHost(host string) {
 	t.note(fmt.Sprintf("cage: refused a connection to %s; if it is needed, add %s to %s", host, host, t.label("network")))
 }
 
-// byLibraries are sockets that the C library and other libraries try without need.
+// byLibraries are sockets that the C library and other libraries try to use without needing them. Denied
+// connections to them are not reported.
 var byLibraries = []string{"/run/nscd", "/var/run/nscd", "/run/systemd", "/var/run/systemd", "/dev/log", "/run/avahi-daemon", "/var/run/avahi-daemon"}
 
-// refusedAddress reports that a connection which bypasses the proxy was refused. Only ports of this machine that are
-// listed can be reached without the proxy.
+// refusedAddress reports that a connection which bypasses the proxy was denied. Without the proxy, only
+// the listed ports of this machine can be reached.
 func (t *noticeLog) refusedAddress(target string) {
 	if strings.HasPrefix(target, "127.0.0.1:") {
 		t.refusedHost(target)

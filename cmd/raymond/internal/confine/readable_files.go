@@ -12,15 +12,16 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// filePolicy decides which files agents at a site read and write. git are git's directories for their
-// worktree; shown are the paths in the home directory and elsewhere that agents may read.
+// filePolicy decides which files agents read and write. git lists the directories with git's data about
+// their worktree. shown lists paths in the home directory and elsewhere that agents may read.
 func (at *Site) filePolicy(git, shown []string, k hiddenPaths) cage.Policy {
 	writable := Outermost(slices.Concat([]string{cage.Resolve(at.Dir), at.own}, git, at.write, devices))
 	readable := slices.Concat(cage.SystemPaths(), linksIn("/etc"), shown, at.fromVariables(k), []string{at.top(), filepath.Join(at.goModules(), "cache", "download")})
 	return cage.Policy{Writable: writable, Readable: at.resolveSafe(writable, readable), Hidden: k.roots}
 }
 
-// hiddenRoots returns the directories that are hidden, except for paths in them that are named.
+// hiddenRoots returns the directories that are hidden. Only paths in them that the policy names are
+// visible.
 func (at *Site) hiddenRoots() []string {
 	roots := slices.Concat(at.Hidden, at.runnerDirs())
 	for _, path := range []string{at.home(), at.Temp, at.Workspace} {
@@ -31,7 +32,7 @@ func (at *Site) hiddenRoots() []string {
 	return cage.ResolveAll(roots)
 }
 
-// devices may be written. Devices that a machine lacks are left out.
+// devices are the devices that agents may write, if this machine has them.
 var devices = []string{"/dev/null", "/dev/zero", "/dev/full", "/dev/tty", "/dev/ptmx", "/dev/pts", "/dev/shm"}
 
 // absolute returns the cleaned path if it is absolute, and "" otherwise.
@@ -42,13 +43,14 @@ func absolute(path string) string {
 	return filepath.Clean(path)
 }
 
-// isIn reports whether a path equals a directory, or is below a directory.
+// isIn reports whether a path equals one of the directories or is below one.
 func isIn(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(path, dir) })
 }
 
-// Outermost returns the paths that exist, with links resolved, except those below others. A program that
-// may write a directory may replace its content, so paths in it must not be resolved again.
+// Outermost resolves links in paths and returns those that exist, except paths below others. A program
+// that may write a directory can replace the directory's content with links, so paths below it must not
+// be resolved again.
 func Outermost(paths []string) []string { return withoutInner(cage.ResolveAll(paths)) }
 
 // withoutInner leaves out paths that are below others.
@@ -58,12 +60,12 @@ func withoutInner(all []string) []string {
 	})
 }
 
-// resolveSafe resolves links in paths. It leaves out paths that agents can redirect, or could redirect in an
-// earlier run; agents can read all writable files anyway.
+// resolveSafe resolves links in paths. It leaves out writable paths, which agents can read anyway. It
+// also leaves out paths that agents can redirect by a link, or may have redirected in an earlier run.
 func (at *Site) resolveSafe(writable, paths []string) (found []string) {
 	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
 	for _, path := range paths {
-		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet keeps its name
+		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet is used as it is
 		if target != "" && !isIn(target, writable) && (!isIn(path, theirs) || isIn(target, theirs)) {
 			found = append(found, target)
 		}
@@ -71,10 +73,10 @@ func (at *Site) resolveSafe(writable, paths []string) (found []string) {
 	return found
 }
 
-// linksIn returns the links in a directory that lead to files, as /etc/resolv.conf does on many machines.
-// Their targets are readable.
+// linksIn returns the links in a directory that point to files, as /etc/resolv.conf does on many
+// machines. Agents may read their targets.
 func linksIn(dir string) (links []string) {
-	entries, _ := os.ReadDir(dir) // an unreadable directory has no links
+	entries, _ := os.ReadDir(dir) // an unreadable directory counts as empty
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		if e.Type()&fs.ModeSymlink == 0 {
@@ -87,7 +89,7 @@ func linksIn(dir string) (links []string) {
 	return links
 }
 
-// toolchains returns directories of programs in a home directory that contain no credentials.
+// toolchains returns directories in a home directory that contain programs and no credentials.
 func toolchains(home string) (paths []string) {
 	if home == "" {
 		return nil
@@ -100,8 +102,8 @@ func toolchains(home string) (paths []string) {
 	return paths
 }
 
-// onPath returns the directories of programs on PATH, with directories beside them that the programs need,
-// and the tool caches. It leaves out directories that contain a hidden path.
+// onPath returns the directories on PATH, the directories next to them that their programs need, and the
+// runner's tool caches. It leaves out directories that k blocks.
 func (at *Site) onPath(k hiddenPaths) (paths []string) {
 	add := func(path string) {
 		if path = absolute(path); path != "" && !k.blocks(path) {
@@ -126,22 +128,22 @@ func (at *Site) onPath(k hiddenPaths) (paths []string) {
 	return paths
 }
 
-// hiddenPaths are paths that agents must not read, without links: roots except for paths in them that are
-// named, always without exception.
+// hiddenPaths are paths that agents must not read, with links resolved. Paths inside of roots can be
+// made readable by name; paths inside of always can't.
 type hiddenPaths struct{ roots, always []string }
 
-// blocks reports whether a path is always hidden, or contains a hidden root.
+// blocks reports whether a path must not become readable: it is inside of always, or it contains a root.
 func (k hiddenPaths) blocks(path string) bool {
 	at := cage.Resolve(path)
 	return isIn(at, k.always) || slices.ContainsFunc(k.roots, func(p string) bool { return at != "" && cage.IsWithin(p, at) })
 }
 
-// certificates are the variables that name certificates which programs trust.
+// certificates are variables that name files or directories with certificates which programs trust.
 var certificates = []string{"SSL_CERT_FILE", "SSL_CERT_DIR", "NODE_EXTRA_CA_CERTS", "REQUESTS_CA_BUNDLE", "CURL_CA_BUNDLE", "GIT_SSL_CAINFO"}
 
-// fromVariables returns the paths that environment variables name. In a job, whose variables are chosen for
-// agents, these are files, like the payload of the event, and directories in the job's temporary
-// directory; elsewhere they are certificates.
+// fromVariables returns paths in environment variables that agents may read. In a job, only variables
+// that are meant for agents are set; their paths are used if they name files, such as the payload of the
+// event, or directories in the job's temporary directory. Outside of a job, only certificates are used.
 func (at *Site) fromVariables(k hiddenPaths) (paths []string) {
 	temp := cage.Resolve(at.Temp)
 	for _, kv := range at.Environ {
@@ -163,11 +165,11 @@ func (at *Site) fromVariables(k hiddenPaths) (paths []string) {
 	return paths
 }
 
-// runnerDirs returns the directories of CI runners, with their keys, settings and logs: directories that contain
-// the job's directories, and all others in directories that agents read.
+// runnerDirs returns the directories of CI runners, which contain keys, settings and logs. It looks for
+// them above the job's directories, and in directories such as /opt that agents can read.
 func (at *Site) runnerDirs() (found []string) {
 	for _, dir := range []string{at.Temp, at.Workspace} {
-		// Agents may have written the workspace, so the search begins above it.
+		// Agents may have written files in the workspace, so the search begins above it.
 		for up := filepath.Dir(cage.Resolve(dir)); filepath.Dir(up) != up; up = filepath.Dir(up) {
 			if _, err := os.Lstat(filepath.Join(up, ".runner")); err == nil {
 				found = append(found, up)
@@ -177,10 +179,11 @@ func (at *Site) runnerDirs() (found []string) {
 	return append(found, runnersBelow("/opt", "/usr/local", "/var/lib", "/var/cache")...)
 }
 
-// maxFolders is the maximum number of directories that are searched for runners, the outer ones first.
+// maxFolders is the maximum number of directories that are searched for runners, outer directories
+// before inner ones.
 const maxFolders = 3_000
 
-// runnersBelow returns the directories of CI runners below other directories.
+// runnersBelow returns the directories in or below folders that contain a file .runner.
 func runnersBelow(folders ...string) (found []string) {
 	for i := 0; i < min(len(folders), maxFolders); i++ {
 		entries, _ := os.ReadDir(folders[i]) // agents can't read a directory that this user can't read

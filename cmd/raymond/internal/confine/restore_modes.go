@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/processes"
 )
 
-// recordModes records the modes of some paths and of all directories above them, except in writable directories,
-// where agents can create links. restore restores the modes: no cage restricts chmod, which the owner of a file may
-// always do.
+// recordModes records the modes of the paths and of all directories above them, and returns a function
+// that restores these modes. It is needed because no cage restricts chmod: the owner of a file may always
+// change its mode. Paths in writable directories are not recorded, because agents can create links there.
 func recordModes(paths, writable []string) (giveBack func()) {
 	modes := map[string]fs.FileMode{}
 	for _, path := range cage.ResolveAll(paths) {
@@ -35,7 +35,8 @@ func recordModes(paths, writable []string) (giveBack func()) {
 	}
 }
 
-// runnerPrograms returns the programs that the runner of this job still needs, for instance for post phases.
+// runnerPrograms returns the program files that the job's runner still needs, for instance for post
+// phases.
 func runnerPrograms() (found []string) {
 	for _, pid := range processes.Ancestors() {
 		program, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", pid))
@@ -44,7 +45,8 @@ func runnerPrograms() (found []string) {
 	return found
 }
 
-// runnerFiles returns the files that a program of the runner needs; none for another program.
+// runnerFiles returns the files that the runner needs if program belongs to the runner. It returns none
+// for other programs.
 func runnerFiles(program string) []string {
 	bin, name := filepath.Split(program)
 	if !strings.HasPrefix(name, "Runner.") {

@@ -8,10 +8,12 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// PrivateDir returns a directory of the run that programs in a cage can't see; "" without a cage. Close removes it.
+// PrivateDir returns a temporary directory of the run, which Close removes. Programs in a cage can't write
+// there, and can read only its subdirectory scope. PrivateDir returns "" if the cage is off or agents may
+// gain privileges.
 func (c *Cages) PrivateDir() string { return c.private }
 
-// Trusted implements runner.Cages: the script sees no file that an agent can have written.
+// Trusted implements runner.Cages. In the cage, the script can't see files that an agent may have written.
 func (c *Cages) Trusted(s runner.ScriptOrder) *cage.Cage {
 	if c.isOff || c.neverHasAgents {
 		return nil
@@ -23,7 +25,7 @@ func (c *Cages) Trusted(s runner.ScriptOrder) *cage.Cage {
 	return cage.New(cage.Policy{IsTrusted: true, Hidden: c.agentPaths(), Network: cage.Network{IsOpen: true}})
 }
 
-// agentPaths returns the paths that agents can write.
+// agentPaths returns the paths that agents can write, including worktrees that they were given.
 func (c *Cages) agentPaths() []string {
 	isDevice := func(path string) bool { return cage.IsWithin(path, "/dev") && path != "/dev/shm" }
 	c.mu.Lock()

@@ -15,12 +15,13 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Prices returns the prices for a run with these options.
+// Prices returns the current prices for a run with these options.
 func Prices(o state.Options) prices.Table { return prices.Table{Custom: o.Prices, Now: time.Now()} }
 
-// CheckPrices reports states for which the budget of a run can't be enforced, as far as the files of its workflow
-// show: their agent reports tokens rather than cost, and their model has no price. Only states of the jobs in the
-// options count.
+// CheckPrices returns an error if a run has a budget that can't be enforced in some states. That is the
+// case if the agent CLI reports tokens instead of cost, and the model has no price. Only models that the
+// workflow's files show are checked, and only states of the jobs in o. If o names no jobs, all states are
+// checked.
 func CheckPrices(o *options.Options, w *protocol.Workflow, run state.Options) error {
 	if !run.HasBudget() {
 		return nil

@@ -10,23 +10,24 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// Checkout describes the repository when the agents of a run began.
+// Checkout describes the state of the repository before the agents of a run began to work.
 type Checkout struct {
-	Base      string   `json:"base"`      // the commit; "" for none
+	Base      string   `json:"base"`      // the commit; empty if there is none
 	Untracked []string `json:"untracked"` // files that are in no commit
 }
 
-// InspectCheckout examines a directory in which no agent has worked yet. started is the commit that the job has
-// checked out, "" if that is unknown.
+// InspectCheckout describes a directory in which no agent has worked yet. started is the commit that the
+// job has checked out. It is empty if that is unknown.
 func InspectCheckout(ctx context.Context, g *workspace.Git, dir, started string) (Checkout, error) {
 	known, err := g.Untracked(ctx, dir)
 	return Checkout{g.Base(ctx, dir, started), known}, err
 }
 
-// checkoutFile is the file of a Checkout in the run's own directory, for later processes on this machine.
+// checkoutFile is the name of the file that stores a Checkout in the run's own directory. Later processes
+// on this machine read it.
 const checkoutFile = "checkout.json"
 
-// LoadCheckout reads the Checkout in the run's own directory; ok is false if the file is missing.
+// LoadCheckout reads the Checkout in the run's own directory. ok is false if the file is missing or unreadable.
 func LoadCheckout(runDir string) (c Checkout, ok bool) {
 	err := checkpoints.ReadNote(filepath.Join(runDir, checkoutFile), &c)
 	return c, err == nil
@@ -37,8 +38,9 @@ func (c Checkout) Save(runDir string) error {
 	return checkpoints.WriteNote(filepath.Join(runDir, checkoutFile), c)
 }
 
-// HandOver returns a function for runner.Config.HandOver, which hands over the work of agents. Without a
-// repository at the beginning, it hands over nothing; a repository that they have removed is an error.
+// HandOver returns a function for runner.Config.HandOver, which hands over the work of agents. If there was no
+// repository before the agents began, it hands over nothing. If the agents have removed the repository, it
+// returns an error.
 func (c Checkout) HandOver(g *workspace.Git) func(context.Context, runner.Work, string) (runner.HandOver, error) {
 	return func(ctx context.Context, w runner.Work, to string) (runner.HandOver, error) {
 		result, err := g.HandOver(ctx, workspace.HandOverRequest{

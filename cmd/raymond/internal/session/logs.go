@@ -19,8 +19,8 @@ import (
 // EventsFile is the name of the event log in a run's own directory.
 const EventsFile = "events.jsonl"
 
-// openLogs opens the run's event log and its copy. The caller closes events, even after an error. log is nil for
-// a run without an event log.
+// openLogs opens the run's event log and the copy that --events names. log is nil in a simulation, which has
+// no event log. The caller must close events, even after an error.
 func openLogs(u Setup) (events *report.Fanout, log *report.EventLog, err error) {
 	events = report.NewFanout(func(name string, err error) {
 		fmt.Fprintln(u.Stderr, "raymond: warning: "+text.Escape(name+": "+err.Error()+"; nothing more is written there"))
@@ -28,8 +28,8 @@ func openLogs(u Setup) (events *report.Fanout, log *report.EventLog, err error) 
 	events.Hide = u.Hide
 	if u.Store != nil || u.Resumed { // a simulation has no event log
 		if !u.Resumed {
-			// There may be a log of an earlier run with the same id whose state file is gone. The new log begins with
-			// number 1.
+			// There may be a log of an earlier run with the same id whose state file was deleted. That log is
+			// renamed, so that the new log begins with event number 1.
 			path := filepath.Join(u.Dir, EventsFile)
 			err := files.Rename(path, path+"."+time.Now().UTC().Format("20060102T150405.000"))
 			if err != nil && !errors.Is(err, os.ErrNotExist) {
@@ -44,12 +44,13 @@ func openLogs(u Setup) (events *report.Fanout, log *report.EventLog, err error) 
 	return events, log, copyLog(u, events)
 }
 
-// OpenLog opens the event log in a run's own directory and completes it: after a crash, events of the last save may
-// be missing, and their numbers must not be used again. If seal is not nil, it gets everything that is written. The
-// caller closes the log.
+// OpenLog opens the event log in a run's own directory and adds missing events. After a crash, the log may
+// lack events of the last saved step, and their numbers must not be used for other events. mask, if not nil,
+// is applied to the added events. seal, if not nil, gets everything that is written. The caller must close
+// the log.
 func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.IntegrityLog) (*report.EventLog, error) {
 	path := filepath.Join(dir, EventsFile)
-	// A pipe that an agent has put there would block.
+	// Opening a pipe that an agent has created there would block.
 	if info, err := os.Lstat(path); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("event log %s: %w", path, files.ErrNotRegular)
 	}
@@ -74,7 +75,7 @@ func OpenLog(dir string, run *state.Run, mask func(string) string, seal report.I
 	return log, nil
 }
 
-// copyLog opens the copy of the log that --events names.
+// copyLog opens the copy of the event log that --events names. For a resumed run, it adds the earlier events.
 func copyLog(u Setup, events *report.Fanout) error {
 	switch u.Options.Events {
 	case "":
@@ -95,8 +96,8 @@ func copyLog(u Setup, events *report.Fanout) error {
 	return log.CopyFrom(filepath.Join(u.Dir, EventsFile))
 }
 
-// PrintResult writes the result of a run to stdout, unless events go there. On a terminal it removes escape
-// sequences, with which an agent could clear the screen or write to the clipboard.
+// PrintResult writes the result of a run to stdout. It writes nothing if stdout contains the events. On a
+// terminal it removes escape sequences, with which an agent could clear the screen or write to the clipboard.
 func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 	payload, _ := run.Result()
 	result := string(payload)
@@ -112,12 +113,12 @@ func PrintResult(stdout io.Writer, events string, run *state.Run) error {
 	return err
 }
 
-// syncedStore is the store of a run. Before a new snapshot replaces steps, it makes sure that the events of these
-// steps are on disk.
+// syncedStore is the store of a run. A snapshot of the run replaces the steps in the journal, so WriteSnapshot
+// makes sure that the events of these steps are on disk before the snapshot replaces them.
 type syncedStore struct {
 	*state.File
 	log    *report.EventLog
-	synced int // the last event of the log that is on disk for certain
+	synced int // number of the last event that is known to be on disk
 }
 
 // WriteSnapshot implements runner.Store.
@@ -126,7 +127,7 @@ func (k *syncedStore) WriteSnapshot(r *state.Run, d *state.Delta) error {
 	if last == k.synced {
 		return k.File.WriteSnapshot(r, d, nil)
 	}
-	// In parallel with the new snapshot, so that both share a write to the disk.
+	// The log is synced while the snapshot is written, so that both can share one write to the disk.
 	synced := make(chan error, 1)
 	go func() { synced <- k.log.Sync() }()
 	if err := k.File.WriteSnapshot(r, d, func() error { return <-synced }); err != nil {

@@ -20,8 +20,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// NewRun makes the run that the flags and the workflow describe, with agents that begin in dir, after a check of the
-// whole workflow. It returns the warnings of lint too, a line each.
+// NewRun creates the run that the flags and the workflow describe. Its agents begin in dir. NewRun also
+// checks the whole workflow, and returns the warnings of lint, one line each.
 func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, warnings []string, err error) {
 	if dir, err = filepath.Abs(dir); err != nil {
 		return nil, nil, problem.OfMachine("working directory", err)
@@ -46,7 +46,7 @@ func NewRun(o *options.Options, s *scope.Scope, dir string) (run *state.Run, war
 	return run, warnings, err
 }
 
-// startCheck checks the workflow of a run.
+// startCheck checks the workflow of a run before the run starts, and returns the warnings of lint.
 func startCheck(o *options.Options, s *scope.Scope, run *state.Run) (warnings []string, err error) {
 	return s.StartCheck(lint.Options{
 		Meta: slices.Sorted(maps.Keys(run.Meta)), Loop: len(run.Options.DoneWhen) > 0,
@@ -54,7 +54,8 @@ func startCheck(o *options.Options, s *scope.Scope, run *state.Run) (warnings []
 	}, o.SkipLint)
 }
 
-// checkLoop makes a plain prompt repeat until --done-when is met.
+// checkLoop makes a plain prompt file repeat until the commands of --done-when succeed. It returns an
+// error if the workflow is not a plain prompt file, or if --max-attempts is used without --done-when.
 func checkLoop(s *scope.Scope, opt *state.Options) error {
 	if len(opt.DoneWhen) == 0 {
 		if opt.MaxAttempts > 0 {
@@ -78,8 +79,8 @@ func newID(o *options.Options, s *scope.Scope) string {
 	return cmp.Or(o.WorkflowID, idPrefix(o.Name, s.Name())+"-"+uuid.NewString()[:8])
 }
 
-// idPrefix returns the readable part of a workflow id: the name, or else the workflow's name, with invalid characters
-// replaced, at most 40 characters.
+// idPrefix returns the readable part of a workflow id, at most 40 characters. It is made from name or, if
+// that is empty, from the name of the workflow, with invalid characters replaced.
 func idPrefix(name, scope string) string {
 	notID := regexp.MustCompile(`[^a-z0-9-]+`)
 	for _, s := range []string{name, scope} {
@@ -94,7 +95,7 @@ func idPrefix(name, scope string) string {
 	return "run"
 }
 
-// Holder describes this process for the lock of a run.
+// Holder returns a line that describes this process, for the lock of a run.
 func Holder() string {
 	host, err := os.Hostname()
 	if err != nil {

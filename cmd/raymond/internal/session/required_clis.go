@@ -13,8 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// CheckAgentCommand returns an error if a run with these options needs the agent "command", as far as the
-// files of the workflow show, and no command is set. Only states of the jobs count; nil is all jobs.
+// CheckAgentCommand returns an error if a run with these options needs the agent "command" and no command
+// is set. Only agents that the workflow's files show are checked, in states of the given jobs. If jobs is
+// nil, all states are checked.
 func CheckAgentCommand(now *state.Options, s *scope.Scope, jobs []string) error {
 	for _, n := range s.NeededCLIs(cmp.Or(now.Backend, protocol.DefaultBackend), jobs) {
 		if n.Backend == protocol.BackendCommand && now.Command == "" {
@@ -24,8 +25,8 @@ func CheckAgentCommand(now *state.Options, s *scope.Scope, jobs []string) error 
 	return nil
 }
 
-// checkCLIs reports agent CLIs that the run will need, as far as the files of the workflow show, and that this
-// machine lacks. It is called before anything of the run starts.
+// checkCLIs returns an error if the run will need an agent CLI that this machine lacks. Only agent CLIs
+// that the workflow's files show are checked. It is called before any process of the run starts.
 func (s *Session) checkCLIs(ctx context.Context) error {
 	u := s.setup
 	var places []string
@@ -41,11 +42,11 @@ func (s *Session) checkCLIs(ctx context.Context) error {
 	return errors.Join(out...)
 }
 
-// CageNeeds returns what agent CLIs need in the cage of a run with these options, and creates the files that
-// they must find there.
+// CageNeeds returns the paths and hosts that agent CLIs need in the cage of a run with these options. It also
+// creates the files that the CLIs expect there.
 func CageNeeds(c clis.Config, now state.Options, s *scope.Scope, jobs []string) (runner.Needs, error) {
 	run := cmp.Or(now.Backend, protocol.DefaultBackend)
-	used := []string{run} // a script may lead to prompts that the files don't show
+	used := []string{run} // a script may go to prompts that the workflow's files don't show
 	for _, n := range s.NeededCLIs(run, jobs) {
 		used = append(used, n.Backend)
 	}

@@ -13,9 +13,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// NewRerun makes a run that begins at a point of another run, with the changes that the flags ask for, after a check
-// of the current workflow. Conversations and directories are still the other run's. It returns the warnings of
-// lint too, a line each.
+// NewRerun creates a run that begins at a point of another run, with the changes that the flags ask for.
+// It checks the current workflow, and returns the warnings of lint, one line each. The new run still
+// refers to the other run's conversations and directories.
 func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run, warnings []string, err error) {
 	run, err = state.Rerun(at.Run, at.Exec, state.RerunParams{WorkflowID: newID(o, s), Mark: newToken(), Now: time.Now(), Files: s.Workflow.Hashes()})
 	var gone *state.MissingStateError
@@ -43,8 +43,9 @@ func NewRerun(o *options.Options, s *scope.Scope, at runs.Point) (run *state.Run
 	return run, warnings, errors.Join(err, setInput(o, s, run, at.Agent))
 }
 
-// startNewConversations makes states that name no agent begin a new conversation if theirs belongs to another agent
-// than the run's: a user who changes the agent of a run wants it to run these states.
+// startNewConversations removes the conversation of each state that names no agent, if the conversation
+// belongs to an agent CLI other than the run's. Such a state begins a new conversation: a user who
+// changes the agent of a run wants the new one to run these states. It returns a warning for each.
 func startNewConversations(run *state.Run, s *scope.Scope) (warnings []string) {
 	leave := func(held *state.Session, name string) {
 		st, ok := s.Workflow.State(name)
@@ -65,7 +66,7 @@ func startNewConversations(run *state.Run, s *scope.Scope) (warnings []string) {
 	return warnings
 }
 
-// setInput replaces the payload of the state that runs again, if a flag sets one.
+// setInput replaces the payload of the agent's state if the flag --input or --input-file is set.
 func setInput(o *options.Options, s *scope.Scope, run *state.Run, agent string) error {
 	a, ok := run.Agent(agent)
 	if !ok || !o.IsGiven("input") && !o.IsGiven("input-file") {

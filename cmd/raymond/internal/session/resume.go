@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Reopen opens the place that a run was started from. The caller closes it.
+// Reopen opens the directory, archive or file that a run was started from. The caller must close it.
 func Reopen(run *state.Run) (*scope.Scope, error) {
 	s, err := scope.Open(run.Scope)
 	if err != nil {
@@ -24,7 +24,8 @@ func Reopen(run *state.Run) (*scope.Scope, error) {
 	return s, nil
 }
 
-// ChangedFiles returns the names of the files that a run has used, or will need, and that have changed since.
+// ChangedFiles returns the names of the files that a run has used or will need, and that have changed
+// since the run started.
 func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	names := slices.Clone(run.Used)
 	for _, p := range run.StateRefs() {
@@ -40,7 +41,7 @@ func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return now[name] == run.Files[name] })
 }
 
-// CheckUnchanged returns a conflict for each file of ChangedFiles.
+// CheckUnchanged returns an error of class conflict for each changed file. It returns nil if there is none.
 func CheckUnchanged(changed []string) error {
 	var out []error
 	for _, name := range changed {
@@ -50,7 +51,7 @@ func CheckUnchanged(changed []string) error {
 	return errors.Join(out...)
 }
 
-// CheckResume reports why a run can't continue with a workflow and with new options. file
+// CheckResume returns an error if a run can't continue with the workflow in s and the options now. file
 // is the run's state file.
 func CheckResume(now *state.Options, run *state.Run, s *scope.Scope, file string) error {
 	if err := checkLoop(s, now); err != nil {
@@ -59,7 +60,8 @@ func CheckResume(now *state.Options, run *state.Run, s *scope.Scope, file string
 	return errors.Join(checkStates(run, s, file), checkAttempts(run, s))
 }
 
-// checkStates reports states that the agents are at, or will return to, and that are missing or can't run.
+// checkStates returns an error for each state that an agent is at or will return to, if it is missing or
+// can't run.
 func checkStates(run *state.Run, s *scope.Scope, file string) error {
 	var out []error
 	for _, p := range run.StateRefs() {
@@ -76,7 +78,8 @@ func checkStates(run *state.Run, s *scope.Scope, file string) error {
 	return errors.Join(out...)
 }
 
-// checkAttempts reports states that no longer have done_when commands although an agent is between its attempts.
+// checkAttempts returns an error for each state that no longer has done_when commands, if an agent is
+// between two attempts there.
 func checkAttempts(run *state.Run, s *scope.Scope) error {
 	var out []error
 	for _, a := range run.Agents {

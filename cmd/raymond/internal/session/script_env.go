@@ -18,7 +18,8 @@ func WithoutVariables(environ, names []string) []string {
 	})
 }
 
-// WhyNotConfined returns why this system can't confine agents to their own files and processes; "" if it can.
+// WhyNotConfined returns why this system can't confine agents to their own files and processes. It
+// returns "" if it can.
 func WhyNotConfined() string {
 	for _, lack := range cage.Gaps(cage.Policy{Network: cage.Network{IsOpen: true}}) {
 		if lack.IsMajor {
@@ -28,8 +29,9 @@ func WhyNotConfined() string {
 	return ""
 }
 
-// CheckScriptEnv reports variables for trusted scripts that no script of the run's jobs would get, or that agents could
-// read as well. whyNot is the reason why agents are not confined, "" if they are.
+// CheckScriptEnv checks the variables in --script-env, which only trusted scripts may get. It returns an
+// error if the run's jobs have no trusted script, or if agents could read the variables too. unheld is
+// the reason why this system can't confine agents. It is empty if the system can.
 func CheckScriptEnv(o *options.Options, s *scope.Scope, hasPrompts bool, unheld string) error {
 	where := o.FlagName("script-env")
 	switch {

@@ -1,8 +1,8 @@
-// Package session drives one run and connects it to everything that it needs: directories, logs, agent CLIs, scripts,
-// signals, snapshots of its files. The command line, the Action and simulations use it.
+// Package session drives one run and connects it to everything that it needs: directories, logs, agent CLIs,
+// scripts, signals, and snapshots of its files. The command line, the Action and simulations use it.
 //
-// NewRun makes a run from flags and a workflow, CheckResume checks whether an existing run can continue, Open prepares
-// its session, and Session.Run drives it until it stops.
+// NewRun creates a run from flags and a workflow. CheckResume checks whether an existing run can continue.
+// Open prepares a session for the run, and Session.Run drives the run until it stops.
 package session
 
 import (
@@ -28,8 +28,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// RunDir returns a run's own directory below a state directory. It is absolute if the working directory is known, and
-// otherwise no run is driven.
+// RunDir returns a run's own directory below a state directory. The path is absolute unless the working
+// directory is unknown. In that case no run can be driven.
 func RunDir(stateDir, id string) string {
 	dir := filepath.Join(stateDir, id)
 	if abs, err := filepath.Abs(dir); err == nil {
@@ -38,7 +38,8 @@ func RunDir(stateDir, id string) string {
 	return dir
 }
 
-// CLIDir returns the directory for files of agent CLIs that run in a cage, below the directory of a run or a step.
+// CLIDir returns the directory for files of agent CLIs that run in a cage. dir is the directory of a run or
+// a step.
 func CLIDir(dir string) string { return filepath.Join(dir, "clis") }
 
 // Session is a run that is ready to be driven.
@@ -49,8 +50,8 @@ type Session struct {
 	Events *report.Fanout
 
 	setup Setup
-	clis  map[string]runner.AgentCLI // before anything wraps them
-	files *snapshots                 // nil: no snapshots are taken
+	clis  map[string]runner.AgentCLI // the agent CLIs before callers wrap them
+	files *snapshots                 // nil if no snapshots are taken
 	log   *report.EventLog           // the run's own event log; nil if its state is not saved
 }
 
@@ -61,8 +62,8 @@ func newToken() string {
 	return hex.EncodeToString(bits[:])
 }
 
-// Open ends processes that an earlier process of the run has left, and prepares directories and logs. The caller closes
-// the session.
+// Open prepares a session: it ends processes that an earlier process of the run has left running, and creates
+// directories and logs. The caller must call Close.
 func Open(u Setup) (*Session, error) {
 	if u.Resumed {
 		if err := Sweep(u.Run.Mark); err != nil {
@@ -98,7 +99,7 @@ func Open(u Setup) (*Session, error) {
 	return s, nil
 }
 
-// Sweep ends the processes that a killed run has left behind.
+// Sweep ends the processes of a run that was killed. mark identifies the processes.
 func Sweep(mark string) error {
 	if _, err := shell.Sweep(mark); err != nil {
 		return &problem.Problem{Class: problem.ClassRuntime, Where: "left-over processes", What: err.Error(), Hint: "end them by hand, then resume again"}
@@ -106,14 +107,14 @@ func Sweep(mark string) error {
 	return nil
 }
 
-// Run drives the run until it stops, and returns its last version. It starts nothing if an agent CLI is missing that the
-// run will need.
+// Run drives the run until it stops, and returns its last version. If the run will need an agent CLI that is
+// missing, Run starts nothing and returns an error.
 func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	if err := s.checkCLIs(ctx); err != nil {
 		return s.setup.Run, err
 	}
-	// If no file leads to a prompt, a run starts without the git processes of a first snapshot. If a prompt runs
-	// nevertheless, its snapshot is the first one.
+	// A first snapshot takes several git processes, so it is taken only if the workflow's files show a way to
+	// a prompt. If a prompt runs nevertheless, the snapshot after it is the first one.
 	if s.files != nil && s.setup.Scope.LeadsToPrompt() {
 		s.files.start(s.setup.Run)
 	}
@@ -128,7 +129,8 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	return r.State(), errors.Join(err, Tidy(s.setup.Dir))
 }
 
-// IsIdle reports whether Run would suspend the unchanged run again at once. Then the run need not be driven.
+// IsIdle reports whether Run would immediately suspend the unchanged run again. The caller then need not
+// drive the run.
 func (s *Session) IsIdle() bool {
 	return s.setup.Resumed && runner.New(s.Config, s.setup.Run).IsIdle(s.setup.NewOptions)
 }
@@ -143,7 +145,7 @@ func (s *Session) Close() {
 	}
 }
 
-// note prints a note for the user.
+// note prints a note for the user on stderr.
 func (s *Session) note(line string) {
 	if s.setup.Hide != nil {
 		line = s.setup.Hide(line)
@@ -151,7 +153,7 @@ func (s *Session) note(line string) {
 	fmt.Fprintln(s.setup.Stderr, "raymond: note: "+text.Escape(line))
 }
 
-// Tidy removes files from a run's own directory that are needed only while it is driven.
+// Tidy removes the files in a run's own directory that are needed only while the run is driven.
 func Tidy(dir string) error {
 	var errs []error
 	for _, name := range []string{"payload", "scripts", "scope"} {
@@ -181,8 +183,8 @@ func (s *Session) makeDirs() (err error) {
 	return s.copyScope()
 }
 
-// copyScope makes the private copy that scripts and the agent "command" run from. If no script is known to be reachable,
-// it is made in case an agent names one.
+// copyScope creates the private copy that scripts and the agent "command" run from. Even if the workflow's
+// files name no script, an agent may name one, so the copy is attempted. In that case an error is ignored.
 func (s *Session) copyScope() error {
 	files, hasCommand := s.setup.Scope, s.setup.CurrentOptions().Command != ""
 	if !files.NeedsCopy(hasCommand) {
@@ -202,7 +204,7 @@ func (s *Session) copyScope() error {
 	return nil
 }
 
-// setBackends chooses what runs prompts, scripts and done_when commands.
+// setBackends sets what runs prompts, scripts and done_when commands, and what saves the run.
 func (s *Session) setBackends() {
 	u, c := &s.setup, &s.Config
 	noNewPrivs := u.Agents != nil && u.Agents.NoNewPrivs
@@ -228,8 +230,8 @@ func (s *Session) setBackends() {
 	}
 }
 
-// OpenUndriven opens the logs of a run that is not driven: reporters may be added to the session's Events. The caller closes
-// it.
+// OpenUndriven opens the logs of a run that is not driven. Reporters may be added to the session's Events.
+// The caller must call Close.
 func OpenUndriven(u Setup) (*Session, error) {
 	s := &Session{setup: u}
 	var err error
@@ -240,7 +242,8 @@ func OpenUndriven(u Setup) (*Session, error) {
 	return s, nil
 }
 
-// ShowCompleted completes the logs of a completed run, which may lack events after a crash, and prints its result.
+// ShowCompleted completes the logs of a completed run, removes its temporary files, and prints its result.
+// After a crash, the logs may lack the last events.
 func ShowCompleted(u Setup) error {
 	s, err := OpenUndriven(u)
 	if err != nil {

@@ -20,25 +20,25 @@ type Setup struct {
 	Run        *state.Run
 	Store      *state.File    // nil if the run's state is not saved
 	Resumed    bool           // the run was driven before
-	NewOptions *state.Options // the options from now on; nil: the run's options
+	NewOptions *state.Options // the options from now on; if nil, the run keeps its options
 	Dir        string         // the run's own directory, absolute
 
-	// Config connects the run to other processes and people: Prompter, Checkpoints, Part, Matrix, HandOver and Redact.
-	// Open sets the rest.
+	// Config connects the run to other processes and to users. The caller may set Prompter, Checkpoints,
+	// Part, Matrix, HandOver and Redact; Open sets the other fields.
 	Config runner.Config
-	// Agents configures the agent CLIs, in addition to the run's options; nil if no agent is started.
+	// Agents configures the agent CLIs, in addition to the run's options. It is nil if no agent is started.
 	Agents    *clis.Config
-	Env       Env // for scripts and commands; agent CLIs have their own variables
+	Env       Env // for scripts and commands; Agents contains the variables of agent CLIs
 	Backends  Backends
-	Snapshots *workspace.Snapshots // takes snapshots of the worktrees; nil: none
+	Snapshots *workspace.Snapshots // takes snapshots of the worktrees; if nil, none are taken
 	Stops     *Stops
 
 	Stdout io.Writer           // for --events -
 	Stderr io.Writer           // for warnings
-	Hide   func(string) string // hides secrets in every text of every event; nil: hides nothing
-	Seal   report.IntegrityLog // gets all writes to the run's event log; nil for none
+	Hide   func(string) string // replaces secrets in the texts of events; if nil, nothing is replaced
+	Seal   report.IntegrityLog // gets all writes to the run's event log; may be nil
 
-	TraceEnviron []string // OpenTelemetry variables for the export of traces; nil: no export
+	TraceEnviron []string // OpenTelemetry variables for the export of traces; if nil, none are exported
 	Version      string   // of this program, for traces
 }
 
@@ -50,19 +50,21 @@ func (s Setup) CurrentOptions() state.Options {
 	return s.Run.Options
 }
 
-// private returns the directory for files that scripts run from, while the run is driven.
+// private returns the directory for the payload and script files that exist only while the run is driven.
 func (s Setup) private() string { return cmp.Or(s.Env.PrivateDir, s.Dir) }
 
 // Env is the environment of a run's processes: variables and cages.
 type Env struct {
-	Common  []string     // for scripts and done_when commands, which run code of agents
-	Trusted []string     // for trusted scripts
-	Cages   runner.Cages // nil for none
-	// PrivateDir is a directory that agents can't write, for files that scripts run from; "": the run's own directory.
+	Common  []string     // variables for scripts and done_when commands, which may run code of agents
+	Trusted []string     // variables for trusted scripts
+	Cages   runner.Cages // nil if the run has no cages
+	// PrivateDir is a directory for the files that scripts run from. Agents can't write there. If it is
+	// empty, the run's own directory is used.
 	PrivateDir string
 }
 
-// Backends replace the processes that run prompts, scripts and done_when commands; nil keeps the processes.
+// Backends replace the processes that run prompts, scripts and done_when commands, for example in
+// simulations. Where a field is nil, the processes are used.
 type Backends struct {
 	Agents  func(clis.Config) map[string]runner.AgentCLI
 	Scripts func(Env) runner.Backend

@@ -19,16 +19,16 @@ import (
 func SnapshotsPath(runDir string) string { return filepath.Join(runDir, "snapshots.git") }
 
 const (
-	// takeWithin is the time limit of a snapshot. After a snapshot that reached it, none follow, because each snapshot
-	// delays the next prompt.
+	// takeWithin is the time limit of a snapshot. After a snapshot has reached the limit, no more are
+	// taken, because each snapshot delays the next prompt.
 	takeWithin = 20 * time.Second
-	// endWithin is the time limit of the last snapshot after the run has stopped.
+	// endWithin is the maximum time that the run waits for the last snapshot after it has stopped.
 	endWithin = 3 * time.Second
 	maxNotes  = 5
 )
 
-// snapshots takes snapshots of a run's git worktrees after prompts. A failure doesn't stop the run, but causes
-// a note. It implements runner.Snapshots.
+// snapshots takes snapshots of a run's git worktrees after prompts. If a snapshot fails, the run
+// continues, and a note is reported. It implements runner.Snapshots.
 type snapshots struct {
 	takeOne  func(context.Context, workspace.Snapshot) error // never called concurrently
 	reporter runner.Reporter                                 // gets the notes, from the goroutine that calls the methods
@@ -39,17 +39,19 @@ type snapshots struct {
 
 	mu       sync.Mutex // guards the fields below
 	notes    []string   // each text once
-	reported int        // number of the notes that are reported
+	reported int        // number of notes that were returned by Notes
 }
 
-// newSnapshots returns snapshots, which the caller closes. The end of ctx stops them.
+// newSnapshots returns snapshots that use takeOne. If ctx ends, no more are taken. The caller must call
+// close.
 func newSnapshots(ctx context.Context, takeOne func(context.Context, workspace.Snapshot) error, reporter runner.Reporter) *snapshots {
 	k := &snapshots{takeOne: takeOne, reporter: reporter}
 	k.ctx, k.cancel = context.WithCancel(ctx)
 	return k
 }
 
-// start takes a snapshot of each directory in which agents of a run work, before any of them starts, and waits for it.
+// start takes a snapshot of each directory in which agents of the run work, and waits until that is done.
+// It is called before any agent starts.
 func (k *snapshots) start(run *state.Run) {
 	for _, dir := range checkpoints.Dirs(run) {
 		k.take(workspace.Snapshot{Exec: run.Progress.Iterations, IsStart: true, Dir: dir})
@@ -72,7 +74,7 @@ func (k *snapshots) Take(s runner.SnapshotRequest) <-chan struct{} {
 	return done
 }
 
-// close waits a little for the last snapshot, and then cancels it.
+// close waits for the last snapshot, but for endWithin at most; then it cancels the snapshot.
 func (k *snapshots) close() {
 	end := time.AfterFunc(endWithin, k.cancel)
 	defer end.Stop()
@@ -83,7 +85,7 @@ func (k *snapshots) close() {
 	k.reportNotes()
 }
 
-// take takes a snapshot after all earlier ones. An error becomes a note, each text once.
+// take takes one snapshot. An error is added to the notes, unless they contain the same text.
 func (k *snapshots) take(shot workspace.Snapshot) {
 	if k.ctx.Err() != nil || k.isSlow {
 		return

@@ -12,8 +12,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// StopProblem returns the reason why a stopped run is not completed, with a hint; its class decides the exit code.
-// stateDir is the directory of the state file, "" for the default.
+// StopProblem returns the reason why a stopped run is not completed, with a hint. The problem's class
+// determines the exit code. stateDir is the directory of the state file; if empty, the hint assumes the
+// default directory.
 func StopProblem(run *state.Run, stateDir string) *problem.Problem {
 	p := &run.Progress
 	f := &problem.Problem{Where: run.WorkflowID, What: p.Reason, Hint: report.ResumeHint(run, stateDir)}
@@ -43,8 +44,8 @@ func StopProblem(run *state.Run, stateDir string) *problem.Problem {
 	return f
 }
 
-// lastOutput returns the end of the output of the first failed done_when command of the first failed agent, if that
-// has no attempts left; "" otherwise.
+// lastOutput returns the end of a done_when command's output if the first failed agent has failed because
+// it has no attempts left. The command is the first one that failed. Otherwise, lastOutput returns "".
 func lastOutput(run *state.Run) string {
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
 	if i < 0 || run.Agents[i].Exec == nil || run.Agents[i].Exec.Verdict == nil || !state.IsExhausted(run.Agents[i].Failure.Message) {
@@ -58,5 +59,5 @@ func lastOutput(run *state.Run) string {
 	return ""
 }
 
-// maxTail is the maximum length of the quoted output in an error line, in bytes.
+// maxTail is the maximum length of the output that an error line quotes, in bytes.
 const maxTail = 400

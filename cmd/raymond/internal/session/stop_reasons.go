@@ -10,34 +10,35 @@ import (
 	"time"
 )
 
-// Stops are the reasons to end a run: signals, and further ones in a job. The methods may be called concurrently.
+// Stops receives the reasons to end a run: signals and, in a job, further reasons. The methods may be called
+// concurrently.
 type Stops struct {
 	Requested context.Context // done when there is a reason to end the run
 	ask       context.CancelFunc
 	reasons   chan string
 	code      atomic.Int32 // exit code of the signal that cancelled the run
-	at        atomic.Int64 // when the first reason came, in nanoseconds of the epoch
+	at        atomic.Int64 // when the first reason came, as Unix time in nanoseconds
 	orphaned  atomic.Bool
 }
 
-// StopOptions are the sources of reasons to end a run besides the signals of this process.
+// StopOptions configure the sources of reasons to end a run.
 type StopOptions struct {
-	ParentGone <-chan struct{} // closed when the process that started the run is gone; nil: never
-	Reasons    <-chan string   // further reasons to end the run; nil: none
+	ParentGone <-chan struct{} // closed when the process that started the run has ended; may be nil
+	Reasons    <-chan string   // further reasons to end the run; may be nil
 	InJob      bool            // the signals come from a CI runner
-	// Signals replaces the signals of this process; nil: they are caught.
+	// Signals replaces the signals of this process. If it is nil, the process's signals are caught.
 	Signals <-chan os.Signal
 }
 
-// Listen begins to wait for reasons to end a run, until the process ends.
+// Listen starts to wait for reasons to end a run. It catches signals of this process until the process ends.
 func Listen(o StopOptions) *Stops {
 	s := &Stops{reasons: make(chan string, 4)}
 	s.Requested, s.ask = context.WithCancel(context.Background())
 	if o.Signals == nil {
 		raw := make(chan os.Signal, 4)
 		signal.Notify(raw, os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
-		// A reader of our output that goes away must not end the run. The signal is caught, not ignored, because
-		// child processes would inherit that.
+		// If the reader of our output goes away, SIGPIPE must not end the run. The signal is caught and not
+		// ignored, because child processes would inherit that it is ignored.
 		signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE)
 		o.Signals = raw
 	}
@@ -86,10 +87,11 @@ func (s *Stops) end(reason string, code int32) {
 // Reasons returns the channel of the reasons to end the run.
 func (s *Stops) Reasons() <-chan string { return s.reasons }
 
-// ExitCode returns the exit code for the signal that ended the run; 0 if none did.
+// ExitCode returns the exit code for the signal that ended the run. It returns 0 if no signal did.
 func (s *Stops) ExitCode() int { return int(s.code.Load()) }
 
-// Since returns how long ago the run was first asked to end; it is negative if the run was not, and for nil Stops.
+// Since returns the time since the first reason to end the run. It returns a negative duration if there is
+// none or s is nil.
 func (s *Stops) Since() time.Duration {
 	if s == nil || s.at.Load() == 0 {
 		return -1
@@ -97,5 +99,5 @@ func (s *Stops) Since() time.Duration {
 	return time.Since(time.Unix(0, s.at.Load()))
 }
 
-// IsOrphaned reports whether the process that started the run is gone, so that no post phase follows.
+// IsOrphaned reports whether the process that started the run has ended. No post phase follows then.
 func (s *Stops) IsOrphaned() bool { return s != nil && s.orphaned.Load() }

@@ -6,8 +6,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/traces"
 )
 
-// addTraces exports traces of the run, if the environment names a destination. An error is only a note: no run fails because
-// of it.
+// addTraces exports traces of the run if the environment names a destination. If that fails, it prints a
+// note, and the run continues.
 func (s *Session) addTraces(now time.Time) {
 	u := &s.setup
 	if u.TraceEnviron == nil {
