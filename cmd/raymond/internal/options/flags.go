@@ -18,7 +18,7 @@ import (
 
 // The values of --cage.
 const (
-	CageOn      = "on"      // confined as far as the system allows
+	CageOn      = "on"      // confined as much as the system can
 	CageRequire = "require" // confined, or the run does not start
 	CageOff     = "off"
 )
@@ -32,8 +32,8 @@ const (
 // Endless is a Hold without a limit.
 const Endless time.Duration = -1
 
-// Limits of flags: maxInput is the size of the longest prompt for an agent CLI, maxPrices the size of a price file, both
-// in bytes, and maxDoneWhen the number of --done-when commands.
+// Limits of flags. maxInput is the maximum size of a prompt for an agent CLI and maxPrices is the maximum size
+// of a price file, both in bytes. maxDoneWhen is the maximum number of --done-when commands.
 const (
 	maxInput    = 10 << 20
 	maxPrices   = 1 << 20
@@ -50,7 +50,7 @@ func (o *Options) AddAll() {
 		return err
 	})
 	o.AddPrices()
-	// These four belong to this process: a resume doesn't take them from the run.
+	// The values of these flags are not saved in the run, so a resume uses its own values.
 	o.Hold, o.History, o.Workspace = Endless, state.DefaultHistory, WorkspaceNone
 	o.Add("hold", "DUR", "if all agents wait for a time: how long to wait before the run is suspended (default: no limit, but 5m for the end of a usage limit; 0: suspend at once)", Into(&o.Hold, duration))
 	o.Add("job", "LIST", "run only the states of these jobs, separated by commas; agents in other states wait for their job (default: all jobs)", Into(&o.Jobs, each(jobs)))
@@ -62,7 +62,7 @@ func (o *Options) AddAll() {
 	o.Add("script-env", "NAMES", "names of variables that only trusted scripts get when there is a cage, separated by commas or spaces", Into(&o.ScriptEnv, each(variables)))
 }
 
-// AddSimulated defines the flags of a run that simulations have too.
+// AddSimulated defines those flags of a run that simulations have too.
 func (o *Options) AddSimulated() {
 	o.Add("input", "TEXT", "payload of the first state", Into(&o.Input, anything))
 	o.Add("input-file", "FILE", "like --input, but read from FILE", Into(&o.InputFile, content(maxInput)))
@@ -108,7 +108,7 @@ func (o *Options) AddStateDir() {
 	o.Add("state-dir", "DIR", "directory of the state files (default .raymond/state)", Into(&o.StateDir, folder))
 }
 
-// AddPrices defines the flag for a file of prices. Otherwise a resume keeps the prices of the run.
+// AddPrices defines the flag for a file of prices. If the flag is not given, a resume keeps the run's prices.
 func (o *Options) AddPrices() {
 	o.Add("prices", "FILE", "file with prices of models, which extends and overrides raymond's list: for agents that report tokens rather than cost", func(s string) error {
 		data, err := files.ReadTarget(s, maxPrices)
@@ -121,7 +121,7 @@ func (o *Options) AddPrices() {
 	})
 }
 
-// addLimits defines the flags that limit cost, time and numbers.
+// addLimits defines the flags that limit cost, time and the number of agents, executions and retries.
 func (o *Options) addLimits() {
 	o.Add("budget", "USD", "limit on the cost of the run (default 10.00; 0: no limit)", ofRun(o, dollars, func(run *state.Options, v state.USD) { run.BudgetUSD = v }))
 	number := func(name, text string, least int, at func(*state.Options) *int) {
@@ -166,7 +166,8 @@ var clis = []struct{ backend, variable, title string }{
 	{protocol.BackendGemini, "RAYMOND_GEMINI", "Gemini CLI"},
 }
 
-// Paths returns the paths of agent CLIs that a flag or the environment sets, by protocol.Backends.
+// Paths returns the paths of agent CLIs that a flag or the environment sets. The keys are elements of
+// protocol.Backends.
 func (o *Options) Paths(getenv func(string) string) map[string]string {
 	paths := map[string]string{}
 	for _, c := range clis {

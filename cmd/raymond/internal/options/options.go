@@ -1,5 +1,5 @@
-// Package options defines the flags of a run and the meaning of their values, and reports all problems with them at once.
-// The Action's inputs are read as these flags too.
+// Package options defines the flags of a run, parses their values, and reports all problems with them together.
+// The inputs of the Action that set flags are parsed in the same way.
 package options
 
 import (
@@ -15,29 +15,29 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Options are the values of the flags of one command. Problems with values are collected, so that Check reports all of
-// them at once.
+// Options are the values of one command's flags. Problems with the values are collected while they are
+// parsed, so that Check can report all of them together.
 type Options struct {
 	Input, InputFile string
 	Meta             map[string]string // the template variables
 	Name, WorkflowID string
 	StateDir         string
-	Deadline         time.Duration     // 0: none
-	CLIs             map[string]string // paths of agent CLIs, by protocol.Backends; none: the defaults
-	RefuseChanged    bool              // a resume is refused if state files have changed
+	Deadline         time.Duration     // 0 means no deadline
+	CLIs             map[string]string // paths of agent CLIs, by backend; others have their default paths
+	RefuseChanged    bool              // a resume fails if state files have changed
 	SkipLint         bool
-	Events, DebugDir string // "" for none
+	Events, DebugDir string // may be empty
 	Quiet            bool
 	Verbosity        runner.Verbosity // which messages of agents are shown
 	Cage             Cage             // how agents are confined
-	ScriptEnv        []string         // variables for trusted scripts; with a cage, only they get them
-	Hold             time.Duration    // how long a run stays when all agents wait for a time; negative: without a limit
-	Jobs             []string         // the jobs whose states run here; nil: all
-	History          int64            // how much of a run's steps is kept, in bytes; 0: nothing
+	ScriptEnv        []string         // variables that, with a cage, only trusted scripts get
+	Hold             time.Duration    // how long a run waits before it is suspended if all agents wait for a time; negative means no limit
+	Jobs             []string         // the jobs whose states run here; nil means all jobs
+	History          int64            // how much of a run's steps is saved, in bytes; 0 means nothing
 	Workspace        string           // which files snapshots contain: a Workspace constant
-	Resumes          bool             // the command continues a run, so InheritProtection checks the flags of the cage
+	Resumes          bool             // the command continues a run; InheritProtection then checks the flags of the cage
 
-	// Label returns how problems name a flag; nil: by the flag itself.
+	// Label returns the name that problems use for a flag. If it is nil, they use --NAME.
 	Label func(name string) string
 
 	flags   *pflag.FlagSet
@@ -49,7 +49,7 @@ type Options struct {
 // Cage describes how agents, done_when commands and untrusted scripts are confined.
 type Cage struct {
 	Mode     string   // a Cage constant
-	Network  string   // in the syntax of forward.Parse; "" for open
+	Network  string   // a list for forward.Parse; empty if the network is open
 	Writable []string // further directories that may be written, as given
 	Readable []string // further files and directories that may be read, as given
 }
@@ -68,13 +68,14 @@ func (o *Options) IsGiven(name string) bool { return o.given[name] }
 // Reject adds problems for Check to report.
 func (o *Options) Reject(problems ...error) { o.errs = append(o.errs, problems...) }
 
-// HasProblems reports whether Check would report a problem that is known by now.
+// HasProblems reports whether any problem has been collected so far.
 func (o *Options) HasProblems() bool { return len(o.errs) > 0 }
 
 // NumGiven returns the number of flags that were given, valid or not.
 func (o *Options) NumGiven() int { return len(o.given) + len(o.errs) }
 
-// Apply returns the options of a run after the changes by the flags. Spending limits of an earlier segment are removed.
+// Apply returns the options of a run, changed by the flags that were given. Spending limits that an
+// earlier segment of the run had are removed.
 func (o *Options) Apply(run state.Options) state.Options {
 	run.Caps = nil
 	for _, change := range o.changes {
@@ -84,14 +85,15 @@ func (o *Options) Apply(run state.Options) state.Options {
 	return run
 }
 
-// InheritProtection takes the values of flags that protect a run, and that this command does not set, from an earlier
-// segment of the run. Agents may have written the file of the run, so it does not take flags that give access, like
-// --cage-write. It then reports flags that contradict each other.
+// InheritProtection sets the flags that protect a run to the values of the run's earlier segment, unless
+// this command sets them. It does not copy flags that give access, such as --cage-write, because agents
+// may have written the file that contains the run. InheritProtection then returns an error if flags
+// contradict each other.
 func (o *Options) InheritProtection(run state.Options) error {
 	for _, f := range []struct{ name, value string }{
 		{"cage", run.Cage}, {"network", run.Network}, {"workspace", run.Workspace}, {"script-env", strings.Join(run.ScriptEnv, ",")},
 	} {
-		isUseless := f.name == "network" && o.Cage.IsOff() // with the cage off, the earlier network has no meaning
+		isUseless := f.name == "network" && o.Cage.IsOff() // without a cage, the flag network has no effect
 		if f.value == "" || o.IsGiven(f.name) || isUseless {
 			continue
 		}
@@ -111,17 +113,17 @@ func (o *Options) ForNewRun() state.Options {
 	})
 }
 
-// jobHold is how long a run in a job stays when all agents wait for a time.
+// jobHold is the default of --hold in a job: the time after which a run is suspended if all agents wait.
 const jobHold = 5 * time.Minute
 
-// SetJobDefaults sets the defaults that a step of a job has instead of the command line's. It must be called before the
-// flags are read.
+// SetJobDefaults sets the defaults for a step of a job, which differ from those of the command line. It
+// must be called before the flags are parsed.
 func (o *Options) SetJobDefaults() {
 	o.Cage.Mode, o.Hold = CageOn, jobHold
 	o.change(func(run *state.Options) { run.OnOverload = state.SuspendOnOverload })
 }
 
-// ReadJob reads the inputs of the action that are flags, one argument each. label returns how problems name a flag.
+// ReadJob parses the flags that the Action's inputs set. label returns the name that problems use for a flag.
 func ReadJob(args []string, label func(flag string) string) (*Options, error) {
 	flags := pflag.NewFlagSet("action", pflag.ContinueOnError)
 	o := New(flags)
@@ -131,10 +133,10 @@ func ReadJob(args []string, label func(flag string) string) (*Options, error) {
 	return o, flags.Parse(args)
 }
 
-// change records a change to the options of a run.
+// change adds a change that Apply makes to the options of a run.
 func (o *Options) change(f func(*state.Options)) { o.changes = append(o.changes, f) }
 
-// value is a flag that never fails to parse: problems are collected.
+// value is a flag's value for pflag. Set never returns an error, because problems are collected for Check.
 type value struct {
 	o    *Options
 	name string
@@ -154,7 +156,7 @@ func (v *value) Set(s string) error {
 	return nil
 }
 
-// FlagName returns the user's name for a flag.
+// FlagName returns the name under which the user knows a flag: the flag with its hyphens, or an input.
 func (o *Options) FlagName(name string) string {
 	if o.Label != nil {
 		return o.Label(name)
@@ -162,7 +164,7 @@ func (o *Options) FlagName(name string) string {
 	return "--" + name
 }
 
-// Add defines a flag. Check reports the errors of set.
+// Add defines a flag. set is called with each value; if it returns an error, Check reports it.
 func (o *Options) Add(name, kind, text string, set func(string) error) {
 	o.flags.Var(&value{o: o, name: name, kind: kind, set: set}, name, text)
 }
@@ -173,10 +175,10 @@ func (o *Options) Switch(name, text string, set func(string) error) {
 	o.flags.Lookup(name).NoOptDefVal = "true"
 }
 
-// Verbose reports whether users see everything that agents say.
+// Verbose reports whether the user sees the full messages of agents.
 func (o *Options) Verbose() bool { return o.Verbosity == runner.VerbosityFull }
 
-// Check returns all problems with the flags.
+// Check returns all problems with the flags as one error. It returns nil if there are none.
 func (o *Options) Check() error {
 	for _, two := range [][2]string{{"input-file", "input"}, {"name", "workflow-id"}} {
 		if o.given[two[0]] && o.given[two[1]] {
@@ -192,7 +194,7 @@ func (o *Options) Check() error {
 	return errors.Join(o.errs...)
 }
 
-// checkCage returns problems with flags that need a cage, if the cage is off.
+// checkCage returns an error for each flag that needs a cage if the cage is off.
 func (o *Options) checkCage() (errs []error) {
 	if !o.Cage.IsOff() {
 		return nil
@@ -209,7 +211,7 @@ func (o *Options) checkCage() (errs []error) {
 	return errs
 }
 
-// rejectBoth reports a flag that can't be combined with another one.
+// rejectBoth adds the problem that a flag can't be combined with another one.
 func (o *Options) rejectBoth(flag, other string) {
 	o.Reject(problem.Usage(o.FlagName(flag), "can't be combined with --"+other, "use only one of them"))
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Into returns a function for a flag that parses a value and stores it at a pointer.
+// Into returns a function that parses a flag's value and stores the result at a pointer.
 func Into[T any](at *T, parse func(string) (T, error)) func(string) error {
 	return func(s string) (err error) {
 		*at, err = parse(s)
@@ -25,7 +25,7 @@ func Into[T any](at *T, parse func(string) (T, error)) func(string) error {
 	}
 }
 
-// ofRun is like Into for the options of a run, in which set stores the value.
+// ofRun is like Into for flags that set options of a run. Apply calls set to store the value there.
 func ofRun[T any](o *Options, parse func(string) (T, error), set func(*state.Options, T)) func(string) error {
 	return func(s string) error {
 		v, err := parse(s)
@@ -34,7 +34,7 @@ func ofRun[T any](o *Options, parse func(string) (T, error), set func(*state.Opt
 	}
 }
 
-// Each returns a parser for a flag that may be repeated. It returns the list of all values so far.
+// Each returns a parser for a flag that may be repeated. At each call, the parser returns all values so far.
 func Each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	return each(func(s string) ([]T, error) {
 		v, err := parse(s)
@@ -42,7 +42,7 @@ func Each[T any](parse func(string) (T, error)) func(string) ([]T, error) {
 	})
 }
 
-// each is like Each for a flag with several values.
+// each is like Each for a flag that may also contain several values at once.
 func each[T any](parse func(string) ([]T, error)) func(string) ([]T, error) {
 	var all []T
 	return func(s string) ([]T, error) {
@@ -52,7 +52,8 @@ func each[T any](parse func(string) ([]T, error)) func(string) ([]T, error) {
 	}
 }
 
-// oneArgument parses one argument of a command line. A flag with a blank after its name is two arguments.
+// oneArgument accepts one argument of a command line. It rejects a flag that is followed by a space and a
+// value, because these are two arguments.
 func oneArgument(s string) (string, error) {
 	if m := regexp.MustCompile(`^(--?[A-Za-z][A-Za-z0-9-]*)\s+(\S.*)$`).FindStringSubmatch(s); m != nil {
 		return s, fmt.Errorf("is a flag and its value: give one argument per line of claude-args, or per --claude-arg: %q and %q, or %q", m[1], m[2], m[1]+"="+m[2])
@@ -60,10 +61,10 @@ func oneArgument(s string) (string, error) {
 	return s, nil
 }
 
-// anything accepts all values.
+// anything accepts any value.
 func anything(s string) (string, error) { return s, nil }
 
-// NotEmpty accepts values with at least one character.
+// NotEmpty accepts any value except the empty string.
 func NotEmpty(s string) (string, error) {
 	if s == "" {
 		return s, errors.New("is empty")
@@ -71,13 +72,13 @@ func NotEmpty(s string) (string, error) {
 	return s, nil
 }
 
-// notBlank accepts values that are not blank.
+// notBlank accepts values that contain more than white space.
 func notBlank(s string) (string, error) {
 	_, err := NotEmpty(strings.TrimSpace(s))
 	return s, err
 }
 
-// OneOf returns a parser that accepts some words.
+// OneOf returns a parser that accepts only the given words.
 func OneOf(words ...string) func(string) (string, error) {
 	return func(s string) (string, error) {
 		if slices.Contains(words, s) {
@@ -87,7 +88,7 @@ func OneOf(words ...string) func(string) (string, error) {
 	}
 }
 
-// ParseBool parses the value of a switch.
+// ParseBool parses the value of a switch: true or false.
 func ParseBool(s string) (bool, error) {
 	if s != "true" && s != "false" {
 		return false, errors.New("use true or false")
@@ -95,7 +96,7 @@ func ParseBool(s string) (bool, error) {
 	return s == "true", nil
 }
 
-// MetaKey accepts names of template variables.
+// MetaKey accepts names that a template variable may have.
 func MetaKey(s string) (string, error) {
 	if !regexp.MustCompile(`^[A-Za-z0-9_]+$`).MatchString(s) {
 		return s, errors.New("use a key of letters, digits and _")
@@ -103,7 +104,7 @@ func MetaKey(s string) (string, error) {
 	return s, nil
 }
 
-// from returns a strict parser for whole numbers of at least least.
+// from returns a parser that accepts whole numbers from least to 1e9, without signs and leading zeros.
 func from(least int) func(string) (int, error) {
 	return func(s string) (int, error) {
 		n, err := strconv.Atoi(s)
@@ -114,7 +115,7 @@ func from(least int) func(string) (int, error) {
 	}
 }
 
-// attempts parses a number of attempts.
+// attempts parses a number of attempts, from 1 to 100.
 func attempts(s string) (int, error) {
 	n, err := from(1)(s)
 	if err == nil && n > 100 {
@@ -157,7 +158,7 @@ func size(s string) (int64, error) {
 	return 0, errors.New("use a size such as 64MiB, 512KiB or 0")
 }
 
-// model accepts the name of a model, or of an effort, which has the same syntax.
+// model accepts the name of a model. It is also used for efforts, whose names have the same syntax.
 func model(s string) (string, error) {
 	if !protocol.IsModel(s) {
 		return s, errors.New("use " + protocol.ModelNames)
@@ -165,7 +166,7 @@ func model(s string) (string, error) {
 	return s, nil
 }
 
-// tools splits a list at commas and blanks outside of parentheses.
+// tools splits a list at commas and white space that are outside of parentheses.
 func tools(s string) ([]string, error) {
 	_, err := notBlank(s)
 	depth := 0
@@ -180,7 +181,8 @@ func tools(s string) ([]string, error) {
 	}), err
 }
 
-// variables splits a list of names of variables.
+// variables splits a list of environment variables' names at commas and white space. It rejects lists
+// with values.
 func variables(s string) ([]string, error) {
 	_, err := NotEmpty(s)
 	if strings.Contains(s, "=") {
@@ -189,7 +191,7 @@ func variables(s string) ([]string, error) {
 	return strings.FieldsFunc(s, func(c rune) bool { return c == ',' || unicode.IsSpace(c) }), err
 }
 
-// jobs splits a list of jobs.
+// jobs splits a list of job names at commas. It rejects invalid names.
 func jobs(s string) ([]string, error) {
 	var names []string
 	for name := range strings.SplitSeq(s, ",") {
@@ -202,7 +204,7 @@ func jobs(s string) ([]string, error) {
 	return names, nil
 }
 
-// path accepts a path.
+// path accepts a path without control characters.
 func path(s string) (string, error) {
 	_, err := NotEmpty(s)
 	if strings.ContainsFunc(s, unicode.IsControl) {
@@ -211,7 +213,7 @@ func path(s string) (string, error) {
 	return filepath.FromSlash(s), err
 }
 
-// content returns a parser that reads a file of at most limit bytes.
+// content returns a parser that reads the file at a path. Files of more than most bytes are rejected.
 func content(most int64) func(string) (string, error) {
 	return func(s string) (string, error) {
 		data, err := files.ReadTarget(s, most)
@@ -219,7 +221,8 @@ func content(most int64) func(string) (string, error) {
 	}
 }
 
-// logFile accepts a file to which events can be appended, even if it doesn't exist yet; "-" is stdout.
+// logFile accepts the path of a file to which events can be appended. The file need not exist yet. "-" is
+// stdout.
 func logFile(s string) (string, error) {
 	if info, err := os.Stat(s); err == nil && info.IsDir() {
 		return s, errors.New("is a directory")
@@ -231,7 +234,8 @@ func logFile(s string) (string, error) {
 	return s, err
 }
 
-// folder accepts a directory, even if it doesn't exist yet. Other problems show up when it is used.
+// folder accepts the path of a directory, which need not exist yet. Problems such as missing permissions
+// are reported when the directory is used.
 func folder(s string) (string, error) {
 	if _, err := NotEmpty(s); err != nil {
 		return s, err

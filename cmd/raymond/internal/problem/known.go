@@ -11,10 +11,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// retryHint is the hint if it is unknown whether there is a run to resume.
+// retryHint is the hint for a failure after which it is unknown whether there is a run to resume.
 const retryHint = "run the job again later, or start a new run with resume: never"
 
-// known gives errors of other packages a class. The first entry that fits counts; the error becomes What.
+// known assigns a class to errors of other packages. The first entry whose fits returns true is used,
+// with the error's text as What.
 var known = []struct {
 	fits func(error) bool
 	Problem
@@ -38,7 +39,7 @@ var known = []struct {
 	{as[syscall.Errno], Problem{Class: ClassRuntime}},
 }
 
-// oldRun is the problem that the run to resume has expired.
+// oldRun is the problem of a run that can't be resumed because it is no longer stored.
 var oldRun = Problem{Class: ClassUsage, Where: "input resume", Hint: "resume: auto or never starts a new run; retention-days sets how long runs are stored"}
 
 func as[E error](err error) bool {
@@ -57,7 +58,7 @@ func is(targets ...error) func(error) bool {
 	}
 }
 
-// isOfAct reports whether an error is due to act, which has no API.
+// isOfAct reports whether an error occurred because the job runs under act, which has no REST API.
 func isOfAct(err error) bool {
 	access, ok := errors.AsType[*slots.NoAccess](err)
 	return ok && access.Act

@@ -1,5 +1,5 @@
-// Package problem defines the errors that users of the program see: each is one line with a class,
-// which decides the exit code. No other package gives errors their class.
+// Package problem defines the errors that users of the program see. Each is one line with a class, which
+// determines the exit code. No other package assigns classes to errors.
 package problem
 
 import (
@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Class is a class of errors, as the command line documents it.
+// Class is a class of errors. docs/reference.md documents the classes.
 type Class string
 
 // The classes.
@@ -53,17 +53,17 @@ var Meanings = map[Class]string{
 	ClassCancelled: "by SIGINT, SIGTERM; resumable",
 }
 
-// Problem is an error as the user sees it, on one line.
+// Problem is an error as the user sees it: one line of text.
 type Problem struct {
 	Class      Class
-	Where      string // file, field, input or flag; "" for none
+	Where      string // file, field, input or flag; may be empty
 	What       string
-	Hint       string // advice; "" for none
-	Code       int    // exit code; 0: the code of the class
-	IsReported bool   // the user has seen it: it is not printed again
+	Hint       string // advice; may be empty
+	Code       int    // exit code; if 0, the exit code of the class
+	IsReported bool   // the user has seen the problem, so it is not printed again
 }
 
-// Error returns the line without the program's name.
+// Error returns the line to print, without the program's name.
 func (f *Problem) Error() string {
 	parts := []string{string(f.Class)}
 	for _, p := range []string{f.Where, f.What} {
@@ -75,15 +75,15 @@ func (f *Problem) Error() string {
 	if f.Hint != "" {
 		line += "; " + f.Hint
 	}
-	// The runner must not find a workflow command in the line.
+	// The line must not contain anything that the CI runner takes for a workflow command.
 	return text.BreakCommandMark(text.Escape(CutMiddle(line)))
 }
 
-// maxError is the maximum length of an error line, in bytes. Text from outside, like a path into
-// deeply nested JSON, can have any length.
+// maxError is the maximum length of an error line, in bytes. Text from outside, such as a path in deeply
+// nested JSON, could make a line much longer.
 const maxError = 4000
 
-// CutMiddle removes the middle of a text that is too long for an error line.
+// CutMiddle removes the middle of a text that is longer than an error line may be.
 func CutMiddle(s string) string {
 	if len(s) <= maxError {
 		return s
@@ -93,7 +93,7 @@ func CutMiddle(s string) string {
 	return fmt.Sprintf("%s … %d bytes left out … %s", head, len(s)-len(head)-len(tail), tail)
 }
 
-// ExitCode returns the exit code of a program that ends with the problem.
+// ExitCode returns the exit code with which the program ends because of the problem.
 func (f *Problem) ExitCode() int {
 	if f.Code != 0 {
 		return f.Code
@@ -101,12 +101,12 @@ func (f *Problem) ExitCode() int {
 	return ExitCodes[f.Class]
 }
 
-// Usage returns a problem with a flag, an argument or an input.
+// Usage returns a problem of class usage with a flag, an argument or an input.
 func Usage(where, what, hint string) error {
 	return &Problem{Class: ClassUsage, Where: where, What: what, Hint: hint}
 }
 
-// OfMachine returns a problem with the machine, like a full disk; nil for a nil error.
+// OfMachine returns a problem with the machine, such as a full disk. It returns nil if err is nil.
 func OfMachine(where string, err error) error {
 	if err == nil {
 		return nil
@@ -114,8 +114,8 @@ func OfMachine(where string, err error) error {
 	return &Problem{Class: ClassRuntime, Where: where, What: err.Error()}
 }
 
-// Flatten returns the problems in an error, one for each line to print. It classifies errors that
-// have no class.
+// Flatten returns the problems in an error, one for each line to print. It assigns a class to errors that
+// have none.
 func Flatten(err error) []*Problem {
 	if err == nil {
 		return nil
@@ -130,7 +130,7 @@ func Flatten(err error) []*Problem {
 	return []*Problem{classify(err)}
 }
 
-// classify returns the problem in an error, or else gives the error a class.
+// classify returns the Problem that err wraps. If there is none, it makes a Problem with a class from err.
 func classify(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p
@@ -148,8 +148,8 @@ func classify(err error) *Problem {
 	return &Problem{Class: ClassInternal, What: err.Error(), Hint: "please report this"}
 }
 
-// OfWorkflow returns the problems in the files of a workflow as an error. scope is the file of
-// problems that name none.
+// OfWorkflow converts problems in workflow files to an error. For a problem that names no file, the error
+// names scope.
 func OfWorkflow(scope string, problems []protocol.Problem) error {
 	var out []error
 	for _, p := range problems {
@@ -165,5 +165,5 @@ func OfWorkflow(scope string, problems []protocol.Problem) error {
 	return errors.Join(out...)
 }
 
-// Shorten shortens a value for an error.
+// Shorten shortens a value that an error quotes.
 func Shorten(s string) string { return text.Truncate(s, 80) }

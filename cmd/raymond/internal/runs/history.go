@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Execution is a state execution of a run, as history shows it.
+// Execution is one state execution of a run, as the command history prints it.
 type Execution struct {
 	Exec       int               `json:"exec"` // its number, in the order in which executions start
 	Agent      string            `json:"agent"`
@@ -25,21 +25,22 @@ type Execution struct {
 	Status     string            `json:"status"`
 	CostUSD    state.USD         `json:"cost_usd"`
 	Started    time.Time         `json:"started"`
-	DurationMS int64             `json:"duration_ms"` // how long it took; 0 until it has ended
+	DurationMS int64             `json:"duration_ms"` // 0 until the execution has ended
 	Attempts   int               `json:"attempts"`    // number of verdicts, at least 1
-	SessionID  string            `json:"session_id"`  // "" for a script
-	Transition *state.Transition `json:"transition"`  // nil at first; for a state that forked several agents, the last transition
-	Files      []string          `json:"files"`       // files that it has changed; nil without snapshots
+	SessionID  string            `json:"session_id"`  // empty for a script
+	Transition *state.Transition `json:"transition"`  // nil before the first transition; after several forks, the last transition
+	Files      []string          `json:"files"`       // the files that the execution has changed; nil if it has no snapshot
 
 	of report.Exec
 }
 
-// ReadModel reads the model of a run from its event log and its state file.
+// ReadModel builds the model of a run from its event log and its state file.
 func ReadModel(stateDir string, run *state.Run) (*report.Model, error) {
 	return report.ModelOf(run, report.Events(filepath.Join(stateDir, run.WorkflowID, "events.jsonl")), nil)
 }
 
-// executions reads a run without its lock, and its state executions in the order of their numbers.
+// executions reads a run without locking it. It returns the run and its state executions in the order of
+// their numbers.
 func executions(stateDir, id string) (*state.Run, []Execution, error) {
 	run, driver, err := Read(stateDir, id)
 	if err != nil {
@@ -59,8 +60,8 @@ func executions(stateDir, id string) (*state.Run, []Execution, error) {
 	return run, list, nil
 }
 
-// History returns the state executions of a run in a state directory. If shots is not nil, they have
-// the files that they changed.
+// History returns the state executions of a run in a state directory. If shots is not nil, it sets the
+// names of the files that each execution has changed.
 func History(stateDir, id string, shots *workspace.Snapshots) ([]Execution, error) {
 	_, list, err := executions(stateDir, id)
 	if err != nil || shots == nil {
@@ -103,7 +104,7 @@ func PrintHistory(out io.Writer, list []Execution) error {
 	return w.Flush()
 }
 
-// orDash returns s, escaped, or a dash if it is empty.
+// orDash escapes s for the table. It returns "-" if s is empty.
 func orDash(s string) string {
 	if s == "" {
 		return "-"
@@ -111,7 +112,7 @@ func orDash(s string) string {
 	return text.Escape(s)
 }
 
-// repetitions lists the retries, reminders and interruptions of the execution.
+// repetitions returns the numbers of retries, reminders and interruptions as text, such as ", 1 retry".
 func (e *Execution) repetitions() (text string) {
 	for _, c := range []struct {
 		n     int
@@ -124,7 +125,7 @@ func (e *Execution) repetitions() (text string) {
 	return text
 }
 
-// next describes the transition of the execution, or its error.
+// next describes the transition that ended the execution. For a failed execution it returns the error.
 func (e *Execution) next() string {
 	t := e.Transition
 	switch {
@@ -142,5 +143,5 @@ func (e *Execution) next() string {
 	return words
 }
 
-// maxNames is the maximum number of files that a line names.
+// maxNames is the maximum number of files that one line of the table names.
 const maxNames = 3

@@ -18,15 +18,15 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// LintFormats are the valid values of Lint.Format; the first one is the default.
+// LintFormats are the valid values of Lint.Format. The first one is the default.
 var LintFormats = []string{"text", "json", "github"}
 
-// Lint is one call of the lint command. It is used once.
+// Lint contains the options and the findings of one call of the lint command. It can be used only once.
 type Lint struct {
-	Format    string // an element of LintFormats; "" is the default
+	Format    string // an element of LintFormats; if empty, the default
 	Platforms []protocol.Platform
 	Meta      []string     // template variables of runs
-	Backend   string       // the agent CLI of runs, by protocol.Backends; "" for the default
+	Backend   string       // the runs' agent CLI, an element of protocol.Backends; if empty, the default
 	Prices    prices.Table // prices of runs
 	// JobFiles are the paths of GitHub workflow files whose steps are compared with the workflows.
 	JobFiles []string
@@ -40,8 +40,8 @@ type Lint struct {
 
 // finding is a finding as lint prints it.
 type finding struct {
-	File     string        `json:"file"` // its path from the working directory
-	Line     int           `json:"line"` // 0: the whole workflow
+	File     string        `json:"file"` // the path, relative to the working directory or as the user named it
+	Line     int           `json:"line"` // 0 if the finding is about the whole file or workflow
 	Col      int           `json:"col"`
 	Severity lint.Severity `json:"severity"`
 	Code     string        `json:"code"`
@@ -49,9 +49,10 @@ type finding struct {
 	Hint     string        `json:"hint"`
 }
 
-// Check checks the workflows at the paths, or without paths the workflows that the workflow files
-// name, and writes its findings. It returns an error if something has to be fixed. If there are
-// problems already, or a path is wrong, it checks no workflow.
+// Check checks workflows and writes its findings to out. paths name the workflows; if there are none,
+// Check uses the workflows that the steps in JobFiles name. It returns an error if there are findings of
+// severity error. If problems is not nil, or a path can't be a workflow, Check returns an error and
+// checks nothing.
 func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
 	l.lines, l.seen = map[string][][]rune{}, map[finding]bool{}
 	err := l.readJobFiles()
@@ -79,8 +80,8 @@ type flow struct {
 	path string // as findings show it
 }
 
-// open opens the workflows at the paths. A zip archive that is not a workflow is a finding; a path
-// that can't be a workflow is an error of class usage.
+// open opens the workflows at the paths. For an invalid zip archive it adds a finding. A path that can't
+// be a workflow is an error of class usage.
 func (l *Lint) open(paths []string) (flows []flow, err error) {
 	var errs []error
 	for _, path := range paths {
@@ -109,7 +110,8 @@ func (l *Lint) add(r finding) {
 	}
 }
 
-// check checks a workflow for each platform, against the prices, and against the workflow files.
+// check checks a workflow for each platform, looks for models without a price, and compares the workflow with
+// the steps in GitHub workflow files that run it. It adds the findings to l.
 func (l *Lint) check(f flow) {
 	on := map[lint.Finding][]protocol.Platform{}
 	var found []lint.Finding
@@ -155,7 +157,8 @@ func findingOf(f lint.Finding) finding {
 	return finding{File: f.File, Line: f.Pos.Line, Col: f.Pos.Col, Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint}
 }
 
-// addToState adds a finding about a state of a workflow, or about the whole workflow.
+// addToState adds a finding about a state of the workflow f. If found names no file, the finding is about
+// all of f.
 func (l *Lint) addToState(f flow, found lint.Finding) {
 	r := findingOf(found)
 	if r.File = f.path; found.File != "" {
@@ -165,14 +168,14 @@ func (l *Lint) addToState(f flow, found lint.Finding) {
 		}
 		r.File = filepath.Join(dir, found.File)
 		if _, known := l.lines[r.File]; !known {
-			data, _ := protocol.ReadFile(f.FS, found.File) // lines of an unreadable or too large file are not shown
+			data, _ := protocol.ReadFile(f.FS, found.File) // for an unreadable or too large file, no line is shown
 			l.lines[r.File] = linesOf(data)
 		}
 	}
 	l.add(r)
 }
 
-// linesOf returns the lines of a file.
+// linesOf splits a file into lines, without a byte order mark and without line breaks.
 func linesOf(data []byte) (lines [][]rune) {
 	for line := range strings.SplitSeq(strings.TrimPrefix(string(data), "\ufeff"), "\n") {
 		lines = append(lines, []rune(strings.TrimRight(line, "\r")))
@@ -180,7 +183,7 @@ func linesOf(data []byte) (lines [][]rune) {
 	return lines
 }
 
-// verdict returns an error if there are findings of severity error.
+// verdict returns an error of class workflow if there are findings of severity error.
 func (l *Lint) verdict() error {
 	if l.count(lint.Error) == 0 {
 		return nil
@@ -197,7 +200,7 @@ func (l *Lint) count(s lint.Severity) (n int) {
 	return n
 }
 
-// summary counts the findings of each severity.
+// summary returns the number of findings of each severity as text.
 func (l *Lint) summary() string {
 	var parts []string
 	for _, s := range []lint.Severity{lint.Error, lint.Warning, lint.Hint} {

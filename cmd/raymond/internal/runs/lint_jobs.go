@@ -23,8 +23,8 @@ import (
 // maxJobFile is the maximum size of a GitHub workflow file, in bytes.
 const maxJobFile = 1 << 20
 
-// readJobFiles reads the GitHub workflow files. A file that can't be read is an error of class
-// usage; a file that is not a workflow file is a finding.
+// readJobFiles reads the GitHub workflow files and adds them to l.jobs. A file that can't be read is an
+// error of class usage. For a file that is not a workflow file, it adds a finding.
 func (l *Lint) readJobFiles() error {
 	var errs []error
 	for _, path := range l.JobFiles {
@@ -45,7 +45,8 @@ func (l *Lint) readJobFiles() error {
 	return errors.Join(errs...)
 }
 
-// checkInputs checks the inputs of each step as the job would, except inputs with expressions, and files that inputs name.
+// checkInputs checks the inputs of each step as the job would. It can't check inputs with expressions,
+// and doesn't read the price file that the input prices names.
 func (l *Lint) checkInputs(f *lint.JobFile) {
 	for _, s := range f.Steps {
 		if !s.IsAction() {
@@ -76,7 +77,8 @@ func (l *Lint) checkInputs(f *lint.JobFile) {
 	}
 }
 
-// missingKeys finds steps whose agents have no key for their API, as far as the files show.
+// missingKeys finds steps that set no key for the API of an agent CLI that the workflow f certainly
+// needs. It skips steps that may get a key in a way that the files don't show.
 func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 	for _, s := range lint.StepsOf(abs, l.jobs) {
 		isOther := s.CallsWorkflow || s.RefusesPrompts() || s.HasExpression("agent") || s.HasExpression("job") || strings.Contains(s.RunsOn, "self-hosted")
@@ -90,7 +92,7 @@ func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 				continue
 			}
 			severity, runner := lint.Warning, strings.Split(s.RunsOn, "-")[0]
-			if slices.Contains([]string{"ubuntu", "macos", "windows"}, runner) && s.RunsOn != runner { // no CLI is logged in on these runners
+			if slices.Contains([]string{"ubuntu", "macos", "windows"}, runner) && s.RunsOn != runner { // on GitHub-hosted runners, no agent CLI is logged in
 				severity = lint.Error
 			}
 			p := protocol.Problem{File: s.File(), Pos: s.Pos(inputs[0]), Code: "no-key", Message: "the step has no key for the agent " + backend + ", which runs prompts of the workflow",
@@ -101,8 +103,8 @@ func (l *Lint) missingKeys(abs string, f flow) (found []lint.Finding) {
 	return found
 }
 
-// openFromSteps opens the workflows that the steps of the workflow files name, for a call without
-// paths. It skips names with expressions.
+// openFromSteps opens the workflows that steps of the GitHub workflow files name. Names with expressions
+// are skipped. It is used if the lint command gets no paths.
 func (l *Lint) openFromSteps() (flows []flow, err error) {
 	var errs []error
 	var seen []string
@@ -127,7 +129,8 @@ func (l *Lint) openFromSteps() (flows []flow, err error) {
 	return flows, errors.Join(errs...)
 }
 
-// shownPath returns the path of a workflow as findings show it.
+// shownPath returns the path under which findings show a workflow: relative to the working directory if
+// it is below it.
 func shownPath(s *scope.Scope, name string) string {
 	if strings.HasPrefix(name, lint.BuiltinPrefix) {
 		return name
@@ -139,8 +142,8 @@ func shownPath(s *scope.Scope, name string) string {
 	return s.Path
 }
 
-// openNamed opens the workflow that a step names, relative to the repository of the workflow file,
-// to the step's working-directory, or to the working directory.
+// openNamed opens the workflow that a step names. It looks for the workflow in the repository of the
+// workflow file, in the step's working-directory, and in the current working directory.
 func openNamed(f *lint.JobFile, step lint.Step) (*scope.Scope, error) {
 	name := step.Input("workflow")
 	if builtin, ok := strings.CutPrefix(name, lint.BuiltinPrefix); ok {

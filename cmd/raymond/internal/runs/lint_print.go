@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol/lint"
 )
 
-// print writes the findings.
+// print writes the findings in the chosen format.
 func (l *Lint) print(out io.Writer) error {
 	switch l.Format {
 	case "json":
@@ -29,10 +29,11 @@ func (l *Lint) print(out io.Writer) error {
 		b.WriteString(text.Escape(fmt.Sprintf("%s: %s: %s", place, r.Severity, r.text())) + "\n")
 		b.WriteString(l.excerpt(r))
 	}
-	if l.count(lint.Error) == 0 { // otherwise the last line on stderr has it
+	if l.count(lint.Error) == 0 { // otherwise the last line on stderr contains the summary
 		b.WriteString(l.summary() + "\n")
 	}
-	// The files may come from anyone, and a step of a job may print this.
+	// The workflow's files may come from anyone, and a step of a job may print this, so no line may be a
+	// command to the runner.
 	var inert strings.Builder
 	for line := range strings.Lines(b.String()) {
 		inert.WriteString(text.Inert(line))
@@ -41,7 +42,7 @@ func (l *Lint) print(out io.Writer) error {
 	return err
 }
 
-// Escaping for GitHub's workflow commands.
+// Replacers that escape the text and the properties of GitHub's workflow commands.
 var (
 	commandText  = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A")
 	commandValue = strings.NewReplacer("%", "%25", "\r", "%0D", "\n", "%0A", ":", "%3A", ",", "%2C")
@@ -52,8 +53,8 @@ var commandNames = map[lint.Severity]string{
 	lint.Error: "error", lint.Warning: "warning", lint.Hint: "notice",
 }
 
-// printCommands writes one workflow command for each finding, which GitHub shows beside the line of
-// the file.
+// printCommands writes one workflow command for each finding. GitHub shows the finding next to the line
+// in the file.
 func (l *Lint) printCommands(out io.Writer) error {
 	var b strings.Builder
 	for _, r := range l.found {
@@ -77,11 +78,11 @@ func (r finding) text() string {
 // The size of an excerpt, in characters.
 const (
 	excerptWidth = 100
-	excerptLead  = 40 // before the position, in a line that is cut at its start
+	excerptLead  = 40 // how much is shown before the position, in a line that is cut at its start
 )
 
-// excerpt returns the line of a finding with a caret below it; "" if the finding is about the whole
-// file, or the line is empty.
+// excerpt returns the line that a finding is about, with a caret below it. It returns "" if the finding
+// is about the whole file or the line is blank.
 func (l *Lint) excerpt(r finding) string {
 	lines := l.lines[r.File]
 	if r.Line < 1 || r.Line > len(lines) || !slices.ContainsFunc(lines[r.Line-1], func(c rune) bool { return !unicode.IsSpace(c) }) {
@@ -100,7 +101,7 @@ func (l *Lint) excerpt(r finding) string {
 	return "  " + visible(cut+string(before)+string(after)) + more + "\n  " + padding(cut+string(before)) + "^\n"
 }
 
-// visible replaces characters that would move the cursor, one for one.
+// visible replaces each character that could move the cursor with one replacement character.
 func visible(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\t' && !text.IsPrintable(r) {
@@ -110,7 +111,7 @@ func visible(s string) string {
 	}, s)
 }
 
-// padding returns blanks as wide as s on a terminal that shows every character in one cell.
+// padding returns spaces and tabs that are as wide as s on a terminal that shows every character in one cell.
 func padding(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == '\t' {

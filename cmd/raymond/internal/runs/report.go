@@ -18,25 +18,26 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// ReportSource is the data for a report.
+// ReportSource contains what BuildReport needs to know about a run.
 type ReportSource struct {
 	StateDir string
 	Run      *state.Run // BuildReport doesn't change it
-	IsDriven bool       // a process drives the run, so it is not interrupted
+	IsDriven bool       // whether a process drives the run; if not, a running run was interrupted
 	// Agents are the agent CLIs by name. Only their transcripts are read; they are not started.
 	Agents map[string]runner.AgentCLI
-	// Snapshots are the snapshots of the run's files, which may be empty; nil for none.
+	// Snapshots are the snapshots of the run's files. It may be nil or contain no snapshots.
 	Snapshots *workspace.Snapshots
-	// Hide replaces secrets in all texts; nil replaces nothing.
+	// Hide replaces secrets in all texts. If it is nil, nothing is replaced.
 	Hide func(string) string
-	Next string // the next step for a run that is neither completed nor driven; "" for none
+	Next string // the next step for a run that is neither completed nor driven; may be empty
 }
 
-// maxDiffs limits the diffs that are read.
+// maxDiffs limits the size of the diffs in a report, in bytes.
 var maxDiffs = workspace.DiffLimits{File: 64 << 10, Execution: 256 << 10, All: 4 << 20}
 
-// BuildReport collects the data about a run. The report names unreadable data, except for
-// the event log: if that fails, it returns an error, a *state.FileError if the log is damaged.
+// BuildReport collects the data for a report about a run. If some data can't be read, the report says so.
+// Only for an unreadable event log does BuildReport return an error, which is a *state.FileError if the
+// log is damaged.
 func BuildReport(s ReportSource) (*insight.Report, error) {
 	from := insight.Source{
 		Run: s.Run, IsDriven: s.IsDriven, Hide: s.Hide,
@@ -70,8 +71,9 @@ func BuildReport(s ReportSource) (*insight.Report, error) {
 	return r, err
 }
 
-// WriteReport writes a report as a page, or as JSON, to a file that only its owner can read, and prints
-// the name of the file. "-" is stdout. "" is the default: stdout for JSON, WORKFLOW_ID.html for a page.
+// WriteReport writes a report as an HTML page or as JSON. The file can be read only by its owner; its
+// name is printed to stdout. If file is "-", the report is written to stdout. If file is empty, JSON is
+// written to stdout, and a page to WORKFLOW_ID.html.
 func WriteReport(stdout io.Writer, file string, asJSON bool, r *insight.Report) error {
 	name, content := r.WorkflowID+".html", func(w io.Writer) error { return page.Write(w, r) }
 	if asJSON {
@@ -90,7 +92,7 @@ func WriteReport(stdout io.Writer, file string, asJSON bool, r *insight.Report) 
 	return err
 }
 
-// writeFile writes a file that only its owner can read. An existing file is replaced when the new one
+// writeFile writes a file that only its owner can read. An existing file is replaced after the new file
 // is complete.
 func writeFile(name string, content func(io.Writer) error) error {
 	if info, err := os.Lstat(name); err == nil && !info.Mode().IsRegular() {

@@ -13,17 +13,18 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Point is the moment of a run when a state execution was about to start.
+// Point is the moment in a run when a state execution was about to start.
 type Point struct {
-	Exec         int // its number
+	Exec         int // the number of the execution
 	Agent, State string
-	// Run is the run after the step that started the execution. It must not be changed.
+	// Run is the run after the step that started the execution. Callers must not change it.
 	Run *state.Run
 }
 
-// FindPoint returns the point of a run in a state directory that from names: the number of a state
-// execution, a state for its last execution, or STATE#k for its k-th. The run may be driven meanwhile.
-// An invalid from is a problem of class usage about where, like "--from".
+// FindPoint returns the point in a run that from names. from is the number of a state execution, a state,
+// which stands for its last execution, or STATE#k for the k-th execution of a state. The run may be
+// driven at the same time. If from is invalid, the error is of class usage and names where, such as
+// "--from".
 func FindPoint(stateDir, id, from, where string) (Point, error) {
 	original, list, err := executions(stateDir, id)
 	if err != nil {
@@ -62,7 +63,7 @@ func FindPoint(stateDir, id, from, where string) (Point, error) {
 	return Point{}, &state.FileError{Path: filepath.Join(stateDir, id+state.JournalExt), What: fmt.Sprintf("no agent begins state execution %d in the step that started it", n)}
 }
 
-// numberOf returns the number of the state execution that from names.
+// numberOf returns the number of the state execution that from names. list contains the run's executions.
 func numberOf(from string, list []Execution) (int, error) {
 	if from != "" && strings.Trim(from, "0123456789") == "" {
 		n, err := strconv.Atoi(from)
@@ -71,7 +72,7 @@ func numberOf(from string, list []Execution) (int, error) {
 		}
 		return n, nil
 	}
-	name, k := from, 0 // 0: the last execution
+	name, k := from, 0 // 0 stands for the last execution
 	if i := strings.LastIndexByte(from, '#'); i >= 0 {
 		name = from[:i]
 		if k, _ = strconv.Atoi(from[i+1:]); k < 1 || from[i+1:] != strconv.Itoa(k) {
@@ -97,7 +98,7 @@ func numberOf(from string, list []Execution) (int, error) {
 	return numbers[k-1], nil
 }
 
-// stateOf returns the file name of the state with this name, which may lack the extension.
+// stateOf returns the file name of the executed state that name stands for. name may lack the extension.
 func stateOf(name string, list []Execution) (string, error) {
 	var all, stems []string
 	for _, e := range list {

@@ -17,10 +17,11 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Prepare creates the needs of a run that begins at the point: new git worktrees with the files of that moment, one beside
-// each worktree that all, which may be nil, has an earlier snapshot of, and copies of conversations. run comes from Rerun
-// of package state; the caller must use the returned run instead. The notes describe the created files, a line each. After
-// an error, created worktrees remain; the error names them.
+// Prepare creates the files that a rerun from the point needs. It creates a new git worktree next to each
+// worktree for which all contains an earlier snapshot, with the files of that snapshot. all may be nil.
+// It also copies the conversations. run comes from state.Rerun; the caller must use the returned run
+// instead. The notes describe the created files, one line each. After an error, created worktrees remain,
+// and the error names them.
 func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runner.AgentCLI, all *workspace.Snapshots) (*state.Run, []string, error) {
 	lines := []string{fmt.Sprintf("%s reruns %s from state execution %d, %s of %s", run.WorkflowID, p.Run.WorkflowID, p.Exec, p.State, p.Agent)}
 	trees, files, err := p.checkOut(ctx, all, run.WorkflowID)
@@ -42,9 +43,10 @@ func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runn
 	return ready, slices.Concat(lines, files, talks), nil
 }
 
-// CopyConversations replaces the conversations of a run from Rerun of package state by copies, which end where the other
-// run's conversations ended at that point. The directories of the run are still the other run's; where returns the new
-// directory for a directory of that run. A conversation that can't be copied is replaced by a new conversation, with a note of one line.
+// CopyConversations copies the conversations of a run from state.Rerun, and makes the run use the copies.
+// A copy ends where the other run's conversation ended at the point of the rerun. The run still has the
+// directories of the other run; where returns the new directory for each. If a conversation can't be
+// copied, the state begins a new one, and a note of one line says so.
 func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where func(dir string) string) (notes []string, err error) {
 	for _, s := range checkpoint.Sessions(run) {
 		cli, ok := clis[s.Backend]
@@ -74,11 +76,11 @@ func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where fu
 	return notes, nil
 }
 
-// worktrees maps worktrees of the other run to the new git worktrees that replace them.
+// worktrees maps each worktree of the other run to the new git worktree that replaces it.
 type worktrees map[string]string
 
-// checkOut creates a new git worktree for the run id beside each worktree that has a snapshot from before
-// the point. It returns notes, a line each.
+// checkOut creates a new git worktree for the run id next to each worktree that has a snapshot from
+// before the point. It returns notes about them, one line each. If all is nil, it does nothing.
 func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string) (worktrees, []string, error) {
 	if all == nil {
 		return nil, nil, nil
@@ -89,7 +91,7 @@ func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string
 	}
 	trees, lines, more := worktrees{}, []string{}, []string{}
 	for _, one := range workspace.SnapshotsBefore(list, p.Exec) {
-		// The worktree of a rerun ends in the id of that run.
+		// If the other run is itself a rerun, the name of its worktree ends with its id, which is replaced.
 		to := strings.TrimSuffix(one.Dir, "-"+p.Run.WorkflowID) + "-" + id
 		notes, err := all.Checkout(ctx, one, to)
 		if err != nil {
@@ -101,8 +103,8 @@ func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string
 	return trees, append(lines, more...), nil
 }
 
-// where returns the new directory for a directory of the other run: the same one, unless it is in a worktree that is
-// replaced.
+// where returns the new directory for a directory of the other run. A directory outside of the replaced
+// worktrees stays the same.
 func (w worktrees) where(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if to, ok := w[at]; ok {
@@ -114,8 +116,9 @@ func (w worktrees) where(dir string) string {
 	}
 }
 
-// DescribeSnapshotAge describes the age of the files in the last snapshot before a point. Scripts have no snapshot, and
-// neither have prompts whose files could not be saved.
+// DescribeSnapshotAge says from which state execution the files in a snapshot are. one is the last
+// snapshot before the point. Later executions may have no snapshot, because scripts get none and a
+// snapshot can fail.
 func DescribeSnapshotAge(p Point, one workspace.Snapshot) string {
 	text := fmt.Sprintf("the files of %s are restored as of state execution %d", one.Dir, one.Exec)
 	if one.Exec == 0 {

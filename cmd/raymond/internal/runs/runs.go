@@ -1,6 +1,7 @@
-// Package runs reads the runs of a state directory: it lists them, builds reports, and prepares a new run that starts from
-// a state execution of an earlier one, with copies of its conversations and new git worktrees with its files. It never
-// changes the earlier run. It also checks workflows for the lint command.
+// Package runs reads the runs in a state directory. It lists them, builds reports, and prepares a new run
+// that starts from a state execution of an earlier one. The new run gets copies of the earlier run's
+// conversations, and new git worktrees with its files. The earlier run is never changed. The package also
+// checks workflows for the lint command.
 package runs
 
 import (
@@ -20,21 +21,21 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// Listing is a run as list and status show it.
+// Listing is the description of a run that the commands list and status print.
 type Listing struct {
 	WorkflowID    string               `json:"workflow_id"`
-	Status        state.Status         `json:"status"`              // interrupted: no process drives the run, although it has not stopped
-	DrivenBy      *state.Driver        `json:"driven_by,omitempty"` // absent if no process drives it
+	Status        state.Status         `json:"status"`              // may also be interrupted or invalid
+	DrivenBy      *state.Driver        `json:"driven_by,omitempty"` // nil if no process drives the run
 	Reason        string               `json:"reason,omitempty"`
 	Until         *time.Time           `json:"until,omitempty"`
 	Scope         string               `json:"scope,omitempty"`
 	Created       *time.Time           `json:"created,omitempty"`
 	Iterations    int                  `json:"iterations"`
 	CostUSD       state.USD            `json:"cost_usd"`
-	CostEstimated bool                 `json:"cost_estimated"` // a part of the cost is estimated
-	CostUnknown   int                  `json:"cost_unknown"`   // invocations of unknown cost
-	CostUnpriced  int64                `json:"cost_unpriced"`  // tokens that are not in the cost, because their model has no price
-	InheritedUSD  state.USD            `json:"inherited_usd"`  // of a rerun: the earlier run's cost up to that point, which is not in cost_usd
+	CostEstimated bool                 `json:"cost_estimated"` // whether a part of the cost is estimated
+	CostUnknown   int                  `json:"cost_unknown"`   // number of invocations whose cost is unknown
+	CostUnpriced  int64                `json:"cost_unpriced"`  // number of tokens that the cost doesn't include, because their model has no price
+	InheritedUSD  state.USD            `json:"inherited_usd"`  // for a rerun: the earlier run's cost up to the point; cost_usd doesn't include it
 	BudgetUSD     state.USD            `json:"budget_usd"`
 	Resumable     bool                 `json:"resumable"`
 	Agents        []AgentListing       `json:"agents"`
@@ -42,15 +43,14 @@ type Listing struct {
 	Ended         []state.Ending       `json:"ended"`
 	Result        *state.Text          `json:"result,omitempty"`
 	Error         string               `json:"error,omitempty"`
-	RerunOf       string               `json:"rerun_of,omitempty"`   // of a rerun: the earlier run
-	RerunExec     int                  `json:"rerun_exec,omitempty"` // and the state execution from which this run began
+	RerunOf       string               `json:"rerun_of,omitempty"`   // for a rerun: the id of the earlier run
+	RerunExec     int                  `json:"rerun_exec,omitempty"` // for a rerun: the state execution from which this run began
 
-	spent state.Spent   // the cost, with its uncertainty
-	waits []report.Wait // Waiting in words
+	spent state.Spent   // the cost, with its estimated and unknown parts
+	waits []report.Wait // Waiting in human-readable form
 }
 
-// interrupted is the status of a run that is running according to its state file, but that no process
-// drives.
+// interrupted is the status of a run that no process drives although its state file says that it is running.
 const interrupted state.Status = "interrupted"
 
 // AgentListing is one agent that has not ended.
@@ -58,16 +58,16 @@ type AgentListing struct {
 	ID      string            `json:"id"`
 	State   string            `json:"state"`
 	Status  state.AgentStatus `json:"status"`
-	Since   *time.Time        `json:"since,omitempty"`   // when the present state execution began; absent between executions
-	Attempt int               `json:"attempt,omitempty"` // the present attempt of that execution
+	Since   *time.Time        `json:"since,omitempty"`   // when the current state execution began; nil between executions
+	Attempt int               `json:"attempt,omitempty"` // the current attempt of that execution
 	Depth   int               `json:"depth"`
 	Session string            `json:"session_id,omitempty"`
 	Error   string            `json:"error,omitempty"`
 
-	why string // why the agent waits or has failed, in words
+	why string // why the agent waits or has failed, in human-readable form
 }
 
-// Read reads a run without its lock, and finds out which process drives it; driver is nil if none does.
+// Read reads a run without locking it, and finds the process that drives it. driver is nil if there is none.
 func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 	if driver, err = state.FindDriver(dir, id); err != nil {
 		return nil, nil, err
@@ -76,13 +76,13 @@ func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 		return nil, nil, err
 	}
 	if driver == nil && run.Progress.Status == state.Running {
-		// A process may have taken the lock since.
+		// A process may have taken the lock between the calls of FindDriver and Read.
 		driver, err = state.FindDriver(dir, id)
 	}
 	return run, driver, err
 }
 
-// newListing returns the listing of a run; driver is nil if no process drives it.
+// newListing describes a run. driver is nil if no process drives the run.
 func newListing(run *state.Run, driver *state.Driver) Listing {
 	p, spent := &run.Progress, run.Spent()
 	isInterrupted := p.Status == state.Running && driver == nil
@@ -126,8 +126,8 @@ func newListing(run *state.Run, driver *state.Driver) Listing {
 	return l
 }
 
-// PrintAll prints every run of a state directory. A run that can't be read is listed as invalid, and is
-// also an error of class bad_state.
+// PrintAll prints every run in a state directory. A run that can't be read is listed as invalid, and
+// PrintAll also returns an error of class bad_state for it.
 func PrintAll(out io.Writer, dir string, asJSON bool) error {
 	ids, err := state.List(dir)
 	if err != nil {
@@ -167,7 +167,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 	return errors.Join(w.Flush(), errors.Join(broken...))
 }
 
-// PrintJSON prints a value as JSON.
+// PrintJSON prints a value as indented JSON.
 func PrintJSON(out io.Writer, v any) error {
 	enc := json.NewEncoder(out)
 	enc.SetEscapeHTML(false)
@@ -175,7 +175,7 @@ func PrintJSON(out io.Writer, v any) error {
 	return enc.Encode(v)
 }
 
-// Print prints one run.
+// Print prints the status of one run.
 func Print(out io.Writer, dir, id string, asJSON bool) error {
 	run, driver, err := Read(dir, id)
 	if err != nil {
@@ -191,7 +191,7 @@ func Print(out io.Writer, dir, id string, asJSON bool) error {
 	return showStatus(out, l, next)
 }
 
-// reason returns why the run stopped; "" if the row of an agent says it.
+// reason returns why the run stopped. It returns "" if the line of an agent already contains that reason.
 func (l *Listing) reason() string {
 	reason := state.WithoutCode(l.Reason)
 	if slices.ContainsFunc(l.Agents, func(a AgentListing) bool { return a.why != "" && strings.HasSuffix(reason, a.why) }) {
@@ -200,7 +200,7 @@ func (l *Listing) reason() string {
 	return reason
 }
 
-// activity describes the activity of the agent. isDriven is true if a process drives the run.
+// activity describes what the agent does or why it stopped. isDriven is true if a process drives the run.
 func (a *AgentListing) activity(isDriven bool) string {
 	what := fmt.Sprintf("%s at %s", a.Status, a.State)
 	if a.Status == state.Busy && !isDriven {
@@ -218,7 +218,7 @@ func (a *AgentListing) activity(isDriven bool) string {
 	return what
 }
 
-// showStatus prints a run for people, with the next step.
+// showStatus prints a run in human-readable form. next describes the next step; it may be empty.
 func showStatus(out io.Writer, l Listing, next string) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	row := func(name, value string) {

@@ -19,8 +19,9 @@ import (
 	"github.com/raymond-action/raymond-action/runner/shell"
 )
 
-// StartCheck checks a workflow before anything is started. Every error of lint forbids the start; with
-// skipLint, only wrong definitions do. It returns the warnings, a line each. It sets the load options in o.
+// StartCheck checks a workflow before a run starts. Errors that lint finds forbid the start. With
+// skipLint, only invalid definitions do, and other errors become warnings. StartCheck returns the
+// warnings, one line each. It sets o.LoadOptions.
 func (s *Scope) StartCheck(o lint.Options, skipLint bool) (warnings []string, err error) {
 	o.LoadOptions = s.loadOptions()
 	var wrong []protocol.Problem
@@ -38,20 +39,20 @@ func (s *Scope) StartCheck(o lint.Options, skipLint bool) (warnings []string, er
 	return warnings, nil
 }
 
-// forbids reports whether a problem forbids a start even with skipLint.
+// forbids reports whether a problem forbids the start even with skipLint, because it was found by Load.
 func (s *Scope) forbids(p protocol.Problem) bool {
 	return slices.ContainsFunc(s.problems, func(q protocol.Problem) bool {
 		return q.File == p.File && q.Code == p.Code && q.Message == p.Message
 	})
 }
 
-// Lint returns all findings about the workflow, including syntax errors that bash finds in its scripts.
+// Lint returns all findings about the workflow, including syntax errors that bash reports for its scripts.
 func (s *Scope) Lint(o lint.Options) []lint.Finding {
 	w := s.Workflow
 	if w == nil || o.LoadOptions != s.loadOptions() {
 		w, _ = protocol.Load(s.FS, o.LoadOptions)
 	}
-	var scripts []script // reachable from the entry, or, in a directory, marked as states
+	var scripts []script // reachable from the entry; in a directory, also scripts that are marked as states
 	if o.Platform == protocol.Unix && Platform() == protocol.Unix {
 		reached := w.Chart().States()
 		for _, name := range w.Names() {
@@ -62,7 +63,7 @@ func (s *Scope) Lint(o lint.Options) []lint.Finding {
 			}
 		}
 	}
-	read := make(chan []lint.Finding, 1) // in parallel, because bash takes as long as everything else
+	read := make(chan []lint.Finding, 1) // bash takes as long as all other checks, so it runs in parallel
 	go func() { read <- checkScripts(scripts) }()
 	found := lint.Workflow(s.FS, o)
 	if o.Platform == Platform() {
@@ -73,10 +74,11 @@ func (s *Scope) Lint(o lint.Options) []lint.Finding {
 	return found
 }
 
-// findBash is shell.Bash, except in tests.
+// findBash is shell.Bash. Tests replace it.
 var findBash = shell.Bash
 
-// missingBash warns about the first state with done_when commands if this machine can't run them.
+// missingBash returns a warning about the first state with done_when commands if this machine can't run
+// the commands.
 func missingBash(w *protocol.Workflow) []lint.Finding {
 	for _, name := range w.Chart().States() {
 		if st, ok := w.State(name); !ok || st.Policy.Convergence == nil {
@@ -92,13 +94,14 @@ func missingBash(w *protocol.Workflow) []lint.Finding {
 	return nil
 }
 
-// script is a script that bash checks.
+// script is a script whose syntax bash checks.
 type script struct {
 	*protocol.State
 	isReachable bool // reachable from the entry
 }
 
-// checkScripts returns the syntax errors that bash finds in scripts.
+// checkScripts returns a finding for each script with a syntax error. If bash can't be used, it returns a
+// hint instead.
 func checkScripts(scripts []script) []lint.Finding {
 	var found []lint.Finding
 	for _, s := range scripts {
@@ -121,8 +124,8 @@ func checkScripts(scripts []script) []lint.Finding {
 
 const bash = "/bin/bash"
 
-// checkScript makes bash parse a script without running it. It returns a syntax error as a finding, and an
-// error if bash could not be used.
+// checkScript makes bash parse a script without running it. It returns the first syntax error as a
+// finding, or nil. It returns an error if bash can't be used.
 func checkScript(st *protocol.State) (*lint.Finding, error) {
 	const longest = 10 * time.Second
 	ctx, cancel := context.WithTimeout(context.Background(), longest)

@@ -13,9 +13,10 @@ type CLINeed struct {
 	State   string // the first state that needs it
 }
 
-// NeededCLIs returns the agent CLIs that the workflow needs, as far as its files show, each once and in
-// the order of the states. run is the CLI for states that name none. Only prompts of the jobs count; nil
-// is all jobs. from are the states where agents are; if empty, the search begins at the entry.
+// NeededCLIs returns the agent CLIs that prompts of the given jobs need. A nil jobs means all jobs. Only
+// agent CLIs that the workflow's files show are included, each once, in the order of the states. run is
+// the CLI for states that name none. from lists the states at which agents are; if it is empty, the
+// search begins at the entry.
 func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed {
 	var all []CLINeed
 	add := func(backend, state string) {
@@ -51,10 +52,10 @@ func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed 
 	return all
 }
 
-// SurelyNeededCLIs returns the agent CLIs that prompts need which are reachable from the entry, in some
-// jobs; nil is all jobs. run is the CLI of the run, "" for the default. A state that names no CLI continues
-// with the CLI of the conversation that reaches it; so if states name other CLIs, only the CLI of the entry
-// is certain.
+// SurelyNeededCLIs returns the agent CLIs that are certainly needed by prompts of the given jobs that can
+// be reached from the entry. A nil jobs means all jobs. run is the run's CLI; if it is empty, the default
+// is used. A state that names no CLI continues with the CLI of the conversation that reaches it. If other
+// states name CLIs, it is therefore uncertain which CLI such a state uses, except for the entry.
 func (s *Scope) SurelyNeededCLIs(run string, jobs []string) []string {
 	own := cmp.Or(run, protocol.DefaultBackend)
 	var named, open []string // CLIs of states that name one, and of states that don't

@@ -15,18 +15,18 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/files"
 )
 
-// The limits of the private copy of a workflow's directory.
+// The limits for copying a workflow's directory.
 const (
 	maxScopeFiles = 1000
 	maxScopeBytes = 64 << 20
 )
 
-// PrivateCopy makes dir a read-only copy of the workflow's directory with its helper files, so that an agent
-// that edits the originals changes nothing. It leaves out directories of tools (.git, .raymond,
-// node_modules).
+// PrivateCopy copies the workflow's directory to dir, replacing dir. Scripts run from this copy, whose
+// files are read-only, so that an agent that edits the originals changes nothing. Directories of tools
+// (.git, .raymond, node_modules) are not copied.
 //
-// A workflow that is a single file may be in any directory. If that can't be copied completely, only its
-// state files are copied.
+// A workflow that is a single state file may be in any directory, even in one that is too large to copy.
+// If such a directory can't be copied completely, only its state files are copied.
 func (s *Scope) PrivateCopy(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (s *Scope) copyStates(c *copier) error {
 	for _, name := range s.Workflow.Names() {
 		info, err := fs.Stat(s.FS, name)
 		if st, _ := s.Workflow.State(name); err != nil || st.SHA256 == "" {
-			continue // it could not be read before either
+			continue // Load could not read it either
 		}
 		if err := c.copy(name, info.Mode().Perm()&0o555); err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Scope) copyStates(c *copier) error {
 	return nil
 }
 
-// PartialCopyNote returns a note if scripts lack the other files of their directory, and "" otherwise.
+// PartialCopyNote returns a note for the user if only state files were copied. Otherwise it returns "".
 func (s *Scope) PartialCopyNote() string {
 	if !s.partial {
 		return ""
@@ -66,8 +66,9 @@ func (s *Scope) PartialCopyNote() string {
 		"scripts run from a copy of the state files only", s.Path, maxScopeFiles, maxScopeBytes>>20)
 }
 
-// Freeze copies the workflow's directory now, and makes later copies from that copy: restored work may change
-// the directory after the workflow was read. dir is for the copy; hasCommand is true if a command runs prompts.
+// Freeze copies the workflow's directory to dir and makes later private copies from that copy. It is
+// needed because restored work may change the directory after the workflow was read. hasCommand is true
+// if a command runs prompts.
 func (s *Scope) Freeze(dir string, hasCommand bool) error {
 	if !s.NeedsCopy(hasCommand) {
 		return nil
@@ -82,7 +83,7 @@ func (s *Scope) Freeze(dir string, hasCommand bool) error {
 	return nil
 }
 
-// copier copies a directory tree within the limits.
+// copier copies a directory tree. It fails if the tree exceeds the limits.
 type copier struct {
 	*Scope
 	to             string
@@ -102,12 +103,12 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 		if c.folders++; c.folders > maxScopeFiles {
 			return c.tooLarge()
 		}
-		// Writable, so that the copy of a killed run is easy to remove.
+		// The directories are writable, so that they can easily be removed after the run was killed.
 		return os.MkdirAll(filepath.Join(c.to, filepath.FromSlash(name)), 0o700)
 	}
 	info, err := fs.Stat(c.FS, name)
 	if err != nil || !info.Mode().IsRegular() {
-		return nil // a link that leads out of the directory, or a pipe
+		return nil // a link that points out of the directory, or a pipe
 	}
 	c.files++
 	c.bytes += info.Size()
@@ -129,13 +130,13 @@ func (c *copier) copy(name string, perm fs.FileMode) error {
 	}
 	defer in.Close()
 	data, err := io.ReadAll(io.LimitReader(in, maxScopeBytes+1))
-	if len(data) > maxScopeBytes { // it has grown since its size was checked
+	if len(data) > maxScopeBytes { // the file has grown since its size was checked
 		err = c.tooLarge()
 	}
 	if err != nil {
 		return err
 	}
-	// Bash and cmd.exe read a byte order mark as part of the first command. PowerShell needs it.
+	// Bash and cmd.exe read a byte order mark as part of the first command. PowerShell needs the mark.
 	if ext := strings.ToLower(filepath.Ext(name)); ext == ".sh" || ext == ".bat" {
 		data = bytes.TrimPrefix(data, []byte("\ufeff"))
 	}

@@ -1,5 +1,5 @@
-// Package scope opens the place that a workflow is started from: a directory, a zip archive or one state file.
-// It checks the workflow, and makes the private copy that its scripts run from.
+// Package scope opens what a workflow is started from: a directory, a zip archive or one state file. It
+// checks the workflow, and creates the private copy that its scripts run from.
 package scope
 
 import (
@@ -23,23 +23,23 @@ import (
 // maxZip is the maximum size of a zipped workflow, in bytes.
 const maxZip = 64 << 20
 
-// Scope is an opened place that a workflow is started from.
+// Scope is an open directory, zip archive or state file that a workflow is started from.
 type Scope struct {
-	Path       string // the path that the user named, absolute
-	Entry      string // the state file that the user named; "" for a directory or an archive
+	Path       string // the absolute path of what the user named
+	Entry      string // the state file that the user named; empty for a directory or an archive
 	FS         fs.FS
-	Workflow   *protocol.Workflow // nil before Load
-	StartError error              // why the workflow can't start, of class workflow; nil if it can
+	Workflow   *protocol.Workflow // nil until Load is called
+	StartError error              // why the workflow can't start, an error of class workflow; nil if it can
 
-	dir      string             // the directory of the files, absolute; "" for an archive
+	dir      string             // the absolute path of the directory of the files; empty for an archive
 	problems []protocol.Problem // the problems in StartError
-	partial  bool               // the directory is too large: only its state files are copied
+	partial  bool               // the directory couldn't be copied completely, so only state files are copied
 	root     io.Closer
 }
 
-// Open opens the workflow at path. Its error is of class usage if path can't be a workflow, and of class
-// workflow if that has no entry. StartCheck reports what else forbids a start: a resume needs only the states
-// that its run has reached.
+// Open opens the workflow at path. The error is of class usage if path can't be a workflow, and of class
+// workflow if the workflow has no entry. Other problems don't prevent opening, because a resume needs
+// only the states that its run has reached. StartCheck reports these problems.
 func Open(path string) (*Scope, error) {
 	s, err := Find(path)
 	if err != nil {
@@ -53,8 +53,8 @@ func Open(path string) (*Scope, error) {
 	return s, nil
 }
 
-// Find is like Open, but doesn't read the state files: Workflow is nil until Load. An invalid archive is an
-// error of class workflow.
+// Find is like Open, but doesn't read the state files: Workflow is nil until Load is called. An invalid
+// archive is an error of class workflow.
 func Find(path string) (*Scope, error) {
 	if path == "" {
 		return nil, problem.Usage("PATH", "is empty", "name a directory, a zip archive or a state file")
@@ -87,7 +87,7 @@ func Find(path string) (*Scope, error) {
 	return s, nil
 }
 
-// openDir opens a directory so that no link leads out of it.
+// openDir opens a directory. Links that point out of the directory can't be followed.
 func (s *Scope) openDir(dir string) error {
 	root, err := os.OpenRoot(dir)
 	if err != nil {
@@ -97,7 +97,7 @@ func (s *Scope) openDir(dir string) error {
 	return nil
 }
 
-// Close closes the files.
+// Close closes the directory. The files can't be read afterwards.
 func (s *Scope) Close() {
 	if s.root != nil {
 		_ = s.root.Close() // nothing was written through it
@@ -117,7 +117,7 @@ func (s *Scope) openZip(path string, size int64) error {
 	return problem.OfWorkflow(path, problems)
 }
 
-// Load reads the state files. StartError has their problems.
+// Load reads the state files and sets Workflow. It sets StartError to the problems in them.
 func (s *Scope) Load() {
 	s.Workflow, s.problems = protocol.Load(s.FS, s.loadOptions())
 	s.StartError = problem.OfWorkflow(s.Path, s.problems)
@@ -135,41 +135,43 @@ func Platform() protocol.Platform {
 	return protocol.Unix
 }
 
-// HasScripts reports whether there is a script, which an agent could name.
+// HasScripts reports whether the workflow contains a script, which an agent could name in a transition.
 func (s *Scope) HasScripts() bool {
 	return s.has(nil, func(st *protocol.State) bool { return st.Kind == protocol.Script })
 }
 
-// NeedsCopy reports whether something may run from a copy of the directory: a script, or a command that runs prompts.
+// NeedsCopy reports whether a private copy of the directory is needed, because scripts or a command that
+// runs prompts could run from it.
 func (s *Scope) NeedsCopy(hasCommand bool) bool { return hasCommand || s.HasScripts() }
 
-// HasPrompts reports whether there is a prompt, which an agent could name. Any .md file is a prompt, even a README.md
-// beside scripts. See LeadsToPrompt.
+// HasPrompts reports whether the workflow contains a prompt, which an agent could name in a transition.
+// Every .md file counts as a prompt, even a README.md next to scripts. See LeadsToPrompt.
 func (s *Scope) HasPrompts() bool { return s.HasPromptsOf(nil) }
 
-// HasPromptsOf is HasPrompts for some jobs; nil is all jobs.
+// HasPromptsOf is like HasPrompts for states of the given jobs. A nil slice means all jobs.
 func (s *Scope) HasPromptsOf(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Prompt })
 }
 
-// HasUntrustedScripts reports whether the jobs have an untrusted script; nil is all jobs.
+// HasUntrustedScripts reports whether the given jobs contain an untrusted script. A nil slice means all jobs.
 func (s *Scope) HasUntrustedScripts(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Kind == protocol.Script && !st.Trusted })
 }
 
-// HasTrustedScripts reports whether the jobs have a trusted script; nil is all jobs.
+// HasTrustedScripts reports whether the given jobs contain a trusted script. A nil slice means all jobs.
 func (s *Scope) HasTrustedScripts(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Trusted })
 }
 
-// HasHandOver reports whether a script of the jobs gets the agents' work; nil is all jobs.
+// HasHandOver reports whether a script of the given jobs gets the agents' work. A nil slice means all jobs.
 func (s *Scope) HasHandOver(jobs []string) bool {
 	return s.has(jobs, func(st *protocol.State) bool { return st.Work })
 }
 
-// LeadsToPrompt reports whether the entry leads to a prompt, as far as the files show. A README.md beside scripts
-// counts only if a script names it. The result decides what users see by default. Requirements of prompts depend
-// on HasPrompts, because a script may name any file when it runs.
+// LeadsToPrompt reports whether the workflow's files show a way from the entry to a prompt. Unlike with
+// HasPrompts, a README.md next to scripts counts only if a script names it. The result decides what users
+// see by default. It must not decide what prompts require, because a script may name any file when it
+// runs; HasPrompts is for that.
 func (s *Scope) LeadsToPrompt() bool {
 	return s.HasPrompts() && slices.ContainsFunc(s.Workflow.Chart().States(), func(name string) bool {
 		st, ok := s.Workflow.State(name)
@@ -184,7 +186,7 @@ func (s *Scope) has(jobs []string, is func(*protocol.State) bool) bool {
 	})
 }
 
-// JobsWithoutStates returns the jobs to which no state of the workflow belongs.
+// JobsWithoutStates returns those of the jobs to which no state of the workflow belongs.
 func (s *Scope) JobsWithoutStates(jobs []string) []string {
 	belongs := func(job string) bool {
 		return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool { return s.Workflow.JobOf(name) == job })
@@ -192,7 +194,8 @@ func (s *Scope) JobsWithoutStates(jobs []string) []string {
 	return slices.DeleteFunc(slices.Clone(jobs), belongs)
 }
 
-// Name returns the name of the workflow, which its workflow ids begin with.
+// Name returns the name of the workflow: its file or directory name without an extension. By default, the
+// ids of its runs begin with this name.
 func (s *Scope) Name() string {
 	base := filepath.Base(s.Path)
 	if s.Entry != "" || strings.EqualFold(filepath.Ext(base), ".zip") {
