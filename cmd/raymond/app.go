@@ -30,12 +30,13 @@ func (a *App) Main() (code int) {
 		root.InitDefaultHelpCmd()
 		root.InitDefaultCompletionCmd(args...)
 		checkArguments(root)
-		err := root.Execute() // with unknown flags, a command with options starts nothing
+		err := root.Execute() // if a.unknown is not empty, a command with options only reports problems
 		flag, isUnknown := errors.AsType[*unknownFlag](err)
 		if !isUnknown {
 			return a.explain(err)
 		}
-		// The flag library stops at the first unknown flag; the next round, which omits that flag, finds further problems.
+		// The flag library stops at the first unknown flag. The next iteration leaves that flag out, to
+		// find more problems.
 		a.unknown = append(a.unknown, flag.error)
 		at := slices.IndexFunc(args, flag.matches)
 		if at < 0 {
@@ -49,7 +50,7 @@ func (a *App) Main() (code int) {
 	}
 }
 
-// explain prints each problem on a line, and returns the exit code.
+// explain prints each problem in err on one line. It returns the exit code of the first problem, or 0.
 func (a *App) explain(err error) int {
 	code := 0
 	for _, f := range problem.Flatten(err) {
@@ -90,15 +91,16 @@ func (a *App) commands() *cobra.Command {
 	return root
 }
 
-// unknownFlag is a flag that a command with options doesn't have.
+// unknownFlag is the error for a flag that a command with options doesn't have.
 type unknownFlag struct {
 	error
 	arg   string      // the flag with its dashes
-	meant *pflag.Flag // the known flag that it resembles; nil for none
+	meant *pflag.Flag // the known flag that it resembles, or nil
 }
 
-// takesValue reports whether the next argument is probably the value of the flag. If the flag resembles a known one, that
-// decides; otherwise the argument is a value if it is neither a flag nor a file.
+// takesValue reports whether the next argument is probably the flag's value. If the flag resembles a
+// known flag, it takes a value if the known one does. Otherwise, next is a value if it is neither a flag
+// nor an existing file.
 func (u *unknownFlag) takesValue(next string) bool {
 	if u.meant != nil {
 		return u.meant.NoOptDefVal == ""
@@ -107,13 +109,14 @@ func (u *unknownFlag) takesValue(next string) bool {
 	return err != nil && !strings.HasPrefix(next, "-")
 }
 
-// matches reports whether arg is the flag.
+// matches reports whether an argument of the command line is this flag, with or without "=value".
 func (u *unknownFlag) matches(arg string) bool {
 	name, _, _ := strings.Cut(arg, "=")
 	return arg == u.arg || strings.HasPrefix(u.arg, "--") && name == u.arg
 }
 
-// flagProblem converts an error of the flag library to a problem.
+// flagProblem converts an error of the flag library to a problem. For an unknown flag of a command with
+// options, it returns an unknownFlag.
 func (a *App) flagProblem(cmd *cobra.Command, err error) error {
 	o, help := a.flags[cmd], "see "+cmd.CommandPath()+" --help"
 	if missing, ok := errors.AsType[*pflag.NotExistError](err); ok {

@@ -8,8 +8,9 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// checkArguments makes unexpected arguments errors of class usage, also for the commands of the flag library, which would
-// report them as errors without a class, or print their help.
+// checkArguments makes cmd and its subcommands return an error of class usage for unexpected arguments.
+// The commands that the flag library adds would otherwise print their help, or return an error without a
+// class.
 func checkArguments(cmd *cobra.Command) {
 	for _, c := range cmd.Commands() {
 		checkArguments(c)
@@ -30,7 +31,8 @@ func checkArguments(cmd *cobra.Command) {
 	}
 }
 
-// onlySubcommands runs a command that does nothing without a subcommand.
+// onlySubcommands runs a command that does nothing itself but has subcommands. Without arguments it
+// prints the help; otherwise it returns an error of class usage.
 func onlySubcommands(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return cmd.Help()
@@ -38,7 +40,7 @@ func onlySubcommands(cmd *cobra.Command, args []string) error {
 	return unknownCommand(cmd, args[0])
 }
 
-// knownCommand checks that the arguments of the help command name a command.
+// knownCommand returns an error of class usage if the arguments of the help command name no command.
 func knownCommand(cmd *cobra.Command, args []string) error {
 	at := cmd.Root()
 	for _, name := range args {
@@ -51,7 +53,7 @@ func knownCommand(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// unknownCommand returns the problem that cmd has no subcommand with this name.
+// unknownCommand returns the error that cmd has no subcommand with this name.
 func unknownCommand(cmd *cobra.Command, name string) error {
 	return problem.Usage("arguments", fmt.Sprintf("%q is not a command of %s", problem.Shorten(name), cmd.CommandPath()),
 		didYouMean(name, commandNames(cmd), cmd.CommandPath()+" "))

@@ -43,7 +43,7 @@ func (a *App) cageCommand() *cobra.Command {
 	return cmd
 }
 
-// cage runs one command. Its error has the command's exit code.
+// cage runs a command in a cage. If the command fails, the error contains its exit code.
 func (a *App) cage(o *options.Options, argv []string) error {
 	dir, err := os.Getwd()
 	if err != nil {
@@ -65,7 +65,7 @@ func (a *App) cage(o *options.Options, argv []string) error {
 	}
 	defer cages.Close()
 	inside := exec.Cmd{Env: append(slices.Clone(a.Environ), cages.Env()...)}
-	run := cage.Command{Path: path, Args: argv, Env: inside.Environ()} // of two values of a variable, the later one counts
+	run := cage.Command{Path: path, Args: argv, Env: inside.Environ()} // if a variable is set twice, the later value is used
 	code, err := superviseIn(cages.Agent(dir), run)
 	if err != nil {
 		return problem.OfMachine(argv[0], err)

@@ -38,7 +38,8 @@ func (a *App) diagramCommand() *cobra.Command {
 	return cmd
 }
 
-// diagram draws a workflow. The workflow may have errors, which a drawing helps to find, but it must have an entry.
+// diagram prints a diagram of a workflow. The workflow must have an entry. It may have errors, because a
+// diagram helps to find them.
 func (a *App) diagram(stateDir, id string, args []string) error {
 	var path *diagram.Path
 	if id != "" {

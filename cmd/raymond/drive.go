@@ -21,8 +21,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// drive drives a run at a shell, and prints its result or returns a problem. given are answers to its questions;
-// the user can answer further questions at the terminal.
+// drive drives a run that was started at a shell. It prints the result of a completed run, and returns a
+// problem if the run stops for another reason. given contains answers from flags; the user can answer
+// further questions at the terminal.
 func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) {
 	o := u.Options
 	for _, job := range u.Scope.JobsWithoutStates(o.Jobs) {
@@ -78,8 +79,8 @@ func (a *App) drive(u session.Setup, given []runner.QuestionUpdate) (err error) 
 	return p
 }
 
-// clis returns the configuration of the agent CLIs for the run whose own directory is dir. In a cage they use directories
-// there.
+// clis returns the configuration of the agent CLIs for a run. dir is the run's own directory. With a
+// cage, the CLIs keep their files below dir.
 func (a *App) clis(o *options.Options, dir string) *clis.Config {
 	c := &clis.Config{Env: session.Environ(a.Environ), Paths: o.Paths(a.Getenv)}
 	if !o.Cage.IsOff() {
@@ -91,8 +92,8 @@ func (a *App) clis(o *options.Options, dir string) *clis.Config {
 	return c
 }
 
-// copyConversations copies the conversations of a run to the directories of its agent CLIs, from the directories that the
-// CLIs use without a cage, and from the run's own directory dir.
+// copyConversations copies the conversations of a run to the directories that its agent CLIs use now.
+// They may be in the directories that the CLIs use without a cage, or in the run's own directory dir.
 func copyConversations(to *clis.Config, run *state.Run, dir string) error {
 	from := *to
 	var errs []error
@@ -102,7 +103,8 @@ func copyConversations(to *clis.Config, run *state.Run, dir string) error {
 	return problem.OfMachine("conversations", errors.Join(errs...))
 }
 
-// handOver returns the function that hands the agents' work over to scripts; nil if no script gets it.
+// handOver returns the function that hands the agents' work over to scripts. It returns nil if no script
+// gets the work. At the first call for a run, it records the state of the repository.
 func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, string) (runner.HandOver, error), error) {
 	if !u.Scope.HasHandOver(u.Options.Jobs) {
 		return nil, nil
@@ -120,13 +122,14 @@ func (a *App) handOver(u session.Setup) (func(context.Context, runner.Work, stri
 	return found.HandOver(g), err
 }
 
-// git returns the git program for work beside a run. It runs in its own cage, unless isFree.
+// git returns the git program that handles the run's files. git runs in a separate cage unless isFree is true.
 func (a *App) git(isFree bool) (*workspace.Git, error) {
 	path, err := workspace.Find(a.Environ)
 	return &workspace.Git{Path: path, Env: a.Environ, IsUncaged: isFree}, err
 }
 
-// snapshots returns the snapshots of the run whose own directory is dir. There may be none yet.
+// snapshots returns the snapshots of a run's files. dir is the run's own directory. There may be no
+// snapshots yet.
 func (a *App) snapshots(dir string, isFree bool) (*workspace.Snapshots, error) {
 	g, err := a.git(isFree)
 	if err != nil {
@@ -135,7 +138,7 @@ func (a *App) snapshots(dir string, isFree bool) (*workspace.Snapshots, error) {
 	return g.OpenSnapshots(session.SnapshotsPath(dir)), nil
 }
 
-// existingSnapshots returns the snapshots of a run's files; nil if none were taken.
+// existingSnapshots returns the snapshots of a run's files. It returns nil if none were taken.
 func (a *App) existingSnapshots(stateDir, id string, isFree bool) (*workspace.Snapshots, error) {
 	dir := session.RunDir(stateDir, id)
 	if _, err := os.Lstat(session.SnapshotsPath(dir)); err != nil {
@@ -144,24 +147,25 @@ func (a *App) existingSnapshots(stateDir, id string, isFree bool) (*workspace.Sn
 	return a.snapshots(dir, isFree)
 }
 
-// screenPrompter is a prompter that may share the screen with a console.
+// screenPrompter is a TerminalPrompter that may share its terminal with the console that shows the run.
 type screenPrompter struct {
 	*ask.TerminalPrompter
 	console  *report.Console
 	isShared bool
 }
 
-// UpdateQuestions implements runner.Prompter. The console draws no live lines while a user types.
+// UpdateQuestions implements runner.Prompter. While questions are open, the console draws no live lines,
+// so that the user can type.
 func (p *screenPrompter) UpdateQuestions(run *state.Run) {
 	if p.isShared {
 		asks := len(run.OpenQuestions()) > 0 && !p.IsSettled()
-		_ = p.console.SetLive(!asks) // an error recurs at the next write to the screen, and is reported there
+		_ = p.console.SetLive(!asks) // an error occurs again at the next write to the screen, which reports it
 	}
 	p.TerminalPrompter.UpdateQuestions(run)
 }
 
-// terminal returns the terminal for questions; nil if no user can type. hasScreen is true if stderr is a terminal. If it
-// isn't, questions are written to the terminal of stdin.
+// terminal returns the terminal for questions. It returns nil if no user can type. hasScreen is true if
+// stderr is a terminal; otherwise questions are written to the terminal of stdin.
 func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
 	switch {
 	case a.Stdin == nil || !ask.IsInteractive(a.Stdin):
@@ -172,7 +176,8 @@ func (a *App) terminal(hasScreen bool, hide func(string) string) *ask.Terminal {
 	return ask.NewTerminal(a.Stdin, a.Stdin, hide)
 }
 
-// newCages creates the cages of a run at a shell, and gives its agent CLIs its conversations. The caller closes the cages.
+// newCages creates the cages of a run at a shell, and copies the run's conversations to where its agent
+// CLIs find them. The caller must close the cages.
 func (a *App) newCages(u session.Setup) (*confine.Cages, error) {
 	o := u.Options
 	dir, err := os.Getwd()
@@ -191,7 +196,7 @@ func (a *App) newCages(u session.Setup) (*confine.Cages, error) {
 	var hidden []string
 	for _, path := range []string{o.StateDir, o.DebugDir, o.Events} {
 		if path != "" && path != "-" {
-			abs, _ := filepath.Abs(path) // the working directory is known
+			abs, _ := filepath.Abs(path) // can't fail, because os.Getwd succeeded
 			hidden = append(hidden, abs)
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
-// historyCommand lists the state executions of a run.
+// historyCommand returns the command that lists the state executions of a run.
 func (a *App) historyCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "history WORKFLOW_ID", Short: "list the state executions of a run",

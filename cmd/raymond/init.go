@@ -54,7 +54,8 @@ func (a *App) initCommand() *cobra.Command {
 	return cmd
 }
 
-// init writes an example below a directory, unless a file exists already, and prints the next steps.
+// init writes the files of an example to a directory and prints the next steps. If one of the files
+// exists already, it writes nothing and returns an error.
 func (a *App) init(name, ref, dir string) error {
 	all, err := examples.InRepository(name, ref)
 	if err != nil {
@@ -85,7 +86,7 @@ func (a *App) init(name, ref, dir string) error {
 	return err
 }
 
-// nextSteps describes the secrets to set, the push, and the cost of the workflow.
+// nextSteps explains which secrets to set, what to push, and what a run of the workflow may cost.
 func nextSteps(workflow []byte) string {
 	var needed, may []string
 	for _, m := range regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)`).FindAllStringSubmatch(string(workflow), -1) {

@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/checkpoint"
 )
 
-// keygenCommand prints a new key for the input state-key.
+// keygenCommand returns the command that prints a new key for the input state-key.
 func (a *App) keygenCommand() *cobra.Command {
 	return &cobra.Command{
 		Use: "keygen", Short: "print a new state key, which encrypts and signs checkpoints", Args: cobra.NoArgs,

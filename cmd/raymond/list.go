@@ -8,7 +8,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/runs"
 )
 
-// addFlags defines the flags of commands that only read runs.
+// addFlags defines the flags of commands that read runs without changing them.
 func (a *App) addFlags(cmd *cobra.Command) (o *options.Options, asJSON *bool) {
 	o, asJSON = a.newOptions(cmd), new(bool)
 	o.AddStateDir()

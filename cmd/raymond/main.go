@@ -6,8 +6,9 @@ import (
 	"runtime/debug"
 )
 
-// Between collections, the heap may grow to five times the size of its live objects. Above 40 MiB it is collected more
-// eagerly. So most runs never collect, and a lot of output doesn't need much memory.
+// The heap may grow to five times the size of its live objects before the garbage collector runs. Above
+// 40 MiB, the collector runs more often. With these settings, most runs never collect garbage, and a run
+// with a lot of output still doesn't need much memory.
 const (
 	heapGrowth = 400
 	heapLimit  = 40 << 20

@@ -20,7 +20,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// App is the program. Only main uses the arguments, the environment and the streams of the process.
+// App is the program. Only main accesses the arguments, environment and streams of the process; App gets
+// them as fields.
 type App struct {
 	Args    []string // without the program's name
 	Environ []string
@@ -28,14 +29,14 @@ type App struct {
 	Stdout  io.Writer
 	Stderr  io.Writer
 
-	flags   map[*cobra.Command]*options.Options // of each command
-	unknown []error                             // the flags that the command doesn't have
+	flags   map[*cobra.Command]*options.Options // the options of each command
+	unknown []error                             // problems with flags that the command doesn't have
 }
 
 // Getenv returns a variable of the program's environment.
 func (a *App) Getenv(name string) string { return action.Env{Environ: a.Environ}.Getenv(name) }
 
-// newOptions returns the options for the flags of a command.
+// newOptions returns options that define the flags of cmd. Unknown flags become problems of the options.
 func (a *App) newOptions(cmd *cobra.Command) *options.Options {
 	o := options.New(cmd.Flags())
 	o.Reject(a.unknown...)
@@ -52,12 +53,12 @@ func commandNames(cmd *cobra.Command) []string {
 	return names
 }
 
-// warn prints a warning.
+// warn prints a warning to stderr.
 func (a *App) warn(line string) {
 	fmt.Fprintln(a.Stderr, "raymond: warning: "+text.Escape(problem.CutMiddle(line)))
 }
 
-// checkPath checks the arguments of a command that takes one workflow.
+// checkPath returns an error of class usage unless the arguments are exactly one path.
 func (a *App) checkPath(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return problem.Usage("PATH", "is missing", "name a directory, a zip archive or a state file")
@@ -73,8 +74,8 @@ func (a *App) checkPath(cmd *cobra.Command, args []string) error {
 	return nil
 }
 
-// consoleOptions returns how the run is shown on the console. id is the id for hints about a resume; "" if the run can't
-// be resumed.
+// consoleOptions returns the options for showing a run on the console. id is the workflow id for hints on
+// how to resume the run. It is empty if the run can't be resumed.
 func (a *App) consoleOptions(o *options.Options, id string) report.ConsoleOptions {
 	opt := report.ConsoleOptions{Quiet: o.Quiet, Verbose: o.Verbose(), WorkflowID: id}
 	if f, ok := a.Stderr.(*os.File); ok {
@@ -84,7 +85,7 @@ func (a *App) consoleOptions(o *options.Options, id string) report.ConsoleOption
 	return opt
 }
 
-// checkID checks the arguments of a command that takes one run.
+// checkID returns an error of class usage unless the arguments are exactly one workflow id.
 func checkID(args []string) error {
 	switch {
 	case len(args) == 0:
@@ -97,7 +98,7 @@ func checkID(args []string) error {
 	return nil
 }
 
-// onRun makes a command run do for the run that its argument names.
+// onRun makes cmd check its flags and arguments, and call do with the workflow id that its argument names.
 func onRun(cmd *cobra.Command, o *options.Options, do func(id string) error) {
 	cmd.RunE = func(_ *cobra.Command, args []string) error {
 		if err := errors.Join(o.Check(), checkID(args)); err != nil {
@@ -107,7 +108,7 @@ func onRun(cmd *cobra.Command, o *options.Options, do func(id string) error) {
 	}
 }
 
-// parseID accepts the id of a run as the value of a flag.
+// parseID accepts the value of a flag if it is a workflow id.
 func parseID(s string) (string, error) {
 	if !state.ValidID(s) {
 		return s, errors.New("is not a workflow id; raymond list shows the runs")
@@ -115,11 +116,12 @@ func parseID(s string) (string, error) {
 	return s, nil
 }
 
-// didYouMean returns a hint at the nearest known name.
+// didYouMean returns a hint with the known name that is most similar to name, after prefix. If none is
+// similar, it returns "see --help".
 func didYouMean(name string, known []string, prefix string) string {
 	best := protocol.Nearest(name, known)
 	if at := slices.IndexFunc(known, func(k string) bool { return strings.HasPrefix(k, name) }); best == "" && at >= 0 && name != "" {
-		best = known[at] // users abbreviate names
+		best = known[at] // the user may have abbreviated the name
 	}
 	if best == "" {
 		return "see --help"

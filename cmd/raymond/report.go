@@ -38,8 +38,8 @@ func (a *App) reportCommand() *cobra.Command {
 	return cmd
 }
 
-// readReport collects the report data of a run in a state directory. If the run had a cage, its conversations are in its own
-// directory.
+// readReport collects the data for a report on a run in a state directory. If the run had a cage, its
+// conversations are read from its own directory.
 func (a *App) readReport(stateDir, id string) (*insight.Report, error) {
 	run, driver, err := runs.Read(stateDir, id)
 	if err != nil {
@@ -49,7 +49,7 @@ func (a *App) readReport(stateDir, id string) (*insight.Report, error) {
 	if _, err := os.Stat(c.Folder); err != nil {
 		c.Folder = ""
 	}
-	shots, _ := a.existingSnapshots(stateDir, id, false) // without git, the report has no snapshots
+	shots, _ := a.existingSnapshots(stateDir, id, false) // without git, the report doesn't show changed files
 	return runs.BuildReport(runs.ReportSource{
 		StateDir: stateDir, Run: run, IsDriven: driver != nil, Agents: clis.New(c), Snapshots: shots,
 		Hide: secrets.NewRedactor(a.Environ).Text, Next: session.StopProblem(run, stateDir).Hint,

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner/clis"
 )
 
-// rerunCommand starts a new run from a state execution of an earlier one.
+// rerunCommand returns the command that starts a new run from a state execution of an earlier run.
 func (a *App) rerunCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "rerun WORKFLOW_ID --from N", Short: "run a workflow again from a state execution of an earlier run",
@@ -79,7 +79,7 @@ func (a *App) rerun(o *options.Options, id, from string) error {
 		fmt.Fprintln(a.Stderr, "raymond: note: "+text.Escape(line))
 	}
 	if shots != nil {
-		o.Workspace = options.WorkspaceGit // as in the run before
+		o.Workspace = options.WorkspaceGit // the earlier run had snapshots
 	}
 	return a.drive(session.Setup{Options: o, Scope: s, Run: ready, Store: store}, nil)
 }

@@ -15,7 +15,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// resumeCommand continues a run.
+// resumeCommand returns the command that continues a run.
 func (a *App) resumeCommand() *cobra.Command {
 	cmd := &cobra.Command{Use: "resume WORKFLOW_ID", Short: "resume a run where it stopped"}
 	o := a.newOptions(cmd)

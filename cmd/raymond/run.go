@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// addRun makes cmd start a workflow.
+// addRun makes cmd the command that starts a workflow, with the flags of a run.
 func (a *App) addRun(cmd *cobra.Command) {
 	o := a.newOptions(cmd)
 	o.AddAll()
@@ -24,7 +24,8 @@ func (a *App) addRun(cmd *cobra.Command) {
 	}
 }
 
-// run starts a workflow. If a flag is invalid, nothing starts, but problems with the path are reported too.
+// run starts a workflow and drives the run. If a flag is invalid, nothing is started, but problems with
+// the path are reported too.
 func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	if err := a.checkPath(cmd, args); err != nil {
 		return err
@@ -49,8 +50,8 @@ func (a *App) run(cmd *cobra.Command, o *options.Options, args []string) error {
 	return a.drive(session.Setup{Options: o, Scope: s, Run: run, Store: store}, nil)
 }
 
-// checkNeeds reports unmet needs of a run with these options: agent CLIs, prices for its budget, or a cage that keeps the
-// variables of trusted scripts from agents.
+// checkNeeds returns an error if a run with these options lacks something: the command for an agent,
+// prices for its budget, or a cage that hides the variables of trusted scripts from agents.
 func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
 	if err := session.CheckAgentCommand(&run, s, o.Jobs); err != nil {
 		return err
@@ -58,7 +59,8 @@ func checkNeeds(o *options.Options, s *scope.Scope, run state.Options) error {
 	return errors.Join(session.CheckPrices(o, s.Workflow, run), session.CheckScriptEnv(o, s, s.HasPromptsOf(o.Jobs), session.WhyNotConfined()))
 }
 
-// create takes the lock of a new run if all its needs are met, and prints warnings about its workflow.
+// create creates and locks the state file of a new run if checkNeeds finds no problem. It prints warnings
+// about the workflow.
 func (a *App) create(o *options.Options, s *scope.Scope, run *state.Run, warnings []string) (*state.File, error) {
 	if err := checkNeeds(o, s, run.Options); err != nil {
 		return nil, err

@@ -13,7 +13,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/simulate"
 )
 
-// simulateCommand runs a workflow with scripted replies, or makes a replies file from a run.
+// simulateCommand returns the command that runs a workflow with scripted replies, or creates a replies
+// file from a run.
 func (a *App) simulateCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "simulate PATH --replies FILE",
@@ -58,7 +59,7 @@ func (a *App) simulateCommand() *cobra.Command {
 	return cmd
 }
 
-// record prints a replies file, made from the files of a run.
+// record prints a replies file that is made from the files of an earlier run.
 func (a *App) record(stateDir, id string) error {
 	report, err := a.readReport(stateDir, id)
 	if err != nil {

@@ -20,8 +20,9 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// simulate runs a workflow with scripted replies instead of agents: the real engine and the real scripts, but no tokens and
-// no network. Its error describes a problem, or the difference from the expected run.
+// simulate runs a workflow with scripted replies instead of agents. It uses the real engine and runs the
+// real scripts, but no model and no network. It returns an error if there is a problem, or if the run
+// differs from the expected one.
 func (a *App) simulate(o *options.Options, path, file string) error {
 	s, err := scope.Open(path)
 	if err != nil {
@@ -60,7 +61,8 @@ func (a *App) simulate(o *options.Options, path, file string) error {
 	return a.play(session.Setup{Options: o, Scope: s, Run: run, Dir: dir, Stdout: a.Stdout, Stderr: a.Stderr}, replies)
 }
 
-// readReplies reads a replies file for a workflow. Problems with its content are errors of class workflow.
+// readReplies reads a replies file for the workflow in s. Problems with its content are errors of class
+// workflow.
 func readReplies(path string, s *scope.Scope) (*simulate.Replies, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -77,7 +79,7 @@ func readReplies(path string, s *scope.Scope) (*simulate.Replies, error) {
 	return r, problem.OfWorkflow(path, problems)
 }
 
-// play drives a simulated run.
+// play drives a simulated run until it stops, and compares it with the expected run in replies.
 func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	env, stops := session.Environ(a.Environ), session.Listen(session.StopOptions{})
 	u.Env, u.Config.Redact, u.Stops = session.Env{Common: env, Trusted: env}, secrets.NewRedactor(a.Environ).Text, stops
@@ -92,14 +94,14 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	cfg.Clock, cfg.Prompter, cfg.Hold = people.Runner(clock), people, options.Endless
 	cfg.Agents, cfg.Scripts, cfg.Verifier, cfg.Store = actor.Agents(), actor.Scripts(), actor, actor
 	cfg.Reporter, cfg.Cancel = timeless{s.Events}, repeatReason(stops.Reasons())
-	*s.Events.Model = *report.NewModel() // the expected run is compared with all events
+	*s.Events.Model = *report.NewModel() // a new model, because the expected run is compared with all events
 	s.Events.Add("console", report.NewConsole(a.Stderr, s.Events.Model, a.consoleOptions(u.Options, "")))
 	run, err := s.Run(context.Background())
 	s.Close()
 	if err != nil {
 		return err
 	}
-	ended := session.StopProblem(run, "") // no hint, because a simulation can't be resumed
+	ended := session.StopProblem(run, "") // the hint is removed, because a simulation can't be resumed
 	ended.Hint = ""
 	if run.Progress.Status == state.Cancelled {
 		ended.Code = stops.ExitCode()
@@ -123,8 +125,9 @@ func (a *App) play(u session.Setup, replies *simulate.Replies) error {
 	return session.PrintResult(a.Stdout, u.Options.Events, run)
 }
 
-// repeatReason sends the first reason to end twice, which ends running states at once: on the simulated clock they would get all
-// the time that they take, and a simulation has nothing to save.
+// repeatReason sends the first reason to end the run twice. The second one ends running states
+// immediately. That is needed because time is simulated, so running states would otherwise be given all
+// the time that they take. A simulation has no state to save.
 func repeatReason(reasons <-chan string) <-chan string {
 	out := make(chan string, 2)
 	go func() {
@@ -135,12 +138,12 @@ func repeatReason(reasons <-chan string) <-chan string {
 	return out
 }
 
-// timeless ignores the time, because simulated minutes pass at once.
+// timeless is a reporter that ignores the passing of time, because simulated minutes pass in an instant.
 type timeless struct{ *report.Fanout }
 
 func (timeless) Tick(time.Time) {}
 
-// addedLines formats unexpected lines as a difference.
+// addedLines formats unexpected lines as the added lines of a diff.
 func addedLines(title string, came []string) []string {
 	if len(came) == 0 {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// entry is a line of a help topic.
+// entry is one line of a help topic: a name and its meaning.
 type entry struct{ Name, Meaning string }
 
 // variables are the environment variables that raymond reads, or sets for the processes that it starts.
@@ -51,7 +51,7 @@ var variables = []entry{
 	{Name: "RAYMOND_STATE_KEY", Meaning: "never passed on to agents and scripts"},
 }
 
-// exitCodesTopic is the help topic on exit codes.
+// exitCodesTopic returns the help topic about exit codes.
 func exitCodesTopic() *cobra.Command {
 	rows := []entry{{Name: "0", Meaning: "completed"}}
 	byCode := func(a, b problem.Class) int { return problem.ExitCodes[a] - problem.ExitCodes[b] }
@@ -71,6 +71,6 @@ func columns(rows []entry) string {
 	for _, r := range rows {
 		fmt.Fprintf(w, "%s\t%s\n", r.Name, r.Meaning)
 	}
-	_ = w.Flush() // a Builder takes everything
+	_ = w.Flush() // writes to a strings.Builder can't fail
 	return strings.TrimSuffix(b.String(), "\n")
 }

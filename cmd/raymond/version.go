@@ -2,11 +2,11 @@ package main
 
 import "runtime/debug"
 
-// version is set by the build of a release, see .ci/release.
+// version is the released version. The build of a release sets it; see .ci/release.
 var version string
 
-// shownVersion returns the version that the program prints: the release, or else the version of the module that go install
-// has built.
+// shownVersion returns the version that the program prints. If this is not a release, it is the version
+// of the module that go install has built.
 func shownVersion() string {
 	if version != "" {
 		return version

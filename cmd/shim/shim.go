@@ -1,14 +1,15 @@
-// Package shim contains the entry point that the runner starts for the action: JavaScript that finds the Go program and
-// replaces itself by it. No Go program imports this package; its tests run the files in node.
+// Package shim contains the JavaScript that the runner starts for the action. It finds the Go program and
+// replaces itself with it. No Go program imports this package; its tests run the files with node.
 //
 // The program is RAYMOND_BINARY, but only under act and on self-hosted runners, where no earlier step can
-// have set it. Otherwise it is bin/raymond-{os}-{arch}, which release tags contain. If that is missing, the
-// go command builds it from the action's own sources, once per job, below $RUNNER_TEMP/raymond-build, which
-// agents can't see, with separate caches there and without secrets of the job.
+// have set that variable. Elsewhere it is bin/raymond-{os}-{arch}, which release tags contain. If that
+// file is missing, the go command builds the program from the action's own sources, once per job, below
+// $RUNNER_TEMP/raymond-build. The build uses separate caches in that directory, and gets none of the
+// job's secrets. Agents can't see the directory.
 //
-// Through the runner, the main phase passes the path and the digest of the program to the post phase, with a
-// signature that only steps of the job can make. The post phase searches and builds nothing: it becomes that
-// program, or fails.
+// The main phase passes the path and the digest of the program to the post phase, with a signature that
+// only steps of the job can make. The post phase doesn't search or build: it becomes the program that the
+// main phase has used, or fails.
 package shim
 
 import "embed"
