@@ -20,12 +20,13 @@ import (
 
 const token = "0123456789abcdef0123456789abcdef"
 
-// posted counts the comments that ask the question.
+// posted returns the number of comments that ask the question with token.
 func (s *service) posted() int {
 	return len(slices.DeleteFunc(slices.Clone(s.all), func(r job.Comment) bool { return !strings.HasPrefix(r.Body, questionMark+token) }))
 }
 
-// runWithQuestion returns a run whose agent waits for an answer.
+// runWithQuestion returns a run whose only agent waits for an answer to q. If q has no token, a default
+// question is used.
 func runWithQuestion(q state.Question) *state.Run {
 	if q.Token == "" {
 		q.Number, q.Text, q.Token = 1, "What?", token
@@ -35,7 +36,7 @@ func runWithQuestion(q state.Question) *state.Run {
 	}}}
 }
 
-// onIssue returns options for a run that asks on issue 7, where ann may answer.
+// onIssue returns options for a run that asks on issue 7. Only ann may answer.
 func onIssue(f *service) Options {
 	return Options{
 		API: f, Prefix: "/raymond", Number: 7, Ref: QuestionRef{Workflow: "w.yml", Key: "k", Run: "w-12345678"},
@@ -49,8 +50,9 @@ func onIssue(f *service) Options {
 	}
 }
 
-// drive plays the owner of a run in one process: it stores each step, and ends when everything is
-// settled, the answer has arrived, or the context ends. It returns the answer.
+// drive does what the owner of a run does in one process: it stores each step, and applies updates. It
+// returns when everything is settled, when the answer has arrived, or when ctx ends. It returns the
+// answer.
 func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (answer string, err error) {
 	p := NewCommentPrompter(onIssue(f), begun)
 	q := run.Agents[0].Waits.Question
@@ -81,7 +83,7 @@ func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (a
 	return answer, p.Finish(finish, true)
 }
 
-// copyRun returns a copy of a run, as a checkpoint would store it.
+// copyRun returns a deep copy of a run, to stand for the run in a checkpoint.
 func copyRun(run *state.Run) *state.Run {
 	c := *run
 	a := *run.Agents[0]
@@ -91,9 +93,9 @@ func copyRun(run *state.Run) *state.Run {
 	return &c
 }
 
-// TestOneQuestionAndOneAnswer: whichever request fails, gets lost, or ends its process,
-// a later process that has the state from before the comment neither asks again nor misses the
-// answer.
+// TestOneQuestionAndOneAnswer checks that exactly one question is posted and that its answer is found,
+// whichever request fails, gets no response, or is the last one of its process. A later process then
+// continues the run as it was before the comment was posted.
 func TestOneQuestionAndOneAnswer(t *testing.T) {
 	for _, how := range []string{"refused", "lost"} {
 		for _, isKilled := range []bool{false, true} {
@@ -131,7 +133,8 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 	}
 }
 
-// TestQuestionIsPostedAfterItsTokenIsStored: and a run that can't be stored doesn't wait for that.
+// TestQuestionIsPostedAfterItsTokenIsStored also checks that a run that can't be stored doesn't wait for
+// its question.
 func TestQuestionIsPostedAfterItsTokenIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
@@ -157,20 +160,20 @@ func TestQuestionIsPostedAfterItsTokenIsStored(t *testing.T) {
 	})
 }
 
-// TestOwnerGetsOnlyUpdatesItWaitsFor: each update makes the owner take a step, after which answers are
-// read once more.
+// TestOwnerGetsOnlyUpdatesItWaitsFor checks that the prompter sends no needless updates. Each update
+// makes the owner take a step, after which answers are read once more.
 func TestOwnerGetsOnlyUpdatesItWaitsFor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours, fate: func(string) fate { return fate{takes: 100 * time.Millisecond} }}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
 		run, updates := runWithQuestion(state.Question{}), 0
 		step := func() {
-			time.Sleep(10 * time.Millisecond) // saving the step takes time
+			time.Sleep(10 * time.Millisecond) // the time that it takes to save the step
 			p.UpdateQuestions(run)
 			stored := state.Event{Body: &state.Checkpoint{SeqStored: run.Progress.Seq}}
 			time.AfterFunc(10*time.Second, func() { _ = p.Report(stored) })
 		}
-		for isOver := false; !isOver; isOver = p.IsSettled() { // the owner calls IsSettled before it reports the step
+		for isOver := false; !isOver; isOver = p.IsSettled() { // like the owner, call IsSettled before the checkpoint is reported
 			step()
 			run.Agents[0].Waits.Question.Comment = cmp.Or((<-p.Updates()).Comment, run.Agents[0].Waits.Question.Comment)
 			run.Progress.Seq++
@@ -183,13 +186,14 @@ func TestOwnerGetsOnlyUpdatesItWaitsFor(t *testing.T) {
 	})
 }
 
-// TestFrequentQuestionsDelayNoAnswers: answers are read however often agents ask.
+// TestFrequentQuestionsDelayNoAnswers checks that answers are read even if agents ask new questions all
+// the time.
 func TestFrequentQuestionsDelayNoAnswers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
 		p := NewCommentPrompter(onIssue(f), &state.Run{})
 		run, answer := runWithQuestion(state.Question{}), ""
-		for n := 1; n < 6; n++ { // one question in 40 s
+		for n := 1; n < 6; n++ { // every 40 s, an agent asks a question
 			if n > 1 {
 				more := runWithQuestion(state.Question{Number: n, Text: "And?", Token: fmt.Sprintf("%032d", n)}).Agents[0]
 				more.ID = fmt.Sprintf("main_a%d", n)
@@ -216,8 +220,8 @@ func TestFrequentQuestionsDelayNoAnswers(t *testing.T) {
 	})
 }
 
-// TestHangingForgeDelaysForMinutes: a forge that hangs doesn't delay a run forever, and Finish returns
-// an error because answers may exist.
+// TestHangingForgeDelaysForMinutes checks that a forge that doesn't respond delays a run for a few
+// minutes only. Finish then returns an error, because there may be answers that could not be read.
 func TestHangingForgeDelaysForMinutes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
@@ -237,8 +241,8 @@ func TestHangingForgeDelaysForMinutes(t *testing.T) {
 	})
 }
 
-// TestWhoMayAnswer: a question may be for some people only, and only an untrusted question accepts the
-// author of the issue.
+// TestWhoMayAnswer checks that a question may be restricted to some accounts, and that the author of the
+// issue may answer only an untrusted question.
 func TestWhoMayAnswer(t *testing.T) {
 	for _, test := range []struct {
 		who       string
@@ -263,7 +267,8 @@ func TestWhoMayAnswer(t *testing.T) {
 	}
 }
 
-// TestCommentNamesTheNextStates: readers see which states an answer or a timeout leads to.
+// TestCommentNamesTheNextStates checks that the comment with a question names the states that follow an
+// answer and a timeout.
 func TestCommentNamesTheNextStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
@@ -277,7 +282,8 @@ func TestCommentNamesTheNextStates(t *testing.T) {
 	})
 }
 
-// TestWrongChoiceGetsOneReply: however often the comment is read, and the question stays open.
+// TestWrongChoiceGetsOneReply checks that an answer that is not one of the choices gets only one reply,
+// even if it is read twice, and that the question stays open.
 func TestWrongChoiceGetsOneReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
@@ -299,7 +305,8 @@ func TestWrongChoiceGetsOneReply(t *testing.T) {
 	})
 }
 
-// TestAmbiguousAnswerGetsReply: the reply asks which question the answer is for.
+// TestAmbiguousAnswerGetsReply checks that an answer that could be for two questions gets a reply that
+// lists both.
 func TestAmbiguousAnswerGetsReply(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}
@@ -314,7 +321,8 @@ func TestAmbiguousAnswerGetsReply(t *testing.T) {
 	})
 }
 
-// TestLineCommentIncludesItsLine: the answer has the file, the line and the diff hunk before it.
+// TestLineCommentIncludesItsLine checks that an answer in a line comment includes the file, the line and
+// the diff hunk before the line.
 func TestLineCommentIncludesItsLine(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// runWithQuestions returns a run in which each agent asks a question. If the agent's name ends with "chooser",
-// the choices are Yes and No.
+// runWithQuestions returns a run in which each agent asks a question. If an agent's name ends with
+// "chooser", its question has the choices Yes and No.
 func runWithQuestions(agents ...string) *state.Run {
 	run := &state.Run{}
 	for i, id := range agents {
@@ -26,8 +26,8 @@ func runWithQuestions(agents ...string) *state.Run {
 	return run
 }
 
-// TestAnswersFindTheirQuestion: each answer finds its question; otherwise no question gets an answer, and the error
-// lists the open questions.
+// TestAnswersFindTheirQuestion checks that each answer is assigned to the right question. If that is
+// impossible, Match returns an error that lists the open questions.
 func TestAnswersFindTheirQuestion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "a=b")
 	assert.NilError(t, os.WriteFile(file, []byte("two\nlines\r\n"), 0o600))
@@ -42,7 +42,7 @@ func TestAnswersFindTheirQuestion(t *testing.T) {
 	for name, c := range map[string]struct {
 		run   *state.Run
 		given FlagAnswers
-		want  string // agent and text of each answer, or a part of the error
+		want  string // agent and text of each answer, or a substring of the error
 	}{
 		"none":                    {two, nil, ""},
 		"the only question":       {runWithQuestions("main"), text("as it is=yes "), "main: as it is=yes ;"},

@@ -28,15 +28,15 @@ func askAt(number, where int) report.Wait {
 	return w
 }
 
-// nine is the time until which agents wait.
+// nine is the time until which suspended runs in these tests wait.
 var nine = time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC)
 
-// withWaits returns a change that makes agents of the run wait.
+// withWaits returns a function that sets the waits of the run's agents.
 func withWaits(all ...report.Wait) func(*ask.Facts) {
 	return func(f *ask.Facts) { f.Waits = all }
 }
 
-// withOmissions returns a change that leaves something out of the checkpoint.
+// withOmissions returns a function that adds omissions to the checkpoint, all for the same reason.
 func withOmissions(why string, what ...string) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		for _, w := range what {
@@ -45,7 +45,7 @@ func withOmissions(why string, what ...string) func(*ask.Facts) {
 	}
 }
 
-// withStatus returns a change to a status and to other facts.
+// withStatus returns a function that sets the run's status and applies further changes.
 func withStatus(s state.Status, in ...func(*ask.Facts)) func(*ask.Facts) {
 	return func(f *ask.Facts) {
 		f.Status = s
@@ -61,8 +61,8 @@ func locally(f *ask.Facts) { f.Storage = ask.StoredLocally }
 func noIssue(f *ask.Facts) { f.Number = 0 }
 func ofHead(f *ask.Facts)  { f.Head = "0123456789" }
 
-// nextSteps lists the expected texts for changes to a suspended run that is stored as an artifact and
-// belongs to issue 12.
+// nextSteps are the test cases of TestNextSteps. Each changes the facts about a suspended run, which is
+// stored as an artifact and belongs to issue 12, and contains the expected text.
 var nextSteps = []struct {
 	name string
 	do   func(*ask.Facts)
@@ -168,7 +168,8 @@ var nextSteps = []struct {
 		"This run can't be resumed: the reason."},
 }
 
-// TestNextSteps checks the text for each way in which a run can stop, and that backticks come in pairs.
+// TestNextSteps checks the text for each way in which a run can stop. It also checks that the text
+// contains an even number of backticks.
 func TestNextSteps(t *testing.T) {
 	for _, c := range nextSteps {
 		f := ask.Facts{
@@ -184,8 +185,9 @@ func TestNextSteps(t *testing.T) {
 	}
 }
 
-// TestFailureSaysWhatHelps: the re-run button doesn't help if the cause is in files, and a
-// conversation that is too long stays too long.
+// TestFailureSaysWhatHelps checks the advice for failed runs. It depends on the failure: the re-run
+// button doesn't help if files must be changed, and a repetition doesn't help if a conversation is too
+// long.
 func TestFailureSaysWhatHelps(t *testing.T) {
 	const way, files = "Fix the cause, then press the re-run button, or run the workflow with `resume: w`.", " The button uses the files of this commit; to use changed files, take the other way."
 	long := state.AgentFailure{Class: string(state.Fatal), Message: "prompt too long: Prompt is too long"}
@@ -207,7 +209,8 @@ func TestFailureSaysWhatHelps(t *testing.T) {
 	}
 }
 
-// TestHasNoSchedule: a workflow file has no schedule only if it is readable and names its triggers.
+// TestHasNoSchedule checks that HasNoSchedule returns true only for workflow files that can be read, name
+// their triggers, and have no schedule among them.
 func TestHasNoSchedule(t *testing.T) {
 	for file, want := range map[string]bool{
 		"on: push": true, "on: [push, issues]": true, "on: {issues: {types: [labeled]}}": true, "\"on\": push": true,

@@ -29,11 +29,12 @@ func TestAnswersBeginWithThePrefix(t *testing.T) {
 	}
 }
 
-// TestWhichQuestionIsAnswered: the questions that were open when the comment was written decide.
+// TestWhichQuestionIsAnswered checks that the questions that were open when a comment was written
+// determine which question the comment answers.
 func TestWhichQuestionIsAnswered(t *testing.T) {
 	at := func(minute int) time.Time { return time.Unix(1e9, 0).Add(time.Duration(minute) * time.Minute) }
-	// Question 1 was open from minute 0 to 10. Question 2 began in minute 5, and question 3, on
-	// another issue, began in minute 20.
+	// Question 1 was open from minute 0 to minute 10. Question 2 is open since minute 5. Question 3, on
+	// another issue, is open since minute 20.
 	m := report.NewModel()
 	for _, e := range []state.Event{
 		{Agent: "a", Time: at(0), Body: &state.AgentWaits{For: state.ForAnswer, Number: 1}}, {Agent: "b", Time: at(5), Body: &state.AgentWaits{For: state.ForAnswer, Number: 2}},

@@ -13,20 +13,21 @@ import (
 // ours is the login of the token's account.
 const ours = "github-actions[bot]"
 
-// service simulates the comments on issue 7, which opener has opened. It uses a fake clock.
+// service is a fake comment API. It stores the comments on issue 7, which the user opener has opened. It
+// uses a fake clock.
 type service struct {
 	mu       sync.Mutex // guards the fields below
 	all      []job.Comment
 	last     int64
-	requests []string    // the requests, without arguments
+	requests []string    // the kinds of the requests, without arguments
 	writes   []time.Time // when a comment was created or edited
 
-	// fate decides what happens to a request; nil: all succeed.
+	// fate decides the outcome of a request. If it is nil, all requests succeed.
 	fate func(what string) fate
-	self string // login of the token's account; "" if the service refuses to name it
+	self string // login of the token's account; if empty, the service does not tell it
 }
 
-// fate is what happens to a request.
+// fate is the outcome of a request. The zero fate is success.
 type fate struct {
 	err   *forge.Error  // the error of the request, if it fails
 	done  bool          // the request is carried out although it fails
@@ -34,20 +35,21 @@ type fate struct {
 	takes time.Duration // the time until there is a response
 }
 
-// maxAsked ends a test whose StickyComment makes requests without a pause: its fake clock would never
-// reach a time limit.
+// maxAsked is the maximum number of requests in a test. A StickyComment that makes requests without a
+// pause would not advance the fake clock, so the test would never reach a time limit.
 const maxAsked = 10_000
 
 func newService() *service { return &service{last: 10, self: ours} }
 
-// answer is the response to a request.
+// answer is the content of a response.
 type answer struct {
 	list    []job.Comment
 	comment job.Comment
 	missing bool
 }
 
-// request delays or fails a request as its fate says, and carries it out or not.
+// request simulates a request with the outcome that s.fate returns. act carries the request out and sets
+// the response.
 func (s *service) request(ctx context.Context, what string, act func(*answer)) (answer, error) {
 	var got, late answer
 	s.mu.Lock()
@@ -94,7 +96,7 @@ func (s *service) ListIssueComments(ctx context.Context, _ int) ([]job.Comment, 
 	return got.list, err
 }
 
-// onComment carries out a request about one comment.
+// onComment simulates a request about the comment with an id. act gets the index of the comment in s.all.
 func (s *service) onComment(ctx context.Context, what string, id int64, act func(at int, a *answer)) (job.Comment, error) {
 	got, err := s.request(ctx, what, func(a *answer) {
 		at := slices.IndexFunc(s.all, func(c job.Comment) bool { return c.ID == id })
@@ -149,7 +151,7 @@ func (s *service) OwnLogin(ctx context.Context) (string, error) {
 	return s.self, nil
 }
 
-// add adds a comment by an account.
+// add adds a comment by an account, without a request.
 func (s *service) add(author, body string) { s.locked(func() { s.append(author, body) }) }
 
 func (s *service) append(author, body string) job.Comment {
@@ -159,14 +161,14 @@ func (s *service) append(author, body string) job.Comment {
 	return r
 }
 
-// of returns the comments of an author.
+// of returns the comments that an account has written.
 func (s *service) of(author string) []job.Comment {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.DeleteFunc(slices.Clone(s.all), func(c job.Comment) bool { return c.Author.Login != author })
 }
 
-// count returns how often a kind of request was made.
+// count returns the number of requests of a kind, such as "create".
 func (s *service) count(what string) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

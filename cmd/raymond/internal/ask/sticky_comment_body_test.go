@@ -9,8 +9,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestBodiesFit: no body is longer than a forge accepts, each begins with its marker, and each
-// identity has another marker.
+// TestBodiesFit checks that no body is longer than a forge accepts and that each begins with its marker.
+// It also checks that different identities have different markers.
 func TestBodiesFit(t *testing.T) {
 	for _, says := range []string{"", "short", strings.Repeat("long ", 20_000), "first\n" + strings.Repeat("é", 40_000), strings.Repeat("\xff", 70_000)} {
 		got := StickyBody(marker, says, "last")

@@ -12,8 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestRateLimitsAreObeyed: the first request comes after the rate limit ends, and the last text is
-// written when it does.
+// TestRateLimitsAreObeyed checks that no request is made before a rate limit ends, and that the last text
+// is written immediately afterwards.
 func TestRateLimitsAreObeyed(t *testing.T) {
 	for _, retryAfter := range []time.Duration{20 * time.Second, 0} {
 		inBubble(t, func(s *scene) {
@@ -42,7 +42,8 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 	}
 }
 
-// TestRefusalIsFinal: requests stop after a refusal, and Finish returns it.
+// TestRefusalIsFinal checks that no more requests are made after the forge has rejected one permanently,
+// and that Finish returns that error.
 func TestRefusalIsFinal(t *testing.T) {
 	for _, at := range []string{"list", "create"} {
 		inBubble(t, func(s *scene) {
@@ -66,7 +67,8 @@ func TestRefusalIsFinal(t *testing.T) {
 	}
 }
 
-// TestUnansweredCreationIsNotRepeated: the comment was created although the response got lost.
+// TestUnansweredCreationIsNotRepeated checks that a comment is not created again if the response to its
+// creation got lost.
 func TestUnansweredCreationIsNotRepeated(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
@@ -82,8 +84,8 @@ func TestUnansweredCreationIsNotRepeated(t *testing.T) {
 	})
 }
 
-// TestLateCreationLeavesNoDuplicate: a comment whose creation got no response, and that appears after
-// a second one was created, is deleted in the end.
+// TestLateCreationLeavesNoDuplicate checks that only one comment is left if the creation of a comment got
+// no response, and that comment appears after a second one was created.
 func TestLateCreationLeavesNoDuplicate(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(what string) fate {
@@ -101,7 +103,8 @@ func TestLateCreationLeavesNoDuplicate(t *testing.T) {
 	})
 }
 
-// TestStaleListHidesNoDuplicate: our comment counts even if the service doesn't list it yet.
+// TestStaleListHidesNoDuplicate checks that a comment that the service doesn't list yet is recognized as
+// a duplicate.
 func TestStaleListHidesNoDuplicate(t *testing.T) {
 	s := newService()
 	s.add(ours, marker)

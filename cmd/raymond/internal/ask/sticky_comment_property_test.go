@@ -28,10 +28,10 @@ func randomFate(random *rand.Rand) fate {
 	return fate{takes: takes}
 }
 
-// TestNeverASecondComment: whatever happens to requests, and to posters that are killed and replaced,
-// in the end exactly one comment by our account shows the last text, and other comments have
-// not changed. That also holds if the service refuses to name our account: then the author of the
-// comment that we created is ours.
+// TestNeverASecondComment checks that in the end exactly one comment by our account shows the last text,
+// and that other comments have not changed. Requests fail randomly, and StickyComments are killed and
+// replaced. In half of the cases, the service does not tell which account is ours; our account is then
+// the author of a comment that we have created.
 func TestNeverASecondComment(t *testing.T) {
 	for seed := range uint64(500) {
 		synctest.Test(t, func(t *testing.T) {
@@ -45,9 +45,9 @@ func TestNeverASecondComment(t *testing.T) {
 			for range 1 + random.IntN(4) {
 				s.poster(random)
 			}
-			s.wait(10 * time.Second) // late requests have been carried out
+			s.wait(10 * time.Second) // wait until delayed requests have been carried out
 			s.fate = nil
-			s.wait(time.Minute) // rate limits have ended
+			s.wait(time.Minute) // wait until rate limits have ended
 			s.wantNoError(s.finish(s.start(), "ended"))
 			got := s.all
 			if len(got) != 3 || !slices.Equal(got[:2], before) || got[2].Author.Login != ours || got[2].Body != body("ended") {
@@ -60,7 +60,7 @@ func TestNeverASecondComment(t *testing.T) {
 	}
 }
 
-// poster starts a StickyComment that shows some texts and then finishes or is killed.
+// poster starts a StickyComment, makes it show some texts, and then finishes or kills it.
 func (s *scene) poster(random *rand.Rand) {
 	p := s.start()
 	for n := range random.IntN(30) {
@@ -68,7 +68,7 @@ func (s *scene) poster(random *rand.Rand) {
 		s.wait(time.Duration(random.IntN(20)) * time.Second)
 	}
 	if random.IntN(2) == 0 {
-		_ = s.finish(p, "ended for now") // or the next poster does
+		_ = s.finish(p, "ended for now") // on an error, the next poster updates the comment
 		return
 	}
 	p.stop()

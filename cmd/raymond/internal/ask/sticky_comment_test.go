@@ -33,7 +33,7 @@ func (s *scene) start() *StickyComment {
 	return StartStickyComment(s.service, 7, marker)
 }
 
-// finish finishes a StickyComment that has 30 s to write its last text.
+// finish calls Finish with a time limit of 30 s.
 func (s *scene) finish(p *StickyComment, text string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	defer cancel()
@@ -61,9 +61,10 @@ func (s *scene) wantNoError(err error) {
 	assert.Check(s, err, "Finish\nasked: %q", s.requests)
 }
 
-// TestLongRunsUpdateLessOften: five hours with a new text every second take few of the requests that
-// the jobs of a repository share. The comment is never more than two minutes old, edits are at least
-// fifteen seconds apart, and the last one comes at once.
+// TestLongRunsUpdateLessOften updates a comment every second for five hours. It checks that only about
+// 200 of the requests that all jobs of a repository share are used. The comment must never be more than
+// two minutes old, edits must be at least fifteen seconds apart, and the last edit must be made
+// immediately.
 func TestLongRunsUpdateLessOften(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		p := s.start()
@@ -87,7 +88,8 @@ func TestLongRunsUpdateLessOften(t *testing.T) {
 	})
 }
 
-// TestForeignCommentsStay: comments by other accounts don't change, whatever they contain.
+// TestForeignCommentsStay checks that comments by other accounts, and our other comments, are not
+// changed, whatever they contain.
 func TestForeignCommentsStay(t *testing.T) {
 	foreign := []struct{ author, text string }{
 		{"eve", marker}, {"eve", body("begun")}, {"github-actions", body("x")}, {"Github-Actions[bot]", body("x")}, {"", body("x")},
@@ -110,7 +112,7 @@ func TestForeignCommentsStay(t *testing.T) {
 	}
 }
 
-// TestTwoPostersAgree: two StickyComments with the same marker keep the older of their comments.
+// TestTwoPostersAgree checks that two StickyComments with the same marker keep the same comment, the older one.
 func TestTwoPostersAgree(t *testing.T) {
 	inBubble(t, func(s *scene) {
 		s.fate = func(string) fate { return fate{takes: time.Second} }

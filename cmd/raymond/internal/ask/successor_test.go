@@ -30,8 +30,8 @@ jobs:
     needs: one
 `
 
-// TestSuccessor: the job that resumes the run needs this job, starts after a step with this result,
-// and uses the same key.
+// TestSuccessor checks that Successor returns a job that needs this job, starts after a step with this
+// result, and uses the same key.
 func TestSuccessor(t *testing.T) {
 	example, err := os.ReadFile("../../../../examples/resume-across-jobs/workflow.yml")
 	assert.NilError(t, err)
@@ -59,8 +59,8 @@ func TestSuccessor(t *testing.T) {
 	}
 }
 
-// TestSuccessorHasTheSameKey: it has no other key, no expression whose value differs in that job, and
-// not the default key, which contains the job's name.
+// TestSuccessorHasTheSameKey checks that Successor ignores jobs with another key, with an expression
+// whose value differs in that job, and with the default key, which contains the job's name.
 func TestSuccessorHasTheSameKey(t *testing.T) {
 	const file = `
 jobs:
@@ -75,8 +75,8 @@ jobs:
       - {uses: o/a@v1, with: {TWO}}
 `
 	for _, c := range []struct{ key, given, two, want string }{
-		{"k", "k", "key: other", ""},                              // it continues the other step's run
-		{"${{ inputs.k }}", "k", "key: k", "two"},                 // the key is the value of the expression
+		{"k", "k", "key: other", ""},                              // job two continues the run of step b, which has another key
+		{"${{ inputs.k }}", "k", "key: k", "two"},                 // the literal key equals the value of the expression
 		{"${{ inputs.k }}", "k", `key: "${{ inputs.k }}"`, "two"}, // the expression has the same value in both jobs
 		{"k-${{ github.job }}", "k-one", `key: "k-${{ github.job }}"`, ""},
 		{"${{ matrix.x }}", "k", `key: "${{ matrix.x }}"`, ""},
@@ -91,7 +91,7 @@ jobs:
 	}
 }
 
-// TestSuccessorRunsTheJob: if agents wait for jobs, the successor runs a job from their list.
+// TestSuccessorRunsTheJob checks that Successor returns a job that agents wait for, if they wait for jobs.
 func TestSuccessorRunsTheJob(t *testing.T) {
 	const file = `
 jobs:

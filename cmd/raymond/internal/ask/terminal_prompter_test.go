@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// screen collects the output of several goroutines.
+// screen is an io.Writer that collects the output of several goroutines.
 type screen struct {
 	mu  sync.Mutex
 	buf bytes.Buffer
@@ -28,7 +28,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return s.buf.Write(p)
 }
 
-// since waits until all goroutines are blocked, and returns the output since the last call.
+// since waits until all goroutines are blocked, and returns the output since the previous call.
 func (s *screen) since() string {
 	synctest.Wait()
 	s.mu.Lock()
@@ -37,7 +37,7 @@ func (s *screen) since() string {
 	return s.buf.String()
 }
 
-// seat is a terminal for the questions of a run.
+// seat is a fake terminal with a TerminalPrompter that asks the questions of a run there.
 type seat struct {
 	*testing.T
 	*TerminalPrompter
@@ -45,7 +45,7 @@ type seat struct {
 	screen screen
 }
 
-// atTerminal tests a TerminalPrompter at a terminal.
+// atTerminal runs a test with a fake terminal and a fake clock.
 func atTerminal(t *testing.T, test func(s *seat)) {
 	synctest.Test(t, func(t *testing.T) {
 		in, keys := io.Pipe()
@@ -53,7 +53,7 @@ func atTerminal(t *testing.T, test func(s *seat)) {
 		s.TerminalPrompter = NewTerminalPrompter(nil, NewTerminal(in, &s.screen, func(text string) string { return strings.ReplaceAll(text, "secret", "***") }))
 		test(s)
 		s.Close()
-		keys.Close() // as at the end of the process
+		keys.Close() // ends a pending read, like the end of the process
 	})
 }
 
@@ -62,7 +62,7 @@ func (s *seat) types(text string) {
 	synctest.Wait()
 }
 
-// got returns the pending update as text; "" without an update.
+// got returns the pending update as text. It returns "" if there is none.
 func (s *seat) got() string {
 	synctest.Wait()
 	select {
@@ -83,7 +83,8 @@ func (s *seat) want(what, got, want string) {
 
 const help = "Type the answer and press Enter. With \\ at the end of a line, the answer continues on the next one. Ctrl-D suspends the run.\n"
 
-// TestQuestionsAreAskedInTurn: in the order of their numbers, each until it is answered.
+// TestQuestionsAreAskedInTurn checks that questions are asked in the order of their numbers, each until
+// it is answered.
 func TestQuestionsAreAskedInTurn(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		run := runWithQuestions("main", "main_chooser")
@@ -114,7 +115,8 @@ func TestQuestionsAreAskedInTurn(t *testing.T) {
 	})
 }
 
-// TestEndOfInputEndsTheQuestions: after Ctrl-D the run may be suspended.
+// TestEndOfInputEndsTheQuestions checks that no more questions are asked after Ctrl-D, so that the run
+// can be suspended.
 func TestEndOfInputEndsTheQuestions(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		s.UpdateQuestions(runWithQuestions("main", "other"))
@@ -129,8 +131,8 @@ func TestEndOfInputEndsTheQuestions(t *testing.T) {
 	})
 }
 
-// TestAnswerIsForTheDisplayedQuestion: an answer typed after its question was closed counts for no
-// other question.
+// TestAnswerIsForTheDisplayedQuestion checks that an answer that is typed after its question was closed
+// is not used for another question.
 func TestAnswerIsForTheDisplayedQuestion(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		run := runWithQuestions("main", "other")
@@ -146,7 +148,8 @@ func TestAnswerIsForTheDisplayedQuestion(t *testing.T) {
 	})
 }
 
-// TestFlagAnswersComeFirst: with or without a terminal, which doesn't ask the same questions again.
+// TestFlagAnswersComeFirst checks that answers from flags are sent with or without a terminal, and that
+// the terminal doesn't ask these questions again.
 func TestFlagAnswersComeFirst(t *testing.T) {
 	updates := []runner.QuestionUpdate{{Agent: "main", Number: 1, Answer: &state.Answer{Text: "x"}}}
 	synctest.Test(t, func(t *testing.T) {

@@ -11,8 +11,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// people are a Permissions that knows some logins, and panics when asked for a login that must not
-// reach the API.
+// people is a Permissions that knows some logins. It panics if it is asked for a login that must not be
+// sent to the API.
 type people map[string]string
 
 func (p people) Permission(_ context.Context, login string) (string, error) {
@@ -31,12 +31,12 @@ func user(login string) Account { return Account{Login: login, Type: "User"} }
 
 func bot(login string) Account { return Account{Login: login, Type: "Bot"} }
 
-// starts are events, the rules that apply to them, and the expected result.
+// starts are the test cases of TestWhoMayStart: events, the rules that apply to them, and the expected results.
 var starts = []struct {
 	what  string
 	event Event
 	rules Rules
-	want  string // the input of the denial, "" if allowed
+	want  string // the input that the denial names; empty if the start is allowed
 	level string
 }{
 	{"a schedule", Event{Name: "schedule"}, Rules{}, "", ""},

@@ -7,7 +7,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestTextOfPeopleIsFenced: unknown events may carry text of people too.
+// TestTextOfPeopleIsFenced checks for which events the input is fenced. Unknown events are included,
+// because they may contain text from users.
 func TestTextOfPeopleIsFenced(t *testing.T) {
 	const text = "do this <!-- and that -->"
 	for event, plain := range map[string]bool{

@@ -14,7 +14,7 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/sitetest"
 )
 
-// step is a directory of command files, as the runner creates it for a step.
+// step is a directory that contains a step's command files, as the runner creates them.
 type step struct {
 	t   *testing.T
 	dir string
@@ -75,7 +75,7 @@ func (s *step) wantChanged(f *Files, want ...string) {
 	assert.Check(s.t, is.DeepEqual(got, want), "changed files")
 }
 
-// wantNothingElse checks that no temporary file is left.
+// wantNothingElse checks that no temporary file is left in the directory.
 func (s *step) wantNothingElse() {
 	s.t.Helper()
 	entries, err := os.ReadDir(s.dir)
@@ -87,8 +87,8 @@ func (s *step) wantNothingElse() {
 	}
 }
 
-// tamperings are the ways in which an agent can change a command file at path. victim is another file,
-// which must not change.
+// tamperings returns functions that change a command file in the ways in which an agent can do that.
+// victim is another file, to which some create links. It must not change.
 func tamperings(s *step, victim string) map[string]func(path string) {
 	return map[string]func(string){
 		"appended":  func(path string) { s.must(os.WriteFile(path, []byte("LD_PRELOAD=/x.so\n"), 0o644)) },
@@ -111,8 +111,8 @@ func tamperings(s *step, victim string) map[string]func(path string) {
 	}
 }
 
-// TestTamperingIsUndone: a change to a command file is noticed by a comparison or by a write, and the
-// target of a link is not written.
+// TestTamperingIsUndone checks that each change to a command file is reported and undone, and that
+// nothing is written to the target of a link. The change is found by Verify or by a write.
 func TestTamperingIsUndone(t *testing.T) {
 	victim := filepath.Join(t.TempDir(), "victim")
 	all := []string{"GITHUB_OUTPUT", "GITHUB_ENV", "GITHUB_PATH", "GITHUB_STATE", "GITHUB_STEP_SUMMARY", "GITHUB_ARTIFACTS"}
@@ -126,7 +126,7 @@ func TestTamperingIsUndone(t *testing.T) {
 			s.wantChanged(f)
 			tamperings(s, victim)[how](s.path(name))
 			want := "before\n"
-			if name == summaryFile { // noticed by our write
+			if name == summaryFile { // this change is found by a write, others by Verify
 				s.must(f.WriteSummary("ours"))
 				want += "ours"
 			}
@@ -143,7 +143,7 @@ func TestTamperingIsUndone(t *testing.T) {
 	}
 }
 
-// TestOwnWritesAreNoChanges: however many there are.
+// TestOwnWritesAreNoChanges checks that Verify doesn't report writes by Files, even if there are several.
 func TestOwnWritesAreNoChanges(t *testing.T) {
 	s := newStep(t)
 	s.write(summaryFile, "earlier text")
@@ -162,7 +162,7 @@ func TestOwnWritesAreNoChanges(t *testing.T) {
 	s.wantNothingElse()
 }
 
-// checkOutputs checks that exactly the outputs that were set can be read, unchanged.
+// checkOutputs writes two outputs, and checks that the runner reads exactly these outputs with these values.
 func checkOutputs(t *testing.T, first, second string) {
 	t.Helper()
 	got := sitetest.ReadOutputs(t, outputEntry("result", first)+outputEntry("status", second))
@@ -190,7 +190,8 @@ func TestOutputsFollowEarlierOnes(t *testing.T) {
 	}
 }
 
-// TestMissingCommandFiles: a runner without command files is an error from which the caller can recover.
+// TestMissingCommandFiles checks that a write returns an error if the runner provides no command files,
+// and that the caller can continue.
 func TestMissingCommandFiles(t *testing.T) {
 	none, err := GuardFiles(env())
 	assert.NilError(t, err)
@@ -200,7 +201,7 @@ func TestMissingCommandFiles(t *testing.T) {
 	}
 }
 
-// TestNewFileIsRemoved: a file that did not exist at first is removed again.
+// TestNewFileIsRemoved checks that Verify removes a command file that did not exist when GuardFiles was called.
 func TestNewFileIsRemoved(t *testing.T) {
 	s := newStep(t)
 	s.remove("GITHUB_ENV")

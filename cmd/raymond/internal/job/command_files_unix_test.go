@@ -9,7 +9,7 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestPipeIsRemoved: a pipe in place of a command file doesn't block the comparison.
+// TestPipeIsRemoved checks that Verify removes a pipe at the path of a command file, without blocking.
 func TestPipeIsRemoved(t *testing.T) {
 	s := newStep(t)
 	f := s.guard()

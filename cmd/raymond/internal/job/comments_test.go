@@ -16,7 +16,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// TestCommentsAreListedPageByPage: up to more pages than GitHub has for an issue.
+// TestCommentsAreListedPageByPage checks that all pages are read, up to maxPages, which is more than
+// GitHub has.
 func TestCommentsAreListedPageByPage(t *testing.T) {
 	for pages, want := range map[int]int{1: 1, 4: 4, 99: maxPages} {
 		list, err := clientOf(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -41,7 +42,7 @@ func TestCommentsAreListedPageByPage(t *testing.T) {
 	}
 }
 
-// ways are all requests about comments.
+// ways are functions that make requests about comments, by the expected request.
 var ways = map[string]func(*GitHub, context.Context) error{
 	"GET /api/v3/repos/o/r/issues/7/comments?page=1&per_page=100": func(g *GitHub, ctx context.Context) error {
 		_, err := g.ListIssueComments(ctx, 7)
@@ -55,8 +56,8 @@ var ways = map[string]func(*GitHub, context.Context) error{
 	"DELETE /api/v3/repos/o/r/issues/comments/5": func(g *GitHub, ctx context.Context) error { return g.DeleteComment(ctx, 5) },
 }
 
-// TestErrorsHaveKinds: the kind of an error follows from the response of the API, whatever the request,
-// and each request is made once. Package forge tests status and headers.
+// TestErrorsHaveKinds checks that the kind of an error depends only on the API's response, not on the
+// request, and that each request is made only once. Package forge tests the mapping in detail.
 func TestErrorsHaveKinds(t *testing.T) {
 	for _, test := range []struct {
 		status int
@@ -85,7 +86,7 @@ func TestErrorsHaveKinds(t *testing.T) {
 	}
 }
 
-// TestOwnLoginIsReadFromTheAPI: from GraphQL, or else from REST.
+// TestOwnLoginIsReadFromTheAPI checks that the login is read from the GraphQL API, or else from the REST API.
 func TestOwnLoginIsReadFromTheAPI(t *testing.T) {
 	const graphql, user = "POST /api/graphql Bearer ghs_x", "GET /api/v3/user Bearer ghs_x"
 	for _, test := range []struct {

@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// jobEnvironment is the environment of a job; agents and scripts get the variables marked with +.
+// jobEnvironment lists variables of a job. Agents and scripts get only those that are marked with +.
 const jobEnvironment = `
 +PATH=/bin +HOME=/h +LANG=C +LC_ALL=C +TMPDIR=/t +HTTPS_PROXY=p +no_proxy=n +SSL_CERT_FILE=f +CI=true
 +RUNNER_OS=Linux +RUNNER_TEMP=/r +RUNNER_TRACKING_ID=github_x +GITHUB_ACTIONS=true +GITHUB_REPOSITORY=o/r +GITHUB_SHA=0 +GITHUB_REF=r
@@ -23,7 +23,7 @@ const jobEnvironment = `
 -NODE_OPTIONS=x -LD_PRELOAD=x -BASH_ENV=x -GIT_CONFIG_COUNT=1 -JAVA_HOME=/j -DEPLOY_KEY=x -path=/evil -AWS_SECRET_ACCESS_KEY=x -SystemRoot=C
 -ANTHROPIC_MODEL=m -GOOGLE_APPLICATION_CREDENTIALS=g`
 
-// splitMarked splits a list into all entries, and the entries marked with +.
+// splitMarked splits a list of marked entries. It returns all entries, and those that are marked with +.
 func splitMarked(list string) (all, kept []string) {
 	for _, entry := range strings.Fields(list) {
 		all = append(all, entry[1:])
@@ -63,7 +63,8 @@ func TestProvidersReachOnlyTheAgentCLI(t *testing.T) {
 	}
 }
 
-// TestAgentsGetNothingOfOtherVendors: neither credentials nor URLs.
+// TestAgentsGetNothingOfOtherVendors checks that an agent CLI gets neither credentials nor URLs of other
+// vendors.
 func TestAgentsGetNothingOfOtherVendors(t *testing.T) {
 	environ := strings.Fields("ANTHROPIC_BASE_URL=a ANTHROPIC_AUTH_TOKEN=b CLAUDE_CODE_USE_BEDROCK=1 AWS_SECRET_ACCESS_KEY=c CLAUDE_CONFIG_DIR=d " +
 		"OPENAI_API_KEY=e OPENAI_BASE_URL=f CODEX_HOME=g CODEX_API_KEY=h " +
@@ -78,7 +79,8 @@ func TestAgentsGetNothingOfOtherVendors(t *testing.T) {
 	}
 }
 
-// TestWindowsTakesNamesInAnyCase: and programs there get further variables.
+// TestWindowsTakesNamesInAnyCase checks that names of variables may have any case on Windows, and that
+// programs there get the additional variables that they need.
 func TestWindowsTakesNamesInAnyCase(t *testing.T) {
 	environ := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n Input_X=i Github_Env=e =C:=C:\\ Other=o")
 	want := strings.Fields("Path=p SystemRoot=r ComSpec=c ProgramFiles(x86)=x APPDATA=a http_proxy=h Named=n")

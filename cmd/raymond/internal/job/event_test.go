@@ -12,8 +12,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// event reads a payload as an event with this name; pairs are the names and values of further
-// variables.
+// event calls ReadEvent for an event with this name and payload. pairs contains the names and values of
+// further environment variables.
 func event(t *testing.T, name, payload string, pairs ...string) (Event, error) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "event.json")
@@ -28,7 +28,7 @@ func no() *bool { b := false; return &b }
 
 var ann = user("ann")
 
-// payloads are payloads of forges, and the events that are read from them.
+// payloads are the test cases of TestEventsAreRead: payloads as forges send them, and the expected events.
 var payloads = []struct {
 	name, payload string
 	env           []string
@@ -84,7 +84,7 @@ var payloads = []struct {
 	},
 	{"workflow_run", `{"workflow_run":{"head_repository":{"id":2}},"repository":{"id":1}}`, nil, Event{Attempt: 1, Repository: Repository{ID: 1}, Code: CodeSource{Fork: true, Known: true}}},
 	{
-		// Gitea: the owner of the issue's repository is a string, accounts have no type.
+		// On Gitea, the owner of the issue's repository is a string, and accounts have no type.
 		"issue_comment", `{"action":"created","is_pull":true,"issue":{"number":3,"pull_request":null,"repository":{"id":5,"name":"r","owner":"o"}},
 				"repository":{"id":5,"full_name":"o/r","private":false,"default_branch":"main"},"sender":{"id":1,"login":"ann"}}`,
 		[]string{"GITEA_ACTIONS", "true", "GITHUB_REF_NAME", "main"},
@@ -96,7 +96,7 @@ var payloads = []struct {
 	{"issues", `{"issue":{"number":1.5},"sender":[],"repository":"x","action":7}`, nil, Event{Attempt: 1, Code: CodeSource{Known: true}}},
 	{"issues", `{"issue":{"number":4,"title":"cut \ud83d"}}`, nil, Event{Subject: Subject{Kind: "issue", Number: 4, Title: "cut \uFFFD"}, Attempt: 1, Code: CodeSource{Known: true}}},
 	{
-		// The official worker writes numbers above 2^31 like this.
+		// GitHub's runner writes numbers above 2^31 in this form.
 		"issue_comment", `{"issue":{"number":7.0},"comment":{"id":3000000001.0,"body":"b","user":{"login":"ann","type":"User"}},"repository":{"id":4e9}}`, nil,
 		Event{Subject: Subject{Kind: "issue", Number: 7}, Attempt: 1, Repository: Repository{ID: 4000000000}, Code: CodeSource{Known: true},
 			Comment: Comment{Kind: IssueComment, ID: 3000000001, Number: 7, Author: ann, Body: "b"}},
@@ -110,7 +110,7 @@ var payloads = []struct {
 	},
 }
 
-// TestInputFromThePayload: the values at the paths are joined in their order.
+// TestInputFromThePayload checks that PayloadText joins the values at the paths in the order of the paths.
 func TestInputFromThePayload(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "event.json")
 	assert.NilError(t, os.WriteFile(file, []byte(`{"issue":{"title":" t ","body":null,"id":3000000001.0,"labels":[],"user":{"login":"ann"}}}`), 0o600))

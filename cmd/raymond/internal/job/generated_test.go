@@ -16,7 +16,8 @@ import (
 // root is the root of the repository.
 const root = "../../../.."
 
-// checkGenerated compares a file of the repository with its expected content.
+// checkGenerated compares a file of the repository with its expected content. With -update, it writes the
+// file first.
 func checkGenerated(t *testing.T, name, want string) {
 	t.Helper()
 	file := filepath.Join(root, name)
@@ -54,7 +55,7 @@ func TestActionIsGenerated(t *testing.T) {
 	checkGenerated(t, "action.yml", b.String())
 }
 
-// cell escapes a text for a cell of a table.
+// cell escapes a text for a cell of a Markdown table.
 func cell(s string) string { return strings.ReplaceAll(s, "|", `\|`) }
 
 func TestInputsPageIsGenerated(t *testing.T) {
@@ -85,7 +86,7 @@ func TestInputsPageIsGenerated(t *testing.T) {
 	checkGenerated(t, "docs/inputs.md", b.String())
 }
 
-// inputRow returns the row of an input.
+// inputRow returns the table row that describes an input.
 func inputRow(t *testing.T, in InputSpec) string {
 	standard, flag := code(in.Default), code(in.Flag)
 	if in.Required {
@@ -97,7 +98,8 @@ func inputRow(t *testing.T, in InputSpec) string {
 	return fmt.Sprintf("| `%s` | %s | %s | %s |", in.Name, cell(standard), flag, cell(in.Text))
 }
 
-// The inputs that most workflows need, and all inputs in the groups of docs/inputs.md.
+// firstInputs are the inputs that most workflows need. inputGroups are all inputs, grouped as in
+// docs/inputs.md.
 var (
 	firstInputs = []string{"workflow", "input", "meta", "anthropic-api-key", "model", "allowed-tools", "budget", "key", "state-key", "comment"}
 	inputGroups = []inputGroup{
@@ -118,7 +120,7 @@ func code(s string) string {
 	return "`" + s + "`"
 }
 
-// whoMayStart returns the section on events, made from the tables that decide.
+// whoMayStart returns the section on who may start a run. It is made from the tables that Authorize uses.
 func whoMayStart() string {
 	list := func(set map[string]bool) string {
 		var words []string

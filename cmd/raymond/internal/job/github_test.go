@@ -15,7 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/forge"
 )
 
-// api answers every request with a response of the form "200 body", and records the requests.
+// api is an HTTP handler that sends the same response to every request, and records the requests. answer
+// contains the status and the body, like "200 {}".
 type api struct {
 	answer   string
 	requests []string
@@ -29,7 +30,8 @@ func (a *api) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = w.Write([]byte(body))
 }
 
-// clientOf returns a client of a server for the repository o/r. graphql may be a path on the server.
+// clientOf starts a server and returns a client for the repository o/r on it. graphql is the URL of the
+// GraphQL API; it may be a path on the server.
 func clientOf(t *testing.T, h http.Handler, graphql string) *GitHub {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -95,7 +97,8 @@ func TestHeadsAreLookedUp(t *testing.T) {
 	}
 }
 
-// TestPrivacyIsAskedOfTheAPI: without an answer, the repository is not private.
+// TestPrivacyIsAskedOfTheAPI also checks that a repository counts as public if the response doesn't say
+// that it is private.
 func TestPrivacyIsAskedOfTheAPI(t *testing.T) {
 	for answer, want := range map[string]bool{`200 {"private":true}`: true, `200 {"private":false}`: false, `200 {}`: false} {
 		got, err := clientOf(t, &api{answer: answer}, "").IsPrivate(t.Context())

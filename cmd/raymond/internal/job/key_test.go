@@ -30,8 +30,8 @@ func TestKeysNameWhatARunIsAbout(t *testing.T) {
 	}
 }
 
-// TestMatrixJobsHaveDifferentKeys: the values of a job decide, however they are written, and only in a
-// matrix.
+// TestMatrixJobsHaveDifferentKeys checks that jobs of a matrix have different keys if their values
+// differ. The order and layout of the values don't matter. Outside of a matrix, the key has no digest.
 func TestMatrixJobsHaveDifferentKeys(t *testing.T) {
 	digest := func(values string) string {
 		t.Helper()
@@ -51,7 +51,7 @@ func TestMatrixJobsHaveDifferentKeys(t *testing.T) {
 	}
 }
 
-// TestCalledWorkflowsAreRecognized: by the workflow file that the runner names for the job.
+// TestCalledWorkflowsAreRecognized checks that a job of a reusable workflow is recognized by its workflow file.
 func TestCalledWorkflowsAreRecognized(t *testing.T) {
 	const own = "o/r/.github/workflows/agent.yml@refs/heads/main"
 	for file, want := range map[string]bool{

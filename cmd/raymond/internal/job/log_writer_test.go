@@ -19,8 +19,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner/report"
 )
 
-// attacks are texts in which the runner might find commands. TOKEN is replaced by the token that
-// resumes commands: it is in the runner's log, where an agent may find it.
+// attacks are texts in which the runner might find commands. TOKEN stands for the token that resumes
+// commands. An agent may know the token, because the runner's log contains it.
 var attacks = []string{
 	"::error::x", "  ::error::x", "\t::add-mask::e", "\u2003::set-output name=a::b", "\u200b::error::x", "\ufeff::error::x",
 	"\r::error::x", "a\r::error::x", "a\r\n::error::x", "a\n::error::x", "a\u2028::error::x", "a\u2029::error::x", "a\u0085::error::x",
@@ -33,7 +33,8 @@ var attacks = []string{
 	"##[TOKEN]\r##[error]x", "\x1b[0m::TOKEN::\n::error::x", "::TOKEN::x\n::error::x", "\u200b::TOKEN::\n::error::x", "##\u200b[TOKEN]\n::error::x",
 }
 
-// writeSession writes all kinds of lines of a run, with a hostile text in every place.
+// writeSession writes lines of all kinds to a log, with a hostile text in every position. It returns the
+// log and the names of the commands that the runner should find in it.
 func writeSession(text string) (output string, wantCommands []string) {
 	var b bytes.Buffer
 	c := NewLogWriter(&b, "/w")
@@ -48,10 +49,10 @@ func writeSession(text string) (output string, wantCommands []string) {
 	c.PrintStyled(text)
 	c.PrintStyled("\x1b[2m" + text + "\x1b[0m" + text)
 	c.Group("x")
-	c.PrintOwn("\x1b[32mok\x1b[0m " + text) // while commands are obeyed
+	c.PrintOwn("\x1b[32mok\x1b[0m " + text) // here the runner does not ignore commands
 	c.EndGroup()
 	c.PrintOwn(text)
-	_ = c.Close() // a Buffer takes everything
+	_ = c.Close() // writes to a bytes.Buffer can't fail
 	return b.String(), []string{"group", "endgroup", "error", "group", "endgroup"}
 }
 
@@ -63,8 +64,8 @@ func commandNames(list []sitetest.RunnerCommand) []string {
 	return names
 }
 
-// checkSession checks that the runner finds our commands in the output and no others, and that it
-// would find none in the shown text even without stop-commands.
+// checkSession checks that the runner finds exactly our commands in the output of writeSession. In the
+// shown text, it must find no commands even without stop-commands.
 func checkSession(t *testing.T, text string) {
 	t.Helper()
 	output, want := writeSession(text)
@@ -88,7 +89,8 @@ func checkSession(t *testing.T, text string) {
 	}
 }
 
-// FuzzTextIsNeverACommand: no printed text is obeyed, alone or twice.
+// FuzzTextIsNeverACommand checks that the runner finds no commands in a printed text, whether it is
+// printed once or twice.
 func FuzzTextIsNeverACommand(f *testing.F) {
 	for _, text := range attacks {
 		f.Add(text)
@@ -97,7 +99,8 @@ func FuzzTextIsNeverACommand(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) { checkSession(t, text) })
 }
 
-// TestRunnerModelFindsCommands: the port of the runner's parsers does find commands.
+// TestRunnerModelFindsCommands checks that sitetest.Runner, our port of the runner's parsers, does find
+// commands.
 func TestRunnerModelFindsCommands(t *testing.T) {
 	for output, want := range map[string][]string{
 		"::error::x":                                     {"error"},
@@ -119,8 +122,8 @@ func TestRunnerModelFindsCommands(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, want), "ignorable")
 }
 
-// TestOneTokenPerStep: the runner keeps every token as a secret that it looks for in all later lines of
-// the job.
+// TestOneTokenPerStep checks that a LogWriter uses only one token. The runner treats every token as a
+// secret and searches all later lines of the job for it.
 func TestOneTokenPerStep(t *testing.T) {
 	output, _ := writeSession("a")
 	tokens := map[string]int{}
@@ -135,8 +138,8 @@ func TestOneTokenPerStep(t *testing.T) {
 	}
 }
 
-// TestCombiningCharactersArrive: before a combining character, the runner does not see the colons that
-// end the head of a command.
+// TestCombiningCharactersArrive checks that texts may begin with a combining character. Directly before
+// such a character, the runner doesn't find the two colons that precede a command's text.
 func TestCombiningCharactersArrive(t *testing.T) {
 	n := 0
 	for r := range unicode.MaxRune {
@@ -159,7 +162,8 @@ func TestCombiningCharactersArrive(t *testing.T) {
 	assert.Check(t, n >= 1703, "got %d characters, want the 1703 of the runner at least", n)
 }
 
-// TestLinesAreShown: a styled line keeps its colours, but no other control sequences.
+// TestLinesAreShown checks how lines are written. A styled line keeps its colours, but no other control
+// sequences.
 func TestLinesAreShown(t *testing.T) {
 	plain, paint := (*LogWriter).Print, (*LogWriter).PrintStyled
 	for _, test := range []struct {
@@ -184,7 +188,7 @@ func TestLinesAreShown(t *testing.T) {
 	}
 }
 
-// TestAnnotationsArriveAsGiven: the runner reads the same annotation that Annotate got.
+// TestAnnotationsArriveAsGiven checks that the runner reads the annotation that was passed to Annotate.
 func TestAnnotationsArriveAsGiven(t *testing.T) {
 	w := t.TempDir()
 	for _, test := range []struct{ give, want report.Annotation }{
@@ -203,7 +207,7 @@ func TestAnnotationsArriveAsGiven(t *testing.T) {
 	}
 }
 
-// annotated returns an annotation as the runner reads it.
+// annotated writes an annotation to a log, and returns it as the runner reads it.
 func annotated(t *testing.T, workspace string, a report.Annotation) report.Annotation {
 	t.Helper()
 	var b bytes.Buffer

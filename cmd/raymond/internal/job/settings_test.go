@@ -11,7 +11,7 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// env returns a getenv for pairs of names and values.
+// env returns a getenv function for an environment. pairs contains names and values in turn.
 func env(pairs ...string) func(string) string {
 	values := map[string]string{}
 	for i := 0; i < len(pairs); i += 2 {
@@ -20,8 +20,8 @@ func env(pairs ...string) func(string) string {
 	return func(name string) string { return values[name] }
 }
 
-// stepEnv returns the environment of a step with these inputs, as the runner makes it: every input is set,
-// if only to its default. The token is empty.
+// stepEnv returns a getenv function for a step with these inputs. Like the runner, it sets every input,
+// to its default if it is not in pairs. The token is empty.
 func stepEnv(pairs ...string) func(string) string {
 	var all []string
 	for _, in := range Inputs() {
@@ -34,7 +34,7 @@ func stepEnv(pairs ...string) func(string) string {
 	return env(all...)
 }
 
-// defaultSettings returns the settings if only the workflow is named.
+// defaultSettings returns the expected settings if only the input workflow is set.
 func defaultSettings() Settings {
 	return Settings{
 		Mode: ModeRun, Workflow: "wf", Resume: ResumeAuto, Store: StoreArtifact, CheckpointInterval: time.Minute,
@@ -76,7 +76,7 @@ func TestSettingsAreRead(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, want))
 }
 
-// formatProblem formats a problem as one line.
+// formatProblem formats a problem with an input as one line.
 func formatProblem(f InputProblem) string {
 	text := f.Input + ": "
 	if f.Value != "" {
@@ -87,7 +87,7 @@ func formatProblem(f InputProblem) string {
 
 func TestWrongInputsAreFaults(t *testing.T) {
 	for _, test := range []struct {
-		inputs string // name=value, separated by |
+		inputs string // inputs in the form name=value, separated by |
 		want   []string
 	}{
 		{"workflow=", []string{"workflow: is missing; name the folder, archive or state file to run"}},
@@ -134,7 +134,8 @@ func TestWrongInputsAreFaults(t *testing.T) {
 	}
 }
 
-// TestSecretsAreInNoProblem: whatever is wrong with a secret, no message contains it.
+// TestSecretsAreInNoProblem checks that no problem contains the value of a secret input, whatever is
+// wrong with the value.
 func TestSecretsAreInNoProblem(t *testing.T) {
 	for _, in := range Inputs() {
 		if !in.Secret {
@@ -161,8 +162,8 @@ func TestUnknownInputsAreFaults(t *testing.T) {
 	assert.Check(t, is.DeepEqual(got, want), "%q", environ)
 }
 
-// TestInputsBecomeFlags: each value becomes one argument, whatever it contains, and an empty input
-// changes nothing.
+// TestInputsBecomeFlags checks that each value becomes one argument, whatever it contains, and that an
+// empty input sets no flag.
 func TestInputsBecomeFlags(t *testing.T) {
 	for _, test := range []struct {
 		getenv func(string) string
