@@ -14,8 +14,9 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// adviceCLI is an agent CLI whose API fails if a line of the file no applies. A line has a shell condition on the arguments
-// and the prompt, and the error message.
+// adviceCLI is a fake agent CLI. Each line of the file named "no" consists of a shell condition, a colon
+// and an error message. If the condition is true for the arguments and the prompt, the CLI fails with
+// that message.
 const adviceCLI = `#!/bin/bash
 if [ "$1" = --version ]; then echo '2.1.330 (stub)'; exit; fi
 args="$*" prompt=$(cat) id=new cost='"total_cost_usd":0.01,' stop=end_turn
@@ -34,20 +35,21 @@ echo '{"type":"assistant","message":{"id":"m1","model":"stub-1","content":[{"typ
 echo '{"type":"result","subtype":"success","is_error":false,"result":"","stop_reason":"end_turn","num_turns":1,"session_id":"'$id'",'$cost'"modelUsage":{}}'
 `
 
-// TestAdviceHelps: whatever has stopped a run, the command in its error completes it, after the step that the error asks for
-// first. Without that step it stops again.
+// TestAdviceHelps checks the advice in errors of stopped runs. After the user has done what the error
+// asks for, the command in the error must complete the run. Otherwise, a resume must stop for the same
+// reason again.
 func TestAdviceHelps(t *testing.T) {
 	for name, c := range adviceCases() {
 		t.Run(name, c.run)
 	}
 }
 
-// advice is a run that stops, and the advice that helps.
+// advice is a test case: a run that stops, the expected advice, and what the user does.
 type advice struct {
 	files, no, flags string
-	says             string // the expected advice; its command is run
-	cure             string // the remedy: files to write, or a variable to set
-	isEnough         bool   // resuming is enough
+	says             string // the expected advice, with the command that the test runs
+	cure             string // what the user does: files to write, or a variable to set
+	isEnough         bool   // a resume without the cure is enough
 }
 
 func adviceCases() map[string]advice {

@@ -11,8 +11,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// badArguments are invalid command lines, by command, with the name that the error must begin with. dir is an empty
-// directory, text a file that is not a workflow, and flow a workflow.
+// badArguments are invalid command lines, by command. names is the argument that the error must name. dir
+// is an empty directory, text is a file that is not a workflow, and flow is a workflow.
 var badArguments = map[string][]struct{ line, names string }{
 	"raymond": {
 		{"''", "PATH"}, {"nothing", "PATH"}, {"run dir x", "PATH"}, {"text x", "PATH"},
@@ -74,7 +74,7 @@ var badArguments = map[string][]struct{ line, names string }{
 	"raymond completion powershell": {{"x", "arguments"}},
 }
 
-// split splits a command line at blanks; two quotes are an empty argument.
+// split splits a command line at spaces. Two single quotes stand for an empty argument.
 func split(line string) []string {
 	list := strings.Fields(line)
 	for i, w := range list {
@@ -85,7 +85,8 @@ func split(line string) []string {
 	return list
 }
 
-// TestBadArgumentsAreUsageErrors: each error is one line of class usage that names the argument, and the program starts nothing.
+// TestBadArgumentsAreUsageErrors checks that each invalid argument is reported in one line of class usage
+// that names the argument, and that nothing is started.
 func TestBadArgumentsAreUsageErrors(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for name, content := range map[string]string{"text": "no workflow", "flow/START.sh": "echo '<result>x</result>'; touch started"} {

@@ -16,14 +16,14 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// job is a workflow in the directory wf, with flags and variables.
+// job is a workflow for a benchmark. Its states are in the directory wf.
 type job struct {
 	files map[string]string
 	args  []string // flags of raymond
-	env   []string // added to the environment; $DIR is the directory of the job
+	env   []string // further variables, in which $DIR is the directory of the job
 }
 
-// dispatcher returns a script that forks n workers, one in each of its executions.
+// dispatcher returns a script that forks n workers. Each execution of the script forks one of them.
 func dispatcher(n int, worker string) string {
 	return fmt.Sprintf(`read -r n <count
 echo $((n+1)) >count
@@ -31,7 +31,7 @@ if [ "$n" -lt %d ]; then echo "<fork next=\"START.sh\" item=\"$n\">%s</fork>"; e
 `, n, worker)
 }
 
-// do measures a command in the directory of the job, without the state of earlier runs.
+// do measures a command that runs in the directory dir of the job. It removes the state of earlier runs before.
 func (j job) do(b *testing.B, dir string, command ...string) used {
 	b.Helper()
 	assert.NilError(b, os.RemoveAll(filepath.Join(dir, ".raymond")))
@@ -49,7 +49,8 @@ func (j job) raymond(b *testing.B, path, dir string) used {
 	return j.do(b, dir, append([]string{path, "run", "wf", "--quiet"}, j.args...)...)
 }
 
-// compare compares raymond with a command that starts the same scripts, and with an earlier version if there is one.
+// compare compares raymond with a command that starts the same scripts. If an earlier version of raymond
+// is given, it also compares raymond with that version.
 func compare(b *testing.B, name string, j job, command ...string) {
 	dir := b.TempDir()
 	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)
@@ -66,7 +67,7 @@ func compare(b *testing.B, name string, j job, command ...string) {
 	})
 }
 
-// write writes the named files, if they are in files.
+// write writes the named files to dir. Names that are not in files are skipped.
 func write(b *testing.B, dir string, files map[string]string, names ...string) {
 	b.Helper()
 	for _, name := range names {
@@ -80,14 +81,14 @@ func write(b *testing.B, dir string, files map[string]string, names ...string) {
 	}
 }
 
-// BenchmarkStartUp measures a whole workflow of one script, from the start of the program to its end, against a shell that
-// saves one file durably and starts the script.
+// BenchmarkStartUp measures a workflow that consists of one script, from the start of the program to its
+// end. It compares that with a shell that starts the script and writes one file with sync.
 func BenchmarkStartUp(b *testing.B) {
 	compare(b, "floor", job{files: map[string]string{"wf/START.sh": "echo '<result>x</result>'\n"}}, "/bin/bash", "-c", "echo {} >state; sync state; /bin/bash wf/START.sh")
 }
 
-// BenchmarkScriptLoop measures a loop of 301 script states against a bash loop that starts the same script as often and
-// passes on the same numbers.
+// BenchmarkScriptLoop measures a loop of 301 script states. It compares that with a bash loop that starts
+// the same script as often with the same numbers.
 func BenchmarkScriptLoop(b *testing.B) {
 	compare(b, "bare", job{files: map[string]string{
 		"wf/START.sh": `n=${RAYMOND_RESULT:-${RAYMOND_INPUT:-0}}
@@ -102,10 +103,11 @@ done
 	}}, "/bin/bash", "bare")
 }
 
-// BenchmarkStubAgents measures a dispatcher that forks 500 workers; each worker calls an agent CLI once: a stub in Python
-// that answers at once. The other command is a bash loop that starts the same scripts and stubs, as many at once.
+// BenchmarkStubAgents measures a dispatcher that forks 500 workers. Each worker calls an agent CLI once,
+// which is a stub in Python that answers immediately. It compares that with a bash loop that starts the
+// same scripts and stubs, with the same number of processes in parallel.
 func BenchmarkStubAgents(b *testing.B) {
-	// The python3 on the PATH may be a script that looks for Python itself.
+	// The python3 on the PATH may be a script that searches for Python, which would be measured too.
 	python, err := exec.Command("python3", "-c", "import sys; print(sys.executable)").Output()
 	if err != nil {
 		b.Run("bare", func(b *testing.B) { b.Skipf("no python3: %v", err) })
@@ -138,11 +140,13 @@ print('{"type":"result","subtype":"success","is_error":false,"result":"<result>d
 	}, "/bin/bash", "bare")
 }
 
-// noteMemory is a line of a script that saves the largest memory use of raymond so far. The kernel's figure for a process
-// that has ended would include the memory of the process that started it.
+// noteMemory is a line for a script that saves raymond's peak memory use so far to the file peak. The
+// kernel's figure for a process that has ended can't be used, because it includes the memory of the
+// process that started it.
 const noteMemory = "grep VmHWM /proc/$PPID/status >peak\n"
 
-// BenchmarkForks runs a thousand workers of one script state each, which are forked at once, or singly by a dispatcher.
+// BenchmarkForks measures a thousand workers of one script state each. They are forked either all at once
+// by one state, or one by one by a dispatcher.
 func BenchmarkForks(b *testing.B) {
 	worker := "echo \"<result>done $RAYMOND_VAR_ITEM</result>\"\n[ \"$RAYMOND_VAR_ITEM\" -lt 990 ] || " + noteMemory
 	for name, files := range map[string]map[string]string{
@@ -172,7 +176,7 @@ func forks(b *testing.B, j job) {
 	s.report(b)
 }
 
-// BenchmarkCagedStates compares a loop of 100 script states in cages with the same loop without cages, per start of a state.
+// BenchmarkCagedStates measures how much longer a script state takes in a cage, with a loop of 100 states.
 func BenchmarkCagedStates(b *testing.B) {
 	j := job{files: map[string]string{"wf/START.sh": `n=${RAYMOND_RESULT:-0}
 if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$((n+1))\">START.sh</goto>"; fi
@@ -188,7 +192,7 @@ if [ "$n" -ge 100 ]; then echo "<result>$n</result>"; else echo "<goto input=\"$
 	s.report(b)
 }
 
-// BenchmarkCageCommand compares raymond cage with the command alone.
+// BenchmarkCageCommand measures how much longer a command takes if raymond cage starts it.
 func BenchmarkCageCommand(b *testing.B) {
 	dir, s := b.TempDir(), series{}
 	for b.Loop() {

@@ -12,7 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/internal/untrusted/text"
 )
 
-// usageErrors runs the program with flags with which it starts nothing, and returns its lines on stderr about a flag.
+// usageErrors runs raymond run with invalid flags or without a path. It checks that nothing is started,
+// and returns the error lines about one flag.
 func usageErrors(t *testing.T, flag string, args ...string) []string {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
@@ -33,14 +34,15 @@ func usageErrors(t *testing.T, flag string, args ...string) []string {
 var (
 	counts    = []string{"max-iterations", "max-parallel", "max-agents", "max-depth", "max-retries", "max-reminders"}
 	durations = []string{"timeout", "idle-timeout", "deadline", "grace", "hold"}
-	// nonsense is neither a number nor a duration.
+	// nonsense lists values that are neither numbers nor durations.
 	nonsense = []string{
 		"", " ", "NaN", "nan", "Inf", "+Inf", "-Inf", "infinity", "-1", "-0", "+1", "1e400", "-1e400", "010", "00", "0x10",
 		"0b1", "0o7", "1_000", "1,5", " 5", "5 ", "5\n", "٣", "1.", ".5", "1.5.2", "$5", "5USD", "abc", "null", "true", "1e-400",
 	}
 )
 
-// TestNumbersAreReadStrictly: any other value is one usage error with the flag and the value.
+// TestNumbersAreReadStrictly checks that invalid values are rejected with one usage error that names the
+// flag and the value.
 func TestNumbersAreReadStrictly(t *testing.T) {
 	refused := map[string][]string{"budget": append([]string{"1e3", "1E3", "1000000000.1", "99999999999999999999"}, nonsense...)}
 	for _, flag := range counts {
@@ -61,7 +63,8 @@ func TestNumbersAreReadStrictly(t *testing.T) {
 	}
 }
 
-// TestValidNumbersAreAccepted: only PATH is missing.
+// TestValidNumbersAreAccepted checks that valid values cause no error about their flag. The only error is
+// the missing PATH.
 func TestValidNumbersAreAccepted(t *testing.T) {
 	for _, arg := range []string{"--budget=0", "--budget=0.000000001", "--max-iterations=0", "--max-agents=1000000000", "--timeout=1h30m", "--grace=0", "--hold=1.5s"} {
 		flag, _, _ := strings.Cut(arg[2:], "=")
@@ -69,7 +72,7 @@ func TestValidNumbersAreAccepted(t *testing.T) {
 	}
 }
 
-// TestNearestNames: a slightly mistyped name is recognized.
+// TestNearestNames checks that the hint names the right flag if a name is mistyped or abbreviated.
 func TestNearestNames(t *testing.T) {
 	known := []string{"budget", "max-agents", "max-parallel", "quiet", "verbose", "debug-dir"}
 	for name, want := range map[string]string{

@@ -13,13 +13,13 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// Variables with which .ci/bench names the raymond to measure, and an earlier version.
+// Variables that .ci/bench sets to the paths of the raymond to measure, and of an earlier version of it.
 const (
 	programVar = "RAYMOND_BENCH_PROGRAM"
 	earlierVar = "RAYMOND_BENCH_EARLIER"
 )
 
-// program returns the path of the raymond to measure.
+// program returns the path of the raymond to measure. If there is none, it skips the benchmark.
 func program(b *testing.B) string {
 	b.Helper()
 	path := os.Getenv(programVar)
@@ -32,7 +32,7 @@ func program(b *testing.B) string {
 // used is the time that a command and its child processes took.
 type used struct{ wall, cpu time.Duration }
 
-// measure runs a command, which must succeed.
+// measure runs a command and returns the time that it took. The benchmark fails if the command fails.
 func measure(b *testing.B, cmd *exec.Cmd) used {
 	b.Helper()
 	var stderr bytes.Buffer
@@ -47,13 +47,14 @@ type series map[string][]float64
 
 func (s series) add(unit string, figure float64) { s[unit] = append(s[unit], figure) }
 
-// addTimes adds times in milliseconds, under names that begin with prefix.
+// addTimes adds times in milliseconds. The names of their units begin with prefix.
 func (s series) addTimes(prefix string, wall, cpu time.Duration) {
 	s.add(prefix+"wall-ms", wall.Seconds()*1000)
 	s.add(prefix+"cpu-ms", cpu.Seconds()*1000)
 }
 
-// report reports the medians. It hides the time of an iteration, which has no meaning because several commands run in it.
+// report reports the medians. It hides the time per iteration, which has no meaning because an iteration
+// runs several commands.
 func (s series) report(b *testing.B) {
 	for unit, figures := range s {
 		slices.Sort(figures)
@@ -62,11 +63,11 @@ func (s series) report(b *testing.B) {
 	b.ReportMetric(0, "ns/op")
 }
 
-// pairs counts the measured pairs, by benchmark.
+// pairs is the number of measured pairs for each benchmark.
 var pairs = map[string]int{}
 
-// inTurn measures pairs of two commands that do the same work, in alternating order. It reports wall-ratio and cpu-ratio,
-// our time divided by the other time in the same pair, and both times.
+// inTurn measures pairs of two commands that do the same work, in alternating order. It reports both
+// times, and wall-ratio and cpu-ratio, which are our time divided by the other time of the same pair.
 func inTurn(b *testing.B, ours, other func() used) {
 	s := series{}
 	for b.Loop() {

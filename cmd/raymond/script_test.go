@@ -22,11 +22,11 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// TestMain makes the test program act as raymond when a script starts raymond.
+// TestMain makes the test program act as raymond when a test script starts raymond.
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"raymond": main}) }
 
-// TestScripts checks the promises of the command line, with a file in testdata/script for each part. In the scripts, raymond
-// is the program itself, and claude is the shell script testdata/claude.sh.
+// TestScripts runs the scripts in testdata/script, which check what the command line promises. In the
+// scripts, raymond is the program itself, and claude is the shell script testdata/claude.sh.
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
 	assert.NilError(t, err)
@@ -50,8 +50,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// cmdExits runs a command that must end with the given code. If raymond fails, its stderr must have one line for each error,
-// in the documented form.
+// cmdExits implements "exits CODE COMMAND": it runs a command and checks its exit code. If raymond fails,
+// its stderr must contain one line for each error in the documented form.
 func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 	if neg || len(args) < 2 {
 		ts.Fatalf("usage: exits CODE COMMAND [ARG...]")
@@ -75,7 +75,8 @@ func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
 
 var errorLine = regexp.MustCompile(`^raymond: (run_failed|usage|over_limit|conflict|bad_state|workflow|runtime|suspended|cancelled): \S.*: .`)
 
-// checkErrorLines checks the error lines that raymond wrote to stderr.
+// checkErrorLines checks the form of the error lines that raymond wrote to stderr, and that their class
+// has the exit code.
 func checkErrorLines(ts *testscript.TestScript, code int) {
 	errorLines := 0
 	for line := range strings.Lines(ts.ReadFile("stderr")) {
@@ -96,7 +97,8 @@ func checkErrorLines(ts *testscript.TestScript, code int) {
 	}
 }
 
-// cmdJSON prints the value at a path like agents[0].state, if it exists.
+// cmdJSON implements "json FILE PATH": it prints the value at a path like agents[0].state. It prints
+// nothing if there is none.
 func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: json FILE PATH")
@@ -124,13 +126,15 @@ func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(enc.Encode(v))
 }
 
-// loggedFields are the fields of events that are the same in every run, in the order in which cmdLog prints them.
+// loggedFields are the fields of events that cmdLog prints, in this order. They have the same values in
+// every run.
 var loggedFields = []string{
 	"kind", "attempt", "session", "ok", "tag", "target", "return", "next", "parent", "vars", "n", "backoff_ms",
 	"which", "value", "max", "status", "outcome", "detail", "iterations", "result", "text", "for", "by",
 }
 
-// cmdLog prints the events of a log, one per line; with further arguments only events of these types.
+// cmdLog implements "log FILE TYPE...": it prints the events in a log, one per line. If types are given,
+// it prints only events of these types.
 func cmdLog(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) == 0 {
 		ts.Fatalf("usage: log FILE [TYPE...]")
@@ -164,7 +168,8 @@ func eventLine(e map[string]any) string {
 	return line
 }
 
-// cmdMakeZip writes an archive with the entries NAME=FILE, or NAME/ for a directory.
+// cmdMakeZip implements "makezip ARCHIVE ENTRY...": it writes a zip archive. An entry is NAME=FILE, or
+// NAME/ for a directory.
 func cmdMakeZip(ts *testscript.TestScript, _ bool, args []string) {
 	f, err := os.Create(ts.MkAbs(args[0]))
 	ts.Check(err)

@@ -19,14 +19,15 @@ import (
 
 var phases = map[string]string{"main.js": "action", "post.js": "action-post"}
 
-// TestNoNodeProcessStays: with execve, the program is the process that the runner started; otherwise it is a child of
-// that process. It gets the step's environment.
+// TestNoNodeProcessStays checks which process the program runs in. With execve it is the process that the
+// runner started; without, it is a child of that process. The program gets the step's environment.
 func TestNoNodeProcessStays(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
 		a.ship()
 		a.env["INPUT_WORKFLOW"] = "a b\nc"
-		// A value from an earlier step must not make the program wait for a pipe that doesn't exist.
+		// These values come from an earlier step. They must not make the program wait for a pipe that
+		// doesn't exist.
 		a.env["RAYMOND_SHIM_STDIN"], a.env["RAYMOND_SHIM"] = "1", "/planted"
 		for script, s := range a.both(n) {
 			r := s.report
@@ -45,8 +46,8 @@ func TestNoNodeProcessStays(t *testing.T) {
 	})
 }
 
-// TestNodeKeepsNoSecretsInItsEnvironment: if node stays, agents can read its initial environment. (Only Linux has a
-// file for that.)
+// TestNodeKeepsNoSecretsInItsEnvironment checks that node clears its initial environment if it keeps
+// running, because agents can read it on Linux, in /proc.
 func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
@@ -54,7 +55,7 @@ func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
 		a.env["ACTIONS_RUNTIME_TOKEN"], a.env[actVar] = "the-token-of-the-job", "wait"
 		s := a.start(n, "main.js")
 		began := time.Now()
-		for gone := n.becomes || runtime.GOOS != "linux"; !gone; { // the program may start before node has cleared it
+		for gone := n.becomes || runtime.GOOS != "linux"; !gone; { // node may clear its environment after the program has started
 			data, err := os.ReadFile(fmt.Sprintf("/proc/%d/environ", s.cmd.Process.Pid))
 			if err != nil || time.Since(began) > 5*time.Minute {
 				t.Errorf("environment of node: got %q, %v, want nothing of the job's in it", data, err)
@@ -69,7 +70,8 @@ func TestNodeKeepsNoSecretsInItsEnvironment(t *testing.T) {
 	})
 }
 
-// TestExitCodeIsTheProgramsOwn: whether the program exits, or ends because of a signal that the shim forwards.
+// TestExitCodeIsTheProgramsOwn checks that the exit code of the program becomes the exit code of the
+// step. It also checks that the shim forwards signals to the program.
 func TestExitCodeIsTheProgramsOwn(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		for act, want := range map[string]int{"exit 0": 0, "exit 1": 1, "exit 255": 255, "die 9": 137} {
@@ -91,9 +93,10 @@ func TestExitCodeIsTheProgramsOwn(t *testing.T) {
 	})
 }
 
-// TestProgramNoticesThatItIsAlone: no signal reports that the shim or the runner above it was killed, but the pipe ends.
+// TestProgramNoticesThatItIsAlone checks that the program ends if the shim or the runner above it is
+// killed. No signal reports that to the program, but its stdin ends.
 func TestProgramNoticesThatItIsAlone(t *testing.T) {
-	n := nodes(t)[1] // with execve, the program is the process that the runner started
+	n := nodes(t)[1] // without execve, because otherwise there is no shim process to kill
 	for killed, above := range map[string][]string{"shim": nil, "runner": {"/bin/sh", "-c", `"$@"; :`, "runner"}} {
 		a := newAction(t)
 		a.ship()
@@ -107,7 +110,8 @@ func TestProgramNoticesThatItIsAlone(t *testing.T) {
 	}
 }
 
-// TestActionWorksInsideAnotherProject: a copy below the package.json of a project that uses ES modules.
+// TestActionWorksInsideAnotherProject checks that the action can be below the package.json of a project
+// that uses ES modules.
 func TestActionWorksInsideAnotherProject(t *testing.T) {
 	a := newAction(t)
 	a.ship()

@@ -17,14 +17,15 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// TestWhichProgramIsTaken: the order is RAYMOND_BINARY if no earlier step can have set it, the program of a release, a build.
+// TestWhichProgramIsTaken checks which program the shim starts: RAYMOND_BINARY if no earlier step can
+// have set it, or else the program of a release.
 func TestWhichProgramIsTaken(t *testing.T) {
 	act, own, hosted := map[string]string{"ACT": "true"}, map[string]string{"RUNNER_ENVIRONMENT": "self-hosted"}, map[string]string{"RUNNER_ENVIRONMENT": "github-hosted"}
 	for _, c := range []struct {
 		what      string
 		env       map[string]string
 		isShipped bool
-		want      string // "chosen" is RAYMOND_BINARY, "shipped" the program of a release
+		want      string // "chosen" is RAYMOND_BINARY, "shipped" is the release's program; empty means none
 	}{
 		{"act", act, true, "chosen"}, {"a self-hosted runner", own, true, "chosen"}, {"act, nothing shipped", act, false, "chosen"},
 		{"GitHub's runner", hosted, true, "shipped"}, {"GitHub's runner, nothing shipped", hosted, false, ""},
@@ -50,7 +51,8 @@ func TestWhichProgramIsTaken(t *testing.T) {
 	}
 }
 
-// TestMissingProgramIsOneErrorLine: whatever is missing, the line lists the places that were searched.
+// TestMissingProgramIsOneErrorLine checks that the shim prints one line if there is no program. The line
+// names the places that were searched.
 func TestMissingProgramIsOneErrorLine(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		for what, c := range map[string]struct {
@@ -85,7 +87,7 @@ func TestMissingProgramIsOneErrorLine(t *testing.T) {
 	})
 }
 
-// sources is a module with a program that prints how it was called.
+// sources is a Go module whose program prints its path, its first argument and the variable INPUT_KEY.
 var sources = map[string]string{
 	"go.mod": "module example.com/m\n\ngo 1.24\n",
 	"cmd/raymond/main.go": `package main
@@ -96,7 +98,7 @@ func main() { println(os.Args[0], os.Args[1], os.Getenv("INPUT_KEY")) }
 `,
 }
 
-// withGo gives the action its sources, and the Go toolchain of the machine.
+// withGo adds the sources to the action, and the machine's Go toolchain to its PATH.
 func withGo(t *testing.T, a *action) {
 	t.Helper()
 	for name, text := range sources {
@@ -107,7 +109,8 @@ func withGo(t *testing.T, a *action) {
 	a.env["PATH"], a.env["GOTOOLCHAIN"] = filepath.Join(strings.TrimSpace(string(out)), "bin"), "local"
 }
 
-// TestSourcesAreBuiltOnce: once per job, whatever the job itself builds and how. The post phase needs no Go.
+// TestSourcesAreBuiltOnce checks that the program is built once per job, whatever Go settings the job
+// has. The post phase needs no Go toolchain.
 func TestSourcesAreBuiltOnce(t *testing.T) {
 	eachNode(t, func(t *testing.T, n node) {
 		a := newAction(t)
@@ -130,7 +133,7 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 				if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o700 {
 					t.Errorf("%s: built below %s (%v, %v), want a folder of mode 0700", script, dir, info, err)
 				}
-				if err := os.Chmod(dir, 0); err != nil { // as an agent can
+				if err := os.Chmod(dir, 0); err != nil { // agents can do this too
 					t.Fatal(err)
 				}
 			}
@@ -140,7 +143,8 @@ func TestSourcesAreBuiltOnce(t *testing.T) {
 	})
 }
 
-// TestUnusableBuildDirIsAvoided: a directory that can't be opened, for example after root in a container has created it, is not used.
+// TestUnusableBuildDirIsAvoided checks that the shim uses another directory for the build if the usual
+// one can't be opened, for example because root in a container has created it.
 func TestUnusableBuildDirIsAvoided(t *testing.T) {
 	a := newAction(t)
 	withGo(t, a)
@@ -151,7 +155,7 @@ func TestUnusableBuildDirIsAvoided(t *testing.T) {
 	}
 }
 
-// TestAnotherProgramIsNotRun: the post phase and later steps run only a program that the main phase has recorded.
+// TestAnotherProgramIsNotRun checks that the post phase runs only the program that the main phase has recorded.
 func TestAnotherProgramIsNotRun(t *testing.T) {
 	n := nodes(t)[0]
 	for what, alter := range map[string]func(a *action){
@@ -180,7 +184,8 @@ func TestAnotherProgramIsNotRun(t *testing.T) {
 	}
 }
 
-// TestLaterStepRunsNoOtherBuild: it runs only the build that an earlier step has signed.
+// TestLaterStepRunsNoOtherBuild checks that a later step runs a build only if it is the one that an
+// earlier step has signed.
 func TestLaterStepRunsNoOtherBuild(t *testing.T) {
 	a := newAction(t)
 	withGo(t, a)
@@ -192,7 +197,7 @@ func TestLaterStepRunsNoOtherBuild(t *testing.T) {
 	}
 }
 
-// TestBuildGetsNoSecrets: the go command gets no secrets of the job.
+// TestBuildGetsNoSecrets checks that the go command gets none of the job's secrets.
 func TestBuildGetsNoSecrets(t *testing.T) {
 	a := newAction(t)
 	write(t, a.path("go.mod"), "module m\n")

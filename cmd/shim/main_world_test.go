@@ -15,9 +15,10 @@ import (
 )
 
 const (
-	// actVar makes the test program act as the Go program: "exit N", "die N" or "wait".
+	// actVar is a variable that makes the test program a stand-in for the Go program. Its value says what
+	// the stand-in does: "exit N", "die N" (end by signal N) or "wait".
 	actVar = "SHIMTEST_ACT"
-	waited = 7 // the exit code after a wait
+	waited = 7 // the exit code of a stand-in that has waited
 )
 
 func TestMain(m *testing.M) {
@@ -27,7 +28,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// report describes the start of a stand-in. The stand-in prints it as its first line.
+// report describes how a stand-in was started. The stand-in prints it as its first line.
 type report struct {
 	Args        []string
 	PID, Parent int
@@ -58,7 +59,8 @@ func standIn() int {
 	return waited
 }
 
-// awaitEnd returns the name of the signal that came, or "EOF" if stdin, which the shim holds open, has ended.
+// awaitEnd waits for a signal and returns its name. If the shim holds stdin open, it also waits for the
+// end of stdin, and returns "EOF" then.
 func awaitEnd(signals <-chan os.Signal) string {
 	end := make(chan string, 2)
 	go func() { end <- (<-signals).String() }()

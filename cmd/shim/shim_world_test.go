@@ -22,7 +22,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/installtest"
 )
 
-// node is a way to run JavaScript.
+// node is a version of node, with the command that starts it.
 type node struct {
 	name string
 	argv []string
@@ -30,7 +30,8 @@ type node struct {
 	becomes bool
 }
 
-// nodes returns GitHub's version of node, and the same one without execve, like older versions.
+// nodes returns the version of node that GitHub uses, and the same version without execve, which older
+// versions lack.
 func nodes(t *testing.T) []node {
 	t.Helper()
 	pinned := installtest.Node(t)
@@ -50,20 +51,20 @@ func eachNode(t *testing.T, test func(t *testing.T, n node)) {
 	}
 }
 
-// action is an unpacked action.
+// action is a directory with an unpacked action, and the environment of its steps.
 type action struct {
 	t   *testing.T
 	dir string
 	env map[string]string
 }
 
-// newAction unpacks the shim, without a program.
+// newAction unpacks the shim to a new directory, without a program.
 func newAction(t *testing.T) *action {
 	t.Helper()
 	a := &action{t: t, dir: filepath.Join(t.TempDir(), "action"), env: map[string]string{
 		"PATH": t.TempDir(), "HOME": t.TempDir(), "RUNNER_TEMP": t.TempDir(), "ACTIONS_RUNTIME_TOKEN": "token",
 		"GITHUB_STATE": filepath.Join(t.TempDir(), "state"), actVar: "exit 0",
-		// A data race must not look like our exit codes, or delay the exit by a second.
+		// With the race detector, the stand-in would otherwise wait for a second before it exits.
 		"GORACE": "atexit_sleep_ms=0",
 	}}
 	assert.NilError(t, os.CopyFS(a.path("cmd/shim"), shim.Files))
@@ -72,7 +73,7 @@ func newAction(t *testing.T) *action {
 
 func (a *action) path(name string) string { return filepath.Join(a.dir, filepath.FromSlash(name)) }
 
-// shipped returns the path of the program for this machine in a release.
+// shipped returns the path at which a release contains the program for this machine.
 func (a *action) shipped() string {
 	name := "raymond-" + runtime.GOOS + "-" + runtime.GOARCH
 	if runtime.GOOS == "windows" {
@@ -81,10 +82,11 @@ func (a *action) shipped() string {
 	return a.path("cmd/shim/bin/" + name)
 }
 
-// ship writes the stand-in to that path, without the executable bit, as if it came from a zip archive.
+// ship writes the stand-in to the path of a release's program. Like a file from a zip archive, it is not
+// executable.
 func (a *action) ship() { program(a.t, a.shipped(), 0o600) }
 
-// program writes the stand-in to path.
+// program writes the stand-in, which is a copy of the test program, to path.
 func program(t *testing.T, path string, mode os.FileMode) {
 	t.Helper()
 	self, err := os.Executable()
@@ -101,18 +103,18 @@ func write(t *testing.T, path, text string) {
 	assert.NilError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// step is a started main.js or post.js.
+// step is a process that runs main.js or post.js.
 type step struct {
 	t      *testing.T
 	cmd    *exec.Cmd
-	ran    bool // the stand-in was started, and has written the report
+	ran    bool // the stand-in has written its report
 	report report
 	more   *bufio.Reader
-	stdout string // without the report
+	stdout string // the output after the report
 	stderr bytes.Buffer
 }
 
-// run runs a script until it has ended, and all processes that hold its output open.
+// run runs a script, and waits until it and all processes that hold its output open have ended.
 func (a *action) run(n node, script string) *step {
 	a.t.Helper()
 	return a.start(n, script).wait()
@@ -123,7 +125,8 @@ func (a *action) start(n node, script string) *step {
 	return a.begin(append(slices.Clone(n.argv), a.path("cmd/shim/"+script)))
 }
 
-// begin starts a command, and returns when it has printed its first line, the stand-in's report, or has ended.
+// begin starts a command. It returns when the command has printed its first line, which is the stand-in's
+// report, or has ended.
 func (a *action) begin(argv []string) *step {
 	a.t.Helper()
 	s := &step{t: a.t, cmd: exec.Command(argv[0], argv[1:]...)}
@@ -154,7 +157,8 @@ func (s *step) wait() *step {
 	return s
 }
 
-// status returns the exit code of the process, or 128 plus the signal that ended it.
+// status returns the exit code of the process. If a signal has ended the process, it returns 128 plus the
+// signal's number.
 func (s *step) status() int {
 	if w, ok := s.cmd.ProcessState.Sys().(syscall.WaitStatus); ok && s.cmd.ProcessState.ExitCode() < 0 {
 		return 128 + int(w.Signal())
@@ -162,7 +166,7 @@ func (s *step) status() int {
 	return s.cmd.ProcessState.ExitCode()
 }
 
-// both runs the main phase and then the post phase, which gets the state saved by the main phase.
+// both runs the main phase, and then the post phase with the state that the main phase has saved.
 func (a *action) both(n node) map[string]*step {
 	a.t.Helper()
 	main := a.run(n, "main.js")
@@ -170,7 +174,7 @@ func (a *action) both(n node) map[string]*step {
 	return map[string]*step{"main.js": main, "post.js": a.run(n, "post.js")}
 }
 
-// passState passes the saved state to the post phase as variables.
+// passState adds the state that a step has saved to the environment, as the runner does for the post phase.
 func (a *action) passState() {
 	a.t.Helper()
 	data, err := os.ReadFile(a.env["GITHUB_STATE"])

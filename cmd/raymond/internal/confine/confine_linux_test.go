@@ -21,7 +21,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// machine is a machine for runs, in a temporary directory.
+// machine simulates a machine for runs in a temporary directory. It records the lines that cages report.
 type machine struct {
 	t    *testing.T
 	root string
@@ -31,7 +31,7 @@ type machine struct {
 	lines []string
 }
 
-// newMachine returns a machine with a home directory, a workspace and a temporary directory of the job.
+// newMachine returns a machine with a home directory, a workspace, and a temporary directory of the job.
 func newMachine(t *testing.T) *machine {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	assert.NilError(t, err)
@@ -74,7 +74,7 @@ func (m *machine) link(name, to string) {
 	assert.NilError(m.t, os.Symlink(to, m.path(name)))
 }
 
-// cages creates the cages of a run.
+// cages creates the cages of a run. They are closed at the end of the test.
 func (m *machine) cages(wish options.Cage) *Cages {
 	m.t.Helper()
 	c, err := New(wish, m.at)
@@ -83,7 +83,8 @@ func (m *machine) cages(wish options.Cage) *Cages {
 	return c
 }
 
-// short returns paths relative to the machine, without paths of the system and of the run's own directory.
+// short returns paths relative to the machine's root. It leaves out paths outside of it, and the run's
+// own temporary directories.
 func (m *machine) short(paths []string) []string {
 	var out []string
 	for _, p := range paths {
@@ -97,8 +98,8 @@ func (m *machine) short(paths []string) []string {
 
 var on = options.Cage{Mode: options.CageOn}
 
-// TestWritablePaths: the working directory with git's directory, the conversations and the user's paths, but never
-// files of the runner, the run or an action.
+// TestWritablePaths checks that agents can write the working directory with git's directory, the
+// conversations and the user's paths, but never files of the runner, the run or an action.
 func TestWritablePaths(t *testing.T) {
 	m := newMachine(t)
 	m.folder("home/.npm")
@@ -122,8 +123,9 @@ func TestWritablePaths(t *testing.T) {
 	}
 }
 
-// TestReadablePaths: tools without credentials, paths in variables of a job and the user's paths, but no other files in
-// the home directory, the job's temporary directory and the directories of runners.
+// TestReadablePaths checks that agents can read tools without credentials, paths in variables of a job
+// and the user's paths. They can't read other files in the home directory, the job's temporary directory
+// and the directories of runners.
 func TestReadablePaths(t *testing.T) {
 	m := newMachine(t)
 	m.at.Temp, m.at.Workspace = m.folder("runner/_work/_temp"), m.folder("runner/_work/r/r")
@@ -165,7 +167,8 @@ func TestReadablePaths(t *testing.T) {
 	assert.Check(t, is.DeepEqual(slices.DeleteFunc(m.short(got), func(name string) bool { return strings.HasPrefix(name, "runner/_work/_temp/r-") }), want), "readable")
 }
 
-// TestAgentHome: it has links to the readable parts of the real home directory, our git configuration, and caches.
+// TestAgentHome checks that the agents' home directory contains links to the readable parts of the real
+// home directory, our git configuration, and caches.
 func TestAgentHome(t *testing.T) {
 	m := newMachine(t)
 	for _, name := range []string{"home/.rustup/x", "home/.ssh/id", "home/.npm/x", "home/go/pkg/mod/cache/download/x", "home/.config/gh/hosts.yml", "home/.m2/repository/x"} {
@@ -198,7 +201,8 @@ func TestAgentHome(t *testing.T) {
 	assert.Check(t, is.Contains(strings.Join(m.lines, "\n"), "agents can't use ~/.m2/repository; input cage-write: ~/.m2/repository"), "told: want the cache that is not seen")
 }
 
-// TestGitSettingsRunNoCommands: agents get harmless git settings, and the known filters of git LFS.
+// TestGitSettingsRunNoCommands checks that agents get only harmless git settings and the known filters of
+// git LFS.
 func TestGitSettingsRunNoCommands(t *testing.T) {
 	const lfs = "[filter \"lfs\"]\n\tclean = git-lfs clean -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tsmudge = git-lfs smudge -- %f\n"
 	for text, want := range map[string]string{
@@ -214,8 +218,9 @@ func TestGitSettingsRunNoCommands(t *testing.T) {
 	}
 }
 
-// TestHardLinksAreSplit: a file of the working directory with a hard link elsewhere, like in the cache of a package
-// manager, is replaced by a copy. A file whose links are all in the working directory is kept.
+// TestHardLinksAreSplit checks that a file in the working directory is replaced with a copy if it has a
+// hard link elsewhere, such as in the cache of a package manager. A file whose links are all in the
+// working directory stays the same.
 func TestHardLinksAreSplit(t *testing.T) {
 	m := newMachine(t)
 	for from, to := range map[string]string{"store/one": "work/node_modules/one", "work/a": "work/b", "store/pack": "work/.git/objects/pack"} {
@@ -237,8 +242,9 @@ func TestHardLinksAreSplit(t *testing.T) {
 	}
 }
 
-// TestAgentHomeWorks: in a cage, commands find their home directory, git works on files of another user and knows the
-// author, and the target of a link in /etc can be read.
+// TestAgentHomeWorks checks in a cage that commands can use their home directory and TMPDIR, that git
+// accepts files of another user and knows an author for commits, and that a key in the real home
+// directory can't be read.
 func TestAgentHomeWorks(t *testing.T) {
 	m := newMachine(t)
 	m.file("home/.gitconfig", "[user]\n\tname = A\n")
@@ -246,7 +252,7 @@ func TestAgentHomeWorks(t *testing.T) {
 	m.at.Environ = append(m.at.Environ, "PATH="+os.Getenv("PATH"))
 	out, err := exec.Command("git", "init", "-q", m.path("work")).CombinedOutput()
 	assert.NilError(t, err, string(out))
-	if os.Geteuid() == 0 { // as in a container
+	if os.Geteuid() == 0 { // as root, like in a container, give the files to another user
 		out, err := exec.Command("chown", "-R", "4711:4711", m.path("work")).CombinedOutput()
 		assert.NilError(t, err, string(out))
 	}
@@ -277,8 +283,8 @@ func caged(t *testing.T, c *Cages, dir, script string) string {
 	return out.String()
 }
 
-// TestGitDirs: an agent may have written the file that names git's directory, so it counts only if git's directory names
-// the worktree too.
+// TestGitDirs checks which directory is recognized as git's directory of a worktree. An agent may have
+// written the file that names this directory, so the directory must name the worktree as well.
 func TestGitDirs(t *testing.T) {
 	m := newMachine(t)
 	m.folder("repo/.git/modules/sub")
@@ -304,15 +310,16 @@ func TestGitDirs(t *testing.T) {
 	}
 }
 
-// TestAgentsInOtherDirectories: an agent may work in a linked worktree of the repository. Other directories of the run's
-// worktree are read-only, which is reported once. All others are refused, even readable ones.
+// TestAgentsInOtherDirectories checks that an agent can write a linked worktree of the repository if it
+// works there. Other directories of the run's worktree are read-only, which is reported once. In all
+// other directories, even in readable ones, no agent can be started.
 func TestAgentsInOtherDirectories(t *testing.T) {
 	m := newMachine(t)
 	m.folder("work/.git")
 	m.file("tree/.git", "gitdir: "+m.path("work/.git/worktrees/tree")+"\n")
 	m.file("work/.git/worktrees/tree/commondir", "../..\n")
 	m.file("work/.git/worktrees/tree/gitdir", m.path("tree/.git")+"\n")
-	// A linked worktree of another repository.
+	// This is a linked worktree of another repository.
 	m.file("other-tree/.git", "gitdir: "+m.path("other/.git/worktrees/tree")+"\n")
 	m.file("other/.git/worktrees/tree/commondir", "../..\n")
 	m.file("other/.git/worktrees/tree/gitdir", m.path("other-tree/.git")+"\n")
@@ -326,7 +333,7 @@ func TestAgentsInOtherDirectories(t *testing.T) {
 	if n := strings.Count(fmt.Sprint(m.lines), m.path("work/other")); n != 1 || !strings.Contains(fmt.Sprint(c.Notes()), "input cage-write") {
 		t.Errorf("told: got %q, want each directory once, with the input", m.lines)
 	}
-	// A worktree that agents made up, and a directory behind a link of agents.
+	// Agents have faked a worktree, and have created a link to a directory outside of the workspace.
 	m.file("work/made/.git", "gitdir: "+m.path("work/.git/worktrees/made")+"\n")
 	m.file("work/.git/worktrees/made/commondir", "../..\n")
 	m.file("work/.git/worktrees/made/gitdir", m.path("home/.git")+"\n")
@@ -341,7 +348,8 @@ func TestAgentsInOtherDirectories(t *testing.T) {
 	}
 }
 
-// TestNoLinkLeadsOutOfTheWorkspace: agents of an earlier run may have left a link.
+// TestNoLinkLeadsOutOfTheWorkspace checks that a path is rejected if it leaves the workspace through a
+// link. Agents of an earlier run may have created such a link.
 func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	m := newMachine(t)
 	m.link("work/out", m.path("home"))
@@ -358,7 +366,8 @@ func TestNoLinkLeadsOutOfTheWorkspace(t *testing.T) {
 	assert.ErrorContains(t, err, "out of the workspace", "a working directory")
 }
 
-// TestModesAreRestored: modes that a caged process has changed are restored, also of directories above its paths.
+// TestModesAreRestored checks that file modes that a caged process has changed are restored, including
+// modes of directories above the paths.
 func TestModesAreRestored(t *testing.T) {
 	m := newMachine(t)
 	m.at.Guarded = []string{m.folder("actions")}
@@ -370,7 +379,8 @@ func TestModesAreRestored(t *testing.T) {
 	assert.Check(t, is.Equal(string(modes), strings.Repeat("755\n", len(closed))))
 }
 
-// TestRunnerProgramsAreGuarded: the runner needs them for post phases.
+// TestRunnerProgramsAreGuarded checks that the files of the runner are found, which the runner needs for
+// post phases.
 func TestRunnerProgramsAreGuarded(t *testing.T) {
 	m := newMachine(t)
 	want := []string{m.file("runner/bin/Runner.Worker", ""), m.file("runner/bin/a.dll", ""), m.file("runner/externals/node24/bin/node", "")}
@@ -379,7 +389,8 @@ func TestRunnerProgramsAreGuarded(t *testing.T) {
 	assert.Check(t, is.Len(runnerFiles(m.path("runner/bin/node")), 0))
 }
 
-// TestUnprotectedPathsAreReported: nothing in a directory that agents may write is protected.
+// TestUnprotectedPathsAreReported checks that a hidden or guarded path is reported if it is in a
+// directory that agents may write, because it can't be protected there.
 func TestUnprotectedPathsAreReported(t *testing.T) {
 	m := newMachine(t)
 	m.at.Hidden = append(m.at.Hidden, m.folder("work/state"))
@@ -390,7 +401,8 @@ func TestUnprotectedPathsAreReported(t *testing.T) {
 	}
 }
 
-// TestRefusedFilesAreReported: with the input that gives access.
+// TestRefusedFilesAreReported checks that denied accesses to files are reported with the input that
+// allows them.
 func TestRefusedFilesAreReported(t *testing.T) {
 	m := newMachine(t)
 	m.at.Guarded = []string{m.folder("action")}
@@ -406,8 +418,9 @@ func TestRefusedFilesAreReported(t *testing.T) {
 	}
 }
 
-// TestLocalPortsBypassTheProxy: the proxy handles only HTTP. Ports of APIs are reached whatever the user allows, and other
-// ports, like the port of a database beside the job, if they are listed.
+// TestLocalPortsBypassTheProxy checks which ports of this machine can be reached without the proxy, which
+// handles only HTTP. Ports of APIs can always be reached. Other ports, such as the port of a database for
+// the job, must be listed.
 func TestLocalPortsBypassTheProxy(t *testing.T) {
 	m := newMachine(t)
 	m.at.Needs.Hosts = []string{"127.0.0.1:4711", "gate.example:8443"}
@@ -419,7 +432,8 @@ func TestLocalPortsBypassTheProxy(t *testing.T) {
 	assert.Check(t, is.DeepEqual(hosts, []string{"gate.example:8443"}), "hosts for the proxy")
 }
 
-// TestRefusalsAreReportedOnce: with the input to change if there is one, and up to a limit.
+// TestRefusalsAreReportedOnce checks that each denied connection is reported once, with the input to
+// change if there is one, and that the number of reports is limited.
 func TestRefusalsAreReportedOnce(t *testing.T) {
 	m := newMachine(t)
 	c := m.cages(on)

@@ -12,9 +12,10 @@ import (
 	"github.com/raymond-action/raymond-action/artifacts/workspace"
 )
 
-// TestAgentLinksRevealNothing: paths in the workspace that PATH and variables name lead nowhere else, whether
-// an agent of an earlier run has made them links or an agent of this run does so later. A home directory that
-// is a repository doesn't become readable.
+// TestAgentLinksRevealNothing checks that links in the workspace don't make other files readable. PATH
+// and other variables name these links. An agent of an earlier run, or later an agent of this run, has
+// created them. The test also checks that a home directory that is a git repository doesn't become
+// readable.
 func TestAgentLinksRevealNothing(t *testing.T) {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	assert.NilError(t, err)
@@ -54,7 +55,7 @@ func TestAgentLinksRevealNothing(t *testing.T) {
 	}
 }
 
-// TestRunnerDirsAreFound: however deep they are, among the first directories that are searched.
+// TestRunnerDirsAreFound checks that directories of runners are found at any depth.
 func TestRunnerDirsAreFound(t *testing.T) {
 	dir := t.TempDir()
 	assert.NilError(t, os.MkdirAll(filepath.Join(dir, "a/b/c/d/e/_work"), 0o700))

@@ -12,8 +12,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestLinkTargetsAreReadable: on many machines /etc/resolv.conf is a link to a file elsewhere. A link to a
-// directory makes nothing readable.
+// TestLinkTargetsAreReadable checks that linksIn returns links to files, such as /etc/resolv.conf on many
+// machines, but no links to directories.
 func TestLinkTargetsAreReadable(t *testing.T) {
 	etc, run := t.TempDir(), t.TempDir()
 	target := filepath.Join(run, "stub-resolv.conf")

@@ -10,11 +10,12 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// TestCageFlags: flags that change the cage need one.
+// TestCageFlags checks the values of the flags of the cage. Flags that change the cage are errors if the
+// cage is off.
 func TestCageFlags(t *testing.T) {
 	for _, test := range []struct {
 		args []string
-		want string // mode, network, folders; "" for a usage error
+		want string // mode, network and directories; empty for a usage error
 	}{
 		{nil, "off  [] []"},
 		{[]string{"--cage=on"}, "on  [] []"},
@@ -47,12 +48,13 @@ func TestCageFlags(t *testing.T) {
 	}
 }
 
-// TestProtectiveFlagsSurviveAResume: unless the resume sets them. Flags that give access don't survive.
+// TestProtectiveFlagsSurviveAResume checks that a resume keeps the flags that protect the run, unless it
+// sets them. It doesn't keep flags that give access.
 func TestProtectiveFlagsSurviveAResume(t *testing.T) {
 	before := []string{"--cage=require", "--network=none", "--workspace=git", "--script-env=A,B", "--cage-write=/x"}
 	for _, test := range []struct {
 		before, args []string
-		want         string // "" for a usage error
+		want         string // empty for a usage error
 	}{
 		{before, nil, "require none git [A B] []"},
 		{before, []string{"--network=open", "--workspace=none"}, "require  none [A B] []"},

@@ -6,7 +6,8 @@ import (
 	"gotest.tools/v3/assert"
 )
 
-// TestFlagAndItsValueAreTwoArguments: a blank after the name of a flag is refused; a value may have blanks.
+// TestFlagAndItsValueAreTwoArguments checks that an argument is rejected if it is a flag, a space and a
+// value. A value alone may contain spaces.
 func TestFlagAndItsValueAreTwoArguments(t *testing.T) {
 	for arg, isOne := range map[string]bool{
 		"--max-turns 5": false, "-p x": false, "--add-dir  /a b": false,

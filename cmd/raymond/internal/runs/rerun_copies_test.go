@@ -15,10 +15,10 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// copyist is an agent CLI that records which conversations it copies.
+// copyist is a fake agent CLI that records which conversations it copies.
 type copyist struct {
 	runner.AgentCLI
-	wrong map[string]error // by conversation
+	wrong map[string]error // errors of Copy, by conversation
 	done  []string
 }
 
@@ -34,7 +34,7 @@ func (c *copyist) Copy(k runner.Conversation, length int64, id, dir string) (str
 	return "cli-" + id, nil
 }
 
-// runWithConversations returns a run whose agent branches off the conversation of its caller.
+// runWithConversations returns a run whose agent branches off from the conversation of its caller.
 func runWithConversations() *state.Run {
 	end := int64(70)
 	r := state.New(state.Run{WorkflowID: "w", Entry: "A.md", Dir: "/work"}, "", time.Now())
@@ -44,12 +44,13 @@ func runWithConversations() *state.Run {
 	return r
 }
 
-// prepare calls CopyConversations with c.
+// prepare calls CopyConversations for a run whose only agent CLI is c.
 func prepare(c *copyist, r *state.Run) ([]string, error) {
 	return runs.CopyConversations(r, map[string]runner.AgentCLI{"claude": c}, func(dir string) string { return "/new" + dir })
 }
 
-// TestConversationsAreCopied: each once, up to the needed length, and all references are updated.
+// TestConversationsAreCopied checks that each conversation is copied once, up to the needed length, and
+// that all references name the copies.
 func TestConversationsAreCopied(t *testing.T) {
 	c, r := &copyist{}, runWithConversations()
 	notes, err := prepare(c, r)
@@ -64,7 +65,8 @@ func TestConversationsAreCopied(t *testing.T) {
 	}
 }
 
-// TestUncopiedConversationsBeginAnew: and a note reports it.
+// TestUncopiedConversationsBeginAnew checks that a new conversation begins if one can't be copied, and
+// that a note says so.
 func TestUncopiedConversationsBeginAnew(t *testing.T) {
 	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
 		c, r := &copyist{wrong: map[string]error{"caller": why}}, runWithConversations()

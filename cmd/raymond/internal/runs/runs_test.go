@@ -10,8 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestCostsOfAnInterruptedRunAreUnknown: until a resume adds the known cost of the invocation that was
-// cut off.
+// TestCostsOfAnInterruptedRunAreUnknown checks that the cost of an interrupted invocation counts as
+// unknown. A resume adds the known cost later.
 func TestCostsOfAnInterruptedRunAreUnknown(t *testing.T) {
 	run := &state.Run{
 		Progress: state.Progress{Status: state.Running, TotalUSD: state.Dollar},
@@ -28,7 +28,8 @@ func TestCostsOfAnInterruptedRunAreUnknown(t *testing.T) {
 	}
 }
 
-// TestSnapshotAge: no snapshot follows a script, or a prompt whose files could not be saved.
+// TestSnapshotAge checks the text about the age of a snapshot. Later state executions may have no
+// snapshot, because scripts get none and a snapshot can fail.
 func TestSnapshotAge(t *testing.T) {
 	for exec, want := range map[int]string{
 		0: "the files of /w are restored as of the start of the run, without the changes of state executions 1 to 3",

@@ -15,7 +15,8 @@ import (
 	"github.com/raymond-action/raymond-action/cmd/raymond/internal/problem"
 )
 
-// TestHostileWorkflowDirs: files beside the states neither block the copy nor fill the disk.
+// TestHostileWorkflowDirs checks that huge or very many files next to the states are an error, and
+// neither block the copy nor fill the disk.
 func TestHostileWorkflowDirs(t *testing.T) {
 	put := map[string]func(dir string) error{
 		"a sparse file": func(dir string) error {
@@ -49,7 +50,7 @@ func many(dir string, put func(path string) error) error {
 	return errors.Join(errs...)
 }
 
-// TestPipesBesideStatesAreIgnored: nothing waits for a pipe, even if it appears after the workflow was read.
+// TestPipesBesideStatesAreIgnored checks that nothing blocks on a pipe in the workflow's directory.
 func TestPipesBesideStatesAreIgnored(t *testing.T) {
 	dir := t.TempDir()
 	for name, err := range map[string]error{

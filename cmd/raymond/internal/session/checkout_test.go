@@ -10,7 +10,8 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// TestRemovedRepositoryIsAnError: without a repository at the beginning, there is nothing to hand over.
+// TestRemovedRepositoryIsAnError checks that HandOver returns an error if the repository was removed. If
+// there was none before the agents began, HandOver hands over nothing.
 func TestRemovedRepositoryIsAnError(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "4b825dc642cb6eb9a060e54bf8d69288fbee4904": false} {
 		g := &workspace.Git{Temp: t.TempDir()}

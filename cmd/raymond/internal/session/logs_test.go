@@ -12,7 +12,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestEventsReachTheDiskBeforeSnapshots: if the events can't be written, the old snapshot stays.
+// TestEventsReachTheDiskBeforeSnapshots checks that the old snapshot remains if the events can't be
+// written to the disk.
 func TestEventsReachTheDiskBeforeSnapshots(t *testing.T) {
 	dir := t.TempDir()
 	log, err := report.OpenEventLog(filepath.Join(dir, "events.jsonl"), "run-1")
@@ -30,7 +31,7 @@ func TestEventsReachTheDiskBeforeSnapshots(t *testing.T) {
 	for _, e := range next.Events {
 		assert.NilError(t, log.Report(e))
 	}
-	assert.NilError(t, log.Close()) // from here on the log can't be synced
+	assert.NilError(t, log.Close()) // a closed log can't be synced
 	assert.Check(t, k.WriteSnapshot(next, nil) != nil, "snapshot whose events are not on the disk: got no error, want one")
 	if now, err := state.Read(dir, "run-1"); err != nil || now.Progress.Seq != run.Progress.Seq {
 		t.Errorf("run after that: got %+v (%v), want the one of step %d", now, err, run.Progress.Seq)

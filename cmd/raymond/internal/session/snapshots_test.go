@@ -17,7 +17,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// taker takes a second for each snapshot, or lasts if that is longer.
+// taker takes fake snapshots. Each takes one second, or lasts if that is longer.
 type taker struct {
 	shots []workspace.Snapshot
 	busy  bool
@@ -40,7 +40,7 @@ func (f *taker) take(ctx context.Context, s workspace.Snapshot) error {
 	return f.err
 }
 
-// notes records the notes about snapshots.
+// notes is a reporter that records the notes about snapshots.
 type notes struct {
 	runner.Reporter
 	list []string
@@ -76,7 +76,7 @@ func TestSnapshotsAreTakenInTurn(t *testing.T) {
 	})
 }
 
-// TestFailuresAreNotes: the same failure is reported once.
+// TestFailuresAreNotes checks that failed snapshots are reported as notes, and the same failure only once.
 func TestFailuresAreNotes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{err: errors.New("the disk is full")}, new(notes)
@@ -91,7 +91,8 @@ func TestFailuresAreNotes(t *testing.T) {
 	})
 }
 
-// TestSlowSnapshotIsCancelled: and no further snapshots are tried.
+// TestSlowSnapshotIsCancelled checks that a snapshot that takes too long is canceled, and that no more
+// are taken.
 func TestSlowSnapshotIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{lasts: time.Hour}, new(notes)
@@ -106,7 +107,7 @@ func TestSlowSnapshotIsCancelled(t *testing.T) {
 	})
 }
 
-// TestCloseWaitsALittle: for the last snapshot, which it then cancels.
+// TestCloseWaitsALittle checks that close waits three seconds for the last snapshot and then cancels it.
 func TestCloseWaitsALittle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &taker{lasts: 10 * time.Second}

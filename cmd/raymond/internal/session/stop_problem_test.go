@@ -8,7 +8,8 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// TestStopProblem: for each way to stop before completion, the class and how to continue.
+// TestStopProblem checks the error for each way in which a run can stop before it is completed: its text
+// and its exit code.
 func TestStopProblem(t *testing.T) {
 	failed := func(class state.Class) []*state.Agent {
 		return []*state.Agent{{ID: "main", State: "A.sh", Failure: &state.AgentFailure{Class: string(class), Message: "why"}}}
