@@ -64,6 +64,7 @@ func (a *App) explain(err error) int {
 	return code
 }
 
+// commands returns the root command with all subcommands.
 func (a *App) commands() *cobra.Command {
 	root := &cobra.Command{
 		Use:   "raymond PATH",

@@ -42,7 +42,7 @@ func measure(b *testing.B, cmd *exec.Cmd) used {
 	return used{time.Since(began), cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()}
 }
 
-// series collects the figures of a benchmark by unit, and reports the median of each.
+// series collects the figures of a benchmark by unit. Its method report reports the medians.
 type series map[string][]float64
 
 func (s series) add(unit string, figure float64) { s[unit] = append(s[unit], figure) }

@@ -14,7 +14,7 @@ package shim
 
 import "embed"
 
-// Files contains the JavaScript at its top level: main.js, post.js and their common code.
+// Files contains main.js, post.js, the code that both use, and package.json.
 //
 //go:embed *.js package.json
 var Files embed.FS

@@ -26,7 +26,7 @@ import (
 type node struct {
 	name string
 	argv []string
-	// becomes is true if the program replaces the process of the shim.
+	// becomes is true if the shim replaces its own process with the program.
 	becomes bool
 }
 

@@ -232,6 +232,7 @@ func (p *CommentPrompter) NeedsCheckpoint() bool {
 	return p.needsCheckpoint()
 }
 
+// needsCheckpoint is NeedsCheckpoint for callers that hold the mutex.
 func (p *CommentPrompter) needsCheckpoint() bool {
 	if len(p.open) == 0 || p.unstored >= maxUnstored {
 		return false

@@ -91,7 +91,8 @@ func (p *CommentPrompter) run() {
 	}
 }
 
-// due returns when the next poll begins, zero for never, and whether the run has stopped.
+// due returns the time of the next poll, and whether Finish was called. The time is zero if there is
+// nothing to do.
 func (p *CommentPrompter) due() (at time.Time, isEnding bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -143,8 +144,8 @@ func (p *CommentPrompter) poll() {
 	p.polls.end(time.Now(), len(open) > 0, errors.Join(errs...))
 }
 
-// post posts a question and sends the id of its comment to the owner. It returns an error only if
-// another attempt may succeed.
+// post posts a question and sends the id of its comment to the owner. If the forge rejects the question,
+// or after the last attempt, it writes a warning. It returns an error only if another attempt may succeed.
 func (p *CommentPrompter) post(q *question) error {
 	id, err := p.commenter.post(p.ctx, q)
 	if p.ctx.Err() != nil {

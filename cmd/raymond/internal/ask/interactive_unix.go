@@ -15,5 +15,5 @@ func IsInteractive(f *os.File) bool {
 		return false
 	}
 	group, err := unix.IoctlGetInt(int(f.Fd()), unix.TIOCGPGRP)
-	return err != nil || group == unix.Getpgrp() // an error: it is not our controlling terminal
+	return err != nil || group == unix.Getpgrp() // an error means that f is not the controlling terminal
 }

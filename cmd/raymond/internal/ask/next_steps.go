@@ -29,7 +29,7 @@ type Facts struct {
 	WorkflowID string
 	Key        string
 	Branch     string        // only workflow runs on this branch find the run; if empty, all do
-	Head       string        // if not empty, an event about another commit supersedes the run
+	Head       string        // the commit that the run is about, if any; an event about another commit supersedes the run
 	Until      time.Time     // a suspended run can be resumed from this time on; zero means now
 	Waits      []report.Wait // the agents that wait
 	report.JobContext
@@ -55,7 +55,7 @@ type Facts struct {
 
 // Cap is a limit on the total cost of many runs.
 type Cap struct {
-	Which      string // name of the input that sets the limit
+	Which      string // name of the input that sets the limit; empty if no limit was reached
 	Spent, Max state.USD
 }
 
@@ -119,6 +119,7 @@ func (f *Facts) howText() string {
 	return f.resumeText()
 }
 
+// causeText returns a sentence about the cause to fix first. It returns "" if the cause is unknown.
 func (f *Facts) causeText() string {
 	text := f.Cause
 	if text == "" && f.Status == state.Failed {
@@ -216,6 +217,7 @@ func (f *Facts) withText() string {
 	return "with " + f.keyText()
 }
 
+// keyText names the input key with its value, and the branch or head commit if only that one finds the run.
 func (f *Facts) keyText() string {
 	text := "`key: " + f.Key + "`"
 	if f.Branch != "" {

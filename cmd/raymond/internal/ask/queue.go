@@ -88,8 +88,8 @@ func (q *question) precedes(r job.Comment) bool {
 	return !r.Created.Before(q.since.Truncate(time.Second))
 }
 
-// choose returns the choice that a text names. ok is false if it names none. If the question has no
-// choices, any text is accepted. The text may begin with the number of the question.
+// choose returns the choice that a text names, and whether it names one. If the question has no choices,
+// any text is accepted. The text may begin with the number of the question.
 func (q *question) choose(text string) (string, bool) {
 	if len(q.Choices) == 0 {
 		return text, true
@@ -111,6 +111,7 @@ func (q *question) choose(text string) (string, bool) {
 	return "", false
 }
 
+// firstWord splits s after its first word. rest has no white space at its ends.
 func firstWord(s string) (word, rest string) {
 	at := strings.IndexAny(s, " \t\n")
 	if at < 0 {

@@ -23,7 +23,7 @@ func (at *Site) makeHome(paths []string) error {
 		return err
 	}
 	defer root.Close()
-	config := "[safe]\n\tdirectory = *\n" // agents may use repositories of other users, as in a container
+	config := "[safe]\n\tdirectory = *\n" // let agents use repositories of other users, which is needed in containers
 	if at.Temp != "" {                    // in a job: an author for commits, even if no step has set one
 		config += "[user]\n\tname = github-actions[bot]\n\temail = 41898282+github-actions[bot]@users.noreply.github.com\n"
 	}
@@ -58,7 +58,7 @@ func (at *Site) below(paths []string) (found []string) {
 // maxConfig is the maximum size of a git configuration file that is read, in bytes.
 const maxConfig = 1 << 20
 
-// lfsFilters are the settings that git lfs install writes, without and with --skip-smudge.
+// lfsFilters are the settings that "git lfs install" writes: first without --skip-smudge, then with it.
 var lfsFilters = [][]string{
 	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process", "required = true", "smudge = git-lfs smudge -- %f"},
 	{"clean = git-lfs clean -- %f", "process = git-lfs filter-process --skip", "required = true", "smudge = git-lfs smudge --skip -- %f"},
@@ -116,7 +116,7 @@ func (at *Site) variables() []string {
 			env = append(env, name+"="+in(path))
 		}
 	}
-	// Java programs ignore HOME.
+	// Java programs ignore HOME, so these variables name the directories.
 	if !at.isWritten(filepath.Join(at.home(), ".gradle")) {
 		env = append(env, "GRADLE_USER_HOME="+in(".gradle"))
 	}

@@ -30,8 +30,8 @@ type Site struct {
 	Dir       string   // the run's working directory
 	Workspace string   // the directory that relative paths from the user start at
 	Temp      string   // the job's temporary directory; empty outside of jobs
-	Hidden    []string // paths that agents must not see: run files, command files
-	Guarded   []string // paths that agents must never write: the action's own code
+	Hidden    []string // paths that agents must not see, such as run files and command files
+	Guarded   []string // paths that agents must never write, such as the action's own code
 	Readable  []string // further paths that agents may read
 	// Needs are the paths and hosts that the agent CLIs need. These hosts can be reached even if the
 	// user's list of hosts doesn't contain them.
@@ -305,7 +305,7 @@ func (c *Cages) RecordRefusal(path string) {
 		c.notices.note("cage: refused access to " + path + ": " + whyNever)
 	case at == cage.Resolve(path) && !c.policy.CanRead(at) && canAccess(at, toRead):
 		c.notices.note("cage: refused to read " + path + "; if it is needed, add it to " + c.notices.label("cage-read"))
-	case canAccess(at, toWrite): // otherwise the cage is not the reason
+	case canAccess(at, toWrite): // otherwise the access fails without a cage too, and is not reported
 		c.notices.note("cage: refused to write " + path + "; if it is needed, add its folder to " + c.notices.label("cage-write"))
 	}
 }

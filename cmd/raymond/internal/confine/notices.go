@@ -22,12 +22,13 @@ type noticeLog struct {
 }
 
 // maxLines is the maximum number of reported lines. Agents choose the names of hosts in them, so there
-// could be any number. The last line says that no more are shown.
+// could be any number. The last line reports that no more are shown.
 const maxLines = 50
 
 // note reports a line, unless it was reported before.
 func (t *noticeLog) note(line string) { t.once(line, t.info) }
 
+// once passes a line to tell, unless the line was reported before or maxLines is reached.
 func (t *noticeLog) once(line string, tell func(line string)) {
 	line = text.Escape(line)
 	t.mu.Lock()

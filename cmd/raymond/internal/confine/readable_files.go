@@ -53,7 +53,7 @@ func isIn(path string, folders []string) bool {
 // be resolved again.
 func Outermost(paths []string) []string { return withoutInner(cage.ResolveAll(paths)) }
 
-// withoutInner leaves out paths that are below others.
+// withoutInner returns the paths that are not below another path in all.
 func withoutInner(all []string) []string {
 	return slices.DeleteFunc(slices.Clone(all), func(p string) bool {
 		return slices.ContainsFunc(all, func(other string) bool { return other != p && cage.IsWithin(p, other) })

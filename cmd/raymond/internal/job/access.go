@@ -32,7 +32,7 @@ var notFromForks = map[string]bool{"pull_request_target": true, "workflow_run": 
 type Rules struct {
 	AllowActors []string `input:"allow-actors"` // logins of users
 	AllowBots   []string `input:"allow-bots"`   // logins of bots, with or without [bot]; "*" allows all bots
-	AllowEvents []string `input:"allow-events"` // names of events
+	AllowEvents []string `input:"allow-events"` // names of further events that may start a run
 }
 
 // Permissions looks up the permission of an account in the repository.
@@ -139,7 +139,7 @@ func (r Rules) admit(ctx context.Context, event string, who Account, ask Permiss
 	// A user and a bot can have the same name, so the account's type is checked before the lists.
 	bare := func(login string) string { return strings.TrimSuffix(strings.ToLower(login), "[bot]") }
 	login := strings.ToLower(who.Login)
-	if strings.EqualFold(who.Type, "Bot") || bare(login) != login || login == "gitea-actions" { // Gitea does not report the type
+	if strings.EqualFold(who.Type, "Bot") || bare(login) != login || login == "gitea-actions" { // Gitea does not report the type of an account, so the login is checked too
 		if slices.ContainsFunc(r.AllowBots, func(name string) bool { return name == "*" || bare(name) == bare(login) }) {
 			return "", nil
 		}

@@ -6,7 +6,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// APIKey is a credential for the API of an agent CLI.
+// APIKey is a credential with which an agent CLI uses the API of its vendor.
 type APIKey struct {
 	Text    string // empty if there is none
 	IsToken bool   // a subscription token instead of an API key
@@ -14,7 +14,7 @@ type APIKey struct {
 
 // vendor describes how a job configures the API of an agent CLI.
 type vendor struct {
-	inputs []string // inputs for the key, in the order of precedence
+	inputs []string // names of the inputs for the key, in the order of precedence
 	base   string   // environment variable that sets another URL of the API
 }
 

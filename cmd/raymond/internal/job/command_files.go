@@ -47,7 +47,7 @@ type Files struct {
 	touched map[string]bool // variables of files that a write found changed by other processes
 }
 
-// commandFile is the correct version of a command file.
+// commandFile is a command file with the content that it should have.
 type commandFile struct {
 	path   string
 	now    content

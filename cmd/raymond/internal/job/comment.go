@@ -50,6 +50,7 @@ type apiComment struct {
 	Hunk         string `json:"diff_hunk"`
 }
 
+// comment converts w to a Comment of the given kind on the issue or pull request number.
 func (w apiComment) comment(kind CommentKind, number int) Comment {
 	r := Comment{
 		Kind: kind, ID: int64(w.ID), Number: number, Author: w.User, Body: cmp.Or(w.Body, w.Content),

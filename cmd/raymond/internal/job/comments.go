@@ -49,7 +49,7 @@ func (g *GitHub) ListIssueComments(ctx context.Context, number int) ([]Comment, 
 	return g.list(ctx, IssueComment, number, time.Time{})
 }
 
-// lists are the requests that list comments, by kind.
+// lists describes the requests that list comments, by the kind of comment.
 var lists = map[CommentKind]struct {
 	op, path string
 	query    url.Values

@@ -21,7 +21,7 @@ var common = strings.Fields(`
 	GITHUB_EVENT_NAME GITHUB_EVENT_PATH GITHUB_SERVER_URL GITHUB_API_URL GITHUB_RUN_ID GITHUB_ACTOR
 	GITHUB_WORKSPACE`)
 
-// windows are further variables that programs on Windows need.
+// windows are additional variables that programs need on Windows.
 var windows = strings.Fields(`
 	SYSTEMROOT SYSTEMDRIVE WINDIR COMSPEC PATHEXT OS USERPROFILE USERNAME USERDOMAIN HOMEDRIVE HOMEPATH
 	APPDATA LOCALAPPDATA PROGRAMDATA ALLUSERSPROFILE PUBLIC COMPUTERNAME PSMODULEPATH
@@ -89,6 +89,7 @@ func AgentEnviron(backend string, environ, allowed []string) []string {
 	return agentEnviron(runtime.GOOS, backend, environ, allowed)
 }
 
+// agentEnviron is AgentEnviron for a given operating system.
 func agentEnviron(system, backend string, environ, allowed []string) []string {
 	allowed, families := slices.Concat(allowed, ownVariables[backend]), prefixes
 	for _, p := range providers {

@@ -54,7 +54,7 @@ type Event struct {
 	IsActBased    bool   // act, or a runner based on it, such as Gitea's, runs the job
 	IsGitea       bool
 
-	Name string // like "issue_comment"
+	Name string // name of the event, like "issue_comment"
 	Subject
 	Comment Comment // the comment or review of the event; its kind is empty if it can't be an answer
 	// Dispatched is the value of the workflow's input raymond-key, for workflow_dispatch.
@@ -72,7 +72,7 @@ type Event struct {
 // Repository is the repository of the job.
 type Repository struct {
 	ID            int64
-	Name          string // owner/name
+	Name          string // in the form owner/name
 	Private       *bool  // nil if unknown
 	DefaultBranch string
 }
@@ -115,6 +115,7 @@ func ReadEvent(getenv func(string) string) (Event, error) {
 	return e, nil
 }
 
+// onGitea reports whether the job runs on Gitea Actions.
 func onGitea(getenv func(string) string) bool { return getenv("GITEA_ACTIONS") == "true" }
 
 // fill sets the fields of the event from its payload. Some fields come from the environment instead,

@@ -31,7 +31,7 @@ const (
 const maxID = 64
 
 var (
-	// No counted repetitions: they take long to compile.
+	// The patterns contain no counted repetitions, because these take long to compile.
 	isWorkflowID   = matches(`^[a-z0-9][a-z0-9-]*$`)
 	isExecution    = matches(`^[^\s@#\pC]+(#[1-9][0-9]*)?$`)
 	isExactVersion = matches(`^[0-9]+\.[0-9]+\.[0-9]+(-[0-9A-Za-z.-]+)?$`)
@@ -51,6 +51,7 @@ func matches(pattern string) func(string) bool {
 	return func(v string) bool { return compiled().MatchString(v) }
 }
 
+// shorten shortens a value that a message quotes.
 func shorten(s string) string { return text.Truncate(s, maxShown) }
 
 // problemWith returns a list with one problem, which quotes the value.
@@ -86,6 +87,7 @@ func checkValue(isRight func(string) bool, what, hint string) check {
 	}
 }
 
+// isPayloadPath reports whether v is a path like issue.body, which does not begin with github.
 func isPayloadPath(v string) bool { return isFieldPath(v) && !strings.HasPrefix(v, "github.") }
 
 // checkEach returns a check that accepts lists in which isRight returns true for each entry.
@@ -133,6 +135,7 @@ func parseBool(v string) (value, ok bool) {
 	return isTrue, isTrue || slices.Contains([]string{"false", "False", "FALSE"}, v)
 }
 
+// isKey checks the input key: one line of at most maxKey bytes.
 func isKey(v string) []InputProblem {
 	if len(v) > maxKey {
 		return problemWith(v, fmt.Sprintf("has %d bytes, more than %d", len(v), maxKey), "")
@@ -148,6 +151,7 @@ func isNumber(least, most int) check {
 	}, fmt.Sprintf("use a whole number from %d to %d", least, most), "")
 }
 
+// isAmount checks an amount of US dollars.
 func isAmount(v string) []InputProblem {
 	if _, err := state.ParseUSD(v); err != nil {
 		return problemWith(v, err.Error(), "")

@@ -47,7 +47,7 @@ func (r *reader) hasProblem(name string) bool {
 // value returns an input, or its default if the input is empty. Only the runner can evaluate a default
 // that is an expression. If the runner hasn't evaluated it, value returns "".
 func (r *reader) value(name string) string {
-	spec := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name }) // a test fails for a name without a spec
+	spec := slices.IndexFunc(inputs, func(in InputSpec) bool { return in.Name == name }) // never -1, because a test fails if a name has no spec
 	v, standard := InputValue(r.getenv, name), inputs[spec].Default
 	if isExpression := strings.Contains(standard, "${{"); isExpression && v == standard {
 		return ""

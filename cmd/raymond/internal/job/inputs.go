@@ -8,12 +8,12 @@ import (
 
 // InputSpec describes one input of the Action, as action.yml declares it.
 type InputSpec struct {
-	Name     string // the name below with:
+	Name     string // name of the input, as written below with:
 	Flag     string // the flag of raymond run that the input sets, if any
-	Text     string // its description, one or two sentences
+	Text     string // description of the input
 	Default  string // the value that the runner passes if the input is not set
-	Lines    bool   // one value per line
-	Bool     bool   // true or false
+	Lines    bool   // the value is a list with one entry per line
+	Bool     bool   // the value is true or false
 	Required bool
 	Secret   bool  // no message may contain the value
 	check    check // checks values other than the default; if nil, any value is valid here

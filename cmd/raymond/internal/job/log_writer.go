@@ -32,7 +32,7 @@ var _ report.JobLog = (*LogWriter)(nil)
 // Nothing else may write to the LogWriter's output. The methods may be called concurrently.
 type LogWriter struct {
 	workspace string
-	token     string // ends stop-commands
+	token     string // resumes commands after stop-commands
 
 	mu        sync.Mutex // guards the fields below
 	out       *output

@@ -156,7 +156,7 @@ func (p *payload) subject() Subject {
 	return s
 }
 
-// code returns the origin of the code that the event is about.
+// code returns the origin of the code that the event is about, as far as the payload contains it.
 func (p *payload) code(event string) CodeSource {
 	pr, isPull := p.PullRequest, p.PullRequest != nil || strings.HasPrefix(event, "pull_request")
 	switch {

@@ -103,7 +103,7 @@ type Settings struct {
 	TrustCheckout *bool    `input:"trust-checkout"` // if nil, IsCheckoutTrusted decides
 	APITools      []string `input:"api-tools"`      // API names of tools that the models' APIs may run for agents
 	AllowSudo     bool     `input:"allow-sudo"`
-	TrustSelf     bool     `input:"trust-self"` // agents may write to the action's own directory
+	TrustSelf     bool     `input:"trust-self"` // agents may write to the directory that contains the action
 	Sandboxed     bool     `input:"sandboxed"`
 
 	Versions    map[string]string // exact versions of agent CLIs to install, by backend; by default, the tested versions
@@ -122,7 +122,7 @@ type InputProblem struct {
 	Hint  string // how to fix it; may be empty
 }
 
-// Usage returns the problem as an error of class usage.
+// Usage converts the problem to an error of class usage.
 func (p InputProblem) Usage() error {
 	what := p.What
 	if p.Value != "" {
@@ -169,7 +169,7 @@ type clash struct {
 	input, what, hint string
 }
 
-// checkCombinations reports inputs that need or exclude each other.
+// checkCombinations adds a problem for each combination of inputs that is not allowed.
 func (r *reader) checkCombinations(s Settings) {
 	isLocal, simulates := s.Store == StoreLocal, s.Mode == ModeSimulate
 	all := append(sharedRunClashes(s),
@@ -189,7 +189,7 @@ func (r *reader) checkCombinations(s Settings) {
 	}
 }
 
-// sharedRunClashes returns the clashes of a step that shares its run with other jobs.
+// sharedRunClashes returns the combinations that are not allowed if a step shares its run with other jobs.
 func sharedRunClashes(s Settings) []clash {
 	input, isPart := "job", len(s.Part) > 0
 	if isPart {

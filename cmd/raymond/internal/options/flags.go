@@ -19,7 +19,7 @@ import (
 // The values of --cage.
 const (
 	CageOn      = "on"      // confined as much as the system can
-	CageRequire = "require" // confined, or the run does not start
+	CageRequire = "require" // confined; if the system can't do that, the run does not start
 	CageOff     = "off"
 )
 
@@ -29,7 +29,7 @@ const (
 	WorkspaceNone = "none" // no snapshots are taken
 )
 
-// Endless is a Hold without a limit.
+// Endless is a value of Options.Hold that means no limit.
 const Endless time.Duration = -1
 
 // Limits of flags. maxInput is the maximum size of a prompt for an agent CLI and maxPrices is the maximum size
@@ -90,6 +90,7 @@ func (o *Options) AddSimulated() {
 	})
 }
 
+// addMeta parses KEY=VALUE and adds it to o.Meta.
 func (o *Options) addMeta(s string) error {
 	key, v, ok := strings.Cut(s, "=")
 	if _, err := MetaKey(key); !ok || err != nil {
@@ -159,7 +160,7 @@ func (o *Options) addLoop() {
 	o.Add("max-attempts", "N", "limit on attempts with --done-when (default 6)", ofRun(o, attempts, func(run *state.Options, n int) { run.MaxAttempts = n }))
 }
 
-// clis are the agent CLIs whose path the user can set.
+// clis are the agent CLIs whose path the user can set with a flag or an environment variable.
 var clis = []struct{ backend, variable, title string }{
 	{protocol.BackendClaude, "RAYMOND_CLAUDE", "Claude Code CLI"},
 	{protocol.BackendCodex, "RAYMOND_CODEX", "Codex CLI"},

@@ -34,7 +34,7 @@ type Options struct {
 	Hold             time.Duration    // how long a run waits before it is suspended if all agents wait for a time; negative means no limit
 	Jobs             []string         // the jobs whose states run here; nil means all jobs
 	History          int64            // how much of a run's steps is saved, in bytes; 0 means nothing
-	Workspace        string           // which files snapshots contain: a Workspace constant
+	Workspace        string           // whether snapshots are taken; a Workspace constant
 	Resumes          bool             // the command continues a run; InheritProtection then checks the flags of the cage
 
 	// Label returns the name that problems use for a flag. If it is nil, they use --NAME.
@@ -42,7 +42,7 @@ type Options struct {
 
 	flags   *pflag.FlagSet
 	given   map[string]bool
-	changes []func(*state.Options) // changes to the options of a run
+	changes []func(*state.Options) // the changes that Apply makes to the options of a run
 	errs    []error
 }
 
@@ -57,7 +57,7 @@ type Cage struct {
 // IsOff reports whether the cage is off.
 func (c *Cage) IsOff() bool { return c.Mode == CageOff }
 
-// New returns the options for a set of flags.
+// New returns options that define their flags in flags.
 func New(flags *pflag.FlagSet) *Options {
 	return &Options{flags: flags, given: map[string]bool{}, Meta: map[string]string{}, CLIs: map[string]string{}, Cage: Cage{Mode: CageOff}}
 }
@@ -65,7 +65,7 @@ func New(flags *pflag.FlagSet) *Options {
 // IsGiven reports whether a flag was given.
 func (o *Options) IsGiven(name string) bool { return o.given[name] }
 
-// Reject adds problems for Check to report.
+// Reject adds problems, which Check will report.
 func (o *Options) Reject(problems ...error) { o.errs = append(o.errs, problems...) }
 
 // HasProblems reports whether any problem has been collected so far.

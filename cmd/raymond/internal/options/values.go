@@ -124,7 +124,7 @@ func attempts(s string) (int, error) {
 	return n, err
 }
 
-// duration parses a Go duration that is not negative.
+// duration parses a Go duration without a sign.
 func duration(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)
 	if err != nil || d < 0 || strings.HasPrefix(s, "-") || strings.HasPrefix(s, "+") {
@@ -133,6 +133,7 @@ func duration(s string) (time.Duration, error) {
 	return d, nil
 }
 
+// dollars parses an amount of US dollars without an exponent.
 func dollars(s string) (state.USD, error) {
 	v, err := state.ParseUSD(s)
 	if strings.ContainsAny(s, "eE") {

@@ -42,11 +42,13 @@ var known = []struct {
 // oldRun is the problem of a run that can't be resumed because it is no longer stored.
 var oldRun = Problem{Class: ClassUsage, Where: "input resume", Hint: "resume: auto or never starts a new run; retention-days sets how long runs are stored"}
 
+// as reports whether err or an error that it wraps has the type E.
 func as[E error](err error) bool {
 	_, ok := errors.AsType[E](err)
 	return ok
 }
 
+// is returns a function that reports whether an error is, or wraps, one of the targets.
 func is(targets ...error) func(error) bool {
 	return func(err error) bool {
 		for _, target := range targets {

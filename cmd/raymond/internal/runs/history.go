@@ -19,7 +19,7 @@ import (
 
 // Execution is one state execution of a run, as the command history prints it.
 type Execution struct {
-	Exec       int               `json:"exec"` // its number, in the order in which executions start
+	Exec       int               `json:"exec"` // number of the execution; executions are numbered in the order of their starts
 	Agent      string            `json:"agent"`
 	State      string            `json:"state"`
 	Status     string            `json:"status"`

@@ -25,9 +25,9 @@ var LintFormats = []string{"text", "json", "github"}
 type Lint struct {
 	Format    string // an element of LintFormats; if empty, the default
 	Platforms []protocol.Platform
-	Meta      []string     // template variables of runs
+	Meta      []string     // names of the template variables that runs get
 	Backend   string       // the runs' agent CLI, an element of protocol.Backends; if empty, the default
-	Prices    prices.Table // prices of runs
+	Prices    prices.Table // prices of models that runs use
 	// JobFiles are the paths of GitHub workflow files whose steps are compared with the workflows.
 	JobFiles []string
 	Strict   bool // warnings count as errors
@@ -77,7 +77,7 @@ func (l *Lint) Check(out io.Writer, paths []string, problems error) error {
 // flow is a workflow to check.
 type flow struct {
 	*scope.Scope
-	path string // as findings show it
+	path string // the path as findings show it
 }
 
 // open opens the workflows at the paths. For an invalid zip archive it adds a finding. A path that can't
@@ -100,6 +100,7 @@ func (l *Lint) open(paths []string) (flows []flow, err error) {
 	return flows, errors.Join(errs...)
 }
 
+// add adds a finding, unless it was added before. In strict mode, a warning becomes an error.
 func (l *Lint) add(r finding) {
 	if l.Strict && r.Severity == lint.Warning {
 		r.Severity = lint.Error
@@ -153,6 +154,7 @@ func (l *Lint) check(f flow) {
 	}
 }
 
+// findingOf converts a finding of package lint.
 func findingOf(f lint.Finding) finding {
 	return finding{File: f.File, Line: f.Pos.Line, Col: f.Pos.Col, Severity: f.Severity, Code: f.Code, Message: f.Message, Hint: f.Hint}
 }
@@ -191,6 +193,7 @@ func (l *Lint) verdict() error {
 	return &problem.Problem{Class: problem.ClassWorkflow, Where: "lint", What: l.summary(), Hint: "fix the errors before a run"}
 }
 
+// count returns the number of findings of a severity.
 func (l *Lint) count(s lint.Severity) (n int) {
 	for _, r := range l.found {
 		if r.Severity == s {

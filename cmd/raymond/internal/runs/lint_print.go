@@ -68,6 +68,7 @@ func (l *Lint) printCommands(out io.Writer) error {
 	return err
 }
 
+// text returns the message and the hint of a finding.
 func (r finding) text() string {
 	if r.Hint == "" {
 		return r.Message
@@ -75,7 +76,7 @@ func (r finding) text() string {
 	return r.Message + "; " + r.Hint
 }
 
-// The size of an excerpt, in characters.
+// The maximum size of an excerpt, in characters.
 const (
 	excerptWidth = 100
 	excerptLead  = 40 // how much is shown before the position, in a line that is cut at its start

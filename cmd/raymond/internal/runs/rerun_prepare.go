@@ -36,7 +36,7 @@ func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runn
 	if err != nil {
 		return nil, nil, err
 	}
-	ready.Scope = run.Scope // the current workflow
+	ready.Scope = run.Scope // Relocate must not change the path of the workflow
 	if len(trees) == 0 {
 		files = []string{"no snapshot exists for that point; using the current files in " + ready.Dir}
 	}

@@ -39,7 +39,7 @@ type Listing struct {
 	BudgetUSD     state.USD            `json:"budget_usd"`
 	Resumable     bool                 `json:"resumable"`
 	Agents        []AgentListing       `json:"agents"`
-	Waiting       []state.WaitingAgent `json:"waiting"` // the waiting agents, with their reasons
+	Waiting       []state.WaitingAgent `json:"waiting"` // the agents that wait, and what they wait for
 	Ended         []state.Ending       `json:"ended"`
 	Result        *state.Text          `json:"result,omitempty"`
 	Error         string               `json:"error,omitempty"`
@@ -157,7 +157,7 @@ func PrintAll(out io.Writer, dir string, asJSON bool) error {
 		if r.Created != nil {
 			created = r.Created.Format("2006-01-02 15:04")
 		}
-		var kinds []string // kinds of waits
+		var kinds []string // what the agents wait for
 		for _, wait := range r.Waiting {
 			kinds = append(kinds, strings.TrimSpace(string(wait.For)+" "+wait.Job))
 		}

@@ -132,7 +132,7 @@ func checkScript(st *protocol.State) (*lint.Finding, error) {
 	defer cancel()
 	args := []string{"-n"}
 	if strings.Contains(st.Body, "extglob") {
-		args = []string{"-O", "extglob", "-n"} // shopt commands have no effect with -n
+		args = []string{"-O", "extglob", "-n"} // with -n, shopt commands in the script have no effect
 	}
 	cmd := exec.CommandContext(ctx, bash, args...)
 	cmd.Env = []string{"LC_ALL=C"}
@@ -155,7 +155,7 @@ func checkScript(st *protocol.State) (*lint.Finding, error) {
 		File: st.Name, Pos: protocol.Pos{Line: line, Col: 1}, Code: "syntax", Message: "bash can't read this script: " + problem.Shorten(m[2]),
 	}}
 	if regexp.MustCompile(`(?m)^(exit|exec)\b`).MatchString(strings.Join(lines[:line-1], "\n")) {
-		f.Severity = lint.Warning // the line may never be reached
+		f.Severity = lint.Warning // an exit or exec before the line may make it unreachable
 	}
 	return f, nil
 }

@@ -58,7 +58,7 @@ func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed 
 // states name CLIs, it is therefore uncertain which CLI such a state uses, except for the entry.
 func (s *Scope) SurelyNeededCLIs(run string, jobs []string) []string {
 	own := cmp.Or(run, protocol.DefaultBackend)
-	var named, open []string // CLIs of states that name one, and of states that don't
+	var named, open []string // the CLIs of states that name one, and of states that name none
 	for _, name := range s.Workflow.Chart().States() {
 		st, ok := s.Workflow.State(name)
 		isHere := jobs == nil || slices.Contains(jobs, s.Workflow.JobOf(name))

@@ -43,7 +43,7 @@ func (s *Scope) PrivateCopy(dir string) error {
 	return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), s.copyStates(c))
 }
 
-// copyStates copies only the state files.
+// copyStates copies the state files without any other files.
 func (s *Scope) copyStates(c *copier) error {
 	for _, name := range s.Workflow.Names() {
 		info, err := fs.Stat(s.FS, name)
@@ -76,7 +76,7 @@ func (s *Scope) Freeze(dir string, hasCommand bool) error {
 	if err := s.PrivateCopy(dir); err != nil && s.Workflow.HasScripts() {
 		return err
 	} else if err != nil {
-		s.FS = os.DirFS(filepath.Join(dir, "none")) // later copies fail too
+		s.FS = os.DirFS(filepath.Join(dir, "none")) // this directory doesn't exist, so later copies fail too
 		return nil
 	}
 	s.FS = os.DirFS(dir)
@@ -92,6 +92,7 @@ type copier struct {
 	bytes          int64
 }
 
+// visit copies one file, or creates one directory. It is called by fs.WalkDir.
 func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 	if err != nil {
 		return err
@@ -118,11 +119,13 @@ func (c *copier) visit(name string, d fs.DirEntry, err error) error {
 	return c.copy(name, info.Mode().Perm()&0o555)
 }
 
+// tooLarge returns the error for a directory that exceeds the limits.
 func (c *copier) tooLarge() error {
 	return &problem.Problem{Class: problem.ClassWorkflow, Where: c.Path, What: fmt.Sprintf("the workflow's directory has more than %d files or %d MiB",
 		maxScopeFiles, maxScopeBytes>>20), Hint: "move the workflow to its own directory"}
 }
 
+// copy copies one file and makes the copy readable by its owner.
 func (c *copier) copy(name string, perm fs.FileMode) error {
 	in, err := c.FS.Open(name)
 	if err != nil {

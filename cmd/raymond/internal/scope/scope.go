@@ -104,6 +104,7 @@ func (s *Scope) Close() {
 	}
 }
 
+// openZip opens a zip archive and reads it into memory.
 func (s *Scope) openZip(path string, size int64) error {
 	if size > maxZip {
 		return &problem.Problem{Class: problem.ClassWorkflow, Where: path, What: fmt.Sprintf("the archive has %d bytes, more than %d", size, maxZip)}
@@ -123,6 +124,7 @@ func (s *Scope) Load() {
 	s.StartError = problem.OfWorkflow(s.Path, s.problems)
 }
 
+// loadOptions returns the options for loading the workflow on this platform.
 func (s *Scope) loadOptions() protocol.LoadOptions {
 	return protocol.LoadOptions{Entry: s.Entry, Platform: Platform()}
 }
@@ -179,6 +181,7 @@ func (s *Scope) LeadsToPrompt() bool {
 	})
 }
 
+// has reports whether is returns true for any state in the given jobs. A nil slice means all jobs.
 func (s *Scope) has(jobs []string, is func(*protocol.State) bool) bool {
 	return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool {
 		st, _ := s.Workflow.State(name)

@@ -16,7 +16,7 @@ import (
 	"github.com/raymond-action/raymond-action/state"
 )
 
-// EventsFile is the name of the event log in a run's own directory.
+// EventsFile is the name of the file that contains the event log, in a run's own directory.
 const EventsFile = "events.jsonl"
 
 // openLogs opens the run's event log and the copy that --events names. log is nil in a simulation, which has

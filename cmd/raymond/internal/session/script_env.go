@@ -10,7 +10,7 @@ import (
 	"github.com/raymond-action/raymond-action/internal/cage"
 )
 
-// WithoutVariables returns an environment without some of its variables.
+// WithoutVariables returns a copy of environ without the variables that names lists.
 func WithoutVariables(environ, names []string) []string {
 	return slices.DeleteFunc(slices.Clone(environ), func(kv string) bool {
 		name, _, _ := strings.Cut(kv, "=")

@@ -55,7 +55,7 @@ type Session struct {
 	log   *report.EventLog           // the run's own event log; nil if its state is not saved
 }
 
-// newToken returns 128 random bits in hex: the token of a question, or the mark of a run's processes.
+// newToken returns 128 random bits in hex, for the token of a question or the mark of a run's processes.
 func newToken() string {
 	var bits [16]byte
 	rand.Read(bits[:]) // never fails
@@ -89,7 +89,7 @@ func Open(u Setup) (*Session, error) {
 		s.Events.Add("debug folder", report.NewDebugWriter(c.DebugDir, s.Events.Model))
 	}
 	c.Reporter = s.Events
-	// Only prompts need snapshots.
+	// Snapshots are only taken after prompts.
 	if u.Snapshots != nil && u.Scope.HasPrompts() {
 		s.files = newSnapshots(u.Stops.Requested, u.Snapshots.Take, c.Reporter)
 		c.Snapshots = s.files

@@ -33,13 +33,13 @@ type Setup struct {
 	Snapshots *workspace.Snapshots // takes snapshots of the worktrees; if nil, none are taken
 	Stops     *Stops
 
-	Stdout io.Writer           // for --events -
+	Stdout io.Writer           // for events, if --events is -, and for the result
 	Stderr io.Writer           // for warnings
 	Hide   func(string) string // replaces secrets in the texts of events; if nil, nothing is replaced
 	Seal   report.IntegrityLog // gets all writes to the run's event log; may be nil
 
 	TraceEnviron []string // OpenTelemetry variables for the export of traces; if nil, none are exported
-	Version      string   // of this program, for traces
+	Version      string   // version of this program, for traces
 }
 
 // CurrentOptions returns the options with which the run continues.

@@ -38,7 +38,7 @@ type snapshots struct {
 	isSlow   bool            // a snapshot took too long
 
 	mu       sync.Mutex // guards the fields below
-	notes    []string   // each text once
+	notes    []string   // without repetitions
 	reported int        // number of notes that were returned by Notes
 }
 

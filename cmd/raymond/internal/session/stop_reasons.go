@@ -60,6 +60,7 @@ func Listen(o StopOptions) *Stops {
 	return s
 }
 
+// handleSignal ends the run because of a signal. inJob means that the signal comes from a CI runner.
 func (s *Stops) handleSignal(sig os.Signal, inJob bool) {
 	name, code := "SIGTERM", int32(143)
 	switch sig {
@@ -77,6 +78,7 @@ func (s *Stops) handleSignal(sig os.Signal, inJob bool) {
 	s.end(name, code)
 }
 
+// end records a reason to end the run, and the exit code if it is the first reason with one.
 func (s *Stops) end(reason string, code int32) {
 	s.code.CompareAndSwap(0, code)
 	s.at.CompareAndSwap(0, time.Now().UnixNano())
