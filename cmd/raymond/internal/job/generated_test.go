@@ -62,8 +62,8 @@ func TestInputsPageIsGenerated(t *testing.T) {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("# Inputs and outputs of the Action\n")
-	line("All inputs and outputs of the action. Read it to look up an input; [action.md](action.md) explains how to set up the action. An empty value means the")
-	line("default. Names in lists are separated by blanks, commas or line breaks. An input with a flag means the same as that flag of `raymond run`; see")
+	line("All inputs and outputs of the action. Read it to look up an input; [action.md](action.md) explains how to set up the action. An empty value means the default.")
+	line("Names in lists are separated by blanks, commas or line breaks. An input with a flag means the same as that flag of `raymond run`; see")
 	line("[reference.md](reference.md).\n")
 	line("<!-- Generated from the code by `go test ./cmd/raymond/internal/job -run Generated -update`; a test fails if it differs. -->\n")
 	table := func(title string, inputs []InputSpec) {
