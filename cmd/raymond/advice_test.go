@@ -85,6 +85,7 @@ func adviceCases() map[string]advice {
 	}
 }
 
+// run starts the run, follows the advice in its error, and checks that the run is completed then.
 func (c advice) run(t *testing.T) {
 	dir := t.TempDir()
 	t.Chdir(dir)

@@ -44,6 +44,7 @@ func (j job) do(b *testing.B, dir string, command ...string) used {
 	return measure(b, cmd)
 }
 
+// raymond measures a run of the job by the raymond at path.
 func (j job) raymond(b *testing.B, path, dir string) used {
 	b.Helper()
 	return j.do(b, dir, append([]string{path, "run", "wf", "--quiet"}, j.args...)...)
@@ -160,6 +161,7 @@ func BenchmarkForks(b *testing.B) {
 	}
 }
 
+// forks measures the time and the peak memory that raymond needs for a job.
 func forks(b *testing.B, j job) {
 	dir := b.TempDir()
 	write(b, dir, j.files, slices.Collect(maps.Keys(j.files))...)

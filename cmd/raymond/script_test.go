@@ -152,6 +152,7 @@ func cmdLog(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
+// eventLine formats an event as one line: its number, its type, and the fields that are the same in every run.
 func eventLine(e map[string]any) string {
 	line := fmt.Sprintf("%v %v", e["seq"], e["type"])
 	for _, name := range []string{"agent", "state"} {

@@ -35,6 +35,7 @@ type report struct {
 	Env         map[string]string
 }
 
+// standIn does what the Go program would do in a test, as actVar says, and returns the exit code.
 func standIn() int {
 	signals := make(chan os.Signal, 1)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP)

@@ -97,6 +97,7 @@ func program(t *testing.T, path string, mode os.FileMode) {
 	assert.NilError(t, os.Chmod(path, mode))
 }
 
+// write writes a file and creates missing directories.
 func write(t *testing.T, path, text string) {
 	t.Helper()
 	assert.NilError(t, os.MkdirAll(filepath.Dir(path), 0o755))
@@ -120,6 +121,7 @@ func (a *action) run(n node, script string) *step {
 	return a.start(n, script).wait()
 }
 
+// start starts a script with a version of node.
 func (a *action) start(n node, script string) *step {
 	a.t.Helper()
 	return a.begin(append(slices.Clone(n.argv), a.path("cmd/shim/"+script)))
@@ -148,6 +150,7 @@ func (a *action) begin(argv []string) *step {
 	return s
 }
 
+// wait reads the rest of the output and waits until the process has ended.
 func (s *step) wait() *step {
 	s.t.Helper()
 	rest, err := io.ReadAll(s.more)

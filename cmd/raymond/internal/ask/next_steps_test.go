@@ -18,10 +18,12 @@ func question(number int, choices ...string) report.Wait {
 	return report.Wait{Agent: "main", AgentWaits: state.AgentWaits{For: state.ForAnswer, Number: number, Choices: choices}}
 }
 
+// waitFor returns a wait of the agent main. job is the name of the job that it waits for, if kind is ForJob.
 func waitFor(kind state.WaitFor, job string) report.Wait {
 	return report.Wait{Agent: "main", AgentWaits: state.AgentWaits{For: kind, Job: job}}
 }
 
+// askAt returns an open question on the issue with the number where.
 func askAt(number, where int) report.Wait {
 	w := question(number)
 	w.Where = where
@@ -55,6 +57,7 @@ func withStatus(s state.Status, in ...func(*ask.Facts)) func(*ask.Facts) {
 	}
 }
 
+// The following functions change one fact about a run.
 func never(f *ask.Facts)   { f.NeverResume = true }
 func blind(f *ask.Facts)   { f.NoActionsRead = true }
 func locally(f *ask.Facts) { f.Storage = ask.StoredLocally }

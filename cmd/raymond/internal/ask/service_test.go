@@ -83,6 +83,7 @@ func (s *service) request(ctx context.Context, what string, act func(*answer)) (
 	return got, nil
 }
 
+// locked calls act while it holds the mutex.
 func (s *service) locked(act func()) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,6 +155,7 @@ func (s *service) OwnLogin(ctx context.Context) (string, error) {
 // add adds a comment by an account, without a request.
 func (s *service) add(author, body string) { s.locked(func() { s.append(author, body) }) }
 
+// append adds a comment by an account and returns it. The caller holds the mutex.
 func (s *service) append(author, body string) job.Comment {
 	s.last++
 	r := job.Comment{Kind: job.IssueComment, ID: s.last, Number: 7, Author: job.Account{Login: author}, Body: body, Created: time.Now()}

@@ -15,6 +15,7 @@ import (
 
 var marker = StickyMarker("agent.yml", "agent-issue-7")
 
+// body returns the body of a StickyComment with the test's marker.
 func body(text string) string { return StickyBody(marker, text, "") }
 
 // scene is a test with a simulated comment service and a fake clock.
@@ -29,6 +30,7 @@ func inBubble(t *testing.T, test func(*scene)) {
 	synctest.Test(t, func(t *testing.T) { test(&scene{T: t, service: newService()}) })
 }
 
+// start starts a StickyComment with the test's marker.
 func (s *scene) start() *StickyComment {
 	return StartStickyComment(s.service, 7, marker)
 }

@@ -57,6 +57,7 @@ func atTerminal(t *testing.T, test func(s *seat)) {
 	})
 }
 
+// types simulates input at the terminal, and waits until all goroutines are blocked.
 func (s *seat) types(text string) {
 	go func() { _, _ = io.WriteString(s.keys, text) }()
 	synctest.Wait()

@@ -56,12 +56,14 @@ func newMachine(t *testing.T) *machine {
 
 func (m *machine) path(name string) string { return filepath.Join(m.root, filepath.FromSlash(name)) }
 
+// folder creates a directory and returns its path.
 func (m *machine) folder(name string) string {
 	m.t.Helper()
 	assert.NilError(m.t, os.MkdirAll(m.path(name), 0o755))
 	return m.path(name)
 }
 
+// file creates a file and returns its path.
 func (m *machine) file(name, data string) string {
 	m.t.Helper()
 	m.folder(filepath.Dir(name))
@@ -69,6 +71,7 @@ func (m *machine) file(name, data string) string {
 	return m.path(name)
 }
 
+// link creates a symbolic link that points to the path to.
 func (m *machine) link(name, to string) {
 	m.t.Helper()
 	assert.NilError(m.t, os.Symlink(to, m.path(name)))

@@ -27,6 +27,7 @@ func (p people) Permission(_ context.Context, login string) (string, error) {
 
 var somePeople = people{"ann": "write", "mo": "maintain", "root": "admin", "own": "owner", "tri": "triage", "eve": "read", "nil": "none", "renovate": "read", "odd": "WRITE"}
 
+// user returns the account of a person.
 func user(login string) Account { return Account{Login: login, Type: "User"} }
 
 func bot(login string) Account { return Account{Login: login, Type: "Bot"} }

@@ -20,6 +20,7 @@ type step struct {
 	dir string
 }
 
+// newStep creates a directory with empty command files.
 func newStep(t *testing.T) *step {
 	t.Helper()
 	s := &step{t, t.TempDir()}
@@ -29,6 +30,7 @@ func newStep(t *testing.T) *step {
 	return s
 }
 
+// path returns the path of the command file that a variable names.
 func (s *step) path(name string) string { return filepath.Join(s.dir, strings.ToLower(name)) }
 
 func (s *step) getenv(name string) string {
@@ -38,6 +40,7 @@ func (s *step) getenv(name string) string {
 	return ""
 }
 
+// guard calls GuardFiles for the files of the step.
 func (s *step) guard() *Files {
 	s.t.Helper()
 	f, err := GuardFiles(s.getenv)
@@ -57,6 +60,7 @@ func (s *step) must(err error) {
 	assert.NilError(s.t, err)
 }
 
+// wantContent checks that a command file is a regular file with this content.
 func (s *step) wantContent(name, want string) {
 	s.t.Helper()
 	info, err := os.Lstat(s.path(name))
@@ -68,6 +72,7 @@ func (s *step) wantContent(name, want string) {
 	}
 }
 
+// wantChanged calls Verify, and checks which files it reports as changed.
 func (s *step) wantChanged(f *Files, want ...string) {
 	s.t.Helper()
 	got, err := f.Verify()

@@ -56,6 +56,7 @@ func writeSession(text string) (output string, wantCommands []string) {
 	return b.String(), []string{"group", "endgroup", "error", "group", "endgroup"}
 }
 
+// commandNames returns the names of the commands that the runner has found.
 func commandNames(list []sitetest.RunnerCommand) []string {
 	var names []string
 	for _, r := range list {

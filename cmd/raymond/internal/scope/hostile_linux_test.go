@@ -42,6 +42,7 @@ func TestHostileWorkflowDirs(t *testing.T) {
 	}
 }
 
+// many calls put for one path more than a workflow may have files.
 func many(dir string, put func(path string) error) error {
 	var errs []error
 	for i := range maxScopeFiles + 1 {
