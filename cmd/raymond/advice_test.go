@@ -35,9 +35,9 @@ echo '{"type":"assistant","message":{"id":"m1","model":"stub-1","content":[{"typ
 echo '{"type":"result","subtype":"success","is_error":false,"result":"","stop_reason":"end_turn","num_turns":1,"session_id":"'$id'",'$cost'"modelUsage":{}}'
 `
 
-// TestAdviceHelps checks the advice in errors of stopped runs. After the user has done what the error
-// asks for, the command in the error must complete the run. Otherwise, a resume must stop for the same
-// reason again.
+// TestAdviceHelps checks the advice in errors of stopped runs. After the user has done the step that the
+// error asks for, the command in the error must complete the run. Otherwise, a resume must stop for the
+// same reason again.
 func TestAdviceHelps(t *testing.T) {
 	for name, c := range adviceCases() {
 		t.Run(name, c.run)

@@ -86,7 +86,7 @@ func (a *App) init(name, ref, dir string) error {
 	return err
 }
 
-// nextSteps explains which secrets to set, what to push, and what a run of the workflow may cost.
+// nextSteps lists the secrets to set and the files to push, and explains the cost of a run.
 func nextSteps(workflow []byte) string {
 	var needed, may []string
 	for _, m := range regexp.MustCompile(`secrets\.([A-Z][A-Z0-9_]*)`).FindAllStringSubmatch(string(workflow), -1) {

@@ -19,7 +19,7 @@ const (
 	earlierVar = "RAYMOND_BENCH_EARLIER"
 )
 
-// program returns the path of the raymond to measure. If there is none, it skips the benchmark.
+// program returns the path of the raymond to measure. If the variable is not set, it skips the benchmark.
 func program(b *testing.B) string {
 	b.Helper()
 	path := os.Getenv(programVar)

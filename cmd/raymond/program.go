@@ -116,7 +116,7 @@ func parseID(s string) (string, error) {
 	return s, nil
 }
 
-// didYouMean returns a hint with the known name that is most similar to name, after prefix. If none is
+// didYouMean returns a hint with the known name that is most similar to name, after prefix. If no name is
 // similar, it returns "see --help".
 func didYouMean(name string, known []string, prefix string) string {
 	best := protocol.Nearest(name, known)

@@ -25,8 +25,9 @@ import (
 // TestMain makes the test program act as raymond when a test script starts raymond.
 func TestMain(m *testing.M) { testscript.Main(m, map[string]func(){"raymond": main}) }
 
-// TestScripts runs the scripts in testdata/script, which check what the command line promises. In the
-// scripts, raymond is the program itself, and claude is the shell script testdata/claude.sh.
+// TestScripts runs the scripts in testdata/script, which check the behaviour that the command line
+// promises. In the scripts, raymond is the program itself, and claude is the shell script
+// testdata/claude.sh.
 func TestScripts(t *testing.T) {
 	examples, err := filepath.Abs("../../examples")
 	assert.NilError(t, err)
@@ -98,7 +99,7 @@ func checkErrorLines(ts *testscript.TestScript, code int) {
 }
 
 // cmdJSON implements "json FILE PATH": it prints the value at a path like agents[0].state. It prints
-// nothing if there is none.
+// nothing if the value does not exist.
 func cmdJSON(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: json FILE PATH")

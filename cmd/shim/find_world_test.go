@@ -184,8 +184,7 @@ func TestAnotherProgramIsNotRun(t *testing.T) {
 	}
 }
 
-// TestLaterStepRunsNoOtherBuild checks that a later step runs a build only if it is the one that an
-// earlier step has signed.
+// TestLaterStepRunsNoOtherBuild checks that a later step runs a build only if an earlier step has signed it.
 func TestLaterStepRunsNoOtherBuild(t *testing.T) {
 	a := newAction(t)
 	withGo(t, a)

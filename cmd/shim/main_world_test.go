@@ -15,8 +15,8 @@ import (
 )
 
 const (
-	// actVar is a variable that makes the test program a stand-in for the Go program. Its value says what
-	// the stand-in does: "exit N", "die N" (end by signal N) or "wait".
+	// actVar is a variable that makes the test program a stand-in for the Go program. Its value selects
+	// the behaviour of the stand-in: "exit N", "die N" (end by signal N) or "wait".
 	actVar = "SHIMTEST_ACT"
 	waited = 7 // the exit code of a stand-in that has waited
 )

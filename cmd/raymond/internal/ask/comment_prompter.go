@@ -30,7 +30,7 @@ type Options struct {
 	API    CommentAPI
 	Prefix string      // what answers begin with
 	Ref    QuestionRef // identifies the run; the prompter sets Token and Number
-	// Number is the issue or pull request for questions that name none; 0 if there is none.
+	// Number is the issue or pull request for questions that name no issue. It is 0 if the event has no issue.
 	// EarlierNumber is used instead for questions that were open when the run was resumed.
 	Number, EarlierNumber int
 	// AuthorizeAnswer returns nil if an account may answer, and the reason otherwise.
@@ -141,7 +141,7 @@ func (p *CommentPrompter) UpdateQuestions(run *state.Run) {
 	p.rouse()
 }
 
-// track returns the open question that has the same token as q. If there is none, it sets up q as a
+// track returns the open question that has the same token as q. If that question is new, it sets up q as a
 // new question and returns it. It warns if the question may stay open longer than the run is stored.
 func (p *CommentPrompter) track(q *question, now time.Time) *question {
 	if i := slices.IndexFunc(p.open, func(known *question) bool { return known.Token == q.Token }); i >= 0 {

@@ -50,7 +50,7 @@ func onIssue(f *service) Options {
 	}
 }
 
-// drive does what the owner of a run does in one process: it stores each step, and applies updates. It
+// drive acts as the owner of a run in one process: it stores each step, and applies updates. It
 // returns when everything is settled, when the answer has arrived, or when ctx ends. It returns the
 // answer.
 func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (answer string, err error) {
@@ -83,7 +83,7 @@ func drive(ctx context.Context, f *service, run *state.Run, begun *state.Run) (a
 	return answer, p.Finish(finish, true)
 }
 
-// copyRun returns a deep copy of a run, to stand for the run in a checkpoint.
+// copyRun returns a deep copy of a run, which tests use like a stored checkpoint.
 func copyRun(run *state.Run) *state.Run {
 	c := *run
 	a := *run.Agents[0]
@@ -94,8 +94,8 @@ func copyRun(run *state.Run) *state.Run {
 }
 
 // TestOneQuestionAndOneAnswer checks that exactly one question is posted and that its answer is found,
-// whichever request fails, gets no response, or is the last one of its process. A later process then
-// continues the run as it was before the comment was posted.
+// whichever request fails, gets no response, or is the last request before its process ends. A later
+// process then continues the run from the state before the comment was posted.
 func TestOneQuestionAndOneAnswer(t *testing.T) {
 	for _, how := range []string{"refused", "lost"} {
 		for _, isKilled := range []bool{false, true} {

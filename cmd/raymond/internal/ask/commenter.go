@@ -66,7 +66,7 @@ func (c *commenter) post(ctx context.Context, q *question) (int64, error) {
 	return created.ID, err
 }
 
-// findPosted returns our comment that asks q on the issue. If there is none, it returns a zero Comment.
+// findPosted returns our comment that asks q on the issue, or a zero Comment if q has not been posted.
 func (c *commenter) findPosted(ctx context.Context, number int, q *question) (job.Comment, error) {
 	list, err := c.o.API.ListComments(ctx, number, q.since.Add(-lookBack))
 	if err == nil {
@@ -78,7 +78,7 @@ func (c *commenter) findPosted(ctx context.Context, number int, q *question) (jo
 	return list[0], nil
 }
 
-// reply posts a reply, unless list contains a comment of ours with the same first line.
+// reply posts a reply, unless our account has already written a comment in list with the same first line.
 func (c *commenter) reply(ctx context.Context, number int, list []job.Comment, body string) error {
 	mark, _, _ := strings.Cut(body, "\n")
 	found, err := c.us.ownComments(ctx, list, mark)
@@ -122,7 +122,7 @@ func (c *commenter) findAnswers(ctx context.Context, open []*question, asked []r
 	return answers, nil
 }
 
-// issueToAskOn returns the number of the issue on which to post q. It returns 0 if there is none.
+// issueToAskOn returns the number of the issue on which to post q. It returns 0 if q can't be posted anywhere.
 func (c *commenter) issueToAskOn(q *question) int {
 	switch {
 	case q.Where != 0:
@@ -133,9 +133,8 @@ func (c *commenter) issueToAskOn(q *question) int {
 	return c.o.Number
 }
 
-// issueOf returns the number of the issue that the question was asked on. It returns 0 if there is
-// none. The issue that contains the question's comment takes precedence over the issue of this step's
-// event.
+// issueOf returns the number of the issue on which q was posted, or 0 if that is unknown. The issue that
+// contains the question's comment takes precedence over the issue of this step's event.
 func (c *commenter) issueOf(ctx context.Context, q *question) (int, error) {
 	if q.Where != 0 || q.Comment == 0 {
 		return c.issueToAskOn(q), nil

@@ -91,7 +91,7 @@ func (g flagAnswer) addressee(open []*state.Agent) (agent *state.Agent, rest str
 }
 
 // text returns the answer to the agent's question. For --answer-file, that is the content of the file
-// that value names. It returns an error if the question has choices and the answer is none of them.
+// that value names. It returns an error if the question has choices and the answer does not match any choice.
 func (g flagAnswer) text(agent *state.Agent, value string) (string, error) {
 	text := value
 	if g.flag == fileFlag {

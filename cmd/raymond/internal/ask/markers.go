@@ -45,8 +45,8 @@ func (p QuestionRef) mark() string {
 	return questionMark + p.Token + " " + base64.RawURLEncoding.EncodeToString(data) + " -->"
 }
 
-// ParseQuestionRef reads the marker at the beginning of a comment. ok is false if there is none.
-// Anyone can write such a marker.
+// ParseQuestionRef reads the marker at the beginning of a comment. ok is false if the comment has no
+// valid marker. Anyone can write such a marker.
 func ParseQuestionRef(body string) (p QuestionRef, ok bool) {
 	m := questionPattern().FindStringSubmatch(body)
 	if m == nil {
@@ -60,8 +60,8 @@ func ParseQuestionRef(body string) (p QuestionRef, ok bool) {
 	return p, true
 }
 
-// replyMark returns the first line of a reply. to identifies what the reply is about, so that the same
-// reply is not posted twice.
+// replyMark returns the first line of a reply. to identifies the comment or the subject that the reply is
+// about, so that the same reply is not posted twice.
 func replyMark(token, to string) string { return replyPrefix + token + " " + to + " -->" }
 
 // IsQuestionOrReply reports whether a comment begins like a question or a reply of this package.

@@ -43,7 +43,7 @@ type Facts struct {
 	PostArtifact      string                // the artifact in which the post phase has stored the run, if it has
 	StateDir          string                // the directory of a run with StoredLocally
 	WhyNotStored      string                // why the run isn't stored, and how to have it stored
-	LeftOut           []checkpoint.Omission // what the last checkpoint doesn't contain
+	LeftOut           []checkpoint.Omission // parts of the run that the last checkpoint doesn't contain
 	WithoutTranscript bool                  // resume-without-transcript: true
 	NeverResume       bool                  // resume: never
 	NoActionsRead     bool                  // without actions: read, later workflow runs can't find the run
@@ -217,7 +217,7 @@ func (f *Facts) withText() string {
 	return "with " + f.keyText()
 }
 
-// keyText names the input key with its value, and the branch or head commit if only that one finds the run.
+// keyText names the input key with its value, and the branch or head commit on which the run can be found.
 func (f *Facts) keyText() string {
 	text := "`key: " + f.Key + "`"
 	if f.Branch != "" {
@@ -266,7 +266,8 @@ var reasonText = map[string]string{
 	checkpoint.NotAllowed: "files could not be read. Let the user of the step read them, or have git ignore them",
 }
 
-// leftOutText lists what a checkpoint doesn't contain, and explains the reason of the first omission.
+// leftOutText lists the parts of the run that a checkpoint doesn't contain, and explains the reason of
+// the first omission.
 func leftOutText(lacks []checkpoint.Omission) string {
 	var what []string
 	for _, l := range lacks {

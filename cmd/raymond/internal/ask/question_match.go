@@ -27,7 +27,7 @@ func openAt(asked []report.Wait, t time.Time) map[int]report.Wait {
 // of them, it returns these as several. A question counts if it was open when the comment was written,
 // even if it has been answered since: "/raymond 1 yes" never answers question 2.
 func matchQuestion(r job.Comment, text string, here []*question, open map[int]report.Wait) (to *question, answer string, several []*question) {
-	numbers := map[int]*question{} // the questions that were open on any issue; nil for those that here does not contain
+	numbers := map[int]*question{} // the questions that were open on any issue, by number; nil for questions not in here
 	for n := range open {
 		numbers[n] = nil
 	}

@@ -47,7 +47,7 @@ func (q *queue) send(u runner.QuestionUpdate) {
 	}
 }
 
-// question is an open question as it was when the prompter first saw it.
+// question is an open question in the version that the prompter saw first.
 type question struct {
 	state.Question // its Comment is set as soon as the comment is posted
 	agent          string

@@ -62,7 +62,7 @@ const (
 )
 
 // StickyComment keeps one comment on an issue or a pull request up to date, in a separate goroutine. It
-// finds the comment by its marker and edits it. If there is none, it creates one. Two steps, or a
+// finds the comment by its marker and edits it, or creates a new comment. Two steps, or a
 // request whose response got lost, may have created duplicates, which it deletes. Its methods must not
 // be called concurrently.
 type StickyComment struct {

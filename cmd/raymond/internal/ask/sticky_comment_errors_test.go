@@ -42,7 +42,7 @@ func TestRateLimitsAreObeyed(t *testing.T) {
 	}
 }
 
-// TestRefusalIsFinal checks that no more requests are made after the forge has rejected one permanently,
+// TestRefusalIsFinal checks that requests stop after the forge has rejected one permanently,
 // and that Finish returns that error.
 func TestRefusalIsFinal(t *testing.T) {
 	for _, at := range []string{"list", "create"} {

@@ -37,7 +37,7 @@ func (e StepResult) nextJobs() []string {
 
 // Successor returns the name of a later job in the same workflow run that resumes the run. That job
 // needs this step's job, and uses the same action with the same key. If there are several such jobs,
-// Successor returns the first by name. It returns "" if there is none or the file can't be read. It
+// Successor returns the first by name. It returns "" if no job qualifies or the file can't be read. It
 // also returns "" after a step that failed or was cancelled, because most jobs don't start then.
 func Successor(file []byte, e StepResult) string {
 	f, err := lint.ReadJobFile("", file)

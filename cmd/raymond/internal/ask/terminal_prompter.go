@@ -110,7 +110,7 @@ func (p *TerminalPrompter) next() *question {
 	}
 }
 
-// unanswered returns the first open question without an answer. It returns nil if there is none.
+// unanswered returns the first open question without an answer. It returns nil if all questions are answered.
 func (p *TerminalPrompter) unanswered() *question {
 	p.mu.Lock()
 	defer p.mu.Unlock()

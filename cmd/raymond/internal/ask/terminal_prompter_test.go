@@ -63,7 +63,7 @@ func (s *seat) types(text string) {
 	synctest.Wait()
 }
 
-// got returns the pending update as text. It returns "" if there is none.
+// got returns the pending update as text. It returns "" if no update is pending.
 func (s *seat) got() string {
 	synctest.Wait()
 	select {
@@ -116,8 +116,8 @@ func TestQuestionsAreAskedInTurn(t *testing.T) {
 	})
 }
 
-// TestEndOfInputEndsTheQuestions checks that no more questions are asked after Ctrl-D, so that the run
-// can be suspended.
+// TestEndOfInputEndsTheQuestions checks that the prompter asks no further questions after Ctrl-D, so that
+// the run can be suspended.
 func TestEndOfInputEndsTheQuestions(t *testing.T) {
 	atTerminal(t, func(s *seat) {
 		s.UpdateQuestions(runWithQuestions("main", "other"))

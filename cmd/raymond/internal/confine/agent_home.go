@@ -15,7 +15,7 @@ import (
 )
 
 // makeHome creates the agents' home directory and, next to it, their temporary directory. The home
-// directory contains links to those of the paths that are below the real home directory, and a
+// directory contains links to the paths that are below the real home directory, and a
 // .gitconfig with safe settings.
 func (at *Site) makeHome(paths []string) error {
 	root, err := os.OpenRoot(at.own)

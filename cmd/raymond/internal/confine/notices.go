@@ -22,7 +22,7 @@ type noticeLog struct {
 }
 
 // maxLines is the maximum number of reported lines. Agents choose the names of hosts in them, so there
-// could be any number. The last line reports that no more are shown.
+// could be any number. The last line reports that further lines are not shown.
 const maxLines = 50
 
 // note reports a line, unless it was reported before.

@@ -48,7 +48,7 @@ func isIn(path string, folders []string) bool {
 	return slices.ContainsFunc(folders, func(dir string) bool { return cage.IsWithin(path, dir) })
 }
 
-// Outermost resolves links in paths and returns those that exist, except paths below others. A program
+// Outermost resolves links in paths. It returns the existing paths, except paths below others. A program
 // that may write a directory can replace the directory's content with links, so paths below it must not
 // be resolved again.
 func Outermost(paths []string) []string { return withoutInner(cage.ResolveAll(paths)) }
@@ -65,7 +65,7 @@ func withoutInner(all []string) []string {
 func (at *Site) resolveSafe(writable, paths []string) (found []string) {
 	theirs := append(slices.Clone(writable), at.Dir, at.Workspace, cage.Resolve(at.Workspace))
 	for _, path := range paths {
-		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet is used as it is
+		target := cmp.Or(cage.Resolve(path), absolute(path)) // a path that doesn't exist yet is used without resolving links
 		if target != "" && !isIn(target, writable) && (!isIn(path, theirs) || isIn(target, theirs)) {
 			found = append(found, target)
 		}

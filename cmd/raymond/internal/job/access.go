@@ -52,7 +52,7 @@ type Denial struct {
 	IsTemporary bool
 }
 
-// Remedy explains which input allows the start, and what to add to it.
+// Remedy names the input that allows the start, and the value to add to it.
 func (d *Denial) Remedy() string {
 	return fmt.Sprintf("not allowed; to allow it, add %s to the input %s", cmp.Or(shorten(d.Who), d.Event), d.Setting)
 }
@@ -82,7 +82,7 @@ func Authorize(ctx context.Context, rules Rules, e Event, ask Permissions) (lowe
 		if d != nil {
 			return "", d
 		}
-		if lowest == "" || level != "" && !canWrite(level) { // keep the lowest level; bots have none
+		if lowest == "" || level != "" && !canWrite(level) { // keep the lowest level; bots have no permission level
 			lowest = level
 		}
 	}
@@ -99,8 +99,8 @@ func AuthorizeAnswer(ctx context.Context, rules Rules, who Account, ask Permissi
 	return denied
 }
 
-// eventDenial checks the event itself, without the accounts that caused it. It returns nil if such an
-// event can start a run.
+// eventDenial checks the event itself, without the accounts that caused it. It returns nil if the event
+// can start a run.
 func eventDenial(rules Rules, e Event) *Denial {
 	if slices.Contains(rules.AllowEvents, e.Name) {
 		return nil

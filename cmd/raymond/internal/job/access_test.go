@@ -11,8 +11,8 @@ import (
 	is "gotest.tools/v3/assert/cmp"
 )
 
-// people is a Permissions that knows some logins. It panics if it is asked for a login that must not be
-// sent to the API.
+// people is a Permissions that knows some logins. It panics if it gets a login that must not be sent to
+// the API.
 type people map[string]string
 
 func (p people) Permission(_ context.Context, login string) (string, error) {

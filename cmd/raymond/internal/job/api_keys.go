@@ -8,7 +8,7 @@ import (
 
 // APIKey is a credential with which an agent CLI uses the API of its vendor.
 type APIKey struct {
-	Text    string // empty if there is none
+	Text    string // empty if no credential is set
 	IsToken bool   // a subscription token instead of an API key
 }
 
@@ -52,7 +52,7 @@ func APIKeyInputs(backend string) []string { return slices.Clone(vendors[backend
 func BaseURLVariable(backend string) string { return vendors[backend].base }
 
 // ModelKey returns the credential that the inputs set for the API of an agent CLI. Its Text is empty if
-// there is none.
+// no credential is set.
 func (s Settings) ModelKey(backend string) APIKey {
 	for _, input := range vendors[backend].inputs {
 		if text := s.ModelKeys[input]; text != "" {

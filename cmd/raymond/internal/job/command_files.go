@@ -81,7 +81,7 @@ func GuardFiles(getenv func(string) string) (*Files, error) {
 	return f, errors.Join(errs...)
 }
 
-// readContent reads the file at a path. If there is none, it returns a zero content.
+// readContent reads the file at a path. If the file does not exist, it returns a zero content.
 func readContent(path string) (content, error) {
 	data, info, err := files.Read(path, maxCommandFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -126,7 +126,7 @@ func normalName(system, name string) string {
 	return name
 }
 
-// selectVariables returns the variables in environ that every program gets, and those with an allowed
+// selectVariables returns the variables in environ that every program gets, and variables with an allowed
 // name or prefix. Withheld variables are never included.
 func selectVariables(system string, environ, allowed, families []string) (selected []string) {
 	allowed = slices.Concat(common, allowed)

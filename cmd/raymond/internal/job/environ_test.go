@@ -11,7 +11,7 @@ import (
 	"github.com/raymond-action/raymond-action/protocol"
 )
 
-// jobEnvironment lists variables of a job. Agents and scripts get only those that are marked with +.
+// jobEnvironment lists variables of a job. Agents and scripts get only the variables that are marked with +.
 const jobEnvironment = `
 +PATH=/bin +HOME=/h +LANG=C +LC_ALL=C +TMPDIR=/t +HTTPS_PROXY=p +no_proxy=n +SSL_CERT_FILE=f +CI=true
 +RUNNER_OS=Linux +RUNNER_TEMP=/r +RUNNER_TRACKING_ID=github_x +GITHUB_ACTIONS=true +GITHUB_REPOSITORY=o/r +GITHUB_SHA=0 +GITHUB_REF=r
@@ -23,7 +23,7 @@ const jobEnvironment = `
 -NODE_OPTIONS=x -LD_PRELOAD=x -BASH_ENV=x -GIT_CONFIG_COUNT=1 -JAVA_HOME=/j -DEPLOY_KEY=x -path=/evil -AWS_SECRET_ACCESS_KEY=x -SystemRoot=C
 -ANTHROPIC_MODEL=m -GOOGLE_APPLICATION_CREDENTIALS=g`
 
-// splitMarked splits a list of marked entries. It returns all entries, and those that are marked with +.
+// splitMarked splits a list of marked entries. It returns all entries, and the entries that are marked with +.
 func splitMarked(list string) (all, kept []string) {
 	for _, entry := range strings.Fields(list) {
 		all = append(all, entry[1:])

@@ -21,7 +21,7 @@ type Account struct {
 	Type  string // "User", "Bot", …; empty if the forge does not report it
 }
 
-// Subject is what an event is about: an issue or a pull request, and a commit. Unknown fields are zero.
+// Subject is the issue or pull request, and the commit, that an event is about. Unknown fields are zero.
 type Subject struct {
 	Kind   string `json:"kind,omitempty"` // KindIssue or KindPullRequest; empty if Number is 0
 	Number int    `json:"number,omitempty"`
@@ -78,7 +78,7 @@ type Repository struct {
 }
 
 // ReadEvent reads the event that started the job. A missing payload is an error only for events that
-// any user can cause, because without it the user can't be authorized.
+// any user can cause, because the user can't be authorized without a payload.
 func ReadEvent(getenv func(string) string) (Event, error) {
 	e := Event{
 		Attempt: 1, Job: getenv("GITHUB_JOB"), Step: getenv("GITHUB_ACTION"), Runner: getenv("RUNNER_NAME"), Workflow: WorkflowFile(getenv),

@@ -60,7 +60,7 @@ func (g *GitHub) IsPrivate(ctx context.Context) (bool, error) {
 	return repo.Private, err
 }
 
-// get makes a GET request. If the token may lack a permission, the error says so.
+// get makes a GET request. If the token may lack a permission, the error mentions that.
 func (g *GitHub) get(ctx context.Context, op, path string, to any) error {
 	_, err := g.api.Do(ctx, forge.Quick, forge.Request{Op: op, Path: path, To: to})
 	var e *forge.Error

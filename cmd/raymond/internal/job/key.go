@@ -14,8 +14,8 @@ import (
 // workflowFolder is the folder of workflow files on GitHub.
 const workflowFolder = ".github/workflows/"
 
-// maxIDKey is the maximum length of a key in a workflow id. A workflow id has 64 bytes at most, of which
-// a hyphen and 8 digits follow the key.
+// maxIDKey is the maximum length of a key in a workflow id. A workflow id has 64 bytes at most, including
+// the hyphen and the 8 digits after the key.
 const maxIDKey = 55
 
 // WorkflowFile returns the GitHub workflow file of this job, as the REST API names it. That is

@@ -58,7 +58,7 @@ func outputEntry(name, value string) string {
 }
 
 // WriteSummary writes the step summary: the initial content of the file, followed by markdown. Each call
-// replaces the text of the previous call. A text that is too long is cut, and a note says so.
+// replaces the text of the previous call. A text that is too long is cut, and a note is added.
 func (f *Files) WriteSummary(markdown string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -89,7 +89,7 @@ func (p *pull) head() side {
 // isFork reports whether the head is in another repository, in a deleted one, or in one without a name.
 func (p *pull) isFork() bool { return p == nil || !isSame(p.head().Repo, p.Base.Repo) }
 
-// readPayload reads the payload in the file at path. It returns nil if there is no file or it is empty.
+// readPayload reads the payload in the file at path. It returns nil if the file does not exist or is empty.
 func readPayload(path string) (*payload, error) {
 	if path == "" {
 		return nil, nil
@@ -139,8 +139,8 @@ func PayloadText(file string, paths []string) (string, error) {
 	return strings.Join(found, "\n\n"), err
 }
 
-// subject returns the issue or pull request that the event is about. It returns a zero Subject if there
-// is none.
+// subject returns the issue or pull request that the event is about. It returns a zero Subject for other
+// events.
 func (p *payload) subject() Subject {
 	s := Subject{Kind: KindIssue, Number: int(p.Issue.Number), Title: p.Issue.Title}
 	if p.IsPull || p.Issue.PullRequest != nil {

@@ -116,7 +116,7 @@ func (o *Options) ForNewRun() state.Options {
 // jobHold is the default of --hold in a job: the time after which a run is suspended if all agents wait.
 const jobHold = 5 * time.Minute
 
-// SetJobDefaults sets the defaults for a step of a job, which differ from those of the command line. It
+// SetJobDefaults sets the defaults for a step of a job, which differ from the defaults of the command line. It
 // must be called before the flags are parsed.
 func (o *Options) SetJobDefaults() {
 	o.Cage.Mode, o.Hold = CageOn, jobHold
@@ -178,7 +178,7 @@ func (o *Options) Switch(name, text string, set func(string) error) {
 // Verbose reports whether the user sees the full messages of agents.
 func (o *Options) Verbose() bool { return o.Verbosity == runner.VerbosityFull }
 
-// Check returns all problems with the flags as one error. It returns nil if there are none.
+// Check returns all problems with the flags as one error. It returns nil if all flags are valid.
 func (o *Options) Check() error {
 	for _, two := range [][2]string{{"input-file", "input"}, {"name", "workflow-id"}} {
 		if o.given[two[0]] && o.given[two[1]] {

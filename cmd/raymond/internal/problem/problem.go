@@ -114,8 +114,8 @@ func OfMachine(where string, err error) error {
 	return &Problem{Class: ClassRuntime, Where: where, What: err.Error()}
 }
 
-// Flatten returns the problems in an error, one for each line to print. It assigns a class to errors that
-// have none.
+// Flatten returns the problems in an error, one for each line to print. It assigns a class to errors
+// without a class.
 func Flatten(err error) []*Problem {
 	if err == nil {
 		return nil
@@ -130,7 +130,8 @@ func Flatten(err error) []*Problem {
 	return []*Problem{classify(err)}
 }
 
-// classify returns the Problem that err wraps. If there is none, it makes a Problem with a class from err.
+// classify returns the Problem that err wraps. If err wraps no Problem, it makes a Problem with a class
+// from err.
 func classify(err error) *Problem {
 	if p, ok := errors.AsType[*Problem](err); ok {
 		return p

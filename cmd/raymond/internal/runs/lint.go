@@ -49,7 +49,7 @@ type finding struct {
 	Hint     string        `json:"hint"`
 }
 
-// Check checks workflows and writes its findings to out. paths name the workflows; if there are none,
+// Check checks workflows and writes its findings to out. paths name the workflows; if paths is empty,
 // Check uses the workflows that the steps in JobFiles name. It returns an error if there are findings of
 // severity error. If problems is not nil, or a path can't be a workflow, Check returns an error and
 // checks nothing.

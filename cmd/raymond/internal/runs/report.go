@@ -35,7 +35,7 @@ type ReportSource struct {
 // maxDiffs limits the size of the diffs in a report, in bytes.
 var maxDiffs = workspace.DiffLimits{File: 64 << 10, Execution: 256 << 10, All: 4 << 20}
 
-// BuildReport collects the data for a report about a run. If some data can't be read, the report says so.
+// BuildReport collects the data for a report about a run. If some data can't be read, the report mentions that.
 // Only for an unreadable event log does BuildReport return an error, which is a *state.FileError if the
 // log is damaged.
 func BuildReport(s ReportSource) (*insight.Report, error) {

@@ -66,7 +66,7 @@ func TestConversationsAreCopied(t *testing.T) {
 }
 
 // TestUncopiedConversationsBeginAnew checks that a new conversation begins if one can't be copied, and
-// that a note says so.
+// that a note reports it.
 func TestUncopiedConversationsBeginAnew(t *testing.T) {
 	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
 		c, r := &copyist{wrong: map[string]error{"caller": why}}, runWithConversations()

@@ -46,7 +46,7 @@ func (p Point) Prepare(ctx context.Context, run *state.Run, clis map[string]runn
 // CopyConversations copies the conversations of a run from state.Rerun, and makes the run use the copies.
 // A copy ends where the other run's conversation ended at the point of the rerun. The run still has the
 // directories of the other run; where returns the new directory for each. If a conversation can't be
-// copied, the state begins a new one, and a note of one line says so.
+// copied, the state begins a new one, and a note of one line reports that.
 func CopyConversations(run *state.Run, clis map[string]runner.AgentCLI, where func(dir string) string) (notes []string, err error) {
 	for _, s := range checkpoint.Sessions(run) {
 		cli, ok := clis[s.Backend]
@@ -103,8 +103,8 @@ func (p Point) checkOut(ctx context.Context, all *workspace.Snapshots, id string
 	return trees, append(lines, more...), nil
 }
 
-// where returns the new directory for a directory of the other run. A directory outside of the replaced
-// worktrees stays the same.
+// where returns the new directory for a directory of the other run. For a directory outside of the
+// replaced worktrees, it returns dir.
 func (w worktrees) where(dir string) string {
 	for at := dir; ; at = filepath.Dir(at) {
 		if to, ok := w[at]; ok {

@@ -39,7 +39,7 @@ type Listing struct {
 	BudgetUSD     state.USD            `json:"budget_usd"`
 	Resumable     bool                 `json:"resumable"`
 	Agents        []AgentListing       `json:"agents"`
-	Waiting       []state.WaitingAgent `json:"waiting"` // the agents that wait, and what they wait for
+	Waiting       []state.WaitingAgent `json:"waiting"` // the agents that wait, with the reasons
 	Ended         []state.Ending       `json:"ended"`
 	Result        *state.Text          `json:"result,omitempty"`
 	Error         string               `json:"error,omitempty"`
@@ -67,7 +67,8 @@ type AgentListing struct {
 	why string // why the agent waits or has failed, in human-readable form
 }
 
-// Read reads a run without locking it, and finds the process that drives it. driver is nil if there is none.
+// Read reads a run without locking it, and finds the process that drives it. driver is nil if no process
+// drives the run.
 func Read(dir, id string) (run *state.Run, driver *state.Driver, err error) {
 	if driver, err = state.FindDriver(dir, id); err != nil {
 		return nil, nil, err
@@ -200,7 +201,8 @@ func (l *Listing) reason() string {
 	return reason
 }
 
-// activity describes what the agent does or why it stopped. isDriven is true if a process drives the run.
+// activity describes the agent's current activity, or the reason why it stopped. isDriven is true if a
+// process drives the run.
 func (a *AgentListing) activity(isDriven bool) string {
 	what := fmt.Sprintf("%s at %s", a.Status, a.State)
 	if a.Status == state.Busy && !isDriven {

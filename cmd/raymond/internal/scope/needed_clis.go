@@ -55,7 +55,7 @@ func (s *Scope) NeededCLIs(run string, jobs []string, from ...string) []CLINeed 
 // SurelyNeededCLIs returns the agent CLIs that are certainly needed by prompts of the given jobs that can
 // be reached from the entry. A nil jobs means all jobs. run is the run's CLI; if it is empty, the default
 // is used. A state that names no CLI continues with the CLI of the conversation that reaches it. If other
-// states name CLIs, it is therefore uncertain which CLI such a state uses, except for the entry.
+// states name CLIs, only the CLI of the entry is therefore certain.
 func (s *Scope) SurelyNeededCLIs(run string, jobs []string) []string {
 	own := cmp.Or(run, protocol.DefaultBackend)
 	var named, open []string // the CLIs of states that name one, and of states that name none

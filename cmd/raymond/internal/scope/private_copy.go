@@ -25,8 +25,8 @@ const (
 // files are read-only, so that an agent that edits the originals changes nothing. Directories of tools
 // (.git, .raymond, node_modules) are not copied.
 //
-// A workflow that is a single state file may be in any directory, even in one that is too large to copy.
-// If such a directory can't be copied completely, only its state files are copied.
+// A workflow that is a single state file may be in any directory, even in a very large directory. If that
+// directory can't be copied completely, only its state files are copied.
 func (s *Scope) PrivateCopy(dir string) error {
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (s *Scope) PrivateCopy(dir string) error {
 	return errors.Join(os.RemoveAll(dir), os.MkdirAll(dir, 0o700), s.copyStates(c))
 }
 
-// copyStates copies the state files without any other files.
+// copyStates copies only the state files of the workflow, but no helper files.
 func (s *Scope) copyStates(c *copier) error {
 	for _, name := range s.Workflow.Names() {
 		info, err := fs.Stat(s.FS, name)

@@ -1,4 +1,4 @@
-// Package scope opens what a workflow is started from: a directory, a zip archive or one state file. It
+// Package scope opens the directory, zip archive or state file that a workflow is started from. It
 // checks the workflow, and creates the private copy that its scripts run from.
 package scope
 
@@ -25,7 +25,7 @@ const maxZip = 64 << 20
 
 // Scope is an open directory, zip archive or state file that a workflow is started from.
 type Scope struct {
-	Path       string // the absolute path of what the user named
+	Path       string // the absolute path that the user named
 	Entry      string // the state file that the user named; empty for a directory or an archive
 	FS         fs.FS
 	Workflow   *protocol.Workflow // nil until Load is called
@@ -189,7 +189,7 @@ func (s *Scope) has(jobs []string, is func(*protocol.State) bool) bool {
 	})
 }
 
-// JobsWithoutStates returns those of the jobs to which no state of the workflow belongs.
+// JobsWithoutStates returns the jobs in the list to which no state of the workflow belongs.
 func (s *Scope) JobsWithoutStates(jobs []string) []string {
 	belongs := func(job string) bool {
 		return slices.ContainsFunc(s.Workflow.Names(), func(name string) bool { return s.Workflow.JobOf(name) == job })

@@ -12,7 +12,7 @@ import (
 
 // Checkout describes the state of the repository before the agents of a run began to work.
 type Checkout struct {
-	Base      string   `json:"base"`      // the commit; empty if there is none
+	Base      string   `json:"base"`      // the commit; empty if the directory was in no repository
 	Untracked []string `json:"untracked"` // files that are in no commit
 }
 

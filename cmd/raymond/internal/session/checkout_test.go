@@ -11,7 +11,7 @@ import (
 )
 
 // TestRemovedRepositoryIsAnError checks that HandOver returns an error if the repository was removed. If
-// there was none before the agents began, HandOver hands over nothing.
+// the directory was in no repository before the agents began, HandOver hands over nothing.
 func TestRemovedRepositoryIsAnError(t *testing.T) {
 	for base, want := range map[string]bool{"": true, "4b825dc642cb6eb9a060e54bf8d69288fbee4904": false} {
 		g := &workspace.Git{Temp: t.TempDir()}

@@ -41,7 +41,7 @@ func ChangedFiles(run *state.Run, s *scope.Scope) []string {
 	return slices.DeleteFunc(slices.Compact(names), func(name string) bool { return now[name] == run.Files[name] })
 }
 
-// CheckUnchanged returns an error of class conflict for each changed file. It returns nil if there is none.
+// CheckUnchanged returns an error of class conflict for each changed file. It returns nil if changed is empty.
 func CheckUnchanged(changed []string) error {
 	var out []error
 	for _, name := range changed {

@@ -30,7 +30,7 @@ type Setup struct {
 	Agents    *clis.Config
 	Env       Env // for scripts and commands; Agents contains the variables of agent CLIs
 	Backends  Backends
-	Snapshots *workspace.Snapshots // takes snapshots of the worktrees; if nil, none are taken
+	Snapshots *workspace.Snapshots // takes snapshots of the worktrees; may be nil
 	Stops     *Stops
 
 	Stdout io.Writer           // for events, if --events is -, and for the result
@@ -38,7 +38,7 @@ type Setup struct {
 	Hide   func(string) string // replaces secrets in the texts of events; if nil, nothing is replaced
 	Seal   report.IntegrityLog // gets all writes to the run's event log; may be nil
 
-	TraceEnviron []string // OpenTelemetry variables for the export of traces; if nil, none are exported
+	TraceEnviron []string // OpenTelemetry variables for the export of traces; if nil, traces are not exported
 	Version      string   // version of this program, for traces
 }
 

@@ -19,8 +19,8 @@ import (
 func SnapshotsPath(runDir string) string { return filepath.Join(runDir, "snapshots.git") }
 
 const (
-	// takeWithin is the time limit of a snapshot. After a snapshot has reached the limit, no more are
-	// taken, because each snapshot delays the next prompt.
+	// takeWithin is the time limit of a snapshot. After a snapshot has reached the limit, further ones
+	// are not taken, because each snapshot delays the next prompt.
 	takeWithin = 20 * time.Second
 	// endWithin is the maximum time that the run waits for the last snapshot after it has stopped.
 	endWithin = 3 * time.Second
@@ -42,7 +42,7 @@ type snapshots struct {
 	reported int        // number of notes that were returned by Notes
 }
 
-// newSnapshots returns snapshots that use takeOne. If ctx ends, no more are taken. The caller must call
+// newSnapshots returns snapshots that use takeOne. They stop when ctx ends. The caller must call
 // close.
 func newSnapshots(ctx context.Context, takeOne func(context.Context, workspace.Snapshot) error, reporter runner.Reporter) *snapshots {
 	k := &snapshots{takeOne: takeOne, reporter: reporter}

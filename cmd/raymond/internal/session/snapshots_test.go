@@ -91,8 +91,8 @@ func TestFailuresAreNotes(t *testing.T) {
 	})
 }
 
-// TestSlowSnapshotIsCancelled checks that a snapshot that takes too long is canceled, and that no more
-// are taken.
+// TestSlowSnapshotIsCancelled checks that a snapshot that takes too long is canceled, and that snapshots
+// stop then.
 func TestSlowSnapshotIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f, n := &taker{lasts: time.Hour}, new(notes)

@@ -45,7 +45,7 @@ func StopProblem(run *state.Run, stateDir string) *problem.Problem {
 }
 
 // lastOutput returns the end of a done_when command's output if the first failed agent has failed because
-// it has no attempts left. The command is the first one that failed. Otherwise, lastOutput returns "".
+// it has no attempts left. The command is the first failed command. Otherwise, lastOutput returns "".
 func lastOutput(run *state.Run) string {
 	i := slices.IndexFunc(run.Agents, func(a *state.Agent) bool { return a.Failure != nil })
 	if i < 0 || run.Agents[i].Exec == nil || run.Agents[i].Exec.Verdict == nil || !state.IsExhausted(run.Agents[i].Failure.Message) {

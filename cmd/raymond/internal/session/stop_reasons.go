@@ -78,7 +78,7 @@ func (s *Stops) handleSignal(sig os.Signal, inJob bool) {
 	s.end(name, code)
 }
 
-// end records a reason to end the run, and the exit code if it is the first reason with one.
+// end records a reason to end the run, and the exit code if no earlier reason has set it.
 func (s *Stops) end(reason string, code int32) {
 	s.code.CompareAndSwap(0, code)
 	s.at.CompareAndSwap(0, time.Now().UnixNano())
