@@ -191,7 +191,8 @@ func (p *CommentPrompter) IsSettled() bool {
 	return false
 }
 
-// isSettled reports whether no update for the owner is expected soon.
+// isSettled reports whether the owner can stop waiting for updates: all questions are posted and saved,
+// as far as that is possible, answers were read after the last change, and none is pending.
 func (p *CommentPrompter) isSettled() bool {
 	for _, q := range p.open {
 		if q.answer != nil || q.Comment != 0 && !q.isSaved {

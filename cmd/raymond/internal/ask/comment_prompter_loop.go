@@ -26,8 +26,8 @@ const (
 type pollState struct {
 	lastOpen time.Time // when the owner last called UpdateQuestions
 	wanted   time.Time // a poll that begins at this time or later must read answers
-	lastRead time.Time // when the last poll that has read answers began
-	ended    time.Time // when the last poll that has read answers, or has failed, ended
+	lastRead time.Time // the start of the last poll that read answers
+	ended    time.Time // the end of the last poll that read answers or failed
 	failed   int       // failed polls in a row
 	next     time.Time // the earliest time for the next poll
 }

@@ -133,8 +133,8 @@ func TestOneQuestionAndOneAnswer(t *testing.T) {
 	}
 }
 
-// TestQuestionIsPostedAfterItsTokenIsStored also checks that a run that can't be stored doesn't wait for
-// its question.
+// TestQuestionIsPostedAfterItsTokenIsStored checks that a question is posted only after its token is
+// stored. A run that can't be stored must not wait for that.
 func TestQuestionIsPostedAfterItsTokenIsStored(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		f := &service{self: ours}

@@ -1,4 +1,4 @@
-// Package ask asks users the questions of a run and reads their answers. It also keeps the sticky
+// Package ask asks users a run's questions and reads the answers. It also keeps the sticky
 // comment about a run up to date, and describes the next steps for a run.
 //
 // CommentPrompter posts questions as comments on issues and pull requests while a run is

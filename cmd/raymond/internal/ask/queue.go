@@ -62,7 +62,7 @@ type question struct {
 	isRefused bool // the forge has rejected the comment
 	answer    *state.Answer
 
-	// Used only by the goroutine that makes requests:
+	// The fields below are used only by the goroutine that makes requests.
 	mayExist bool      // a comment with the question may exist
 	created  time.Time // when the comment was created; zero if unknown
 }

@@ -69,7 +69,7 @@ type StickyComment struct {
 	api     CommentAPI
 	number  int         // the number of the issue or pull request
 	marker  string      // what each body begins with
-	updates chan update // contains at most the newest update
+	updates chan update // contains the newest update until the goroutine receives it
 	done    chan struct{}
 	stop    context.CancelFunc
 

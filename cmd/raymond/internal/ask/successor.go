@@ -59,7 +59,7 @@ func Successor(file []byte, e StepResult) string {
 	return slices.Min(found)
 }
 
-// perJob matches an expression whose value differs between jobs.
+// perJob matches an expression whose value may differ between jobs.
 var perJob = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{\{[^}]*(\b(env|job|jobs|steps|runner|strategy|matrix|needs)\b|\bgithub\.(job|action)|\[)`)
 })

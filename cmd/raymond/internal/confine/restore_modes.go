@@ -29,7 +29,7 @@ func recordModes(paths, writable []string) (giveBack func()) {
 	return func() {
 		for _, path := range outerFirst {
 			if info, err := os.Lstat(path); err == nil && info.Mode() != modes[path] {
-				_ = os.Chmod(path, modes[path]) // agents can't change the mode of another user's file either
+				_ = os.Chmod(path, modes[path]) // if this is not permitted, agents could not have changed the mode either
 			}
 		}
 	}

@@ -97,8 +97,8 @@ func TestHeadsAreLookedUp(t *testing.T) {
 	}
 }
 
-// TestPrivacyIsAskedOfTheAPI also checks that a repository counts as public if the response doesn't say
-// that it is private.
+// TestPrivacyIsAskedOfTheAPI checks the result of IsPrivate for several responses. A repository counts as
+// public if the response has no field private.
 func TestPrivacyIsAskedOfTheAPI(t *testing.T) {
 	for answer, want := range map[string]bool{`200 {"private":true}`: true, `200 {"private":false}`: false, `200 {}`: false} {
 		got, err := clientOf(t, &api{answer: answer}, "").IsPrivate(t.Context())

@@ -87,7 +87,7 @@ func checkValue(isRight func(string) bool, what, hint string) check {
 	}
 }
 
-// isPayloadPath reports whether v is a path like issue.body, which does not begin with github.
+// isPayloadPath reports whether v is a path like issue.body that does not begin with "github.".
 func isPayloadPath(v string) bool { return isFieldPath(v) && !strings.HasPrefix(v, "github.") }
 
 // checkEach returns a check that accepts lists in which isRight returns true for each entry.

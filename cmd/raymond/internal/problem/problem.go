@@ -15,7 +15,7 @@ import (
 // Class is a class of errors. docs/reference.md documents the classes.
 type Class string
 
-// The classes.
+// The classes of errors.
 const (
 	ClassRunFailed Class = "run_failed"
 	ClassUsage     Class = "usage"

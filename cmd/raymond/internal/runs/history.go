@@ -85,7 +85,7 @@ func History(stateDir, id string, shots *workspace.Snapshots) ([]Execution, erro
 	return list, nil
 }
 
-// PrintHistory prints one line for each execution.
+// PrintHistory prints a table with one line for each execution.
 func PrintHistory(out io.Writer, list []Execution) error {
 	w := tabwriter.NewWriter(out, 0, 4, 2, ' ', 0)
 	fmt.Fprintln(w, "EXEC\tAGENT\tSTATE\tSTATUS\tCOST\tTIME\tATTEMPTS\tSESSION\tTRANSITION\tFILES")

@@ -22,7 +22,7 @@ import (
 type ReportSource struct {
 	StateDir string
 	Run      *state.Run // BuildReport doesn't change it
-	IsDriven bool       // whether a process drives the run; if not, a running run was interrupted
+	IsDriven bool       // a process drives the run; if false, a run with the status running was interrupted
 	// Agents are the agent CLIs by name. Only their transcripts are read; they are not started.
 	Agents map[string]runner.AgentCLI
 	// Snapshots are the snapshots of the run's files. It may be nil or contain no snapshots.

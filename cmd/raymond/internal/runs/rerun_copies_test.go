@@ -65,8 +65,8 @@ func TestConversationsAreCopied(t *testing.T) {
 	}
 }
 
-// TestUncopiedConversationsBeginAnew checks that a new conversation begins if one can't be copied, and
-// that a note reports it.
+// TestUncopiedConversationsBeginAnew checks that a new conversation begins if the earlier one can't be
+// copied, and that a note reports it.
 func TestUncopiedConversationsBeginAnew(t *testing.T) {
 	for _, why := range []error{runner.ErrCantCopy, fs.ErrNotExist} {
 		c, r := &copyist{wrong: map[string]error{"caller": why}}, runWithConversations()

@@ -113,8 +113,8 @@ func (s *Session) Run(ctx context.Context) (*state.Run, error) {
 	if err := s.checkCLIs(ctx); err != nil {
 		return s.setup.Run, err
 	}
-	// A first snapshot takes several git processes, so it is taken only if the workflow's files show a way to
-	// a prompt. If a prompt runs nevertheless, the snapshot after it is the first one.
+	// The first snapshot starts several git processes, so it is taken only if the workflow's files show a
+	// way to a prompt. If a prompt runs nevertheless, the snapshot after it is the first one.
 	if s.files != nil && s.setup.Scope.LeadsToPrompt() {
 		s.files.start(s.setup.Run)
 	}

@@ -19,7 +19,7 @@ type Setup struct {
 	Scope      *scope.Scope
 	Run        *state.Run
 	Store      *state.File    // nil if the run's state is not saved
-	Resumed    bool           // the run was driven before
+	Resumed    bool           // an earlier process has driven the run
 	NewOptions *state.Options // the options from now on; if nil, the run keeps its options
 	Dir        string         // the run's own directory, absolute
 

@@ -35,7 +35,7 @@ type snapshots struct {
 	ctx      context.Context
 	cancel   context.CancelFunc
 	last     <-chan struct{} // closed when the last requested snapshot is done
-	isSlow   bool            // a snapshot took too long
+	isSlow   bool            // a snapshot has reached the time limit
 
 	mu       sync.Mutex // guards the fields below
 	notes    []string   // without repetitions
