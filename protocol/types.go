@@ -86,7 +86,8 @@ type State struct {
 	// Job is the job that runs the state. If empty, it is MainJob.
 	Job string
 	// OnComment is the file of the state at which a comment continues a completed run. If empty, a
-	// comment doesn't continue the run. OnComment has an effect only in the entry.
+	// comment doesn't continue the run. Only the OnComment of the workflow's first state (Workflow.Entry)
+	// has an effect.
 	OnComment string
 	// SchemaFiles are the names of the schema files that the state's policy uses.
 	SchemaFiles []string

@@ -104,14 +104,10 @@ func wantSameAs(t *testing.T, whole, l *loop, cut *state.Run) {
 	}
 	same(t, "agent runs, verifications", []int{wantRuns, wantChecks}, []int{len(l.orders), len(l.checks)})
 	same(t, "flakes, ended agents", []any{whole.end().FlakeRetries, ended(whole.run)}, []any{l.end().FlakeRetries, ended(l.run)})
-	same(t, "cost", state.USD(countExact(l))*state.Dollar/10, l.run.Progress.TotalUSD)
+	isFree := func(e state.LedgerEntry) bool { return e.Kind != state.Exact || e.CostUSD == 0 }
+	same(t, "cost", state.USD(len(slices.DeleteFunc(slices.Clone(l.run.Ledger), isFree)))*state.Dollar/10, l.run.Progress.TotalUSD)
 	same(t, "waits ended by", whole.waitsEndedBy(), l.waitsEndedBy())
 	same(t, "messages to the models", whole.completeTalks(), l.completeTalks())
-}
-
-// countExact counts the invocations that reported their cost.
-func countExact(l *loop) int {
-	return len(slices.DeleteFunc(slices.Clone(l.run.Ledger), func(e state.LedgerEntry) bool { return e.Kind != state.Exact || e.CostUSD == 0 }))
 }
 
 // TestMissingShellFailsBeforeAgent checks that, on a machine that can't run commands, a state with

@@ -20,12 +20,12 @@ func (c *Config) finalCost(a *state.Agent, dir string, reported state.Cost) (sta
 	}
 	metered, unpriced := c.priced(reported.Metered)
 	least := total(metered)
-	if reported.Kind == "" || isAbout(reported.USD, least) {
+	if reported.Kind == "" || isAtLeast(reported.USD, least) {
 		return reported, used, ""
 	}
 	note := fmt.Sprintf("the agent CLI reports a cost of %s, but what the key proxy counted costs %s at list prices: the difference is added to the cost of the run",
 		reported.USD.Dollars(), least.Dollars())
-	if isAbout(reported.USD.Plus(total(used)), least) {
+	if isAtLeast(reported.USD.Plus(total(used)), least) {
 		return reported, used, note
 	}
 	// The report is about other tokens, or its price is wrong.
@@ -86,9 +86,9 @@ func (c *Config) priced(used []state.Usage) (list []state.ModelCost, unpriced in
 	return list, unpriced
 }
 
-// isAbout reports whether a cost is at least the metered cost, within a tolerance for rounding
+// isAtLeast reports whether a cost is at least the metered cost, within a tolerance for rounding
 // and for prices of different dates.
-func isAbout(cost, metered state.USD) bool {
+func isAtLeast(cost, metered state.USD) bool {
 	return cost.Plus(state.Dollar/1000) >= metered-metered/10
 }
 

@@ -117,7 +117,7 @@ func TestRunIsReadWhileItIsSaved(t *testing.T) {
 		assert.NilError(t, err)
 		// On Windows, the rename would wait for this reader forever.
 		if steps == 3 && runtime.GOOS != "windows" {
-			f.SetMaxHistory(0) // the journal is then replaced
+			f.SetMaxHistory(0) // the next snapshot then also replaces the journal
 		}
 		saved, _, err := saveSteps(f, tinyRun(), true, false)
 		assert.NilError(t, err)

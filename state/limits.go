@@ -53,7 +53,7 @@ func (l limits) overIterations() bool {
 	return limit > 0 && l.ownExecutions() >= limit
 }
 
-// blocked reports whether nothing may start, neither an execution nor a reminder, a retry or an attempt.
+// blocked reports whether nothing may start: no execution, reminder, retry or further attempt.
 func (l limits) blocked() bool {
 	return l.progress.Hold != "" || l.reached() != nil
 }

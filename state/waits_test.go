@@ -43,10 +43,6 @@ func askFor(wait time.Duration) protocol.Move {
 	return m
 }
 
-func goToAfter(to string, wait time.Duration) protocol.Move {
-	return protocol.Move{Verb: protocol.Goto, To: to, Input: "in", After: wait}
-}
-
 // delivered returns the results that a join has delivered to an agent, with one text for each result.
 func (p *play) delivered(id string) []string {
 	p.t.Helper()
@@ -205,7 +201,7 @@ func TestEndOfAWaitIsWork(t *testing.T) {
 	here.Jobs = []string{protocol.MainJob}
 	here.JobOf = func(name string) string { return map[string]string{"B.md": "publish"}[name] }
 	p := newPlay(t, nil)
-	p.turn("main", goToAfter("B.md", time.Hour))
+	p.turn("main", protocol.Move{Verb: protocol.Goto, To: "B.md", Input: "in", After: time.Hour})
 	p.settle(here)
 	p.do(func(s *state.Step) { s.Close(s.Closing(nil)) })
 	for wait, want := range map[time.Duration]bool{time.Minute: false, 2 * time.Hour: true} {

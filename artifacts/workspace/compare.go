@@ -40,8 +40,8 @@ func (w *restorer) planTrees(ctx context.Context, p *plan) error {
 	return nil
 }
 
-// isNewTree reports whether a linked worktree must be created. The error is a *Conflict if anything else
-// is at its path.
+// isNewTree reports whether a linked worktree doesn't exist yet and must be created. The error is a *Conflict
+// if something else, except an empty directory, is at its path.
 func (w *restorer) isNewTree(ctx context.Context, p *plan, t *treePlan) (bool, error) {
 	if t.saved.Main {
 		return false, nil

@@ -102,7 +102,8 @@ func (g *Git) openSave(r RestoreRequest, what string) (*restorer, []repository, 
 	return newRestorer(t, r), x.Repositories, nil
 }
 
-// newRestorer returns a restorer that makes one restore with a tool.
+// newRestorer returns a restorer for the request r, which runs git with t. It is used for one restore. If
+// r.Dir is nil, directories keep their paths.
 func newRestorer(t *tool, r RestoreRequest) *restorer {
 	if r.Dir == nil {
 		r.Dir = func(dir string) string { return dir }

@@ -10,7 +10,7 @@ import (
 
 // filterOptions determine the rules of a filter.
 type filterOptions struct {
-	isOpen    bool // Network.IsOpen
+	isOpen    bool // the network is not limited (Network.IsOpen)
 	hasWarden bool // a warden decides about the calls that need one
 	// hasUnix is true if a warden, of this cage or an outer one, checks where unix sockets connect.
 	hasUnix  bool

@@ -10,7 +10,7 @@ import (
 
 // Policy limits the number of attempts to make a request, and their total time.
 type Policy struct {
-	attempts int           // maximum number; if 0, attempts are made until the pauses add up to patience
+	attempts int           // maximum number; 0 means that only patience and within limit it
 	first    time.Duration // pause before the second attempt
 	factor   float64       // factor by which each further pause is longer
 	within   time.Duration // limit for all attempts together; if 0, only the context limits them

@@ -240,8 +240,8 @@ func (l *linter) checkTemplates(d checkedState) {
 	}
 }
 
-// checkAgent checks that the agent CLI of state to can continue the conversation in which state
-// from ends.
+// checkAgent reports an error if a transition (e) from the state from to the state to would continue a
+// conversation that another agent CLI than the CLI of to has begun.
 func (l *linter) checkAgent(v *protocol.Conversations, from string, e protocol.Exit, to string) {
 	backend := l.chart.Analysis(to).State.Policy.Backend
 	all := sortedKeys(v.BackendsAfter(from))

@@ -11,8 +11,8 @@ import (
 // limits maps each keyword that limits a number or a length to a function that reports whether got
 // is within the limit.
 var limits = map[string]func(got, limit float64) bool{
-	"minProperties": isLeast, "minItems": isLeast, "minLength": isLeast, "minimum": isLeast,
-	"maxProperties": isMost, "maxItems": isMost, "maxLength": isMost, "maximum": isMost,
+	"minProperties": isAtLeast, "minItems": isAtLeast, "minLength": isAtLeast, "minimum": isAtLeast,
+	"maxProperties": isAtMost, "maxItems": isAtMost, "maxLength": isAtMost, "maximum": isAtMost,
 	"exclusiveMinimum": func(got, limit float64) bool { return got > limit },
 	"exclusiveMaximum": func(got, limit float64) bool { return got < limit },
 	"multipleOf": func(got, limit float64) bool {
@@ -22,11 +22,11 @@ var limits = map[string]func(got, limit float64) bool{
 	},
 }
 
-// isLeast reports whether got is not below a lower limit.
-func isLeast(got, limit float64) bool { return got >= limit }
+// isAtLeast reports whether got is not below a lower limit.
+func isAtLeast(got, limit float64) bool { return got >= limit }
 
-// isMost reports whether got is not above an upper limit.
-func isMost(got, limit float64) bool { return got <= limit }
+// isAtMost reports whether got is not above an upper limit.
+func isAtMost(got, limit float64) bool { return got <= limit }
 
 // checkLimits checks a number against the limits in the given keywords.
 func (c *check) checkLimits(got float64, keywords ...string) {

@@ -67,7 +67,8 @@ func (b *Backend) args(o runner.Order) []string {
 var backgroundTools = []string{"CronCreate", "Monitor", "RemoteTrigger", "ScheduleWakeup", "Workflow"}
 
 // flagWithValue returns a flag and its value. It returns nil if the value is empty. If the value begins
-// with "-", it is joined to the flag with "=", because agents may write such values into tags.
+// with "-", it is joined to the flag with "=". Otherwise the CLI would take it for another flag, and values
+// can come from tags that an agent wrote.
 func flagWithValue(flag, value string) []string {
 	switch {
 	case value == "":

@@ -60,7 +60,7 @@ func TestSpentBudgetEndsRequests(t *testing.T) {
 	assert.Check(t, diff == "" && len(got.all()) == 10, "200 requests: the API got %d in all, want 10 (-want +got):\n%s", len(got.all()), diff)
 	answer, body := ask(t, p, forAccount(two))
 	assert.Check(t, answer.StatusCode == 400 && strings.Contains(body, spentMessage) && one.IsSpent() && two.IsSpent(), "the other invocation: got %s %s, spent %v %v", answer.Status, body, one.IsSpent(), two.IsSpent())
-	one.Close() // from now on, its costs are part of unpaidClosed
+	one.Close() // its costs still count against the budget until SetAllowance subtracts them
 	assert.Check(t, is.Equal(askTimes(t, p, two, 1)[400], 1), "when the first has ended")
 	// The costs of the first invocation are subtracted now, and the budget is one dollar larger.
 	p.SetAllowance(5*responseCost, []string{"two"})

@@ -12,7 +12,7 @@ import (
 	"github.com/raymond-action/raymond-action/runner"
 )
 
-// tree returns the names and the contents of all files below dir as one text.
+// tree returns the names and the contents of the files in the subdirectories of dir as one text.
 func tree(t *testing.T, dir string) string {
 	t.Helper()
 	var b strings.Builder

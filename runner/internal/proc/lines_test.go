@@ -16,7 +16,8 @@ type record struct {
 	cut  bool
 }
 
-// write writes text in chunks. It repeats the given sizes of chunks until the text ends.
+// write writes text in chunks. The size of each chunk is an element of sizes plus one; the elements are
+// repeated until the text ends. If sizes is empty, write writes the text in one chunk.
 func write(w io.Writer, text, sizes []byte) {
 	for i := 0; len(text) > 0; i++ {
 		n := len(text)

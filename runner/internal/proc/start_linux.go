@@ -177,9 +177,9 @@ func (k *process) signal(sig syscall.Signal, group bool) {
 	_ = syscall.Kill(k.pid, sig)
 }
 
-// finish ends the processes that the child left behind, collects the child and returns its Exit. To find
-// these processes, it searches all processes of the machine if forced is true, which means that Run
-// ended the child. Otherwise, it searches only orphans.
+// finish ends the processes that the child left behind, collects the child and returns its Exit. It searches
+// the child's cage and the orphans for these processes. It also searches all processes of the machine if
+// forced is true, which means that Run ended the child, or if this process can't adopt orphans.
 func (k *process) finish(forced bool) Exit {
 	if k.leave != nil {
 		defer k.leave()

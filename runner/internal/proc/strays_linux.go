@@ -71,17 +71,18 @@ func (k *process) leftovers(everywhere bool, each func(processes.Process)) {
 	if !settled {
 		each(processes.Process{PID: k.pid, Dying: true})
 	}
-	k.orphans(pids, hasOthers, each)
+	k.eachOrphan(pids, hasOthers, each)
 	if everywhere {
 		findByEnviron(processes.All(), k.hasMark, each)
 	}
 }
 
-// orphans calls each for the strays that come from k and then for their descendants, parents before
+// eachOrphan calls each for the strays that come from k and then for their descendants, parents before
 // children. The order matters: each stops the process, so the process can't start further children after
 // its children have been listed. The children of a dying process are not listed, because they may get
-// another parent. A dying process therefore means that another search is needed.
-func (k *process) orphans(strays []int, hasOthers bool, each func(processes.Process)) {
+// another parent; after a call with a dying process, the caller must search again. hasOthers is true if
+// another child of Run is still running, so that strays may come from it.
+func (k *process) eachOrphan(strays []int, hasOthers bool, each func(processes.Process)) {
 	known := map[int]bool{}
 	for next, isStray := strays, true; len(next) > 0; isStray = false {
 		var found []int

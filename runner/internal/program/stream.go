@@ -132,8 +132,8 @@ func (s *Stream) Run(ctx context.Context, in proc.Options, howTo string) (proc.E
 	return exit, nil
 }
 
-// Answer returns an answer in which only those fields are set that don't depend on the CLI. who is the
-// word for the program in notes for users.
+// Answer returns the parts of an answer that are the same for all CLIs: the exit status and the notes. The
+// caller sets the other fields. Notes call the program who, for example "agent CLI".
 func (s *Stream) Answer(exit proc.Exit, who string) runner.Answer {
 	if s.UnknownLines > 0 {
 		s.Note("skipped %s of the %s's output that could not be parsed", state.Count(s.UnknownLines, "line"), who)

@@ -46,7 +46,7 @@ type Facts struct {
 	LeftOut           []checkpoint.Omission // parts of the run that the last checkpoint doesn't contain
 	WithoutTranscript bool                  // resume-without-transcript: true
 	NeverResume       bool                  // resume: never
-	NoActionsRead     bool                  // without actions: read, later workflow runs can't find the run
+	NoActionsRead     bool                  // the job lacks the permission actions: read, so later workflow runs can't find the run
 	Successor         string                // the later job of this workflow run that resumes the run, if any
 	Cause             string                // the cause to fix first, if known, without a full stop
 	Cure              report.Advice         // advice for a run that has failed

@@ -33,7 +33,8 @@ reply:
 end.
 `
 
-// hiddenVariables are variables of a job that neither agents nor scripts get, even if an input names them.
+// hiddenVariables are variables of a job that agents, scripts and done_when commands don't get, even if an
+// input names them, apart from the exceptions that the test lists.
 var hiddenVariables = strings.Fields(`ACTIONS_RUNTIME_TOKEN ACTIONS_RESULTS_URL ACTIONS_CACHE_URL ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_ID_TOKEN_REQUEST_URL
 	GITHUB_OUTPUT GITHUB_ENV GITHUB_PATH GITHUB_STATE GITHUB_STEP_SUMMARY RAYMOND_STATE_KEY INPUT_WORKFLOW INPUT_ANTHROPIC-API-KEY RAYMOND_SHIM_STDIN
 	ANTHROPIC_API_KEY CLAUDE_CODE_OAUTH_TOKEN OTEL_EXPORTER_OTLP_HEADERS OTEL_EXPORTER_OTLP_TRACES_HEADERS OTEL_EXPORTER_OTLP_CLIENT_KEY

@@ -70,8 +70,8 @@ func (f *Forge) Issue(number int) Issue {
 }
 
 // comments returns the comments of jobs on an issue.
-func (f *Forge) comments(number int) []sitetest.Comment {
-	return f.site.Comments.By(number, sitetest.JobsAccount)
+func (f *Forge) comments(n int) []sitetest.Comment {
+	return f.site.Comments.By(n, sitetest.JobsAccount)
 }
 
 // Requests returns the requests so far, except to the results service, whose method and address contain a text.

@@ -56,9 +56,9 @@ var mutants = []mutant{
 	{"artifacts/slots", "mayBeForks", "return false"},
 	{"artifacts/checkpoint", "Manifest.verify", "return nil"},
 	{"artifacts/checkpoint", "Manifest.validate", "return nil"},
-	{"cmd/raymond/internal/job", "keep", "return environ"},
-	{"cmd/raymond/internal/job", "commandFile.intact", "return true"},
-	{"cmd/raymond/internal/job", "fenced", "return s"},
+	{"cmd/raymond/internal/job", "selectVariables", "return environ"},
+	{"cmd/raymond/internal/job", "commandFile.isIntact", "return true"},
+	{"cmd/raymond/internal/job", "fence", "return s"},
 	{"cmd/raymond/internal/ask", "isFrom", "return true"},
 }
 

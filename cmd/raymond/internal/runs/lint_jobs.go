@@ -135,7 +135,7 @@ func shownPath(s *scope.Scope, name string) string {
 	if strings.HasPrefix(name, lint.BuiltinPrefix) {
 		return name
 	}
-	wd, _ := os.Getwd() // on an error, no path is relative
+	wd, _ := os.Getwd() // if this fails, absolute paths stay absolute
 	if rel, err := filepath.Rel(wd, s.Path); err == nil && filepath.IsLocal(rel) {
 		return rel
 	}

@@ -78,8 +78,8 @@ func checkStates(run *state.Run, s *scope.Scope, file string) error {
 	return errors.Join(out...)
 }
 
-// checkAttempts returns an error for each state that no longer has done_when commands, if an agent is
-// between two attempts there.
+// checkAttempts returns an error for each agent that is in a further attempt, or waits for the verdict on an
+// attempt, at a state that no longer has done_when commands.
 func checkAttempts(run *state.Run, s *scope.Scope) error {
 	var out []error
 	for _, a := range run.Agents {

@@ -65,7 +65,7 @@ type Settings struct {
 	Part      []string `input:"part"`       // the agents of the part that this step runs; nil if it runs the whole run
 	MatrixJob string   `input:"matrix-job"` // the job that the output matrix is for; if empty, the first of next-jobs
 	MaxJobs   int      `input:"max-jobs"`   // maximum number of jobs in that matrix
-	NamesJob  bool     // the input job is set; it sets a flag
+	NamesJob  bool     // whether the input job is given; its value is passed on as the flag --job
 	NoPrompts bool     // no prompt state may run
 
 	BudgetPerKey state.USD `input:"budget-per-key"` // maximum cost of the key's runs in 24 hours; 0 means no limit
