@@ -53,7 +53,7 @@ func TestRunKeepsOneComment(t *testing.T) {
 	first := s.commented(1, "max-iterations", "1", "summary", "false").do(problem.ExitCodes[problem.ClassOverLimit])
 	one := s.wantComment(7, "Over the limit of iterations", first.Outputs["workflow-id"], "(<https://example.test/o/r/actions/runs/1/attempts/1>)")
 	second := s.commented(2, "max-iterations", "10").do(0)
-	two := s.wantComment(7, "Completed", "all done", "in 2 parts", "Resumed in", "actions/runs/2/attempts/1")
+	two := s.wantComment(7, "Completed", "all done", "in 2 segments", "Resumed in", "actions/runs/2/attempts/1")
 	j := s.commented(3).set("GITHUB_RUN_ATTEMPT", "2", "GITHUB_TRIGGERING_ACTOR", "ann")
 	third := j.do(0)
 	three := s.wantComment(7, "Completed", third.Outputs["workflow-id"], "actions/runs/3/attempts/2")
